@@ -1,0 +1,3 @@
+"""The sordino device SDK."""
+
+__version__ = "0.1.0"

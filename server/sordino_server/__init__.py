@@ -1,0 +1,3 @@
+"""The sordino aggregator."""
+
+__version__ = "0.1.0"

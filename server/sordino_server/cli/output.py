@@ -1,0 +1,53 @@
+"""What every command prints: a table for people or one JSON object for programs, and errors that say what to do."""
+
+from __future__ import annotations
+
+import functools
+import json
+import sys
+from collections.abc import Callable
+from typing import Annotated, Any, NoReturn, ParamSpec, TypeVar
+
+import httpx
+import typer
+from rich.console import Console
+
+from sordino_shared.errors import SordinoError
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")]
+
+# Progress and errors go to standard error, so that standard output can be piped.
+progress_console = Console(stderr=True)
+console = Console()
+
+
+def print_json(value: Any) -> None:
+    """One JSON object on standard output."""
+    json.dump(value, sys.stdout, ensure_ascii=False, indent=2, allow_nan=False)
+    sys.stdout.write("\n")
+
+
+def fail(message: str, code: int = 1) -> NoReturn:
+    """Say what went wrong on standard error and exit: 1 the work failed, 2 the input was wrong."""
+    progress_console.print(f"[bold red]error:[/] {message}", highlight=False)
+    raise typer.Exit(code)
+
+
+def reports_errors(command: Callable[P, R]) -> Callable[P, R]:
+    """Turn the errors a command expects into one sentence and an exit code; anything else is a bug and stays loud."""
+
+    @functools.wraps(command)
+    def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return command(*args, **kwargs)
+        except SordinoError as error:
+            fail(str(error), code=2)
+        except httpx.TransportError as error:
+            fail(f"the server cannot be reached: {error}; is it running, and is the address right?")
+        except OSError as error:
+            fail(f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}")
+
+    return wrapped

@@ -1,0 +1,22 @@
+"""ε of a device part, proved in integers: run by the server before it publishes and by the device before it randomises."""
+
+from __future__ import annotations
+
+from sordino_shared.errors import GuaranteeNotMet
+from sordino_shared.guarantees import PureEpsilon, epsilon_of_ratio
+from sordino_shared.protocol.plans import DevicePart
+from sordino_shared.randomizers import Randomizer
+
+
+def prove_epsilon(randomizer: Randomizer) -> PureEpsilon | None:
+    """The least whole nano-ε that covers every likelihood ratio of the randomizer's integers; None if none does."""
+    ratio = randomizer.likelihood_ratio()
+    return None if ratio is None else epsilon_of_ratio(*ratio)
+
+
+def check_guarantee(part: DevicePart) -> PureEpsilon:
+    """The ε that the part's integers prove; raises `GuaranteeNotMet` when it is more than the part claims."""
+    proved = prove_epsilon(part.randomizer)
+    if proved is None or proved.nano > part.guarantee.nano:
+        raise GuaranteeNotMet(part.guarantee.nano, None if proved is None else proved.nano)
+    return proved

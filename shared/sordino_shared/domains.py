@@ -1,0 +1,197 @@
+"""Domains: products of categorical and ordinal attributes; what a device may hold, and how it becomes an index.
+
+The size k of a domain is the product of its attributes' sizes and may be far too large for a dense table.
+Cells are numbered in C order: the last attribute varies fastest.
+
+Silence must not speak. A device that holds a value answers whatever the value is: a value that the domain does
+not list becomes `other` where the attribute has such a member. An attribute without one is *exhaustive*: a wrong
+value raises `OutsideDomain` where `strict` (the app's tests) and answers as the attribute's first member in production.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sordino_shared._checks import check_distinct, check_increasing, check_name
+from sordino_shared.errors import InvalidValue, OutsideDomain
+
+MISSING = "missing"
+OTHER = "other"
+_FIXED_MEMBER = 0
+
+
+@dataclass(frozen=True)
+class Categorical:
+    """Unordered labels, then `missing` and `other` where the attribute has them."""
+
+    kind: ClassVar[str] = "categorical"
+    name: str
+    categories: tuple[str, ...]
+    missing: bool = False
+    other: bool = False
+
+    def __post_init__(self) -> None:
+        check_name(self.name, "attribute name")
+        for category in self.categories:
+            check_name(category, "category")
+        check_distinct(self.labels, f"members of attribute {self.name!r}")
+        if not self.labels:
+            raise InvalidValue(f"attribute {self.name!r} has no members", self.name)
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """Every member in index order."""
+        return self.categories + _trailing_members(self.missing, self.other)
+
+    @property
+    def size(self) -> int:
+        return len(self.labels)
+
+    @cached_property
+    def _positions(self) -> dict[str, int]:
+        return {category: index for index, category in enumerate(self.categories)}
+
+    def encode(self, value: object, *, strict: bool) -> int:
+        """Index of `value`; see the module's text for what an unlisted one becomes."""
+        position = self._positions.get(value) if isinstance(value, str) else None
+        if position is not None:
+            return position
+        return _unlisted(self, len(self.categories), value, strict)
+
+
+@dataclass(frozen=True)
+class Ordinal:
+    """Bins of a real line cut at `edges`: bin j holds edges[j−1] < value ≤ edges[j].
+
+    The first and the last bin are unbounded, so every number has a bin: what lies outside the edges falls into one
+    of the two. `missing` and `other` follow the bins and are not ordered. `unit` is for people.
+    """
+
+    kind: ClassVar[str] = "ordinal"
+    name: str
+    edges: tuple[float, ...]
+    unit: str = ""
+    missing: bool = False
+    other: bool = False
+
+    def __post_init__(self) -> None:
+        check_name(self.name, "attribute name")
+        if self.unit:
+            check_name(self.unit, "unit")
+        check_increasing(self.edges, f"edges of attribute {self.name!r}")
+        object.__setattr__(self, "edges", tuple(float(edge) + 0.0 for edge in self.edges))
+
+    @property
+    def bins(self) -> int:
+        """Number of ordered members: one more than there are edges."""
+        return len(self.edges) + 1
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """Every member in index order; bins as intervals in the attribute's unit."""
+        if not self.edges:
+            return ("any", *_trailing_members(self.missing, self.other))
+        inner = (f"({a:g}, {b:g}]" for a, b in zip(self.edges, self.edges[1:], strict=False))
+        ends = (f"≤ {self.edges[0]:g}", f"> {self.edges[-1]:g}")
+        return (ends[0], *inner, ends[1], *_trailing_members(self.missing, self.other))
+
+    @property
+    def size(self) -> int:
+        return self.bins + self.missing + self.other
+
+    def encode(self, value: object, *, strict: bool) -> int:
+        """Bin of a number; anything that is not a number is missing, other, or an error."""
+        if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool) and value == value:
+            return int(np.searchsorted(self.edges, float(min(max(value, -1e300), 1e300)), side="left"))
+        return _unlisted(self, self.bins, value, strict)
+
+
+Attribute = Categorical | Ordinal
+
+
+def _trailing_members(missing: bool, other: bool) -> tuple[str, ...]:
+    return (MISSING,) * missing + (OTHER,) * other
+
+
+def _is_missing(value: object) -> bool:
+    return value is None or (isinstance(value, (float, np.floating)) and bool(np.isnan(value)))
+
+
+def _unlisted(attribute: Attribute, listed: int, value: object, strict: bool) -> int:
+    if attribute.missing and _is_missing(value):
+        return listed
+    if attribute.other:
+        return listed + attribute.missing
+    if not strict:
+        return _FIXED_MEMBER
+    raise OutsideDomain(
+        f"attribute {attribute.name!r} is exhaustive and does not list {value!r}; "
+        "list it, or give the attribute `other: true`",
+        value,
+        attribute.name,
+    )
+
+
+@dataclass(frozen=True)
+class Domain:
+    """The product of its attributes; `size` is k."""
+
+    attributes: tuple[Attribute, ...]
+
+    def __post_init__(self) -> None:
+        if not self.attributes:
+            raise InvalidValue("a domain needs at least one attribute")
+        check_distinct([attribute.name for attribute in self.attributes], "attribute names")
+        if self.size < 2:
+            raise InvalidValue("a domain of one member has nothing to tell: give it at least two", self.attributes)
+        if self.size > 2**62:
+            raise InvalidValue("a domain may have at most 2^62 cells", self.attributes)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Sizes of the attributes."""
+        return tuple(attribute.size for attribute in self.attributes)
+
+    @cached_property
+    def size(self) -> int:
+        """k, the number of cells."""
+        return math.prod(self.shape)
+
+    def label(self, cell: int) -> str:
+        """What a person reads for a cell."""
+        parts = np.unravel_index(cell, self.shape)
+        return " · ".join(a.labels[int(i)] for a, i in zip(self.attributes, parts, strict=True))
+
+    def encode(self, value: object, *, strict: bool = False) -> int:
+        """Cell of a value: a scalar where there is one attribute, else a mapping by name or a sequence in order."""
+        parts = self._parts(value, strict)
+        codes = (a.encode(part, strict=strict) for a, part in zip(self.attributes, parts, strict=True))
+        cell = 0
+        for size, code in zip(self.shape, codes, strict=True):
+            cell = cell * size + code
+        return cell
+
+    def encode_many(self, values: Sequence[object], *, strict: bool = False) -> NDArray[np.int64]:
+        """(n,) cells of many values."""
+        return np.fromiter((self.encode(value, strict=strict) for value in values), dtype=np.int64, count=len(values))
+
+    def _parts(self, value: object, strict: bool) -> Sequence[object]:
+        names = [attribute.name for attribute in self.attributes]
+        if isinstance(value, Mapping):
+            if strict and (unknown := set(value) - set(names)):
+                raise InvalidValue(f"the domain has no attribute {sorted(map(str, unknown))}; it has {names}", value)
+            return [value.get(name) for name in names]
+        if len(names) == 1:
+            return [value]
+        if isinstance(value, (tuple, list)) and len(value) == len(names):
+            return value
+        if strict:
+            raise InvalidValue(f"give a mapping or a sequence with the attributes {names}, got {value!r}", value)
+        return [None] * len(names)

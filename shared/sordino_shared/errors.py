@@ -1,0 +1,85 @@
+"""Errors that both sides raise; every one keeps what was wrong.
+
+SordinoError
+├── InvalidValue            a constructor or function refused an argument (also a ValueError)
+│   └── OutsideDomain       a value that an exhaustive domain does not list
+├── ProtocolError           bytes or documents that break protocol v1
+│   ├── MalformedDocument   not canonical CBOR, an unknown or missing field, a wrong type
+│   ├── UnsupportedVersion  a document of a protocol version that this code does not speak
+│   ├── OversizedDocument   more bytes than the document may have
+│   └── DigestMismatch      bytes that are not the ones their digest names
+└── GuaranteeNotMet         the integers of a randomizer prove a larger ε than is claimed
+"""
+
+from __future__ import annotations
+
+
+class SordinoError(Exception):
+    """Root of every error that sordino raises on purpose."""
+
+
+class InvalidValue(SordinoError, ValueError):
+    """An argument was refused; `value` is the argument."""
+
+    def __init__(self, message: str, value: object = None) -> None:
+        super().__init__(message)
+        self.value = value
+
+
+class OutsideDomain(InvalidValue):
+    """A value that an exhaustive domain does not list; `attribute` names where."""
+
+    def __init__(self, message: str, value: object, attribute: str) -> None:
+        super().__init__(message, value)
+        self.attribute = attribute
+
+
+class ProtocolError(SordinoError):
+    """Bytes or a document that break the protocol."""
+
+
+class MalformedDocument(ProtocolError):
+    """A document that is not canonical or does not fit its schema; `path` says where."""
+
+    def __init__(self, message: str, path: str = "") -> None:
+        super().__init__(f"{path}: {message}" if path else message)
+        self.path = path
+
+
+class UnsupportedVersion(ProtocolError):
+    """A document of protocol version `found`; this code speaks `supported`."""
+
+    def __init__(self, found: object, supported: int) -> None:
+        super().__init__(
+            f"document has protocol version {found!r}, this software speaks version {supported}; upgrade it"
+        )
+        self.found = found
+        self.supported = supported
+
+
+class OversizedDocument(ProtocolError):
+    """A document of `size` bytes where at most `limit` are allowed."""
+
+    def __init__(self, size: int, limit: int) -> None:
+        super().__init__(f"document has {size} bytes, at most {limit} are allowed")
+        self.size = size
+        self.limit = limit
+
+
+class DigestMismatch(ProtocolError):
+    """Bytes whose SHA-256 is `actual` where `expected` was promised."""
+
+    def __init__(self, expected: bytes, actual: bytes) -> None:
+        super().__init__(f"content has SHA-256 {actual.hex()}, expected {expected.hex()}; do not use it")
+        self.expected = expected
+        self.actual = actual
+
+
+class GuaranteeNotMet(SordinoError):
+    """The integers of a randomizer prove `proved` nano-ε (None: no finite ε), more than `claimed`."""
+
+    def __init__(self, claimed: int, proved: int | None) -> None:
+        found = "no finite ε" if proved is None else f"ε = {proved / 1e9:.9f}"
+        super().__init__(f"the randomizer proves {found}, the claim is ε = {claimed / 1e9:.9f}; nothing was sent")
+        self.claimed = claimed
+        self.proved = proved

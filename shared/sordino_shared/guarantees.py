@@ -1,0 +1,105 @@
+"""Guarantees a mechanism carries, and the integer arithmetic that proves them.
+
+A guarantee is a tagged union; pure ε is the only member of protocol v1. ε is an integer number of nano-ε,
+rounded up, so that two sides never disagree about a last digit and a debit never rounds in the spender's favour.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+from typing import ClassVar
+
+from sordino_shared._checks import check_range
+from sordino_shared.errors import InvalidValue
+
+NANO = 10**9
+# A campaign or a lifetime may compose many rounds; one round is limited by MAX_ROUND_NANO below.
+MAX_NANO = 1000 * NANO
+# Below .001 the integer weights of a 60-bit kernel still tell the levels apart by 2^50, but no campaign of
+# realistic size answers anything; above 16 an e^ε of 9·10^6 leaves nothing that deserves the name of privacy.
+MIN_ROUND_NANO = NANO // 1000
+MAX_ROUND_NANO = 16 * NANO
+_FRACTION_BITS = 192
+
+
+@dataclass(frozen=True, order=True)
+class PureEpsilon:
+    """P(y|x) ≤ e^ε P(y|x′) for every output and every pair of values, with ε = nano · 10⁻⁹."""
+
+    kind: ClassVar[str] = "pure_epsilon"
+    nano: int
+
+    def __post_init__(self) -> None:
+        check_range(self.nano, 0, MAX_NANO, "ε in nano-ε")
+
+    @classmethod
+    def of(cls, epsilon: float | str | Decimal | Fraction) -> PureEpsilon:
+        """ε as a person writes it (1, .5, "0.1"), rounded up to a whole nano-ε."""
+        try:
+            exact = epsilon if isinstance(epsilon, Fraction) else Fraction(Decimal(str(epsilon)))
+        except (InvalidOperation, ValueError, OverflowError) as error:
+            raise InvalidValue(f"ε must be a finite number, got {epsilon!r}", epsilon) from error
+        if exact <= 0:
+            raise InvalidValue(f"ε must be above 0, got {epsilon!r}", epsilon)
+        if exact * NANO > MAX_NANO:
+            raise InvalidValue(f"ε must be at most {MAX_NANO // NANO}, got {epsilon!r}", epsilon)
+        return cls(math.ceil(exact * NANO))
+
+    @property
+    def epsilon(self) -> float:
+        """ε as a float, for display and design only."""
+        return self.nano / NANO
+
+    def __add__(self, other: PureEpsilon) -> PureEpsilon:
+        """Sequential composition."""
+        return PureEpsilon(self.nano + other.nano)
+
+
+Guarantee = PureEpsilon
+
+
+def check_round_guarantee(guarantee: PureEpsilon) -> None:
+    """ε of one round lies in [.001, 16]: outside, integer kernels or usefulness end."""
+    if not MIN_ROUND_NANO <= guarantee.nano <= MAX_ROUND_NANO:
+        raise InvalidValue(
+            f"ε of one round must be from {MIN_ROUND_NANO / NANO:g} to {MAX_ROUND_NANO / NANO:g}, "
+            f"got {guarantee.epsilon:g}",
+            guarantee,
+        )
+
+
+def exp_lower_bound(nano: int, bits: int = _FRACTION_BITS) -> int:
+    """⌊2^bits · e^(nano·10⁻⁹)⌋ up to a few units from below: never above the true value.
+
+    The Taylor series has positive terms and every term is rounded down, so any partial sum is a lower bound;
+    the guard bits absorb the roundings.
+    """
+    guard = 64 + 2 * (nano // NANO)
+    term = total = 1 << (bits + guard)
+    index = 0
+    while term:
+        index += 1
+        term = term * nano // (index * NANO)
+        total += term
+    return total >> guard
+
+
+def ratio_within(numerator: int, denominator: int, nano: int) -> bool:
+    """Whether numerator/denominator ≤ e^(nano·10⁻⁹), decided in integers with a lower bound of the exponential."""
+    return numerator << _FRACTION_BITS <= denominator * exp_lower_bound(nano)
+
+
+def epsilon_of_ratio(numerator: int, denominator: int) -> PureEpsilon | None:
+    """The least nano-ε that provably covers the likelihood ratio; None when no ε up to the maximum does."""
+    if denominator <= 0 or numerator < denominator:
+        return None if denominator <= 0 else PureEpsilon(0)
+    guess = math.ceil(NANO * (math.log(numerator) - math.log(denominator))) - 64
+    nano = max(0, guess)
+    if nano > MAX_NANO:
+        return None
+    while not ratio_within(numerator, denominator, nano):
+        nano += 1
+    return PureEpsilon(nano) if nano <= MAX_NANO else None

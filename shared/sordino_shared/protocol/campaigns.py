@@ -1,0 +1,132 @@
+"""Manifest and task: what a campaign promises for good, and what is open just now."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from sordino_shared._checks import check_name, check_range
+from sordino_shared.domains import Domain
+from sordino_shared.errors import InvalidValue
+from sordino_shared.guarantees import PureEpsilon, check_round_guarantee
+from sordino_shared.protocol.documents import Document
+from sordino_shared.protocol.ids import CampaignId, Digest
+from sordino_shared.protocol.plans import PlanReference
+from sordino_shared.protocol.states import CampaignState
+
+MAX_ROUNDS = 16
+MAX_SENTENCE = 2000
+
+
+@dataclass(frozen=True)
+class RoundTerms:
+    """What a device may spend in one round; `plan` is null for a later round, whose plan is sealed when it opens."""
+
+    guarantee: PureEpsilon
+    plan: PlanReference | None
+
+    def __post_init__(self) -> None:
+        check_round_guarantee(self.guarantee)
+
+
+@dataclass(frozen=True)
+class EveryRound:
+    """Every device answers every round."""
+
+    kind: ClassVar[str] = "every_round"
+
+
+@dataclass(frozen=True)
+class OneRound:
+    """Each device draws one of two rounds once, by itself: round 0 with probability first_weight/2^32."""
+
+    kind: ClassVar[str] = "one_round"
+    first_weight: int
+
+    def __post_init__(self) -> None:
+        check_range(self.first_weight, 1, 2**32 - 1, "weight of round 0")
+
+
+RoundAssignment = EveryRound | OneRound
+
+
+@dataclass(frozen=True)
+class Manifest(Document):
+    """The immutable promise to a device's owner; its digest is the campaign's id.
+
+    `sentence` is shown to the owner; `created_at` is in Unix seconds and tells two alike campaigns apart.
+    """
+
+    document: ClassVar[str] = "manifest"
+    limit: ClassVar[int] = 8 << 20
+
+    name: str
+    sentence: str
+    population: str
+    created_at: int
+    domain: Domain
+    device_guarantee: PureEpsilon
+    rounds: tuple[RoundTerms, ...]
+    assignment: RoundAssignment
+
+    def __post_init__(self) -> None:
+        check_name(self.name, "campaign name")
+        check_name(self.population, "population")
+        if not self.sentence.strip() or len(self.sentence) > MAX_SENTENCE:
+            raise InvalidValue(f"the sentence for the owner must have 1 to {MAX_SENTENCE} characters", self.sentence)
+        check_range(self.created_at, 0, 2**40, "created_at")
+        check_range(len(self.rounds), 1, MAX_ROUNDS, "number of rounds")
+        if self.rounds[0].plan is None:
+            raise InvalidValue("the plan of the first round must be known", self.rounds)
+        self._check_spending()
+
+    def _check_spending(self) -> None:
+        spent = [terms.guarantee.nano for terms in self.rounds]
+        if isinstance(self.assignment, OneRound) and len(spent) != 2:
+            raise InvalidValue("drawing one round needs exactly two rounds", len(spent))
+        needed = max(spent) if isinstance(self.assignment, OneRound) else sum(spent)
+        if needed > self.device_guarantee.nano:
+            raise InvalidValue(
+                f"the rounds may spend {needed} nano-ε a device, above the stated {self.device_guarantee.nano}", needed
+            )
+
+    @property
+    def campaign(self) -> CampaignId:
+        """The campaign's id."""
+        return CampaignId(self.digest)
+
+
+@dataclass(frozen=True)
+class RetryWindow:
+    """Seconds a device waits before it tries again: uniform between the two."""
+
+    min_s: int
+    max_s: int
+
+    def __post_init__(self) -> None:
+        check_range(self.min_s, 0, 7 * 86400, "retry window min_s")
+        check_range(self.max_s, self.min_s, 7 * 86400, "retry window max_s")
+
+
+@dataclass(frozen=True)
+class Task(Document):
+    """What is open now, the same bytes for everybody: `round` is null unless one takes reports.
+
+    `device_parts` holds the digests of the device parts known so far, by round.
+    """
+
+    document: ClassVar[str] = "task"
+    limit: ClassVar[int] = 64 << 10
+
+    campaign: CampaignId
+    state: CampaignState
+    round: int | None
+    device_parts: tuple[Digest, ...]
+    epoch: int
+    retry: RetryWindow
+
+    def __post_init__(self) -> None:
+        check_range(len(self.device_parts), 1, MAX_ROUNDS, "number of device parts")
+        if self.round is not None:
+            check_range(self.round, 0, len(self.device_parts) - 1, "round")
+        check_range(self.epoch, 0, 2**16 - 1, "epoch")

@@ -1,0 +1,50 @@
+"""Documents: versioned canonical bytes with a digest. Every wire value of protocol v1 is one of these."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar, Self
+
+from sordino_shared.errors import MalformedDocument, UnsupportedVersion
+from sordino_shared.protocol.codec import decode_value, encode_value
+from sordino_shared.protocol.ids import Digest
+from sordino_shared.protocol.schema import from_plain, to_plain
+
+PROTOCOL_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Document:
+    """A wire value. `document` names its type on the wire, so that no bytes can be read as another type."""
+
+    document: ClassVar[str]
+    limit: ClassVar[int]
+
+    @cached_property
+    def content(self) -> bytes:
+        """The canonical bytes."""
+        header = {"document": self.document, "version": PROTOCOL_VERSION}
+        return encode_value(header | to_plain(self))
+
+    @cached_property
+    def digest(self) -> Digest:
+        """SHA-256 of the canonical bytes."""
+        return Digest.of(self.content)
+
+    @classmethod
+    def read(cls, content: bytes, digest: Digest | None = None) -> Self:
+        """The document that `content` encodes; with `digest`, only if it names exactly these bytes.
+
+        Raises `OversizedDocument`, `DigestMismatch`, `UnsupportedVersion` or `MalformedDocument`.
+        """
+        if digest is not None:
+            digest.check(content)
+        plain = decode_value(content, cls.limit)
+        if not isinstance(plain, dict) or plain.get("document") != cls.document:
+            raise MalformedDocument(f"not a {cls.document}")
+        version = plain.get("version")
+        if type(version) is not int or version != PROTOCOL_VERSION:
+            raise UnsupportedVersion(version, PROTOCOL_VERSION)
+        fields = {name: value for name, value in plain.items() if name not in ("document", "version")}
+        return from_plain(cls, fields)

@@ -1,0 +1,176 @@
+"""The two content-addressed parts of a plan: what a device needs for any value, and what an analyst needs besides."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from sordino_shared._checks import check_name, check_range
+from sordino_shared.arrays import Array
+from sordino_shared.domains import Domain
+from sordino_shared.errors import InvalidValue
+from sordino_shared.guarantees import PureEpsilon, check_round_guarantee
+from sordino_shared.protocol.documents import Document
+from sordino_shared.protocol.ids import Digest
+from sordino_shared.randomizers import AnyRandomizer
+
+
+@dataclass(frozen=True)
+class DevicePart(Document):
+    """Domain, claimed guarantee and randomizer: all a device needs, whatever value it holds."""
+
+    document: ClassVar[str] = "device_part"
+    limit: ClassVar[int] = 64 << 20
+
+    domain: Domain
+    guarantee: PureEpsilon
+    randomizer: AnyRandomizer
+
+    def __post_init__(self) -> None:
+        check_round_guarantee(self.guarantee)
+        if self.randomizer.size != self.domain.size:
+            raise InvalidValue(
+                f"the randomizer is for {self.randomizer.size} types, the domain has {self.domain.size}",
+                self.randomizer.size,
+            )
+
+
+@dataclass(frozen=True)
+class ProductQueries:
+    """One kind of query an attribute (histogram, prefix, ranges, total); the workload is their Kronecker product."""
+
+    kind: ClassVar[str] = "product"
+    factors: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class MatrixQueries:
+    """Queries given as the rows of a matrix, <f8 of shape (Q, k), with a label each."""
+
+    kind: ClassVar[str] = "matrix"
+    matrix: Array
+    labels: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        self.matrix.check_form("<f8", (len(self.labels), self.matrix.shape[-1]), "query matrix")
+
+
+Queries = ProductQueries | MatrixQueries
+
+
+@dataclass(frozen=True)
+class AnswerDecoder:
+    """answers = offset + matrix · s̄ for the mean statistic s̄ (p,): `matrix` (Q, p), `offset` (Q,)."""
+
+    kind: ClassVar[str] = "answers"
+    matrix: Array
+    offset: Array
+
+    def __post_init__(self) -> None:
+        self.matrix.check_form("<f8", (self.offset.shape[0], self.matrix.shape[-1]), "decoder matrix")
+        self.offset.check_form("<f8", self.offset.shape[:1], "decoder offset")
+
+
+@dataclass(frozen=True)
+class HistogramDecoder:
+    """ĥ = offset + matrix · s̄ (k,), and answers = W ĥ: one matrix (k, p) serves any number of queries."""
+
+    kind: ClassVar[str] = "histogram"
+    matrix: Array
+    offset: Array
+
+    def __post_init__(self) -> None:
+        self.matrix.check_form("<f8", (self.offset.shape[0], self.matrix.shape[-1]), "decoder matrix")
+        self.offset.check_form("<f8", self.offset.shape[:1], "decoder offset")
+
+
+@dataclass(frozen=True)
+class ScaledHistogramDecoder:
+    """ĥ = offset + slope · s̄ entry by entry, and answers = W ĥ: closed-form kernels need no matrix."""
+
+    kind: ClassVar[str] = "scaled_histogram"
+    slope: float
+    offset: float
+
+
+Decoder = AnswerDecoder | HistogramDecoder | ScaledHistogramDecoder
+
+
+@dataclass(frozen=True)
+class Factors:
+    """W = LᵀR + c1ᵀ (up to the stated bias): L is (r, Q), R (r, k), c (Q,); T (ℓ, r) if T reduced the pair to TL and TR.
+
+    `left` and `right` are the factors before the reduction.
+    """
+
+    left: Array
+    right: Array
+    centre: Array
+    transform: Array | None
+
+    def __post_init__(self) -> None:
+        rank = self.left.shape[0]
+        self.left.check_form("<f8", (rank, self.centre.shape[0]), "factor L")
+        self.right.check_form("<f8", (rank, self.right.shape[-1]), "factor R")
+        if self.transform is not None:
+            self.transform.check_form("<f8", (self.transform.shape[0], rank), "transform T")
+
+
+@dataclass(frozen=True)
+class LowerBound:
+    """Trace bound on one user's variance for unbiased, one-round, non-adaptive mechanisms; rechecked from (ρ, π)."""
+
+    value: float
+    query_weights: Array
+    type_weights: Array
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """Lower bounds for both objectives, with what a stranger needs to recheck them."""
+
+    max: LowerBound
+    mean: LowerBound
+
+
+@dataclass(frozen=True)
+class Figures:
+    """One user's exact variances under the shipped randomizer and decoder, and the exact bound on the bias."""
+
+    max_variance: float
+    mean_variance: float
+    bias_bound: float
+
+
+@dataclass(frozen=True)
+class AnalystPart(Document):
+    """Workload, decoder, factors, certificate and figures of the plan whose device part has `device_digest`."""
+
+    document: ClassVar[str] = "analyst_part"
+    limit: ClassVar[int] = 1 << 30
+
+    device_digest: Digest
+    workload: str
+    queries: Queries
+    mechanism: str
+    objective: str
+    seed: int
+    decoder: Decoder
+    factors: Factors | None
+    certificate: Certificate
+    figures: Figures
+
+    def __post_init__(self) -> None:
+        check_name(self.workload, "workload name")
+        check_name(self.mechanism, "mechanism")
+        if self.objective not in ("max", "mean"):
+            raise InvalidValue(f"objective must be 'max' or 'mean', got {self.objective!r}", self.objective)
+        check_range(self.seed, 0, 2**63 - 1, "seed")
+
+
+@dataclass(frozen=True)
+class PlanReference:
+    """A plan by the digests of its two parts."""
+
+    device: Digest
+    analyst: Digest

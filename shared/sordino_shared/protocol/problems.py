@@ -1,0 +1,39 @@
+"""Problem types (RFC 9457): one slug, status and title each, the same for server, client and docs."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class Problem(Enum):
+    """`slug` is the problem's type (a relative URI under /problems/), `status` its HTTP status, `title` its sentence."""
+
+    MALFORMED_BODY = ("malformed-body", 400, "The body is not a document of this protocol.")
+    UNAUTHORIZED = ("unauthorized", 401, "A valid key is needed.")
+    FORBIDDEN = ("forbidden", 403, "The key's role does not allow this.")
+    NOT_FOUND = ("not-found", 404, "There is no such thing here.")
+    METHOD_NOT_ALLOWED = ("method-not-allowed", 405, "This resource does not know the method.")
+    ROUND_NOT_OPEN = ("round-not-open", 409, "The round takes no reports.")
+    PLAN_MISMATCH = ("plan-mismatch", 409, "The reports were made with another plan.")
+    ILLEGAL_TRANSITION = ("illegal-transition", 409, "The state does not allow this.")
+    PLAN_NOT_READY = ("plan-not-ready", 409, "The plan is still being computed, or failed.")
+    ESTIMATE_NOT_READY = ("estimate-not-ready", 409, "The round is not closed and estimated yet.")
+    ALREADY_EXISTS = ("already-exists", 409, "There is one like it with other content.")
+    IDEMPOTENCY_CONFLICT = ("idempotency-conflict", 409, "The idempotency key was used for another request.")
+    PRECONDITION_FAILED = ("precondition-failed", 412, "The resource has changed.")
+    TOO_LARGE = ("too-large", 413, "The body is too large.")
+    UNSUPPORTED_MEDIA_TYPE = ("unsupported-media-type", 415, "The body's media type or coding is not supported.")
+    INVALID_REQUEST = ("invalid-request", 422, "The request is well formed but its content is refused.")
+    INTERNAL_ERROR = ("internal-error", 500, "The server failed; the request was not counted.")
+    OVERLOADED = ("overloaded", 503, "The server has more to do than it can; try again later.")
+    UNAVAILABLE = ("unavailable", 503, "The server or its database is not available; try again later.")
+    STORAGE_FULL = ("storage-full", 507, "The server's storage is full; nothing was counted.")
+
+    def __init__(self, slug: str, status: int, title: str) -> None:
+        self.slug = slug
+        self.status = status
+        self.title = title
+
+
+PROBLEM_MEDIA_TYPE = "application/problem+json"
+CBOR_MEDIA_TYPE = "application/cbor"

@@ -1,0 +1,85 @@
+"""Report batches and their outcomes. Ids and payloads are columns, so that a server reads them without a loop."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sordino_shared._checks import check_range
+from sordino_shared.errors import InvalidValue
+from sordino_shared.protocol.documents import Document
+from sordino_shared.protocol.ids import Digest, ReportId
+
+MAX_REPORTS = 4096
+
+
+@dataclass(frozen=True)
+class ReportBatch(Document):
+    """1 to 4096 reports of one round: `ids` is 16 bytes a report, `payloads` an equal width a report, in the same order."""
+
+    document: ClassVar[str] = "report_batch"
+    limit: ClassVar[int] = 4 << 20
+
+    device_digest: Digest
+    ids: bytes
+    payloads: bytes
+
+    def __post_init__(self) -> None:
+        if len(self.ids) % ReportId.LENGTH:
+            raise InvalidValue(f"ids must be a whole number of {ReportId.LENGTH}-byte ids", len(self.ids))
+        check_range(self.count, 1, MAX_REPORTS, "number of reports")
+        if not self.payloads or len(self.payloads) % self.count:
+            raise InvalidValue("payloads must have the same width for every report", len(self.payloads))
+
+    @property
+    def count(self) -> int:
+        return len(self.ids) // ReportId.LENGTH
+
+    @property
+    def width(self) -> int:
+        """Bytes of one payload."""
+        return len(self.payloads) // self.count
+
+    def report_ids(self) -> list[bytes]:
+        """The ids, in order."""
+        return [self.ids[i : i + ReportId.LENGTH] for i in range(0, len(self.ids), ReportId.LENGTH)]
+
+    def payload_rows(self) -> NDArray[np.uint8]:
+        """(n, width) payload bytes."""
+        return np.frombuffer(self.payloads, dtype=np.uint8).reshape(self.count, self.width)
+
+
+class Refusal(StrEnum):
+    """Why one report of an accepted request was not counted."""
+
+    ID_CONFLICT = "report-id-conflict"
+    OUTSIDE_ALPHABET = "payload-outside-alphabet"
+    WRONG_EPOCH = "wrong-epoch"
+
+
+@dataclass(frozen=True)
+class RefusedReport:
+    """The report at `index` of the batch was refused."""
+
+    index: int
+    reason: Refusal
+
+
+@dataclass(frozen=True)
+class ReportOutcomes(Document):
+    """After the commit: how many reports are new, how many were counted before, and the refused ones in order."""
+
+    document: ClassVar[str] = "report_outcomes"
+    limit: ClassVar[int] = 1 << 20
+
+    accepted: int
+    replayed: int
+    refused: tuple[RefusedReport, ...]
+
+    def __post_init__(self) -> None:
+        check_range(self.accepted, 0, MAX_REPORTS, "accepted")
+        check_range(self.replayed, 0, MAX_REPORTS, "replayed")

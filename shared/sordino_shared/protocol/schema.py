@@ -1,0 +1,106 @@
+"""Frozen dataclasses to plain values and back, by their annotations, strictly.
+
+Every field is present and no other; a type stands for itself only (a boolean is not an integer). Unions are tagged by
+the `kind` class variable of their members. A document that a constructor refuses is malformed, with the path that says where.
+"""
+
+from __future__ import annotations
+
+import types
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from functools import cache
+from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from sordino_shared.errors import InvalidValue, MalformedDocument
+
+T = TypeVar("T")
+
+
+def to_plain(value: Any) -> Any:
+    """Maps, arrays and scalars of a dataclass value."""
+    if isinstance(value, Enum):
+        return value.value
+    if is_dataclass(value) and not isinstance(value, type):
+        tag = getattr(value, "kind", None)
+        plain = {field.name: to_plain(getattr(value, field.name)) for field in fields(value)}
+        return plain if tag is None else {"kind": tag} | plain
+    if isinstance(value, (tuple, list)):
+        return [to_plain(item) for item in value]
+    if isinstance(value, bytes):
+        return bytes(value)
+    return value
+
+
+def from_plain(kind: type[T], plain: Any, path: str = "") -> T:
+    """The value of type `kind` that `plain` describes; raises `MalformedDocument`."""
+    value: T = _read(kind, plain, path)
+    return value
+
+
+def _read(annotation: Any, plain: Any, path: str) -> Any:
+    origin = get_origin(annotation)
+    if origin in (Union, types.UnionType):
+        return _read_union(get_args(annotation), plain, path)
+    if origin is tuple:
+        return _read_tuple(get_args(annotation), plain, path)
+    if is_dataclass(annotation):
+        return _read_dataclass(annotation, plain, path)
+    if isinstance(annotation, type) and issubclass(annotation, Enum):
+        return _construct(annotation, (_read(str, plain, path),), path)
+    if isinstance(annotation, type) and issubclass(annotation, bytes) and annotation is not bytes:
+        return _construct(annotation, (_read(bytes, plain, path),), path)
+    if type(plain) is not annotation and not (annotation is type(None) and plain is None):
+        raise MalformedDocument(f"expected {annotation.__name__}, got {type(plain).__name__}", path)
+    return plain
+
+
+def _read_union(members: tuple[Any, ...], plain: Any, path: str) -> Any:
+    if type(None) in members:
+        if plain is None:
+            return None
+        members = tuple(member for member in members if member is not type(None))
+    if len(members) == 1:
+        return _read(members[0], plain, path)
+    kinds = {member.kind: member for member in members}
+    tag = plain.get("kind") if isinstance(plain, dict) else None
+    if not isinstance(tag, str) or tag not in kinds:
+        raise MalformedDocument(f"kind must be one of {sorted(kinds)}, got {tag!r}", path)
+    return _read_dataclass(kinds[tag], plain, path)
+
+
+def _read_tuple(arguments: tuple[Any, ...], plain: Any, path: str) -> tuple[Any, ...]:
+    if not isinstance(plain, list):
+        raise MalformedDocument(f"expected an array, got {type(plain).__name__}", path)
+    return tuple(_read(arguments[0], item, f"{path}/{index}") for index, item in enumerate(plain))
+
+
+@cache
+def _annotations(kind: type) -> dict[str, Any]:
+    hints = get_type_hints(kind)
+    return {field.name: hints[field.name] for field in fields(kind)}
+
+
+def _read_dataclass(kind: Any, plain: Any, path: str) -> Any:
+    if not isinstance(plain, dict):
+        raise MalformedDocument(f"expected a map, got {type(plain).__name__}", path)
+    annotations = _annotations(kind)
+    tag = getattr(kind, "kind", None)
+    if tag is not None and plain.get("kind") != tag:
+        raise MalformedDocument(f"kind must be {tag!r}, got {plain.get('kind')!r}", path)
+    expected = set(annotations) | ({"kind"} if tag is not None else set())
+    if unknown := set(plain) - expected:
+        raise MalformedDocument(f"unknown field {sorted(unknown)[0]!r}", path)
+    if absent := expected - set(plain):
+        raise MalformedDocument(f"missing field {sorted(absent)[0]!r}", path)
+    values = {name: _read(hint, plain[name], f"{path}/{name}") for name, hint in annotations.items()}
+    return _construct(kind, (), path, **values)
+
+
+def _construct(kind: Any, arguments: tuple[Any, ...], path: str, **values: Any) -> Any:
+    try:
+        return kind(*arguments, **values)
+    except MalformedDocument:
+        raise
+    except (InvalidValue, ValueError) as error:
+        raise MalformedDocument(str(error), path) from error

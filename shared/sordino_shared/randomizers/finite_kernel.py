@@ -1,0 +1,181 @@
+"""Finite kernels: a table of integers over 2^bits, whose rows have bounded ratios; the deficits go to a null output.
+
+The table arrives dense, or as two levels a row and the set of types at the upper one (the extreme rays of the cone of
+ε-LDP rows), which takes a bit an entry. Whatever the rows leave of a column's 2^bits is the probability of one extra
+output that carries no statistic of its own, the null output, so columns sum to one by construction.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sordino_shared.arrays import Array
+from sordino_shared.errors import InvalidValue
+from sordino_shared.randomizers.base import (
+    Randomizer,
+    check_bits,
+    check_size,
+    index_bytes,
+    pack_indices,
+    unpack_indices,
+)
+from sordino_shared.randomness import Randomness
+
+MAX_OUTPUTS = 1 << 20
+# A table of 2^26 integers is 512 MiB: past any device, and past what an audit should be made to unpack.
+MAX_ENTRIES = 1 << 26
+
+
+@dataclass(frozen=True)
+class DenseRows:
+    """`table` is <u8 of shape (m, k): row y holds the integers K(y|·)·2^bits."""
+
+    kind: ClassVar[str] = "dense"
+    table: Array
+
+    def __post_init__(self) -> None:
+        rows, columns = _two_dimensions(self.table)
+        self.table.check_form("<u8", (rows, columns), "kernel table")
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return _two_dimensions(self.table)
+
+    def integers(self) -> NDArray[np.uint64]:
+        """(m, k) integers over 2^bits."""
+        return self.table.numpy()
+
+
+@dataclass(frozen=True)
+class TwoLevelRows:
+    """Row y is `high[y]` on the types whose bit is set in `members[y]` (little-endian bit order) and `low[y]` elsewhere."""
+
+    kind: ClassVar[str] = "two_level"
+    types: int
+    low: Array
+    high: Array
+    members: Array
+
+    def __post_init__(self) -> None:
+        rows = self.low.shape[0]
+        check_size(self.types)
+        self.low.check_form("<u8", (rows,), "low levels")
+        self.high.check_form("<u8", (rows,), "high levels")
+        self.members.check_form("|u1", (rows, (self.types + 7) // 8), "members")
+        padding = np.unpackbits(self.members.numpy(), axis=1, bitorder="little")[:, self.types :]
+        if padding.any():
+            raise InvalidValue("bits past the last type must be zero", self.types)
+
+    @classmethod
+    def of(cls, low: NDArray[np.uint64], high: NDArray[np.uint64], members: NDArray[np.bool_]) -> TwoLevelRows:
+        """Pack (m,) levels and the (m, k) membership."""
+        packed = np.packbits(members, axis=1, bitorder="little")
+        return cls(members.shape[1], Array.of(low, "<u8"), Array.of(high, "<u8"), Array.of(packed, "|u1"))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.low.shape[0], self.types
+
+    def integers(self) -> NDArray[np.uint64]:
+        """(m, k) integers over 2^bits."""
+        bits = np.unpackbits(self.members.numpy(), axis=1, bitorder="little")[:, : self.types]
+        return np.where(bits == 1, self.high.numpy()[:, None], self.low.numpy()[:, None])
+
+
+KernelRows = DenseRows | TwoLevelRows
+
+
+@dataclass(frozen=True)
+class FiniteKernel(Randomizer):
+    """K(y|x) = table[y, x]/2^bits for the m rows; output m, if any column leaves a deficit, is the null output."""
+
+    kind: ClassVar[str] = "finite_kernel"
+    statistic: ClassVar[str] = "counts"
+    bits: int
+    rows: KernelRows
+
+    def __post_init__(self) -> None:
+        check_bits(self.bits)
+        rows, columns = self.rows.shape
+        check_size(columns)
+        if not 1 <= rows <= MAX_OUTPUTS or rows * columns > MAX_ENTRIES:
+            raise InvalidValue(f"a kernel of {rows} × {columns} is empty or too large", (rows, columns))
+        if int(self.integers.max()) > 1 << self.bits:
+            raise InvalidValue("a kernel entry is above 2^bits: a probability above one")
+        if min(self._deficits) < 0:
+            raise InvalidValue("a kernel column sums to more than 2^bits: probabilities above one")
+
+    @property
+    def size(self) -> int:  # type: ignore[override]  # a plain attribute in the base, derived here
+        return self.rows.shape[1]
+
+    @cached_property
+    def integers(self) -> NDArray[np.uint64]:
+        """(m, k) integers over 2^bits, without the null output."""
+        return self.rows.integers()
+
+    @cached_property
+    def _deficits(self) -> list[int]:
+        # Sums of up to 2^20 entries of 62 bits overflow a word, so the two halves are summed apart.
+        upper = (self.integers >> np.uint64(32)).sum(axis=0, dtype=np.uint64)
+        lower = (self.integers & np.uint64(2**32 - 1)).sum(axis=0, dtype=np.uint64)
+        return [(1 << self.bits) - (int(u) << 32) - int(v) for u, v in zip(upper, lower, strict=True)]
+
+    @property
+    def has_null_output(self) -> bool:
+        return any(self._deficits)
+
+    @property
+    def outputs(self) -> int:
+        """m, plus one if there is a null output."""
+        return self.rows.shape[0] + self.has_null_output
+
+    @property
+    def payload_bytes(self) -> int:
+        return index_bytes(self.outputs)
+
+    @property
+    def statistic_size(self) -> int:
+        return self.outputs
+
+    @cached_property
+    def table(self) -> NDArray[np.uint64]:
+        """(outputs, k) integers over 2^bits, the null output last; every column sums to 2^bits."""
+        if not self.has_null_output:
+            return self.integers
+        return np.vstack([self.integers, np.array(self._deficits, dtype=np.uint64)])
+
+    def likelihood_ratio(self) -> tuple[int, int] | None:
+        highest, lowest = self.table.max(axis=1).tolist(), self.table.min(axis=1).tolist()
+        numerator, denominator = 1, 1
+        for high, low in zip(highest, lowest, strict=True):
+            if low == 0 and high > 0:
+                return None
+            if high * denominator > numerator * low:
+                numerator, denominator = high, low
+        return numerator, denominator
+
+    def randomize_many(self, cells: NDArray[np.int64], randomness: Randomness) -> NDArray[np.uint8]:
+        self._check_cells(cells)
+        draws = randomness.uniform_bits(self.bits, len(cells))
+        outputs = np.empty(len(cells), dtype=np.int64)
+        for cell in np.unique(cells):
+            holders = cells == cell
+            steps = np.cumsum(self.table[:, cell], dtype=np.uint64)
+            outputs[holders] = np.searchsorted(steps, draws[holders], side="right")
+        return pack_indices(outputs, self.payload_bytes)
+
+    def in_alphabet(self, payloads: NDArray[np.uint8]) -> NDArray[np.bool_]:
+        self._check_payloads(payloads)
+        return unpack_indices(payloads) < self.outputs
+
+
+def _two_dimensions(array: Array) -> tuple[int, int]:
+    if len(array.shape) != 2:
+        raise InvalidValue(f"a kernel table has two dimensions, got shape {array.shape}", array.shape)
+    return array.shape[0], array.shape[1]

@@ -1,0 +1,102 @@
+"""The half-sphere randomizer of a bounded vector as a seed and one bit.
+
+`VRand` of Bassily, Bun, Nelson and Stemmer 2019 (Lemma 9 of Edmonds, Nikolov and Ullman 2020; after Duchi, Jordan and
+Wainwright 2018). The seed is uniform and independent of the value; only the bit depends on it, through a binary
+randomised response whose two probabilities are integers over 2^bits. So the likelihood ratio of (seed, bit) is the
+coin's alone, whatever sign an implementation computes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sordino_shared._checks import check_range
+from sordino_shared.arrays import Array
+from sordino_shared.errors import InvalidValue
+from sordino_shared.guarantees import PureEpsilon, exp_lower_bound
+from sordino_shared.randomizers.base import Randomizer, check_bits, check_size
+from sordino_shared.randomizers.directions import SEED_BYTES, directions
+from sordino_shared.randomness import Randomness
+
+# |atom| < 2^15 and |direction entry| < 2^31: 2^16 such products still fit a signed 64-bit sum.
+MAX_DIMENSION = 1 << 16
+_BATCH = 4096
+
+
+@dataclass(frozen=True)
+class SeededDirection(Randomizer):
+    """P(bit = 1[⟨g, r_x⟩ ≥ 0]) = keep_weights[x]/2^bits for a direction g drawn from a uniform public seed.
+
+    `vectors` is <i4 of shape (k, d), the directions r_x of the types, of any lengths; how long the type's vector is
+    beside the longest one is in `keep_weights`, <u8 of shape (k,): 2^(bits−1) for a zero vector.
+    """
+
+    kind: ClassVar[str] = "seeded_direction"
+    statistic: ClassVar[str] = "direction_sums"
+    bits: int
+    vectors: Array
+    keep_weights: Array
+
+    def __post_init__(self) -> None:
+        check_bits(self.bits)
+        if len(self.vectors.shape) != 2:
+            raise InvalidValue("vectors must have two dimensions (types, dimension)", self.vectors.shape)
+        check_size(self.size)
+        check_range(self.dimension, 1, MAX_DIMENSION, "dimension")
+        self.vectors.check_form("<i4", (self.size, self.dimension), "vectors")
+        self.keep_weights.check_form("<u8", (self.size,), "keep weights")
+        if not all(0 < weight < 1 << self.bits for weight in self.keep_weights.numpy().tolist()):
+            raise InvalidValue("a keep weight must be above 0 and below 2^bits")
+
+    @staticmethod
+    def largest_keep_weight(guarantee: PureEpsilon, bits: int = 60) -> int:
+        """The largest c with c/(2^bits − c) ≤ e^ε."""
+        scale = 128
+        odds = exp_lower_bound(guarantee.nano, scale)
+        return (odds << bits) // (odds + (1 << scale))
+
+    @property
+    def size(self) -> int:  # type: ignore[override]  # a plain attribute in the base, derived here
+        return self.vectors.shape[0]
+
+    @property
+    def dimension(self) -> int:
+        """d, the dimension of the directions."""
+        return self.vectors.shape[1]
+
+    @property
+    def payload_bytes(self) -> int:
+        return SEED_BYTES + 1
+
+    @property
+    def statistic_size(self) -> int:
+        return self.dimension
+
+    def likelihood_ratio(self) -> tuple[int, int]:
+        # A seed can put any two types on either side, so the extremes over all types and both bits are reached.
+        weights = self.keep_weights.numpy().tolist()
+        kept, flipped = weights, [(1 << self.bits) - weight for weight in weights]
+        return max(kept + flipped), min(kept + flipped)
+
+    def randomize_many(self, cells: NDArray[np.int64], randomness: Randomness) -> NDArray[np.uint8]:
+        self._check_cells(cells)
+        payloads = np.empty((len(cells), self.payload_bytes), dtype=np.uint8)
+        for start in range(0, len(cells), _BATCH):
+            payloads[start : start + _BATCH] = self._randomize_batch(cells[start : start + _BATCH], randomness)
+        return payloads
+
+    def _randomize_batch(self, cells: NDArray[np.int64], randomness: Randomness) -> NDArray[np.uint8]:
+        seeds = np.frombuffer(randomness.bytes(SEED_BYTES * len(cells)), dtype=np.uint8).reshape(-1, SEED_BYTES)
+        keep = randomness.uniform_bits(self.bits, len(cells)) < self.keep_weights.numpy()[cells]
+        vectors = self.vectors.numpy()[cells].astype(np.int64)
+        positive = np.einsum("nd,nd->n", directions(seeds, self.dimension).astype(np.int64), vectors) >= 0
+        bits = (positive == keep).astype(np.uint8)
+        return np.concatenate([seeds, bits[:, None]], axis=1)
+
+    def in_alphabet(self, payloads: NDArray[np.uint8]) -> NDArray[np.bool_]:
+        self._check_payloads(payloads)
+        return payloads[:, SEED_BYTES] <= 1

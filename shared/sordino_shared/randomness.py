@@ -1,0 +1,51 @@
+"""The one source of randomness. Devices draw from the operating system; simulations and tests from a seed."""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sordino_shared._checks import check_range
+
+
+class Randomness(ABC):
+    """Uniform bytes, and exact integer laws built from them by rejection: no float is involved."""
+
+    @abstractmethod
+    def bytes(self, count: int) -> bytes:
+        """`count` independent uniform bytes."""
+
+    def uniform_bits(self, bits: int, count: int) -> NDArray[np.uint64]:
+        """(count,) independent uniform integers in [0, 2^bits), 1 ≤ bits ≤ 64."""
+        check_range(bits, 1, 64, "bits")
+        words = np.frombuffer(self.bytes(8 * count), dtype="<u8").astype(np.uint64)
+        return words >> np.uint64(64 - bits)
+
+    def below(self, bound: int, count: int) -> NDArray[np.uint64]:
+        """(count,) independent uniform integers in [0, bound), exactly: words above the last whole multiple are redrawn."""
+        check_range(bound, 1, 2**63, "bound")
+        limit = np.uint64((2**64 // bound) * bound - 1)
+        words = self.uniform_bits(64, count)
+        while (rejected := words > limit).any():
+            words[rejected] = self.uniform_bits(64, int(rejected.sum()))
+        return words % np.uint64(bound)
+
+
+class SystemRandomness(Randomness):
+    """The operating system's generator: what devices use."""
+
+    def bytes(self, count: int) -> bytes:
+        return os.urandom(count)
+
+
+class SeededRandomness(Randomness):
+    """A reproducible stream for simulations and tests; never for a real device."""
+
+    def __init__(self, seed: int) -> None:
+        self._generator = np.random.Generator(np.random.PCG64(seed))
+
+    def bytes(self, count: int) -> bytes:
+        return self._generator.bytes(count)
