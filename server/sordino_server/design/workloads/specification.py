@@ -1,0 +1,167 @@
+"""The written form of a workload, in YAML or JSON, and how it becomes a Workload."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, ValidationError
+
+from sordino_server.design.arrays import Floats
+from sordino_server.design.workloads.factors import factor, product_of
+from sordino_server.design.workloads.operators import DENSE_LIMIT, Dense
+from sordino_server.design.workloads.workload import Workload, WorkloadError
+from sordino_shared.domains import Attribute, Categorical, Domain, Ordinal
+from sordino_shared.errors import InvalidValue
+
+Kind = Literal["histogram", "prefix", "ranges", "total"]
+Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+# Squares of the entries and their sums over a workload must stay within the range of a double.
+_LARGEST, _SMALLEST = 1e100, 1e-100
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class OrdinalSpecification(_Strict):
+    """Bins of a line, cut at `edges`; the first and the last bin are unbounded."""
+
+    name: str
+    kind: Literal["ordinal"]
+    edges: list[Number]
+    unit: str = ""
+    missing: bool = False
+    other: bool = False
+
+    def attribute(self) -> Attribute:
+        return Ordinal(self.name, tuple(self.edges), self.unit, self.missing, self.other)
+
+
+class CategoricalSpecification(_Strict):
+    """Unordered labels."""
+
+    name: str
+    kind: Literal["categorical"]
+    labels: list[str]
+    missing: bool = False
+    other: bool = False
+
+    def attribute(self) -> Attribute:
+        return Categorical(self.name, tuple(self.labels), self.missing, self.other)
+
+
+class MatrixQueries(_Strict):
+    """Explicit rows, one entry for each cell of the domain in C order, with optional names."""
+
+    matrix: list[list[Number]]
+    labels: list[str] | None = None
+
+
+def _form_of_queries(value: Any) -> str:
+    if isinstance(value, str):
+        return "kind"
+    written = value if isinstance(value, Mapping) else {}
+    return "matrix" if isinstance(value, MatrixQueries) or isinstance(written.get("matrix"), list) else "factors"
+
+
+Queries = Annotated[
+    Annotated[Kind, Tag("kind")] | Annotated[dict[str, Kind], Tag("factors")] | Annotated[MatrixQueries, Tag("matrix")],
+    Discriminator(_form_of_queries),
+]
+
+
+class WorkloadSpecification(_Strict):
+    """A name, a domain and the queries: one kind for all attributes, a kind for each, or a matrix."""
+
+    name: str = Field(min_length=1, max_length=200)
+    domain: list[Annotated[OrdinalSpecification | CategoricalSpecification, Field(discriminator="kind")]]
+    queries: Queries
+
+    def canonical(self) -> dict[str, Any]:
+        """The JSON-able form that is stored with a plan and read back by `parse_specification`."""
+        return self.model_dump(mode="json", exclude_none=True)
+
+    def build(self) -> Workload:
+        """The workload described; raises WorkloadError where the description contradicts itself."""
+        domain = self._domain()
+        if isinstance(self.queries, MatrixQueries):
+            return self._of_matrix(domain, self.queries)
+        kinds = self._kinds(self.queries, domain)
+        whole = product_of([factor(a, kind) for a, kind in zip(domain.attributes, kinds, strict=True)])
+        return Workload(self.name, domain, kinds, whole.operator, self.canonical(), whole.label)
+
+    def _domain(self) -> Domain:
+        try:
+            return Domain(tuple(attribute.attribute() for attribute in self.domain))
+        except InvalidValue as error:
+            raise WorkloadError(f"domain: {error}", error.value) from error
+
+    def _kinds(self, queries: str | dict[str, Kind], domain: Domain) -> tuple[str, ...]:
+        names = [attribute.name for attribute in domain.attributes]
+        if isinstance(queries, str):
+            return (queries,) * len(names)
+        if set(queries) != set(names):
+            raise WorkloadError(
+                f"queries must give a kind to each of the attributes {names}, and were given for {list(queries)}; "
+                "use `total` for one that is not asked about",
+                queries,
+            )
+        return tuple(queries[name] for name in names)
+
+    def _of_matrix(self, domain: Domain, queries: MatrixQueries) -> Workload:
+        matrix = _checked_matrix(queries.matrix, domain)
+        labels = queries.labels
+        if labels is not None and len(labels) != len(matrix):
+            raise WorkloadError(f"{len(labels)} labels for {len(matrix)} queries: give one label a query", labels)
+
+        def label(query: int) -> str:
+            return f"query {query + 1}" if labels is None else labels[query]
+
+        return Workload(self.name, domain, ("matrix",), Dense(matrix), self.canonical(), label)
+
+
+def parse_specification(document: Mapping[str, Any]) -> WorkloadSpecification:
+    """Read the dictionary form strictly; WorkloadError names the place of everything that does not fit."""
+    queries = document.get("queries") if isinstance(document, Mapping) else None
+    if isinstance(queries, Mapping) and "file" in queries and "matrix" not in queries:
+        raise WorkloadError("queries.file is read only beside a specification on disk: put the matrix here", queries)
+    try:
+        return WorkloadSpecification.model_validate(document)
+    except ValidationError as error:
+        raise WorkloadError(_readable(error), document) from error
+
+
+def builtin(kind: str, size: int) -> Workload:
+    """Queries of `kind` on one ordinal attribute of `size` unit bins."""
+    if not isinstance(size, int) or size < 2:
+        raise WorkloadError(f"a workload needs a domain of at least two types, not {size!r}", size)
+    line = {"name": "value", "kind": "ordinal", "edges": [float(edge) for edge in range(1, size)]}
+    return parse_specification({"name": f"{kind}-{size}", "domain": [line], "queries": kind}).build()
+
+
+def _checked_matrix(rows: list[list[float]], domain: Domain) -> Floats:
+    if not rows or not rows[0]:
+        raise WorkloadError("the matrix is empty: give at least one row with an entry for each cell", rows)
+    widths = {len(row) for row in rows}
+    if widths != {domain.size}:
+        raise WorkloadError(
+            f"every row needs one entry for each of the {domain.size} cells of the domain; "
+            f"rows of {', '.join(map(str, sorted(widths)))} entries were given",
+            rows,
+        )
+    if len(rows) * domain.size > DENSE_LIMIT:
+        raise WorkloadError(f"the matrix has more than {DENSE_LIMIT} entries: use a built-in kind", len(rows))
+    matrix = np.array(rows, dtype=float)
+    largest = np.abs(matrix).max()
+    if largest > _LARGEST or 0 < largest < _SMALLEST:
+        raise WorkloadError(
+            f"the largest entry is {largest:g}: scale the queries to between {_SMALLEST:g} and {_LARGEST:g}", largest
+        )
+    return matrix
+
+
+def _readable(error: ValidationError) -> str:
+    shown = error.errors(include_url=False, include_context=False)[:5]
+    places = (f"{'.'.join(map(str, item['loc'])) or 'workload'}: {item['msg']}" for item in shown)
+    more = f" (and {error.error_count() - len(shown)} more)" if error.error_count() > len(shown) else ""
+    return "the workload does not fit its form: " + "; ".join(places) + more
