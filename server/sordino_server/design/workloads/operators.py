@@ -231,9 +231,9 @@ class Kronecker(LinearMap):
 
     def column(self, cell: int) -> Floats:
         cells = np.unravel_index(cell, self._widths)
-        result = np.ones(1)
+        result: Floats = np.ones(1)
         for factor, part in zip(self.factors, cells, strict=True):
-            result = np.kron(result, factor.column(int(part)))
+            result = np.multiply.outer(result, factor.column(int(part))).ravel()
         return result
 
     def take(self, rows: Indices) -> Floats:
