@@ -5,8 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sordino_server.design.arrays import Floats
-from sordino_server.design.factorization import Factorization, Objective, factorize
-from sordino_server.design.factorization.certificate import counted_rows
+from sordino_server.design.factorization import Factorization, Objective, counted_rows, factorize
 from sordino_server.design.factorization.weighted import weighted_spectrum
 from sordino_shared.errors import InvalidValue
 

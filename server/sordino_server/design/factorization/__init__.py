@@ -6,16 +6,33 @@ from sordino_server.design.factorization.certificate import (
     Objective,
     Progress,
     check_certificate,
+    counted_rows,
     dual_value,
 )
+from sordino_server.design.factorization.closed_forms import (
+    gini,
+    histogram,
+    kronecker,
+    lipschitz_tree,
+    prefix_square_root,
+)
 from sordino_server.design.factorization.gamma2 import factorize
+from sordino_server.design.factorization.reduction import ReducedFactorization, reduce_dimension
 
 __all__ = [
     "Factorization",
     "FactorizationError",
     "Objective",
     "Progress",
+    "ReducedFactorization",
     "check_certificate",
+    "counted_rows",
     "dual_value",
     "factorize",
+    "gini",
+    "histogram",
+    "kronecker",
+    "lipschitz_tree",
+    "prefix_square_root",
+    "reduce_dimension",
 ]

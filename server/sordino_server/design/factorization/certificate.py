@@ -46,13 +46,9 @@ class Factorization:
     def __post_init__(self) -> None:
         rank, queries, size = self.left.shape[0], self.left.shape[1], self.right.shape[1]
         if self.right.shape[0] != rank:
-            raise FactorizationError(
-                f"L has {rank} rows and R has {self.right.shape[0]}: they must agree", self
-            )
+            raise FactorizationError(f"L has {rank} rows and R has {self.right.shape[0]}: they must agree", self)
         if self.centre.shape != (queries,) or self.row_weights.shape != (queries,):
-            raise FactorizationError(
-                f"centre and row weights need an entry for each of {queries} queries", self
-            )
+            raise FactorizationError(f"centre and row weights need an entry for each of {queries} queries", self)
         if self.column_weights.shape != (size,):
             raise FactorizationError(f"the column weights need an entry for each of {size} types", self)
         if not 0.0 < self.lower <= self.upper * (1 + CERTIFICATE_TOLERANCE):
@@ -115,9 +111,7 @@ def check_certificate(matrix: Floats, factorization: Factorization) -> None:
         raise FactorizationError(f"the weights prove {lower}, less than the lower bound {f.lower} claimed", f)
     upper = primal_value(f.left, f.right, f.objective, counted)
     if not upper <= f.upper * (1 + CERTIFICATE_TOLERANCE):
-        raise FactorizationError(
-            f"the factors attain {upper}, more than the upper bound {f.upper} claimed", f
-        )
+        raise FactorizationError(f"the factors attain {upper}, more than the upper bound {f.upper} claimed", f)
 
 
 def _check_weights(f: Factorization, counted: Mask) -> None:
@@ -126,6 +120,4 @@ def _check_weights(f: Factorization, counted: Mask) -> None:
             raise FactorizationError("the dual weights are not non-negative with sum 1", f)
     uniform = counted / counted.sum()
     if f.objective == "mean" and not np.allclose(f.row_weights, uniform, rtol=1e-12, atol=0):
-        raise FactorizationError(
-            'for "mean" the row weights are uniform over the rows that cost something', f
-        )
+        raise FactorizationError('for "mean" the row weights are uniform over the rows that cost something', f)

@@ -44,9 +44,7 @@ def factorize(
     _check(matrix, objective, gap, max_iterations)
     counted = counted_rows(matrix, centred)
     if not counted.any():
-        raise FactorizationError(
-            "every query is constant: its answer is known and nothing is left to factorize"
-        )
+        raise FactorizationError("every query is constant: its answer is known and nothing is left to factorize")
     offset = _midpoints(matrix) if centred else np.zeros(len(matrix))
     scale = float(np.abs(matrix - offset[:, None]).max())
     search = _Search((matrix[counted] - offset[counted, None]) / scale, objective, centred)
