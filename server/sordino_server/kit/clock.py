@@ -1,0 +1,34 @@
+"""The only wall clock of the server, injected so that tests can move it."""
+
+from __future__ import annotations
+
+import time
+from typing import Protocol
+
+
+class Clock(Protocol):
+    """Whole Unix seconds; nothing promises that they never go back."""
+
+    def now(self) -> int:
+        """Seconds since 1970-01-01 UTC."""
+
+
+class SystemClock:
+    """The machine's clock."""
+
+    def now(self) -> int:
+        return int(time.time())
+
+
+class ManualClock:
+    """A clock that only moves when told to: for tests and replays."""
+
+    def __init__(self, now: int = 1_800_000_000) -> None:
+        self._now = now
+
+    def now(self) -> int:
+        return self._now
+
+    def advance(self, seconds: int) -> None:
+        """Move by `seconds`; a negative number is a clock that jumps back."""
+        self._now += seconds

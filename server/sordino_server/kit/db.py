@@ -1,0 +1,138 @@
+"""One database, SQLite or PostgreSQL by URL; a unit of work is one named transaction."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, text
+from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+from sqlalchemy.orm import Session
+
+from sordino_server.kit.database_errors import DatabaseBusy, TransactionConflict, database_error
+from sordino_shared.errors import InvalidValue
+
+T = TypeVar("T")
+
+BUSY_TIMEOUT_S = 10.0
+# The victim of a deadlock succeeds at once as a rule; five attempts with growing pauses end within a second.
+_ATTEMPTS = 5
+_PAUSE_S = 0.02
+_BEGIN_OPTION = "sordino_begin"
+_POSTGRES_NAMES = ("postgres", "postgresql", "postgresql+psycopg")
+
+
+class Database:
+    """Transactions on one engine; safe to share between threads, one instance a process."""
+
+    def __init__(self, url: str, *, busy_timeout_s: float = BUSY_TIMEOUT_S, connections: int = 10) -> None:
+        self.url = database_url(url)
+        self.is_sqlite = self.url.get_backend_name() == "sqlite"
+        if self.is_sqlite:
+            self.engine: Engine = _sqlite_engine(self.url, busy_timeout_s, connections)
+            self._reading = self.engine
+        else:
+            self.engine = create_engine(self.url, pool_size=connections, max_overflow=0, pool_pre_ping=True)
+            self._reading = self.engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+        self._writing = self.engine.execution_options(**{_BEGIN_OPTION: "BEGIN IMMEDIATE"})
+
+    @contextmanager
+    def write(self, name: str) -> Iterator[Session]:
+        """A writing transaction: committed when the block ends, rolled back when it raises.
+
+        On SQLite the write lock is taken at once, so what the block reads cannot change under it.
+        """
+        with _meaningful(name), Session(self._writing, expire_on_commit=False) as session, session.begin():
+            yield session
+
+    @contextmanager
+    def read(self, name: str = "read") -> Iterator[Session]:
+        """One consistent snapshot; nothing that the block changes is kept."""
+        with _meaningful(name), Session(self._reading, autoflush=False) as session:
+            yield session
+
+    def run(self, name: str, work: Callable[[Session], T]) -> T:
+        """`work` in a writing transaction, again when the engine sacrifices it to break a deadlock."""
+        for attempt in range(1, _ATTEMPTS):
+            try:
+                with self.write(name) as session:
+                    return work(session)
+            except TransactionConflict:
+                time.sleep(_PAUSE_S * 2**attempt)
+        with self.write(name) as session:
+            return work(session)
+
+    def lock(self, session: Session, space: int, number: int, *, shared: bool = False) -> None:
+        """Hold the lock (space, number) until the transaction ends.
+
+        SQLite's writers exclude each other already. On PostgreSQL this is an advisory lock and not a row lock:
+        its queue is fair, so that an exclusive request is not starved by shared ones that keep overlapping.
+        """
+        if not self.is_sqlite:
+            function = "pg_advisory_xact_lock_shared" if shared else "pg_advisory_xact_lock"
+            session.execute(text(f"SELECT {function}(:space, :number)"), {"space": space, "number": number})
+
+    def check(self) -> None:
+        """Raise unless the database answers."""
+        with self.read("check") as session:
+            session.execute(text("SELECT 1"))
+
+    def close(self) -> None:
+        """Close the pooled connections."""
+        self.engine.dispose()
+
+
+def database_url(url: str) -> URL:
+    """The URL with its driver named; raises `InvalidValue` for what is neither a SQLite file nor PostgreSQL."""
+    try:
+        parsed = make_url(url)
+    except ArgumentError as error:
+        raise InvalidValue(
+            "not a database URL; write sqlite:///folder/file.sqlite3 or postgresql://user@host/name", url
+        ) from error
+    if parsed.drivername == "sqlite":
+        if parsed.database in (None, "", ":memory:"):
+            raise InvalidValue("a database in memory is not shared between connections; name a file", url)
+        return parsed
+    if parsed.drivername in _POSTGRES_NAMES:
+        return parsed.set(drivername="postgresql+psycopg")
+    raise InvalidValue(f"database URLs begin with sqlite:/// or postgresql://, got {parsed.drivername!r}", url)
+
+
+def _sqlite_engine(url: URL, busy_timeout_s: float, connections: int) -> Engine:
+    engine = create_engine(
+        url, pool_size=connections, max_overflow=0, connect_args={"timeout": busy_timeout_s, "check_same_thread": False}
+    )
+    event.listen(engine, "connect", _prepare_sqlite)
+    event.listen(engine, "begin", _begin_sqlite)
+    return engine
+
+
+def _prepare_sqlite(connection: Any, _: object) -> None:
+    # The driver would begin transactions by itself, late and deferred; `_begin_sqlite` does it instead.
+    connection.isolation_level = None
+    cursor = connection.cursor()
+    for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON", "cache_size = -65536"):
+        cursor.execute(f"PRAGMA {pragma}")
+    cursor.close()
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    # A deferred transaction that reads and then writes fails at once when another wrote between; IMMEDIATE waits.
+    connection.exec_driver_sql(connection.get_execution_options().get(_BEGIN_OPTION, "BEGIN"))
+
+
+@contextmanager
+def _meaningful(name: str) -> Iterator[None]:
+    try:
+        yield
+    except DBAPIError as error:
+        meaning = database_error(error, name)
+        if meaning is None:
+            raise
+        raise meaning from error
+    except PoolTimeout as error:
+        raise DatabaseBusy("all database connections are in use; try again later", name) from error

@@ -1,0 +1,63 @@
+"""Campaigns, their rounds and what was estimated from them."""
+
+from __future__ import annotations
+
+from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, LargeBinary, String, Text, UniqueConstraint
+from sqlalchemy.orm import Mapped, mapped_column
+
+from sordino_server.models.base import Base, DigestText, RowNumber, one_of
+from sordino_shared.protocol import CampaignState, RoundState
+
+
+class Campaign(Base):
+    """A manifest under its digest, and the state that may change."""
+
+    __tablename__ = "campaigns"
+    __table_args__ = (one_of("state", CampaignState),)
+
+    id: Mapped[str] = mapped_column(DigestText, primary_key=True)
+    name: Mapped[str] = mapped_column(String(200))
+    population: Mapped[str] = mapped_column(String(200), index=True)
+    manifest: Mapped[bytes] = mapped_column(LargeBinary)
+    state: Mapped[str] = mapped_column(String(16), default=CampaignState.READY)
+    created_at: Mapped[int] = mapped_column(BigInteger, index=True)
+    opened_at: Mapped[int | None] = mapped_column(BigInteger)
+    closed_at: Mapped[int | None] = mapped_column(BigInteger)
+
+
+class Round(Base):
+    """One round of a campaign; its row exists once its plan is sealed.
+
+    The lease belongs to whoever estimates the closed round; `error` says why no estimate can be had.
+    """
+
+    __tablename__ = "rounds"
+    __table_args__ = (
+        UniqueConstraint("campaign_id", "index"),
+        one_of("state", RoundState),
+        CheckConstraint("epoch >= 0 AND epoch < 65536", name="epoch"),
+    )
+
+    id: Mapped[int] = mapped_column(RowNumber, primary_key=True)
+    campaign_id: Mapped[str] = mapped_column(ForeignKey("campaigns.id"))
+    index: Mapped[int]
+    state: Mapped[str] = mapped_column(String(16), default=RoundState.PENDING, index=True)
+    device_digest: Mapped[str] = mapped_column(ForeignKey("plan_parts.digest"))
+    analyst_digest: Mapped[str] = mapped_column(ForeignKey("plan_parts.digest"))
+    epoch: Mapped[int]
+    opened_at: Mapped[int | None] = mapped_column(BigInteger)
+    closed_at: Mapped[int | None] = mapped_column(BigInteger)
+    attempts: Mapped[int] = mapped_column(default=0)
+    error: Mapped[str | None] = mapped_column(Text)
+    lease_owner: Mapped[str | None] = mapped_column(String(64))
+    lease_until: Mapped[int | None] = mapped_column(BigInteger)
+
+
+class Estimate(Base):
+    """The canonical JSON of a closed round's estimate: written once, read for ever."""
+
+    __tablename__ = "estimates"
+
+    round_id: Mapped[int] = mapped_column(ForeignKey("rounds.id"), primary_key=True, autoincrement=False)
+    content: Mapped[bytes] = mapped_column(LargeBinary)
+    created_at: Mapped[int] = mapped_column(BigInteger)

@@ -1,0 +1,46 @@
+"""Operators' keys and the answers remembered for their idempotency keys."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from sqlalchemy import BigInteger, ForeignKey, LargeBinary, String
+from sqlalchemy.orm import Mapped, mapped_column
+
+from sordino_server.models.base import Base, one_of
+
+
+class Role(StrEnum):
+    """What a key may do."""
+
+    ADMIN = "admin"
+    ANALYST = "analyst"
+    UPLOADER = "uploader"
+
+
+class Key(Base):
+    """A key by the SHA-256 of its secret; revoked ones stay, so that old entries still have a name."""
+
+    __tablename__ = "keys"
+    __table_args__ = (one_of("role", Role),)
+
+    id: Mapped[str] = mapped_column(String(64), primary_key=True)
+    name: Mapped[str] = mapped_column(String(200))
+    role: Mapped[str] = mapped_column(String(16))
+    secret_sha256: Mapped[str] = mapped_column(String(64))
+    created_at: Mapped[int] = mapped_column(BigInteger)
+    revoked_at: Mapped[int | None] = mapped_column(BigInteger)
+
+
+class IdempotencyKey(Base):
+    """The answer that one operator's idempotency key got, so that the same request is answered the same."""
+
+    __tablename__ = "idempotency_keys"
+
+    key_id: Mapped[str] = mapped_column(ForeignKey("keys.id"), primary_key=True)
+    key: Mapped[str] = mapped_column(String(255), primary_key=True)
+    method_path: Mapped[str] = mapped_column(String(2048))
+    body_sha256: Mapped[str] = mapped_column(String(64))
+    status: Mapped[int]
+    response: Mapped[bytes] = mapped_column(LargeBinary)
+    created_at: Mapped[int] = mapped_column(BigInteger)

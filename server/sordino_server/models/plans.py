@@ -1,0 +1,73 @@
+"""Workloads, the requests to plan for them, and the immutable parts of finished plans."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from sqlalchemy import BigInteger, ForeignKey, Index, LargeBinary, String, Text
+from sqlalchemy.orm import Mapped, mapped_column
+
+from sordino_server.models.base import Base, DigestText, one_of
+
+
+class Workload(Base):
+    """A workload by the digest of its canonical specification."""
+
+    __tablename__ = "workloads"
+
+    id: Mapped[str] = mapped_column(DigestText, primary_key=True)
+    name: Mapped[str] = mapped_column(String(200))
+    specification: Mapped[str] = mapped_column(Text)
+    created_at: Mapped[int] = mapped_column(BigInteger)
+
+
+class PlanPartKind(StrEnum):
+    """The two documents a plan consists of."""
+
+    DEVICE = "device_part"
+    ANALYST = "analyst_part"
+
+
+class PlanPart(Base):
+    """Canonical bytes under their digest; never updated."""
+
+    __tablename__ = "plan_parts"
+    __table_args__ = (one_of("document", PlanPartKind),)
+
+    digest: Mapped[str] = mapped_column(DigestText, primary_key=True)
+    document: Mapped[str] = mapped_column(String(16))
+    content: Mapped[bytes] = mapped_column(LargeBinary)
+    created_at: Mapped[int] = mapped_column(BigInteger)
+
+
+class PlanRequestState(StrEnum):
+    """A request is queued, computed under a lease, and ends ready or failed."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    READY = "ready"
+    FAILED = "failed"
+
+
+class PlanRequest(Base):
+    """One computation of a plan: what was asked, how far it is, what came of it."""
+
+    __tablename__ = "plan_requests"
+    __table_args__ = (one_of("state", PlanRequestState), Index(None, "state", "created_at"))
+
+    id: Mapped[str] = mapped_column(String(64), primary_key=True)
+    workload_id: Mapped[str] = mapped_column(ForeignKey("workloads.id"))
+    request: Mapped[str] = mapped_column(Text)
+    state: Mapped[str] = mapped_column(String(16), default=PlanRequestState.QUEUED)
+    progress: Mapped[float] = mapped_column(default=0.0)
+    stage: Mapped[str] = mapped_column(String(200), default="")
+    summary: Mapped[str | None] = mapped_column(Text)
+    error: Mapped[str | None] = mapped_column(Text)
+    device_digest: Mapped[str | None] = mapped_column(ForeignKey("plan_parts.digest"))
+    analyst_digest: Mapped[str | None] = mapped_column(ForeignKey("plan_parts.digest"))
+    attempts: Mapped[int] = mapped_column(default=0)
+    lease_owner: Mapped[str | None] = mapped_column(String(64))
+    lease_until: Mapped[int | None] = mapped_column(BigInteger)
+    created_at: Mapped[int] = mapped_column(BigInteger)
+    started_at: Mapped[int | None] = mapped_column(BigInteger)
+    finished_at: Mapped[int | None] = mapped_column(BigInteger)
