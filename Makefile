@@ -1,0 +1,54 @@
+# Everything runs from a fresh clone with Python 3.11 or newer: `make demo`, `make test`. `make help` lists the rest.
+.DEFAULT_GOAL := help
+.PHONY: help install demo test test-all check format bench clean
+
+BIN := .venv/bin
+STAMP := .venv/.installed
+# One thread a process: the tests and the server run several processes, and two cores are enough for them.
+export OPENBLAS_NUM_THREADS ?= 1
+# Options for the command behind a target: make demo ARGS="--users 5000 --workload histogram"
+ARGS ?=
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+install: $(STAMP) ## Create .venv with everything a developer needs (PYTHON=... chooses the interpreter)
+
+$(STAMP): requirements/dev.txt requirements/constraints.txt $(wildcard */pyproject.toml)
+	@python=$$(for name in $(PYTHON) python3 python3.13 python3.12 python3.11; do \
+		"$$name" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$name" && break; \
+	done); \
+	if [ -z "$$python" ]; then \
+		echo "sordino needs Python 3.11 or newer and found none on PATH: install one, or say make PYTHON=/path/to/python" >&2; \
+		exit 1; \
+	fi; \
+	"$$python" -m venv .venv || { echo "the venv module is missing: on Debian, apt-get install python3-venv" >&2; exit 1; }
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/dev.txt
+	@touch $@
+
+demo: $(STAMP) ## A whole campaign on this machine: real server, 50,000 simulated devices, real flights
+	$(BIN)/sordino demo $(ARGS)
+
+test: $(STAMP) ## The test suite
+	$(BIN)/python -m pytest $(ARGS)
+
+test-all: $(STAMP) ## The test suite with the long statistical and fault runs
+	$(BIN)/python -m pytest -m "slow or not slow" $(ARGS)
+
+check: $(STAMP) ## Lint, format, types and import rules: the gate before every commit
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(STAMP) ## Rewrite the code as `make check` wants it
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(STAMP) ## The benchmarks, one process after the other
+	for folder in benchmarks/*/; do \
+		if [ -f "$$folder/__main__.py" ]; then $(BIN)/python -m "benchmarks.$$(basename "$$folder")" || exit 1; fi; \
+	done
+
+clean: ## Remove .venv and caches
+	rm -rf .venv .pytest_cache .ruff_cache .mypy_cache .hypothesis .import_linter_cache

