@@ -272,4 +272,5 @@ def _along(axis: int, product: Callable[[Floats], Floats], cube: Floats) -> Floa
 
 
 def _rowwise_product(left: Floats, right: Floats) -> Floats:
-    return np.asarray((left[:, :, None] * right[:, None, :]).reshape(len(left), -1))
+    width = left.shape[1] * right.shape[1]
+    return np.asarray((left[:, :, None] * right[:, None, :]).reshape(len(left), width))
