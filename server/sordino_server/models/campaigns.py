@@ -5,6 +5,7 @@ from __future__ import annotations
 from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, LargeBinary, String, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
+from sordino_server.kit.leases import Leased
 from sordino_server.models.base import Base, DigestText, RowNumber, one_of
 from sordino_shared.protocol import CampaignState, RoundState
 
@@ -25,7 +26,7 @@ class Campaign(Base):
     closed_at: Mapped[int | None] = mapped_column(BigInteger)
 
 
-class Round(Base):
+class Round(Leased, Base):
     """One round of a campaign; its row exists once its plan is sealed.
 
     The lease belongs to whoever estimates the closed round; `error` says why no estimate can be had.
@@ -47,10 +48,7 @@ class Round(Base):
     epoch: Mapped[int]
     opened_at: Mapped[int | None] = mapped_column(BigInteger)
     closed_at: Mapped[int | None] = mapped_column(BigInteger)
-    attempts: Mapped[int] = mapped_column(default=0)
     error: Mapped[str | None] = mapped_column(Text)
-    lease_owner: Mapped[str | None] = mapped_column(String(64))
-    lease_until: Mapped[int | None] = mapped_column(BigInteger)
 
 
 class Estimate(Base):

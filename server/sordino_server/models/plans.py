@@ -7,6 +7,7 @@ from enum import StrEnum
 from sqlalchemy import BigInteger, ForeignKey, Index, LargeBinary, String, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
+from sordino_server.kit.leases import Leased
 from sordino_server.models.base import Base, DigestText, one_of
 
 
@@ -49,7 +50,7 @@ class PlanRequestState(StrEnum):
     FAILED = "failed"
 
 
-class PlanRequest(Base):
+class PlanRequest(Leased, Base):
     """One computation of a plan: what was asked, how far it is, what came of it."""
 
     __tablename__ = "plan_requests"
@@ -65,9 +66,6 @@ class PlanRequest(Base):
     error: Mapped[str | None] = mapped_column(Text)
     device_digest: Mapped[str | None] = mapped_column(ForeignKey("plan_parts.digest"))
     analyst_digest: Mapped[str | None] = mapped_column(ForeignKey("plan_parts.digest"))
-    attempts: Mapped[int] = mapped_column(default=0)
-    lease_owner: Mapped[str | None] = mapped_column(String(64))
-    lease_until: Mapped[int | None] = mapped_column(BigInteger)
     created_at: Mapped[int] = mapped_column(BigInteger)
     started_at: Mapped[int | None] = mapped_column(BigInteger)
     finished_at: Mapped[int | None] = mapped_column(BigInteger)

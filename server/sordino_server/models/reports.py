@@ -24,7 +24,7 @@ class Report(Base):
 
 
 class ReportChunk(Base):
-    """Payloads of `count` new reports of one transaction, end to end, in no meaningful order."""
+    """Payloads of `count` new reports of one transaction, end to end."""
 
     __tablename__ = "report_chunks"
 

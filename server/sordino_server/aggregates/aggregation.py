@@ -1,0 +1,80 @@
+"""The aggregate of a closed round, from the writers' shares or from the log; both give the same bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import reduce
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sordino_server.aggregates import repository
+from sordino_server.estimation.statistics import Aggregate, accumulate
+from sordino_server.kit.db import Database
+from sordino_shared.errors import SordinoError
+from sordino_shared.randomizers import Randomizer
+
+Progress = Callable[[float], None]
+
+# One page of the log is read and added up at a time: a few MiB for any payload that fits a report.
+_PAGE_CHUNKS = 64
+
+
+class AggregateMismatch(SordinoError):
+    """The log holds `logged` reports of round `round_id`, the writers counted `counted`: the database was altered."""
+
+    def __init__(self, round_id: int, counted: int, logged: int) -> None:
+        super().__init__(
+            f"round {round_id}: {counted} reports were counted and {logged} are in the log; "
+            "the database was altered from outside, restore it from a backup"
+        )
+        self.round_id = round_id
+        self.counted = counted
+        self.logged = logged
+
+
+def aggregate(
+    database: Database, round_id: int, randomizer: Randomizer, progress: Progress = lambda fraction: None
+) -> Aggregate:
+    """The merged shares of a closed round; where sums are not kept on ingest, its log added up.
+
+    `progress` is called with the fraction done. Raises `AggregateMismatch` where shares and log disagree.
+    """
+    with database.read("read shares") as session:
+        shares = repository.shares(session, round_id)
+    counted = sum(count for count, _ in shares)
+    if not repository.summed_on_ingest(randomizer):
+        return re_aggregate(database, round_id, randomizer, counted, progress)
+    parts = (Aggregate(count, np.frombuffer(sums, dtype="<i8").astype(np.int64)) for count, sums in shares)
+    merged = reduce(Aggregate.__add__, parts, Aggregate.empty(randomizer))
+    progress(1.0)
+    return merged
+
+
+def re_aggregate(
+    database: Database,
+    round_id: int,
+    randomizer: Randomizer,
+    counted: int,
+    progress: Progress = lambda fraction: None,
+) -> Aggregate:
+    """Every payload in the log added up; raises `AggregateMismatch` unless there are `counted` of them."""
+    total = Aggregate.empty(randomizer)
+    for payloads in _log(database, round_id, randomizer.payload_bytes):
+        total = total + Aggregate(len(payloads), accumulate(randomizer, payloads))
+        progress(min(1.0, total.count / max(counted, 1)))
+    if total.count != counted:
+        raise AggregateMismatch(round_id, counted, total.count)
+    return total
+
+
+def _log(database: Database, round_id: int, width: int) -> Iterator[NDArray[np.uint8]]:
+    """(n, width) payloads, page by page. A closed round's log never changes, so pages need no common snapshot."""
+    last = 0
+    while True:
+        with database.read("read log") as session:
+            chunks = repository.chunks_after(session, round_id, last, _PAGE_CHUNKS)
+        if not chunks:
+            return
+        last = chunks[-1][0]
+        yield np.frombuffer(b"".join(payloads for _, payloads in chunks), dtype=np.uint8).reshape(-1, width)

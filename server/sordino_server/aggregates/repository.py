@@ -1,0 +1,57 @@
+"""The log of payloads and the running sums, row by row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from sqlalchemy import func, insert, select
+from sqlalchemy.dialects.postgresql import insert as postgres_insert
+from sqlalchemy.dialects.sqlite import insert as sqlite_insert
+from sqlalchemy.orm import Session
+
+from sordino_server.kit.db import Database
+from sordino_server.models import Accumulator, ReportChunk
+from sordino_shared.randomizers import Randomizer
+
+# Every commit rewrites the writer's sums; beyond 128 KiB that costs more than adding up the log once at the end.
+MAX_INGEST_SUMS = 1 << 14
+
+
+def summed_on_ingest(randomizer: Randomizer) -> bool:
+    """Whether sums are kept while reports arrive; directions are stretched from their seeds only when a round ends."""
+    return randomizer.statistic != "direction_sums" and randomizer.statistic_size <= MAX_INGEST_SUMS
+
+
+def add_chunk(session: Session, round_id: int, count: int, payloads: bytes, now: int) -> None:
+    """Append the payloads of `count` new reports to the log."""
+    session.execute(
+        insert(ReportChunk), {"round_id": round_id, "count": count, "payloads": payloads, "created_at": now}
+    )
+
+
+def put_share(database: Database, session: Session, round_id: int, shard: str, count: int, sums: bytes) -> None:
+    """Replace one writer's share; nobody else writes it, so nothing is read first."""
+    into = sqlite_insert if database.is_sqlite else postgres_insert
+    statement = into(Accumulator).values(round_id=round_id, shard=shard, count=count, sums=sums)
+    replaced = {"count": statement.excluded.count, "sums": statement.excluded.sums}
+    session.execute(statement.on_conflict_do_update(index_elements=["round_id", "shard"], set_=replaced))
+
+
+def shares(session: Session, round_id: int) -> Sequence[tuple[int, bytes]]:
+    """(count, sums) of every writer's share."""
+    query = select(Accumulator.count, Accumulator.sums).where(Accumulator.round_id == round_id)
+    return session.execute(query.order_by(Accumulator.shard)).tuples().all()
+
+
+def counts_by_round(session: Session, rounds: Iterable[int]) -> dict[int, int]:
+    """Reports counted so far, for each of the rounds."""
+    wanted = list(rounds)
+    query = select(Accumulator.round_id, func.sum(Accumulator.count)).where(Accumulator.round_id.in_(wanted))
+    found = {number: int(total) for number, total in session.execute(query.group_by(Accumulator.round_id))}
+    return {number: found.get(number, 0) for number in wanted}
+
+
+def chunks_after(session: Session, round_id: int, last: int, limit: int) -> Sequence[tuple[int, bytes]]:
+    """Up to `limit` chunks (id, payloads) that follow chunk `last`."""
+    query = select(ReportChunk.id, ReportChunk.payloads).where(ReportChunk.round_id == round_id, ReportChunk.id > last)
+    return session.execute(query.order_by(ReportChunk.id).limit(limit)).tuples().all()

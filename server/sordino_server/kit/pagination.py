@@ -1,0 +1,91 @@
+"""Lists in pages, newest first: the token names the last row seen, so that new rows shift nothing."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Protocol, TypeVar
+
+from fastapi import Depends, Query
+from sqlalchemy import Select, tuple_
+from sqlalchemy.orm import InstrumentedAttribute
+
+from sordino_shared.errors import InvalidValue
+
+MAX_PAGE = 200
+
+
+class Dated(Protocol):
+    """A row with the two columns that lists are ordered by."""
+
+    @property
+    def created_at(self) -> int: ...
+
+    @property
+    def id(self) -> str: ...
+
+
+Row = TypeVar("Row", bound=Dated)
+
+
+@dataclass(frozen=True)
+class Position:
+    """Time and id of the last row of a page."""
+
+    created_at: int
+    id: str
+
+    def token(self) -> str:
+        """Opaque text for `page_token`."""
+        return base64.urlsafe_b64encode(json.dumps([self.created_at, self.id]).encode()).decode().rstrip("=")
+
+    @classmethod
+    def parse(cls, token: str) -> Position:
+        """From a token that `token()` wrote; anything else is refused."""
+        try:
+            created_at, identifier = json.loads(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)))
+        except (ValueError, TypeError, RecursionError) as error:
+            raise InvalidValue("page_token is not one that this server gave", token) from error
+        if type(created_at) is not int or not 0 <= created_at < 2**62 or not isinstance(identifier, str):
+            raise InvalidValue("page_token is not one that this server gave", token)
+        return cls(created_at, identifier)
+
+
+@dataclass(frozen=True)
+class Page:
+    """Which rows are asked for: at most `size` after `after`."""
+
+    size: int
+    after: Position | None
+
+
+def page_of(
+    page_size: Annotated[int, Query(ge=1, le=MAX_PAGE, description="Most rows in one answer.")] = 50,
+    page_token: Annotated[
+        str | None, Query(max_length=500, description="`next_page_token` of the page before.")
+    ] = None,
+) -> Page:
+    """The page that a request asks for."""
+    return Page(page_size, None if page_token is None else Position.parse(page_token))
+
+
+AskedPage = Annotated[Page, Depends(page_of)]
+
+
+def newest_first(
+    statement: Select[Any], created_at: InstrumentedAttribute[int], identifier: InstrumentedAttribute[str], page: Page
+) -> Select[Any]:
+    """`statement` ordered and cut to the page, with one row more that tells whether another page follows."""
+    if page.after is not None:
+        statement = statement.where(tuple_(created_at, identifier) < (page.after.created_at, page.after.id))
+    return statement.order_by(created_at.desc(), identifier.desc()).limit(page.size + 1)
+
+
+def cut(rows: Sequence[Row], page: Page) -> tuple[Sequence[Row], str | None]:
+    """The rows of the page, and the token of the next one if there is any."""
+    if len(rows) <= page.size:
+        return rows, None
+    last = rows[page.size - 1]
+    return rows[: page.size], Position(last.created_at, last.id).token()

@@ -1,0 +1,116 @@
+"""One transaction's requests: rounds checked under their locks, new reports told from others, and counted."""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate, chain, pairwise
+
+import numpy as np
+from sqlalchemy.orm import Session
+
+from sordino_server import aggregates, rounds
+from sordino_server.errors import ServerError
+from sordino_server.kit.db import Database
+from sordino_server.models import PlanPart, Round
+from sordino_server.reports import repository
+from sordino_server.reports.shares import Share, Shares
+from sordino_server.reports.uploads import PlanMismatch, RefusedRequest, RoundNotOpen, Upload
+from sordino_server.reports.verdicts import judge
+from sordino_shared.protocol import DevicePart, Digest, ReportOutcomes, RoundState
+from sordino_shared.randomizers import Randomizer
+
+_CACHED_PARTS = 32
+
+Request = Upload | RefusedRequest
+Answer = ReportOutcomes | ServerError | None
+
+
+@dataclass
+class Recorded:
+    """What holds once the transaction is committed: answers by request, this writer's new shares, refusals to count."""
+
+    answers: dict[Request, Answer] = field(default_factory=dict)
+    shares: dict[int, Share] = field(default_factory=dict)
+    refusals: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+
+class Ingest:
+    """Records requests in a caller's transaction; device parts, which never change, are read once."""
+
+    def __init__(self, database: Database, shares: Shares) -> None:
+        self._database = database
+        self._shares = shares
+        self._randomizers: OrderedDict[str, Randomizer] = OrderedDict()
+
+    def record(self, session: Session, requests: Sequence[Request], now: int) -> Recorded:
+        """Do what the requests ask for, to be committed or dropped together; this writer's memory stays as it is."""
+        recorded = Recorded()
+        groups: dict[tuple[rounds.RoundName, int], list[Upload]] = {}
+        for request in requests:
+            if isinstance(request, Upload):
+                groups.setdefault(((request.campaign, request.round), request.width), []).append(request)
+            else:
+                recorded.answers[request] = None
+                recorded.refusals[request.campaign, request.reason.slug] += 1
+        found = rounds.lock_for_reports(self._database, session, {name for name, _ in groups})
+        for (name, _), uploads in groups.items():
+            admitted = _admitted(found.get(name), uploads, recorded)
+            if admitted:
+                self._record_reports(session, found[name], admitted, recorded, now)
+        repository.add_refusals(session, recorded.refusals)
+        return recorded
+
+    def _record_reports(
+        self, session: Session, row: Round, uploads: Sequence[Upload], recorded: Recorded, now: int
+    ) -> None:
+        randomizer = self._randomizer(session, row.device_digest)
+        ids = list(chain.from_iterable(upload.report_ids for upload in uploads))
+        payloads = np.concatenate([upload.payloads for upload in uploads])
+        judged = judge(self._database, session, row, randomizer, ids, payloads)
+        bounds = pairwise(accumulate((len(upload.report_ids) for upload in uploads), initial=0))
+        for upload, (start, stop) in zip(uploads, bounds, strict=True):
+            recorded.answers[upload] = judged.outcomes(start, stop)
+        for reason, count in judged.refusals().items():
+            recorded.refusals[row.campaign_id, reason] += count
+        if not judged.accepted.any():
+            return
+        new = payloads[judged.accepted]
+        before = recorded.shares.get(row.id) or self._shares.get(row.id) or Share.empty(randomizer)
+        share = recorded.shares[row.id] = before.plus(randomizer, new)
+        aggregates.add_chunk(session, row.id, len(new), new.tobytes(), now)
+        aggregates.put_share(self._database, session, row.id, self._shares.shard, share.count, share.sums_bytes)
+
+    def _randomizer(self, session: Session, digest: str) -> Randomizer:
+        if digest not in self._randomizers:
+            row = session.get_one(PlanPart, digest)
+            self._randomizers[digest] = DevicePart.read(row.content, Digest.parse(digest)).randomizer
+            if len(self._randomizers) > _CACHED_PARTS:
+                self._randomizers.popitem(last=False)
+        self._randomizers.move_to_end(digest)
+        return self._randomizers[digest]
+
+
+def _admitted(row: Round | None, uploads: Iterable[Upload], recorded: Recorded) -> list[Upload]:
+    """Those that the round takes; the others are answered, and counted if there is a round to count them for."""
+    admitted = []
+    for upload in uploads:
+        error = _request_error(row, upload)
+        if error is None:
+            admitted.append(upload)
+            continue
+        recorded.answers[upload] = error
+        if row is not None:
+            recorded.refusals[upload.campaign, error.problem.slug] += len(upload.report_ids)
+    return admitted
+
+
+def _request_error(row: Round | None, upload: Upload) -> ServerError | None:
+    if row is None:
+        return rounds.RoundNotFound(upload.campaign, upload.round)
+    if row.state != RoundState.OPEN:
+        return RoundNotOpen(upload.campaign, upload.round, row.state)
+    if row.device_digest != str(upload.device_digest):
+        return PlanMismatch(row.device_digest, str(upload.device_digest))
+    return None

@@ -1,0 +1,116 @@
+"""What becomes of each report of one round: new, replayed, or refused and why."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy.orm import Session
+
+from sordino_server.kit.db import Database
+from sordino_server.models import Round
+from sordino_server.reports import repository
+from sordino_shared.protocol import Refusal, RefusedReport, ReportId, ReportOutcomes
+from sordino_shared.randomizers import Randomizer
+
+HASH_BYTES = 16
+
+
+class Verdict(IntEnum):
+    """One report's fate."""
+
+    ACCEPTED = 0
+    REPLAYED = 1
+    ID_CONFLICT = 2
+    OUTSIDE_ALPHABET = 3
+    WRONG_EPOCH = 4
+
+
+_REFUSALS = {
+    Verdict.ID_CONFLICT: Refusal.ID_CONFLICT,
+    Verdict.OUTSIDE_ALPHABET: Refusal.OUTSIDE_ALPHABET,
+    Verdict.WRONG_EPOCH: Refusal.WRONG_EPOCH,
+}
+
+
+def content_hash(payload: bytes) -> bytes:
+    """What tells a replay from a conflict: the first 16 bytes of SHA-256."""
+    return hashlib.sha256(payload).digest()[:HASH_BYTES]
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """(n,) verdicts in the order of the reports."""
+
+    verdicts: NDArray[np.int8]
+
+    @property
+    def accepted(self) -> NDArray[np.bool_]:
+        """(n,) whether a report is new and counts."""
+        mask: NDArray[np.bool_] = self.verdicts == Verdict.ACCEPTED
+        return mask
+
+    def outcomes(self, start: int, stop: int) -> ReportOutcomes:
+        """The answer to the request whose reports are start…stop−1."""
+        part = self.verdicts[start:stop]
+        refused = tuple(
+            RefusedReport(int(index), _REFUSALS[Verdict(int(part[index]))])
+            for index in np.flatnonzero(part > Verdict.REPLAYED)
+        )
+        return ReportOutcomes(int((part == Verdict.ACCEPTED).sum()), int((part == Verdict.REPLAYED).sum()), refused)
+
+    def refusals(self) -> Counter[Refusal]:
+        """How many reports were refused, by reason."""
+        codes, counts = np.unique(self.verdicts[self.verdicts > Verdict.REPLAYED], return_counts=True)
+        return Counter({_REFUSALS[Verdict(int(code))]: int(count) for code, count in zip(codes, counts, strict=True)})
+
+
+def judge(
+    database: Database,
+    session: Session,
+    row: Round,
+    randomizer: Randomizer,
+    ids: list[bytes],
+    payloads: NDArray[np.uint8],
+) -> Judged:
+    """Verdicts of n reports, whose new ids are inserted: of one id the first report wins, here and across requests."""
+    verdicts = np.full(len(ids), Verdict.ACCEPTED, dtype=np.int8)
+    if payloads.shape[1] == randomizer.payload_bytes:
+        verdicts[~randomizer.in_alphabet(payloads)] = Verdict.OUTSIDE_ALPHABET
+    else:
+        verdicts[:] = Verdict.OUTSIDE_ALPHABET
+    heads = np.frombuffer(b"".join(ids), dtype=">u2").reshape(-1, ReportId.LENGTH // 2)[:, 0]
+    verdicts[heads != row.epoch] = Verdict.WRONG_EPOCH
+    _judge_ids(database, session, row.id, ids, payloads, verdicts)
+    return Judged(verdicts)
+
+
+def _judge_ids(
+    database: Database,
+    session: Session,
+    round_id: int,
+    ids: list[bytes],
+    payloads: NDArray[np.uint8],
+    verdicts: NDArray[np.int8],
+) -> None:
+    candidates = np.flatnonzero(verdicts == Verdict.ACCEPTED).tolist()
+    rows = payloads.tobytes()
+    width = payloads.shape[1]
+    hashes = {index: content_hash(rows[index * width : (index + 1) * width]) for index in candidates}
+    first: dict[bytes, int] = {}
+    for index in candidates:
+        first.setdefault(ids[index], index)
+    new = repository.insert_new(database, session, round_id, {key: hashes[index] for key, index in first.items()})
+    if len(new) == len(candidates):
+        return
+    known = repository.known_hashes(session, round_id, first.keys() - new)
+    for index in candidates:
+        key = ids[index]
+        if key in new and first[key] == index:
+            continue
+        original = known[key] if key in known else hashes[first[key]]
+        verdicts[index] = Verdict.REPLAYED if hashes[index] == original else Verdict.ID_CONFLICT

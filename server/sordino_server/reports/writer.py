@@ -1,0 +1,143 @@
+"""The one thread of a process that writes reports: whatever queued while the last commit ran goes into the next.
+
+Requests are answered after the commit. A transaction that fails fails all its requests, and counts nothing.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass
+
+from sordino_server.errors import ServerError
+from sordino_server.kit.clock import Clock
+from sordino_server.kit.db import Database
+from sordino_server.reports.ingest import Answer, Ingest, Recorded, Request
+from sordino_server.reports.shares import Shares
+from sordino_server.reports.uploads import Overloaded, RefusedRequest, Upload
+from sordino_shared.protocol import MAX_REPORTS, ReportOutcomes
+
+# Reports of one transaction, as many as a single request may have: with more, latency grows and the rate does not.
+GROUP_REPORTS = MAX_REPORTS
+MAX_QUEUED_BYTES = 64 << 20
+MAX_QUEUED_REQUESTS = 20_000
+_REFUSED_REQUEST_BYTES = 256
+
+
+@dataclass(frozen=True, eq=False)
+class _Queued:
+    request: Request
+    future: Future[ReportOutcomes | None]
+
+    @property
+    def reports(self) -> int:
+        return len(self.request.report_ids) if isinstance(self.request, Upload) else 0
+
+    @property
+    def bytes(self) -> int:
+        return self.request.size if isinstance(self.request, Upload) else _REFUSED_REQUEST_BYTES
+
+
+class ReportWriter:
+    """Group commit of uploads; `start` it once a process, `close` it to finish what is queued."""
+
+    def __init__(
+        self,
+        database: Database,
+        clock: Clock,
+        *,
+        max_queued_bytes: int = MAX_QUEUED_BYTES,
+        on_commit: Callable[[Recorded], None] = lambda recorded: None,
+    ) -> None:
+        self._database = database
+        self._clock = clock
+        self._shares = Shares()
+        self._ingest = Ingest(database, self._shares)
+        self._max_queued_bytes = max_queued_bytes
+        self._on_commit = on_commit
+        self._queue: deque[_Queued] = deque()
+        self._queued_bytes = 0
+        self._changed = threading.Condition()
+        self._closing = False
+        self._thread = threading.Thread(target=self._run, name="report-writer", daemon=True)
+
+    def start(self) -> ReportWriter:
+        """Begin to write."""
+        self._thread.start()
+        return self
+
+    def close(self) -> None:
+        """Take nothing more, write what is queued, and return when it is answered."""
+        with self._changed:
+            self._closing = True
+            self._changed.notify()
+        if self._thread.ident is not None:
+            self._thread.join()
+
+    def submit(self, upload: Upload) -> Future[ReportOutcomes]:
+        """Queue an upload; the future holds the outcomes after the commit, or a `ServerError`.
+
+        Raises `Overloaded` when too much is queued, or the writer is closing.
+        """
+        return self._enqueue(upload)  # type: ignore[return-value]  # only a refused request is answered with None
+
+    def refuse(self, request: RefusedRequest) -> Future[None]:
+        """Queue a refused request to be counted; the future ends after the commit."""
+        return self._enqueue(request)  # type: ignore[return-value]  # an upload is never answered with None
+
+    def _enqueue(self, request: Request) -> Future[ReportOutcomes | None]:
+        queued = _Queued(request, Future())
+        with self._changed:
+            if self._closing:
+                raise Overloaded("the server is shutting down; try again later")
+            if len(self._queue) >= MAX_QUEUED_REQUESTS or self._queued_bytes + queued.bytes > self._max_queued_bytes:
+                raise Overloaded("too many reports are waiting to be written; try again later")
+            self._queue.append(queued)
+            self._queued_bytes += queued.bytes
+            self._changed.notify()
+        return queued.future
+
+    def _run(self) -> None:
+        while group := self._next_group():
+            # What its sender has given up waiting for is dropped unwritten: nobody was told that it counts.
+            group = [queued for queued in group if queued.future.set_running_or_notify_cancel()]
+            if group:
+                self._commit(group)
+
+    def _next_group(self) -> list[_Queued]:
+        """Wait for requests and take what fits a transaction; empty when the writer closes and nothing is left."""
+        with self._changed:
+            while not self._queue and not self._closing:
+                self._changed.wait()
+            group: list[_Queued] = []
+            reports = 0
+            while self._queue and (not group or reports + self._queue[0].reports <= GROUP_REPORTS):
+                queued = self._queue.popleft()
+                self._queued_bytes -= queued.bytes
+                reports += queued.reports
+                group.append(queued)
+            return group
+
+    def _commit(self, group: list[_Queued]) -> None:
+        requests = [queued.request for queued in group]
+        now = self._clock.now()
+        try:
+            recorded = self._database.run("record reports", lambda session: self._ingest.record(session, requests, now))
+        except BaseException as error:  # the thread must outlive whatever a transaction raises, and its callers hear it
+            self._shares.restart()
+            for queued in group:
+                queued.future.set_exception(error)
+            return
+        self._shares.keep(recorded.shares)
+        for queued in group:
+            _answer(queued.future, recorded.answers[queued.request])
+        self._on_commit(recorded)
+
+
+def _answer(future: Future[ReportOutcomes | None], answer: Answer) -> None:
+    if isinstance(answer, ServerError):
+        future.set_exception(answer)
+    else:
+        future.set_result(answer)

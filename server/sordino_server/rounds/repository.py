@@ -1,0 +1,46 @@
+"""Rounds in the database. The lock of a round is shared by whoever adds reports and exclusive for a change of state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from sqlalchemy import select, tuple_
+from sqlalchemy.orm import Session
+
+from sordino_server.kit.db import Database
+from sordino_server.models import Round
+
+# Names the kind of thing that is locked; any other constant of the system's own locks must differ.
+_LOCK_SPACE = 0x50D1
+
+RoundName = tuple[str, int]
+
+
+def find(session: Session, campaign: str, index: int) -> Round | None:
+    """The round of a campaign by its index."""
+    return session.scalars(select(Round).where(Round.campaign_id == campaign, Round.index == index)).one_or_none()
+
+
+def of_campaign(session: Session, campaign: str) -> Sequence[Round]:
+    """All rounds of a campaign in order."""
+    return session.scalars(select(Round).where(Round.campaign_id == campaign).order_by(Round.index)).all()
+
+
+def lock_for_reports(database: Database, session: Session, names: Iterable[RoundName]) -> dict[RoundName, Round]:
+    """The rounds that exist, none of which changes its state before the transaction ends."""
+    wanted = tuple_(Round.campaign_id, Round.index).in_(list(names))
+    # Everybody locks in the order of ids, so that nobody waits in a circle.
+    ids = session.scalars(select(Round.id).where(wanted).order_by(Round.id)).all()
+    for number in ids:
+        database.lock(session, _LOCK_SPACE, number, shared=True)
+    # Read after the locks are held: what was read before may have been closed while waiting.
+    rows = session.scalars(select(Round).where(Round.id.in_(ids)).execution_options(populate_existing=True))
+    return {(row.campaign_id, row.index): row for row in rows}
+
+
+def lock_for_change(database: Database, session: Session, number: int) -> Round:
+    """The round, after every transaction that adds reports to it has ended and before another may begin."""
+    database.lock(session, _LOCK_SPACE, number)
+    return session.scalars(
+        select(Round).where(Round.id == number).with_for_update().execution_options(populate_existing=True)
+    ).one()
