@@ -6,14 +6,12 @@ from typing import Literal
 
 import numpy as np
 
-from sordino_server.design.arrays import Floats, Mask
+from sordino_server.design.arrays import Floats, Mask, varying_rows
 from sordino_shared.errors import InvalidValue
 
 Objective = Literal["max", "mean"]
 Progress = Callable[[int, float, float], None]
 
-# A row whose spread is this small beside the largest entry of W is constant up to the rounding of its input.
-_CONSTANT = 1e-14
 # Certificates are sums of at most a few thousand singular values: their rounding is far below this.
 CERTIFICATE_TOLERANCE = 1e-9
 
@@ -71,9 +69,7 @@ class Factorization:
 
 def counted_rows(matrix: Floats, centred: bool) -> Mask:
     """The rows that cost something: not constant when a centre is free, not zero otherwise."""
-    reference = matrix[:, :1] if centred else 0.0
-    spread = np.abs(matrix - reference).max(axis=1)
-    return np.asarray(spread > _CONSTANT * np.abs(matrix).max())
+    return varying_rows(matrix) if centred else np.asarray(matrix.any(axis=1))
 
 
 def dual_value(matrix: Floats, row_weights: Floats, column_weights: Floats, centred: bool) -> float:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sordino_server.design.arrays import varying_rows
 from sordino_server.design.workloads.operators import Dense, Indices, LinearMap
 from sordino_shared.domains import Domain
 from sordino_shared.errors import InvalidValue
@@ -61,8 +62,7 @@ class Workload:
         """Indices of the queries that depend on the histogram; only these count in an objective."""
         if not isinstance(self.operator, Dense):
             return np.arange(self.queries)
-        matrix = self.operator.matrix
-        return np.flatnonzero((matrix != matrix[:, :1]).any(axis=1))
+        return np.flatnonzero(varying_rows(self.operator.matrix))
 
     def label(self, query: int) -> str:
         """What a person reads for a query."""

@@ -58,7 +58,7 @@ def test_it_is_refused_for_another_workload(matrix, found):
         lambda f: {"column_weights": f.column_weights[1:]},
         lambda f: {"lower": 0.0},
         lambda f: {"lower": float("nan")},
-        lambda f: {"lower": 1.1 * f.upper},
+        lambda f: {"lower": (1 + 1e-6) * f.upper},
     ],
 )
 def test_impossible_ones_cannot_be_made(found, change):

@@ -76,13 +76,13 @@ def test_the_lipschitz_tree_is_certified(objective, centred, size):
     )
 
 
-def test_the_lipschitz_tree_stays_bounded_while_bins_grow():
-    def value(size):
-        points = np.arange(size) / size
-        return lipschitz_tree(np.abs(np.subtract.outer(points, points))).upper
-
-    # The lemma's constant: ‖R‖² ≤ Σ (25/36)^d < 3.28 and ‖L‖² ≤ Σ 2^d ((6/5)^d / 2^d)² < 3.58, here without the root.
-    assert value(15) < value(255) < np.sqrt(3.28 * 3.58)
+@pytest.mark.parametrize("size", [15, 63, 255])
+def test_the_lipschitz_tree_keeps_the_constants_of_its_lemma(size):
+    points = np.arange(size) / size
+    found = lipschitz_tree(np.abs(np.subtract.outer(points, points)))
+    # Σ (25/36)^d over d ≥ 1, as the root is the centre; and Σ 2^d ((6/5)^d / 2^d)² over the same d.
+    assert 0.8 < (found.right**2).sum(axis=0).max() <= 25 / 11
+    assert (found.left**2).sum(axis=0).max() <= 18 / 7
 
 
 def test_the_lipschitz_tree_refuses_constants():

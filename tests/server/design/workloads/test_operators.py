@@ -98,3 +98,8 @@ def test_the_constant_row_is_the_one_announced(operator):
 def test_no_constant_row_is_announced_where_there_is_none(operator):
     assert operator.constant_row is None
     assert (np.ptp(operator.dense(), axis=1) > 0).all()
+
+
+def test_members_outside_every_range_get_exactly_nothing():
+    weights = np.random.default_rng(0).normal(size=Ranges(30, 32).shape[0])
+    assert Ranges(30, 32).rmatvec(weights)[30:].tolist() == [0.0, 0.0]

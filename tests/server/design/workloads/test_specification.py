@@ -70,6 +70,11 @@ def test_a_matrix_may_hold_constant_and_duplicate_rows():
     assert parse_specification(written({"matrix": matrix})).build().label(2) == "query 3"
 
 
+def test_a_row_that_is_constant_up_to_rounding_does_not_vary():
+    matrix = [[0.3, 0.1 + 0.2, 0.3], [1e-20, 0.0, 0.0], [1e20, 1e20, 1e20]]
+    assert parse_specification(written({"matrix": matrix})).build().varying_rows.tolist() == [1]
+
+
 @pytest.mark.parametrize(
     "document",
     [
