@@ -1,0 +1,100 @@
+"""A readable account for the device's owner: what was spent, on what, and what was sent."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from sordino_client._config import Caps
+from sordino_client._ledger import Debit, Ledger
+from sordino_shared.guarantees import NANO
+from sordino_shared.protocol import CampaignId, Manifest, ReportBatch
+
+_STATES = {"spooled": "waits to be sent", "delivered": "sent", "refused": "not counted", "deleted": "deleted"}
+
+
+@dataclass(frozen=True)
+class AccountEntry:
+    """One answer. `report` is the randomised report in hexadecimal, as it is or was on the wire; never the value."""
+
+    round: int
+    epsilon_nano: int
+    at: int
+    state: str
+    reason: str | None
+    report: str | None
+
+
+@dataclass(frozen=True)
+class CampaignAccount:
+    """One campaign: what its owner was told, whether they left, and every answer."""
+
+    campaign: str
+    name: str
+    sentence: str
+    opted_out: bool
+    entries: tuple[AccountEntry, ...]
+
+    @property
+    def epsilon_nano(self) -> int:
+        """Nano-ε spent on this campaign."""
+        return sum(entry.epsilon_nano for entry in self.entries)
+
+
+@dataclass(frozen=True)
+class Account:
+    """Everything a ledger knows, with the totals that count against the caps. `str()` prints it as a table."""
+
+    campaigns: tuple[CampaignAccount, ...]
+    period_nano: int
+    lifetime_nano: int
+    caps: Caps
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        caps = self.caps
+        lines = [
+            f"spent in {caps.period_days} days: ε {_epsilon(self.period_nano)} of {caps.per_period.epsilon:g}",
+            f"spent for life: ε {_epsilon(self.lifetime_nano)} of {caps.lifetime.epsilon:g}",
+        ]
+        for campaign in self.campaigns:
+            left = " (left)" if campaign.opted_out else ""
+            lines += ["", f"{campaign.name}{left}: ε {_epsilon(campaign.epsilon_nano)}", f"  {campaign.sentence}"]
+            lines += [f"  {_line(entry)}" for entry in campaign.entries] or ["  nothing answered"]
+        return "\n".join(lines)
+
+
+def account(ledger: Ledger, caps: Caps) -> Account:
+    """The account of a ledger."""
+    debits, manifests, opted_out, spending = ledger.statement()
+    campaigns = tuple(
+        _campaign(manifest, campaign in opted_out, [debit for debit in debits if debit.campaign == campaign])
+        for campaign, manifest in manifests.items()
+    )
+    return Account(campaigns, spending.period, spending.lifetime, caps)
+
+
+def _campaign(manifest: Manifest, opted_out: bool, debits: list[Debit]) -> CampaignAccount:
+    identifier = str(CampaignId(manifest.digest))
+    return CampaignAccount(identifier, manifest.name, manifest.sentence, opted_out, tuple(map(_entry, debits)))
+
+
+def _entry(debit: Debit) -> AccountEntry:
+    payload = None if debit.report is None else ReportBatch.read(debit.report).payloads.hex()
+    return AccountEntry(debit.round, debit.guarantee.nano, debit.at, debit.state, debit.reason, payload)
+
+
+def _line(entry: AccountEntry) -> str:
+    day = datetime.fromtimestamp(entry.at, UTC).strftime("%Y-%m-%d")
+    reason = f": {entry.reason}" if entry.reason else ""
+    sent = f"  {entry.report[:32]}{'…' if len(entry.report) > 32 else ''}" if entry.report else ""
+    return f"{day}  round {entry.round}  ε {_epsilon(entry.epsilon_nano):>11}  {_STATES[entry.state]}{reason}{sent}"
+
+
+def _epsilon(nano: int) -> str:
+    whole, rest = divmod(nano, NANO)
+    return f"{whole}.{rest:09d}".rstrip("0").rstrip(".")

@@ -1,0 +1,96 @@
+"""`AsyncClient`: the SDK for asyncio, under the same names."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable
+from types import TracebackType
+from typing import Self, TypeVar
+
+from sordino_client._account import Account
+from sordino_client._client import PATIENCE_S
+from sordino_client._clock import Clock, SystemClock
+from sordino_client._config import DEFAULT_SPOOL_LIMIT, Caps, Config
+from sordino_client._device import Answer, Campaign, Device, Finished, Flow, Flushed, Pause, advance, campaign_id
+from sordino_client._errors import TransportFailed
+from sordino_client._transport import AsyncHttpxTransport, AsyncTransport, Response
+from sordino_shared.errors import OversizedDocument
+from sordino_shared.protocol import CampaignId
+from sordino_shared.randomness import Randomness, SystemRandomness
+
+T = TypeVar("T")
+
+
+class AsyncClient:
+    """The asyncio twin of `Client`: same arguments, same promises. Steps that touch the ledger run in a thread.
+
+    A task that is cancelled leaves either nothing or a committed answer behind; `account` tells which.
+    """
+
+    def __init__(
+        self,
+        server: str,
+        *,
+        ledger: str | os.PathLike[str],
+        caps: Caps,
+        strict: bool = False,
+        spool_limit: int = DEFAULT_SPOOL_LIMIT,
+        upload_token: str | None = None,
+        allow_http: bool = False,
+        transport: AsyncTransport | None = None,
+        randomness: Randomness | None = None,
+        clock: Clock | None = None,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        config = Config(caps, strict, spool_limit, upload_token)
+        self._transport = transport or AsyncHttpxTransport(server, allow_http=allow_http)
+        self._device = Device(ledger, config, randomness or SystemRandomness(), clock or SystemClock())
+        self._sleep = sleep
+
+    async def join(self, campaign: CampaignId | str) -> Campaign:
+        """See `Client.join`."""
+        return await self._run(self._device.join(campaign_id(campaign)))
+
+    async def answer(self, campaign: Campaign | CampaignId | str, value: object) -> Answer:
+        """See `Client.answer`."""
+        return await self._run(self._device.answer(campaign_id(campaign), value))
+
+    async def flush(self, patience_s: float = PATIENCE_S) -> Flushed:
+        """See `Client.flush`."""
+        return await self._run(self._device.flush(patience_s))
+
+    async def account(self) -> Account:
+        """See `Client.account`."""
+        return await asyncio.to_thread(self._device.account)
+
+    async def opt_out(self, campaign: Campaign | CampaignId | str) -> None:
+        """See `Client.opt_out`."""
+        await asyncio.to_thread(self._device.opt_out, campaign_id(campaign))
+
+    async def close(self) -> None:
+        """See `Client.close`."""
+        await self._transport.close()
+        await asyncio.to_thread(self._device.close)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def _run(self, flow: Flow[T]) -> T:
+        step = await asyncio.to_thread(advance, flow, None)
+        while not isinstance(step, Finished):
+            reply: Response | Exception | None = None
+            if isinstance(step, Pause):
+                await self._sleep(step.seconds)
+            else:
+                try:
+                    reply = await self._transport.send(step)
+                except (TransportFailed, OversizedDocument) as error:
+                    reply = error
+            step = await asyncio.to_thread(advance, flow, reply)
+        return step.value

@@ -1,0 +1,107 @@
+"""`Client`: the SDK for ordinary, blocking code."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from types import TracebackType
+from typing import Self, TypeVar
+
+from sordino_client._account import Account
+from sordino_client._clock import Clock, SystemClock
+from sordino_client._config import DEFAULT_SPOOL_LIMIT, Caps, Config
+from sordino_client._device import Answer, Campaign, Device, Finished, Flow, Flushed, Pause, advance, campaign_id
+from sordino_client._errors import TransportFailed
+from sordino_client._transport import HttpxTransport, Response, Transport
+from sordino_shared.errors import OversizedDocument
+from sordino_shared.protocol import CampaignId
+from sordino_shared.randomness import Randomness, SystemRandomness
+
+T = TypeVar("T")
+PATIENCE_S = 30.0
+
+
+class Client:
+    """A device's side of sordino. Safe to share between threads, and between processes that share the ledger's file.
+
+    `ledger` is a path in the app's private folder, or ":memory:" for simulations. `strict` is for the app's tests.
+    `transport`, `randomness`, `clock` and `sleep` exist for tests and simulations.
+    """
+
+    def __init__(
+        self,
+        server: str,
+        *,
+        ledger: str | os.PathLike[str],
+        caps: Caps,
+        strict: bool = False,
+        spool_limit: int = DEFAULT_SPOOL_LIMIT,
+        upload_token: str | None = None,
+        allow_http: bool = False,
+        transport: Transport | None = None,
+        randomness: Randomness | None = None,
+        clock: Clock | None = None,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        config = Config(caps, strict, spool_limit, upload_token)
+        self._transport = transport or HttpxTransport(server, allow_http=allow_http)
+        self._device = Device(ledger, config, randomness or SystemRandomness(), clock or SystemClock())
+        self._sleep = sleep
+
+    def join(self, campaign: CampaignId | str) -> Campaign:
+        """Pin the campaign's manifest. Needs the server the first time only.
+
+        Raises `PlanUnavailable`, `PlanRefused`, `LedgerUnavailable`.
+        """
+        return self._run(self._device.join(campaign_id(campaign)))
+
+    def answer(self, campaign: Campaign | CampaignId | str, value: object) -> Answer:
+        """Randomise `value` and record the report, once for each round; `flush` sends it.
+
+        Raises `NotJoined`, `PlanUnavailable`, `PlanRefused`, `BudgetExceeded`, `SpoolFull`, `LedgerUnavailable`:
+        after any of them nothing was spent by this call and the value is nowhere.
+        """
+        return self._run(self._device.answer(campaign_id(campaign), value))
+
+    def flush(self, patience_s: float = PATIENCE_S) -> Flushed:
+        """Send what waits, retrying for at most `patience_s` seconds of waiting; the rest stays for another flush.
+
+        Raises `LedgerUnavailable`; trouble with the server is in the result.
+        """
+        return self._run(self._device.flush(patience_s))
+
+    def account(self) -> Account:
+        """What was spent and sent, over all campaigns of the ledger."""
+        return self._device.account()
+
+    def opt_out(self, campaign: Campaign | CampaignId | str) -> None:
+        """Leave a campaign for good: its reports are deleted, its debits stay. Works without a connection."""
+        self._device.opt_out(campaign_id(campaign))
+
+    def close(self) -> None:
+        """Close connections and the ledger's file."""
+        self._transport.close()
+        self._device.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _run(self, flow: Flow[T]) -> T:
+        step = advance(flow, None)
+        while not isinstance(step, Finished):
+            reply: Response | Exception | None = None
+            if isinstance(step, Pause):
+                self._sleep(step.seconds)
+            else:
+                try:
+                    reply = self._transport.send(step)
+                except (TransportFailed, OversizedDocument) as error:
+                    reply = error
+            step = advance(flow, reply)
+        return step.value

@@ -1,0 +1,54 @@
+"""What an app decides: the owner's caps, strictness, the size of the spool, an upload token."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from sordino_shared._checks import check_range
+from sordino_shared.errors import InvalidValue
+from sordino_shared.guarantees import PureEpsilon
+
+DAY_S = 86_400
+DEFAULT_SPOOL_LIMIT = 500
+
+
+@dataclass(frozen=True)
+class Caps:
+    """At most `per_period` in any `period_days` days and `lifetime` ever, over all campaigns of one ledger."""
+
+    per_period: PureEpsilon
+    period_days: int
+    lifetime: PureEpsilon
+
+    def __post_init__(self) -> None:
+        check_range(self.period_days, 1, 3660, "period in days")
+        if self.per_period.nano > self.lifetime.nano:
+            raise InvalidValue(
+                f"the cap per period ({self.per_period.epsilon:g}) is above the cap for life "
+                f"({self.lifetime.epsilon:g}): it could never be reached",
+                self,
+            )
+
+    @property
+    def period_s(self) -> int:
+        """The period in seconds."""
+        return self.period_days * DAY_S
+
+
+@dataclass(frozen=True)
+class Config:
+    """Settings of one client. `strict` raises on values outside the domain: for the app's tests, never in production.
+
+    `upload_token` is the campaign's, the same for every device; it is sent with reports only.
+    """
+
+    caps: Caps
+    strict: bool = False
+    spool_limit: int = DEFAULT_SPOOL_LIMIT
+    upload_token: str | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        check_range(self.spool_limit, 1, 100_000, "spool limit")
+        token = self.upload_token
+        if token is not None and not (token.isascii() and token.isprintable() and token and " " not in token):
+            raise InvalidValue("an upload token is printable ASCII without blanks")

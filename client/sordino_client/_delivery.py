@@ -1,0 +1,126 @@
+"""What a response to an upload means, and how long to wait before the same bytes are sent again."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from datetime import UTC
+from email.utils import parsedate_to_datetime
+
+from sordino_client._transport import Request, Response
+from sordino_shared.errors import SordinoError
+from sordino_shared.protocol import CampaignId, Problem, ReportOutcomes, RetryWindow
+from sordino_shared.randomness import Randomness
+
+# A wait of 0 from a careless window must not become a busy loop; nobody is made to wait longer than a day.
+LEAST_DELAY_S = 1.0
+MOST_DELAY_S = 86_400.0
+_MOST_DOUBLINGS = 8
+_PROBLEM_BYTES = 64 << 10
+
+# Said about these very bytes, in the protocol's own words: they will not be counted however often they are sent.
+_FINAL = frozenset(
+    {
+        Problem.NOT_FOUND,
+        Problem.ROUND_NOT_OPEN,
+        Problem.PLAN_MISMATCH,
+        Problem.MALFORMED_BODY,
+        Problem.TOO_LARGE,
+        Problem.UNSUPPORTED_MEDIA_TYPE,
+        Problem.INVALID_REQUEST,
+    }
+)
+_FINAL_SLUGS = frozenset(problem.slug for problem in _FINAL)
+
+
+@dataclass(frozen=True)
+class Counted:
+    """The server committed the batch, apart from the reports refused one by one."""
+
+    outcomes: ReportOutcomes
+
+
+@dataclass(frozen=True)
+class Refused:
+    """The server will not count the batch: a problem's slug, or the reason for a single report."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class RetryLater:
+    """Nothing is known or the server is in trouble; `everything` waits where it is not about this report alone."""
+
+    reason: str
+    after_s: float | None
+    everything: bool
+
+
+def upload(campaign: CampaignId, index: int, body: bytes, token: str | None) -> Request:
+    """The request that carries the bytes of a report batch."""
+    authorization = None if token is None else f"Bearer {token}"
+    path = f"/v1/campaigns/{campaign}/rounds/{index}/reports"
+    return Request("POST", path, ReportOutcomes.limit, body, authorization)
+
+
+def read_upload(response: Response, reports: int, now: float) -> Counted | Refused | RetryLater:
+    """What became of an upload of `reports` reports. What is not said in the protocol's words is never final."""
+    after = retry_after_s(response, now)
+    if response.status == 200:
+        try:
+            outcomes = ReportOutcomes.read(response.content)
+        except SordinoError as error:
+            return RetryLater(f"the outcome is unreadable: {error}", after, everything=False)
+        if _adds_up(outcomes, reports):
+            return Counted(outcomes)
+        return RetryLater("the outcome does not add up to the reports sent", after, everything=False)
+    slug = problem_slug(response)
+    if 400 <= response.status < 500 and slug in _FINAL_SLUGS:
+        return Refused(slug)
+    reason = f"HTTP {response.status}{f' ({slug})' if slug else ''}"
+    return RetryLater(reason, after, everything=response.status in (401, 403, 429, 503, 507))
+
+
+def _adds_up(outcomes: ReportOutcomes, reports: int) -> bool:
+    indices = [refused.index for refused in outcomes.refused]
+    in_order = all(a < b for a, b in zip([-1, *indices], [*indices, reports], strict=True))
+    return in_order and outcomes.accepted + outcomes.replayed + len(indices) == reports
+
+
+def problem_slug(response: Response) -> str | None:
+    """The type of a problem+json body, if it is one of this protocol's."""
+    if "json" not in response.headers.get("content-type", "") or len(response.content) > _PROBLEM_BYTES:
+        return None
+    try:
+        problem = json.loads(response.content)
+    except (ValueError, RecursionError):
+        return None
+    kind = problem.get("type") if isinstance(problem, dict) else None
+    slug = kind.removeprefix("/problems/") if isinstance(kind, str) else None
+    return slug if slug in {known.slug for known in Problem} else None
+
+
+def retry_after_s(response: Response, now: float) -> float | None:
+    """Seconds that the Retry-After header asks for, at most a day; None without one that can be read."""
+    text = response.headers.get("retry-after", "").strip()
+    if text.isascii() and text.isdigit():
+        return min(float(text), MOST_DELAY_S)
+    try:
+        moment = parsedate_to_datetime(text)
+        moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+        return min(max(moment.timestamp() - now, 0.0), MOST_DELAY_S)
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def delay_s(window: RetryWindow, failures: int, after_s: float | None, randomness: Randomness) -> float:
+    """Uniform in the task's window, doubled with every failure; never before Retry-After, and spread beyond it.
+
+    Without the spread a fleet that was told the same second would return in the same second.
+    """
+    low, high = max(float(window.min_s), LEAST_DELAY_S), max(float(window.max_s), 2 * LEAST_DELAY_S)
+    share = int(randomness.uniform_bits(32, 1)[0]) / 2**32
+    backoff = (low + share * (high - low)) * 2.0 ** min(failures, _MOST_DOUBLINGS)
+    asked = 0.0 if after_s is None else after_s + share * high
+    return math.ceil(1000 * min(max(backoff, asked), 2 * MOST_DELAY_S)) / 1000

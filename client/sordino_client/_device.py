@@ -1,0 +1,252 @@
+"""What join, answer and flush do, step by step, for the sync and the async client alike.
+
+Each is a generator: it yields a request or a pause, is resumed with the response, and returns its result. No
+transaction is ever open across a yield, so a flow that is dropped half-way, by a crash or a cancelled task, leaves
+either nothing or a committed step behind.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from sordino_client._account import Account, account
+from sordino_client._clock import Clock
+from sordino_client._config import Config
+from sordino_client._delivery import Counted, Refused, RetryLater, problem_slug, read_upload, retry_after_s, upload
+from sordino_client._errors import NotJoined, PlanRefused, PlanUnavailable, TransportFailed
+from sordino_client._ledger import Ledger
+from sordino_client._session import AnswerStatus, Session, VerifiedPart, pin_manifest, verify_part
+from sordino_client._spool import Spool, SpooledReport
+from sordino_client._storage import Storage
+from sordino_client._transport import Request, Response
+from sordino_shared.domains import Domain
+from sordino_shared.errors import OversizedDocument
+from sordino_shared.guarantees import PureEpsilon
+from sordino_shared.protocol import CampaignId, DevicePart, Digest, Manifest, Task
+from sordino_shared.randomness import Randomness
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Pause:
+    """Wait for some seconds."""
+
+    seconds: float
+
+
+Effect = Request | Pause
+Flow = Generator[Effect, Response | None, T]
+
+
+@dataclass(frozen=True)
+class Finished(Generic[T]):
+    """A flow's result."""
+
+    value: T
+
+
+def advance(flow: Flow[T], reply: Response | Exception | None) -> Effect | Finished[T]:
+    """Resume a flow with what its last effect gave: its next effect, or its result."""
+    try:
+        return flow.throw(reply) if isinstance(reply, Exception) else flow.send(reply)
+    except StopIteration as stop:
+        return Finished(stop.value)
+
+
+@dataclass(frozen=True)
+class Campaign:
+    """A joined campaign. Show `sentence` to the owner; `guarantee` is the most it may spend on one device."""
+
+    id: CampaignId
+    name: str
+    sentence: str
+    domain: Domain
+    guarantee: PureEpsilon
+    opted_out: bool
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What became of an answer: `guarantee` is what this call spent, if it recorded a report."""
+
+    status: AnswerStatus
+    campaign: CampaignId
+    round: int | None = None
+    guarantee: PureEpsilon | None = None
+
+
+@dataclass(frozen=True)
+class RefusedUpload:
+    """A report that the server will never count; its debit stays."""
+
+    campaign: CampaignId
+    round: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class Flushed:
+    """What a flush did: `waiting` reports are left, one is due in `retry_in_s`, `trouble` is the last met."""
+
+    delivered: int
+    refused: tuple[RefusedUpload, ...]
+    waiting: int
+    retry_in_s: float | None
+    trouble: str | None
+
+
+class Device:
+    """One ledger, its spool, and the flows over them."""
+
+    def __init__(self, ledger: str | os.PathLike[str], config: Config, randomness: Randomness, clock: Clock) -> None:
+        self.config = config
+        self.randomness = randomness
+        self.clock = clock
+        self._storage = Storage(ledger)
+        self._spool = Spool(self._storage, config.spool_limit, clock)
+        self._ledger = Ledger(self._storage, self._spool, config, clock)
+        self._parts: dict[Digest, VerifiedPart] = {}
+
+    def close(self) -> None:
+        """Close the ledger's file."""
+        self._storage.close()
+
+    def join(self, campaign: CampaignId) -> Flow[Campaign]:
+        """Pin the manifest, from the ledger if it is there."""
+        try:
+            session = self._ledger.session(campaign)
+        except NotJoined:
+            content = yield from self._fetch("manifest", f"/v1/campaigns/{campaign}", Manifest.limit)
+            session = self._ledger.join(pin_manifest(content, campaign), self.randomness)
+        return self._describe(session)
+
+    def answer(self, campaign: CampaignId, value: object) -> Flow[Answer]:
+        """Everything is fetched and verified before the value is looked at, so that no request can depend on it."""
+        session = self._ledger.session(campaign)
+        settled = self._ledger.settled(session)
+        if settled is not None:
+            return Answer(settled, campaign)
+        task = yield from self.fetch_task(session)
+        index = session.open_round(task)
+        if isinstance(index, AnswerStatus):
+            return Answer(index, campaign, task.round)
+        verified = yield from self.fetch_part(session, task, index)
+        cell = verified.part.domain.encode(value, strict=self.config.strict)
+        status = self._ledger.record(
+            session,
+            index,
+            verified.proved,
+            task.retry,
+            lambda: session.randomize(verified, cell, task.epoch, self.randomness),
+        )
+        return Answer(status, campaign, index, verified.proved if status is AnswerStatus.RECORDED else None)
+
+    def flush(self, patience_s: float) -> Flow[Flushed]:
+        """Send what is due, pausing for at most `patience_s` in all."""
+        delivered, refused, trouble = 0, list[RefusedUpload](), None
+        while (wait := self._spool.seconds_until_due()) is not None:
+            if wait > patience_s:
+                break
+            if wait > 0:
+                patience_s -= wait
+                yield Pause(wait)
+            report = self._spool.next_due()
+            if report is None:
+                continue
+            outcome = yield from self._send(report)
+            if isinstance(outcome, Counted):
+                self._spool.delivered(report)
+                delivered += 1
+            elif isinstance(outcome, Refused):
+                self._spool.refused(report, outcome)
+                refused.append(RefusedUpload(report.campaign, report.round, outcome.reason))
+            else:
+                self._spool.postpone(report, outcome, self.randomness)
+                trouble = outcome.reason
+        waiting = self._spool.waiting()
+        return Flushed(delivered, tuple(refused), waiting, self._spool.seconds_until_due(), trouble)
+
+    def account(self) -> Account:
+        """What was spent and sent."""
+        return account(self._ledger, self.config.caps)
+
+    def opt_out(self, campaign: CampaignId) -> None:
+        """Delete the campaign's reports; keep its debits."""
+        self._ledger.opt_out(campaign)
+
+    def session(self, campaign: CampaignId) -> Session:
+        """The pinned session of a joined campaign."""
+        return self._ledger.session(campaign)
+
+    def fetch_task(self, session: Session) -> Flow[Task]:
+        """What is open now, checked against the manifest."""
+        path = f"/v1/campaigns/{session.campaign}/task"
+        return session.read_task((yield from self._fetch("task", path, Task.limit)))
+
+    def fetch_part(self, session: Session, task: Task, index: int) -> Flow[VerifiedPart]:
+        """The device part of round `index`, from memory, the ledger or the server; verified wherever it comes from."""
+        digest = task.device_parts[index]
+        verified = self._parts.get(digest) or self._kept_part(digest)
+        if verified is None:
+            verified = verify_part((yield from self._fetch("plan", f"/v1/plans/{digest}", DevicePart.limit)), digest)
+            self._ledger.keep_part(verified)
+        self._parts[digest] = verified
+        session.check_part(verified, index)
+        return verified
+
+    def _kept_part(self, digest: Digest) -> VerifiedPart | None:
+        content = self._ledger.kept_part(digest)
+        try:
+            return None if content is None else verify_part(content, digest)
+        except PlanRefused:
+            # A kept copy that was damaged costs a request, no more.
+            return None
+
+    def _fetch(self, what: str, path: str, limit: int) -> Flow[bytes]:
+        try:
+            response = yield Request("GET", path, limit)
+        except TransportFailed as error:
+            raise PlanUnavailable(what, str(error)) from error
+        except OversizedDocument as error:
+            raise PlanRefused(what, str(error)) from error
+        assert response is not None
+        if response.status == 200:
+            return response.content
+        slug = problem_slug(response)
+        reason = f"HTTP {response.status}{f' ({slug})' if slug else ''}"
+        raise PlanUnavailable(what, reason, response.status, slug, retry_after_s(response, self.clock.now()))
+
+    def _send(self, report: SpooledReport) -> Flow[Counted | Refused | RetryLater]:
+        try:
+            response = yield upload(report.campaign, report.round, report.body, self.config.upload_token)
+        except TransportFailed as error:
+            return RetryLater(str(error), None, everything=True)
+        except OversizedDocument as error:
+            return RetryLater(str(error), None, everything=False)
+        assert response is not None
+        outcome = read_upload(response, 1, self.clock.now())
+        if isinstance(outcome, Counted) and outcome.outcomes.refused:
+            return Refused(outcome.outcomes.refused[0].reason.value)
+        return outcome
+
+    def _describe(self, session: Session) -> Campaign:
+        manifest = session.manifest
+        return Campaign(
+            session.campaign,
+            manifest.name,
+            manifest.sentence,
+            manifest.domain,
+            manifest.device_guarantee,
+            self._ledger.opted_out(session.campaign),
+        )
+
+
+def campaign_id(campaign: Campaign | CampaignId | str) -> CampaignId:
+    """The id of a campaign given in any of the three ways."""
+    if isinstance(campaign, Campaign):
+        return campaign.id
+    return campaign if isinstance(campaign, CampaignId) else CampaignId.parse(campaign)

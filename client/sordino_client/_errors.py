@@ -1,0 +1,105 @@
+"""Errors of the device SDK; every one keeps what was wrong and says what to do.
+
+SordinoError (sordino_shared)
+└── ClientError
+    ├── NotJoined            the campaign was never joined with this ledger
+    ├── PlanUnavailable      manifest, task or plan could not be fetched: nothing was randomised, nothing kept
+    ├── PlanRefused          manifest, task or plan failed the device's own verification
+    ├── BudgetExceeded       answering would spend more ε than a cap allows
+    ├── SpoolFull            too many reports wait to be sent
+    ├── LedgerUnavailable    the ledger is locked, read-only, full, damaged or not a ledger
+    └── TransportFailed      what a transport raises when no response arrived; `flush` and the above absorb it
+
+In the app's tests (`strict=True`) a value outside an exhaustive domain raises `sordino_shared.errors.OutsideDomain`.
+"""
+
+from __future__ import annotations
+
+from sordino_shared.errors import SordinoError
+from sordino_shared.guarantees import PureEpsilon
+from sordino_shared.protocol import CampaignId
+
+
+class ClientError(SordinoError):
+    """Root of the SDK's own errors."""
+
+
+class NotJoined(ClientError):
+    """The ledger does not know `campaign`."""
+
+    def __init__(self, campaign: CampaignId) -> None:
+        super().__init__(f"campaign {campaign} was never joined; call join() with its id first")
+        self.campaign = campaign
+
+
+class TransportFailed(ClientError):
+    """No response arrived; whether the request did is not known."""
+
+
+class PlanUnavailable(ClientError):
+    """`what` could not be fetched; `status`, `slug`, `retry_after` (seconds) are those of a response."""
+
+    def __init__(
+        self,
+        what: str,
+        reason: str,
+        status: int | None = None,
+        slug: str | None = None,
+        retry_after: float | None = None,
+    ) -> None:
+        super().__init__(f"the {what} could not be fetched: {reason}; nothing was randomised or kept, try again later")
+        self.what = what
+        self.reason = reason
+        self.status = status
+        self.slug = slug
+        self.retry_after = retry_after
+
+
+class PlanRefused(ClientError):
+    """`what` is not what the device was promised; the check that failed is the cause, if it has an error of its own."""
+
+    def __init__(self, what: str, reason: str, campaign: CampaignId | None = None) -> None:
+        super().__init__(
+            f"the {what} was refused: {reason}; nothing was randomised. Report this to whoever runs the campaign"
+        )
+        self.what = what
+        self.reason = reason
+        self.campaign = campaign
+
+
+class BudgetExceeded(ClientError):
+    """Spending `asked` on top of `spent` would pass `cap`, which is the device's cap named `scope`."""
+
+    def __init__(
+        self, scope: str, asked: PureEpsilon, spent: PureEpsilon, cap: PureEpsilon, campaign: CampaignId
+    ) -> None:
+        super().__init__(
+            f"the round costs ε = {asked.epsilon:g} and {spent.epsilon:g} of the {cap.epsilon:g} "
+            f"allowed {scope} is spent; nothing was randomised"
+        )
+        self.scope = scope
+        self.asked = asked
+        self.spent = spent
+        self.cap = cap
+        self.campaign = campaign
+
+
+class SpoolFull(ClientError):
+    """`limit` reports already wait to be sent."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(
+            f"{limit} reports already wait to be sent; call flush() with a connection, or raise the spool's limit. "
+            "Nothing was spent"
+        )
+        self.limit = limit
+
+
+class LedgerUnavailable(ClientError):
+    """The ledger at `path` cannot be used for the `reason` given; the step that needed it did not happen."""
+
+    def __init__(self, path: str, reason: str, advice: str) -> None:
+        super().__init__(f"ledger {path}: {reason}; {advice}. Nothing was spent or lost")
+        self.path = path
+        self.reason = reason
+        self.advice = advice

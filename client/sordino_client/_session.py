@@ -1,0 +1,132 @@
+"""One device through the rounds of one campaign: pins, verifies, decides, randomises. Pure: no request, no file.
+
+The device trusts nobody: every digest is recomputed, ε of every device part is proved from its integers before use,
+and what the task says cannot contradict the manifest that was pinned at join.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from sordino_client._errors import PlanRefused
+from sordino_shared.audit import check_guarantee
+from sordino_shared.errors import SordinoError
+from sordino_shared.guarantees import PureEpsilon
+from sordino_shared.protocol import (
+    CampaignId,
+    CampaignState,
+    DevicePart,
+    Digest,
+    Manifest,
+    OneRound,
+    ReportBatch,
+    ReportId,
+    RoundAssignment,
+    Task,
+)
+from sordino_shared.randomness import Randomness
+
+
+class AnswerStatus(StrEnum):
+    """What became of `answer`. Only `recorded` spends; `already_answered` spent before."""
+
+    RECORDED = "recorded"
+    ALREADY_ANSWERED = "already_answered"
+    NOT_OPEN = "not_open"
+    NOT_ASSIGNED = "not_assigned"
+    OPTED_OUT = "opted_out"
+
+
+@dataclass(frozen=True)
+class VerifiedPart:
+    """A device part with the digest it was checked against and the ε that its integers prove."""
+
+    digest: Digest
+    part: DevicePart
+    proved: PureEpsilon
+
+
+def verify_part(content: bytes, digest: Digest) -> VerifiedPart:
+    """The device part that `digest` names, with ε proved; else `PlanRefused`."""
+    try:
+        part = DevicePart.read(content, digest)
+        return VerifiedPart(digest, part, check_guarantee(part))
+    except SordinoError as error:
+        raise PlanRefused("plan", str(error)) from error
+
+
+def pin_manifest(content: bytes, campaign: CampaignId) -> Manifest:
+    """The manifest that `campaign` names: one manifest for everybody, or none."""
+    try:
+        return Manifest.read(content, campaign)
+    except SordinoError as error:
+        raise PlanRefused("manifest", str(error), campaign) from error
+
+
+def draw_assignment(assignment: RoundAssignment, randomness: Randomness) -> int | None:
+    """The one round this device answers, drawn once and locally; None when it answers every round."""
+    if not isinstance(assignment, OneRound):
+        return None
+    return int(randomness.uniform_bits(32, 1)[0] >= assignment.first_weight)
+
+
+@dataclass(frozen=True)
+class Session:
+    """A pinned manifest, and the one round drawn for this device where the campaign has it draw one."""
+
+    manifest: Manifest
+    assigned_round: int | None
+
+    @property
+    def campaign(self) -> CampaignId:
+        return self.manifest.campaign
+
+    def rounds(self) -> tuple[int, ...]:
+        """The rounds that this device may answer."""
+        if self.assigned_round is not None:
+            return (self.assigned_round,)
+        return tuple(range(len(self.manifest.rounds)))
+
+    def read_task(self, content: bytes) -> Task:
+        """The task, if it fits the manifest."""
+        try:
+            task = Task.read(content)
+        except SordinoError as error:
+            raise self._refused("task", str(error)) from error
+        if task.campaign != self.campaign:
+            raise self._refused("task", f"it belongs to campaign {task.campaign}")
+        if len(task.device_parts) > len(self.manifest.rounds):
+            raise self._refused("task", f"it has more rounds than the manifest's {len(self.manifest.rounds)}")
+        for index, (named, terms) in enumerate(zip(task.device_parts, self.manifest.rounds, strict=False)):
+            if terms.plan is not None and named != terms.plan.device:
+                raise self._refused(
+                    "task", f"it names plan {named} for round {index}, the manifest {terms.plan.device}"
+                )
+        return task
+
+    def open_round(self, task: Task) -> int | AnswerStatus:
+        """The round to answer now, or why there is none."""
+        if task.state is not CampaignState.OPEN or task.round is None:
+            return AnswerStatus.NOT_OPEN
+        return task.round if task.round in self.rounds() else AnswerStatus.NOT_ASSIGNED
+
+    def check_part(self, verified: VerifiedPart, index: int) -> None:
+        """Raise `PlanRefused` unless the part keeps the manifest's domain and ε for round `index`."""
+        terms = self.manifest.rounds[index]
+        if verified.part.domain != self.manifest.domain:
+            raise self._refused("plan", "its domain is not the manifest's")
+        if verified.part.guarantee.nano > terms.guarantee.nano:
+            raise self._refused(
+                "plan",
+                f"it claims ε = {verified.part.guarantee.epsilon:g}, the manifest allows {terms.guarantee.epsilon:g}",
+            )
+
+    def randomize(self, verified: VerifiedPart, cell: int, epoch: int, randomness: Randomness) -> ReportBatch:
+        """One draw for `cell`, under a fresh id: the only place where a value meets randomness."""
+        payload = verified.part.randomizer.randomize(cell, randomness)
+        identifier = ReportId(epoch.to_bytes(2, "big") + randomness.bytes(ReportId.LENGTH - 2))
+        return ReportBatch(verified.digest, bytes(identifier), payload)
+
+    def _refused(self, what: str, reason: str) -> PlanRefused:
+        return PlanRefused(what, reason, self.campaign)

@@ -1,0 +1,120 @@
+"""The bounded queue of randomised reports. A report waits as the exact bytes of its request and is resent as such."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import dataclass
+
+from sordino_client._clock import Clock
+from sordino_client._delivery import Refused, RetryLater, delay_s
+from sordino_client._errors import SpoolFull
+from sordino_client._storage import Storage
+from sordino_shared.protocol import CampaignId, ReportBatch, RetryWindow
+from sordino_shared.randomness import Randomness
+
+_DUE = "state = 'spooled' AND (not_before <= :now OR postponed_at > :now)"
+
+
+@dataclass(frozen=True)
+class SpooledReport:
+    """A report that waits: `body` is what goes over the wire, whenever and however often it does."""
+
+    campaign: CampaignId
+    round: int
+    body: bytes
+    retry: RetryWindow
+    failures: int
+
+
+class Spool:
+    """Reports by state: spooled until the server has said what became of them, then delivered or refused for good."""
+
+    def __init__(self, storage: Storage, limit: int, clock: Clock) -> None:
+        self._storage = storage
+        self._limit = limit
+        self._clock = clock
+
+    def check_room(self, connection: sqlite3.Connection) -> None:
+        """Raise `SpoolFull` if no further report may wait."""
+        if self._count(connection) >= self._limit:
+            raise SpoolFull(self._limit)
+
+    def add(
+        self, connection: sqlite3.Connection, campaign: CampaignId, index: int, report: ReportBatch, retry: RetryWindow
+    ) -> None:
+        """Put a report in line, in the transaction of its debit."""
+        connection.execute(
+            "INSERT INTO reports (campaign, round, body, state, retry_min_s, retry_max_s)"
+            " VALUES (?, ?, ?, 'spooled', ?, ?)",
+            (bytes(campaign), index, report.content, retry.min_s, retry.max_s),
+        )
+
+    def waiting(self) -> int:
+        """How many reports wait."""
+        with self._storage.read() as connection:
+            return self._count(connection)
+
+    def next_due(self) -> SpooledReport | None:
+        """The report that has waited longest among those that may be sent now."""
+        with self._storage.read() as connection:
+            row = connection.execute(
+                "SELECT campaign, round, body, retry_min_s, retry_max_s, failures FROM reports"
+                f" WHERE {_DUE} ORDER BY not_before, rowid LIMIT 1",
+                {"now": self._clock.now()},
+            ).fetchone()
+        if row is None:
+            return None
+        campaign, index, body, least, most, failures = row
+        return SpooledReport(CampaignId(campaign), index, body, RetryWindow(least, most), failures)
+
+    def seconds_until_due(self) -> float | None:
+        """Seconds until some report may be sent; None when none waits."""
+        with self._storage.read() as connection:
+            # A clock set back would make a postponed report wait for ever: what was postponed "later than now" is due.
+            (wait,) = connection.execute(
+                f"SELECT min(CASE WHEN {_DUE} THEN 0 ELSE not_before - :now END) FROM reports WHERE state = 'spooled'",
+                {"now": self._clock.now()},
+            ).fetchone()
+        return None if wait is None else float(wait)
+
+    def delivered(self, report: SpooledReport) -> None:
+        """The server has counted it."""
+        self._finish(report, "delivered", None)
+
+    def refused(self, report: SpooledReport, refusal: Refused) -> None:
+        """The server will never count it; the debit stays."""
+        self._finish(report, "refused", refusal.reason)
+
+    def postpone(self, report: SpooledReport, trouble: RetryLater, randomness: Randomness) -> None:
+        """Wait with this report, or with all of them where the trouble is the server's and not the report's."""
+        now = self._clock.now()
+        until = now + delay_s(report.retry, report.failures, trouble.after_s, randomness)
+        with self._storage.write() as connection:
+            connection.execute(
+                "UPDATE reports SET failures = failures + 1 WHERE campaign = ? AND round = ?",
+                (bytes(report.campaign), report.round),
+            )
+            connection.execute(
+                "UPDATE reports SET postponed_at = :now, not_before = :until WHERE state = 'spooled'"
+                " AND (:every OR (campaign = :campaign AND round = :round))",
+                {
+                    "now": now,
+                    "until": until,
+                    "every": trouble.everything,
+                    "campaign": bytes(report.campaign),
+                    "round": report.round,
+                },
+            )
+
+    def _finish(self, report: SpooledReport, state: str, reason: str | None) -> None:
+        with self._storage.write() as connection:
+            connection.execute(
+                "UPDATE reports SET state = ?, reason = ?, finished_at = ?"
+                " WHERE campaign = ? AND round = ? AND state = 'spooled'",
+                (state, reason, int(self._clock.now()), bytes(report.campaign), report.round),
+            )
+
+    @staticmethod
+    def _count(connection: sqlite3.Connection) -> int:
+        (count,) = connection.execute("SELECT count(*) FROM reports WHERE state = 'spooled'").fetchone()
+        return int(count)

@@ -1,0 +1,167 @@
+"""The SQLite file below ledger and spool: schema, transactions, and errors that say what to do.
+
+One file with a rollback journal and `synchronous=EXTRA`: a commit that returned survives SIGKILL and a power cut, and
+there is no second file whose absence from a backup would tear it. Deleted payloads are overwritten (`secure_delete`).
+A damaged file is never replaced by a new one, since a new ledger would be a new budget.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import TypeVar
+
+from sordino_client._errors import LedgerUnavailable
+
+T = TypeVar("T")
+
+MEMORY = ":memory:"
+BUSY_TIMEOUT_S = 5.0
+SCHEMA_VERSION = 1
+_APPLICATION_ID = 0x536F7264
+
+_SCHEMA = (
+    "CREATE TABLE marks (name TEXT PRIMARY KEY, value INTEGER NOT NULL)",
+    "CREATE TABLE campaigns (campaign BLOB PRIMARY KEY CHECK (length(campaign) = 32), manifest BLOB NOT NULL,"
+    " assigned_round INTEGER, joined_at INTEGER NOT NULL)",
+    "CREATE TABLE opt_outs (campaign BLOB PRIMARY KEY CHECK (length(campaign) = 32), at INTEGER NOT NULL)",
+    "CREATE TABLE debits (campaign BLOB NOT NULL REFERENCES campaigns (campaign), round INTEGER NOT NULL,"
+    " nano INTEGER NOT NULL CHECK (nano >= 0), at INTEGER NOT NULL, PRIMARY KEY (campaign, round))",
+    "CREATE TRIGGER debits_are_kept BEFORE DELETE ON debits BEGIN SELECT RAISE(ABORT, 'debits are kept'); END",
+    "CREATE TRIGGER debits_are_final BEFORE UPDATE ON debits BEGIN SELECT RAISE(ABORT, 'debits are final'); END",
+    "CREATE TABLE reports (campaign BLOB NOT NULL, round INTEGER NOT NULL, body BLOB NOT NULL,"
+    " state TEXT NOT NULL CHECK (state IN ('spooled', 'delivered', 'refused')), reason TEXT, finished_at INTEGER,"
+    " retry_min_s INTEGER NOT NULL, retry_max_s INTEGER NOT NULL, failures INTEGER NOT NULL DEFAULT 0,"
+    " postponed_at REAL NOT NULL DEFAULT 0, not_before REAL NOT NULL DEFAULT 0, PRIMARY KEY (campaign, round),"
+    " FOREIGN KEY (campaign, round) REFERENCES debits (campaign, round))",
+    "CREATE INDEX reports_spooled ON reports (not_before) WHERE state = 'spooled'",
+    "CREATE TABLE parts (number INTEGER PRIMARY KEY, digest BLOB NOT NULL UNIQUE, content BLOB NOT NULL)",
+    f"PRAGMA application_id = {_APPLICATION_ID}",
+    f"PRAGMA user_version = {SCHEMA_VERSION}",
+)
+
+_RESTORE = "keep it, and restore it from where it was damaged if you can; a new ledger would be a new budget"
+# By the start of SQLite's extended error name.
+_REASONS = {
+    "SQLITE_BUSY": ("another process holds it locked", "close the other process or try again"),
+    "SQLITE_LOCKED": ("another connection holds it locked", "try again"),
+    "SQLITE_READONLY": ("it cannot be written", "give the app write access to the file and its folder"),
+    "SQLITE_FULL": ("the disk is full", "free some space and try again"),
+    "SQLITE_CANTOPEN": ("it cannot be opened", "check that its folder exists and that the app may write there"),
+    "SQLITE_PERM": ("access is denied", "give the app access to the file and its folder"),
+    "SQLITE_CORRUPT": ("it is damaged", _RESTORE),
+    "SQLITE_NOTADB": ("it is not a ledger, or it is damaged", _RESTORE),
+    "SQLITE_IOERR": ("reading or writing it failed", "check the disk and its free space, then try again"),
+}
+
+
+class Storage:
+    """Serialised transactions on one ledger file, or on memory for simulations. Safe across threads and processes."""
+
+    def __init__(self, path: str | os.PathLike[str], busy_timeout_s: float = BUSY_TIMEOUT_S) -> None:
+        self.path = os.fspath(path)
+        self._busy_timeout_s = busy_timeout_s
+        self._lock = threading.RLock()
+        self._connection: sqlite3.Connection | None = None
+        self._process = 0
+        with self.write():
+            pass
+
+    def connect(self) -> sqlite3.Connection:
+        """A new connection in autocommit mode: transactions are begun by name below."""
+        return sqlite3.connect(self.path, timeout=self._busy_timeout_s, isolation_level=None, check_same_thread=False)
+
+    @contextmanager
+    def write(self) -> Iterator[sqlite3.Connection]:
+        """One transaction that excludes every other writer from its first statement; all of it happens or nothing."""
+        with self._transaction("BEGIN IMMEDIATE") as connection:
+            yield connection
+
+    @contextmanager
+    def read(self) -> Iterator[sqlite3.Connection]:
+        """One consistent view."""
+        with self._transaction("BEGIN") as connection:
+            yield connection
+
+    def close(self) -> None:
+        """Close the connection; a later transaction opens it again, except in memory."""
+        with self._lock:
+            if self._connection is not None and self._process == os.getpid():
+                self._connection.close()
+            self._connection = None
+
+    def damaged(self, detail: str) -> LedgerUnavailable:
+        """The error for content that no SDK wrote."""
+        return LedgerUnavailable(self.path, f"it is damaged ({detail})", _RESTORE)
+
+    @contextmanager
+    def _transaction(self, begin: str) -> Iterator[sqlite3.Connection]:
+        with self._lock:
+            connection = self._guarded(self._open)
+            self._guarded(lambda: connection.execute(begin))
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            except sqlite3.Error as error:
+                raise self._unavailable(error) from error
+            finally:
+                # After a commit this does nothing; after anything else nothing of the transaction may stay.
+                if connection.in_transaction:
+                    with suppress(sqlite3.Error):
+                        connection.execute("ROLLBACK")
+
+    def _open(self) -> sqlite3.Connection:
+        # A connection must not cross a fork: the child would share the parent's locks.
+        if self._connection is None or self._process != os.getpid():
+            connection = self.connect()
+            try:
+                self._prepare(connection)
+            except BaseException:
+                connection.close()
+                raise
+            self._connection, self._process = connection, os.getpid()
+        return self._connection
+
+    def _prepare(self, connection: sqlite3.Connection) -> None:
+        for pragma in ("foreign_keys = ON", "synchronous = EXTRA", "secure_delete = ON"):
+            connection.execute(f"PRAGMA {pragma}")
+        if self._is_current(connection):
+            return
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            if not self._is_current(connection):
+                for statement in _SCHEMA:
+                    connection.execute(statement)
+            connection.execute("COMMIT")
+        finally:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+
+    def _is_current(self, connection: sqlite3.Connection) -> bool:
+        """Whether the schema is there; raises if the file is something else."""
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        (application,) = connection.execute("PRAGMA application_id").fetchone()
+        (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        if (version, application, tables) == (0, 0, 0):
+            return False
+        if application != _APPLICATION_ID:
+            raise LedgerUnavailable(self.path, "it is a database of something else", "choose another path")
+        if version != SCHEMA_VERSION:
+            raise LedgerUnavailable(self.path, f"it has format {version}", "use the SDK's version that wrote it")
+        return True
+
+    def _guarded(self, step: Callable[[], T]) -> T:
+        try:
+            return step()
+        except sqlite3.Error as error:
+            raise self._unavailable(error) from error
+
+    def _unavailable(self, error: sqlite3.Error) -> LedgerUnavailable:
+        name = getattr(error, "sqlite_errorname", "") or ""
+        for prefix, (reason, advice) in _REASONS.items():
+            if name.startswith(prefix):
+                return LedgerUnavailable(self.path, f"{reason} ({error})", advice)
+        return LedgerUnavailable(self.path, f"SQLite failed ({error})", "check the file and try again")

@@ -1,0 +1,208 @@
+"""A server of protocol v1 in a few lines, a clock that tests move, and clients that talk to them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from sordino_client import AsyncClient, AsyncHttpxTransport, Caps, Client, HttpxTransport
+from sordino_shared.domains import Categorical, Domain
+from sordino_shared.guarantees import PureEpsilon
+from sordino_shared.protocol import (
+    CampaignState,
+    DevicePart,
+    Digest,
+    EveryRound,
+    Manifest,
+    PlanReference,
+    Problem,
+    RefusedReport,
+    ReportBatch,
+    ReportOutcomes,
+    RetryWindow,
+    RoundTerms,
+    Task,
+)
+from sordino_shared.protocol.reports import Refusal
+from sordino_shared.randomizers import RandomizedResponse
+from sordino_shared.randomness import SeededRandomness
+
+ADDRESS = "https://telemetry.example"
+DOMAIN = Domain((Categorical("colour", ("red", "green", "blue"), other=True),))
+
+
+def device_part(epsilon: float = 1.0, domain: Domain = DOMAIN) -> DevicePart:
+    guarantee = PureEpsilon.of(epsilon)
+    return DevicePart(domain, guarantee, RandomizedResponse.for_guarantee(domain.size, guarantee))
+
+
+class World:
+    """One campaign and its server: what it serves can be changed, what it receives is kept."""
+
+    def __init__(self, part: DevicePart | None = None, **manifest: Any) -> None:
+        self.part = part or device_part()
+        terms = RoundTerms(self.part.guarantee, PlanReference(self.part.digest, Digest.of(b"analyst")))
+        fields: dict[str, Any] = {
+            "name": "colours",
+            "sentence": "Which colour the app is set to.",
+            "population": "app users",
+            "created_at": 1_700_000_000,
+            "domain": self.part.domain,
+            "device_guarantee": self.part.guarantee,
+            "rounds": (terms,),
+            "assignment": EveryRound(),
+        }
+        self.manifest = Manifest(**(fields | manifest))
+        self.campaign = self.manifest.campaign
+        self.manifest_content = self.manifest.content
+        self.parts = {self.part.digest: self.part.content}
+        self.task = Task(
+            self.campaign, CampaignState.OPEN, 0, (self.part.digest,), epoch=7, retry=RetryWindow(min_s=4, max_s=8)
+        )
+        self.requests: list[httpx.Request] = []
+        self.bodies: list[bytes] = []
+        self.counted: dict[bytes, bytes] = {}
+        self.replies: list[httpx.Response | Exception] = []
+
+    def handle(self, request: httpx.Request) -> httpx.Response:
+        self.requests.append(request)
+        path = request.url.path
+        if request.method == "POST":
+            return self._receive(request)
+        if path == f"/v1/campaigns/{self.campaign}":
+            return httpx.Response(200, content=self.manifest_content)
+        if path == f"/v1/campaigns/{self.campaign}/task":
+            return httpx.Response(200, content=self.task.content)
+        for digest, content in self.parts.items():
+            if path == f"/v1/plans/{digest}":
+                return httpx.Response(200, content=content)
+        return self.problem(Problem.NOT_FOUND)
+
+    def _receive(self, request: httpx.Request) -> httpx.Response:
+        """Counts first, then answers as `replies` says: a lost response is a report that was counted."""
+        self.bodies.append(request.content)
+        outcomes = self._count(ReportBatch.read(request.content))
+        if self.replies:
+            reply = self.replies.pop(0)
+            if isinstance(reply, Exception):
+                raise reply
+            return reply
+        return httpx.Response(200, content=outcomes.content)
+
+    def _count(self, batch: ReportBatch) -> ReportOutcomes:
+        accepted, replayed, refused = 0, 0, []
+        for index, (report, row) in enumerate(zip(batch.report_ids(), batch.payload_rows(), strict=True)):
+            known = self.counted.setdefault(report, row.tobytes())
+            if known != row.tobytes():
+                refused.append(RefusedReport(index, Refusal.ID_CONFLICT))
+        accepted = batch.count - len(refused)
+        return ReportOutcomes(accepted, replayed, tuple(refused))
+
+    @staticmethod
+    def problem(problem: Problem, **headers: str) -> httpx.Response:
+        body = {"type": f"/problems/{problem.slug}", "title": problem.title, "status": problem.status, "detail": ""}
+        return httpx.Response(
+            problem.status,
+            content=json.dumps(body).encode(),
+            headers={
+                "Content-Type": "application/problem+json",
+                **{k.replace("_", "-"): v for k, v in headers.items()},
+            },
+        )
+
+
+class ManualClock:
+    """A clock that only tests and sleeping move."""
+
+    def __init__(self) -> None:
+        self.time = 1_800_000_000.0
+        self.slept: list[float] = []
+
+    def now(self) -> float:
+        return self.time
+
+    def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.time += seconds
+
+    async def sleep_async(self, seconds: float) -> None:
+        self.sleep(seconds)
+
+
+CAPS = Caps(PureEpsilon.of(4), 30, PureEpsilon.of(40))
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+@pytest.fixture
+def make_world() -> type[World]:
+    return World
+
+
+@pytest.fixture
+def make_part() -> Callable[..., DevicePart]:
+    return device_part
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock()
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Path:
+    return tmp_path / "ledger.sqlite3"
+
+
+@pytest.fixture
+def make_client(world: World, clock: ManualClock, ledger: Path) -> Iterator[Callable[..., Client]]:
+    """Clients of `world` (or `to`) on one ledger file, closed at the end."""
+    made: list[Client] = []
+
+    def make(to: World | None = None, **changes: Any) -> Client:
+        handler = httpx.MockTransport((to or world).handle)
+        arguments: dict[str, Any] = {
+            "ledger": ledger,
+            "caps": CAPS,
+            "transport": HttpxTransport(ADDRESS, handler=handler),
+            "randomness": SeededRandomness(len(made)),
+            "clock": clock,
+            "sleep": clock.sleep,
+        }
+        made.append(Client(ADDRESS, **(arguments | changes)))
+        return made[-1]
+
+    yield make
+    for client in made:
+        client.close()
+
+
+@pytest.fixture
+def make_async_client(world: World, clock: ManualClock, ledger: Path) -> Callable[..., AsyncClient]:
+    """Async clients of `world` on one ledger file; the test closes them."""
+
+    def make(**changes: Any) -> AsyncClient:
+        handler = httpx.MockTransport(world.handle)
+        arguments: dict[str, Any] = {
+            "ledger": ledger,
+            "caps": CAPS,
+            "transport": AsyncHttpxTransport(ADDRESS, handler=handler),
+            "clock": clock,
+            "sleep": clock.sleep_async,
+        }
+        return AsyncClient(ADDRESS, **(arguments | changes))
+
+    return make
+
+
+@pytest.fixture
+def client(make_client: Callable[..., Client]) -> Client:
+    return make_client()
