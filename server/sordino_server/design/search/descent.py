@@ -1,0 +1,94 @@
+"""One descent of the search: L-BFGS over logits, row weights and, for the maximum, the decoder."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.optimize import Bounds, minimize
+
+from sordino_server.design.arrays import Floats
+from sordino_server.design.search.balanced_rows import balance, balanced_weights
+from sordino_server.design.search.objectives import AveragedVariance, SoftMaximum
+
+# Logits are scaled so that a unit step moves them as much, relative to their gradients, as it moves a weight.
+_LOGIT_SCALE = 6.0
+_MEMORY = 10
+_WALL = 1e10
+
+Objectives = AveragedVariance | SoftMaximum
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """Where a search stands: logits (m, k), weights (m,) that balance them, for `max` the free decoder F (Q, m), and π."""
+
+    logits: Floats
+    weights: Floats
+    free: Floats | None
+    type_weights: Floats
+
+
+def descend(
+    point: Point, evaluate: Objectives, epsilon: float, floor: float, evaluations: int, *, rows_move: bool
+) -> Point:
+    """The point after `evaluations` of the objective, every row weight at least `floor`; rows stay unless they move."""
+    variables = _Variables(point, rows_move)
+
+    def objective(values: Floats) -> tuple[float, Floats]:
+        logits, weights, free = variables.parts(values)
+        rows = balance(logits, weights, epsilon)
+        if rows.row_weights.min() <= 0:
+            # Outside where kernels are: a wall that the line search steps back from.
+            return _WALL, np.zeros_like(values)
+        value, by_kernel, by_free = evaluate(rows.kernel, free)
+        by_logits, by_weights = rows.gradient(by_kernel)
+        return value, variables.gradient(by_logits, by_weights, by_free)
+
+    options = {"maxfun": evaluations, "maxiter": evaluations, "maxcor": _MEMORY, "ftol": 0.0, "gtol": 0.0}
+    found = minimize(
+        objective, variables.start, jac=True, method="L-BFGS-B", bounds=variables.bounds(floor), options=options
+    )
+    logits, weights, free = variables.parts(found.x)
+    rows = balance(logits, weights, epsilon)
+    settled = balanced_weights(rows.levels, np.maximum(rows.row_weights, 1e-300))
+    return replace(point, logits=logits, weights=settled, free=free)
+
+
+class _Variables:
+    """The optimiser's vector: logits (if the rows move), weights, decoder (if it is free), each on its own scale."""
+
+    def __init__(self, point: Point, rows_move: bool) -> None:
+        self.logits = point.logits
+        self.rows_move = rows_move
+        self.moving = point.logits.size if rows_move else 0
+        self.weight_scale = float(point.weights.mean())
+        self.free_shape = None if point.free is None else point.free.shape
+        self.free_scale = 1.0 if point.free is None else float(np.sqrt((point.free**2).mean()))
+        self.start = self._joined(
+            point.logits / _LOGIT_SCALE,
+            point.weights / self.weight_scale,
+            None if point.free is None else point.free / self.free_scale,
+        )
+
+    def _joined(self, logits: Floats, weights: Floats, free: Floats | None) -> Floats:
+        parts = [logits.ravel()] if self.rows_move else []
+        parts.append(weights)
+        if free is not None:
+            parts.append(free.ravel())
+        return np.concatenate(parts)
+
+    def parts(self, values: Floats) -> tuple[Floats, Floats, Floats | None]:
+        end = self.moving + len(self.logits)
+        moved = values[: self.moving].reshape(self.logits.shape) * _LOGIT_SCALE if self.rows_move else self.logits
+        free = None if self.free_shape is None else values[end:].reshape(self.free_shape) * self.free_scale
+        return moved, values[self.moving : end] * self.weight_scale, free
+
+    def gradient(self, by_logits: Floats, by_weights: Floats, by_free: Floats | None) -> Floats:
+        scaled = None if by_free is None else by_free * self.free_scale
+        return self._joined(by_logits * _LOGIT_SCALE, by_weights * self.weight_scale, scaled)
+
+    def bounds(self, floor: float) -> Bounds:
+        lower = np.full(len(self.start), -np.inf)
+        lower[self.moving : self.moving + len(self.logits)] = max(floor / self.weight_scale, 1e-9)
+        return Bounds(lower, np.inf)
