@@ -25,8 +25,8 @@ class Array:
     def __post_init__(self) -> None:
         if self.element not in _ELEMENT_TYPES:
             raise InvalidValue(f"array element type must be one of {sorted(_ELEMENT_TYPES)}, got {self.element!r}")
-        if not 1 <= len(self.shape) <= 2 or any(size < 0 for size in self.shape):
-            raise InvalidValue(f"array must have one or two dimensions, got shape {self.shape}", self.shape)
+        if not 1 <= len(self.shape) <= 2 or any(size < 1 for size in self.shape):
+            raise InvalidValue(f"array must have one or two dimensions, none empty, got shape {self.shape}", self.shape)
         expected = math.prod(self.shape) * np.dtype(self.element).itemsize
         if len(self.data) != expected:
             raise InvalidValue(f"array of shape {self.shape} needs {expected} bytes, got {len(self.data)}", self.shape)
@@ -35,8 +35,11 @@ class Array:
 
     @classmethod
     def of(cls, values: NDArray[Any], element: str) -> Array:
-        """Pack `values`, whose numbers must be representable in `element`."""
-        packed = np.ascontiguousarray(values, dtype=element)
+        """Pack `values`; an integer `element` must hold every one of them exactly."""
+        with np.errstate(invalid="ignore"):
+            packed = np.ascontiguousarray(values, dtype=element)
+        if packed.dtype.kind != "f" and not np.array_equal(packed, values):
+            raise InvalidValue(f"array has numbers that {element} does not hold", values)
         return cls(element, packed.shape, packed.tobytes())
 
     def numpy(self) -> NDArray[Any]:

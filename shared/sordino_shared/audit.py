@@ -1,4 +1,4 @@
-"""ε of a device part, proved in integers: run by the server before it publishes and by the device before it randomises."""
+"""ε of a device part, proved in integers: by the server before it publishes, by the device before it randomises."""
 
 from __future__ import annotations
 

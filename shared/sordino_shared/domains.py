@@ -11,20 +11,27 @@ value raises `OutsideDomain` where `strict` (the app's tests) and answers as the
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
 from functools import cached_property
+from itertools import pairwise
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sordino_shared._checks import check_distinct, check_increasing, check_name
+from sordino_shared._checks import check_distinct, check_increasing, check_name, check_range, finite_float
 from sordino_shared.errors import InvalidValue, OutsideDomain
 
 MISSING = "missing"
 OTHER = "other"
 _FIXED_MEMBER = 0
+# Labels travel to every device; half of what a document may hold in items.
+MAX_MEMBERS = 1 << 19
+MAX_CELLS = 1 << 62
 
 
 @dataclass(frozen=True)
@@ -85,8 +92,9 @@ class Ordinal:
         check_name(self.name, "attribute name")
         if self.unit:
             check_name(self.unit, "unit")
-        check_increasing(self.edges, f"edges of attribute {self.name!r}")
-        object.__setattr__(self, "edges", tuple(float(edge) + 0.0 for edge in self.edges))
+        what = f"edges of attribute {self.name!r}"
+        object.__setattr__(self, "edges", tuple(finite_float(edge, what) for edge in self.edges))
+        check_increasing(self.edges, what)
 
     @property
     def bins(self) -> int:
@@ -98,9 +106,9 @@ class Ordinal:
         """Every member in index order; bins as intervals in the attribute's unit."""
         if not self.edges:
             return ("any", *_trailing_members(self.missing, self.other))
-        inner = (f"({a:g}, {b:g}]" for a, b in zip(self.edges, self.edges[1:], strict=False))
-        ends = (f"≤ {self.edges[0]:g}", f"> {self.edges[-1]:g}")
-        return (ends[0], *inner, ends[1], *_trailing_members(self.missing, self.other))
+        texts = [_edge_text(edge) for edge in self.edges]
+        inner = (f"({a}, {b}]" for a, b in pairwise(texts))
+        return (f"≤ {texts[0]}", *inner, f"> {texts[-1]}", *_trailing_members(self.missing, self.other))
 
     @property
     def size(self) -> int:
@@ -108,8 +116,9 @@ class Ordinal:
 
     def encode(self, value: object, *, strict: bool) -> int:
         """Bin of a number; anything that is not a number is missing, other, or an error."""
-        if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool) and value == value:
-            return int(np.searchsorted(self.edges, float(min(max(value, -1e300), 1e300)), side="left"))
+        number = _number(value)
+        if number is not None:
+            return bisect_left(self.edges, number)
         return _unlisted(self, self.bins, value, strict)
 
 
@@ -120,8 +129,26 @@ def _trailing_members(missing: bool, other: bool) -> tuple[str, ...]:
     return (MISSING,) * missing + (OTHER,) * other
 
 
+def _edge_text(edge: float) -> str:
+    short = f"{edge:g}"
+    return short if float(short) == edge else repr(edge)
+
+
+def _number(value: object) -> int | float | Fraction | None:
+    """A number that compares exactly with floats, whatever its size; None for what is no number."""
+    if isinstance(value, (bool, np.bool_)) or _is_missing(value):
+        return None
+    if isinstance(value, np.integer):
+        return int(value)
+    if isinstance(value, (np.floating, Decimal)):
+        return float(value)
+    return value if isinstance(value, (int, float, Fraction)) else None
+
+
 def _is_missing(value: object) -> bool:
-    return value is None or (isinstance(value, (float, np.floating)) and bool(np.isnan(value)))
+    if isinstance(value, Decimal):
+        return value.is_nan()
+    return value is None or (isinstance(value, (float, np.floating)) and math.isnan(value))
 
 
 def _unlisted(attribute: Attribute, listed: int, value: object, strict: bool) -> int:
@@ -151,10 +178,12 @@ class Domain:
         check_distinct([attribute.name for attribute in self.attributes], "attribute names")
         if self.size < 2:
             raise InvalidValue("a domain of one member has nothing to tell: give it at least two", self.attributes)
-        if self.size > 2**62:
+        if self.size > MAX_CELLS:
             raise InvalidValue("a domain may have at most 2^62 cells", self.attributes)
+        if sum(self.shape) > MAX_MEMBERS:
+            raise InvalidValue(f"the attributes of a domain may have at most {MAX_MEMBERS} members", self.attributes)
 
-    @property
+    @cached_property
     def shape(self) -> tuple[int, ...]:
         """Sizes of the attributes."""
         return tuple(attribute.size for attribute in self.attributes)
@@ -166,8 +195,13 @@ class Domain:
 
     def label(self, cell: int) -> str:
         """What a person reads for a cell."""
-        parts = np.unravel_index(cell, self.shape)
-        return " · ".join(a.labels[int(i)] for a, i in zip(self.attributes, parts, strict=True))
+        rest = int(cell)
+        check_range(rest, 0, self.size - 1, "cell")
+        parts: list[str] = []
+        for attribute in reversed(self.attributes):
+            rest, index = divmod(rest, attribute.size)
+            parts.append(attribute.labels[index])
+        return " · ".join(reversed(parts))
 
     def encode(self, value: object, *, strict: bool = False) -> int:
         """Cell of a value: a scalar where there is one attribute, else a mapping by name or a sequence in order."""

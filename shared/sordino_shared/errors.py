@@ -8,6 +8,7 @@ SordinoError
 │   ├── UnsupportedVersion  a document of a protocol version that this code does not speak
 │   ├── OversizedDocument   more bytes than the document may have
 │   └── DigestMismatch      bytes that are not the ones their digest names
+├── IllegalTransition       a change of state that the table of transitions does not list
 └── GuaranteeNotMet         the integers of a randomizer prove a larger ε than is claimed
 """
 
@@ -80,6 +81,6 @@ class GuaranteeNotMet(SordinoError):
 
     def __init__(self, claimed: int, proved: int | None) -> None:
         found = "no finite ε" if proved is None else f"ε = {proved / 1e9:.9f}"
-        super().__init__(f"the randomizer proves {found}, the claim is ε = {claimed / 1e9:.9f}; nothing was sent")
+        super().__init__(f"the randomizer proves {found}, the claim is ε = {claimed / 1e9:.9f}; do not use it")
         self.claimed = claimed
         self.proved = proved

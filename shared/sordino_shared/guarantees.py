@@ -38,15 +38,13 @@ class PureEpsilon:
     @classmethod
     def of(cls, epsilon: float | str | Decimal | Fraction) -> PureEpsilon:
         """ε as a person writes it (1, .5, "0.1"), rounded up to a whole nano-ε."""
-        try:
-            exact = epsilon if isinstance(epsilon, Fraction) else Fraction(Decimal(str(epsilon)))
-        except (InvalidOperation, ValueError, OverflowError) as error:
-            raise InvalidValue(f"ε must be a finite number, got {epsilon!r}", epsilon) from error
-        if exact <= 0:
+        number = epsilon if isinstance(epsilon, Fraction) else _decimal(epsilon)
+        if number <= 0:
             raise InvalidValue(f"ε must be above 0, got {epsilon!r}", epsilon)
-        if exact * NANO > MAX_NANO:
+        if number > MAX_NANO // NANO:
             raise InvalidValue(f"ε must be at most {MAX_NANO // NANO}, got {epsilon!r}", epsilon)
-        return cls(math.ceil(exact * NANO))
+        # Below a nano-ε the ceiling is 1, and an exponent like −10⁹ is never expanded.
+        return cls(1 if number < Fraction(1, NANO) else math.ceil(Fraction(number) * NANO))
 
     @property
     def epsilon(self) -> float:
@@ -56,6 +54,16 @@ class PureEpsilon:
     def __add__(self, other: PureEpsilon) -> PureEpsilon:
         """Sequential composition."""
         return PureEpsilon(self.nano + other.nano)
+
+
+def _decimal(epsilon: float | str | Decimal) -> Decimal:
+    try:
+        number = Decimal(str(epsilon))
+    except (InvalidOperation, ValueError) as error:
+        raise InvalidValue(f"ε must be a number, got {epsilon!r}", epsilon) from error
+    if not number.is_finite():
+        raise InvalidValue(f"ε must be a finite number, got {epsilon!r}", epsilon)
+    return number
 
 
 Guarantee = PureEpsilon
@@ -72,11 +80,13 @@ def check_round_guarantee(guarantee: PureEpsilon) -> None:
 
 
 def exp_lower_bound(nano: int, bits: int = _FRACTION_BITS) -> int:
-    """⌊2^bits · e^(nano·10⁻⁹)⌋ up to a few units from below: never above the true value.
+    """⌊2^bits · e^(nano·10⁻⁹)⌋ or one less, for 0 ≤ nano ≤ MAX_NANO: never above the true value.
 
-    The Taylor series has positive terms and every term is rounded down, so any partial sum is a lower bound;
-    the guard bits absorb the roundings.
+    The Taylor series has positive terms and every term is rounded down, so any partial sum is a lower bound. Term i
+    loses at most Σ_j x^(i−j)/(i!/j!) < e^x units of 2^−guard, the whole series less than (terms)·e^x, and the guard of
+    64 + 2x bits is above log2 of that.
     """
+    check_range(nano, 0, MAX_NANO, "ε in nano-ε")
     guard = 64 + 2 * (nano // NANO)
     term = total = 1 << (bits + guard)
     index = 0
@@ -96,10 +106,10 @@ def epsilon_of_ratio(numerator: int, denominator: int) -> PureEpsilon | None:
     """The least nano-ε that provably covers the likelihood ratio; None when no ε up to the maximum does."""
     if denominator <= 0 or numerator < denominator:
         return None if denominator <= 0 else PureEpsilon(0)
-    guess = math.ceil(NANO * (math.log(numerator) - math.log(denominator))) - 64
-    nano = max(0, guess)
-    if nano > MAX_NANO:
-        return None
-    while not ratio_within(numerator, denominator, nano):
+    # The logarithms err by less than 10⁻⁴ nano-ε, so the search starts at least one below the answer.
+    nano = max(0, math.floor(NANO * (math.log(numerator) - math.log(denominator))) - 1)
+    while nano <= MAX_NANO:
+        if ratio_within(numerator, denominator, nano):
+            return PureEpsilon(nano)
         nano += 1
-    return PureEpsilon(nano) if nano <= MAX_NANO else None
+    return None

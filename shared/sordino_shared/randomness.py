@@ -25,7 +25,7 @@ class Randomness(ABC):
         return words >> np.uint64(64 - bits)
 
     def below(self, bound: int, count: int) -> NDArray[np.uint64]:
-        """(count,) independent uniform integers in [0, bound), exactly: words above the last whole multiple are redrawn."""
+        """(count,) independent uniform integers in [0, bound), exactly: words past the last multiple are redrawn."""
         check_range(bound, 1, 2**63, "bound")
         limit = np.uint64((2**64 // bound) * bound - 1)
         words = self.uniform_bits(64, count)

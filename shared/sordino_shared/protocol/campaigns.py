@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from sordino_shared._checks import check_name, check_range
+from sordino_shared._checks import check_name, check_range, is_legible
 from sordino_shared.domains import Domain
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon, check_round_guarantee
@@ -72,13 +72,19 @@ class Manifest(Document):
     def __post_init__(self) -> None:
         check_name(self.name, "campaign name")
         check_name(self.population, "population")
-        if not self.sentence.strip() or len(self.sentence) > MAX_SENTENCE:
-            raise InvalidValue(f"the sentence for the owner must have 1 to {MAX_SENTENCE} characters", self.sentence)
+        self._check_sentence()
         check_range(self.created_at, 0, 2**40, "created_at")
         check_range(len(self.rounds), 1, MAX_ROUNDS, "number of rounds")
         if self.rounds[0].plan is None:
             raise InvalidValue("the plan of the first round must be known", self.rounds)
         self._check_spending()
+
+    def _check_sentence(self) -> None:
+        shown = self.sentence.replace("\n", " ")
+        if not shown.strip() or len(shown) > MAX_SENTENCE or not is_legible(shown):
+            raise InvalidValue(
+                f"the sentence for the owner must have 1 to {MAX_SENTENCE} legible characters", self.sentence
+            )
 
     def _check_spending(self) -> None:
         spent = [terms.guarantee.nano for terms in self.rounds]
@@ -117,6 +123,7 @@ class Task(Document):
 
     document: ClassVar[str] = "task"
     limit: ClassVar[int] = 64 << 10
+    max_items: ClassVar[int] = 256
 
     campaign: CampaignId
     state: CampaignState
@@ -129,4 +136,6 @@ class Task(Document):
         check_range(len(self.device_parts), 1, MAX_ROUNDS, "number of device parts")
         if self.round is not None:
             check_range(self.round, 0, len(self.device_parts) - 1, "round")
+            if self.state is not CampaignState.OPEN:
+                raise InvalidValue(f"a campaign that is {self.state.value} has no round that takes reports", self.round)
         check_range(self.epoch, 0, 2**16 - 1, "epoch")

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, Self
 
-from sordino_shared.errors import MalformedDocument, UnsupportedVersion
-from sordino_shared.protocol.codec import decode_value, encode_value
+from sordino_shared.errors import MalformedDocument, OversizedDocument, UnsupportedVersion
+from sordino_shared.protocol.codec import MAX_ITEMS, decode_value, encode_value
 from sordino_shared.protocol.ids import Digest
 from sordino_shared.protocol.schema import from_plain, to_plain
 
@@ -16,16 +16,23 @@ PROTOCOL_VERSION = 1
 
 @dataclass(frozen=True)
 class Document:
-    """A wire value. `document` names its type on the wire, so that no bytes can be read as another type."""
+    """A wire value. `document` names its type on the wire, so that no bytes can be read as another type.
+
+    `limit` is the most bytes, `max_items` the most arrays, maps and scalars that its reader takes.
+    """
 
     document: ClassVar[str]
     limit: ClassVar[int]
+    max_items: ClassVar[int] = MAX_ITEMS
 
     @cached_property
     def content(self) -> bytes:
-        """The canonical bytes."""
+        """The canonical bytes; raises `OversizedDocument` for a value that nobody would read."""
         header = {"document": self.document, "version": PROTOCOL_VERSION}
-        return encode_value(header | to_plain(self))
+        content = encode_value(header | to_plain(self))
+        if len(content) > self.limit:
+            raise OversizedDocument(len(content), self.limit)
+        return content
 
     @cached_property
     def digest(self) -> Digest:
@@ -40,11 +47,13 @@ class Document:
         """
         if digest is not None:
             digest.check(content)
-        plain = decode_value(content, cls.limit)
+        plain = decode_value(content, cls.limit, cls.max_items)
         if not isinstance(plain, dict) or plain.get("document") != cls.document:
             raise MalformedDocument(f"not a {cls.document}")
         version = plain.get("version")
-        if type(version) is not int or version != PROTOCOL_VERSION:
+        if type(version) is not int:
+            raise MalformedDocument("version must be an integer")
+        if version != PROTOCOL_VERSION:
             raise UnsupportedVersion(version, PROTOCOL_VERSION)
         fields = {name: value for name, value in plain.items() if name not in ("document", "version")}
         return from_plain(cls, fields)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from sordino_shared._checks import check_name, check_range
+from sordino_shared._checks import check_name, check_range, set_finite_floats
 from sordino_shared.arrays import Array
 from sordino_shared.domains import Domain
 from sordino_shared.errors import InvalidValue
@@ -92,15 +92,18 @@ class ScaledHistogramDecoder:
     slope: float
     offset: float
 
+    def __post_init__(self) -> None:
+        set_finite_floats(self, "slope", "offset")
+
 
 Decoder = AnswerDecoder | HistogramDecoder | ScaledHistogramDecoder
 
 
 @dataclass(frozen=True)
 class Factors:
-    """W = LᵀR + c1ᵀ (up to the stated bias): L is (r, Q), R (r, k), c (Q,); T (ℓ, r) if T reduced the pair to TL and TR.
+    """W = LᵀR + c1ᵀ (up to the stated bias): L is (r, Q), R (r, k), c (Q,).
 
-    `left` and `right` are the factors before the reduction.
+    `left` and `right` are the factors before a reduction; `transform` is T (ℓ, r) if it reduced them to TL and TR.
     """
 
     left: Array
@@ -124,6 +127,11 @@ class LowerBound:
     query_weights: Array
     type_weights: Array
 
+    def __post_init__(self) -> None:
+        set_finite_floats(self, "value")
+        for weights in (self.query_weights, self.type_weights):
+            weights.check_form("<f8", weights.shape[:1], "weights of a bound")
+
 
 @dataclass(frozen=True)
 class Certificate:
@@ -140,6 +148,9 @@ class Figures:
     max_variance: float
     mean_variance: float
     bias_bound: float
+
+    def __post_init__(self) -> None:
+        set_finite_floats(self, "max_variance", "mean_variance", "bias_bound")
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from enum import Enum
 
 
 class Problem(Enum):
-    """`slug` is the problem's type (a relative URI under /problems/), `status` its HTTP status, `title` its sentence."""
+    """`slug` is the problem's type (a URI under /problems/), `status` its HTTP status, `title` its sentence."""
 
     MALFORMED_BODY = ("malformed-body", 400, "The body is not a document of this protocol.")
     UNAUTHORIZED = ("unauthorized", 401, "A valid key is needed.")

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sordino_shared._checks import check_range
+from sordino_shared._checks import check_increasing, check_range
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol.documents import Document
 from sordino_shared.protocol.ids import Digest, ReportId
@@ -19,10 +19,11 @@ MAX_REPORTS = 4096
 
 @dataclass(frozen=True)
 class ReportBatch(Document):
-    """1 to 4096 reports of one round: `ids` is 16 bytes a report, `payloads` an equal width a report, in the same order."""
+    """1 to 4096 reports of one round: `ids` has 16 bytes a report, `payloads` one width for all, in the same order."""
 
     document: ClassVar[str] = "report_batch"
     limit: ClassVar[int] = 4 << 20
+    max_items: ClassVar[int] = 32
 
     device_digest: Digest
     ids: bytes
@@ -68,6 +69,9 @@ class RefusedReport:
     index: int
     reason: Refusal
 
+    def __post_init__(self) -> None:
+        check_range(self.index, 0, MAX_REPORTS - 1, "index of a refused report")
+
 
 @dataclass(frozen=True)
 class ReportOutcomes(Document):
@@ -75,6 +79,7 @@ class ReportOutcomes(Document):
 
     document: ClassVar[str] = "report_outcomes"
     limit: ClassVar[int] = 1 << 20
+    max_items: ClassVar[int] = 8 * MAX_REPORTS
 
     accepted: int
     replayed: int
@@ -83,3 +88,5 @@ class ReportOutcomes(Document):
     def __post_init__(self) -> None:
         check_range(self.accepted, 0, MAX_REPORTS, "accepted")
         check_range(self.replayed, 0, MAX_REPORTS, "replayed")
+        check_increasing([report.index for report in self.refused], "indices of refused reports")
+        check_range(self.accepted + self.replayed + len(self.refused), 1, MAX_REPORTS, "number of outcomes")

@@ -1,7 +1,8 @@
 """Frozen dataclasses to plain values and back, by their annotations, strictly.
 
-Every field is present and no other; a type stands for itself only (a boolean is not an integer). Unions are tagged by
-the `kind` class variable of their members. A document that a constructor refuses is malformed, with the path that says where.
+Every field is present and no other; a type stands for itself only (a boolean is not an integer, an integer no float).
+Unions are tagged by the `kind` class variable of their members. What a constructor refuses is malformed, with the path
+that says where.
 """
 
 from __future__ import annotations

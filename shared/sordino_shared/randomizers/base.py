@@ -60,8 +60,9 @@ class Randomizer(ABC):
         return bytes(payloads[0])
 
     def _check_cells(self, cells: NDArray[np.int64]) -> None:
-        if cells.ndim != 1 or (cells.size and (cells.min() < 0 or cells.max() >= self.size)):
-            raise InvalidValue(f"cells must be a vector of integers from 0 to {self.size - 1}", cells)
+        whole = cells.ndim == 1 and cells.dtype == np.int64
+        if not whole or (cells.size and (cells.min() < 0 or cells.max() >= self.size)):
+            raise InvalidValue(f"cells must be a vector of 64-bit integers from 0 to {self.size - 1}", cells)
 
     def _check_payloads(self, payloads: NDArray[np.uint8]) -> None:
         if payloads.ndim != 2 or payloads.shape[1] != self.payload_bytes or payloads.dtype != np.uint8:

@@ -27,8 +27,8 @@ from sordino_shared.randomizers.base import (
 from sordino_shared.randomness import Randomness
 
 MAX_OUTPUTS = 1 << 20
-# A table of 2^26 integers is 512 MiB: past any device, and past what an audit should be made to unpack.
-MAX_ENTRIES = 1 << 26
+# A table of 2^24 integers is 128 MiB: two megabytes of membership bits may ask for it, so no device unpacks more.
+MAX_ENTRIES = 1 << 24
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,7 @@ class DenseRows:
     def __post_init__(self) -> None:
         rows, columns = _two_dimensions(self.table)
         self.table.check_form("<u8", (rows, columns), "kernel table")
+        _check_extent(rows, columns)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -53,7 +54,7 @@ class DenseRows:
 
 @dataclass(frozen=True)
 class TwoLevelRows:
-    """Row y is `high[y]` on the types whose bit is set in `members[y]` (little-endian bit order) and `low[y]` elsewhere."""
+    """Row y is `high[y]` on the types whose bit (little-endian order) is set in `members[y]`, `low[y]` elsewhere."""
 
     kind: ClassVar[str] = "two_level"
     types: int
@@ -64,11 +65,12 @@ class TwoLevelRows:
     def __post_init__(self) -> None:
         rows = self.low.shape[0]
         check_size(self.types)
+        _check_extent(rows, self.types)
         self.low.check_form("<u8", (rows,), "low levels")
         self.high.check_form("<u8", (rows,), "high levels")
         self.members.check_form("|u1", (rows, (self.types + 7) // 8), "members")
-        padding = np.unpackbits(self.members.numpy(), axis=1, bitorder="little")[:, self.types :]
-        if padding.any():
+        used = self.types % 8
+        if used and (self.members.numpy()[:, -1] >> np.uint8(used)).any():
             raise InvalidValue("bits past the last type must be zero", self.types)
 
     @classmethod
@@ -101,10 +103,6 @@ class FiniteKernel(Randomizer):
 
     def __post_init__(self) -> None:
         check_bits(self.bits)
-        rows, columns = self.rows.shape
-        check_size(columns)
-        if not 1 <= rows <= MAX_OUTPUTS or rows * columns > MAX_ENTRIES:
-            raise InvalidValue(f"a kernel of {rows} × {columns} is empty or too large", (rows, columns))
         if int(self.integers.max()) > 1 << self.bits:
             raise InvalidValue("a kernel entry is above 2^bits: a probability above one")
         if min(self._deficits) < 0:
@@ -172,7 +170,22 @@ class FiniteKernel(Randomizer):
 
     def in_alphabet(self, payloads: NDArray[np.uint8]) -> NDArray[np.bool_]:
         self._check_payloads(payloads)
-        return unpack_indices(payloads) < self.outputs
+        outputs = unpack_indices(payloads)
+        return (outputs < self.outputs) & self._possible[np.minimum(outputs, self.outputs - 1)]
+
+    @cached_property
+    def _possible(self) -> NDArray[np.bool_]:
+        """(outputs,) whether some value produces the output: a row of zeros is never sent."""
+        return self.table.max(axis=1) > 0
+
+
+def _check_extent(rows: int, columns: int) -> None:
+    check_size(columns)
+    if rows > MAX_OUTPUTS or rows * columns > MAX_ENTRIES:
+        raise InvalidValue(
+            f"a kernel of {rows} × {columns} is too large: at most {MAX_OUTPUTS} rows and {MAX_ENTRIES} entries",
+            (rows, columns),
+        )
 
 
 def _two_dimensions(array: Array) -> tuple[int, int]:

@@ -38,11 +38,14 @@ class RandomizedResponse(Randomizer):
 
     @classmethod
     def for_guarantee(cls, size: int, guarantee: PureEpsilon, bits: int = 60) -> RandomizedResponse:
-        """The least weight w with (2^bits − (k−1)w)/w ≤ e^ε: the closest law to the truth that keeps ε."""
+        """The least weight w with (2^bits − (k−1)w)/w ≤ e^ε: the closest law to the truth that keeps ε.
+
+        Raises `InvalidValue` where 2^bits is too coarse for any.
+        """
         scale = 128
         ratio = exp_lower_bound(guarantee.nano, scale)
         weight = -((-(1 << (bits + scale))) // (ratio + ((size - 1) << scale)))
-        return cls(size, bits, min(weight, (1 << bits) // size))
+        return cls(size, bits, weight)
 
     @property
     def own_weight(self) -> int:

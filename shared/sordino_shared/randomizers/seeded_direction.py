@@ -22,9 +22,10 @@ from sordino_shared.randomizers.base import Randomizer, check_bits, check_size
 from sordino_shared.randomizers.directions import SEED_BYTES, directions
 from sordino_shared.randomness import Randomness
 
-# |atom| < 2^15 and |direction entry| < 2^31: 2^16 such products still fit a signed 64-bit sum.
+# |atom| < 2^15 and |direction entry| ≤ 2^31: 2^16 such products still fit a signed 64-bit sum.
 MAX_DIMENSION = 1 << 16
-_BATCH = 4096
+# Directions are computed for this many entries at a time: 32 MiB as 64-bit integers.
+_BATCH_ENTRIES = 1 << 22
 
 
 @dataclass(frozen=True)
@@ -85,8 +86,9 @@ class SeededDirection(Randomizer):
     def randomize_many(self, cells: NDArray[np.int64], randomness: Randomness) -> NDArray[np.uint8]:
         self._check_cells(cells)
         payloads = np.empty((len(cells), self.payload_bytes), dtype=np.uint8)
-        for start in range(0, len(cells), _BATCH):
-            payloads[start : start + _BATCH] = self._randomize_batch(cells[start : start + _BATCH], randomness)
+        batch = max(1, _BATCH_ENTRIES // self.dimension)
+        for start in range(0, len(cells), batch):
+            payloads[start : start + batch] = self._randomize_batch(cells[start : start + batch], randomness)
         return payloads
 
     def _randomize_batch(self, cells: NDArray[np.int64], randomness: Randomness) -> NDArray[np.uint8]:

@@ -14,10 +14,13 @@ from sordino_shared.guarantees import PureEpsilon, exp_lower_bound
 from sordino_shared.randomizers.base import Randomizer, check_bits, check_size
 from sordino_shared.randomness import Randomness
 
+# Keys are drawn for this many entries at a time: 32 MiB of them.
+_BATCH_ENTRIES = 1 << 22
+
 
 @dataclass(frozen=True)
 class SubsetSelection(Randomizer):
-    """A subset S of `subset_size` cells: P(x ∈ S) = include_weight/2^bits, and S is uniform given whether x is in it."""
+    """A subset S of `subset_size` cells: P(x ∈ S) = include_weight/2^bits; given whether x is in it, S is uniform."""
 
     kind: ClassVar[str] = "subset_selection"
     statistic: ClassVar[str] = "bit_counts"
@@ -37,7 +40,7 @@ class SubsetSelection(Randomizer):
 
     @classmethod
     def for_guarantee(cls, size: int, subset_size: int, guarantee: PureEpsilon, bits: int = 60) -> SubsetSelection:
-        """The largest weight p with p(k−d)/((2^bits−p)d) ≤ e^ε."""
+        """The largest weight p with p(k−d)/((2^bits−p)d) ≤ e^ε; raises `InvalidValue` where 2^bits is too coarse."""
         scale = 128
         check_range(subset_size, 1, size - 1, "subset size")
         odds = exp_lower_bound(guarantee.nano, scale) * subset_size
@@ -61,31 +64,33 @@ class SubsetSelection(Randomizer):
 
     def randomize_many(self, cells: NDArray[np.int64], randomness: Randomness) -> NDArray[np.uint8]:
         self._check_cells(cells)
-        draws = randomness.uniform_bits(self.bits, len(cells))
-        included = draws < np.uint64(self.include_weight)
-        # Uniform keys with the value's own key forced to the front or the back: the smallest keys are the subset.
-        keys = self._distinct_keys(len(cells), randomness)
-        rows = np.arange(len(cells))
-        keys[rows, cells] = np.where(included, np.uint64(0), np.uint64(2**64 - 1))
-        chosen = np.argpartition(keys, self.subset_size - 1, axis=1)[:, : self.subset_size]
-        bitmap = np.zeros((len(cells), 8 * self.payload_bytes), dtype=np.uint8)
-        np.put_along_axis(bitmap, chosen, 1, axis=1)
-        return np.packbits(bitmap, axis=1, bitorder="little")
+        payloads = np.empty((len(cells), self.payload_bytes), dtype=np.uint8)
+        batch = max(1, _BATCH_ENTRIES // self.size)
+        for start in range(0, len(cells), batch):
+            payloads[start : start + batch] = self._randomize_batch(cells[start : start + batch], randomness)
+        return payloads
 
-    def _distinct_keys(self, count: int, randomness: Randomness) -> NDArray[np.uint64]:
-        """Rows of uniform keys in [1, 2^63] without ties: a row with a tie is redrawn, so every order is equally likely."""
-        keys = self._keys(count, randomness)
-        while len(tied := self._tied_rows(keys)):
-            keys[tied] = self._keys(len(tied), randomness)
-        return keys
+    def _randomize_batch(self, cells: NDArray[np.int64], randomness: Randomness) -> NDArray[np.uint8]:
+        included = randomness.uniform_bits(self.bits, len(cells)) < np.uint64(self.include_weight)
+        members = np.empty((len(cells), self.size), dtype=np.bool_)
+        pending = np.arange(len(cells))
+        while len(pending):
+            members[pending] = self._smallest_keys(cells[pending], included[pending], randomness)
+            pending = pending[members[pending].sum(axis=1) != self.subset_size]
+        return np.packbits(members, axis=1, bitorder="little")
 
-    def _keys(self, count: int, randomness: Randomness) -> NDArray[np.uint64]:
-        return randomness.uniform_bits(63, count * self.size).reshape(count, self.size) + np.uint64(1)
+    def _smallest_keys(
+        self, cells: NDArray[np.int64], included: NDArray[np.bool_], randomness: Randomness
+    ) -> NDArray[np.bool_]:
+        """(n, k) the types with the `subset_size` smallest of uniform keys, the value's own forced to either end.
 
-    @staticmethod
-    def _tied_rows(keys: NDArray[np.uint64]) -> NDArray[np.intp]:
-        ordered = np.sort(keys, axis=1)
-        return np.flatnonzero((ordered[:, 1:] == ordered[:, :-1]).any(axis=1))
+        A tie at the boundary gives a larger set. Ties are as likely for every order of the other types, so a subset
+        that is redrawn until there is none is exactly uniform.
+        """
+        keys = randomness.uniform_bits(63, len(cells) * self.size).reshape(len(cells), self.size) + np.uint64(1)
+        keys[np.arange(len(cells)), cells] = np.where(included, np.uint64(0), np.uint64(2**64 - 1))
+        largest = np.partition(keys, self.subset_size - 1, axis=1)[:, self.subset_size - 1]
+        return keys <= largest[:, None]
 
     def in_alphabet(self, payloads: NDArray[np.uint8]) -> NDArray[np.bool_]:
         self._check_payloads(payloads)
