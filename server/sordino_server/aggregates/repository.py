@@ -40,7 +40,7 @@ def put_share(database: Database, session: Session, round_id: int, shard: str, c
 def shares(session: Session, round_id: int) -> Sequence[tuple[int, bytes]]:
     """(count, sums) of every writer's share."""
     query = select(Accumulator.count, Accumulator.sums).where(Accumulator.round_id == round_id)
-    return session.execute(query.order_by(Accumulator.shard)).tuples().all()
+    return [(count, sums) for count, sums in session.execute(query.order_by(Accumulator.shard))]
 
 
 def counts_by_round(session: Session, rounds: Iterable[int]) -> dict[int, int]:
@@ -54,4 +54,5 @@ def counts_by_round(session: Session, rounds: Iterable[int]) -> dict[int, int]:
 def chunks_after(session: Session, round_id: int, last: int, limit: int) -> Sequence[tuple[int, bytes]]:
     """Up to `limit` chunks (id, payloads) that follow chunk `last`."""
     query = select(ReportChunk.id, ReportChunk.payloads).where(ReportChunk.round_id == round_id, ReportChunk.id > last)
-    return session.execute(query.order_by(ReportChunk.id).limit(limit)).tuples().all()
+    rows = session.execute(query.order_by(ReportChunk.id).limit(limit))
+    return [(key, payloads) for key, payloads in rows]

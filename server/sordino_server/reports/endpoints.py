@@ -8,6 +8,7 @@ from typing import NoReturn
 from fastapi import APIRouter, Request, Response
 from starlette.requests import ClientDisconnect
 
+from sordino_server.context import context_of
 from sordino_server.errors import ServerError
 from sordino_server.reports.uploads import RefusedRequest, Upload
 from sordino_server.reports.writer import ReportWriter
@@ -31,7 +32,7 @@ _BODY = {
 )
 async def post_reports(campaign: str, index: int, request: Request) -> Response:
     """A `report_batch` document in, a `report_outcomes` document out; anything but 200 counted nothing."""
-    writer: ReportWriter = request.app.state.report_writer
+    writer = context_of(request).writer
     try:
         _check_campaign(campaign, index)
         _check_headers(request)

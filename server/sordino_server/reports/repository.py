@@ -72,4 +72,5 @@ def add_refusals(session: Session, counts: Mapping[tuple[str, str], int]) -> Non
 def refusals(session: Session, campaign: str) -> dict[str, int]:
     """Refused reports of a campaign by reason."""
     query = select(RefusalCount.reason, RefusalCount.count).where(RefusalCount.campaign_id == campaign)
-    return dict(session.execute(query.order_by(RefusalCount.reason)).tuples().all())
+    rows = session.execute(query.order_by(RefusalCount.reason))
+    return {str(reason): int(count) for reason, count in rows}
