@@ -176,7 +176,8 @@ class FiniteKernel(Randomizer):
     @cached_property
     def _possible(self) -> NDArray[np.bool_]:
         """(outputs,) whether some value produces the output: a row of zeros is never sent."""
-        return self.table.max(axis=1) > 0
+        possible: NDArray[np.bool_] = np.greater(self.table.max(axis=1), 0)
+        return possible
 
 
 def _check_extent(rows: int, columns: int) -> None:
