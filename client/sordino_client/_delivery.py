@@ -83,9 +83,8 @@ def read_upload(response: Response, reports: int, now: float) -> Counted | Refus
 
 
 def _adds_up(outcomes: ReportOutcomes, reports: int) -> bool:
-    indices = [refused.index for refused in outcomes.refused]
-    in_order = all(a < b for a, b in zip([-1, *indices], [*indices, reports], strict=True))
-    return in_order and outcomes.accepted + outcomes.replayed + len(indices) == reports
+    settled = outcomes.accepted + outcomes.replayed + len(outcomes.refused)
+    return settled == reports and all(refused.index < reports for refused in outcomes.refused)
 
 
 def problem_slug(response: Response) -> str | None:

@@ -68,10 +68,7 @@ class Ledger:
             ).fetchone()
         if row is None:
             raise NotJoined(campaign)
-        try:
-            return Session(pin_manifest(row[0], campaign), row[1])
-        except PlanRefused as error:
-            raise self._storage.damaged("a pinned manifest is not the one its digest names") from error
+        return Session(self._pinned(row[0], campaign), row[1])
 
     def settled(self, session: Session) -> AnswerStatus | None:
         """Why no request is needed any more: the owner left, or every round of this device is answered."""
@@ -154,10 +151,16 @@ class Ledger:
             spending = self._spending(connection, None, now)
         return (
             [Debit(CampaignId(c), r, PureEpsilon(nano), at, *rest) for c, r, nano, at, *rest in debits],
-            {CampaignId(campaign): Manifest.read(manifest) for campaign, manifest in campaigns},
+            {CampaignId(campaign): self._pinned(manifest, CampaignId(campaign)) for campaign, manifest in campaigns},
             {CampaignId(campaign) for (campaign,) in opted_out},
             spending,
         )
+
+    def _pinned(self, content: bytes, campaign: CampaignId) -> Manifest:
+        try:
+            return pin_manifest(content, campaign)
+        except PlanRefused as error:
+            raise self._storage.damaged("a pinned manifest is not the one its digest names") from error
 
     def _advance(self, connection: sqlite3.Connection) -> int:
         """The ledger's time: the highest the clock ever showed at a debit, so that setting it back frees nothing."""

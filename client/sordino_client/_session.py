@@ -15,7 +15,6 @@ from sordino_shared.errors import SordinoError
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import (
     CampaignId,
-    CampaignState,
     DevicePart,
     Digest,
     Manifest,
@@ -107,7 +106,7 @@ class Session:
 
     def open_round(self, task: Task) -> int | AnswerStatus:
         """The round to answer now, or why there is none."""
-        if task.state is not CampaignState.OPEN or task.round is None:
+        if task.round is None:
             return AnswerStatus.NOT_OPEN
         return task.round if task.round in self.rounds() else AnswerStatus.NOT_ASSIGNED
 

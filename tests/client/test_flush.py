@@ -1,0 +1,165 @@
+"""Retries: identical bytes, Retry-After honoured, jitter within the task's window, and never a loss."""
+
+from __future__ import annotations
+
+import dataclasses
+from email.utils import formatdate
+
+import httpx
+import pytest
+
+from sordino_shared.protocol import (
+    Problem,
+    RefusedReport,
+    ReportOutcomes,
+    RetryWindow,
+)
+from sordino_shared.protocol.reports import Refusal
+
+
+@pytest.fixture
+def answered(world, client):
+    client.answer(client.join(world.campaign), "red")
+    return client
+
+
+TROUBLES = [
+    httpx.ConnectError("no route"),
+    httpx.ReadTimeout("the response was lost"),
+    httpx.RemoteProtocolError("cut"),
+    httpx.Response(500),
+    httpx.Response(502, content=b"<html>"),
+    httpx.Response(404, content=b"<html>a proxy's own page"),
+    httpx.Response(302, headers={"Location": "https://elsewhere.example/"}),
+    httpx.Response(200, content=b"OK"),
+    httpx.Response(200, content=ReportOutcomes(2, 0, ()).content),
+    httpx.Response(200, content=ReportOutcomes(0, 0, (RefusedReport(5, Refusal.ID_CONFLICT),)).content),
+    httpx.Response(200, content=bytes(ReportOutcomes.limit + 1)),
+    httpx.Response(401),
+    httpx.Response(413),
+    httpx.Response(429),
+]
+
+
+@pytest.mark.parametrize("trouble", TROUBLES, ids=str)
+def test_every_trouble_is_retried_with_the_same_bytes(world, answered, clock, trouble) -> None:
+    world.replies = [trouble, trouble]
+    flushed = answered.flush(patience_s=60)
+    assert (flushed.delivered, flushed.waiting, flushed.refused) == (1, 0, ())
+    assert flushed.trouble
+    assert len(world.bodies) == 3
+    assert len(set(world.bodies)) == 1
+    assert len(world.counted) == 1
+    first, second = clock.slept
+    assert 4 <= first <= 8
+    assert 8 <= second <= 16
+
+
+def test_without_patience_the_report_waits_for_the_next_flush(world, answered, clock) -> None:
+    world.replies = [httpx.ConnectError("no route")]
+    flushed = answered.flush(patience_s=0)
+    assert (flushed.delivered, flushed.waiting) == (0, 1)
+    assert 4 <= flushed.retry_in_s <= 8
+    assert answered.flush(patience_s=0).waiting == 1
+    assert len(world.bodies) == 1
+    clock.time += 8
+    assert answered.flush(patience_s=0).delivered == 1
+    assert clock.slept == []
+
+
+@pytest.mark.parametrize("problem", [Problem.OVERLOADED, Problem.UNAVAILABLE, Problem.STORAGE_FULL])
+def test_retry_after_is_honoured_even_by_a_restarted_app(world, answered, make_client, clock, problem) -> None:
+    world.replies = [world.problem(problem, Retry_After="120")]
+    flushed = answered.flush()
+    assert (flushed.waiting, flushed.trouble) == (1, f"HTTP {problem.status} ({problem.slug})")
+    assert 120 <= flushed.retry_in_s <= 128
+    answered.close()
+    clock.time += 119
+    assert make_client().flush(patience_s=0).waiting == 1
+    assert len(world.bodies) == 1
+    clock.time += 10
+    assert make_client().flush(patience_s=0).delivered == 1
+
+
+def test_retry_after_as_a_date(world, answered, clock) -> None:
+    world.replies = [world.problem(Problem.OVERLOADED, Retry_After=formatdate(clock.time + 300, usegmt=True))]
+    assert 300 <= answered.flush().retry_in_s <= 308
+
+
+@pytest.mark.parametrize("header", ["soon", "-5", "1e9", "99999999999999999999", "²", ""])
+def test_an_unreadable_or_absurd_retry_after_does_not_stop_the_device(world, answered, header) -> None:
+    world.replies = [world.problem(Problem.OVERLOADED)]
+    if header.isascii():
+        world.replies[0].headers["Retry-After"] = header
+    assert 0 < answered.flush(patience_s=0).retry_in_s <= 2 * 86_400
+
+
+def test_a_clock_set_back_does_not_hold_reports_for_ever(world, answered, clock) -> None:
+    world.replies = [world.problem(Problem.OVERLOADED, Retry_After="120")]
+    answered.flush()
+    clock.time -= 400 * 86_400
+    assert answered.flush(patience_s=0).delivered == 1
+
+
+def test_a_window_of_zero_is_not_a_busy_loop(world, client, clock) -> None:
+    world.task = dataclasses.replace(world.task, retry=RetryWindow(0, 0))
+    client.answer(client.join(world.campaign), "red")
+    world.replies = [httpx.ConnectError("no route")] * 100
+    assert client.flush(patience_s=10).waiting == 1
+    assert len(world.bodies) <= 6
+    assert all(slept >= 1 for slept in clock.slept)
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [Problem.NOT_FOUND, Problem.ROUND_NOT_OPEN, Problem.PLAN_MISMATCH, Problem.INVALID_REQUEST],
+)
+def test_the_protocols_own_refusals_are_final(world, answered, problem) -> None:
+    world.replies = [world.problem(problem)]
+    flushed = answered.flush()
+    assert [refused.reason for refused in flushed.refused] == [problem.slug]
+    assert flushed.waiting == 0
+
+
+@pytest.mark.parametrize("reason", list(Refusal))
+def test_a_single_refused_report_is_final(world, answered, reason) -> None:
+    outcomes = ReportOutcomes(0, 0, (RefusedReport(0, reason),))
+    world.replies = [httpx.Response(200, content=outcomes.content)]
+    assert [refused.reason for refused in answered.flush().refused] == [reason.value]
+
+
+def test_a_replay_counts_as_delivered(world, answered) -> None:
+    world.replies = [httpx.Response(200, content=ReportOutcomes(0, 1, ()).content)]
+    assert answered.flush().delivered == 1
+
+
+def test_one_report_in_trouble_does_not_hold_up_another(world, make_client) -> None:
+    client = make_client()
+    client.answer(client.join(world.campaign), "red")
+    twin = type(world)(world.part, created_at=1_700_000_001)
+    other = make_client(twin)
+    other.answer(other.join(twin.campaign), "red")
+    world.replies = [httpx.Response(500)]
+    flushed = client.flush(patience_s=0)
+    assert (flushed.delivered, flushed.waiting) == (1, 1)
+
+
+def test_an_overloaded_server_is_left_alone_by_every_report(world, make_client) -> None:
+    client = make_client()
+    client.answer(client.join(world.campaign), "red")
+    twin = type(world)(world.part, created_at=1_700_000_001)
+    other = make_client(twin)
+    other.answer(other.join(twin.campaign), "red")
+    world.replies = [world.problem(Problem.OVERLOADED)]
+    assert client.flush(patience_s=0).waiting == 2
+    assert len(world.bodies) == 1
+
+
+def test_the_upload_token_goes_with_reports_only(world, make_client) -> None:
+    client = make_client(upload_token="sdo_uploader_1_secret")
+    client.answer(client.join(world.campaign), "red")
+    client.flush()
+    tokens = [request.headers.get("Authorization") for request in world.requests]
+    assert tokens == [None, None, None, "Bearer sdo_uploader_1_secret"]
+    with pytest.raises(ValueError, match="upload token"):
+        make_client(upload_token="two words")

@@ -1,0 +1,109 @@
+"""The device trusts nobody: whatever the server serves instead of what it promised is refused, and nothing is spent."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import httpx
+import pytest
+
+from sordino_client import PlanRefused, PureEpsilon
+from sordino_client._session import draw_assignment
+from sordino_shared.domains import Categorical, Domain
+from sordino_shared.errors import DigestMismatch, GuaranteeNotMet, MalformedDocument, OversizedDocument
+from sordino_shared.protocol import CampaignId, Digest, EveryRound, OneRound, PlanReference, RoundTerms
+from sordino_shared.randomizers import RandomizedResponse
+from sordino_shared.randomness import SeededRandomness
+
+
+@pytest.fixture
+def refuse(make_client):
+    """Answering on `world` is refused for `cause`, and spends nothing."""
+
+    def check(world, cause: type[Exception] | None, what: str) -> PlanRefused:
+        client = make_client(world)
+        with pytest.raises(PlanRefused) as caught:
+            client.answer(client.join(world.campaign), "red")
+        assert caught.value.what == what
+        assert cause is None or isinstance(caught.value.__cause__, cause)
+        assert client.account().lifetime_nano == 0
+        assert client.flush().waiting == 0
+        return caught.value
+
+    return check
+
+
+def test_another_manifest_under_the_same_id(world, refuse) -> None:
+    world.manifest_content = dataclasses.replace(world.manifest, sentence="Something harmless.").content
+    refuse(world, DigestMismatch, "manifest")
+
+
+def test_a_manifest_with_one_bit_changed(world, refuse) -> None:
+    world.manifest_content = world.manifest_content[:-1] + bytes([world.manifest_content[-1] ^ 1])
+    refuse(world, DigestMismatch, "manifest")
+
+
+def test_bytes_that_are_no_manifest_but_have_the_digest(world, refuse) -> None:
+    world.manifest_content = b"\xa0"
+    world.campaign = CampaignId.of(b"\xa0")
+    refuse(world, MalformedDocument, "manifest")
+
+
+def test_an_endless_manifest(world, refuse) -> None:
+    world.manifest_content = bytes(world.manifest.limit + 1)
+    refuse(world, OversizedDocument, "manifest")
+
+
+def test_a_tampered_device_part(world, refuse) -> None:
+    (digest,) = world.parts
+    world.parts[digest] = world.parts[digest][:-1] + b"\x00"
+    refuse(world, DigestMismatch, "plan")
+
+
+def test_a_part_whose_integers_prove_more_than_it_claims(world, make_world, refuse) -> None:
+    generous = RandomizedResponse.for_guarantee(world.part.domain.size, PureEpsilon.of(1.1))
+    refuse(make_world(dataclasses.replace(world.part, randomizer=generous)), GuaranteeNotMet, "plan")
+
+
+def test_a_part_that_claims_more_than_the_manifest_allows(make_world, make_part, refuse) -> None:
+    part = make_part(2.0)
+    terms = RoundTerms(PureEpsilon.of(1), PlanReference(part.digest, Digest.of(b"")))
+    refuse(make_world(part, rounds=(terms,)), None, "plan")
+
+
+def test_a_part_for_another_domain(make_world, make_part, refuse) -> None:
+    domain = Domain((Categorical("colour", ("red", "blue", "green"), other=True),))
+    refuse(make_world(make_part(), domain=domain), None, "plan")
+
+
+def test_a_task_that_names_another_part_for_the_first_round(world, make_part, refuse) -> None:
+    other = make_part(0.5)
+    world.parts[other.digest] = other.content
+    world.task = dataclasses.replace(world.task, device_parts=(other.digest,))
+    refuse(world, None, "task")
+    assert not [request for request in world.requests if "/plans/" in request.url.path]
+
+
+def test_a_task_of_another_campaign(world, refuse) -> None:
+    world.task = dataclasses.replace(world.task, campaign=CampaignId.of(b"another"))
+    refuse(world, None, "task")
+
+
+def test_a_task_with_more_rounds_than_the_manifest(world, refuse) -> None:
+    world.task = dataclasses.replace(world.task, device_parts=(world.part.digest,) * 2, round=1)
+    refuse(world, None, "task")
+
+
+def test_a_task_that_is_not_a_task(world, refuse) -> None:
+    handle = world.handle
+    world.handle = lambda r: httpx.Response(200, content=b"<html>") if r.url.path.endswith("/task") else handle(r)
+    refuse(world, MalformedDocument, "task")
+
+
+def test_one_round_is_drawn_with_the_stated_weight() -> None:
+    """4000 draws of probability 1/4: the bound is 5 standard deviations, false alarms below 1e-6; 1/3 is 12 away."""
+    randomness = SeededRandomness(11)
+    draws = [draw_assignment(OneRound(2**30), randomness) for _ in range(4000)]
+    assert set(draws) == {0, 1}
+    assert abs(draws.count(0) - 1000) < 5 * (4000 * 3 / 16) ** 0.5
+    assert draw_assignment(EveryRound(), randomness) is None
