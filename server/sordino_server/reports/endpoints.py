@@ -8,7 +8,6 @@ from typing import NoReturn
 from fastapi import APIRouter, Request, Response
 from starlette.requests import ClientDisconnect
 
-from sordino_server.context import context_of
 from sordino_server.errors import ServerError
 from sordino_server.reports.uploads import RefusedRequest, Upload
 from sordino_server.reports.writer import ReportWriter
@@ -32,7 +31,7 @@ _BODY = {
 )
 async def post_reports(campaign: str, index: int, request: Request) -> Response:
     """A `report_batch` document in, a `report_outcomes` document out; anything but 200 counted nothing."""
-    writer = context_of(request).writer
+    writer: ReportWriter = request.app.state.report_writer
     try:
         _check_campaign(campaign, index)
         _check_headers(request)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from sqlalchemy import select, tuple_
+from sqlalchemy import select, tuple_, update
 from sqlalchemy.orm import Session
 
 from sordino_server.kit.db import Database
 from sordino_server.models import Round
+from sordino_shared.protocol import RoundState
 
 # Names the kind of thing that is locked; any other constant of the system's own locks must differ.
 _LOCK_SPACE = 0x50D1
@@ -44,3 +45,10 @@ def lock_for_change(database: Database, session: Session, number: int) -> Round:
     return session.scalars(
         select(Round).where(Round.id == number).with_for_update().execution_options(populate_existing=True)
     ).one()
+
+
+def give_up(session: Session, attempts: int, error: str, now: int) -> None:
+    """Note `error` on closed rounds that were claimed `attempts` times and that nobody holds any more."""
+    left = (Round.attempts >= attempts) & (Round.lease_until <= now)
+    closed = (Round.state == RoundState.CLOSED) & Round.error.is_(None)
+    session.execute(update(Round).where(closed, left).values(error=error))

@@ -13,6 +13,7 @@ from sordino_shared.protocol import Problem, RoundState, check_round_transition
 
 # A round whose estimation dies this often is left for a person to look at.
 MAX_ATTEMPTS = 3
+GIVEN_UP = f"{MAX_ATTEMPTS} workers ended without a result, for want of memory perhaps; their logs may say why"
 
 
 class RoundNotFound(ServerError):
@@ -50,7 +51,8 @@ def cancel_round(database: Database, session: Session, campaign: str, index: int
 
 def claim_closed_round(session: Session, *, owner: str, now: int, seconds: int) -> Round | None:
     """A closed round that waits for its estimate, held by `owner` for `seconds`; None if there is none."""
-    waiting = (Round.state == RoundState.CLOSED) & Round.error.is_(None) & (Round.attempts < MAX_ATTEMPTS)
+    repository.give_up(session, MAX_ATTEMPTS, GIVEN_UP, now)
+    waiting = (Round.state == RoundState.CLOSED) & Round.error.is_(None)
     return leases.claim(session, Round, waiting, Round.id, owner=owner, now=now, seconds=seconds)
 
 
