@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import typer
 
+from sordino_server.cli import campaigns, db, keys
+from sordino_server.cli.serve import serve
+from sordino_server.cli.worker import worker
+
 app = typer.Typer(
     name="sordino",
     help="Local-differential-privacy telemetry: plan a mechanism, run the aggregator, read the estimates.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
+
+app.add_typer(campaigns.app)
+app.add_typer(db.app)
+app.add_typer(keys.app)
+app.command()(serve)
+app.command()(worker)
 
 
 def main() -> None:

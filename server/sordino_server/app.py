@@ -1,0 +1,71 @@
+"""The application: `create_app` wires settings, database, writer and routes together."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import anyio.to_thread
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+
+from sordino_server import __version__, problem_details
+from sordino_server.api import router
+from sordino_server.config import Settings
+from sordino_server.context import Context
+from sordino_server.kit.body_limit import BodyLimit
+from sordino_server.kit.clock import Clock, SystemClock
+from sordino_server.kit.db import Database
+from sordino_server.problem_details import ProblemDocument
+from sordino_server.reports import ReportWriter
+
+
+def create_app(settings: Settings, database: Database | None = None, clock: Clock | None = None) -> FastAPI:
+    """The server as an ASGI application; what is not given is made from the settings."""
+    opened = database or Database(settings.database_url.get_secret_value())
+    context = Context(settings, opened, clock or SystemClock())
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        writer = ReportWriter(context.database, context.clock).start()
+        app.state.report_writer = writer
+        try:
+            yield
+        finally:
+            # Uploads that were taken are written and answered before the process ends.
+            await anyio.to_thread.run_sync(writer.close)
+            if database is None:
+                opened.close()
+
+    app = FastAPI(
+        title="sordino",
+        version=__version__,
+        summary="Local-differential-privacy telemetry: plans, campaigns, reports, estimates.",
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url="/v1/openapi.json",
+    )
+    app.state.context = context
+    app.include_router(router)
+    app.add_middleware(BodyLimit, limit=settings.max_body_bytes)
+    problem_details.install(app)
+    app.openapi = lambda: openapi_of(app)  # type: ignore[method-assign]  # FastAPI's own way to replace the document
+    return app
+
+
+def openapi_of(app: FastAPI) -> dict[str, Any]:
+    """The OpenAPI 3.1 document, in which every error is a problem document."""
+    if app.openapi_schema is None:
+        document = get_openapi(title=app.title, version=app.version, summary=app.summary, routes=app.routes)
+        schemas = document["components"]["schemas"]
+        schemas[ProblemDocument.__name__] = ProblemDocument.model_json_schema()
+        # FastAPI describes its own form of 422, which this server never sends.
+        for name in ("HTTPValidationError", "ValidationError"):
+            schemas.pop(name, None)
+        for path in document["paths"].values():
+            for operation in path.values():
+                operation["responses"].pop("422", None)
+        app.openapi_schema = document
+    return app.openapi_schema

@@ -1,0 +1,1 @@
+"""Campaigns: the manifest that devices pin, and the life of what it promises."""

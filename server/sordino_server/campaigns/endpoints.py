@@ -1,0 +1,112 @@
+"""/v1/campaigns"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+from sqlalchemy.orm import Session
+
+from sordino_server.campaigns import repository, service
+from sordino_server.campaigns.schemas import CampaignEntry, CampaignList, CampaignOrder, CampaignStatus
+from sordino_server.campaigns.status import status_of
+from sordino_server.context import Context, Injected
+from sordino_server.idempotency import Answer, IdempotentPost, Once
+from sordino_server.identifiers import DigestPath
+from sordino_server.keys.authentication import Analyst
+from sordino_server.kit.db import Database
+from sordino_server.kit.immutable import immutable_response
+from sordino_server.kit.pagination import AskedPage, cut
+from sordino_server.models import Campaign
+from sordino_server.plans.readable import readable_document
+from sordino_shared.protocol import CBOR_MEDIA_TYPE, Manifest
+
+router = APIRouter(prefix="/campaigns", tags=["campaigns"])
+
+_CBOR_OR_JSON: dict[int | str, dict[str, Any]] = {200: {"content": {CBOR_MEDIA_TYPE: {}, "application/json": {}}}}
+
+Change = Callable[[Database, Session, str, int], Campaign]
+
+
+@router.post("", status_code=201, response_model=CampaignStatus)
+def create_campaign(context: Injected, _: Analyst, once: Once, body: CampaignOrder) -> Response:
+    """Create a campaign from a plan that is ready. Its manifest never changes; its id is the manifest's digest."""
+
+    def act(session: Session) -> Answer:
+        campaign = service.create(session, body, context.clock.now())
+        return Answer(
+            201, status_of(session, campaign).model_dump(mode="json"), location=f"/v1/campaigns/{campaign.id}"
+        )
+
+    return once.run("create campaign", act)
+
+
+@router.get("")
+def list_campaigns(context: Injected, _: Analyst, page: AskedPage) -> CampaignList:
+    """Campaigns, newest first."""
+    with context.database.read("list campaigns") as session:
+        rows, token = cut(repository.listed(session, page), page)
+        return CampaignList(campaigns=[CampaignEntry.of(row) for row in rows], next_page_token=token)
+
+
+@router.get("/{campaign_id}", response_class=Response, responses=_CBOR_OR_JSON)
+def get_manifest(context: Injected, request: Request, campaign_id: DigestPath) -> Response:
+    """The manifest that devices pin: immutable, for anybody. JSON for people with `Accept: application/json`."""
+    with context.database.read("get manifest") as session:
+        content = service.get(session, campaign_id).manifest
+    if _wants_json(request):
+        shown = json.dumps(readable_document(Manifest.read(content)), ensure_ascii=False).encode()
+        return immutable_response(request, shown, f"{campaign_id}-json", "application/json")
+    return immutable_response(request, content, campaign_id, CBOR_MEDIA_TYPE)
+
+
+@router.get("/{campaign_id}/task", response_class=Response, responses=_CBOR_OR_JSON)
+def get_task(context: Injected, request: Request, campaign_id: DigestPath) -> Response:
+    """What is open now: the same bytes for everybody."""
+    with context.database.read("get task") as session:
+        task = service.task(session, campaign_id, context.settings)
+    headers = {"Cache-Control": f"public, max-age={context.settings.task_max_age_s}", "Vary": "Accept"}
+    if _wants_json(request):
+        shown = json.dumps(readable_document(task), ensure_ascii=False).encode()
+        return Response(shown, headers=headers, media_type="application/json")
+    return Response(task.content, headers=headers, media_type=CBOR_MEDIA_TYPE)
+
+
+@router.get("/{campaign_id}/status")
+def get_status(context: Injected, _: Analyst, campaign_id: DigestPath) -> CampaignStatus:
+    """State, rounds with the reports counted so far, and refused reports by reason."""
+    with context.database.read("get campaign status") as session:
+        return status_of(session, service.get(session, campaign_id))
+
+
+@router.post("/{campaign_id}/open", response_model=CampaignStatus)
+def open_campaign(context: Injected, _: Analyst, once: Once, campaign_id: DigestPath) -> Response:
+    """Open the campaign: its first round takes reports."""
+    return _changed(context, once, "open campaign", campaign_id, service.open_campaign)
+
+
+@router.post("/{campaign_id}/close", response_model=CampaignStatus)
+def close_campaign(context: Injected, _: Analyst, once: Once, campaign_id: DigestPath) -> Response:
+    """Close the campaign: later reports are refused, and a worker computes the estimates."""
+    return _changed(context, once, "close campaign", campaign_id, service.close_campaign)
+
+
+@router.post("/{campaign_id}/cancel", response_model=CampaignStatus)
+def cancel_campaign(context: Injected, _: Analyst, once: Once, campaign_id: DigestPath) -> Response:
+    """Cancel the campaign: nothing is estimated."""
+    return _changed(context, once, "cancel campaign", campaign_id, service.cancel_campaign)
+
+
+def _changed(context: Context, once: IdempotentPost, name: str, campaign_id: str, change: Change) -> Response:
+    def act(session: Session) -> Answer:
+        campaign = change(context.database, session, campaign_id, context.clock.now())
+        session.flush()
+        return Answer(200, status_of(session, campaign).model_dump(mode="json"))
+
+    return once.run(name, act)
+
+
+def _wants_json(request: Request) -> bool:
+    return "application/json" in request.headers.get("accept", "").lower()

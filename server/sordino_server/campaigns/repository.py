@@ -1,0 +1,34 @@
+"""Queries on the table of campaigns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from sordino_server.kit.pagination import Page, newest_first
+from sordino_server.models import Campaign, Round
+
+
+def add(session: Session, campaign: Campaign, first_round: Round) -> None:
+    """Insert a campaign with its first round."""
+    session.add(campaign)
+    session.flush()
+    session.add(first_round)
+    session.flush()
+
+
+def find(session: Session, identifier: str) -> Campaign | None:
+    """The campaign of this digest."""
+    return session.get(Campaign, identifier)
+
+
+def find_for_change(session: Session, identifier: str) -> Campaign | None:
+    """The campaign, locked against other changes of its state until the transaction ends."""
+    return session.get(Campaign, identifier, with_for_update=True, populate_existing=True)
+
+
+def listed(session: Session, page: Page) -> Sequence[Campaign]:
+    """A page of campaigns, newest first, and one row more."""
+    return session.scalars(newest_first(select(Campaign), Campaign.created_at, Campaign.id, page)).all()

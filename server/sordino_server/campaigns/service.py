@@ -1,0 +1,150 @@
+"""A campaign is created from a plan that is ready, opened once, and closed or cancelled for good."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from sqlalchemy.orm import Session
+
+from sordino_server.campaigns import repository
+from sordino_server.campaigns.schemas import CampaignOrder
+from sordino_server.config import Settings
+from sordino_server.errors import ServerError
+from sordino_server.kit.db import Database
+from sordino_server.models import Campaign, Round
+from sordino_server.plans import service as plans
+from sordino_server.rounds import repository as stored_rounds
+from sordino_server.rounds import service as rounds
+from sordino_shared.guarantees import PureEpsilon
+from sordino_shared.protocol import (
+    CampaignState,
+    Digest,
+    EveryRound,
+    Manifest,
+    PlanReference,
+    Problem,
+    RetryWindow,
+    RoundState,
+    RoundTerms,
+    Task,
+    check_campaign_transition,
+)
+
+_DAY_S = 86400
+_EPOCHS = 1 << 16
+
+RoundChange = Callable[[Database, Session, str, int, int], Round]
+
+
+def create(session: Session, order: CampaignOrder, now: int) -> Campaign:
+    """A campaign of one round, ready to be opened; its id is the digest of its manifest."""
+    device_digest, analyst_digest = plans.ready_parts(session, order.plan_request)
+    manifest = _manifest(session, order, PlanReference(Digest.parse(device_digest), Digest.parse(analyst_digest)), now)
+    identifier = str(manifest.campaign)
+    if repository.find(session, identifier) is not None:
+        raise ServerError(
+            Problem.ALREADY_EXISTS, f"campaign {identifier} was created this second with the same terms", id=identifier
+        )
+    campaign = Campaign(
+        id=identifier,
+        name=manifest.name,
+        population=manifest.population,
+        manifest=manifest.content,
+        state=CampaignState.READY,
+        created_at=now,
+    )
+    first = Round(
+        campaign_id=identifier,
+        index=0,
+        state=RoundState.PENDING,
+        device_digest=device_digest,
+        analyst_digest=analyst_digest,
+        # Reports made on one day share the head of their ids, which keeps the index of ids local.
+        epoch=now // _DAY_S % _EPOCHS,
+    )
+    repository.add(session, campaign, first)
+    return campaign
+
+
+def _manifest(session: Session, order: CampaignOrder, plan: PlanReference, now: int) -> Manifest:
+    device = plans.device_part(session, str(plan.device))
+    spends = device.guarantee
+    allowed = spends if order.device_epsilon is None else PureEpsilon.of(order.device_epsilon)
+    return Manifest(
+        name=order.name,
+        sentence=order.sentence,
+        population=order.population,
+        created_at=now,
+        domain=device.domain,
+        device_guarantee=allowed,
+        rounds=(RoundTerms(spends, plan),),
+        assignment=EveryRound(),
+    )
+
+
+def get(session: Session, identifier: str) -> Campaign:
+    """The campaign of this digest; raises `not-found`."""
+    return _found(repository.find(session, identifier))
+
+
+def task(session: Session, identifier: str, settings: Settings) -> Task:
+    """What is open now, for every device alike."""
+    campaign = get(session, identifier)
+    known = stored_rounds.of_campaign(session, identifier)
+    is_open = next((row for row in known if row.state == RoundState.OPEN), None)
+    return Task(
+        campaign=Manifest.read(campaign.manifest).campaign,
+        state=CampaignState(campaign.state),
+        round=None if is_open is None else is_open.index,
+        device_parts=tuple(Digest.parse(row.device_digest) for row in known),
+        epoch=(is_open or known[-1]).epoch,
+        retry=RetryWindow(settings.retry_min_s, settings.retry_max_s),
+    )
+
+
+def open_campaign(database: Database, session: Session, identifier: str, now: int) -> Campaign:
+    """From ready to open; round 0 takes reports from the commit on."""
+    campaign = _change(session, identifier, CampaignState.OPEN)
+    campaign.opened_at = now
+    rounds.open_round(database, session, identifier, 0, now)
+    return campaign
+
+
+def close_campaign(database: Database, session: Session, identifier: str, now: int) -> Campaign:
+    """From open to closed; a worker estimates the rounds that were open."""
+    campaign = _change(session, identifier, CampaignState.CLOSED)
+    campaign.closed_at = now
+    _end(database, session, identifier, now, rounds.close_round, {RoundState.OPEN})
+    return campaign
+
+
+def cancel_campaign(database: Database, session: Session, identifier: str, now: int) -> Campaign:
+    """From ready or open to cancelled; what was reported is never estimated."""
+    campaign = _change(session, identifier, CampaignState.CANCELLED)
+    campaign.closed_at = now
+    _end(database, session, identifier, now, rounds.cancel_round, {RoundState.PENDING, RoundState.OPEN})
+    return campaign
+
+
+def _end(
+    database: Database, session: Session, identifier: str, now: int, change: RoundChange, of: set[RoundState]
+) -> None:
+    for row in _in_states(stored_rounds.of_campaign(session, identifier), of):
+        change(database, session, identifier, row.index, now)
+
+
+def _in_states(rows: Sequence[Round], states: set[RoundState]) -> list[Round]:
+    return [row for row in rows if RoundState(row.state) in states]
+
+
+def _change(session: Session, identifier: str, wanted: CampaignState) -> Campaign:
+    campaign = _found(repository.find_for_change(session, identifier))
+    check_campaign_transition(CampaignState(campaign.state), wanted)
+    campaign.state = wanted
+    return campaign
+
+
+def _found(campaign: Campaign | None) -> Campaign:
+    if campaign is None:
+        raise ServerError(Problem.NOT_FOUND, "there is no campaign of this id")
+    return campaign

@@ -1,0 +1,194 @@
+"""`sordino campaigns`: campaigns of a running server, over its REST API."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from sordino_server.cli.output import JsonOption, console, print_json, progress_console, reports_errors
+from sordino_server.cli.remote import DEFAULT_SERVER, KeyOption, Remote, ServerOption
+from sordino_server.design.workloads import load_specification
+from sordino_shared.errors import InvalidValue
+
+app = typer.Typer(
+    name="campaigns",
+    help="Create, open, close and read campaigns of the server at SORDINO_SERVER with the key in SORDINO_KEY.",
+    no_args_is_help=True,
+)
+CampaignArgument = Annotated[str, typer.Argument(help="Id of the campaign: 64 hexadecimal digits.")]
+
+
+@app.command()
+@reports_errors
+def create(
+    name: Annotated[str, typer.Option(help="Name of the campaign.")],
+    sentence: Annotated[str, typer.Option(help="What the owner of a device is told.")],
+    population: Annotated[str, typer.Option(help="Whose devices are asked.")],
+    workload: Annotated[Path | None, typer.Option(help="Workload file (YAML or JSON) to plan for.")] = None,
+    epsilon: Annotated[str | None, typer.Option(help="ε of a report, such as 1 or 0.5; with --workload.")] = None,
+    objective: Annotated[
+        Literal["max", "mean"], typer.Option(help="Error to make small: of the worst query, or on average.")
+    ] = "max",
+    mechanism: Annotated[str | None, typer.Option(help="Only this mechanism; otherwise the best one.")] = None,
+    users: Annotated[int | None, typer.Option(min=1, help="Expected number of users.")] = None,
+    plan_request: Annotated[
+        str | None, typer.Option(help="A plan request that is ready, in place of --workload.")
+    ] = None,
+    open_now: Annotated[bool, typer.Option("--open", help="Open the campaign at once.")] = False,
+    server: ServerOption = DEFAULT_SERVER,
+    key: KeyOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Create a campaign, from a workload file (waits for its plan) or from a plan request that is ready."""
+    if (workload is None) == (plan_request is None) or (workload is None) != (epsilon is None):
+        raise InvalidValue("give either --workload with --epsilon, or --plan-request")
+    with Remote(server, key) as remote:
+        if workload is not None:
+            registered = remote.post("/v1/workloads", load_specification(workload).canonical())
+            order = {"workload": registered["id"], "epsilon": epsilon, "objective": objective}
+            order |= {"mechanism": mechanism, "users": users}
+            plan_request = _awaited_plan(remote, order)
+        terms = {"name": name, "sentence": sentence, "population": population, "plan_request": plan_request}
+        status = remote.post("/v1/campaigns", terms)
+        if open_now:
+            status = remote.post(f"/v1/campaigns/{status['id']}/open")
+    _print_status(status, as_json)
+
+
+@app.command("list")
+@reports_errors
+def list_campaigns(server: ServerOption = DEFAULT_SERVER, key: KeyOption = None, as_json: JsonOption = False) -> None:
+    """List campaigns, newest first."""
+    with Remote(server, key) as remote:
+        campaigns = list(remote.listed("/v1/campaigns", "campaigns"))
+    if as_json:
+        print_json({"campaigns": campaigns})
+        return
+    table = Table("id", "state", "name", "population")
+    for campaign in campaigns:
+        table.add_row(campaign["id"], campaign["state"], campaign["name"], campaign["population"])
+    console.print(table)
+
+
+@app.command()
+@reports_errors
+def show(
+    campaign: CampaignArgument,
+    server: ServerOption = DEFAULT_SERVER,
+    key: KeyOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show a campaign: its rounds with the reports counted so far, and refused reports by reason."""
+    with Remote(server, key) as remote:
+        _print_status(remote.get(f"/v1/campaigns/{campaign}/status"), as_json)
+
+
+@app.command("open")
+@reports_errors
+def open_campaign(
+    campaign: CampaignArgument,
+    server: ServerOption = DEFAULT_SERVER,
+    key: KeyOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Open a campaign: devices that joined it answer from now on."""
+    _act("open", campaign, server, key, as_json)
+
+
+@app.command()
+@reports_errors
+def close(
+    campaign: CampaignArgument,
+    server: ServerOption = DEFAULT_SERVER,
+    key: KeyOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Close a campaign: later reports are refused, and the estimates are computed."""
+    _act("close", campaign, server, key, as_json)
+
+
+@app.command()
+@reports_errors
+def cancel(
+    campaign: CampaignArgument,
+    server: ServerOption = DEFAULT_SERVER,
+    key: KeyOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Cancel a campaign: nothing is estimated, and it cannot be opened again."""
+    _act("cancel", campaign, server, key, as_json)
+
+
+@app.command()
+@reports_errors
+def estimates(
+    campaign: CampaignArgument,
+    index: Annotated[int, typer.Option("--round", min=0, help="Number of the round.")] = 0,
+    wait: Annotated[bool, typer.Option(help="Wait while the estimates are being computed.")] = True,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print a table as CSV.")] = False,
+    server: ServerOption = DEFAULT_SERVER,
+    key: KeyOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Print the estimates of a closed round with their errors."""
+    path = f"/v1/campaigns/{campaign}/rounds/{index}/estimates"
+    with Remote(server, key) as remote:
+        if wait:
+            with progress_console.status("waiting for the estimates"):
+                document = remote.awaited_estimates(campaign, index)
+        else:
+            document = remote.get(path)
+        if as_csv:
+            typer.echo(remote.text(path, format="csv"), nl=False)
+            return
+    if as_json:
+        print_json(document)
+        return
+    _print_estimates(document)
+
+
+def _act(action: str, campaign: str, server: str, key: str | None, as_json: bool) -> None:
+    with Remote(server, key) as remote:
+        _print_status(remote.post(f"/v1/campaigns/{campaign}/{action}"), as_json)
+
+
+def _awaited_plan(remote: Remote, order: dict[str, Any]) -> str:
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    identifier: str = remote.post("/v1/plan-requests", order)["id"]
+    with Progress(*columns, console=progress_console, transient=True) as progress:
+        shown = progress.add_task("planning", total=1.0)
+        for document in remote.plan_progress(identifier):
+            progress.update(shown, completed=document["progress"], description=document["stage"] or document["state"])
+    return identifier
+
+
+def _print_status(status: dict[str, Any], as_json: bool) -> None:
+    if as_json:
+        print_json(status)
+        return
+    console.print(f"campaign {status['id']}", highlight=False, soft_wrap=True)
+    console.print(f"{status['name']}, for {status['population']}: {status['state']}", highlight=False, markup=False)
+    for each in status["rounds"]:
+        error = f"; {each['error']}" if each["error"] else ""
+        console.print(f"round {each['index']}: {each['state']}, {each['reports']} reports{error}", highlight=False)
+    for reason, count in status["refusals"].items():
+        console.print(f"refused, {reason}: {count}", highlight=False)
+
+
+def _print_estimates(document: dict[str, Any]) -> None:
+    percent = f"{100 * document['level']:g} %"
+    table = Table("query", "value", "standard error", f"{percent} interval", f"{percent} band", "consistent")
+    for query in document["queries"]:
+        spans = [f"{low:.4f} … {high:.4f}" for low, high in (query["interval"], query["band"])]
+        figures = [f"{query[name]:.4f}" for name in ("value", "standard_error")]
+        table.add_row(query["label"], *figures, *spans, f"{query['consistent']:.4f}")
+    console.print(table)
+    console.print(
+        f"{document['users']} users, ε = {document['epsilon']:g}, mechanism {document['mechanism']}", highlight=False
+    )
+    for warning in document["warnings"]:
+        console.print(f"[yellow]{warning}", highlight=False)

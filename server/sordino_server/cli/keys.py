@@ -1,0 +1,93 @@
+"""`sordino keys`: operators' keys, straight in the database, since the first one cannot be asked for with a key."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from sordino_server.cli.output import JsonOption, console, print_json, progress_console, reports_errors
+from sordino_server.cli.processes import prepare_schema, started
+from sordino_server.keys import repository, service
+from sordino_server.keys.schemas import KeyDocument
+from sordino_server.kit.clock import SystemClock
+from sordino_server.kit.db import Database
+from sordino_server.kit.pagination import MAX_PAGE, Page, Position, cut
+from sordino_server.models import Role
+
+app = typer.Typer(
+    name="keys",
+    help="Make, list and revoke operators' keys in the database of SORDINO_DATABASE_URL.",
+    no_args_is_help=True,
+)
+
+
+@app.command()
+@reports_errors
+def create(
+    role: Annotated[Role, typer.Option(help="What the key may do; admin includes analyst.")],
+    name: Annotated[str, typer.Option(help="Who or what uses the key.")],
+    as_json: JsonOption = False,
+) -> None:
+    """Make a key and print it. It is shown this once: only its hash is stored."""
+    database = _database()
+    with database.write("create key") as session:
+        new = service.create(session, name, role, SystemClock().now())
+        document = _plain(KeyDocument.of(new.key))
+    if as_json:
+        print_json(document | {"key": new.text})
+        return
+    progress_console.print(f"key {new.key.id} ({role}); it is shown this once, keep it well:", highlight=False)
+    typer.echo(new.text)
+
+
+@app.command("list")
+@reports_errors
+def list_keys(as_json: JsonOption = False) -> None:
+    """List keys, newest first; secrets cannot be shown."""
+    documents = _all(_database())
+    if as_json:
+        print_json({"keys": [_plain(document) for document in documents]})
+        return
+    table = Table("id", "role", "name", "state")
+    for document in documents:
+        state = "in use" if document.revoked_at is None else "revoked"
+        table.add_row(document.id, document.role, document.name, state)
+    console.print(table)
+
+
+@app.command()
+@reports_errors
+def revoke(key_id: Annotated[str, typer.Argument(help="Id of the key.")], as_json: JsonOption = False) -> None:
+    """Revoke a key: it opens nothing from now on."""
+    with _database().write("revoke key") as session:
+        document = KeyDocument.of(service.revoke(session, key_id, SystemClock().now()))
+    if as_json:
+        print_json(_plain(document))
+        return
+    console.print(f"key {document.id} is revoked", highlight=False)
+
+
+def _database() -> Database:
+    """The database, migrated if it is the embedded one: making a key is the first thing that is done."""
+    _, database = started()
+    prepare_schema(database, migrate=True)
+    return database
+
+
+def _all(database: Database) -> list[KeyDocument]:
+    documents: list[KeyDocument] = []
+    after: Position | None = None
+    while True:
+        page = Page(MAX_PAGE, after)
+        with database.read("list keys") as session:
+            rows, token = cut(repository.listed(session, page), page)
+        documents += [KeyDocument.of(row) for row in rows]
+        if token is None:
+            return documents
+        after = Position.parse(token)
+
+
+def _plain(document: KeyDocument) -> dict[str, Any]:
+    return document.model_dump(mode="json")

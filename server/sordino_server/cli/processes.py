@@ -1,0 +1,22 @@
+"""What the commands that run as processes share: settings, the database with the right schema."""
+
+from __future__ import annotations
+
+from sordino_server.config import Settings, load_settings
+from sordino_server.kit.db import Database
+from sordino_server.kit.logs import configure_logs
+from sordino_server.kit.migrations import check_schema, upgrade
+
+
+def started() -> tuple[Settings, Database]:
+    """The settings of this process and its database; logs are configured."""
+    settings = load_settings()
+    configure_logs(settings.log_level, settings.log_format)
+    return settings, Database(settings.database_url.get_secret_value())
+
+
+def prepare_schema(database: Database, migrate: bool) -> None:
+    """The embedded database is brought up to date; a database that others share only by `sordino db upgrade`."""
+    if migrate and database.is_sqlite:
+        upgrade(database)
+    check_schema(database)

@@ -1,0 +1,109 @@
+"""The operator's side of the REST API, for the commands that work on a running server."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from types import TracebackType
+from typing import Annotated, Any, Self
+
+import httpx
+import typer
+
+from sordino_shared.errors import SordinoError
+from sordino_shared.protocol import PROBLEM_MEDIA_TYPE
+
+ServerOption = Annotated[str, typer.Option(envvar="SORDINO_SERVER", help="Address of the server.")]
+KeyOption = Annotated[
+    str | None, typer.Option(envvar="SORDINO_KEY", help="An operator's key: sdo_…", show_default=False)
+]
+
+DEFAULT_SERVER = "http://127.0.0.1:8000"
+_TIMEOUT_S = 60.0
+_POLL_S = 0.3
+
+
+class RemoteProblem(SordinoError):
+    """The server refused; `document` is its problem document."""
+
+    def __init__(self, document: dict[str, Any]) -> None:
+        super().__init__(f"{document.get('title', 'The server refused.')} {document.get('detail', '')}".strip())
+        self.document = document
+
+    @property
+    def slug(self) -> str:
+        """The problem's type without its path."""
+        return str(self.document.get("type", "")).rpartition("/")[2]
+
+
+class Remote:
+    """A server at `address`, asked with `key`; a context manager. Raises RemoteProblem and httpx.TransportError."""
+
+    def __init__(self, address: str, key: str | None) -> None:
+        if not address.startswith(("http://", "https://")):
+            raise SordinoError(f"the server's address starts with http:// or https://, got {address!r}")
+        if key is not None and not (key.isascii() and key.isprintable()):
+            raise SordinoError("the key holds characters that no key has; copy it again")
+        headers = {} if key is None else {"Authorization": f"Bearer {key}"}
+        self._http = httpx.Client(base_url=address, headers=headers, timeout=_TIMEOUT_S)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._http.close()
+
+    def get(self, path: str, **parameters: str | int) -> Any:
+        """The JSON at `path`."""
+        return self._checked(self._http.get(path, params=parameters)).json()
+
+    def text(self, path: str, **parameters: str | int) -> str:
+        """The text at `path`."""
+        return self._checked(self._http.get(path, params=parameters)).text
+
+    def post(self, path: str, body: Any = None) -> Any:
+        """The JSON answer to `body`."""
+        return self._checked(self._http.post(path, json=body)).json()
+
+    def listed(self, path: str, member: str) -> Iterator[Any]:
+        """Every item of a list, page by page."""
+        parameters: dict[str, str | int] = {"page_size": 200}
+        while True:
+            page = self.get(path, **parameters)
+            yield from page[member]
+            if page["next_page_token"] is None:
+                return
+            parameters["page_token"] = page["next_page_token"]
+
+    def plan_progress(self, identifier: str) -> Iterator[dict[str, Any]]:
+        """The plan request again and again until it is ready; raises SordinoError when it failed."""
+        while True:
+            document = self.get(f"/v1/plan-requests/{identifier}")
+            yield document
+            if document["state"] == "ready":
+                return
+            if document["state"] == "failed":
+                raise SordinoError(f"the plan failed: {document['error']}")
+            time.sleep(_POLL_S)
+
+    def awaited_estimates(self, campaign: str, index: int) -> Any:
+        """The estimates of a round, waited for while the server computes them."""
+        while True:
+            try:
+                return self.get(f"/v1/campaigns/{campaign}/rounds/{index}/estimates")
+            except RemoteProblem as problem:
+                # Only an estimate that is being computed comes with a time to ask again.
+                if problem.slug != "estimate-not-ready" or "retry_after" not in problem.document:
+                    raise
+            time.sleep(_POLL_S)
+
+    def _checked(self, response: httpx.Response) -> httpx.Response:
+        if response.is_success:
+            return response
+        if response.headers.get("content-type", "").startswith(PROBLEM_MEDIA_TYPE):
+            raise RemoteProblem(response.json())
+        raise SordinoError(
+            f"{response.url} answers {response.status_code} without a problem document: is it a sordino server?"
+        )

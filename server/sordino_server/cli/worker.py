@@ -1,0 +1,55 @@
+"""`sordino worker`: compute plans and estimates in the background."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from types import FrameType
+from typing import Annotated
+
+import typer
+
+from sordino_server.cli.output import reports_errors
+from sordino_server.cli.processes import prepare_schema, started
+from sordino_server.kit.clock import SystemClock
+
+_PARENT_CHECK_S = 1.0
+
+
+@reports_errors
+def worker(
+    parent: Annotated[
+        int | None, typer.Option(hidden=True, help="Stop when this process is no longer the parent.")
+    ] = None,
+) -> None:
+    """Compute plans and estimate closed rounds until stopped (SIGTERM). Any number of workers may run.
+
+    A worker that is killed loses nothing: another one takes its work over when its lease runs out.
+    """
+    # Importing the planner takes a second, which `sordino --help` need not pay.
+    from sordino_server.worker import Worker
+
+    settings, database = started()
+    prepare_schema(database, migrate=False)
+    work = Worker.of(database, SystemClock(), settings)
+    _stop_on_signals(work.stop)
+    if parent is not None:
+        threading.Thread(target=_stop_without, args=(parent, work.stop), daemon=True).start()
+    work.run()
+    database.close()
+
+
+def _stop_on_signals(stop: threading.Event) -> None:
+    def handle(number: int, frame: FrameType | None) -> None:
+        stop.set()
+
+    signal.signal(signal.SIGTERM, handle)
+    signal.signal(signal.SIGINT, handle)
+
+
+def _stop_without(parent: int, stop: threading.Event) -> None:
+    """A server that was killed cannot stop its worker; the worker sees that it has another parent now."""
+    while not stop.wait(_PARENT_CHECK_S):
+        if os.getppid() != parent:
+            stop.set()

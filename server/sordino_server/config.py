@@ -1,0 +1,78 @@
+"""Settings of the server processes: environment variables with the prefix SORDINO_ (see docs/settings.md)."""
+
+from __future__ import annotations
+
+import os
+from typing import Literal, Self
+
+from pydantic import Field, SecretStr, ValidationError, model_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from sordino_shared.errors import InvalidValue
+from sordino_shared.protocol import ReportBatch
+
+PREFIX = "SORDINO_"
+# Read by the commands that talk to a server; they share the prefix and are no settings of a server.
+CLIENT_VARIABLES = frozenset({"SORDINO_SERVER", "SORDINO_KEY"})
+
+
+class Settings(BaseSettings):
+    """What can be set; every field has a default that suits a first run on one machine."""
+
+    model_config = SettingsConfigDict(env_prefix=PREFIX, extra="forbid", frozen=True)
+
+    database_url: SecretStr = Field(
+        SecretStr("sqlite:///sordino.sqlite3"),
+        description="Where everything is kept: sqlite:///FILE, or postgresql://USER:PASSWORD@HOST/NAME.",
+    )
+    host: str = Field("127.0.0.1", description="Address that `sordino serve` listens on.")
+    port: int = Field(8000, ge=0, le=65535, description="Port that `sordino serve` listens on; 0 takes a free one.")
+    max_body_bytes: int = Field(
+        16 << 20, ge=ReportBatch.limit, le=1 << 30, description="Largest body of a request, in bytes."
+    )
+    retry_min_s: int = Field(
+        60, ge=0, le=7 * 86400, description="Least seconds a device waits before it tries again, as told in `task`."
+    )
+    retry_max_s: int = Field(
+        3600, ge=0, le=7 * 86400, description="Most seconds a device waits before it tries again, as told in `task`."
+    )
+    task_max_age_s: int = Field(
+        5, ge=0, le=3600, description="Seconds that caches may keep `task`; a closed round looks open for as long."
+    )
+    worker_poll_s: float = Field(
+        0.25, gt=0, le=60, description="Seconds between two looks of an idle worker for something to do."
+    )
+    lease_s: int = Field(
+        30, ge=2, le=3600, description="Seconds after which the work of a worker that fell silent goes to another one."
+    )
+    shutdown_s: int = Field(
+        20, ge=1, le=600, description="Seconds that requests and the worker get to finish when the server is stopped."
+    )
+    log_level: Literal["debug", "info", "warning", "error"] = Field(
+        "info", description="Least severity that is logged."
+    )
+    log_format: Literal["text", "json"] = Field("text", description="One readable line, or one JSON object, an event.")
+
+    @model_validator(mode="after")
+    def _check_retry_window(self) -> Self:
+        if self.retry_max_s < self.retry_min_s:
+            raise ValueError(
+                f"SORDINO_RETRY_MAX_S ({self.retry_max_s}) is below SORDINO_RETRY_MIN_S ({self.retry_min_s})"
+            )
+        return self
+
+
+def load_settings() -> Settings:
+    """The settings of this process; raises InvalidValue for a value that does not fit or a name that does not exist."""
+    known = {PREFIX + name.upper() for name in Settings.model_fields}
+    given = {name for name in os.environ if name.upper().startswith(PREFIX)} - CLIENT_VARIABLES
+    if unknown := sorted(name for name in given if name.upper() not in known):
+        raise InvalidValue(
+            f"there is no setting {', '.join(unknown)}; the settings are {', '.join(sorted(known))}", unknown
+        )
+    try:
+        return Settings()
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        name = f"{PREFIX}{str(first['loc'][0]).upper()}: " if first["loc"] else ""
+        raise InvalidValue(f"{name}{first['msg']}") from error

@@ -1,0 +1,1 @@
+"""Estimates of closed rounds: computed once, stored as bytes, the same on every read."""

@@ -1,0 +1,106 @@
+"""The estimate as a document: what is estimated, how sure it is, and from which plan and how many users."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any, Literal
+
+from pydantic import BaseModel, Field
+
+from sordino_server.estimation.linear import LinearEstimate
+from sordino_shared.protocol import AnalystPart, DevicePart
+
+Interval = tuple[float, float]
+
+
+class PlanDigests(BaseModel):
+    """A plan by its two parts."""
+
+    device: str
+    analyst: str
+
+
+class QueryEstimate(BaseModel):
+    """One query's answer."""
+
+    label: str
+    value: float = Field(description="The unbiased answer (up to the stated bias bound).")
+    standard_error: float = Field(description="For the answer among the users who reported.")
+    interval: Interval = Field(description="Holds that answer with the stated level.")
+    band: Interval = Field(description="The bands of all queries hold all answers at once with the stated level.")
+    population_standard_error: float = Field(description="For the answer in the population the users came from.")
+    population_interval: Interval = Field(description="Holds the population's answer with the stated level.")
+    consistent: float = Field(description="The answer of the nearest true histogram: no longer unbiased.")
+
+
+class EstimateDocument(BaseModel):
+    """The result of a closed round; it never changes."""
+
+    campaign: str = Field(description="Digest of the manifest.")
+    plan: PlanDigests
+    rounds: list[int]
+    workload: str
+    mechanism: str
+    objective: str
+    users: int
+    epsilon: float
+    level: float
+    target: Literal["reporters"] = Field(description="Whose answers `value` and `interval` are about.")
+    validity: Literal["worst_case"] = Field(description="The law of every type of user was used, not an average.")
+    unbiased: bool
+    bias_bound: float
+    warnings: list[str]
+    predicted_rmse_max: float = Field(
+        description="Error of the worst query and type that the plan promised for so many."
+    )
+    queries: list[QueryEstimate]
+
+    def content(self) -> bytes:
+        """Canonical bytes: sorted keys, no blanks, the shortest digits that read back to the same number."""
+        plain = self.model_dump(mode="json")
+        return json.dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
+
+
+def document_of(
+    campaign: str, index: int, device: DevicePart, analyst: AnalystPart, labels: list[str], estimate: LinearEstimate
+) -> EstimateDocument:
+    """The document of one round's estimate; `labels` names the queries in order."""
+    figures = analyst.figures
+    return EstimateDocument(
+        campaign=campaign,
+        plan=PlanDigests(device=str(device.digest), analyst=str(analyst.digest)),
+        rounds=[index],
+        workload=analyst.workload,
+        mechanism=analyst.mechanism,
+        objective=analyst.objective,
+        users=estimate.users,
+        epsilon=device.guarantee.epsilon,
+        level=estimate.level,
+        target="reporters",
+        validity="worst_case",
+        unbiased=estimate.bias_bound == 0.0,
+        bias_bound=estimate.bias_bound,
+        warnings=list(estimate.warnings),
+        predicted_rmse_max=math.sqrt(figures.max_variance / estimate.users + figures.bias_bound**2),
+        queries=_queries(labels, estimate),
+    )
+
+
+def _queries(labels: list[str], estimate: LinearEstimate) -> list[QueryEstimate]:
+    columns: dict[str, list[Any]] = {
+        "label": labels,
+        "value": estimate.unbiased.tolist(),
+        "standard_error": estimate.standard_error.tolist(),
+        "interval": _pairs(estimate.lower, estimate.upper),
+        "band": _pairs(estimate.band_lower, estimate.band_upper),
+        "population_standard_error": estimate.population_standard_error.tolist(),
+        "population_interval": _pairs(estimate.population_lower, estimate.population_upper),
+        "consistent": estimate.consistent.tolist(),
+    }
+    rows = zip(*columns.values(), strict=True)
+    return [QueryEstimate(**dict(zip(columns, row, strict=True))) for row in rows]
+
+
+def _pairs(low: Any, high: Any) -> list[Interval]:
+    return list(zip(low.tolist(), high.tolist(), strict=True))

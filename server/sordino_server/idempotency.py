@@ -1,0 +1,114 @@
+"""`Idempotency-Key` on POST: the answer is stored in the transaction that did the work, and given to who asks again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from fastapi import Depends, Header, Request, Response
+from sqlalchemy import delete
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session
+from starlette.responses import JSONResponse
+
+from sordino_server.context import Context, Injected
+from sordino_server.errors import ServerError
+from sordino_server.keys.authentication import Analyst
+from sordino_server.models import IdempotencyKey, Key
+from sordino_shared.protocol import Problem
+
+# Long enough for a retry after a weekend's outage; later the key is free again.
+REMEMBERED_S = 3 * 86400
+_UNFINISHED = 0
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Status and JSON body of a POST; `remembered` is stored in place of a body that holds a secret."""
+
+    status: int
+    body: dict[str, Any]
+    location: str | None = None
+    remembered: dict[str, Any] | None = None
+
+    def response(self) -> Response:
+        """The answer on the wire."""
+        headers = {"Cache-Control": "no-store"}
+        if self.location is not None:
+            headers["Location"] = self.location
+        return JSONResponse(self.body, self.status, headers)
+
+
+@dataclass(frozen=True)
+class IdempotentPost:
+    """A POST by the operator `key`, with the text of its Idempotency-Key if it has one."""
+
+    context: Context
+    key: Key
+    token: str | None
+    method_path: str
+    body_sha256: str
+
+    def run(self, name: str, act: Callable[[Session], Answer]) -> Response:
+        """`act` in the transaction `name`, or the stored answer where this was done before."""
+        return self.context.database.run(name, lambda session: self._once(session, act)).response()
+
+    def _once(self, session: Session, act: Callable[[Session], Answer]) -> Answer:
+        if self.token is None:
+            return act(session)
+        row = self._claim(session, self.token)
+        if row.status != _UNFINISHED:
+            return self._stored(row)
+        answer = act(session)
+        kept = {"body": answer.remembered or answer.body, "location": answer.location}
+        row.status, row.response = answer.status, json.dumps(kept).encode()
+        return answer
+
+    def _claim(self, session: Session, token: str) -> IdempotencyKey:
+        now = self.context.clock.now()
+        session.execute(delete(IdempotencyKey).where(IdempotencyKey.created_at < now - REMEMBERED_S))
+        row = IdempotencyKey(
+            key_id=self.key.id,
+            key=token,
+            method_path=self.method_path,
+            body_sha256=self.body_sha256,
+            status=_UNFINISHED,
+            response=b"",
+            created_at=now,
+        )
+        try:
+            # Another process that holds the same token is waited for here, and then found below.
+            with session.begin_nested():
+                session.add(row)
+        except IntegrityError:
+            found = session.get(IdempotencyKey, (self.key.id, token))
+            assert found is not None, "nobody deletes a row that is younger than REMEMBERED_S"
+            return found
+        return row
+
+    def _stored(self, row: IdempotencyKey) -> Answer:
+        if (row.method_path, row.body_sha256) != (self.method_path, self.body_sha256):
+            raise ServerError(
+                Problem.IDEMPOTENCY_CONFLICT,
+                f"this Idempotency-Key was used for another {row.method_path}; take a new one for a new request",
+            )
+        kept = json.loads(row.response)
+        return Answer(row.status, kept["body"], kept["location"])
+
+
+async def _of_request(
+    request: Request,
+    context: Injected,
+    key: Analyst,
+    idempotency_key: Annotated[
+        str | None, Header(min_length=1, max_length=255, description="The same request with it is done only once.")
+    ] = None,
+) -> IdempotentPost:
+    digest = hashlib.sha256(await request.body()).hexdigest()
+    return IdempotentPost(context, key, idempotency_key, f"{request.method} {request.url.path}", digest)
+
+
+Once = Annotated[IdempotentPost, Depends(_of_request)]

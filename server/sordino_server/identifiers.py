@@ -1,0 +1,16 @@
+"""Identifiers in paths, checked before they reach a query: digests name immutable things, request ids are random."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import Path
+from pydantic import StringConstraints
+
+DIGEST_PATTERN = "^[0-9a-f]{64}$"
+REQUEST_PATTERN = "^[0-9a-f]{32}$"
+
+DigestPath = Annotated[str, Path(pattern=DIGEST_PATTERN, description="64 lower-case hexadecimal digits.")]
+DigestText = Annotated[str, StringConstraints(pattern=DIGEST_PATTERN)]
+RequestPath = Annotated[str, Path(pattern=REQUEST_PATTERN, description="32 lower-case hexadecimal digits.")]
+RequestText = Annotated[str, StringConstraints(pattern=REQUEST_PATTERN)]

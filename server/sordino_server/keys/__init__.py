@@ -1,0 +1,1 @@
+"""Operators' keys: who may do what."""

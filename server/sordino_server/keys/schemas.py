@@ -1,0 +1,46 @@
+"""Keys as JSON."""
+
+from __future__ import annotations
+
+from typing import Self
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from sordino_server.models import Key, Role
+
+
+class KeyRequest(BaseModel):
+    """A key to make."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: str = Field(min_length=1, max_length=200, description="Who or what uses the key.")
+    role: Role
+
+
+class KeyDocument(BaseModel):
+    """A key without its secret, which nobody can read again."""
+
+    id: str
+    name: str
+    role: Role
+    created_at: int
+    revoked_at: int | None
+
+    @classmethod
+    def of(cls, key: Key) -> Self:
+        """What is shown of a row."""
+        return cls(id=key.id, name=key.name, role=Role(key.role), created_at=key.created_at, revoked_at=key.revoked_at)
+
+
+class NewKeyDocument(KeyDocument):
+    """A key just made."""
+
+    key: str | None = Field(description="The key's text, shown this once; null when the request is replayed.")
+
+
+class KeyList(BaseModel):
+    """A page of keys, newest first."""
+
+    keys: list[KeyDocument]
+    next_page_token: str | None

@@ -1,0 +1,79 @@
+"""Keys are made, checked and revoked here; only the SHA-256 of a secret is ever stored."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from dataclasses import dataclass
+
+from sqlalchemy.orm import Session
+
+from sordino_server.errors import ServerError
+from sordino_server.keys import repository
+from sordino_server.models import Key, Role
+from sordino_shared._checks import check_name
+from sordino_shared.protocol import Problem
+
+PREFIX = "sdo"
+_SECRET_BYTES = 32
+_ID_BYTES = 8
+# What each role may stand in for: an admin may do everything, an uploader only send reports.
+_INCLUDES = {
+    Role.ADMIN: frozenset(Role),
+    Role.ANALYST: frozenset({Role.ANALYST, Role.UPLOADER}),
+    Role.UPLOADER: frozenset({Role.UPLOADER}),
+}
+
+
+@dataclass(frozen=True)
+class NewKey:
+    """A key and its text, which is shown once and kept nowhere."""
+
+    key: Key
+    text: str
+
+    def __repr__(self) -> str:
+        return f"NewKey({self.key.id})"
+
+
+def create(session: Session, name: str, role: Role, now: int) -> NewKey:
+    """A new key sdo_<role>_<id>_<secret> with 256 random bits of secret."""
+    check_name(name, "name of a key")
+    identifier, secret = secrets.token_hex(_ID_BYTES), secrets.token_hex(_SECRET_BYTES)
+    key = Key(id=identifier, name=name, role=role, secret_sha256=_hash(secret), created_at=now)
+    repository.add(session, key)
+    return NewKey(key, f"{PREFIX}_{role}_{identifier}_{secret}")
+
+
+def authenticate(session: Session, text: str) -> Key:
+    """The key that `text` is; one answer for every way of being wrong, and equal time for wrong secrets."""
+    parts = text.split("_")
+    identifier, secret = (parts[2], parts[3]) if len(parts) == 4 and parts[0] == PREFIX else ("", "")
+    key = repository.find(session, identifier)
+    expected = key.secret_sha256 if key is not None else _hash("")
+    matches = secrets.compare_digest(_hash(secret), expected)
+    if key is None or not matches or key.revoked_at is not None or key.role != parts[1]:
+        raise ServerError(Problem.UNAUTHORIZED, "the key is unknown, wrong or revoked; ask an admin for another")
+    return key
+
+
+def allow(key: Key, wanted: Role) -> None:
+    """Raise unless the key's role includes `wanted`."""
+    if wanted not in _INCLUDES[Role(key.role)]:
+        raise ServerError(
+            Problem.FORBIDDEN, f"this needs a key of role {wanted}; key {key.id} has role {key.role}", role=key.role
+        )
+
+
+def revoke(session: Session, identifier: str, now: int) -> Key:
+    """The key, which opens nothing from now on; revoking again changes nothing."""
+    key = repository.find(session, identifier)
+    if key is None:
+        raise ServerError(Problem.NOT_FOUND, "there is no key of this id")
+    if key.revoked_at is None:
+        key.revoked_at = now
+    return key
+
+
+def _hash(secret: str) -> str:
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()

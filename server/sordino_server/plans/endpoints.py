@@ -1,0 +1,76 @@
+"""/v1/plan-requests and /v1/plans"""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Query, Request, Response
+from sqlalchemy.orm import Session
+
+from sordino_server.context import Injected
+from sordino_server.idempotency import Answer, Once
+from sordino_server.identifiers import DigestPath, RequestPath
+from sordino_server.keys.authentication import Analyst
+from sordino_server.kit.immutable import immutable_response
+from sordino_server.kit.pagination import AskedPage, cut
+from sordino_server.models import PlanPart, PlanPartKind
+from sordino_server.plans import repository, service
+from sordino_server.plans.readable import readable_document
+from sordino_server.plans.schemas import PlanOrder, PlanRequestDocument, PlanRequestList
+from sordino_shared.protocol import CBOR_MEDIA_TYPE, AnalystPart, DevicePart
+
+router = APIRouter(tags=["plans"])
+
+
+@router.post("/plan-requests", status_code=202, response_model=PlanRequestDocument)
+def request_plan(context: Injected, _: Analyst, once: Once, body: PlanOrder) -> Response:
+    """Ask for a plan. A worker computes it; ask its Location for the progress."""
+
+    def act(session: Session) -> Answer:
+        row = service.request(session, body, context.clock.now())
+        document = PlanRequestDocument.of(row).model_dump(mode="json")
+        return Answer(202, document, location=f"/v1/plan-requests/{row.id}")
+
+    return once.run("request plan", act)
+
+
+@router.get("/plan-requests")
+def list_plan_requests(context: Injected, _: Analyst, page: AskedPage) -> PlanRequestList:
+    """Plan requests, newest first."""
+    with context.database.read("list plan requests") as session:
+        rows, token = cut(repository.listed_requests(session, page), page)
+        return PlanRequestList(plan_requests=[PlanRequestDocument.of(row) for row in rows], next_page_token=token)
+
+
+@router.get("/plan-requests/{request_id}")
+def get_plan_request(context: Injected, _: Analyst, request_id: RequestPath) -> PlanRequestDocument:
+    """A plan request: its progress, then the figures and digests of the plan, or why there is none."""
+    with context.database.read("get plan request") as session:
+        return PlanRequestDocument.of(service.get(session, request_id))
+
+
+@router.get(
+    "/plans/{digest}",
+    response_class=Response,
+    responses={200: {"content": {CBOR_MEDIA_TYPE: {}, "application/json": {}}}, 304: {"description": "Unchanged."}},
+)
+def get_plan_part(
+    context: Injected,
+    request: Request,
+    digest: DigestPath,
+    form: Annotated[
+        Literal["cbor", "json"], Query(alias="format", description="`json` is for people; the digest names the CBOR.")
+    ] = "cbor",
+) -> Response:
+    """A part of a plan by its digest: immutable, for anybody."""
+    with context.database.read("get plan part") as session:
+        part = service.get_part(session, digest)
+    if form == "json":
+        return immutable_response(request, _readable(part), f"{digest}-json", "application/json")
+    return immutable_response(request, part.content, digest, CBOR_MEDIA_TYPE)
+
+
+def _readable(part: PlanPart) -> bytes:
+    kind = DevicePart if part.document == PlanPartKind.DEVICE else AnalystPart
+    return json.dumps(readable_document(kind.read(part.content)), ensure_ascii=False).encode()

@@ -1,0 +1,50 @@
+"""Queries on the tables of plan requests and plan parts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from sordino_server.kit import leases
+from sordino_server.kit.pagination import Page, newest_first
+from sordino_server.models import PlanPart, PlanPartKind, PlanRequest, PlanRequestState
+from sordino_shared.protocol import AnalystPart, DevicePart
+
+
+def add_request(session: Session, request: PlanRequest) -> None:
+    """Insert a request."""
+    session.add(request)
+    session.flush()
+
+
+def find_request(session: Session, identifier: str) -> PlanRequest | None:
+    """The request of this id."""
+    return session.get(PlanRequest, identifier)
+
+
+def listed_requests(session: Session, page: Page) -> Sequence[PlanRequest]:
+    """A page of requests, newest first, and one row more."""
+    return session.scalars(newest_first(select(PlanRequest), PlanRequest.created_at, PlanRequest.id, page)).all()
+
+
+def claim_request(session: Session, *, owner: str, now: int, seconds: int) -> PlanRequest | None:
+    """The oldest unfinished request that nobody works on, leased to `owner`."""
+    unfinished = PlanRequest.state.in_([PlanRequestState.QUEUED, PlanRequestState.RUNNING])
+    return leases.claim(session, PlanRequest, unfinished, PlanRequest.created_at, owner=owner, now=now, seconds=seconds)
+
+
+def find_part(session: Session, digest: str) -> PlanPart | None:
+    """The part of this digest."""
+    return session.get(PlanPart, digest)
+
+
+def keep_part(session: Session, part: DevicePart | AnalystPart, now: int) -> str:
+    """Digest of the part, which is stored unless it was there."""
+    digest = str(part.digest)
+    if find_part(session, digest) is None:
+        kind = PlanPartKind(part.document)
+        session.add(PlanPart(digest=digest, document=kind, content=part.content, created_at=now))
+        session.flush()
+    return digest

@@ -1,0 +1,78 @@
+"""Plan requests as JSON."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, StrictFloat, StrictInt
+
+from sordino_server.identifiers import DigestText
+from sordino_server.models import PlanRequest, PlanRequestState
+
+# Above this a count of users no longer is an exact double.
+MAX_USERS = 2**53
+
+
+class PlanOrder(BaseModel):
+    """What a plan is asked for."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    workload: DigestText
+    epsilon: StrictFloat | StrictInt | Annotated[str, Field(max_length=40)] = Field(
+        description="ε of the round: a number, or its decimal digits as text."
+    )
+    objective: Literal["max", "mean"] = "max"
+    mechanism: str | None = Field(None, max_length=200, description="Only this mechanism; null for the best one.")
+    users: int | None = Field(None, ge=1, le=MAX_USERS, strict=True, description="Expected number of users.")
+    reduction: int | None = Field(
+        None, ge=1, le=1 << 20, strict=True, description="Dimension of a random projection of the factors."
+    )
+    seed: int = Field(0, ge=0, lt=2**63, strict=True)
+
+
+class PlanRequestDocument(BaseModel):
+    """A plan request: how far it is and what came of it."""
+
+    id: str
+    workload: str
+    order: PlanOrder = Field(description="The request as it was made.")
+    state: PlanRequestState
+    progress: float
+    stage: str
+    summary: dict[str, Any] | None = Field(description="Figures of the plan, once it is ready.")
+    device_digest: str | None
+    analyst_digest: str | None
+    error: str | None
+    attempts: int
+    created_at: int
+    started_at: int | None
+    finished_at: int | None
+
+    @classmethod
+    def of(cls, row: PlanRequest) -> Self:
+        """What is shown of a row."""
+        return cls(
+            id=row.id,
+            workload=row.workload_id,
+            order=PlanOrder.model_validate_json(row.request),
+            state=PlanRequestState(row.state),
+            progress=row.progress,
+            stage=row.stage,
+            summary=None if row.summary is None else json.loads(row.summary),
+            device_digest=row.device_digest,
+            analyst_digest=row.analyst_digest,
+            error=row.error,
+            attempts=row.attempts,
+            created_at=row.created_at,
+            started_at=row.started_at,
+            finished_at=row.finished_at,
+        )
+
+
+class PlanRequestList(BaseModel):
+    """A page of plan requests, newest first."""
+
+    plan_requests: list[PlanRequestDocument]
+    next_page_token: str | None

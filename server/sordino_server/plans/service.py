@@ -1,0 +1,147 @@
+"""A plan request from its order to its two parts: queued, computed under a lease, then ready or failed for good."""
+
+from __future__ import annotations
+
+import json
+import secrets
+
+from sqlalchemy.orm import Session
+
+from sordino_server.design.planner import CompiledPlan, PlanRequest
+from sordino_server.errors import ServerError
+from sordino_server.kit import leases
+from sordino_server.models import PlanPart, PlanRequestState
+from sordino_server.models import PlanRequest as PlanRequestRow
+from sordino_server.plans import repository
+from sordino_server.plans.schemas import PlanOrder
+from sordino_server.workloads import service as workloads
+from sordino_shared.errors import InvalidValue
+from sordino_shared.guarantees import PureEpsilon, check_round_guarantee
+from sordino_shared.protocol import AnalystPart, DevicePart, Digest, Problem
+
+# A computation whose worker dies this often would most likely kill the next one as well.
+MAX_ATTEMPTS = 3
+_STAGE_LENGTH = 200
+
+
+def request(session: Session, order: PlanOrder, now: int) -> PlanRequestRow:
+    """A queued request; what can be refused without computing is refused here."""
+    guarantee_of(order)
+    if not workloads.exists(session, order.workload):
+        raise InvalidValue(f"there is no workload {order.workload}; register it first with POST /v1/workloads")
+    if order.mechanism is not None and order.mechanism not in mechanism_names():
+        raise InvalidValue(f"there is no mechanism {order.mechanism!r}; there are {', '.join(mechanism_names())}")
+    row = PlanRequestRow(
+        id=secrets.token_hex(16), workload_id=order.workload, request=order.model_dump_json(), created_at=now
+    )
+    repository.add_request(session, row)
+    return row
+
+
+def guarantee_of(order: PlanOrder) -> PureEpsilon:
+    """ε of the order; raises InvalidValue where no round may have it."""
+    guarantee = PureEpsilon.of(order.epsilon)
+    check_round_guarantee(guarantee)
+    return guarantee
+
+
+def get(session: Session, identifier: str) -> PlanRequestRow:
+    """The request of this id; raises `not-found`."""
+    row = repository.find_request(session, identifier)
+    if row is None:
+        raise ServerError(Problem.NOT_FOUND, "there is no plan request of this id")
+    return row
+
+
+def get_part(session: Session, digest: str) -> PlanPart:
+    """The part of this digest; raises `not-found`."""
+    part = repository.find_part(session, digest)
+    if part is None:
+        raise ServerError(Problem.NOT_FOUND, "there is no part of a plan with this digest")
+    return part
+
+
+def device_part(session: Session, digest: str) -> DevicePart:
+    """The device part of this digest, checked against it."""
+    return DevicePart.read(get_part(session, digest).content, Digest.parse(digest))
+
+
+def analyst_part(session: Session, digest: str) -> AnalystPart:
+    """The analyst part of this digest, checked against it."""
+    return AnalystPart.read(get_part(session, digest).content, Digest.parse(digest))
+
+
+def ready_parts(session: Session, identifier: str) -> tuple[str, str]:
+    """Digests of the device part and the analyst part of a request that is ready; raises `plan-not-ready`."""
+    row = repository.find_request(session, identifier)
+    if row is None:
+        raise InvalidValue(f"there is no plan request {identifier}; make one with POST /v1/plan-requests")
+    if row.device_digest is None or row.analyst_digest is None:
+        reason = f": {row.error}" if row.error else "; ask for it until its state is ready"
+        raise ServerError(Problem.PLAN_NOT_READY, f"plan request {row.id} is {row.state}{reason}", state=row.state)
+    return row.device_digest, row.analyst_digest
+
+
+def begin(session: Session, *, owner: str, now: int, seconds: int) -> PlanRequestRow | None:
+    """The next request to compute, leased to `owner`; one that failed its workers too often ends here."""
+    row = repository.claim_request(session, owner=owner, now=now, seconds=seconds)
+    if row is None:
+        return None
+    if row.attempts > MAX_ATTEMPTS:
+        _finish(row, PlanRequestState.FAILED, now)
+        row.error = f"{MAX_ATTEMPTS} workers died while they computed it; try a smaller workload"
+        return None
+    row.state, row.started_at = PlanRequestState.RUNNING, now
+    row.progress, row.stage = 0.0, "starting"
+    return row
+
+
+def planner_request(session: Session, row: PlanRequestRow) -> PlanRequest:
+    """What the planner is asked for."""
+    order = PlanOrder.model_validate_json(row.request)
+    specification = workloads.specification_of(workloads.get(session, row.workload_id))
+    return PlanRequest(
+        workload=specification.build(),
+        guarantee=guarantee_of(order),
+        objective=order.objective,
+        mechanism=order.mechanism,
+        users=order.users,
+        seed=order.seed,
+        reduction=order.reduction,
+    )
+
+
+def report_progress(session: Session, identifier: str, owner: str, stage: str, fraction: float) -> None:
+    """Show how far the computation is; raises `LeaseLost`."""
+    row = leases.hold(session, PlanRequestRow, identifier, owner)
+    row.stage, row.progress = stage[:_STAGE_LENGTH], min(1.0, max(0.0, fraction))
+
+
+def publish(session: Session, identifier: str, owner: str, plan: CompiledPlan, now: int) -> None:
+    """Both parts, the figures and the state in one transaction; raises `LeaseLost`."""
+    row = leases.hold(session, PlanRequestRow, identifier, owner)
+    row.device_digest = repository.keep_part(session, plan.device, now)
+    row.analyst_digest = repository.keep_part(session, plan.analyst, now)
+    row.summary = json.dumps(plan.summary(), allow_nan=False)
+    row.progress, row.stage = 1.0, "ready"
+    _finish(row, PlanRequestState.READY, now)
+
+
+def fail(session: Session, identifier: str, owner: str, error: str, now: int) -> None:
+    """The request ends without a plan, and says why; raises `LeaseLost`."""
+    row = leases.hold(session, PlanRequestRow, identifier, owner)
+    row.error = error
+    _finish(row, PlanRequestState.FAILED, now)
+
+
+def give_back(session: Session, identifier: str, owner: str) -> None:
+    """Queue the request again for another worker, as if it had not been begun; raises `LeaseLost`."""
+    row = leases.hold(session, PlanRequestRow, identifier, owner)
+    row.state, row.progress, row.stage = PlanRequestState.QUEUED, 0.0, ""
+    row.attempts -= 1
+    leases.release(row)
+
+
+def _finish(row: PlanRequestRow, state: PlanRequestState, now: int) -> None:
+    row.state, row.finished_at = state, now
+    leases.release(row)

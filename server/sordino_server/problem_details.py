@@ -1,0 +1,141 @@
+"""Every error becomes one problem document (RFC 9457) here, and nowhere else. Internal text never leaves."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import structlog
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from sordino_server.errors import ServerError
+from sordino_shared.errors import InvalidValue, OversizedDocument, ProtocolError
+from sordino_shared.protocol import PROBLEM_MEDIA_TYPE, IllegalTransition, Problem
+
+log = structlog.get_logger(__name__)
+_SHOWN_ERRORS = 20
+# Devices spread their retries over the window in `task`; this is for everybody else.
+_RETRY_AFTER_S = {Problem.OVERLOADED: 1, Problem.UNAVAILABLE: 5, Problem.STORAGE_FULL: 60}
+_OF_STATUS = {
+    400: Problem.MALFORMED_BODY,
+    401: Problem.UNAUTHORIZED,
+    403: Problem.FORBIDDEN,
+    404: Problem.NOT_FOUND,
+    405: Problem.METHOD_NOT_ALLOWED,
+    413: Problem.TOO_LARGE,
+    415: Problem.UNSUPPORTED_MEDIA_TYPE,
+    503: Problem.UNAVAILABLE,
+}
+
+
+class ProblemDocument(BaseModel):
+    """A problem document; problem types may add members of their own."""
+
+    model_config = ConfigDict(extra="allow")
+
+    type: str = Field(description="Relative URI that names the kind of problem.", examples=["/problems/not-found"])
+    title: str = Field(description="What this kind of problem is.")
+    status: int = Field(description="The HTTP status.")
+    detail: str = Field(description="What happened this time, and what to do.")
+    instance: str = Field(description="The path that was asked.")
+
+
+def problem_response(problem: Problem, detail: str, instance: str, extra: Mapping[str, Any] | None = None) -> Response:
+    """The answer that states `problem`; a `retry_after` among the extra members is also sent as a header."""
+    extra = dict(extra or {})
+    document = {
+        "type": f"/problems/{problem.slug}",
+        "title": problem.title,
+        "status": problem.status,
+        "detail": detail,
+        "instance": instance,
+    }
+    headers = {"Cache-Control": "no-store"}
+    retry_after = extra.get("retry_after", _RETRY_AFTER_S.get(problem))
+    if retry_after is not None:
+        headers["Retry-After"] = str(retry_after)
+    if problem is Problem.UNAUTHORIZED:
+        headers["WWW-Authenticate"] = "Bearer"
+    # Escaped throughout: what was asked for may hold lone surrogates, which have no bytes in UTF-8.
+    content = json.dumps(extra | document, allow_nan=False).encode("ascii")
+    return Response(content, problem.status, headers, PROBLEM_MEDIA_TYPE)
+
+
+def install(app: FastAPI) -> None:
+    """Answer every error of `app` with a problem document."""
+    app.add_exception_handler(ServerError, _of_server_error)
+    app.add_exception_handler(ProtocolError, _of_protocol_error)
+    app.add_exception_handler(IllegalTransition, _of_illegal_transition)
+    app.add_exception_handler(InvalidValue, _of_invalid_value)
+    app.add_exception_handler(RequestValidationError, _of_validation)
+    app.add_exception_handler(HTTPException, _of_http_exception)
+    app.add_exception_handler(Exception, _of_bug)
+
+
+def _answer(request: Request, problem: Problem, detail: str, **extra: Any) -> Response:
+    return problem_response(problem, detail, request.url.path, extra)
+
+
+def _of_server_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, ServerError)
+    if error.problem.status >= 500:
+        log.error("request failed", path=request.url.path, problem=error.problem.slug, exc_info=error)
+    return _answer(request, error.problem, error.detail, **error.extra)
+
+
+def _of_protocol_error(request: Request, error: Exception) -> Response:
+    problem = Problem.TOO_LARGE if isinstance(error, OversizedDocument) else Problem.MALFORMED_BODY
+    return _answer(request, problem, str(error))
+
+
+def _of_illegal_transition(request: Request, error: Exception) -> Response:
+    assert isinstance(error, IllegalTransition)
+    return _answer(request, Problem.ILLEGAL_TRANSITION, str(error), state=str(error.current), wanted=str(error.wanted))
+
+
+def _of_invalid_value(request: Request, error: Exception) -> Response:
+    return _answer(request, Problem.INVALID_REQUEST, str(error))
+
+
+def _of_validation(request: Request, error: Exception) -> Response:
+    """Where and why the request does not fit, without what it contained."""
+    assert isinstance(error, RequestValidationError)
+    found = error.errors()
+    if any(item["type"] == "json_invalid" for item in found):
+        return _answer(request, Problem.MALFORMED_BODY, f"the body is not JSON: {found[0]['ctx']['error']}")
+    if found[0]["loc"] == ("body",) and "json" not in request.headers.get("content-type", ""):
+        return _answer(request, Problem.UNSUPPORTED_MEDIA_TYPE, "send a JSON body with Content-Type: application/json")
+    listed = [{"pointer": _pointer(item["loc"]), "detail": item["msg"]} for item in found[:_SHOWN_ERRORS]]
+    first = listed[0]
+    more = f" (and {len(found) - 1} more, see `errors`)" if len(found) > 1 else ""
+    return _answer(request, Problem.INVALID_REQUEST, f"{first['pointer']}: {first['detail']}{more}", errors=listed)
+
+
+def _pointer(location: Iterable[str | int]) -> str:
+    return "/" + "/".join(str(part).replace("~", "~0").replace("/", "~1") for part in location)
+
+
+def _of_http_exception(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    problem = _OF_STATUS.get(error.status_code)
+    if problem is None:
+        log.error("unexpected status", path=request.url.path, status=error.status_code)
+        problem = Problem.INTERNAL_ERROR
+    if problem is Problem.METHOD_NOT_ALLOWED:
+        response = _answer(request, problem, f"{request.method} is not known here")
+        response.headers.update(error.headers or {})
+        return response
+    details = {Problem.NOT_FOUND: "the path names nothing on this server"}
+    return _answer(request, problem, details.get(problem, error.detail))
+
+
+def _of_bug(request: Request, error: Exception) -> Response:
+    log.error("bug", path=request.url.path, exc_info=error)
+    return _answer(
+        request, Problem.INTERNAL_ERROR, "the server made a mistake, which is in its log; nothing was changed"
+    )

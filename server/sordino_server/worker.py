@@ -1,0 +1,185 @@
+"""Background work: plans are computed and closed rounds are estimated, each under a lease and each stored once.
+
+A worker may be killed at any moment. Its lease then runs out, another worker takes the row, and whatever the first one
+might still store is refused, since every result is stored in a transaction that first checks the lease.
+"""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from time import monotonic
+from typing import TypedDict
+
+import structlog
+from sqlalchemy.orm import Session
+
+from sordino_server.config import Settings
+from sordino_server.design.planner import compile_plan
+from sordino_server.estimates import service as estimates
+from sordino_server.kit import leases
+from sordino_server.kit.clock import Clock
+from sordino_server.kit.database_errors import DatabaseError
+from sordino_server.kit.db import Database
+from sordino_server.kit.leases import LeaseLost
+from sordino_server.models import PlanRequest, Round
+from sordino_server.plans import service as plans
+from sordino_server.rounds import service as rounds
+from sordino_shared.errors import SordinoError
+
+log = structlog.get_logger(__name__)
+
+# Progress is for people: more often than this nobody reads it, and each time costs a commit.
+_PROGRESS_EVERY_S = 0.25
+_RENEWALS_A_LEASE = 3
+
+
+class Stopped(Exception):
+    """The worker was asked to stop while it computed; the work goes back to the queue."""
+
+
+class Lease(TypedDict):
+    """Who holds a row, from when on and for how long."""
+
+    owner: str
+    now: int
+    seconds: int
+
+
+@dataclass(frozen=True)
+class Worker:
+    """One worker; `run` it in a process of its own, or `step` it in tests."""
+
+    database: Database
+    clock: Clock
+    settings: Settings
+    stop: threading.Event
+    owner: str
+
+    @classmethod
+    def of(cls, database: Database, clock: Clock, settings: Settings) -> Worker:
+        """A worker under a name that no other one has."""
+        return cls(database, clock, settings, threading.Event(), uuid.uuid4().hex)
+
+    def run(self) -> None:
+        """Work until `stop` is set; a database that fails for a while is waited for."""
+        log.info("worker started", owner=self.owner)
+        while not self.stop.is_set():
+            try:
+                worked = self.step()
+            except DatabaseError as error:
+                log.warning("the database failed; the worker tries again", problem=str(error))
+                worked = False
+            if not worked:
+                self.stop.wait(self.settings.worker_poll_s)
+        log.info("worker stopped", owner=self.owner)
+
+    def step(self) -> bool:
+        """Do one piece of work, if there is any; estimates are waited for by people, so they go first."""
+        return self._estimate_a_round() or self._compute_a_plan()
+
+    def _estimate_a_round(self) -> bool:
+        row = self.database.run("claim round", lambda session: rounds.claim_closed_round(session, **self._lease()))
+        if row is None:
+            return False
+        number = row.id
+        with self._work_on(Round, number, lambda session, text: rounds.mark_failed(session, number, self.owner, text)):
+            content = estimates.compute(self.database, number)
+            self.database.run(
+                "publish estimate",
+                lambda session: estimates.publish(session, number, self.owner, content, self.clock.now()),
+            )
+            log.info("round estimated", campaign=row.campaign_id, round=row.index)
+        return True
+
+    def _compute_a_plan(self) -> bool:
+        row = self.database.run("claim plan request", lambda session: plans.begin(session, **self._lease()))
+        if row is None:
+            return False
+        number = row.id
+
+        def fail(session: Session, text: str) -> None:
+            plans.fail(session, number, self.owner, text, self.clock.now())
+
+        with self._work_on(PlanRequest, number, fail):
+            try:
+                with self.database.read("read plan request") as session:
+                    request = plans.planner_request(session, row)
+                plan = compile_plan(request, self._progress_of(number))
+            except Stopped:
+                self.database.run("give back", lambda session: plans.give_back(session, number, self.owner))
+                return True
+            self.database.run(
+                "publish plan", lambda session: plans.publish(session, number, self.owner, plan, self.clock.now())
+            )
+            log.info("plan computed", request=number, seconds=round(plan.seconds, 3))
+        return True
+
+    def _progress_of(self, number: str) -> Callable[[str, float], None]:
+        shown_stage, shown_at = "", 0.0
+
+        def progress(stage: str, fraction: float) -> None:
+            nonlocal shown_stage, shown_at
+            if self.stop.is_set():
+                raise Stopped
+            if stage == shown_stage and monotonic() - shown_at < _PROGRESS_EVERY_S:
+                return
+            shown_stage, shown_at = stage, monotonic()
+            self.database.run(
+                "report progress",
+                lambda session: plans.report_progress(session, number, self.owner, stage, fraction),
+            )
+
+        return progress
+
+    @contextmanager
+    def _work_on(
+        self, table: type[Round] | type[PlanRequest], key: int | str, fail: Callable[[Session, str], None]
+    ) -> Iterator[None]:
+        """Keep the lease while the block runs; an error of the block becomes the row's, unless it may pass."""
+        try:
+            with self._renewing(table, key):
+                yield
+        except LeaseLost:
+            log.warning("the lease was lost; another worker has the work", table=table.__tablename__, key=key)
+        except DatabaseError:
+            raise
+        except SordinoError as error:
+            self._end(fail, str(error))
+        except Exception as error:
+            log.error("bug", table=table.__tablename__, key=key, exc_info=error)
+            self._end(fail, f"the computation failed ({type(error).__name__}); the worker's log says where")
+
+    def _end(self, fail: Callable[[Session, str], None], text: str) -> None:
+        try:
+            self.database.run("store failure", lambda session: fail(session, text))
+        except LeaseLost:
+            log.warning("the lease was lost before the failure was stored", problem=text)
+
+    @contextmanager
+    def _renewing(self, table: type[Round] | type[PlanRequest], key: int | str) -> Iterator[None]:
+        """Renew the lease from a thread until the block ends: a long computation has no moment to do it itself."""
+        done = threading.Event()
+
+        def renew() -> None:
+            while not done.wait(self.settings.lease_s / _RENEWALS_A_LEASE):
+                try:
+                    self.database.run("renew lease", lambda session: leases.renew(session, table, key, **self._lease()))
+                except LeaseLost:
+                    return
+                except DatabaseError as error:
+                    log.warning("the lease could not be renewed", problem=str(error))
+
+        thread = threading.Thread(target=renew, name="lease", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            done.set()
+            thread.join()
+
+    def _lease(self) -> Lease:
+        return {"owner": self.owner, "now": self.clock.now(), "seconds": self.settings.lease_s}

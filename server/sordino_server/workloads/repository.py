@@ -1,0 +1,27 @@
+"""Queries on the table of workloads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from sordino_server.kit.pagination import Page, newest_first
+from sordino_server.models import Workload
+
+
+def add(session: Session, workload: Workload) -> None:
+    """Insert a workload."""
+    session.add(workload)
+    session.flush()
+
+
+def find(session: Session, identifier: str) -> Workload | None:
+    """The workload of this digest."""
+    return session.get(Workload, identifier)
+
+
+def listed(session: Session, page: Page) -> Sequence[Workload]:
+    """A page of workloads, newest first, and one row more."""
+    return session.scalars(newest_first(select(Workload), Workload.created_at, Workload.id, page)).all()

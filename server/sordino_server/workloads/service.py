@@ -1,0 +1,49 @@
+"""A workload is registered once it can be built; its id is the digest of its canonical specification."""
+
+from __future__ import annotations
+
+import json
+
+from sqlalchemy.orm import Session
+
+from sordino_server.design.workloads import WorkloadSpecification
+from sordino_server.errors import ServerError
+from sordino_server.models import Workload
+from sordino_server.workloads import repository
+from sordino_shared._checks import check_name
+from sordino_shared.protocol import Digest, Problem
+
+
+def register(session: Session, specification: WorkloadSpecification, now: int) -> tuple[Workload, bool]:
+    """The workload's row, and whether it is new; the same specification is the same workload.
+
+    Raises WorkloadError for a specification that contradicts itself.
+    """
+    check_name(specification.name, "workload name")
+    specification.build()
+    text = json.dumps(specification.canonical(), sort_keys=True, separators=(",", ":"), allow_nan=False)
+    identifier = str(Digest.of(text.encode()))
+    found = repository.find(session, identifier)
+    if found is not None:
+        return found, False
+    workload = Workload(id=identifier, name=specification.name, specification=text, created_at=now)
+    repository.add(session, workload)
+    return workload, True
+
+
+def get(session: Session, identifier: str) -> Workload:
+    """The workload of this id; raises `not-found`."""
+    workload = repository.find(session, identifier)
+    if workload is None:
+        raise ServerError(Problem.NOT_FOUND, "there is no workload of this id; register it with POST /v1/workloads")
+    return workload
+
+
+def exists(session: Session, identifier: str) -> bool:
+    """Whether a workload of this id is registered."""
+    return repository.find(session, identifier) is not None
+
+
+def specification_of(workload: Workload) -> WorkloadSpecification:
+    """The specification as it was registered."""
+    return WorkloadSpecification.model_validate_json(workload.specification)
