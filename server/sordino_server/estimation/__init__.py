@@ -1,0 +1,1 @@
+"""From what the reports add up to, to answers with standard errors, intervals and a simultaneous band."""

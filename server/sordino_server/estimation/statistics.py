@@ -1,0 +1,106 @@
+"""What reports add up to: exact integer sums, so that shards merge in any order to the same bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sordino_shared.errors import InvalidValue
+from sordino_shared.randomizers import Randomizer, directions
+from sordino_shared.randomizers.base import unpack_indices
+from sordino_shared.randomizers.directions import SEED_BYTES
+
+Integers = NDArray[np.int64]
+
+# Entries of unit vectors are rounded to multiples of 2^-32: below the noise of 10^18 reports, and the sums of 2^31
+# reports still fit a signed word.
+DIRECTION_SCALE = 1 << 32
+_BATCH_ENTRIES = 1 << 22
+
+
+@dataclass(frozen=True, eq=False)
+class Aggregate:
+    """`count` reports and their summed statistic `sums` (p,); adding is exact, associative and commutative."""
+
+    count: int
+    sums: Integers
+
+    def __post_init__(self) -> None:
+        if self.count < 0:
+            raise InvalidValue(f"an aggregate cannot hold {self.count} reports", self.count)
+
+    @classmethod
+    def empty(cls, randomizer: Randomizer) -> Aggregate:
+        """No report yet."""
+        return cls(0, np.zeros(randomizer.statistic_size, dtype=np.int64))
+
+    def __add__(self, other: Aggregate) -> Aggregate:
+        if self.sums.shape != other.sums.shape:
+            raise InvalidValue("aggregates of different randomizers do not add up", (self.sums.shape, other.sums.shape))
+        return Aggregate(self.count + other.count, self.sums + other.sums)
+
+    def to_bytes(self) -> bytes:
+        """The sums as little-endian 64-bit integers; the count travels beside them."""
+        return self.sums.astype("<i8").tobytes()
+
+    @classmethod
+    def from_bytes(cls, count: int, content: bytes) -> Aggregate:
+        """The aggregate whose `to_bytes` is `content`."""
+        if len(content) % 8:
+            raise InvalidValue(f"sums are a whole number of 8-byte integers, got {len(content)} bytes", len(content))
+        return cls(count, np.frombuffer(content, dtype="<i8").astype(np.int64))
+
+
+def accumulate(randomizer: Randomizer, payloads: NDArray[np.uint8]) -> Integers:
+    """Σ over the (n, width) payloads of the randomizer's statistic, (p,); each payload must be in its alphabet."""
+    add_up = _STATISTICS[randomizer.statistic]
+    total = np.zeros(randomizer.statistic_size, dtype=np.int64)
+    for batch in _batches(payloads, randomizer.statistic_size):
+        total += add_up(batch, randomizer.statistic_size)
+    return total
+
+
+def mean_statistic(randomizer: Randomizer, aggregate: Aggregate) -> NDArray[np.float64]:
+    """The mean s̄ (p,) of one report's statistic; raises InvalidValue where there are no reports or other sums."""
+    if aggregate.count == 0:
+        raise InvalidValue("no report was counted, so there is no mean", aggregate)
+    if aggregate.sums.shape != (randomizer.statistic_size,):
+        raise InvalidValue(
+            f"the randomizer has a statistic of {randomizer.statistic_size} sums, got {aggregate.sums.shape}", aggregate
+        )
+    unit = DIRECTION_SCALE if randomizer.statistic == "direction_sums" else 1
+    return aggregate.sums / (float(unit) * aggregate.count)
+
+
+def _counts(payloads: NDArray[np.uint8], size: int) -> Integers:
+    return np.bincount(unpack_indices(payloads), minlength=size).astype(np.int64)
+
+
+def _bit_counts(payloads: NDArray[np.uint8], size: int) -> Integers:
+    bits = np.unpackbits(payloads, axis=1, bitorder="little")[:, :size]
+    return np.asarray(bits.sum(axis=0, dtype=np.int64))
+
+
+def _direction_sums(payloads: NDArray[np.uint8], size: int) -> Integers:
+    """Σ of ±g/‖g‖ in units of 2^-32, every entry of every report rounded on its own so that order cannot matter."""
+    drawn = directions(payloads[:, :SEED_BYTES], size).astype(np.int64)
+    lengths = np.sqrt(np.einsum("nd,nd->n", drawn, drawn).astype(np.float64))
+    signs = 2.0 * payloads[:, SEED_BYTES] - 1.0
+    rounded = np.rint(drawn * (signs * DIRECTION_SCALE / lengths)[:, None])
+    return np.asarray(rounded.astype(np.int64).sum(axis=0))
+
+
+_STATISTICS: dict[str, Callable[[NDArray[np.uint8], int], Integers]] = {
+    "counts": _counts,
+    "bit_counts": _bit_counts,
+    "direction_sums": _direction_sums,
+}
+
+
+def _batches(payloads: NDArray[np.uint8], size: int) -> Iterator[NDArray[np.uint8]]:
+    step = max(1, _BATCH_ENTRIES // size)
+    for start in range(0, len(payloads), step):
+        yield payloads[start : start + step]
