@@ -45,7 +45,7 @@ def aggregate(
     counted = sum(count for count, _ in shares)
     if not repository.summed_on_ingest(randomizer):
         return re_aggregate(database, round_id, randomizer, counted, progress)
-    parts = (Aggregate(count, np.frombuffer(sums, dtype="<i8").astype(np.int64)) for count, sums in shares)
+    parts = (Aggregate.from_bytes(count, sums) for count, sums in shares)
     merged = reduce(Aggregate.__add__, parts, Aggregate.empty(randomizer))
     progress(1.0)
     return merged

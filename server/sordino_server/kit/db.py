@@ -35,7 +35,9 @@ class Database:
             self.engine: Engine = _sqlite_engine(self.url, busy_timeout_s, connections)
             self._reading = self.engine
         else:
-            self.engine = create_engine(self.url, pool_size=connections, max_overflow=0, pool_pre_ping=True)
+            self.engine = create_engine(
+                self.url, pool_size=connections, max_overflow=0, pool_timeout=busy_timeout_s, pool_pre_ping=True
+            )
             self._reading = self.engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
         self._writing = self.engine.execution_options(**{_BEGIN_OPTION: "BEGIN IMMEDIATE"})
 
@@ -46,6 +48,7 @@ class Database:
         On SQLite the write lock is taken at once, so what the block reads cannot change under it.
         """
         with _meaningful(name), Session(self._writing, expire_on_commit=False) as session, session.begin():
+            session.connection()
             yield session
 
     @contextmanager
@@ -104,7 +107,11 @@ def database_url(url: str) -> URL:
 
 def _sqlite_engine(url: URL, busy_timeout_s: float, connections: int) -> Engine:
     engine = create_engine(
-        url, pool_size=connections, max_overflow=0, connect_args={"timeout": busy_timeout_s, "check_same_thread": False}
+        url,
+        pool_size=connections,
+        max_overflow=0,
+        pool_timeout=busy_timeout_s,
+        connect_args={"timeout": busy_timeout_s, "check_same_thread": False},
     )
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_sqlite)

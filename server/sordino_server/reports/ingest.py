@@ -12,10 +12,11 @@ from sqlalchemy.orm import Session
 
 from sordino_server import aggregates, rounds
 from sordino_server.errors import ServerError
+from sordino_server.estimation.statistics import Aggregate
 from sordino_server.kit.db import Database
 from sordino_server.models import PlanPart, Round
 from sordino_server.reports import repository
-from sordino_server.reports.shares import Share, Shares
+from sordino_server.reports.shares import Shares, empty_share, with_reports
 from sordino_server.reports.uploads import PlanMismatch, RefusedRequest, RoundNotOpen, Upload
 from sordino_server.reports.verdicts import judge
 from sordino_shared.protocol import DevicePart, Digest, ReportOutcomes, RoundState
@@ -32,7 +33,7 @@ class Recorded:
     """What holds once the transaction is committed: answers by request, this writer's new shares, refusals to count."""
 
     answers: dict[Request, Answer] = field(default_factory=dict)
-    shares: dict[int, Share] = field(default_factory=dict)
+    shares: dict[int, Aggregate] = field(default_factory=dict)
     refusals: Counter[tuple[str, str]] = field(default_factory=Counter)
 
 
@@ -77,10 +78,10 @@ class Ingest:
         if not judged.accepted.any():
             return
         new = payloads[judged.accepted]
-        before = recorded.shares.get(row.id) or self._shares.get(row.id) or Share.empty(randomizer)
-        share = recorded.shares[row.id] = before.plus(randomizer, new)
+        before = recorded.shares.get(row.id) or self._shares.get(row.id) or empty_share(randomizer)
+        share = recorded.shares[row.id] = with_reports(before, randomizer, new)
         aggregates.add_chunk(session, row.id, len(new), new.tobytes(), now)
-        aggregates.put_share(self._database, session, row.id, self._shares.shard, share.count, share.sums_bytes)
+        aggregates.put_share(self._database, session, row.id, self._shares.shard, share.count, share.to_bytes())
 
     def _randomizer(self, session: Session, digest: str) -> Randomizer:
         if digest not in self._randomizers:

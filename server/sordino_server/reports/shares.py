@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sordino_server import aggregates
-from sordino_server.estimation.statistics import accumulate
+from sordino_server.estimation.statistics import Aggregate, accumulate
 from sordino_shared.randomizers import Randomizer
 from sordino_shared.randomness import Randomness, SystemRandomness
 
@@ -17,28 +16,17 @@ _SHARD_BYTES = 16
 _MAX_ROUNDS = 256
 
 
-@dataclass(frozen=True, eq=False)
-class Share:
-    """`count` reports and their sums: (p,), or (0,) where sums are computed from the log."""
+def empty_share(randomizer: Randomizer) -> Aggregate:
+    """No report yet; there are no sums where they are computed from the log."""
+    if aggregates.summed_on_ingest(randomizer):
+        return Aggregate.empty(randomizer)
+    return Aggregate(0, np.zeros(0, dtype=np.int64))
 
-    count: int
-    sums: NDArray[np.int64]
 
-    @classmethod
-    def empty(cls, randomizer: Randomizer) -> Share:
-        """No report yet."""
-        size = randomizer.statistic_size if aggregates.summed_on_ingest(randomizer) else 0
-        return cls(0, np.zeros(size, dtype=np.int64))
-
-    def plus(self, randomizer: Randomizer, payloads: NDArray[np.uint8]) -> Share:
-        """The share with the (n, width) payloads added."""
-        sums = self.sums + accumulate(randomizer, payloads) if self.sums.size else self.sums
-        return Share(self.count + len(payloads), sums)
-
-    @property
-    def sums_bytes(self) -> bytes:
-        """Little-endian, as stored."""
-        return self.sums.astype("<i8").tobytes()
+def with_reports(share: Aggregate, randomizer: Randomizer, payloads: NDArray[np.uint8]) -> Aggregate:
+    """The share with the (n, width) payloads added."""
+    sums = accumulate(randomizer, payloads) if share.sums.size else share.sums
+    return share + Aggregate(len(payloads), sums)
 
 
 class Shares:
@@ -55,13 +43,13 @@ class Shares:
     def restart(self) -> None:
         """Take a new name and start from zero."""
         self.shard = self._randomness.bytes(_SHARD_BYTES).hex()
-        self._by_round: dict[int, Share] = {}
+        self._by_round: dict[int, Aggregate] = {}
 
-    def get(self, round_id: int) -> Share | None:
+    def get(self, round_id: int) -> Aggregate | None:
         """What is committed under this name; None if nothing is."""
         return self._by_round.get(round_id)
 
-    def keep(self, committed: Mapping[int, Share]) -> None:
+    def keep(self, committed: Mapping[int, Aggregate]) -> None:
         """Remember what a transaction has committed."""
         self._by_round.update(committed)
         if len(self._by_round) > _MAX_ROUNDS:

@@ -1,0 +1,17 @@
+"""The clocks."""
+
+import time
+
+from sordino_server.kit.clock import ManualClock, SystemClock
+
+
+def test_the_systems_clock_is_the_machines():
+    assert abs(SystemClock().now() - time.time()) < 2
+
+
+def test_a_manual_clock_moves_only_when_told():
+    clock = ManualClock(100)
+    assert clock.now() == clock.now() == 100
+    clock.advance(5)
+    clock.advance(-10)
+    assert clock.now() == 95

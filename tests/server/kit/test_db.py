@@ -1,0 +1,294 @@
+"""Transactions, URLs and what driver errors mean, on real engines that really fail."""
+
+from __future__ import annotations
+
+import sqlite3
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy import text
+
+from sordino_server.kit.database_errors import (
+    DatabaseBusy,
+    DatabaseCorrupted,
+    DatabaseReadOnly,
+    DatabaseUnavailable,
+    SchemaMismatch,
+    StorageFull,
+    TransactionConflict,
+)
+from sordino_server.kit.db import Database, database_url
+from sordino_shared.errors import InvalidValue
+from sordino_shared.protocol import Problem
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def url(request: pytest.FixtureRequest) -> str:
+    return request.getfixturevalue(f"{request.param}_url")
+
+
+@pytest.fixture
+def database(url: str) -> Iterator[Database]:
+    database = Database(url)
+    with database.write("create") as session:
+        session.execute(text("CREATE TABLE numbers (name TEXT PRIMARY KEY, value INTEGER NOT NULL)"))
+        session.execute(text("INSERT INTO numbers VALUES ('a', 0), ('b', 0)"))
+    yield database
+    database.close()
+
+
+@pytest.fixture
+def sqlite(sqlite_url: str) -> Iterator[Database]:
+    database = Database(sqlite_url, busy_timeout_s=0.2)
+    with database.write("create") as session:
+        session.execute(text("CREATE TABLE blobs (content BLOB)"))
+    yield database
+    database.close()
+
+
+def values(database: Database) -> dict[str, int]:
+    with database.read() as session:
+        return {row.name: row.value for row in session.execute(text("SELECT name, value FROM numbers"))}
+
+
+def add_one(session, name: str = "a") -> None:
+    session.execute(text("UPDATE numbers SET value = value + 1 WHERE name = :name"), {"name": name})
+
+
+class TestTransactions:
+    def test_a_block_that_ends_is_committed_and_one_that_raises_is_not(self, database):
+        with database.write("first") as session:
+            add_one(session)
+
+        def break_off() -> None:
+            with database.write("second") as session:
+                add_one(session)
+                raise KeyError
+
+        with pytest.raises(KeyError):
+            break_off()
+        assert values(database) == {"a": 1, "b": 0}
+
+    def test_a_read_keeps_nothing(self, database):
+        if database.is_sqlite:
+            with database.read() as session:
+                add_one(session)
+        else:
+            with pytest.raises(DatabaseReadOnly), database.read() as session:
+                add_one(session)
+        assert values(database) == {"a": 0, "b": 0}
+
+    def test_a_read_is_one_snapshot(self, database):
+        with database.read() as session:
+            before = session.scalar(text("SELECT value FROM numbers WHERE name = 'a'"))
+            with database.write("meanwhile") as other:
+                add_one(other)
+            assert session.scalar(text("SELECT value FROM numbers WHERE name = 'a'")) == before
+        assert values(database)["a"] == 1
+
+    def test_read_then_write_loses_no_update(self, database):
+        """Sixteen threads read a number and write it back one larger."""
+
+        def work(session) -> None:
+            database.lock(session, 1, 1)
+            current = session.scalar(text("SELECT value FROM numbers WHERE name = 'a'"))
+            session.execute(text("UPDATE numbers SET value = :value WHERE name = 'a'"), {"value": current + 1})
+
+        threads = [threading.Thread(target=database.run, args=("count", work)) for _ in range(16)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert values(database)["a"] == 16
+
+    def test_a_deadlock_is_broken_and_both_transactions_finish(self, database):
+        together = threading.Barrier(2, timeout=10)
+
+        def cross(first: str, second: str) -> None:
+            attempts = []
+
+            def work(session) -> None:
+                add_one(session, first)
+                if not attempts and not database.is_sqlite:
+                    attempts.append(1)
+                    together.wait()
+                add_one(session, second)
+
+            database.run("cross", work)
+
+        threads = [threading.Thread(target=cross, args=names) for names in (("a", "b"), ("b", "a"))]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert values(database) == {"a": 2, "b": 2}
+
+    def test_an_exclusive_lock_is_not_starved_by_overlapping_shared_ones(self, postgres_url):
+        database = Database(postgres_url)
+        stop, holding = threading.Event(), threading.Semaphore(0)
+
+        def share() -> None:
+            while not stop.is_set():
+                with database.write("share") as session:
+                    database.lock(session, 1, 7, shared=True)
+                    holding.release()
+                    session.execute(text("SELECT pg_sleep(0.02)"))
+
+        threads = [threading.Thread(target=share) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for _ in range(8):
+            holding.acquire()
+        with database.write("exclusive") as session:
+            session.execute(text("SET LOCAL lock_timeout = '5s'"))
+            database.lock(session, 1, 7)
+        stop.set()
+        for thread in threads:
+            thread.join()
+        database.close()
+
+    def test_a_conflict_that_stays_is_told_after_the_last_attempt(self, database, monkeypatch):
+        monkeypatch.setattr("sordino_server.kit.db._PAUSE_S", 0)
+        attempts = []
+
+        def work(_: object) -> None:
+            attempts.append(1)
+            raise TransactionConflict("again")
+
+        with pytest.raises(TransactionConflict):
+            database.run("conflict", work)
+        assert len(attempts) == 5
+
+
+class TestUrls:
+    def test_drivers_are_named(self):
+        assert database_url("postgres://u@h/n").drivername == "postgresql+psycopg"
+        assert database_url("postgresql://u@h/n").drivername == "postgresql+psycopg"
+        assert database_url("sqlite:///x.sqlite3").drivername == "sqlite"
+
+    @pytest.mark.parametrize(
+        "url", ["", "nonsense", "mysql://h/n", "sqlite://", "sqlite:///:memory:", "postgresql+asyncpg://h/n"]
+    )
+    def test_others_are_refused(self, url):
+        with pytest.raises(InvalidValue):
+            Database(url)
+
+
+class TestSqlite:
+    def test_commits_survive_a_power_cut(self, sqlite):
+        with sqlite.read() as session:
+            assert session.scalar(text("PRAGMA journal_mode")) == "wal"
+            assert session.scalar(text("PRAGMA synchronous")) == 2
+            assert session.scalar(text("PRAGMA foreign_keys")) == 1
+
+    def test_a_lock_that_stays_is_busy(self, sqlite):
+        other = sqlite3.connect(sqlite.url.database, isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(DatabaseBusy) as caught, sqlite.write("blocked"):
+            pass
+        assert caught.value.problem is Problem.UNAVAILABLE
+        assert caught.value.transaction == "blocked"
+        with sqlite.read() as session:
+            assert session.scalar(text("SELECT COUNT(*) FROM blobs")) == 0
+        other.execute("ROLLBACK")
+        with sqlite.write("free") as session:
+            session.execute(text("INSERT INTO blobs VALUES (x'00')"))
+
+    def test_a_full_disk_is_storage_full_and_room_makes_it_work_again(self, sqlite):
+        with sqlite.write("limit") as session:
+            pages = session.scalar(text("PRAGMA page_count"))
+        # The limit belongs to a connection; the pool hands out the same one as long as only one is in use.
+        with sqlite.read() as session:
+            session.execute(text(f"PRAGMA max_page_count = {pages}"))
+        with pytest.raises(StorageFull) as caught, sqlite.write("too much") as session:
+            session.execute(text("INSERT INTO blobs VALUES (zeroblob(100000))"))
+        assert caught.value.problem is Problem.STORAGE_FULL
+        with sqlite.read() as session:
+            session.execute(text("PRAGMA max_page_count = 1000000"))
+        with sqlite.write("room") as session:
+            session.execute(text("INSERT INTO blobs VALUES (zeroblob(100000))"))
+
+    def test_a_file_that_is_no_database_is_said_to_be_damaged(self, tmp_path):
+        (tmp_path / "x.sqlite3").write_bytes(b"this is not a database" * 100)
+        database = Database(f"sqlite:///{tmp_path}/x.sqlite3")
+        with pytest.raises(DatabaseCorrupted):
+            database.check()
+
+    def test_a_page_that_was_overwritten_is_said_to_be_damaged(self, sqlite):
+        with sqlite.write("fill") as session:
+            session.execute(text("INSERT INTO blobs VALUES (zeroblob(100000))"))
+        sqlite.close()
+        path = Path(sqlite.url.database)
+        content = bytearray(path.read_bytes())
+        content[4096:8192] = b"\xff" * 4096
+        path.write_bytes(content)
+        with pytest.raises(DatabaseCorrupted), sqlite.read() as session:
+            session.execute(text("SELECT content FROM blobs")).all()
+
+    def test_a_folder_that_does_not_exist_is_named_as_the_cause(self, tmp_path):
+        with pytest.raises(DatabaseUnavailable, match="folder"):
+            Database(f"sqlite:///{tmp_path}/nowhere/x.sqlite3").check()
+
+    def test_a_connection_that_may_only_read_is_read_only(self, sqlite):
+        with sqlite.read() as session:
+            session.execute(text("PRAGMA query_only = ON"))
+        with pytest.raises(DatabaseReadOnly), sqlite.write("refused") as session:
+            session.execute(text("INSERT INTO blobs VALUES (x'00')"))
+
+    def test_missing_tables_are_a_matter_of_migration(self, sqlite):
+        with pytest.raises(SchemaMismatch, match="sordino db upgrade"), sqlite.read() as session:
+            session.execute(text("SELECT * FROM absent"))
+
+    def test_several_processes_write_to_one_file(self, sqlite):
+        code = (
+            "import sys; from sqlalchemy import text; from sordino_server.kit.db import Database\n"
+            "database = Database(sys.argv[1])\n"
+            "for _ in range(50):\n"
+            "    with database.write('insert') as session:\n"
+            "        session.execute(text(\"INSERT INTO blobs VALUES (x'00')\"))\n"
+        )
+        command = [sys.executable, "-c", code, f"sqlite:///{sqlite.url.database}"]
+        processes = [subprocess.Popen(command) for _ in range(2)]
+        assert [process.wait(60) for process in processes] == [0, 0]
+        with sqlite.read() as session:
+            assert session.scalar(text("SELECT COUNT(*) FROM blobs")) == 100
+
+
+class TestPostgres:
+    def test_a_server_that_is_not_there_is_unavailable(self):
+        database = Database("postgresql://postgres@127.0.0.1:1/none")
+        with pytest.raises(DatabaseUnavailable):
+            database.check()
+
+    def test_a_database_that_is_not_there_is_unavailable(self, postgres_cluster):
+        with pytest.raises(DatabaseUnavailable):
+            Database(postgres_cluster.url("nowhere")).check()
+
+    def test_a_connection_that_is_cut_is_unavailable_and_the_next_one_works(self, postgres_url, postgres_cluster):
+        database = Database(postgres_url)
+
+        def work(session) -> None:
+            process = session.scalar(text("SELECT pg_backend_pid()"))
+            postgres_cluster.execute(f"SELECT pg_terminate_backend({process})")
+            session.execute(text("SELECT 1"))
+
+        with pytest.raises(DatabaseUnavailable):
+            database.run("cut", work)
+        database.check()
+        database.close()
+
+    def test_missing_tables_are_a_matter_of_migration(self, postgres_url):
+        database = Database(postgres_url)
+        with pytest.raises(SchemaMismatch), database.read() as session:
+            session.execute(text("SELECT * FROM absent"))
+        database.close()
+
+    def test_connections_that_are_all_in_use_are_busy(self, postgres_url):
+        database = Database(postgres_url, connections=1, busy_timeout_s=0.2)
+        with database.write("first"), pytest.raises(DatabaseBusy):
+            database.check()
+        database.close()
