@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,6 +15,7 @@ from sordino_server.design.search.objectives import AveragedVariance, SoftMaximu
 # Logits are scaled so that a unit step moves them as much, relative to their gradients, as it moves a weight.
 _LOGIT_SCALE = 6.0
 _MEMORY = 10
+_LARGE = 1 << 22
 _WALL = 1e10
 
 Objectives = AveragedVariance | SoftMaximum
@@ -21,18 +23,32 @@ Objectives = AveragedVariance | SoftMaximum
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """Where a search stands: logits (m, k), weights (m,) that balance them, for `max` the free decoder F (Q, m), and π."""
+    """Where a search stands: logits (m, k), the weights (m,) that balance them, π (k,) and ρ (Q,).
+
+    `free` is the decoder F (Q, m) once kernel and decoder move together; before that the GLS decoder stands for it.
+    """
 
     logits: Floats
     weights: Floats
     free: Floats | None
     type_weights: Floats
+    query_weights: Floats
 
 
 def descend(
-    point: Point, evaluate: Objectives, epsilon: float, floor: float, evaluations: int, *, rows_move: bool
+    point: Point,
+    evaluate: Objectives,
+    epsilon: float,
+    floor: float,
+    evaluations: int,
+    late: Callable[[], bool],
+    *,
+    rows_move: bool,
 ) -> Point:
-    """The point after `evaluations` of the objective, every row weight at least `floor`; rows stay unless they move."""
+    """The point after `evaluations` of the objective, or at the first step that ends `late`.
+
+    Every row weight stays at least `floor`; rows stay as they are unless they move.
+    """
     variables = _Variables(point, rows_move)
 
     def objective(values: Floats) -> tuple[float, Floats]:
@@ -45,9 +61,15 @@ def descend(
         by_logits, by_weights = rows.gradient(by_kernel)
         return value, variables.gradient(by_logits, by_weights, by_free)
 
-    options = {"maxfun": evaluations, "maxiter": evaluations, "maxcor": _MEMORY, "ftol": 0.0, "gtol": 0.0}
+    def stop_when_late(_: Floats) -> None:
+        if late():
+            raise StopIteration
+
+    memory = _MEMORY if variables.start.size < _LARGE else _MEMORY // 2
+    options = {"maxfun": evaluations, "maxiter": evaluations, "maxcor": memory, "ftol": 0.0, "gtol": 0.0}
+    bounds = variables.bounds(floor)
     found = minimize(
-        objective, variables.start, jac=True, method="L-BFGS-B", bounds=variables.bounds(floor), options=options
+        objective, variables.start, jac=True, method="L-BFGS-B", bounds=bounds, options=options, callback=stop_when_late
     )
     logits, weights, free = variables.parts(found.x)
     rows = balance(logits, weights, epsilon)

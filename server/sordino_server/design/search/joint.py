@@ -14,12 +14,13 @@ from enum import StrEnum
 import numpy as np
 
 from sordino_server.design.arrays import Floats, Mask
-from sordino_server.design.factorization import Objective
+from sordino_server.design.factorization import Factorization
 from sordino_server.design.search.balanced_rows import balance, balanced_weights
 from sordino_server.design.search.descent import Objectives, Point, descend
 from sordino_server.design.search.objectives import (
     AveragedVariance,
     SoftMaximum,
+    averaged_by_type,
     gls_decoder,
     variances,
 )
@@ -38,11 +39,15 @@ class Effort(StrEnum):
 
 @dataclass(frozen=True)
 class Schedule:
-    """Phases of `evaluations` each; sharpness and row-weight floor move geometrically from first to last."""
+    """Phases of `evaluations` each; sharpness and row-weight floor move geometrically from first to last.
+
+    The first `averaged` phases move the kernel under product weights and leave the decoder to GLS.
+    """
 
     phases: int
     evaluations: int
     rows_per_type: int
+    averaged: int = 0
     first_sharpness: float = 8.0
     last_sharpness: float = 400.0
     first_floor: float = 0.95
@@ -57,6 +62,17 @@ class Schedule:
     def _between(self, first: float, last: float, phase: int) -> float:
         return float(first * (last / first) ** (phase / max(1, self.phases - 1)))
 
+    def fitted(self, queries: int, types: int) -> Schedule:
+        """Fewer rows a type where the table would not fit, and fewer joint phases where each would take minutes.
+
+        Four rows a type cost 2 to 11 % against sixteen; product weights and a minimax decoder afterwards 1 % at ε = 1.
+        """
+        affordable = max(2, _LARGEST_TABLE // (2 * types * types))
+        rows_per_type = max(2, min(self.rows_per_type, affordable))
+        entries = queries * types * max(_FEWEST_ROWS, rows_per_type * types)
+        averaged = sum(entries > limit for limit in _JOINT_LIMITS) * self.phases // len(_JOINT_LIMITS)
+        return replace(self, rows_per_type=rows_per_type, averaged=averaged)
+
 
 _SCHEDULES = {
     Effort.QUICK: Schedule(3, 40, 6),
@@ -70,102 +86,94 @@ _SHARPEN = 1.3
 _LARGEST_TABLE = 1 << 21
 # At a handful of types rows cost nothing, and too few of them miss the optimum's support.
 _FEWEST_ROWS = 256
+# Sizes Q·m·k past which a third, two thirds, all of the phases run under product weights.
+_JOINT_LIMITS = (5e7, 3e8, 1e9)
+# Past this many decoder entries (128 MiB) the decoder stays GLS, which is W times one (k, m) matrix.
+_LARGEST_DECODER = 1 << 24
+_REWEIGHTINGS = 3
 
 
 @dataclass(frozen=True, eq=False)
 class KernelDesign:
     """Rows low[y]·{1, e^ε}: `members` (m, k) are at the upper level; columns sum to one.
 
-    `decoder` (Q, m) is unbiased for the W that was searched for; `type_weights` are the π it was found under.
+    `decoder` (Q, m) is unbiased for the W that was searched for; None where GLS under `type_weights` is meant.
     """
 
     members: Mask
     low: Floats
-    decoder: Floats
+    decoder: Floats | None
     type_weights: Floats
-    max_variance: float
-    mean_variance: float
 
 
 def search_kernel(
     matrix: Floats,
     epsilon: float,
-    objective: Objective,
-    right: Floats,
-    type_weights: Floats,
+    factorization: Factorization,
     *,
     effort: Effort = Effort.STANDARD,
     seed: int = 0,
     deadline: float | None = None,
     progress: Progress = lambda fraction, variance: None,
 ) -> KernelDesign:
-    """The best kernel found for W (Q, k), whose rows vary, with its decoder; deterministic for a seed.
+    """The best kernel found for W (Q, k), whose rows all vary, with its decoder; deterministic for a seed.
 
-    `right` (r, k) and `type_weights` (k,) come from the centred factorization for the objective. `deadline` is on
-    `time.monotonic`; past it the phase at hand is the last one. `progress` gets the fraction done and the variance.
+    `factorization` is centred, of the same W, for the objective wanted. `deadline` is on `time.monotonic`; past it
+    the search snaps what it has. `progress` gets the fraction done and the variance that the objective speaks of.
     """
-    search = _Search(matrix, epsilon, objective, type_weights, deadline)
-    schedule = _fitted(_SCHEDULES[effort], matrix.shape[1])
-    start = search.best_start(right, seed, schedule)
-    point = search.begin(start, right, seed, schedule)
+    search = _Search(matrix, epsilon, factorization, deadline)
+    schedule = _SCHEDULES[effort].fitted(*matrix.shape)
+    start = search.best_start(seed, schedule)
+    point = search.begin(start, seed, schedule)
     for phase in range(schedule.phases):
         point = search.phase(point, schedule, phase, start)
         progress((phase + 1) / (schedule.phases + 1), search.worst(point))
-        if search.late:
+        if search.late():
             break
-    design = search.snap(point, schedule)
-    progress(1.0, design.max_variance if objective == "max" else design.mean_variance)
-    return design
-
-
-def _fitted(schedule: Schedule, types: int) -> Schedule:
-    """Fewer rows a type where the table would not fit: four a type cost 2 to 11 % against sixteen."""
-    affordable = max(2, _LARGEST_TABLE // (2 * types * types))
-    return replace(schedule, rows_per_type=max(2, min(schedule.rows_per_type, affordable)))
+    return search.snap(point, schedule)
 
 
 class _Search:
-    def __init__(
-        self, matrix: Floats, epsilon: float, objective: Objective, type_weights: Floats, deadline: float | None
-    ) -> None:
+    def __init__(self, matrix: Floats, epsilon: float, factorization: Factorization, deadline: float | None) -> None:
         self.matrix = matrix
         self.epsilon = epsilon
-        self.objective = objective
-        self.type_weights = type_weights / type_weights.sum()
+        self.objective = factorization.objective
+        self.right = factorization.right
         self.deadline = deadline
-        self.queries, self.types = matrix.shape
-        self.gram = matrix.T @ matrix / self.queries
-        self.second_moments = (matrix * matrix).mean(axis=0)
+        self.types = matrix.shape[1]
+        uniform = np.full(len(matrix), 1.0 / len(matrix))
+        by_row = factorization.row_weights / factorization.row_weights.sum()
+        self.query_weights = by_row if self.objective == "max" else uniform
+        self.type_weights = factorization.column_weights / factorization.column_weights.sum()
 
-    @property
     def late(self) -> bool:
         return self.deadline is not None and time.monotonic() >= self.deadline
 
-    def best_start(self, right: Floats, seed: int, schedule: Schedule) -> Start:
-        """The start whose short run ends lowest."""
+    def best_start(self, seed: int, schedule: Schedule) -> Start:
+        """The start whose short run, under product weights, ends lowest."""
         starts = portfolio(self.epsilon)
-        trial = replace(_TRIAL, rows_per_type=min(_TRIAL.rows_per_type, schedule.rows_per_type))
-        scores = [self._trial(start, right, seed, trial) for start in starts]
-        return starts[int(np.argmin(scores))]
+        if len(starts) == 1:
+            return starts[0]
+        rows = min(_TRIAL.rows_per_type, schedule.rows_per_type)
+        trial = replace(_TRIAL, rows_per_type=rows, averaged=min(schedule.averaged, _TRIAL.phases))
+        return starts[int(np.argmin([self._trial(start, seed, trial) for start in starts]))]
 
-    def _trial(self, start: Start, right: Floats, seed: int, schedule: Schedule) -> float:
-        if self.late:
-            return np.inf
+    def _trial(self, start: Start, seed: int, schedule: Schedule) -> float:
         try:
-            point = self.begin(start, right, seed, schedule)
+            point = self.begin(start, seed, schedule)
             for phase in range(schedule.phases):
                 point = self.phase(point, schedule, phase, start)
+                if self.late():
+                    break
         except (ValueError, np.linalg.LinAlgError):
             return np.inf
         return self.worst(point)
 
-    def begin(self, start: Start, right: Floats, seed: int, schedule: Schedule) -> Point:
+    def begin(self, start: Start, seed: int, schedule: Schedule) -> Point:
         generator = np.random.Generator(np.random.PCG64(seed))
-        logits, weights = begin(
-            start, right, self.epsilon, max(_FEWEST_ROWS, schedule.rows_per_type * self.types), generator
-        )
-        point = Point(logits / _SHARPEN, weights, None, self.type_weights)
-        return replace(point, free=self._gls(self._kernel(point), point) if self.objective == "max" else None)
+        outputs = max(_FEWEST_ROWS, schedule.rows_per_type * self.types)
+        logits, weights = begin(start, self.right, self.epsilon, outputs, generator)
+        return Point(logits / _SHARPEN, weights, None, self.type_weights, self.query_weights)
 
     def phase(self, point: Point, schedule: Schedule, phase: int, start: Start) -> Point:
         """Sharpen, then descend under this phase's sharpness and floor."""
@@ -175,79 +183,92 @@ class _Search:
         logits = point.logits * _SHARPEN
         levels = balance(logits, point.weights, self.epsilon).levels
         weights = balanced_weights(levels, np.maximum(point.weights, floor))
-        point = self._unbiased(replace(point, logits=logits, weights=weights))
-        point = self._descend(point, schedule.sharpness(phase), floor, schedule.evaluations, rows_move=True)
-        return self._reweighted(point)
+        point = replace(point, logits=logits, weights=weights)
+        if self.objective == "mean" or phase < schedule.averaged:
+            return self._descend_averaged(point, floor, schedule.evaluations, rows_move=True)
+        point = replace(point, free=self._decoder(point))
+        return self._descend(point, schedule.sharpness(phase), floor, schedule.evaluations, rows_move=True)
 
     def worst(self, point: Point) -> float:
         """The variance that the objective speaks of."""
-        variance = variances(self._kernel(point), self._decoder(point), self.matrix)
-        return float(variance.max() if self.objective == "max" else variance.mean(axis=0).max())
+        if self.objective == "mean":
+            return float(self._by_type(point).max())
+        return float(variances(self._kernel(point), self._decoder(point), self.matrix).max())
 
     def snap(self, point: Point, schedule: Schedule) -> KernelDesign:
         """Rows to their nearest levels, equal rows merged, weights and decoder optimised for the rows as they are."""
-        members = point.logits > 0
-        members, weights = _merged(members, point.weights)
+        members, weights = _merged(point.logits > 0, point.weights)
         logits = np.where(members, np.inf, -np.inf)
         levels = balance(logits, weights, self.epsilon).levels
-        weights = balanced_weights(levels, weights)
-        point = replace(point, logits=logits, weights=weights, free=None)
-        if self.objective == "max":
-            point = replace(point, free=self._gls(self._kernel(point), point))
-        for phase in range(2 if self.objective == "max" else 3):
-            sharpness = schedule.last_sharpness * (0.25 if phase == 0 else 1.0)
-            point = self._descend(point, sharpness, 0.0, 2 * schedule.evaluations, rows_move=False)
-            point = self._reweighted(point)
-        decoder = self._decoder(point)
-        variance = variances(self._kernel(point), decoder, self.matrix)
-        return KernelDesign(
-            members,
-            point.weights,
-            decoder,
-            point.type_weights,
-            float(variance.max()),
-            float(variance.mean(axis=0).max()),
-        )
+        point = replace(point, logits=logits, weights=balanced_weights(levels, weights), free=None)
+        joint = self.objective == "max" and len(self.matrix) * len(members) <= _LARGEST_DECODER
+        for sharpness in (schedule.last_sharpness / 4, schedule.last_sharpness):
+            if joint:
+                point = replace(point, free=self._decoder(point))
+                point = self._descend(point, sharpness, 0.0, schedule.evaluations, rows_move=False)
+            else:
+                point = self._descend_averaged(point, 0.0, schedule.evaluations, rows_move=False)
+        return KernelDesign(members, point.weights, self._decoder(point) if joint else None, point.type_weights)
 
     def _kernel(self, point: Point) -> Floats:
         return np.asarray(point.weights[:, None] * balance(point.logits, point.weights, self.epsilon).levels)
 
-    def _gls(self, kernel: Floats, point: Point) -> Floats:
-        return gls_decoder(kernel, self.matrix, point.type_weights)
-
     def _decoder(self, point: Point) -> Floats:
+        """An unbiased decoder: GLS, or the free one with what it misses added by GLS."""
         kernel = self._kernel(point)
         if point.free is None:
-            return self._gls(kernel, point)
-        correction = gls_decoder(kernel, self.matrix - point.free @ kernel, point.type_weights)
-        return np.asarray(point.free + correction)
+            return gls_decoder(kernel, self.matrix, point.type_weights)
+        missing = self.matrix - point.free @ kernel
+        return np.asarray(point.free + gls_decoder(kernel, missing, point.type_weights))
 
-    def _unbiased(self, point: Point) -> Point:
-        return point if point.free is None else replace(point, free=self._decoder(point))
+    def _by_type(self, point: Point) -> Floats:
+        gram, second_moments = self._moments(point)
+        return averaged_by_type(self._kernel(point), gram, second_moments, point.type_weights)
 
-    def _reweighted(self, point: Point) -> Point:
-        """For the mean, more weight on the types whose averaged variance is above the others'."""
-        if self.objective == "max":
-            return self._unbiased(point)
-        by_type = variances(self._kernel(point), self._decoder(point), self.matrix).mean(axis=0)
-        weights = point.type_weights * np.maximum(by_type, 1e-300) / by_type.max()
-        return replace(point, type_weights=weights / weights.sum())
+    def _moments(self, point: Point) -> tuple[Floats, Floats]:
+        """Wᵀ diag(ρ) W and the ρ-averaged squares of W's columns."""
+        weighted = point.query_weights[:, None] * self.matrix
+        return self.matrix.T @ weighted, np.einsum("qx,qx->x", weighted, self.matrix)
+
+    def _descend_averaged(self, point: Point, floor: float, evaluations: int, *, rows_move: bool) -> Point:
+        evaluate = AveragedVariance(*self._moments(point), point.type_weights)
+        return self._reweighted(self._run(point, evaluate, floor, evaluations, rows_move))
 
     def _descend(self, point: Point, sharpness: float, floor: float, evaluations: int, *, rows_move: bool) -> Point:
-        evaluate: Objectives
-        if point.free is None:
-            evaluate = AveragedVariance(self.gram, self.second_moments, point.type_weights)
-        else:
-            evaluate = SoftMaximum(self.matrix, point.type_weights, self.worst(point), sharpness)
-        return descend(point, evaluate, self.epsilon, floor, evaluations, rows_move=rows_move)
+        evaluate = SoftMaximum(self.matrix, point.type_weights, self.worst(point), sharpness)
+        return self._run(point, evaluate, floor, evaluations, rows_move)
+
+    def _run(self, point: Point, evaluate: Objectives, floor: float, evaluations: int, rows_move: bool) -> Point:
+        return descend(point, evaluate, self.epsilon, floor, evaluations, self.late, rows_move=rows_move)
+
+    def _reweighted(self, point: Point) -> Point:
+        """More weight on the types, and for the maximum on the queries, whose variance is above the others'."""
+        if self.objective == "mean":
+            by_type = self._by_type(point)
+            return replace(point, type_weights=_shifted(point.type_weights, by_type, 1.0))
+        kernel = self._kernel(point)
+        for _ in range(_REWEIGHTINGS):
+            variance = variances(kernel, gls_decoder(kernel, self.matrix, point.type_weights), self.matrix)
+            point = replace(
+                point,
+                query_weights=_shifted(point.query_weights, variance @ point.type_weights, 2.0),
+                type_weights=_shifted(point.type_weights, point.query_weights @ variance, 2.0),
+            )
+        return point
+
+
+def _shifted(weights: Floats, variance: Floats, exponent: float) -> Floats:
+    """Weights times (variance relative to its largest)^exponent, on the simplex and nowhere below 1e-9."""
+    moved = np.maximum(weights * np.maximum(variance / variance.max(), 0.0) ** exponent, 1e-9)
+    return np.asarray(moved / moved.sum())
 
 
 def _merged(members: Mask, weights: Floats) -> tuple[Mask, Floats]:
     """Equal rows become one with the sum of their weights; rows that do not tell types apart join in one."""
-    constant = members.all(axis=1)
+    constant: Mask = np.asarray(members.all(axis=1))
     members = members & ~constant[:, None]
     unique, inverse = np.unique(np.packbits(members, axis=1), axis=0, return_inverse=True)
     merged = np.zeros(len(unique))
     np.add.at(merged, inverse.ravel(), weights)
-    distinct: Mask = np.unpackbits(unique, axis=1)[:, : members.shape[1]] == 1
+    distinct: Mask = np.asarray(np.unpackbits(unique, axis=1)[:, : members.shape[1]] == 1)
     return distinct, merged

@@ -59,6 +59,13 @@ def variances(kernel: Floats, decoder: Floats, matrix: Floats) -> Floats:
     return np.asarray((decoder * decoder) @ kernel - matrix * matrix)
 
 
+def averaged_by_type(kernel: Floats, gram: Floats, second_moments: Floats, type_weights: Floats) -> Floats:
+    """(k,) Σ_q ρ_q Var_q(x) of the GLS decoder, from G = Wᵀ diag(ρ) W (k, k) and Σ_q ρ_q W_qx² (k,) alone."""
+    rebuild = information(kernel, type_weights).reconstruction()
+    by_output = np.einsum("xy,xy->y", rebuild, gram @ rebuild)
+    return np.asarray(by_output @ kernel - second_moments)
+
+
 @dataclass(frozen=True, eq=False)
 class AveragedVariance:
     """log of Σ_x π_x (mean over queries of Var_q(x)) = log(tr(G M⁻¹) − c), G = Wᵀ diag(ρ) W: needs W only through G."""

@@ -27,7 +27,7 @@ class Start:
 def portfolio(epsilon: float) -> tuple[Start, ...]:
     """The starts worth a short run: at small ε half-spaces alone, at large ε more and more of the single types."""
     if epsilon <= 1.5:
-        return (Start(1.0, 4.0, 0.0), Start(2.0, 4.0, 0.0))
+        return (Start(1.0, 4.0, 0.0),)
     if epsilon <= 3:
         return (Start(1.0, 4.0, 0.0), Start(2.0, 4.0, 0.0), Start(1.0, 4.0, 0.3))
     return (Start(1.0, 4.0, 0.3), Start(2.0, 4.0, 0.3), Start(1.0, 4.0, 0.8), Start(1.0, 6.0, 0.95))
