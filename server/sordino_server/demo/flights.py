@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,14 @@ EDGES = (
     *(70.0, 80.0, 90.0, 100.0, 110.0, 120.0, 135.0, 150.0, 165.0, 180.0),
     *(210.0, 240.0, 270.0, 300.0, 360.0, 420.0, 480.0, 600.0, 720.0, 900.0),
 )
+
+
+class DelayQueries(StrEnum):
+    """What the demo can ask of delays."""
+
+    HISTOGRAM = "histogram"
+    PREFIX = "prefix"
+    RANGES = "ranges"
 
 
 @dataclass(frozen=True)
@@ -66,7 +75,7 @@ def delay_edges(bins: int) -> tuple[float, ...]:
     return tuple(edges.tolist())
 
 
-def delay_specification(kind: str, bins: int) -> dict[str, Any]:
+def delay_specification(kind: DelayQueries, bins: int) -> dict[str, Any]:
     """The workload of the demo: one exhaustive ordinal attribute, since every number has a bin."""
     line = {"name": ATTRIBUTE, "kind": "ordinal", "unit": "min", "edges": list(delay_edges(bins))}
-    return {"name": f"arrival delays of flights, {kind} over {bins} bins", "domain": [line], "queries": kind}
+    return {"name": f"arrival delays of flights, {kind} over {bins} bins", "domain": [line], "queries": kind.value}

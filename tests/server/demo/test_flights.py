@@ -51,14 +51,14 @@ def test_a_draw_is_reproducible_and_repeats_no_flight_until_it_must() -> None:
 
 @pytest.mark.parametrize("bins", [2, 3, 16, 63, 64, 65, 128, 240])
 def test_every_number_of_bins_has_increasing_edges(bins: int) -> None:
-    workload = parse_specification(flights.delay_specification("prefix", bins)).build()
+    workload = parse_specification(flights.delay_specification(flights.DelayQueries.PREFIX, bins)).build()
     assert workload.size == bins
     assert workload.queries == bins - 1
 
 
 def test_sixty_four_bins_have_the_documented_edges() -> None:
     assert flights.delay_edges(64) == flights.EDGES
-    domain = parse_specification(flights.delay_specification("histogram", 64)).build().domain
+    domain = parse_specification(flights.delay_specification(flights.DelayQueries.HISTOGRAM, 64)).build().domain
     assert [domain.encode(delay) for delay in (-86, -60, -59, 900, 901, 1272)] == [0, 0, 1, 62, 63, 63]
 
 

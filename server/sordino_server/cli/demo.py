@@ -1,0 +1,100 @@
+"""`sordino demo`: a whole campaign on this machine, with real flights on simulated devices."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sordino_server.charts import AnswerChart, draw_answers
+from sordino_server.cli.output import JsonOption, console, print_json, progress_console, reports_errors
+from sordino_server.cli.simulation.campaign import CampaignResult, CampaignTerms, check_users
+from sordino_server.cli.simulation.comparison import Comparison
+from sordino_server.cli.simulation.run import run_simulation
+from sordino_server.cli.simulation.summary import answer_chart, print_result, result_document
+from sordino_server.cli.simulation.workplace import check_writable
+from sordino_server.demo.flights import ATTRIBUTE, DelayQueries, delay_edges, delay_specification, draw_delays
+from sordino_server.design.workloads import parse_specification
+from sordino_shared.guarantees import PureEpsilon, check_round_guarantee
+
+APPS = 200
+_SENTENCE = (
+    "Your device tells how late its flight arrived, hidden in so much chance that nobody learns it, "
+    "so that the airport learns how late flights are on the whole."
+)
+
+
+@reports_errors
+def demo(
+    users: Annotated[int, typer.Option(help="Simulated devices, one flight each.")] = 50_000,
+    epsilon: Annotated[float, typer.Option(help="ε of every device for the campaign.")] = 1.0,
+    workload: Annotated[DelayQueries, typer.Option(help="What is asked of the delays.")] = DelayQueries.PREFIX,
+    bins: Annotated[int, typer.Option(help="Bins that delays are cut into, 2 to 240.")] = 64,
+    mechanism: Annotated[str | None, typer.Option(help="Use this mechanism instead of the best one.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the drawn flights, the plan and the fleet.")] = 0,
+    chart: Annotated[Path, typer.Option(help="Where the chart is written.")] = Path("sordino-demo.svg"),
+    keep: Annotated[bool, typer.Option("--keep", help="Keep database, log, ledgers and estimates.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Run a whole campaign on this machine: real server, simulated devices, real flight delays.
+
+    Starts `sordino serve` with a new SQLite database, plans a mechanism, opens a campaign, has the devices answer,
+    closes it and compares the estimates with the truth. The first 200 devices run the SDK as an app would and draw from
+    the operating system's generator, so two runs with one seed differ a little.
+    """
+    started = time.perf_counter()
+    check_users(users)
+    check_round_guarantee(PureEpsilon.of(epsilon))
+    delay_edges(bins)
+    check_writable(chart)
+    delays = draw_delays(users, seed)
+    terms = CampaignTerms(
+        specification=delay_specification(workload, bins),
+        plan={"epsilon": epsilon, "objective": "max", "mechanism": mechanism, "users": users, "seed": seed},
+        name="arrival delays",
+        sentence=_SENTENCE,
+        population="flights from New York in 2013",
+    )
+    result, kept = run_simulation(terms, delays.tolist(), apps=APPS, keep=keep, console=progress_console)
+    chart.write_text(draw_answers(_chart(result, workload, bins)), encoding="utf-8")
+    places = {"chart": str(chart.resolve())} | ({"kept": str(kept)} if kept else {})
+    seconds = time.perf_counter() - started
+    if as_json:
+        asked = {"workload": workload.value, "bins": bins, "seed": seed, "seconds": seconds}
+        print_json(result_document(result) | asked | {"kept": None} | places)
+        return
+    print_result(console, result, places | {"seconds": f"{seconds:.1f}"})
+
+
+def _chart(result: CampaignResult, workload: DelayQueries, bins: int) -> AnswerChart:
+    """The histogram as steps; prefix sums, and the ranges that start at the first bin, as the curve they are."""
+    comparison = result.comparison
+    if workload is DelayQueries.RANGES:
+        curve = set(parse_specification(delay_specification(DelayQueries.PREFIX, bins)).build().labels())
+        comparison = comparison.only([index for index, label in enumerate(comparison.labels) if label in curve])
+    histogram = workload is DelayQueries.HISTOGRAM
+    shown = "Share of flights in each bin of delay" if histogram else "Share of flights at most so late"
+    plan, estimates = result.plan, result.estimates
+    return answer_chart(
+        comparison,
+        title=f"{shown}: {estimates['users']:,} devices, ε = {estimates['epsilon']:g}",
+        subtitle=f"{workload} over {bins} bins, {plan['mechanism']}; {_verdict(result.comparison)}",
+        axis=f"{ATTRIBUTE.replace('_', ' ')} in minutes, early flights negative (stretched like the bins)",
+        ticks=_ticks(bins, 0.5 if histogram else 0.0),
+        steps=histogram,
+    )
+
+
+def _verdict(comparison: Comparison) -> str:
+    held = "the truth lies inside the band everywhere" if comparison.band_holds else "the truth leaves the band"
+    return f"{held}, largest error {100 * comparison.max_abs_error:.2f} percentage points"
+
+
+def _ticks(bins: int, shift: float) -> list[tuple[float, str]]:
+    """Round minutes where there are enough of them among the edges, every edge otherwise."""
+    edges = delay_edges(bins)
+    round_ones = [place for place, edge in enumerate(edges) if edge % 20 == 0]
+    places = round_ones if len(round_ones) >= 5 else range(len(edges))
+    return [(place + shift, f"{edges[place]:g}".replace("-", "−")) for place in places]

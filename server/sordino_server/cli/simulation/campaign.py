@@ -1,0 +1,132 @@
+"""One campaign from workload to estimates, with devices that hold known values."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import numpy as np
+
+from sordino_server.cli.remote import Remote
+from sordino_server.cli.simulation.comparison import Comparison
+from sordino_server.cli.simulation.devices import Upload, run_apps, run_fleet
+from sordino_server.cli.simulation.progress import Stages
+from sordino_server.design.workloads import parse_specification
+from sordino_shared.errors import InvalidValue, SordinoError
+
+
+@dataclass(frozen=True)
+class CampaignTerms:
+    """What is asked of whom: the plan request without its workload is {epsilon, objective, mechanism, users, seed}."""
+
+    specification: Mapping[str, Any]
+    plan: Mapping[str, Any]
+    name: str
+    sentence: str
+    population: str
+
+
+@dataclass(frozen=True)
+class CampaignResult:
+    """A finished campaign: the plan's figures, both uploads, the estimates document, its comparison with the truth."""
+
+    campaign: str
+    plan: Mapping[str, Any]
+    apps: Upload
+    fleet: Upload
+    estimates: Mapping[str, Any]
+    comparison: Comparison
+    seconds: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Devices:
+    """What each device holds; the first `apps` run the SDK as an app, with a ledger file each in `ledgers`."""
+
+    values: Sequence[object]
+    apps: int
+    ledgers: Path
+
+
+def run_campaign(
+    remote: Remote, address: str, terms: CampaignTerms, devices: Devices, stages: Stages
+) -> CampaignResult:
+    """Plan, open, have all devices answer, close, and compare the estimates with the truth.
+
+    A campaign that fails half-way is cancelled, so that nothing stays open on a server that others use.
+    """
+    workload = parse_specification(terms.specification).build()
+    truth = workload.truth(np.asarray(workload.domain.encode_many(devices.values)))
+    clock = _StageClock()
+    plan, campaign = _publish(remote, terms, stages)
+    clock.lap("plan")
+    path = f"/v1/campaigns/{campaign}"
+    try:
+        remote.post(f"{path}/open")
+        apps = _answer_as_apps(address, campaign, devices, stages)
+        fleet = _answer_as_fleet(address, campaign, devices, int(terms.plan["seed"]), stages)
+        clock.lap("devices")
+        remote.post(f"{path}/close")
+    except BaseException:
+        with suppress(httpx.HTTPError, SordinoError):
+            remote.post(f"{path}/cancel")
+        raise
+    with stages.stage("closing the round and estimating"):
+        estimates = remote.awaited_estimates(campaign, 0)
+    clock.lap("estimates")
+    comparison = Comparison.of(truth, estimates["queries"])
+    return CampaignResult(campaign, plan, apps, fleet, estimates, comparison, clock.laps)
+
+
+def check_users(users: int) -> None:
+    """At least two devices, and not more than one machine can play."""
+    if not 2 <= users <= 10_000_000:
+        raise InvalidValue(f"a simulation needs 2 to 10,000,000 devices, not {users}", users)
+
+
+def _publish(remote: Remote, terms: CampaignTerms, stages: Stages) -> tuple[Mapping[str, Any], str]:
+    """Figures of the plan, and the id of the new campaign that uses it."""
+    workload = remote.post("/v1/workloads", terms.specification)["id"]
+    plan_request = remote.post("/v1/plan-requests", {"workload": workload, **terms.plan})["id"]
+    summary: Mapping[str, Any] = {}
+    with stages.stage("planning the mechanism") as progress:
+        for state in remote.plan_progress(plan_request):
+            progress(state["progress"])
+            summary = state["summary"]
+    order = {"name": terms.name, "sentence": terms.sentence, "population": terms.population}
+    campaign: str = remote.post("/v1/campaigns", order | {"plan_request": plan_request})["id"]
+    return summary, campaign
+
+
+def _answer_as_apps(address: str, campaign: str, devices: Devices, stages: Stages) -> Upload:
+    values = devices.values[: devices.apps]
+    if not values:
+        return Upload(0, 0.0)
+    with stages.stage(f"{len(values):,} devices as apps: own ledger, own proof, one report a request") as progress:
+        return run_apps(address, campaign, values, devices.ledgers, progress)
+
+
+def _answer_as_fleet(address: str, campaign: str, devices: Devices, seed: int, stages: Stages) -> Upload:
+    values = devices.values[devices.apps :]
+    if not values:
+        return Upload(0, 0.0)
+    with stages.stage(f"{len(values):,} devices as a fleet: one proof, one connection, batches") as progress:
+        return run_fleet(address, campaign, values, seed, progress)
+
+
+class _StageClock:
+    """Seconds from one lap to the next."""
+
+    def __init__(self) -> None:
+        self.laps: dict[str, float] = {}
+        self._since = time.perf_counter()
+
+    def lap(self, name: str) -> None:
+        now = time.perf_counter()
+        self.laps[name] = now - self._since
+        self._since = now

@@ -1,0 +1,71 @@
+"""A simulated campaign with everything around it: folder, server, operator key, progress, what is kept."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+
+from sordino_server.cli.remote import Remote
+from sordino_server.cli.simulation.campaign import CampaignResult, CampaignTerms, Devices, run_campaign
+from sordino_server.cli.simulation.progress import Stages
+from sordino_server.cli.simulation.server_process import create_key, local_server
+from sordino_server.cli.simulation.workplace import working_folder
+from sordino_shared.errors import InvalidValue
+
+
+@dataclass(frozen=True)
+class RemoteServer:
+    """A running server and an operator's key for it."""
+
+    address: str
+    key: str
+
+    @classmethod
+    def of(cls, address: str | None, key: str | None) -> RemoteServer | None:
+        """None without an address; raises InvalidValue for an address without a key."""
+        if address is None:
+            return None
+        if not key:
+            raise InvalidValue("--server needs an operator's key: give --key or set SORDINO_KEY", address)
+        return cls(address, key)
+
+
+def run_simulation(
+    terms: CampaignTerms,
+    values: Sequence[object],
+    *,
+    apps: int,
+    keep: bool,
+    console: Console,
+    remote: RemoteServer | None = None,
+) -> tuple[CampaignResult, Path | None]:
+    """The finished campaign, and the folder that is kept if one is. Without `remote` a server of its own is started."""
+    stages = Stages(console)
+    with working_folder(keep) as folder, stages.shown(), _server(folder, remote, stages) as server:
+        ledgers = folder / "ledgers"
+        ledgers.mkdir()
+        with Remote(server.address, server.key) as connection:
+            result = run_campaign(connection, server.address, terms, Devices(values, apps, ledgers), stages)
+            if keep:
+                _keep_estimates(connection, result, folder)
+    return result, folder if keep else None
+
+
+@contextmanager
+def _server(folder: Path, remote: RemoteServer | None, stages: Stages) -> Iterator[RemoteServer]:
+    if remote is not None:
+        yield remote
+        return
+    with local_server(folder, stages) as address:
+        yield RemoteServer(address, create_key(folder))
+
+
+def _keep_estimates(connection: Remote, result: CampaignResult, folder: Path) -> None:
+    table = connection.text(f"/v1/campaigns/{result.campaign}/rounds/0/estimates", format="csv")
+    (folder / "estimates.json").write_text(json.dumps(result.estimates, ensure_ascii=False), encoding="utf-8")
+    (folder / "estimates.csv").write_text(table, encoding="utf-8")
