@@ -13,7 +13,7 @@ from sqlalchemy import func, select
 from sordino_server import aggregates, models, rounds
 from sordino_server.kit.clock import ManualClock
 from sordino_server.kit.database_errors import StorageFull
-from sordino_server.kit.db import Database
+from sordino_server.kit.db import FOR_CHANGE, Database
 from sordino_server.reports import PlanMismatch, RefusedRequest, ReportWriter, RoundNotOpen, Upload
 from sordino_server.reports import repository as reports
 from sordino_shared.arrays import Array
@@ -319,3 +319,12 @@ class TestPostgresStore(StoreContract):
     @pytest.fixture
     def url(self, migrated_postgres_url: str) -> str:
         return migrated_postgres_url
+
+    def test_a_campaign_that_is_being_changed_does_not_block_its_reports(self, database, writer, store_round):
+        """Closing waits for the reports of a round: if they waited for the campaign's row, both would wait for ever."""
+        stored = store_round(database)
+        with database.write("change") as session:
+            session.get(models.Campaign, stored.campaign, with_for_update=FOR_CHANGE)
+            assert len(writer.submit(upload(stored, {1: 10, 2: 255})).result(timeout=20).refused) == 1
+            rounds.close_round(database, session, stored.campaign, 0, 1)
+        assert counts(database, stored) == {10: 1}

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from sordino_server.kit.db import FOR_CHANGE
 from sordino_server.kit.pagination import Page, newest_first
 from sordino_server.models import Campaign, Round
 
@@ -26,7 +27,7 @@ def find(session: Session, identifier: str) -> Campaign | None:
 
 def find_for_change(session: Session, identifier: str) -> Campaign | None:
     """The campaign, locked against other changes of its state until the transaction ends."""
-    return session.get(Campaign, identifier, with_for_update=True, populate_existing=True)
+    return session.get(Campaign, identifier, with_for_update=FOR_CHANGE, populate_existing=True)
 
 
 def listed(session: Session, page: Page) -> Sequence[Campaign]:

@@ -22,6 +22,9 @@ BUSY_TIMEOUT_S = 10.0
 _ATTEMPTS = 5
 _PAUSE_S = 0.02
 _BEGIN_OPTION = "sordino_begin"
+# Lock a row whose key stays. A plain FOR UPDATE would also block the foreign keys of rows that refer to it, and so the
+# reports of a campaign that is being closed: a circle.
+FOR_CHANGE = {"key_share": True}
 _POSTGRES_NAMES = ("postgres", "postgresql", "postgresql+psycopg")
 
 

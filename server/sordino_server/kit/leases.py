@@ -11,6 +11,7 @@ from typing import TypeVar
 from sqlalchemy import BigInteger, ColumnElement, String, or_, select
 from sqlalchemy.orm import Mapped, Session, mapped_column
 
+from sordino_server.kit.db import FOR_CHANGE
 from sordino_shared.errors import SordinoError
 
 
@@ -47,7 +48,7 @@ def claim(
     """The first wanted row that nobody holds at `now`, held by `owner` for `seconds`; None if there is none."""
     free = or_(table.lease_until.is_(None), table.lease_until <= now)
     # Two workers never wait for each other: each skips what the other is just claiming.
-    query = select(table).where(wanted, free).order_by(order).limit(1).with_for_update(skip_locked=True)
+    query = select(table).where(wanted, free).order_by(order).limit(1).with_for_update(skip_locked=True, key_share=True)
     row = session.scalars(query).first()
     if row is not None:
         row.lease_owner, row.lease_until = owner, now + seconds
@@ -57,7 +58,7 @@ def claim(
 
 def hold(session: Session, table: type[Row], key: object, owner: str) -> Row:
     """The row, locked until the transaction ends, if `owner` holds its lease; raises `LeaseLost` otherwise."""
-    row = session.get(table, key, with_for_update=True, populate_existing=True)
+    row = session.get(table, key, with_for_update=FOR_CHANGE, populate_existing=True)
     if row is None or row.lease_owner != owner:
         raise LeaseLost(owner, key)
     return row

@@ -6,6 +6,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, chain, pairwise
+from operator import itemgetter
 
 import numpy as np
 from sqlalchemy.orm import Session
@@ -56,7 +57,7 @@ class Ingest:
                 recorded.answers[request] = None
                 recorded.refusals[request.campaign, request.reason.slug] += 1
         found = rounds.lock_for_reports(self._database, session, {name for name, _ in groups})
-        for (name, _), uploads in groups.items():
+        for (name, _), uploads in sorted(groups.items(), key=itemgetter(0)):
             admitted = _admitted(found.get(name), uploads, recorded)
             if admitted:
                 self._record_reports(session, found[name], admitted, recorded, now)

@@ -43,7 +43,10 @@ def lock_for_change(database: Database, session: Session, number: int) -> Round:
     """The round, after every transaction that adds reports to it has ended and before another may begin."""
     database.lock(session, _LOCK_SPACE, number)
     return session.scalars(
-        select(Round).where(Round.id == number).with_for_update().execution_options(populate_existing=True)
+        select(Round)
+        .where(Round.id == number)
+        .with_for_update(key_share=True)
+        .execution_options(populate_existing=True)
     ).one()
 
 
