@@ -17,9 +17,9 @@ from sordino_server.design.arrays import Floats
 from sordino_shared.errors import InvalidValue
 from sordino_shared.randomizers import FiniteKernel, RandomizedResponse, Randomizer, SeededDirection, SubsetSelection
 
-# ‖E[bit·ĝ | x] − (2t_x/2^B − 1)·c_d·û_x‖ relative to the second term, for atoms in place of normal variables. Exact sums
-# at d = 2 reach 1.1e-4 for vectors just beside a diagonal, where two atoms tie, and 5.6e-5 beside an axis; generic vectors
-# and more dimensions average the steps of the atoms out, down to 1e-6. Almost twice the worst is what a plan states.
+# ‖E[bit·ĝ | x] − (2t_x/2^B − 1)·c_d·û_x‖ relative to the second term, for atoms in place of normal variables. Exact
+# sums at d = 2 reach 1.1e-4 for vectors just beside a diagonal, where two atoms tie, and 5.6e-5 beside an axis; generic
+# vectors and more dimensions average the steps of the atoms out, to 1e-6. A plan states almost twice the worst.
 DIRECTION_ERROR = 2e-4
 
 
@@ -152,23 +152,26 @@ def statistic_law(randomizer: Randomizer) -> StatisticLaw:
     """The law of the randomizer's statistic; raises InvalidValue for one that is not known here."""
     if isinstance(randomizer, FiniteKernel):
         return KernelLaw(randomizer.table / float(1 << randomizer.bits))
-    if isinstance(randomizer, RandomizedResponse):
-        whole = 1 << randomizer.bits
-        other = Fraction(randomizer.other_weight, whole)
-        return ExchangeableLaw(Fraction(randomizer.own_weight, whole), other, Fraction(0), Fraction(0))
-    if isinstance(randomizer, SubsetSelection):
-        return _subset_law(randomizer)
+    if isinstance(randomizer, (RandomizedResponse, SubsetSelection)):
+        return exchangeable_law(randomizer)
     if isinstance(randomizer, SeededDirection):
         return _direction_law(randomizer)
     raise InvalidValue(f"no exact law is known for the randomizer {type(randomizer).__name__}", randomizer)
 
 
-def _subset_law(randomizer: SubsetSelection) -> ExchangeableLaw:
-    """S holds x with chance p and is uniform given that: q = (d−p)/(k−1), pairs (d−1)(d−2p)/((k−1)(k−2))."""
+def exchangeable_law(randomizer: RandomizedResponse | SubsetSelection) -> ExchangeableLaw:
+    """Exact chances: a subset of size d holds x with chance p and is uniform given that; d = 1 is randomized response.
+
+    So q = (d−p)/(k−1), a pair with x has p(d−1)/(k−1), and a pair of others (d−1)(d−2p)/((k−1)(k−2)).
+    """
+    if isinstance(randomizer, RandomizedResponse):
+        whole = 1 << randomizer.bits
+        other = Fraction(randomizer.other_weight, whole)
+        return ExchangeableLaw(Fraction(randomizer.own_weight, whole), other, Fraction(0), Fraction(0))
     k, d = randomizer.size, randomizer.subset_size
     own = Fraction(randomizer.include_weight, 1 << randomizer.bits)
     other, own_pair = (d - own) / (k - 1), own * (d - 1) / (k - 1)
-    # With two types there is no pair of others; the value that makes the formulas above hold anyway is any.
+    # Two types leave no pair of others, and nothing to multiply this by.
     pair = (d - 1) * (d - 2 * own) / ((k - 1) * (k - 2)) if k > 2 else Fraction(0)
     return ExchangeableLaw(own, other, pair, own_pair)
 

@@ -1,0 +1,91 @@
+"""What a candidate mechanism is, and the work that candidates of one request share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+from sordino_server.design.arrays import Floats
+from sordino_server.design.bounds import TraceBound, trace_bound
+from sordino_server.design.factorization import Factorization, Objective, factorize
+from sordino_server.design.request import PlanRequest
+from sordino_server.design.variance import AnswerLaw, answer_law
+from sordino_shared.protocol import Decoder, Factors
+from sordino_shared.randomizers import AnyRandomizer
+
+# A factorization of prefix sums over 2048 types takes two minutes on one core; twice the types take eight times that.
+MAX_DENSE_TYPES = 2048
+# 128 MiB of doubles for W; the factor L and the decoder of the vector mechanism are as large each.
+MAX_DENSE_ENTRIES = 1 << 24
+FACTORIZATION_GAP = 0.01
+
+Progress = Callable[[float], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Proposal:
+    """A randomizer and the decoder of its reports; `factors` where the mechanism is a factorization."""
+
+    randomizer: AnyRandomizer
+    decoder: Decoder
+    factors: Factors | None = None
+
+    def law(self, request: PlanRequest) -> AnswerLaw:
+        """The exact law of its answers."""
+        return answer_law(self.randomizer, self.decoder, request.workload)
+
+
+class Candidate(Protocol):
+    """A mechanism that the planner may choose. Adding one is a file and a line in the registry."""
+
+    name: str
+
+    def reason_against(self, work: SharedWork) -> str | None:
+        """Why it does not apply to the request, in words for a person, or None."""
+
+    def propose(self, work: SharedWork, progress: Progress) -> Proposal:
+        """Randomizer and decoder; only called where nothing speaks against it."""
+
+
+class SharedWork:
+    """The request and the expensive things that several candidates and the certificate need, each made once."""
+
+    def __init__(self, request: PlanRequest) -> None:
+        self.request = request
+        self._factorizations: dict[Objective, Factorization] = {}
+        self._bounds: dict[Objective, TraceBound] = {}
+
+    @cached_property
+    def too_large_for_dense(self) -> str | None:
+        """Why W is not formed, or None."""
+        queries, size = self.request.workload.operator.shape
+        if size > MAX_DENSE_TYPES:
+            return f"{size} types; the limit for a dense design is {MAX_DENSE_TYPES}"
+        if queries * size > MAX_DENSE_ENTRIES:
+            return f"{queries} × {size} entries of W; the limit for a dense design is {MAX_DENSE_ENTRIES}"
+        return None
+
+    @cached_property
+    def matrix(self) -> Floats:
+        """W, dense."""
+        return self.request.workload.operator.dense()
+
+    def factorization(self, objective: Objective, progress: Progress = lambda fraction: None) -> Factorization:
+        """The centred factorization of W for one of the objectives, certified to FACTORIZATION_GAP."""
+
+        def report(iterations: int, lower: float, upper: float) -> None:
+            progress(min(1.0, FACTORIZATION_GAP / max(upper / lower - 1, FACTORIZATION_GAP)))
+
+        if objective not in self._factorizations:
+            found = factorize(self.matrix, objective, FACTORIZATION_GAP, progress=report)
+            self._factorizations[objective] = found
+        return self._factorizations[objective]
+
+    def bound(self, objective: Objective) -> TraceBound:
+        """The certified lower bound for one of the objectives."""
+        if objective not in self._bounds:
+            epsilon, start = self.request.guarantee.epsilon, self.factorization(objective)
+            self._bounds[objective] = trace_bound(self.matrix, epsilon, objective, start)
+        return self._bounds[objective]

@@ -1,0 +1,19 @@
+"""The candidates, in the order in which ties are decided: what is simpler for a device comes first."""
+
+from __future__ import annotations
+
+from sordino_server.design.candidates.base import Candidate
+from sordino_server.design.candidates.factorization import FactorizationCandidate
+from sordino_server.design.candidates.randomized_response import RandomizedResponseCandidate
+from sordino_server.design.candidates.subset_selection import SubsetSelectionCandidate
+
+CANDIDATES: tuple[Candidate, ...] = (
+    RandomizedResponseCandidate(),
+    SubsetSelectionCandidate(),
+    FactorizationCandidate(),
+)
+
+
+def mechanism_names() -> tuple[str, ...]:
+    """Every name that a request may give as its mechanism."""
+    return tuple(candidate.name for candidate in CANDIDATES)

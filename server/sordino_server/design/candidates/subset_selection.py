@@ -1,0 +1,58 @@
+"""Subset selection as a candidate, at the size that is best for the stated objective."""
+
+from __future__ import annotations
+
+from sordino_server.design.candidates.base import Progress, Proposal, SharedWork
+from sordino_server.design.candidates.randomized_response import inverse_decoder, too_many_types
+from sordino_server.design.laws import exchangeable_law
+from sordino_server.design.request import PlanRequest
+from sordino_shared.randomizers import SubsetSelection
+
+# A first look at sizes this factor apart; then steps of one size, downhill from the best.
+_COARSE_STEP = 1.5
+
+
+class SubsetSelectionCandidate:
+    """A random subset of one size with the inverse of its inclusion chances as decoder."""
+
+    name = "subset_selection"
+
+    def reason_against(self, work: SharedWork) -> str | None:
+        if work.request.workload.size == 2:
+            return "with two types it is randomized response"
+        return too_many_types(work)
+
+    def propose(self, work: SharedWork, progress: Progress) -> Proposal:
+        values: dict[int, float] = {}
+
+        def value(subset_size: int) -> float:
+            if subset_size not in values:
+                values[subset_size] = _objective(_proposal(work.request, subset_size), work.request)
+            return values[subset_size]
+
+        best = min(_coarse_sizes(work.request.workload.size), key=value)
+        while (better := min(_neighbours(best, work.request.workload.size), key=value)) != best:
+            best = better
+        return _proposal(work.request, best)
+
+
+def _proposal(request: PlanRequest, subset_size: int) -> Proposal:
+    randomizer = SubsetSelection.for_guarantee(request.workload.size, subset_size, request.guarantee)
+    return Proposal(randomizer, inverse_decoder(exchangeable_law(randomizer)))
+
+
+def _objective(proposal: Proposal, request: PlanRequest) -> float:
+    figures = proposal.law(request).profile().figures()
+    return figures.max_variance if request.objective == "max" else figures.mean_variance
+
+
+def _coarse_sizes(types: int) -> list[int]:
+    sizes, size = [], 1.0
+    while size < types:
+        sizes.append(int(size))
+        size = max(size + 1, size * _COARSE_STEP)
+    return sizes
+
+
+def _neighbours(size: int, types: int) -> list[int]:
+    return [near for near in (size, size - 1, size + 1) if 1 <= near < types]

@@ -1,0 +1,256 @@
+"""From a request to a plan: every candidate that applies is evaluated exactly, and the best one is published."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sordino_server.design.candidates import CANDIDATES, Candidate, Proposal, SharedWork, mechanism_names
+from sordino_server.design.factorization import Objective
+from sordino_server.design.publish import published_queries
+from sordino_server.design.request import PlanError, PlanRequest
+from sordino_server.design.variance import ErrorProfile, counts_as_unbiased
+from sordino_shared.arrays import Array
+from sordino_shared.audit import check_guarantee
+from sordino_shared.protocol import AnalystPart, Certificate, DevicePart, Figures, LowerBound
+from sordino_shared.randomizers import FiniteKernel, RandomizedResponse
+
+__all__ = ["CandidateReport", "CompiledPlan", "PlanError", "PlanRequest", "compile_plan"]
+
+ReportProgress = Callable[[str, float], None]
+
+# Two candidates closer than this are the same mechanism up to the rounding of its integers; the simpler one is taken.
+_TIE = 1e-9
+_SHARE_OF_BOUNDS = 0.4
+
+
+@dataclass(frozen=True)
+class CandidateReport:
+    """What became of one candidate; figures where it was evaluated, a reason where it was not or could not be taken."""
+
+    name: str
+    applies: bool
+    reason: str | None
+    figures: Figures | None
+    seconds: float
+
+    def summary(self) -> dict[str, Any]:
+        """As JSON."""
+        names = ("max_variance", "mean_variance", "bias_bound")
+        numbers = {name: None if self.figures is None else getattr(self.figures, name) for name in names}
+        outcome = {"applies": self.applies, "reason": self.reason, "seconds": round(self.seconds, 3)}
+        return {"name": self.name, **numbers, **outcome}
+
+
+@dataclass(frozen=True, eq=False)
+class CompiledPlan:
+    """The two parts of a plan, what was compared, and the exact error profile of what was chosen."""
+
+    request: PlanRequest
+    device: DevicePart
+    analyst: AnalystPart
+    candidates: tuple[CandidateReport, ...]
+    profile: ErrorProfile
+    seconds: float
+
+    def summary(self) -> dict[str, Any]:
+        """The plan in numbers, as JSON."""
+        figures, workload = self.analyst.figures, self.request.workload
+        return {
+            "workload": workload.name,
+            "k": workload.size,
+            "queries": workload.queries,
+            "epsilon": self.request.guarantee.epsilon,
+            "objective": self.request.objective,
+            "mechanism": self.analyst.mechanism,
+            "max_variance": figures.max_variance,
+            "mean_variance": figures.mean_variance,
+            "bias_bound": figures.bias_bound,
+            **_bounds_summary(figures, self.analyst.certificate),
+            "outputs": _outputs(self.device),
+            "device_bytes": len(self.device.content),
+            "analyst_bytes": len(self.analyst.content),
+            "digests": {"device": str(self.device.digest), "analyst": str(self.analyst.digest)},
+            "seconds": round(self.seconds, 3),
+            "candidates": [candidate.summary() for candidate in self.candidates],
+            **({} if self.request.users is None else self.predicted_errors(self.request.users)),
+        }
+
+    def predicted_errors(self, users: int) -> dict[str, Any]:
+        """Root mean squared error of every answer for the worst population of `users` users."""
+        errors = self.profile.rmse(users).tolist()
+        labels = self.request.workload.labels()
+        return {
+            "users": users,
+            "predicted_max_rmse": max(errors),
+            "predicted_errors": [{"label": a, "rmse": e} for a, e in zip(labels, errors, strict=True)],
+        }
+
+    def users_needed(self, target: float) -> int:
+        """The least number of reports for which every answer has a root mean squared error of at most `target`.
+
+        For the objective "mean": the root of the mean over queries. Raises PlanError where the bias alone is more.
+        """
+        figures = self.analyst.figures
+        room = target**2 - figures.bias_bound**2 if math.isfinite(target) and target > 0 else 0.0
+        if not room > 0:
+            raise PlanError(
+                f"the target error must be a number above the bias bound {figures.bias_bound:.3g}, got {target}", target
+            )
+        variance = figures.max_variance if self.request.objective == "max" else figures.mean_variance
+        return max(1, math.ceil(variance / room))
+
+
+def compile_plan(request: PlanRequest, progress: ReportProgress = lambda stage, fraction: None) -> CompiledPlan:
+    """The best applicable mechanism for the request, proved ε-LDP in integers, with exact figures and a certificate.
+
+    `progress` gets a stage in words and the fraction done. Raises PlanError, with every candidate's reason, where
+    none applies.
+    """
+    start = time.perf_counter()
+    work = SharedWork(request)
+    certificate = _certificate(work, progress)
+    choice = _Choice(request)
+    candidates = _asked_for(request)
+    share = (1 - _SHARE_OF_BOUNDS) / len(candidates)
+    for number, candidate in enumerate(candidates):
+        report = _Stage(progress, f"evaluating {candidate.name}", _SHARE_OF_BOUNDS + share * number, share)
+        report(0.0)
+        choice.consider(candidate, work, report)
+    name, proposal, profile = choice.best()
+    progress("proving ε", 1.0)
+    device = DevicePart(request.workload.domain, request.guarantee, proposal.randomizer)
+    check_guarantee(device)
+    analyst = _analyst_part(request, device, name, proposal, profile, certificate)
+    return CompiledPlan(request, device, analyst, tuple(choice.reports), profile, time.perf_counter() - start)
+
+
+@dataclass(frozen=True)
+class _Stage:
+    """Progress within one stage, as progress of the whole."""
+
+    progress: ReportProgress
+    text: str
+    done: float
+    share: float
+
+    def __call__(self, fraction: float) -> None:
+        self.progress(self.text, self.done + self.share * fraction)
+
+
+class _Choice:
+    """The best candidate so far, and a report of each."""
+
+    def __init__(self, request: PlanRequest) -> None:
+        self.request = request
+        self.reports: list[CandidateReport] = []
+        self._best: tuple[str, Proposal, ErrorProfile] | None = None
+        self._value = math.inf
+
+    def consider(self, candidate: Candidate, work: SharedWork, progress: Callable[[float], None]) -> None:
+        start = time.perf_counter()
+        if (reason := candidate.reason_against(work)) is not None:
+            self.reports.append(CandidateReport(candidate.name, False, reason, None, time.perf_counter() - start))
+            return
+        proposal = candidate.propose(work, progress)
+        profile = proposal.law(self.request).profile()
+        figures = profile.figures()
+        reason = self._objection(figures)
+        self.reports.append(
+            CandidateReport(candidate.name, reason is None, reason, figures, time.perf_counter() - start)
+        )
+        value = self._squared_error(figures)
+        if reason is None and value < self._value * (1 - _TIE):
+            self._best, self._value = (candidate.name, proposal, profile), value
+
+    def best(self) -> tuple[str, Proposal, ErrorProfile]:
+        if self._best is None:
+            reasons = "; ".join(f"{report.name}: {report.reason}" for report in self.reports)
+            raise PlanError(f"no mechanism applies to this request ({reasons})", self.reports)
+        return self._best
+
+    def _objection(self, figures: Figures) -> str | None:
+        if self.request.users is None and not counts_as_unbiased(figures):
+            return (
+                f"biased by up to {figures.bias_bound:.3g}: it is compared by mean squared error at a stated number of "
+                "users only"
+            )
+        return None
+
+    def _squared_error(self, figures: Figures) -> float:
+        variance = figures.max_variance if self.request.objective == "max" else figures.mean_variance
+        return variance if self.request.users is None else variance / self.request.users + figures.bias_bound**2
+
+
+def _asked_for(request: PlanRequest) -> tuple[Candidate, ...]:
+    if request.mechanism is None:
+        return CANDIDATES
+    chosen = tuple(candidate for candidate in CANDIDATES if candidate.name == request.mechanism)
+    if not chosen:
+        raise PlanError(
+            f"there is no mechanism {request.mechanism!r}: use one of {', '.join(mechanism_names())}", request.mechanism
+        )
+    return chosen
+
+
+def _certificate(work: SharedWork, progress: ReportProgress) -> Certificate:
+    share = _SHARE_OF_BOUNDS / 2
+    worst = _lower_bound(work, "max", _Stage(progress, "bounding the worst variance from below", 0.0, share))
+    mean = _lower_bound(work, "mean", _Stage(progress, "bounding the mean variance from below", share, share))
+    return Certificate(worst, mean)
+
+
+def _lower_bound(work: SharedWork, objective: Objective, progress: Callable[[float], None]) -> LowerBound:
+    if work.too_large_for_dense is not None:
+        # Variances are not negative: a bound that needs no weights.
+        nothing = Array.of(np.zeros(0), "<f8")
+        return LowerBound(0.0, nothing, nothing)
+    work.factorization(objective, progress)
+    bound = work.bound(objective)
+    return LowerBound(bound.value, Array.of(bound.query_weights, "<f8"), Array.of(bound.type_weights, "<f8"))
+
+
+def _analyst_part(
+    request: PlanRequest,
+    device: DevicePart,
+    mechanism: str,
+    proposal: Proposal,
+    profile: ErrorProfile,
+    certificate: Certificate,
+) -> AnalystPart:
+    return AnalystPart(
+        device_digest=device.digest,
+        workload=request.workload.name,
+        queries=published_queries(request.workload),
+        mechanism=mechanism,
+        objective=request.objective,
+        seed=request.seed,
+        decoder=proposal.decoder,
+        factors=proposal.factors,
+        certificate=certificate,
+        figures=profile.figures(),
+    )
+
+
+def _bounds_summary(figures: Figures, certificate: Certificate) -> dict[str, float | None]:
+    def ratio(variance: float, bound: float) -> float | None:
+        return variance / bound if bound > 0 else None
+
+    return {
+        "lower_bound_max": certificate.max.value,
+        "lower_bound_mean": certificate.mean.value,
+        "ratio_max": ratio(figures.max_variance, certificate.max.value),
+        "ratio_mean": ratio(figures.mean_variance, certificate.mean.value),
+    }
+
+
+def _outputs(device: DevicePart) -> int | None:
+    """How many different reports there are, where they are counted one by one."""
+    if isinstance(device.randomizer, (FiniteKernel, RandomizedResponse)):
+        return device.randomizer.statistic_size
+    return None
