@@ -1,0 +1,189 @@
+"""The golden vectors: what must be read is read and written back, what must be refused is refused for its reason."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import cbor2
+import numpy as np
+import pytest
+
+from sordino_shared.audit import check_guarantee, prove_epsilon
+from sordino_shared.domains import Domain
+from sordino_shared.errors import (
+    DigestMismatch,
+    GuaranteeNotMet,
+    MalformedDocument,
+    OversizedDocument,
+    UnsupportedVersion,
+)
+from sordino_shared.guarantees import PureEpsilon, epsilon_of_ratio, exp_lower_bound
+from sordino_shared.protocol import DevicePart, Digest, Document, ReportId
+from sordino_shared.protocol.codec import decode_value, encode_value
+from sordino_shared.protocol.schema import from_plain
+from sordino_shared.randomizers import RandomizedResponse, SeededDirection, SubsetSelection, directions
+
+DOCUMENTS = ("manifest", "task", "device_part", "analyst_part", "report_batch", "report_outcomes")
+BAD_GROUPS = ("canonical", "bytes", "schema", "values", "version", "oversized", "digest", "guarantee")
+ERRORS = {
+    "malformed": MalformedDocument,
+    "oversized": OversizedDocument,
+    "unsupported_version": UnsupportedVersion,
+    "digest_mismatch": DigestMismatch,
+    "guarantee_not_met": GuaranteeNotMet,
+}
+
+
+def plain(meaning: Any) -> Any:
+    """A vector's meaning as a plain value."""
+    if isinstance(meaning, list):
+        return [plain(item) for item in meaning]
+    if not isinstance(meaning, dict):
+        return meaning
+    if meaning.keys() == {"bytes"}:
+        return bytes.fromhex(meaning["bytes"])
+    if meaning.keys() == {"integer"}:
+        return int(meaning["integer"])
+    return {name: plain(item) for name, item in meaning.items()}
+
+
+def read(case: dict[str, Any], document_types: dict[str, type[Document]]) -> Document:
+    """Do with a bad vector what a device or server does with bytes."""
+    padding = case.get("padding", {"byte": "", "count": 0})
+    content = bytes.fromhex(case["hex"]) + bytes.fromhex(padding["byte"]) * padding["count"]
+    digest = Digest.parse(case["sha256"]) if "sha256" in case else None
+    document = document_types[case["read_as"]].read(content, digest)
+    if isinstance(document, DevicePart):
+        check_guarantee(document)
+    return document
+
+
+def test_generator_writes_the_committed_files(repository: Path) -> None:
+    command = [sys.executable, str(repository / "tests/vectors/generate.py"), "--check"]
+    checked = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_good_documents(name: str, vectors: dict[str, Any], document_types: dict[str, type[Document]]) -> None:
+    for case in vectors[f"good/{name}"]["vectors"]:
+        content, digest = bytes.fromhex(case["hex"]), Digest.parse(case["sha256"])
+        document = document_types[name].read(content, digest)
+        assert document.content == content
+        assert document.digest == digest
+        assert document == document_types[name].read(content)
+        assert hash(document) == hash(document_types[name].read(content))
+        assert encode_value(plain(case["meaning"])) == content
+        if isinstance(document, DevicePart):
+            check_guarantee(document)
+
+
+@pytest.mark.parametrize("group", BAD_GROUPS)
+def test_bad_documents(group: str, vectors: dict[str, Any], document_types: dict[str, type[Document]]) -> None:
+    cases = vectors[f"bad/{group}"]["vectors"]
+    assert len({case["name"] for case in cases}) == len(cases) > 0
+    for case in cases:
+        with pytest.raises(ERRORS[case["error"]]) as raised:
+            read(case, document_types)
+        assert raised.type is ERRORS[case["error"]], case["name"]
+
+
+def test_every_group_is_read(vectors: dict[str, Any]) -> None:
+    assert {name for name in vectors if name.startswith("bad/")} == {f"bad/{group}" for group in BAD_GROUPS}
+
+
+def test_a_common_library_takes_many_encodings_that_are_not_canonical(
+    vectors: dict[str, Any], good_contents: list[tuple[str, bytes]]
+) -> None:
+    """The bad encodings are bad for their form only: a lax decoder finds a good document's value in most of them."""
+    values = [cbor2.loads(content) for _, content in good_contents]
+    taken = set()
+    for case in vectors["bad/canonical"]["vectors"]:
+        try:
+            value = cbor2.loads(bytes.fromhex(case["hex"]))
+        except (cbor2.CBORDecodeError, ValueError, OverflowError):
+            continue
+        if value in values:
+            taken.add(case["name"])
+    assert {"map_head_8", "integer_8", "indefinite_map", "keys_backwards", "key_twice", "half_as_double"} <= taken
+    assert len(taken) >= 30
+
+
+def test_directions(vectors: dict[str, Any]) -> None:
+    for case in vectors["good/directions"]["vectors"]:
+        seed = np.frombuffer(bytes.fromhex(case["seed"]), dtype=np.uint8).reshape(1, 16)
+        drawn = directions(seed, case["dimension"])[0]
+        assert drawn[: len(case["head"])].tolist() == case["head"]
+        assert Digest.of(drawn.astype("<i2").tobytes()) == Digest.parse(case["sha256_of_int16_little_endian"])
+
+
+def test_epsilon(vectors: dict[str, Any]) -> None:
+    for case in vectors["good/epsilon"]["exp_lower_bounds"]:
+        assert exp_lower_bound(case["nano_epsilon"], case["bits"]) == int(case["value"])
+    for case in vectors["good/epsilon"]["ratios"]:
+        proved = epsilon_of_ratio(int(case["numerator"]), int(case["denominator"]))
+        assert (None if proved is None else proved.nano) == case["nano_epsilon"]
+
+
+def test_laws(vectors: dict[str, Any]) -> None:
+    for case in vectors["good/laws"]["vectors"]:
+        size, guarantee, bits = case["size"], PureEpsilon(case["nano_epsilon"]), case["bits"]
+        response = RandomizedResponse.for_guarantee(size, guarantee, bits)
+        subset = SubsetSelection.for_guarantee(size, case["subset_size"], guarantee, bits)
+        assert response.other_weight == int(case["randomized_response_other_weight"])
+        assert subset.include_weight == int(case["subset_selection_include_weight"])
+        keep = SeededDirection.largest_keep_weight(guarantee, bits)
+        assert keep == int(case["seeded_direction_largest_keep_weight"])
+
+
+def test_randomizers(vectors: dict[str, Any], document_types: dict[str, type[Document]]) -> None:
+    parts = {v["name"]: DevicePart.read(bytes.fromhex(v["hex"])) for v in vectors["good/device_part"]["vectors"]}
+    for case in vectors["good/randomizers"]["vectors"]:
+        randomizer = parts[case["name"]].randomizer
+        assert (randomizer.size, randomizer.payload_bytes) == (case["size"], case["payload_bytes"])
+        assert (randomizer.statistic, randomizer.statistic_size) == (case["statistic"], case["statistic_size"])
+        assert prove_epsilon(randomizer) == PureEpsilon(case["nano_epsilon"])
+        payloads = np.array([list(bytes.fromhex(p["hex"])) for p in case["payloads"]], dtype=np.uint8)
+        assert randomizer.in_alphabet(payloads).tolist() == [p["in_alphabet"] for p in case["payloads"]]
+
+
+def test_domains(vectors: dict[str, Any]) -> None:
+    for case in vectors["good/domains"]["vectors"]:
+        domain = from_plain(Domain, plain(case["domain"]))
+        assert [domain.label(cell) for cell in range(domain.size)] == case["labels"]
+        for pair in case["values"]:
+            assert domain.encode(pair["value"]) == pair["cell"], pair
+
+
+def test_report_ids(vectors: dict[str, Any]) -> None:
+    for case in vectors["good/report_ids"]["vectors"]:
+        assert ReportId(bytes.fromhex(case["hex"])).epoch == case["epoch"]
+
+
+def test_any_changed_byte_is_noticed(
+    good_contents: list[tuple[str, bytes]], document_types: dict[str, type[Document]]
+) -> None:
+    """Every byte of every good document is changed once, in one bit or in all of them.
+
+    With the digest nothing passes; without it, what passes is a canonical document of other content.
+    """
+    for name, content in good_contents:
+        digest, kind = Digest.of(content), document_types[name]
+        for position in range(len(content)):
+            changed = bytearray(content)
+            changed[position] ^= (1 << position % 8) if position % 3 else 0xFF
+            with pytest.raises(DigestMismatch):
+                kind.read(bytes(changed), digest)
+            try:
+                read_back = kind.read(bytes(changed))
+            except (MalformedDocument, UnsupportedVersion):
+                continue
+            assert read_back.content == bytes(changed)
+
+
+def test_decoded_good_documents_are_what_a_general_library_reads(good_contents: list[tuple[str, bytes]]) -> None:
+    for _, content in good_contents:
+        assert decode_value(content, len(content)) == cbor2.loads(content)

@@ -1,0 +1,169 @@
+"""Canonical bytes that must be refused all the same, and why: each differs from a good document in one thing only."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from bad_encodings import (
+    ANALYST_PART,
+    BATCH,
+    BYTES,
+    DEVICE_PART,
+    MANIFEST,
+    TASK,
+    entry,
+    fields_of,
+    head,
+    plain,
+    replaced,
+    text,
+    write,
+)
+from good_documents import EPSILON, SMALL, documents, small_directions
+
+from sordino_shared.arrays import Array
+from sordino_shared.protocol.codec import encode_value
+from sordino_shared.protocol.schema import to_plain
+from sordino_shared.randomizers import FiniteKernel, RandomizedResponse, TwoLevelRows
+
+
+def _schema() -> list[dict[str, Any]]:
+    fields, manifest = fields_of(TASK), plain(MANIFEST)
+    extra = encode_value(plain(TASK) | {"extra": 1})
+    nested = encode_value(plain(TASK) | {"retry": {"min_s": 1, "max_s": 2, "extra": 3}})
+    tagged = encode_value(manifest | {"assignment": {"kind": "every_round", "first_weight": 1}})
+    unknown = encode_value(manifest | {"assignment": {"kind": "some_rounds"}})
+    missing = [(name, write({key: item for key, item in fields.items() if key != name})) for name in fields]
+    return [
+        entry("unknown_field", "a field that version 1 does not have", extra),
+        entry("unknown_nested_field", "a field that version 1 does not have", nested),
+        entry("field_of_another_kind", "a field of another member of the union", tagged, "manifest"),
+        entry("unknown_kind", "a kind that version 1 does not have", unknown, "manifest"),
+        *(entry(f"without_{name}", "a field is missing", content) for name, content in missing),
+        entry("wrong_document", "another type of document", MANIFEST.content),
+        entry("text_for_bytes", "text where bytes belong", replaced(TASK, campaign=text("a" * 32))),
+        entry("bytes_for_text", "bytes where text belongs", replaced(TASK, state=head(BYTES, 4) + b"open")),
+        entry("null_for_integer", "null where an integer belongs", replaced(TASK, epoch=b"\xf6")),
+        entry("unknown_state", "a state that there is not", replaced(TASK, state=text("paused"))),
+        entry("short_digest", "a digest of 31 bytes", replaced(TASK, campaign=encode_value(bytes(31)))),
+    ]
+
+
+def _values() -> list[dict[str, Any]]:
+    manifest, task, batch = plain(MANIFEST), plain(TASK), plain(BATCH)
+    direction = plain(documents()["device_part"]["seeded_direction"])
+    narrow = {"element": "<i4", "shape": [3, 2], "data": bytes(20)}
+    wrong_array = direction | {"randomizer": direction["randomizer"] | {"vectors": narrow}}
+    wide = plain(DEVICE_PART) | {"domain": to_plain(SMALL)}
+    heavy = {"kind": "randomized_response", "size": 15, "bits": 60, "other_weight": 2**60}
+    over = plain(DEVICE_PART) | {"randomizer": heavy}
+    wrap = Array.of(np.full((4, 3), 2**62, dtype=np.uint64), "<u8")
+    wrapped = {"kind": "finite_kernel", "bits": 62, "rows": {"kind": "dense", "table": to_plain(wrap)}}
+    infinity = {"element": "<f8", "shape": [1], "data": b"\x00\x00\x00\x00\x00\x00\xf0\x7f"}
+    bound = plain(ANALYST_PART)["certificate"]["max"] | {"type_weights": infinity}
+    infinite = plain(ANALYST_PART) | {"certificate": {"max": bound, "mean": bound}}
+    cases: list[tuple[str, str, dict[str, Any], str]] = [
+        ("epoch_65536", "an epoch has 16 bits", task | {"epoch": 65536}, "task"),
+        ("round_while_closed", "a closed campaign takes no reports", task | {"state": "closed"}, "task"),
+        ("retry_reversed", "max_s below min_s", task | {"retry": {"min_s": 2, "max_s": 1}}, "task"),
+        ("empty_sentence", "the owner must be told", manifest | {"sentence": " "}, "manifest"),
+        ("hidden_direction", "the sentence would not show as written", manifest | {"sentence": "a\u202eb"}, "manifest"),
+        ("first_plan_unknown", "round 0 has no plan", _without_first_plan(manifest), "manifest"),
+        ("budget_exceeded", "rounds may spend more than stated", manifest | {"device_guarantee": _nano(1)}, "manifest"),
+        ("no_reports", "an empty batch", batch | {"ids": b"", "payloads": b""}, "report_batch"),
+        ("ragged_ids", "31 bytes are no whole number of ids", batch | {"ids": bytes(31)}, "report_batch"),
+        ("ragged_payloads", "payloads of unequal width", batch | {"payloads": bytes(33)}, "report_batch"),
+        ("array_too_short", "an array's bytes do not fit its shape", wrong_array, "device_part"),
+        ("array_not_finite", "an array holds an infinity", infinite, "analyst_part"),
+        ("wrong_domain", "randomizer and domain differ in size", wide, "device_part"),
+        ("weight_too_large", "probabilities above one", over, "device_part"),
+        (
+            "kernel_wraps",
+            "columns sum to 2^64, which a 64-bit sum would take for nothing",
+            plain(documents()["device_part"]["finite_kernel_dense"]) | {"randomizer": wrapped},
+            "device_part",
+        ),
+        (
+            "epsilon_zero",
+            "ε of a round is at least .001",
+            plain(DEVICE_PART) | {"guarantee": _nano(0)},
+            "device_part",
+        ),
+    ]
+    return [entry(name, why, encode_value(content), read_as) for name, why, content, read_as in cases]
+
+
+def _without_first_plan(manifest: dict[str, Any]) -> dict[str, Any]:
+    return manifest | {"rounds": [manifest["rounds"][0] | {"plan": None}]}
+
+
+def _nano(nano: int) -> dict[str, Any]:
+    return {"kind": "pure_epsilon", "nano": nano}
+
+
+def _versions() -> list[dict[str, Any]]:
+    numbers = (0, 2, 2**63)
+    contents = {number: encode_value(plain(TASK) | {"version": number}) for number in numbers}
+    return [
+        *(entry(f"version_{n}", "another version", contents[n], error="unsupported_version") for n in numbers),
+        entry("version_text", "no number", encode_value(plain(TASK) | {"version": "1"})),
+    ]
+
+
+def _oversized() -> list[dict[str, Any]]:
+    found = []
+    for value in (TASK, BATCH, documents()["report_outcomes"]["accepted"], MANIFEST):
+        padding = value.limit + 1 - len(value.content)
+        found.append(
+            entry(value.document, f"more than {value.limit} bytes", value.content, value.document, "oversized")
+            | {"padding": {"byte": "00", "count": padding}}
+        )
+    return found
+
+
+def _digests() -> list[dict[str, Any]]:
+    found = []
+    for value in (TASK, MANIFEST, DEVICE_PART, ANALYST_PART):
+        flipped = bytes([*value.content[:-1], value.content[-1] ^ 1])
+        for name, content in (("changed", flipped), ("longer", value.content + b"\x00"), ("empty", b"")):
+            case = entry(f"{value.document}_{name}", "not these bytes", content, value.document, "digest_mismatch")
+            found.append(case | {"sha256": str(value.digest)})
+    return found
+
+
+def _guarantees() -> list[dict[str, Any]]:
+    """Well-formed device parts whose integers prove more than they claim."""
+    domain, size = SMALL, SMALL.size
+    tight = RandomizedResponse.for_guarantee(size, EPSILON)
+    members = np.array([[True, False, False], [False, True, False]])
+    zero_row = TwoLevelRows.of(np.array([0, 2**50], np.uint64), np.full(2, 2**51, np.uint64), members)
+    table = np.array([[2**59, 2**59, 2**59], [2**59 - 1, 2**59 - 1, 2**59 - 2**40]], dtype=np.uint64)
+    null_gap = {"kind": "dense", "table": to_plain(Array.of(table, "<u8"))}
+    weights = np.array([2**59, 2**59, 2**60 - 1], dtype=np.uint64)
+    coins = to_plain(small_directions()) | {"keep_weights": to_plain(Array.of(weights, "<u8"))}
+    loose = to_plain(tight) | {"other_weight": tight.other_weight - 2**31}
+    cases = [
+        ("little_less_noise", "a weight 2·10⁻⁹ of it too small", loose),
+        ("impossible_for_some", "an output that excludes values", to_plain(FiniteKernel(60, zero_row))),
+        ("null_output", "the null output tells values apart", {"kind": "finite_kernel", "bits": 60, "rows": null_gap}),
+        ("one_clear_coin", "a coin that never lies for one value", coins),
+    ]
+    claim = plain(documents()["device_part"]["seeded_direction"]) | {"domain": to_plain(domain)}
+    return [
+        entry(name, why, encode_value(claim | {"randomizer": randomizer}), "device_part", "guarantee_not_met")
+        for name, why, randomizer in cases
+    ]
+
+
+def bad_documents() -> dict[str, Any]:
+    """Files of bad vectors that are canonical CBOR and must be refused all the same, by path."""
+    groups = {
+        "schema": _schema(),
+        "values": _values(),
+        "version": _versions(),
+        "oversized": _oversized(),
+        "digest": _digests(),
+        "guarantee": _guarantees(),
+    }
+    return {f"bad/{name}.json": {"vectors": vectors} for name, vectors in groups.items()}

@@ -1,0 +1,228 @@
+"""One value or more of every document type, small and fixed, with all that a reader must get from the bytes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sordino_shared.arrays import Array
+from sordino_shared.domains import Categorical, Domain, Ordinal
+from sordino_shared.guarantees import PureEpsilon
+from sordino_shared.protocol import (
+    AnalystPart,
+    AnswerDecoder,
+    CampaignId,
+    CampaignState,
+    Certificate,
+    DevicePart,
+    Digest,
+    Document,
+    EveryRound,
+    Factors,
+    Figures,
+    HistogramDecoder,
+    LowerBound,
+    Manifest,
+    MatrixQueries,
+    OneRound,
+    PlanReference,
+    ProductQueries,
+    Refusal,
+    RefusedReport,
+    ReportBatch,
+    ReportOutcomes,
+    RetryWindow,
+    RoundTerms,
+    ScaledHistogramDecoder,
+    Task,
+)
+from sordino_shared.protocol.documents import PROTOCOL_VERSION
+from sordino_shared.protocol.schema import to_plain
+from sordino_shared.randomizers import (
+    AnyRandomizer,
+    DenseRows,
+    FiniteKernel,
+    RandomizedResponse,
+    SeededDirection,
+    SubsetSelection,
+    TwoLevelRows,
+)
+
+EPSILON = PureEpsilon.of(1)
+PRODUCT = Domain(
+    (
+        Ordinal("delay", (-0.5, 0.1, 15.0), unit="minutes", missing=True),
+        Categorical("carrier", ("AA", "Ünited"), other=True),
+    )
+)
+SMALL = Domain((Categorical("answer", ("no", "yes", "perhaps")),))
+
+
+def small_kernel() -> FiniteKernel:
+    """Three rows over three types whose columns leave equal deficits, within a ratio of 2."""
+    table = np.array([[2, 1, 1], [1, 2, 1], [1, 1, 2]], dtype=np.uint64) << np.uint64(57)
+    return FiniteKernel(60, DenseRows(Array.of(table, "<u8")))
+
+
+def two_level_kernel() -> FiniteKernel:
+    """Two complementary rows of two levels; columns sum to one without a null output."""
+    members = np.array([[True, False, True], [False, True, False]])
+    low, high = np.full(2, 1 << 58, dtype=np.uint64), np.full(2, 3 << 58, dtype=np.uint64)
+    return FiniteKernel(60, TwoLevelRows.of(low, high, members))
+
+
+def small_directions() -> SeededDirection:
+    """Three vectors in the plane, the last one zero: its bit is a fair coin."""
+    keep = SeededDirection.largest_keep_weight(EPSILON)
+    vectors = Array.of(np.array([[1000, 0], [-600, 800], [0, 0]]), "<i4")
+    return SeededDirection(60, vectors, Array.of(np.array([keep, keep, 1 << 59], dtype=np.uint64), "<u8"))
+
+
+RANDOMIZERS: dict[str, tuple[Domain, PureEpsilon, AnyRandomizer]] = {
+    "randomized_response": (PRODUCT, EPSILON, RandomizedResponse.for_guarantee(PRODUCT.size, EPSILON)),
+    "subset_selection": (PRODUCT, EPSILON, SubsetSelection.for_guarantee(PRODUCT.size, 4, EPSILON)),
+    "finite_kernel_dense": (SMALL, EPSILON, small_kernel()),
+    "finite_kernel_two_level": (SMALL, PureEpsilon.of("1.1"), two_level_kernel()),
+    "seeded_direction": (SMALL, EPSILON, small_directions()),
+}
+
+
+def device_parts() -> dict[str, DevicePart]:
+    return {name: DevicePart(*parts) for name, parts in RANDOMIZERS.items()}
+
+
+def _reals(*values: Any) -> Array:
+    return Array.of(np.array(values, dtype=np.float64), "<f8")
+
+
+def analyst_parts() -> dict[str, AnalystPart]:
+    """One for each decoder and each kind of queries, with and without factors."""
+    device = device_parts()
+    bound = LowerBound(2.5, _reals(0.5, 0.25, 0.25), _reals(1 / 3, 1 / 3, 1 / 3))
+    certificate = Certificate(bound, LowerBound(0, bound.query_weights, bound.type_weights))
+    identity, zeros = np.eye(3), np.zeros(3)
+    factors = Factors(_reals(*identity), _reals(*identity), _reals(*zeros), None)
+    reduced = Factors(_reals(*identity), _reals(*identity), _reals(*zeros), _reals([1, 0, 0.5]))
+    shared: dict[str, Any] = {"objective": "max", "seed": 0, "certificate": certificate}
+    scaled, histogram = ScaledHistogramDecoder(3, -0.25), HistogramDecoder(_reals(*identity), _reals(*zeros))
+    answers = AnswerDecoder(_reals(*np.ones((3, 2))), _reals(*zeros))
+    matrix = MatrixQueries(_reals(*np.tri(3)), ("first", "second", "third"))
+    product = ProductQueries(("histogram",))
+    return {
+        "scaled_histogram": AnalystPart(
+            device["randomized_response"].digest,
+            "delays",
+            ProductQueries(("prefix", "histogram")),
+            "randomized_response",
+            decoder=scaled,
+            factors=None,
+            figures=Figures(4.5, 3, 0),
+            **shared,
+        ),
+        "histogram": AnalystPart(
+            device["finite_kernel_dense"].digest,
+            "answers",
+            product,
+            "kernel",
+            decoder=histogram,
+            factors=None,
+            figures=Figures(2.75, 2.5, 0),
+            **shared,
+        ),
+        "answers": AnalystPart(
+            device["seeded_direction"].digest,
+            "three sums",
+            matrix,
+            "factorization",
+            decoder=answers,
+            factors=factors,
+            figures=Figures(20.5, 1e-7, 0),
+            **shared,
+        ),
+        "reduced": AnalystPart(
+            device["seeded_direction"].digest,
+            "three sums",
+            matrix,
+            "factorization",
+            decoder=answers,
+            factors=reduced,
+            figures=Figures(18.5, 15.1, 0.125),
+            **shared,
+        ),
+    }
+
+
+def manifests() -> dict[str, Manifest]:
+    reference = PlanReference(device_parts()["randomized_response"].digest, analyst_parts()["scaled_histogram"].digest)
+    first = RoundTerms(EPSILON, reference)
+    later = RoundTerms(PureEpsilon.of("0.5"), None)
+    sentence = "Your last arrival delay,\nwith noise that hides it."
+    return {
+        "one_round": Manifest(
+            "delays", sentence, "travellers", 1_800_000_000, PRODUCT, EPSILON, (first,), EveryRound()
+        ),
+        "two_rounds": Manifest(
+            "délais ✈", "One of two questions.", "travellers", 0, PRODUCT, EPSILON, (first, later), OneRound(2**31)
+        ),
+    }
+
+
+def tasks() -> dict[str, Task]:
+    campaign, device = manifests()["one_round"].campaign, device_parts()["randomized_response"].digest
+    return {
+        "open": Task(campaign, CampaignState.OPEN, 0, (device,), 7, RetryWindow(60, 3600)),
+        "closed": Task(CampaignId(bytes(range(32))), CampaignState.CLOSED, None, (device,), 65535, RetryWindow(0, 0)),
+    }
+
+
+def batches() -> dict[str, ReportBatch]:
+    device = device_parts()["randomized_response"].digest
+    first, second = (b"\x00\x07" + bytes([number]) * 14 for number in (1, 2))
+    return {
+        "one_report": ReportBatch(device, first, b"\x05"),
+        "two_reports": ReportBatch(Digest(b"\xff" * 32), first + second, bytes(range(34))),
+    }
+
+
+def outcomes() -> dict[str, ReportOutcomes]:
+    refused = tuple(RefusedReport(index, reason) for index, reason in zip((0, 2, 4095), Refusal, strict=True))
+    return {"accepted": ReportOutcomes(1, 0, ()), "refused": ReportOutcomes(255, 3, refused)}
+
+
+def documents() -> dict[str, dict[str, Document]]:
+    """Every example by document type and name."""
+    return {
+        "manifest": {**manifests()},
+        "task": {**tasks()},
+        "device_part": {**device_parts()},
+        "analyst_part": {**analyst_parts()},
+        "report_batch": {**batches()},
+        "report_outcomes": {**outcomes()},
+    }
+
+
+def meaning(plain: Any) -> Any:
+    """A plain value in JSON: {"bytes": hex} for bytes, {"integer": decimal} for integers no double holds."""
+    if isinstance(plain, dict):
+        return {key: meaning(value) for key, value in plain.items()}
+    if isinstance(plain, list):
+        return [meaning(item) for item in plain]
+    if isinstance(plain, bytes):
+        return {"bytes": plain.hex()}
+    if type(plain) is int and abs(plain) > 2**53:
+        return {"integer": str(plain)}
+    return plain
+
+
+def good_documents() -> dict[str, Any]:
+    """Files of good document vectors, by path."""
+    files = {}
+    for document, examples in documents().items():
+        entries = []
+        for name, value in examples.items():
+            plain = {"document": document, "version": PROTOCOL_VERSION} | to_plain(value)
+            entry = {"name": name, "meaning": meaning(plain), "hex": value.content.hex(), "sha256": str(value.digest)}
+            entries.append(entry)
+        files[f"good/{document}.json"] = {"document": document, "vectors": entries}
+    return files

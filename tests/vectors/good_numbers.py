@@ -1,0 +1,130 @@
+"""Numbers that every implementation must reproduce: directions, proofs of ε, laws and alphabets, cells of values."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import numpy as np
+from good_documents import RANDOMIZERS, meaning
+
+from sordino_shared.audit import prove_epsilon
+from sordino_shared.domains import Categorical, Domain, Ordinal
+from sordino_shared.guarantees import PureEpsilon, epsilon_of_ratio, exp_lower_bound
+from sordino_shared.protocol import ReportId
+from sordino_shared.protocol.schema import to_plain
+from sordino_shared.randomizers import RandomizedResponse, SeededDirection, SubsetSelection, directions
+
+SEEDS = (bytes(16), bytes(range(16)), b"\xff" * 16, b"sordino/v1/seed!")
+DIMENSIONS = (1, 2, 3, 16, 64, 1000)
+# Whole directions are listed up to here; of longer ones the head and a digest.
+LISTED = 16
+NANOS = (0, 1, 10**6, 10**9, 2 * 10**9, 16 * 10**9, 10**12)
+RATIOS = ((1, 1), (2, 1), (3, 1), (10**9 + 1, 10**9), (2**60 - 1, 1), (7, 3), (0, 5), (5, 0), (10**435, 1))
+EPSILONS = ("0.001", "0.5", "1", "4", "16")
+SIZES = (2, 3, 15, 1024, 1 << 20)
+
+
+def _direction(seed: bytes, dimension: int) -> dict[str, Any]:
+    drawn = directions(np.frombuffer(seed, dtype=np.uint8).reshape(1, 16), dimension)[0]
+    # A vector that no direction is orthogonal to by construction: 1, −2, 3, …
+    vector = np.arange(1, dimension + 1) * np.where(np.arange(dimension) % 2, -1, 1)
+    return {
+        "seed": seed.hex(),
+        "dimension": dimension,
+        "head": drawn[:LISTED].tolist(),
+        "sha256_of_int16_little_endian": hashlib.sha256(drawn.astype("<i2").tobytes()).hexdigest(),
+        "squared_norm": int((drawn.astype(np.int64) ** 2).sum()),
+        "positive_against_1_-2_3_-4": bool(drawn.astype(np.int64) @ vector >= 0),
+    }
+
+
+def _ratio(numerator: int, denominator: int) -> dict[str, Any]:
+    proved = epsilon_of_ratio(numerator, denominator)
+    return {
+        "numerator": str(numerator),
+        "denominator": str(denominator),
+        "nano_epsilon": None if proved is None else proved.nano,
+    }
+
+
+def _law(size: int, epsilon: str) -> dict[str, Any]:
+    guarantee = PureEpsilon.of(epsilon)
+    subset = max(1, size // 4)
+    return {
+        "size": size,
+        "nano_epsilon": guarantee.nano,
+        "bits": 60,
+        "randomized_response_other_weight": str(RandomizedResponse.for_guarantee(size, guarantee).other_weight),
+        "subset_size": subset,
+        "subset_selection_include_weight": str(SubsetSelection.for_guarantee(size, subset, guarantee).include_weight),
+        "seeded_direction_largest_keep_weight": str(SeededDirection.largest_keep_weight(guarantee)),
+    }
+
+
+def _alphabet(name: str) -> dict[str, Any]:
+    _, _, randomizer = RANDOMIZERS[name]
+    width, ratio, proved = randomizer.payload_bytes, randomizer.likelihood_ratio(), prove_epsilon(randomizer)
+    assert ratio is not None
+    assert proved is not None
+    if width == 1:
+        candidates = [bytes([index]) for index in range(20)]
+    elif isinstance(randomizer, SubsetSelection):
+        candidates = [bytes.fromhex(text) for text in ("0f00", "0100", "1f00", "0740", "0780", "00f0", "0000", "ffff")]
+    else:
+        candidates = [bytes(16) + bytes([bit]) for bit in (0, 1, 2, 255)]
+    inside = randomizer.in_alphabet(np.frombuffer(b"".join(candidates), dtype=np.uint8).reshape(-1, width))
+    return {
+        "name": name,
+        "randomizer": meaning(to_plain(randomizer)),
+        "size": randomizer.size,
+        "payload_bytes": width,
+        "statistic": randomizer.statistic,
+        "statistic_size": randomizer.statistic_size,
+        "likelihood_ratio": [str(part) for part in ratio],
+        "nano_epsilon": proved.nano,
+        "payloads": [
+            {"hex": payload.hex(), "in_alphabet": bool(yes)} for payload, yes in zip(candidates, inside, strict=True)
+        ],
+    }
+
+
+def _cells(domain: Domain, values: list[Any]) -> dict[str, Any]:
+    return {
+        "domain": meaning(to_plain(domain)),
+        "size": domain.size,
+        "labels": [domain.label(cell) for cell in range(domain.size)],
+        "values": [{"value": value, "cell": domain.encode(value)} for value in values],
+    }
+
+
+def _domains() -> list[dict[str, Any]]:
+    delay = Ordinal("delay", (-0.5, 0.1, 15.0), unit="minutes", missing=True)
+    carrier = Categorical("carrier", ("AA", "Ünited"), other=True)
+    exhaustive = Domain((Ordinal("score", (1.0, 2.0)), Categorical("answer", ("no", "yes"))))
+    numbers = [-1e300, -0.5, -0.4999, 0, 0.1, 0.10000000000000002, 15, 15.5, 2**70, None, "15", True]
+    pairs = [[5, "AA"], [None, "ZZ"], {"delay": 0.05, "carrier": "Ünited"}, {"carrier": "AA"}, "AA", [1, 2, 3], None]
+    return [
+        _cells(Domain((delay,)), numbers),
+        _cells(Domain((carrier,)), ["AA", "Ünited", "united", "", None, 1, "other"]),
+        _cells(Domain((delay, carrier)), pairs),
+        _cells(exhaustive, [[1, "no"], [1.5, "yes"], [3, "yes"], [3, "perhaps"], ["3", "yes"], None]),
+    ]
+
+
+def _report_ids() -> list[dict[str, Any]]:
+    ids = (bytes(16), bytes(range(16)), b"\xff" * 16)
+    return [{"hex": value.hex(), "epoch": ReportId(value).epoch} for value in ids]
+
+
+def good_numbers() -> dict[str, Any]:
+    """Files of good vectors that are no documents, by path."""
+    bounds = [{"nano_epsilon": nano, "bits": 128, "value": str(exp_lower_bound(nano, 128))} for nano in NANOS]
+    return {
+        "good/directions.json": {"vectors": [_direction(seed, d) for seed in SEEDS for d in DIMENSIONS]},
+        "good/epsilon.json": {"exp_lower_bounds": bounds, "ratios": [_ratio(*ratio) for ratio in RATIOS]},
+        "good/laws.json": {"vectors": [_law(size, epsilon) for size in SIZES for epsilon in EPSILONS]},
+        "good/randomizers.json": {"vectors": [_alphabet(name) for name in RANDOMIZERS]},
+        "good/domains.json": {"vectors": _domains()},
+        "good/report_ids.json": {"vectors": _report_ids()},
+    }
