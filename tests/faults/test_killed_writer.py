@@ -1,0 +1,79 @@
+"""kill -9 of a process that writes, at any moment: every report it acknowledged is there once, and none twice."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from sordino_server.kit.clock import ManualClock
+from sordino_server.kit.db import Database
+from sordino_server.reports import ReportWriter
+
+# Sends reports 0, 1, 2, … of one round, twenty a request with up to eight requests waiting, and prints the numbers of
+# every request that was acknowledged.
+CHILD = """
+import sys
+from collections import deque
+import numpy as np
+from sordino_server.kit.clock import ManualClock
+from sordino_server.kit.db import Database
+from sordino_server.reports import ReportWriter, Upload
+from sordino_shared.protocol import Digest
+from sordino_shared.randomizers.base import pack_indices
+url, campaign, digest, epoch, start = sys.argv[1:]
+writer = ReportWriter(Database(url), ManualClock()).start()
+waiting = deque()
+for first in range(int(start), 9000, 20):
+    numbers = range(first, first + 20)
+    ids = [int(epoch).to_bytes(2, "big") + number.to_bytes(14, "big") for number in numbers]
+    upload = Upload(campaign, 0, Digest.parse(digest), ids, pack_indices(np.array(numbers), 2))
+    waiting.append((first, writer.submit(upload)))
+    while len(waiting) > 8 or (waiting and first >= 8980):
+        done, future = waiting.popleft()
+        future.result()
+        print(done, flush=True)
+"""
+
+
+def kill_under_load(url: str, arguments: list[str], start: int, acknowledged: Path, wait_for: int) -> list[int]:
+    """First numbers of the requests that the child acknowledged before it was killed."""
+    with acknowledged.open("w") as output:
+        child = subprocess.Popen([sys.executable, "-c", CHILD, url, *arguments, str(start)], stdout=output)
+    deadline = time.monotonic() + 60
+    while acknowledged.read_text().count("\n") < wait_for:
+        assert child.poll() is None, "the child ended by itself"
+        assert time.monotonic() < deadline, "the child acknowledged nothing"
+        time.sleep(0.002)
+    os.kill(child.pid, signal.SIGKILL)
+    child.wait()
+    # The last line may be cut, a number whole lines name was acknowledged.
+    return [int(line) for line in acknowledged.read_text().splitlines(keepends=True) if line.endswith("\n")]
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "postgres"])
+def test_every_acknowledged_report_counts_exactly_once(engine, request, tmp_path, buckets):
+    url = request.getfixturevalue(f"migrated_{engine}_url")
+    database = Database(url)
+    round_ = buckets(database)
+    acknowledged: set[int] = set()
+    for kill in range(3):
+        firsts = kill_under_load(url, round_.arguments(), kill * 2000, tmp_path / "acknowledged", 5 + 4 * kill)
+        acknowledged |= {number for first in firsts for number in range(first, first + 20)}
+    after_kills = round_.counts(database)
+    assert set(after_kills.values()) == {1}
+    assert acknowledged <= set(after_kills)
+
+    # The clients that heard nothing send the same bytes again, to another process.
+    writer = ReportWriter(database, ManualClock()).start()
+    futures = [writer.submit(round_.upload(range(first, first + 20))) for first in range(0, 9000, 20)]
+    outcomes = [future.result() for future in futures]
+    writer.close()
+    assert sum(outcome.replayed for outcome in outcomes) == len(after_kills)
+    assert round_.counts(database) == dict.fromkeys(range(9000), 1)
+    database.close()
