@@ -207,9 +207,9 @@ def _certificate(work: SharedWork, progress: ReportProgress) -> Certificate:
 
 def _lower_bound(work: SharedWork, objective: Objective, progress: Callable[[float], None]) -> LowerBound:
     if work.too_large_for_dense is not None:
-        # Variances are not negative: a bound that needs no weights.
-        nothing = Array.of(np.zeros(0), "<f8")
-        return LowerBound(0.0, nothing, nothing)
+        # Variances are not negative: 0 is a bound that needs no weights, and arrays on the wire are not empty.
+        anything = Array.of(np.ones(1), "<f8")
+        return LowerBound(0.0, anything, anything)
     work.factorization(objective, progress)
     bound = work.bound(objective)
     return LowerBound(bound.value, Array.of(bound.query_weights, "<f8"), Array.of(bound.type_weights, "<f8"))

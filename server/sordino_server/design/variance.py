@@ -29,6 +29,10 @@ from sordino_shared.randomizers import Randomizer
 _BLOCK_ENTRIES = 1 << 22
 # A bias below this share of one user's standard deviation is below the sampling error of a million users.
 _NEGLIGIBLE_BIAS = 1e-3
+# An eigenproblem of 2048 takes seconds.
+_MAX_ROOT_RANK = 2048
+_MAX_ROOT_ENTRIES = 1 << 24
+_RANK = 1e-13
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +72,10 @@ class AnswerLaw(ABC):
     def type_variances(self) -> Floats:
         """Var(answer | x), (Q, k); raises TooLargeForDense."""
 
+    @abstractmethod
+    def covariance_root(self, histogram: Floats) -> Floats | None:
+        """A (Q, r) with A·Aᵀ = Σ_x h_x Cov(answers | x); None where it would be too large."""
+
 
 def answer_law(randomizer: Randomizer, decoder: Decoder, workload: Workload) -> AnswerLaw:
     """The law of the answers; raises InvalidValue where randomizer, decoder and workload do not fit together."""
@@ -89,11 +97,11 @@ def counts_as_unbiased(figures: Figures) -> bool:
     return figures.bias_bound <= _NEGLIGIBLE_BIAS * math.sqrt(figures.max_variance)
 
 
-def histogram_map(decoder: HistogramDecoder | ScaledHistogramDecoder, size: int) -> tuple[Floats, Floats]:
-    """(matrix, offset) of ĥ = offset + matrix · s̄."""
+def decoded_histogram(decoder: HistogramDecoder | ScaledHistogramDecoder, mean: Floats) -> Floats:
+    """ĥ (k,) from the mean statistic s̄ (p,)."""
     if isinstance(decoder, HistogramDecoder):
-        return decoder.matrix.numpy(), decoder.offset.numpy()
-    return decoder.slope * np.eye(size), np.full(size, decoder.offset)
+        return np.asarray(decoder.offset.numpy() + decoder.matrix.numpy() @ mean)
+    return decoder.offset + decoder.slope * mean
 
 
 def decoded_rows(decoder: Decoder, workload: Workload, start: int, stop: int) -> tuple[Floats, Floats]:
@@ -137,6 +145,17 @@ class _BlockwiseAnswers(AnswerLaw):
         blocks = [self._variances(rows) for _, _, rows, _ in self._blocks()]
         return self._without_constants(np.vstack(blocks))
 
+    def covariance_root(self, histogram: Floats) -> Floats | None:
+        if isinstance(self.decoder, AnswerDecoder):
+            rows = self.decoder.matrix.numpy()
+            queries, statistic = rows.shape
+            if not _root_fits(queries, min(queries, statistic)):
+                return None
+            if statistic < queries:
+                return np.asarray(rows @ _root(self.law.covariance(np.eye(statistic), histogram)))
+            return self._without_constants(_root(self.law.covariance(rows, histogram)))
+        return _histogram_root(self.workload, self.law, self.decoder, histogram)
+
     def _variances(self, rows: Floats) -> Floats:
         return np.maximum(self.law.variances(rows), 0.0)
 
@@ -178,6 +197,9 @@ class _IndicatorAnswers(AnswerLaw):
         base, step = self._coefficients()
         return np.maximum(base[:, None] + step[:, None] * self.workload.operator.dense(), 0.0)
 
+    def covariance_root(self, histogram: Floats) -> Floats | None:
+        return _histogram_root(self.workload, self.law, self.decoder, histogram)
+
     def _coefficients(self) -> tuple[Floats, Floats]:
         sums, slope = self._sums(), self.decoder.slope
         base = self.law.spread * sums + self.law.shared * sums**2
@@ -192,6 +214,29 @@ class _IndicatorAnswers(AnswerLaw):
 
     def _sums(self) -> Floats:
         return self.workload.operator.matvec(np.ones(self.workload.size))
+
+
+def _histogram_root(
+    workload: Workload, law: StatisticLaw, decoder: HistogramDecoder | ScaledHistogramDecoder, histogram: Floats
+) -> Floats | None:
+    if not _root_fits(workload.queries, workload.size):
+        return None
+    if isinstance(decoder, ScaledHistogramDecoder):
+        rows = decoder.slope * np.eye(workload.size)
+    else:
+        rows = decoder.matrix.numpy()
+    return workload.operator.matvec(_root(law.covariance(rows, histogram)))
+
+
+def _root(covariance: Floats) -> Floats:
+    """A with A·Aᵀ = the covariance; eigenvalues that rounding made negative are zero."""
+    eigenvalues, basis = np.linalg.eigh(covariance)
+    kept = eigenvalues > _RANK * eigenvalues[-1]
+    return np.asarray(basis[:, kept] * np.sqrt(eigenvalues[kept]))
+
+
+def _root_fits(queries: int, rank: int) -> bool:
+    return rank <= _MAX_ROOT_RANK and queries * rank <= _MAX_ROOT_ENTRIES
 
 
 def _check_dense(workload: Workload) -> None:

@@ -1,0 +1,169 @@
+"""Answers to a workload from the aggregate of one round: unbiased, consistent, and how far both may be off."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from sordino_server.design.arrays import Floats
+from sordino_server.design.publish import rebuild_workload
+from sordino_server.design.variance import AnswerLaw, answer_law, counts_as_unbiased, decoded_histogram
+from sordino_server.design.workloads import Workload
+from sordino_server.design.workloads.operators import Dense
+from sordino_server.estimation.consistency import RELATIVE_GAP, nearest_histogram
+from sordino_server.estimation.intervals import independent_quantile, normal_quantile, simultaneous_quantile
+from sordino_server.estimation.statistics import Aggregate, mean_statistic
+from sordino_shared.errors import SordinoError
+from sordino_shared.protocol import AnalystPart, AnswerDecoder, DevicePart
+
+# Sums of this many bounded terms are normal to the eye; below, an interval's level is a hope.
+_FEW_USERS = 300
+# A bias beyond this share of a standard error takes a visible bite out of a 95 % interval that ignores it.
+_NOTICEABLE_BIAS = 0.1
+
+
+class EstimationError(SordinoError):
+    """The reports allow no estimate; the message says why."""
+
+
+@dataclass(frozen=True, eq=False)
+class LinearEstimate:
+    """Answers W h of one round, arrays of shape (Q,).
+
+    `unbiased` has the `standard_error` of the answers among the users who reported, and the intervals of `lower` to
+    `upper` and of the simultaneous `band_lower` to `band_upper` are about those; `population_…` is about the population
+    that the users are an independent sample of. Intervals are widened by `bias_bound`, which no answer's bias exceeds.
+    `consistent` are the answers of the nearest true histogram: closer to the truth, but no longer unbiased.
+    """
+
+    unbiased: Floats
+    consistent: Floats
+    standard_error: Floats
+    population_standard_error: Floats
+    lower: Floats
+    upper: Floats
+    population_lower: Floats
+    population_upper: Floats
+    band_lower: Floats
+    band_upper: Floats
+    level: float
+    users: int
+    bias_bound: float
+    counts_as_unbiased: bool
+    warnings: tuple[str, ...]
+
+
+def estimate(device: DevicePart, analyst: AnalystPart, aggregate: Aggregate, level: float = 0.95) -> LinearEstimate:
+    """Decode the aggregate of a closed round with the two parts of its plan.
+
+    The variance of an answer is Σ_x h_x Var(x)/n with the exact variances of the shipped mechanism and the consistent
+    histogram in place of h; a sample's own variance h(1−h)/n is added for the population. Raises EstimationError where
+    there are no reports, or parts and aggregate do not belong together.
+    """
+    if not 0 < level < 1:
+        raise EstimationError(f"the level of an interval lies between 0 and 1, got {level}")
+    _check_belongs(device, analyst, aggregate)
+    workload = rebuild_workload(device.domain, analyst.queries, analyst.workload)
+    law = answer_law(device.randomizer, analyst.decoder, workload)
+    mean = mean_statistic(device.randomizer, aggregate)
+    answers = _with_constants(_decode(analyst, workload, mean), workload)
+    histogram = _histogram(workload, answers, law, aggregate.count)
+    return _assemble(analyst, workload, law, answers, histogram, aggregate.count, level)
+
+
+def _check_belongs(device: DevicePart, analyst: AnalystPart, aggregate: Aggregate) -> None:
+    if analyst.device_digest != device.digest:
+        raise EstimationError(
+            f"the analyst part belongs to the device part {analyst.device_digest}, not to {device.digest}; "
+            "use the two parts of one plan"
+        )
+    if aggregate.count == 0:
+        raise EstimationError("no report was counted in this round, so there is nothing to estimate")
+    if aggregate.sums.shape != (device.randomizer.statistic_size,):
+        raise EstimationError(
+            f"the plan's statistic has {device.randomizer.statistic_size} sums, the aggregate {len(aggregate.sums)}; "
+            "it is of another plan"
+        )
+
+
+def _decode(analyst: AnalystPart, workload: Workload, mean: Floats) -> Floats:
+    decoder = analyst.decoder
+    if isinstance(decoder, AnswerDecoder):
+        return np.asarray(decoder.offset.numpy() + decoder.matrix.numpy() @ mean)
+    return workload.operator.matvec(decoded_histogram(decoder, mean))
+
+
+def _with_constants(answers: Floats, workload: Workload) -> Floats:
+    """A query with the same answer for every type has that answer, without error."""
+    if isinstance(workload.operator, Dense):
+        known = np.ones(workload.queries, dtype=bool)
+        known[workload.varying_rows] = False
+        answers[known] = workload.operator.matrix[known, 0]
+    return answers
+
+
+def _histogram(workload: Workload, answers: Floats, law: AnswerLaw, users: int) -> Floats:
+    uniform = np.full(workload.size, 1.0 / workload.size)
+    noise = float(law.mixed_variances(uniform).sum()) / users
+    return nearest_histogram(workload.operator, answers, RELATIVE_GAP * noise)
+
+
+def _assemble(
+    analyst: AnalystPart,
+    workload: Workload,
+    law: AnswerLaw,
+    answers: Floats,
+    histogram: Floats,
+    users: int,
+    level: float,
+) -> LinearEstimate:
+    bias, z = analyst.figures.bias_bound, normal_quantile(level)
+    variances = law.mixed_variances(histogram)
+    error = np.sqrt(variances / users)
+    population_error = np.sqrt((variances + _sampling_variances(workload, histogram)) / users)
+    around, in_population, at_once = (
+        np.where(variances > 0, quantile * deviation + bias, 0.0)
+        for quantile, deviation in ((z, error), (z, population_error), (_band(law, histogram, level), error))
+    )
+    return LinearEstimate(
+        unbiased=answers,
+        consistent=workload.operator.matvec(histogram),
+        standard_error=error,
+        population_standard_error=population_error,
+        lower=answers - around,
+        upper=answers + around,
+        population_lower=answers - in_population,
+        population_upper=answers + in_population,
+        band_lower=answers - at_once,
+        band_upper=answers + at_once,
+        level=level,
+        users=users,
+        bias_bound=bias,
+        counts_as_unbiased=counts_as_unbiased(analyst.figures),
+        warnings=_warnings(users, bias, error),
+    )
+
+
+def _band(law: AnswerLaw, histogram: Floats, level: float) -> float:
+    root = law.covariance_root(histogram)
+    return independent_quantile(level, law.workload.queries) if root is None else simultaneous_quantile(root, level)
+
+
+def _sampling_variances(workload: Workload, histogram: Floats) -> Floats:
+    """Var of W_q,X for X drawn from the histogram: what one user adds as a sample of the population."""
+    operator = workload.operator
+    means = operator.matvec(histogram)
+    squares = operator.matrix**2 @ histogram if isinstance(operator, Dense) else means
+    return np.maximum(squares - means**2, 0.0)
+
+
+def _warnings(users: int, bias: float, error: Floats) -> tuple[str, ...]:
+    found = []
+    if users < _FEW_USERS:
+        found.append(f"only {users} users reported: the intervals are normal approximations and may hold less often")
+    smallest = float(error[error > 0].min()) if (error > 0).any() else math.inf
+    if bias > _NOTICEABLE_BIAS * smallest:
+        found.append(f"answers may be off by a bias of up to {bias:.3g}, which the intervals were widened by")
+    return tuple(found)
