@@ -61,6 +61,9 @@ def problem_response(problem: Problem, detail: str, instance: str, extra: Mappin
         headers["Retry-After"] = str(retry_after)
     if problem is Problem.UNAUTHORIZED:
         headers["WWW-Authenticate"] = "Bearer"
+    if problem is Problem.TOO_LARGE:
+        # The rest of the body is on its way; without this the connection would go on swallowing it.
+        headers["Connection"] = "close"
     # Escaped throughout: what was asked for may hold lone surrogates, which have no bytes in UTF-8.
     content = json.dumps(extra | document, allow_nan=False).encode("ascii")
     return Response(content, problem.status, headers, PROBLEM_MEDIA_TYPE)

@@ -17,6 +17,7 @@ from typing import TypedDict
 import structlog
 from sqlalchemy.orm import Session
 
+from sordino_server import rounds
 from sordino_server.config import Settings
 from sordino_server.design.planner import compile_plan
 from sordino_server.estimates import service as estimates
@@ -27,7 +28,6 @@ from sordino_server.kit.db import Database
 from sordino_server.kit.leases import LeaseLost
 from sordino_server.models import PlanRequest, Round
 from sordino_server.plans import service as plans
-from sordino_server.rounds import service as rounds
 from sordino_shared.errors import SordinoError
 
 log = structlog.get_logger(__name__)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from sqlalchemy.orm import Session
 
+from sordino_server import rounds
 from sordino_server.campaigns import repository
 from sordino_server.campaigns.schemas import CampaignOrder
 from sordino_server.config import Settings
@@ -13,8 +14,6 @@ from sordino_server.errors import ServerError
 from sordino_server.kit.db import Database
 from sordino_server.models import Campaign, Round
 from sordino_server.plans import service as plans
-from sordino_server.rounds import repository as stored_rounds
-from sordino_server.rounds import service as rounds
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import (
     CampaignState,
@@ -90,7 +89,7 @@ def get(session: Session, identifier: str) -> Campaign:
 def task(session: Session, identifier: str, settings: Settings) -> Task:
     """What is open now, for every device alike."""
     campaign = get(session, identifier)
-    known = stored_rounds.of_campaign(session, identifier)
+    known = rounds.of_campaign(session, identifier)
     is_open = next((row for row in known if row.state == RoundState.OPEN), None)
     return Task(
         campaign=Manifest.read(campaign.manifest).campaign,
@@ -129,7 +128,7 @@ def cancel_campaign(database: Database, session: Session, identifier: str, now: 
 def _end(
     database: Database, session: Session, identifier: str, now: int, change: RoundChange, of: set[RoundState]
 ) -> None:
-    for row in _in_states(stored_rounds.of_campaign(session, identifier), of):
+    for row in _in_states(rounds.of_campaign(session, identifier), of):
         change(database, session, identifier, row.index, now)
 
 

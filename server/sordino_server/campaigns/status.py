@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from sqlalchemy.orm import Session
 
+from sordino_server import rounds
 from sordino_server.aggregates import counts_by_round
 from sordino_server.campaigns.schemas import CampaignStatus
 from sordino_server.models import Campaign
-from sordino_server.reports.repository import refusals
-from sordino_server.rounds import repository as rounds
+from sordino_server.reports import refusals
 
 
 def status_of(session: Session, campaign: Campaign) -> CampaignStatus:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
+from rich.table import Column, Table
 
 from sordino_server.cli.output import JsonOption, console, print_json, progress_console, reports_errors
 from sordino_server.cli.remote import DEFAULT_SERVER, KeyOption, Remote, ServerOption
@@ -68,7 +68,7 @@ def list_campaigns(server: ServerOption = DEFAULT_SERVER, key: KeyOption = None,
     if as_json:
         print_json({"campaigns": campaigns})
         return
-    table = Table("id", "state", "name", "population")
+    table = Table(Column("id", overflow="fold"), "state", "name", "population")
     for campaign in campaigns:
         table.add_row(campaign["id"], campaign["state"], campaign["name"], campaign["population"])
     console.print(table)

@@ -79,7 +79,7 @@ def document_of(
         level=estimate.level,
         target="reporters",
         validity="worst_case",
-        unbiased=estimate.bias_bound == 0.0,
+        unbiased=estimate.counts_as_unbiased,
         bias_bound=estimate.bias_bound,
         warnings=list(estimate.warnings),
         predicted_rmse_max=math.sqrt(figures.max_variance / estimate.users + figures.bias_bound**2),

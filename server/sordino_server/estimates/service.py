@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy.orm import Session
 
+from sordino_server import rounds
 from sordino_server.aggregates import aggregate
 from sordino_server.design.publish import rebuild_workload
 from sordino_server.errors import ServerError
@@ -13,8 +14,6 @@ from sordino_server.estimation.linear import estimate
 from sordino_server.kit.db import Database
 from sordino_server.models import Estimate, Round
 from sordino_server.plans import service as plans
-from sordino_server.rounds import repository as stored_rounds
-from sordino_server.rounds import service as rounds
 from sordino_shared.protocol import Problem, RoundState
 
 RETRY_AFTER_S = 2
@@ -22,7 +21,7 @@ RETRY_AFTER_S = 2
 
 def stored(session: Session, campaign: str, index: int) -> bytes:
     """The bytes of the estimate; raises `not-found`, or `estimate-not-ready` with the reason."""
-    row = stored_rounds.find(session, campaign, index)
+    row = rounds.find(session, campaign, index)
     if row is None:
         raise rounds.RoundNotFound(campaign, index)
     content = repository.find(session, row.id)

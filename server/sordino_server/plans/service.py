@@ -7,7 +7,9 @@ import secrets
 
 from sqlalchemy.orm import Session
 
-from sordino_server.design.planner import CompiledPlan, PlanRequest
+from sordino_server.design.candidates import mechanism_names
+from sordino_server.design.planner import CompiledPlan
+from sordino_server.design.request import PlanRequest
 from sordino_server.errors import ServerError
 from sordino_server.kit import leases
 from sordino_server.models import PlanPart, PlanRequestState
@@ -16,7 +18,7 @@ from sordino_server.plans import repository
 from sordino_server.plans.schemas import PlanOrder
 from sordino_server.workloads import service as workloads
 from sordino_shared.errors import InvalidValue
-from sordino_shared.guarantees import PureEpsilon, check_round_guarantee
+from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import AnalystPart, DevicePart, Digest, Problem
 
 # A computation whose worker dies this often would most likely kill the next one as well.
@@ -26,7 +28,6 @@ _STAGE_LENGTH = 200
 
 def request(session: Session, order: PlanOrder, now: int) -> PlanRequestRow:
     """A queued request; what can be refused without computing is refused here."""
-    guarantee_of(order)
     if not workloads.exists(session, order.workload):
         raise InvalidValue(f"there is no workload {order.workload}; register it first with POST /v1/workloads")
     if order.mechanism is not None and order.mechanism not in mechanism_names():
@@ -34,15 +35,9 @@ def request(session: Session, order: PlanOrder, now: int) -> PlanRequestRow:
     row = PlanRequestRow(
         id=secrets.token_hex(16), workload_id=order.workload, request=order.model_dump_json(), created_at=now
     )
+    planner_request(session, row)
     repository.add_request(session, row)
     return row
-
-
-def guarantee_of(order: PlanOrder) -> PureEpsilon:
-    """ε of the order; raises InvalidValue where no round may have it."""
-    guarantee = PureEpsilon.of(order.epsilon)
-    check_round_guarantee(guarantee)
-    return guarantee
 
 
 def get(session: Session, identifier: str) -> PlanRequestRow:
@@ -97,12 +92,12 @@ def begin(session: Session, *, owner: str, now: int, seconds: int) -> PlanReques
 
 
 def planner_request(session: Session, row: PlanRequestRow) -> PlanRequest:
-    """What the planner is asked for."""
+    """What the planner is asked for; raises InvalidValue where it would refuse."""
     order = PlanOrder.model_validate_json(row.request)
     specification = workloads.specification_of(workloads.get(session, row.workload_id))
     return PlanRequest(
         workload=specification.build(),
-        guarantee=guarantee_of(order),
+        guarantee=PureEpsilon.of(order.epsilon),
         objective=order.objective,
         mechanism=order.mechanism,
         users=order.users,

@@ -1,0 +1,136 @@
+"""A running server on a loopback port, whose clock stands still and whose worker moves when a test says so."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+import pytest
+import uvicorn
+
+from sordino_server.app import create_app
+from sordino_server.config import Settings
+from sordino_server.keys import service as keys
+from sordino_server.kit.clock import ManualClock
+from sordino_server.kit.db import Database
+from sordino_server.kit.logs import configure_logs
+from sordino_server.models import Role
+from sordino_server.worker import Worker
+from sordino_shared.protocol import PROBLEM_MEDIA_TYPE, Problem
+
+WORKLOAD = {
+    "name": "delays",
+    "domain": [{"name": "delay", "kind": "ordinal", "edges": [0, 15, 60], "unit": "min"}],
+    "queries": "prefix",
+}
+_START_S = 10.0
+
+
+@dataclass
+class RunningServer:
+    """A server and what a test needs to drive it: `api` asks with an admin's key, `anonymous` without any."""
+
+    address: str
+    database: Database
+    clock: ManualClock
+    settings: Settings
+    admin_key: str
+    api: httpx.Client
+    anonymous: httpx.Client
+
+    def key(self, role: Role) -> str:
+        """A new key of `role`."""
+        with self.database.write("test key") as session:
+            return keys.create(session, "test", role, self.clock.now()).text
+
+    def client(self, key: str) -> httpx.Client:
+        """A client that asks with `key`."""
+        return httpx.Client(base_url=self.address, headers={"Authorization": f"Bearer {key}"})
+
+    def worker(self) -> Worker:
+        """A worker that a test steps by hand."""
+        return Worker.of(self.database, self.clock, self.settings)
+
+    def work(self) -> None:
+        """Do all the background work there is."""
+        worker = self.worker()
+        while worker.step():
+            pass
+
+    def workload(self, specification: dict[str, Any] = WORKLOAD) -> str:
+        """Id of a registered workload."""
+        return str(self.api.post("/v1/workloads", json=specification).raise_for_status().json()["id"])
+
+    def plan_request(self, **order: Any) -> dict[str, Any]:
+        """A request for a plan, not computed yet."""
+        asked = {"workload": self.workload(), "epsilon": 1, "mechanism": "randomized_response"} | order
+        document: dict[str, Any] = self.api.post("/v1/plan-requests", json=asked).raise_for_status().json()
+        return document
+
+    def ready_plan(self, **order: Any) -> dict[str, Any]:
+        """A plan request whose plan is computed."""
+        identifier = self.plan_request(**order)["id"]
+        self.work()
+        document: dict[str, Any] = self.api.get(f"/v1/plan-requests/{identifier}").raise_for_status().json()
+        assert document["state"] == "ready", document
+        return document
+
+    def campaign(self, *actions: str, **order: Any) -> dict[str, Any]:
+        """A campaign after the lifecycle actions given."""
+        terms = {"name": "delays", "sentence": "We ask how late you were.", "population": "travellers"}
+        terms["plan_request"] = self.ready_plan(**order)["id"]
+        status: dict[str, Any] = self.api.post("/v1/campaigns", json=terms).raise_for_status().json()
+        for action in actions:
+            status = self.api.post(f"/v1/campaigns/{status['id']}/{action}").raise_for_status().json()
+        return status
+
+
+@pytest.fixture
+def running(migrated_sqlite_url: str) -> Iterator[RunningServer]:
+    """A server on SQLite."""
+    database, clock, settings = Database(migrated_sqlite_url), ManualClock(), Settings()
+    configure_logs(settings.log_level, settings.log_format)
+    app = create_app(settings, database, clock)
+    server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None, lifespan="on"))
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    deadline = time.monotonic() + _START_S
+    while not server.started and time.monotonic() < deadline:
+        time.sleep(0.005)
+    port = server.servers[0].sockets[0].getsockname()[1]
+    address = f"http://127.0.0.1:{port}"
+    with database.write("test key") as session:
+        key = keys.create(session, "test", Role.ADMIN, clock.now()).text
+    with (
+        httpx.Client(base_url=address, headers={"Authorization": f"Bearer {key}"}) as api,
+        httpx.Client(base_url=address) as anonymous,
+    ):
+        yield RunningServer(address, database, clock, settings, key, api, anonymous)
+    server.should_exit = True
+    thread.join()
+    database.close()
+
+
+def _check_problem(response: httpx.Response, problem: Problem, *mentioned: str) -> dict[str, Any]:
+    assert response.headers["content-type"] == PROBLEM_MEDIA_TYPE, response.text
+    document: dict[str, Any] = response.json()
+    assert (response.status_code, document["type"]) == (problem.status, f"/problems/{problem.slug}"), document
+    assert document["status"] == problem.status
+    assert document["title"] == problem.title
+    assert document["instance"] == response.request.url.path
+    assert isinstance(document["detail"], str)
+    assert document["detail"]
+    assert response.headers["cache-control"] == "no-store"
+    for text in mentioned:
+        assert text in document["detail"]
+    return document
+
+
+@pytest.fixture(scope="session")
+def check_problem() -> Callable[..., dict[str, Any]]:
+    """Asserts that a response is the one shape of an error, of this type, mentioning these texts; gives the document."""
+    return _check_problem

@@ -1,0 +1,105 @@
+"""Every error, whoever raises it, has one shape, and internal text never leaves."""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import httpx
+import pytest
+
+from sordino_server.kit.database_errors import DatabaseUnavailable, StorageFull
+from sordino_server.keys import repository
+from sordino_shared.protocol import Problem
+
+Check = Callable[..., dict[str, Any]]
+
+
+def test_unknown_path(running: Any, check_problem: Check) -> None:
+    check_problem(running.api.get("/v1/nothing"), Problem.NOT_FOUND)
+
+
+def test_unknown_method_names_a_known_one(running: Any, check_problem: Check) -> None:
+    response = running.api.put("/v1/version")
+    check_problem(response, Problem.METHOD_NOT_ALLOWED)
+    assert response.headers["allow"] == "GET"
+
+
+def test_body_that_is_not_json(running: Any, check_problem: Check) -> None:
+    response = running.api.post("/v1/keys", content=b"{nope", headers={"content-type": "application/json"})
+    check_problem(response, Problem.MALFORMED_BODY, "not JSON")
+
+
+@pytest.mark.parametrize("depth", [1_000, 200_000])
+def test_body_of_brackets(running: Any, check_problem: Check, depth: int) -> None:
+    response = running.api.post("/v1/keys", content=b"[" * depth, headers={"content-type": "application/json"})
+    check_problem(response, Problem.MALFORMED_BODY)
+
+
+def test_body_of_another_type(running: Any, check_problem: Check) -> None:
+    response = running.api.post("/v1/keys", content=b"name=x", headers={"content-type": "text/plain"})
+    check_problem(response, Problem.UNSUPPORTED_MEDIA_TYPE, "application/json")
+
+
+def test_wrong_fields_are_named_without_their_content(running: Any, check_problem: Check) -> None:
+    response = running.api.post("/v1/keys", json={"name": "x", "role": "s3cret", "more": 1})
+    document = check_problem(response, Problem.INVALID_REQUEST)
+    assert {item["pointer"] for item in document["errors"]} == {"/body/role", "/body/more"}
+    assert "s3cret" not in response.text
+
+
+@pytest.mark.parametrize("name", ["\ud800", "a\x00b", "", " x", "y" * 201])
+def test_names_that_no_database_should_hold(running: Any, check_problem: Check, name: str) -> None:
+    body = json.dumps({"name": name, "role": "analyst"})
+    response = running.api.post("/v1/keys", content=body, headers={"content-type": "application/json"})
+    assert response.status_code in (400, 422)
+    check_problem(response, Problem.INVALID_REQUEST if response.status_code == 422 else Problem.MALFORMED_BODY)
+
+
+def test_body_beyond_the_limit_is_not_read_to_its_end(running: Any, check_problem: Check) -> None:
+    """A chunked body declares no length; the server answers long before the endless stream ends."""
+    address = running.address.removeprefix("http://").split(":")
+    block = b"100000\r\n" + b" " * 0x100000 + b"\r\n"
+    with socket.create_connection((address[0], int(address[1])), timeout=20) as connection:
+        head = f"POST /v1/keys HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {running.admin_key}\r\n"
+        connection.sendall(f"{head}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n".encode())
+        with suppress(BrokenPipeError, ConnectionResetError):
+            for _ in range(200):
+                connection.sendall(block)
+            pytest.fail("the server took 200 MiB")
+    response = running.api.post("/v1/keys", content=b" " * (running.settings.max_body_bytes + 1))
+    check_problem(response, Problem.TOO_LARGE, "send less")
+
+
+@pytest.mark.parametrize(
+    ("error", "problem", "retry_after"),
+    [
+        (RuntimeError("the password is s3cret"), Problem.INTERNAL_ERROR, None),
+        (DatabaseUnavailable("the database does not answer"), Problem.UNAVAILABLE, "5"),
+        (StorageFull("no room"), Problem.STORAGE_FULL, "60"),
+    ],
+)
+def test_failures_of_the_server(
+    running: Any,
+    check_problem: Check,
+    monkeypatch: pytest.MonkeyPatch,
+    error: Exception,
+    problem: Problem,
+    retry_after: str | None,
+) -> None:
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(repository, "listed", fail)
+    response: httpx.Response = running.api.get("/v1/keys")
+    check_problem(response, problem)
+    assert "s3cret" not in response.text
+    assert response.headers.get("retry-after") == retry_after
+
+
+@pytest.mark.parametrize("token", ["zz", "W10", "WzEsMl0", "AAAA", "é", "WzFlOTk5OTksImEiXQ"])
+def test_page_tokens_that_nobody_gave(running: Any, check_problem: Check, token: str) -> None:
+    check_problem(running.api.get("/v1/keys", params={"page_token": token}), Problem.INVALID_REQUEST, "page_token")
