@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +16,9 @@ from sordino_shared.randomness import SeededRandomness
 
 # Simulated owners allow whatever one campaign asks; a real app chooses smaller caps.
 _CAPS = Caps(per_period=PureEpsilon.of(16), period_days=30, lifetime=PureEpsilon.of(16))
-_AT_ONCE = 16384
+# An app mostly waits for its disk and for the server.
+_APPS_AT_ONCE = 8
+_FLEET_AT_ONCE = 16384
 
 
 class DevicesFailed(SordinoError):
@@ -44,18 +47,31 @@ def run_apps(
 ) -> Upload:
     """Every value takes an app's whole path: own ledger file, own verification, own connection, one report a request.
 
-    They draw from the operating system's generator, like devices.
+    They draw from the operating system's generator, like devices, and a few run at a time, as devices would.
     """
     started = time.perf_counter()
-    for index, value in enumerate(values):
-        with Client(server, ledger=ledgers / f"device-{index:05d}.sqlite3", caps=_CAPS, allow_http=True) as client:
-            answer = client.answer(client.join(campaign), value)
-            flushed = client.flush()
-        if answer.status is not AnswerStatus.RECORDED or flushed.delivered != 1:
-            reason = flushed.refused[0].reason if flushed.refused else flushed.trouble or answer.status.value
-            raise DevicesFailed(len(values) - index, reason)
-        progress((index + 1) / len(values))
+    with ThreadPoolExecutor(_APPS_AT_ONCE) as pool:
+        runs = [
+            pool.submit(_run_app, server, campaign, value, ledgers / f"device-{index:05d}.sqlite3")
+            for index, value in enumerate(values)
+        ]
+        try:
+            for done, run in enumerate(as_completed(runs), start=1):
+                run.result()
+                progress(done / len(values))
+        finally:
+            pool.shutdown(cancel_futures=True)
     return Upload(len(values), time.perf_counter() - started)
+
+
+def _run_app(server: str, campaign: str, value: object, ledger: Path) -> None:
+    """One app from its first start to its delivered report."""
+    with Client(server, ledger=ledger, caps=_CAPS, allow_http=True) as client:
+        answer = client.answer(client.join(campaign), value)
+        flushed = client.flush()
+    if answer.status is not AnswerStatus.RECORDED or flushed.delivered != 1:
+        reason = flushed.refused[0].reason if flushed.refused else flushed.trouble or answer.status.value
+        raise DevicesFailed(1, reason)
 
 
 def run_fleet(
@@ -66,8 +82,8 @@ def run_fleet(
     randomness = SeededRandomness(seed)
     with Client(server, ledger=":memory:", caps=_CAPS, allow_http=True) as client:
         fleet = DeviceFleet(client, client.join(campaign))
-        for first in range(0, len(values), _AT_ONCE):
-            part = values[first : first + _AT_ONCE]
+        for first in range(0, len(values), _FLEET_AT_ONCE):
+            part = values[first : first + _FLEET_AT_ONCE]
             answered = fleet.answer_many(part, randomness, first_device=first)
             flushed = fleet.flush(progress=_shifted(progress, first, len(values)))
             if answered.get(AnswerStatus.RECORDED, 0) != len(part) or flushed.delivered != len(part):
