@@ -2,8 +2,8 @@
 
 Reports are drawn through the client's session, one at a time, and their histograms for all cells are held together
 against exact integer laws by a χ² test at level 10⁻⁶: the right law is rejected for one seed in a million. With 18,000
-reports a cell, a law whose ε is 10 % off is LEAST_DISTANCE or more away in χ², where the thresholds are from 33 to 67: it
-passes for less than one seed in a hundred.
+reports a cell, a law whose ε is 10 % off is LEAST_DISTANCE or more away in χ², where the thresholds are 33 to 66: it
+passes for less than one seed in 10,000.
 """
 
 from __future__ import annotations

@@ -1,0 +1,79 @@
+"""The bare install is thin: in an environment of its own the client brings what it needs and nothing else."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import sordino_client
+
+ROOT = Path(__file__).parents[2]
+DIRECT = {"sordino-client", "sordino-shared", "numpy", "httpx", "cbor2"}
+THEIR_OWN = {"anyio", "certifi", "h11", "httpcore", "idna", "sniffio", "typing-extensions"}
+THE_ENVIRONMENTS = {"pip", "setuptools"}
+
+TRY = """
+import sordino_client, sordino_client.simulation, sys, json
+from sordino_client import Caps, Client, PureEpsilon
+with Client("https://a.example", ledger=sys.argv[1], caps=Caps(PureEpsilon.of(1), 30, PureEpsilon.of(1))) as client:
+    print(json.dumps([sordino_client.__version__, client.account().lifetime_nano]))
+"""
+
+
+def run(*command: str | Path, cwd: Path) -> str:
+    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False, cwd=cwd)
+    if done.returncode:
+        raise RuntimeError(f"{command} failed: {done.stderr[-2000:]}")
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def wheels(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """The two wheels, built from a copy, so that nothing is left in the source tree."""
+    folder = tmp_path_factory.mktemp("wheels")
+    for name in ("shared", "client"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info", "dist"))
+        run(sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", folder, folder / name, cwd=folder)
+    return sorted(folder.glob("*.whl"))
+
+
+@pytest.fixture(scope="module")
+def environment(wheels: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A fresh virtual environment with the client in it; skipped where no package index can be reached."""
+    folder = tmp_path_factory.mktemp("environment")
+    run(sys.executable, "-m", "venv", folder, cwd=folder)
+    try:
+        run(
+            folder / "bin" / "python", "-m", "pip", "install", "-q", "--disable-pip-version-check", "--retries", "1",
+            "-c", ROOT / "requirements" / "constraints.txt", *wheels, cwd=folder,
+        )  # fmt: skip
+    except RuntimeError as error:
+        if "connection" in str(error).lower():
+            pytest.skip(f"no package index: {str(error)[-200:]}")
+        raise
+    return folder
+
+
+def test_the_client_brings_what_it_needs_and_nothing_else(environment: Path) -> None:
+    listed = json.loads(run(environment / "bin" / "python", "-m", "pip", "list", "--format=json", cwd=environment))
+    names = {package["name"].lower().replace("_", "-") for package in listed} - THE_ENVIRONMENTS
+    assert names >= DIRECT
+    assert names <= DIRECT | THEIR_OWN
+
+
+def test_it_imports_and_opens_a_ledger(environment: Path) -> None:
+    printed = run(environment / "bin" / "python", "-c", TRY, environment / "ledger.sqlite3", cwd=environment)
+    assert json.loads(printed) == [sordino_client.__version__, 0]
+
+
+def test_the_wheels_hold_types_and_the_data_that_randomizers_need(wheels: list[Path]) -> None:
+    client, shared = (run(sys.executable, "-m", "zipfile", "-l", wheel, cwd=wheel.parent) for wheel in wheels)
+    assert "sordino_client/py.typed" in client
+    assert "sordino_shared/py.typed" in shared
+    assert "sordino_shared/randomizers/normal_atoms.bin" in shared
+    assert "tests/" not in client + shared

@@ -1,0 +1,209 @@
+"""Kills a device with SIGKILL before every statement and around every request, lets it start again, and looks.
+
+`python client_kill_script.py FOLDER [--broken]` prints JSON: the number of points, and what went wrong at which. With
+`--broken` the client under test draws a fresh report for every attempt, which the search must find.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import signal
+import sqlite3
+import sys
+from pathlib import Path
+
+from sordino_client import Caps, Client, PureEpsilon, Request, Response, TransportFailed
+from sordino_client import _device as device_module
+from sordino_client._spool import Spool, SpooledReport
+from sordino_client._storage import Storage
+from sordino_shared.domains import Categorical, Domain
+from sordino_shared.protocol import (
+    CampaignState,
+    DevicePart,
+    Digest,
+    EveryRound,
+    Manifest,
+    PlanReference,
+    ReportBatch,
+    ReportOutcomes,
+    RetryWindow,
+    RoundTerms,
+    Task,
+)
+from sordino_shared.randomizers import RandomizedResponse
+from sordino_shared.randomness import SystemRandomness
+
+EPSILON = PureEpsilon.of(1)
+DOMAIN = Domain((Categorical("colour", tuple(f"colour {i}" for i in range(50)), other=True),))
+PART = DevicePart(DOMAIN, EPSILON, RandomizedResponse.for_guarantee(DOMAIN.size, EPSILON))
+TERMS = RoundTerms(EPSILON, PlanReference(PART.digest, Digest.of(b"analyst")))
+MANIFEST = Manifest("kill", "A test.", "tests", 0, DOMAIN, EPSILON, (TERMS,), EveryRound())
+TASK = Task(MANIFEST.campaign, CampaignState.OPEN, 0, (PART.digest,), 1, RetryWindow(0, 0))
+CAPS = Caps(EPSILON, 30, EPSILON)
+
+
+class Countdown:
+    """Kills this process at the `left`-th point; 0 never does."""
+
+    left = 0
+
+    def point(self, *_: object) -> None:
+        if self.left:
+            self.left -= 1
+            if not self.left:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+
+COUNTDOWN = Countdown()
+
+
+class MortalStorage(Storage):
+    """May be killed before any statement, BEGIN and COMMIT included."""
+
+    def connect(self) -> sqlite3.Connection:
+        connection = super().connect()
+        connection.set_trace_callback(COUNTDOWN.point)
+        return connection
+
+
+class Wire:
+    """A server whose memory is a file: what arrived is kept even if the device dies before the response."""
+
+    def __init__(self, log: Path, lossy: bool) -> None:
+        self._log = log
+        self._lossy = lossy
+
+    def send(self, request: Request) -> Response:
+        COUNTDOWN.point()
+        content = self._serve(request)
+        COUNTDOWN.point()
+        return Response(200, {}, content)
+
+    def _serve(self, request: Request) -> bytes:
+        if request.method == "POST":
+            assert request.body is not None
+            with self._log.open("a") as log:
+                log.write(request.body.hex() + "\n")
+            if self._lossy:
+                raise TransportFailed("the response was lost")
+            return ReportOutcomes(1, 0, ()).content
+        if "/plans/" in request.path:
+            return PART.content
+        return TASK.content if request.path.endswith("/task") else MANIFEST.content
+
+    def close(self) -> None: ...
+
+
+class ForgetfulSpool(Spool):
+    """The fault that the search must find: every attempt carries a new draw."""
+
+    def next_due(self) -> SpooledReport | None:
+        due = super().next_due()
+        if due is None:
+            return None
+        payload = PART.randomizer.randomize(3, SystemRandomness())
+        body = ReportBatch(PART.digest, bytes(2) + os.urandom(14), payload).content
+        return dataclasses.replace(due, body=body)
+
+
+def live(folder: Path, kill_at: int, lossy: bool) -> None:
+    """One start of the app: join, answer, flush, opt out of nothing, look at the account."""
+    COUNTDOWN.left = kill_at
+    client = Client(
+        "https://a.example",
+        ledger=folder / "ledger",
+        caps=CAPS,
+        transport=Wire(folder / "log", lossy),
+        sleep=lambda _: None,
+    )
+    campaign = client.join(MANIFEST.campaign)
+    client.answer(campaign, "colour 3")
+    client.flush(patience_s=0 if lossy else 30)
+    client.account()
+    client.close()
+
+
+def fork(folder: Path, kill_at: int, lossy: bool) -> bool:
+    """Whether the child lived to its end; an error of its own is neither a kill nor a good end."""
+    child = os.fork()
+    if child == 0:
+        try:
+            live(folder, kill_at, lossy)
+        except BaseException as error:
+            (folder / "error").write_text(repr(error))
+            os._exit(1)
+        os._exit(0)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if code not in (0, -signal.SIGKILL):
+        raise RuntimeError((folder / "error").read_text())
+    return code == 0
+
+
+def sent(folder: Path) -> set[str]:
+    log = folder / "log"
+    return set(log.read_text().split()) if log.exists() else set()
+
+
+def look(folder: Path, finished: bool) -> list[str]:
+    """What is wrong with the ledger and the wire, read as a stranger would: with SQLite alone."""
+    connection = sqlite3.connect(folder / "ledger")
+    tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
+    debits, bodies = [], []
+    if "debits" in tables:
+        debits = connection.execute("SELECT campaign, round, nano FROM debits").fetchall()
+        bodies = [body.hex() for (body,) in connection.execute("SELECT body FROM reports")]
+    connection.close()
+    wire, wrong = sent(folder), []
+    if len(debits) != len(bodies):
+        wrong.append(f"{len(debits)} debits for {len(bodies)} reports")
+    if len(wire) > 1:
+        wrong.append(f"{len(wire)} different reports were sent")
+    if not wire <= set(bodies):
+        wrong.append("a report was sent that the ledger does not hold: a lost debit")
+    if finished and (len(debits), len(wire)) != (1, 1):
+        wrong.append(f"in the end there are {len(debits)} debits and {len(wire)} reports")
+    return wrong
+
+
+def search(root: Path, lossy: bool) -> tuple[int, list[str]]:
+    """Every point of the first start, one by one: kill there, look, start again, look."""
+    point, wrong = 0, []
+    while True:
+        point += 1
+        folder = root / f"{'lossy' if lossy else 'clean'}-{point}"
+        folder.mkdir()
+        lived = fork(folder, point, lossy)
+        wrong += [f"{folder.name}, after the kill: {what}" for what in look(folder, finished=False)]
+        # The second start may be killed as well, half-way; the third is left alone.
+        fork(folder, max(1, point // 2), lossy)
+        wrong += [f"{folder.name}, after the second: {what}" for what in look(folder, finished=False)]
+        if lossy:
+            (folder / "log").touch()
+        wait_out(folder)
+        fork(folder, 0, lossy=False)
+        wrong += [f"{folder.name}, at the end: {what}" for what in look(folder, finished=True)]
+        if lived:
+            return point, wrong
+
+
+def wait_out(folder: Path) -> None:
+    """Let the waiting time after a lost response pass at once."""
+    with sqlite3.connect(folder / "ledger") as connection:
+        if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'reports'").fetchone():
+            connection.execute("UPDATE reports SET not_before = 0")
+    connection.close()
+
+
+def main() -> None:
+    device_module.Storage = MortalStorage  # type: ignore[misc]
+    if "--broken" in sys.argv:
+        device_module.Spool = ForgetfulSpool  # type: ignore[misc]
+    root = Path(sys.argv[1])
+    found = [search(root, lossy) for lossy in ((True,) if "--broken" in sys.argv else (False, True))]
+    wrong = [what for _, some in found for what in some]
+    json.dump({"points": [points for points, _ in found], "wrong": wrong}, sys.stdout)
+
+
+main()
