@@ -10,7 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from sordino_server.design.candidates import CANDIDATES, Candidate, Proposal, SharedWork, mechanism_names
+from sordino_server.design.candidates import (
+    CANDIDATES,
+    Candidate,
+    CandidateFailed,
+    Proposal,
+    SharedWork,
+    mechanism_names,
+)
 from sordino_server.design.factorization import Objective
 from sordino_server.design.publish import published_queries
 from sordino_server.design.request import PlanError, PlanRequest
@@ -154,10 +161,14 @@ class _Choice:
 
     def consider(self, candidate: Candidate, work: SharedWork, progress: Callable[[float], None]) -> None:
         start = time.perf_counter()
-        if (reason := candidate.reason_against(work)) is not None:
+        reason = candidate.reason_against(work)
+        try:
+            proposal = candidate.propose(work, progress) if reason is None else None
+        except CandidateFailed as failure:
+            reason, proposal = str(failure), None
+        if proposal is None:
             self.reports.append(CandidateReport(candidate.name, False, reason, None, time.perf_counter() - start))
             return
-        proposal = candidate.propose(work, progress)
         profile = proposal.law(self.request).profile()
         figures = profile.figures()
         reason = self._objection(figures)

@@ -12,6 +12,7 @@ from sordino_server.design.bounds import TraceBound, trace_bound
 from sordino_server.design.factorization import Factorization, Objective, factorize
 from sordino_server.design.request import PlanRequest
 from sordino_server.design.variance import AnswerLaw, answer_law
+from sordino_shared.errors import SordinoError
 from sordino_shared.protocol import Decoder, Factors
 from sordino_shared.randomizers import AnyRandomizer
 
@@ -22,6 +23,10 @@ MAX_DENSE_ENTRIES = 1 << 24
 FACTORIZATION_GAP = 0.01
 
 Progress = Callable[[float], None]
+
+
+class CandidateFailed(SordinoError):
+    """A candidate that seemed to apply found no mechanism; the message says why. The others are compared without it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +51,7 @@ class Candidate(Protocol):
         """Why it does not apply to the request, in words for a person, or None."""
 
     def propose(self, work: SharedWork, progress: Progress) -> Proposal:
-        """Randomizer and decoder; only called where nothing speaks against it."""
+        """Randomizer and decoder; only called where nothing speaks against it. May raise CandidateFailed."""
 
 
 class SharedWork:
