@@ -84,7 +84,7 @@ class PostgresCluster:
 @pytest.fixture(scope="session")
 def postgres_cluster() -> Iterator[PostgresCluster]:
     """A private cluster in a temporary folder; without fsync, since the machine's crash is not what tests test."""
-    folder = Path(tempfile.mkdtemp(prefix="sordino-postgres-"))
+    folder = Path(tempfile.mkdtemp(prefix="throwaway-postgres-"))
     prefix = _as_ordinary_user(folder)
     data, port = folder / "data", _free_port()
     options = f"-p {port} -k {folder} -c listen_addresses=127.0.0.1 -c fsync=off -c max_connections=100"

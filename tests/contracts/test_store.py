@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 
@@ -43,6 +44,11 @@ def counts(database: Database, stored) -> dict[int, int]:
 def refusals(database: Database, stored) -> dict[str, int]:
     with database.read() as session:
         return reports.refusals(session, stored.campaign)
+
+
+def close(database: Database, stored) -> None:
+    with database.write("close") as session:
+        rounds.close_round(database, session, stored.campaign, 0, 1)
 
 
 class StoreContract:
@@ -223,8 +229,7 @@ class StoreContract:
         sender.start()
         first.result()
         sent.wait()
-        with database.write("close") as session:
-            rounds.close_round(database, session, stored.campaign, 0, 1)
+        close(database, stored)
         at_close = counts(database, stored)
         sender.join()
         wait(futures.values())
@@ -235,6 +240,38 @@ class StoreContract:
         assert accepted | late == set(range(1, 200))
         assert counts(database, stored) == at_close == dict.fromkeys({0, *accepted}, 1)
         assert refusals(database, stored).get("round-not-open", 0) == len(late)
+
+    def test_closing_waits_for_the_transaction_that_is_adding_reports(self, database, writer, store_round, monkeypatch):
+        stored = store_round(database)
+        entered, go = threading.Event(), threading.Event()
+        add_chunk = aggregates.add_chunk
+
+        def slow(*arguments: object) -> None:
+            entered.set()
+            assert go.wait(30)
+            add_chunk(*arguments)
+
+        monkeypatch.setattr(aggregates, "add_chunk", slow)
+        future = writer.submit(upload(stored, {1: 10}))
+        assert entered.wait(30)
+        closing = threading.Thread(target=close, args=(database, stored))
+        closing.start()
+        closing.join(0.3)
+        assert closing.is_alive(), "the round was closed under a transaction that had found it open"
+        go.set()
+        closing.join()
+        assert future.result().accepted == 1
+        assert counts(database, stored) == {10: 1}
+
+    def test_reports_that_come_while_a_round_is_being_closed_are_late(self, database, writer, store_round):
+        stored = store_round(database)
+        with database.write("close") as session:
+            rounds.close_round(database, session, stored.campaign, 0, 1)
+            future = writer.submit(upload(stored, {1: 10}))
+            time.sleep(0.2)
+            assert not future.done()
+        assert isinstance(future.exception(timeout=30), RoundNotOpen)
+        assert counts(database, stored) == {}
 
     @pytest.mark.parametrize(
         "randomizer",

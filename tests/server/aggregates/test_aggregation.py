@@ -1,0 +1,77 @@
+"""Which sums are kept on ingest, and that paging through the log neither skips nor repeats a chunk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from sordino_server import aggregates
+from sordino_server.aggregates import aggregation
+from sordino_server.estimation.statistics import Aggregate
+from sordino_server.kit.db import Database
+from sordino_shared.arrays import Array
+from sordino_shared.guarantees import PureEpsilon
+from sordino_shared.randomizers import RandomizedResponse, SeededDirection
+
+ONE = PureEpsilon(10**9)
+DIRECTION = SeededDirection(
+    60, Array.of(np.eye(3, dtype=np.int32), "<i4"), Array.of(np.full(3, 7 << 57, dtype=np.uint64), "<u8")
+)
+
+
+@pytest.fixture
+def database(migrated_sqlite_url: str) -> Iterator[Database]:
+    database = Database(migrated_sqlite_url)
+    yield database
+    database.close()
+
+
+def test_long_statistics_and_directions_are_summed_when_the_round_ends():
+    assert aggregates.summed_on_ingest(RandomizedResponse.for_guarantee(1 << 14, ONE))
+    assert not aggregates.summed_on_ingest(RandomizedResponse.for_guarantee((1 << 14) + 1, ONE))
+    assert not aggregates.summed_on_ingest(DIRECTION)
+
+
+@pytest.mark.parametrize("chunks", [1, 2, 3, 6, 7])
+def test_every_chunk_of_the_log_is_read_once(database, store_round, monkeypatch, chunks):
+    monkeypatch.setattr(aggregation, "_PAGE_CHUNKS", 3)
+    stored, other = store_round(database), store_round(database)
+    with database.write("log") as session:
+        for chunk in range(chunks):
+            for round_id in (stored.id, other.id):
+                aggregates.add_chunk(session, round_id, 2, bytes([chunk, 100 + chunk]), 0)
+    fractions: list[float] = []
+    total = aggregates.re_aggregate(database, stored.id, stored.part.randomizer, 2 * chunks, fractions.append)
+    assert np.flatnonzero(total.sums == 1).tolist() == [*range(chunks), *range(100, 100 + chunks)]
+    assert total.count == total.sums.sum() == 2 * chunks
+    assert fractions == sorted(fractions)
+    assert fractions[-1] == 1.0
+
+
+def test_an_empty_round_has_an_empty_aggregate(database, store_round):
+    for randomizer in (None, DIRECTION):
+        stored = store_round(database, randomizer)
+        total = aggregates.aggregate(database, stored.id, stored.part.randomizer)
+        assert (total.count, total.to_bytes()) == (0, Aggregate.empty(stored.part.randomizer).to_bytes())
+
+
+def test_shares_replace_themselves_and_add_up_to_the_round(database, store_round):
+    stored = store_round(database)
+    size = stored.part.randomizer.statistic_size
+    ones, twos = (Aggregate(value * size, np.full(size, value)) for value in (1, 2))
+    with database.write("shares") as session:
+        for shard, share in (("a", ones), ("b", ones), ("a", twos)):
+            aggregates.put_share(database, session, stored.id, shard, share.count, share.to_bytes())
+    total = aggregates.aggregate(database, stored.id, stored.part.randomizer)
+    assert (total.count, set(total.sums.tolist())) == (3 * size, {3})
+
+
+def test_direction_sums_whose_log_lost_a_chunk_are_refused(database, store_round):
+    stored = store_round(database, DIRECTION)
+    with database.write("shares") as session:
+        aggregates.put_share(database, session, stored.id, "a", 2, b"")
+        aggregates.add_chunk(session, stored.id, 1, bytes(17), 0)
+    with pytest.raises(aggregates.AggregateMismatch):
+        aggregates.aggregate(database, stored.id, DIRECTION)
