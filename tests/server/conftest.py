@@ -2,25 +2,38 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import httpx
+import numpy as np
 import pytest
 import uvicorn
 
 from sordino_server.app import create_app
 from sordino_server.config import Settings
 from sordino_server.keys import service as keys
+from sordino_server.kit import migrations
 from sordino_server.kit.clock import ManualClock
 from sordino_server.kit.db import Database
 from sordino_server.kit.logs import configure_logs
 from sordino_server.models import Role
 from sordino_server.worker import Worker
-from sordino_shared.protocol import PROBLEM_MEDIA_TYPE, Problem
+from sordino_shared.protocol import (
+    CBOR_MEDIA_TYPE,
+    PROBLEM_MEDIA_TYPE,
+    DevicePart,
+    Digest,
+    Problem,
+    ReportBatch,
+    Task,
+)
+from sordino_shared.randomness import SeededRandomness
 
 WORKLOAD = {
     "name": "delays",
@@ -88,11 +101,39 @@ class RunningServer:
             status = self.api.post(f"/v1/campaigns/{status['id']}/{action}").raise_for_status().json()
         return status
 
+    def device_part(self, campaign: dict[str, Any]) -> DevicePart:
+        """The device part of the campaign's first round, as a device gets it."""
+        digest = campaign["rounds"][0]["device_digest"]
+        content = self.anonymous.get(f"/v1/plans/{digest}").raise_for_status().content
+        return DevicePart.read(content, Digest.parse(digest))
+
+    def report(self, campaign: dict[str, Any], cells: list[int], seed: int = 1) -> httpx.Response:
+        """Reports of devices that hold `cells`, in one request."""
+        path = f"/v1/campaigns/{campaign['id']}"
+        epoch = Task.read(self.anonymous.get(f"{path}/task").raise_for_status().content).epoch
+        part, randomness = self.device_part(campaign), SeededRandomness(seed)
+        payloads = part.randomizer.randomize_many(np.array(cells), randomness)
+        ids = b"".join(epoch.to_bytes(2, "big") + randomness.bytes(14) for _ in cells)
+        batch = ReportBatch(part.digest, ids, payloads.tobytes())
+        headers = {"Content-Type": CBOR_MEDIA_TYPE}
+        return self.anonymous.post(f"{path}/rounds/0/reports", content=batch.content, headers=headers)
+
+
+@pytest.fixture(scope="session")
+def _template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A SQLite file with all tables, to be copied: migrating one for every test would take most of the time."""
+    path = tmp_path_factory.mktemp("template") / "template.sqlite3"
+    database = Database(f"sqlite:///{path}")
+    migrations.upgrade(database)
+    database.close()
+    return path
+
 
 @pytest.fixture
-def running(migrated_sqlite_url: str) -> Iterator[RunningServer]:
+def running(_template: Path, tmp_path: Path) -> Iterator[RunningServer]:
     """A server on SQLite."""
-    database, clock, settings = Database(migrated_sqlite_url), ManualClock(), Settings()
+    shutil.copy(_template, tmp_path / "sordino.sqlite3")
+    database, clock, settings = Database(f"sqlite:///{tmp_path}/sordino.sqlite3"), ManualClock(), Settings()
     configure_logs(settings.log_level, settings.log_format)
     app = create_app(settings, database, clock)
     server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None, lifespan="on"))
@@ -132,5 +173,5 @@ def _check_problem(response: httpx.Response, problem: Problem, *mentioned: str) 
 
 @pytest.fixture(scope="session")
 def check_problem() -> Callable[..., dict[str, Any]]:
-    """Asserts that a response is the one shape of an error, of this type, mentioning these texts; gives the document."""
+    """Asserts that a response is an error in the one shape, of this type and with these texts; gives its document."""
     return _check_problem

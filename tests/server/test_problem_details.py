@@ -11,8 +11,8 @@ from typing import Any
 import httpx
 import pytest
 
-from sordino_server.kit.database_errors import DatabaseUnavailable, StorageFull
 from sordino_server.keys import repository
+from sordino_server.kit.database_errors import DatabaseUnavailable, StorageFull
 from sordino_shared.protocol import Problem
 
 Check = Callable[..., dict[str, Any]]

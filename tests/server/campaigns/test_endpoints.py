@@ -1,0 +1,158 @@
+"""The life of a campaign: what it promises never changes, and its state only as the table says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from sordino_shared.protocol import (
+    CAMPAIGN_TRANSITIONS,
+    CBOR_MEDIA_TYPE,
+    CampaignState,
+    Digest,
+    Manifest,
+    Problem,
+    Task,
+)
+
+Check = Callable[..., dict[str, Any]]
+ACTIONS = {CampaignState.OPEN: "open", CampaignState.CLOSED: "close", CampaignState.CANCELLED: "cancel"}
+TO_REACH = {
+    CampaignState.READY: (),
+    CampaignState.OPEN: ("open",),
+    CampaignState.CLOSED: ("open", "close"),
+    CampaignState.CANCELLED: ("cancel",),
+}
+
+
+def test_the_manifest_is_the_promise(running: Any) -> None:
+    status = running.campaign()
+    response = running.anonymous.get(f"/v1/campaigns/{status['id']}", headers={"accept-encoding": "identity"})
+    assert response.headers["content-type"] == CBOR_MEDIA_TYPE
+    assert "immutable" in response.headers["cache-control"]
+    manifest = Manifest.read(response.content, Digest.parse(status["id"]))
+    assert (manifest.name, manifest.population) == ("delays", "travellers")
+    assert manifest.sentence == "We ask how late you were."
+    assert manifest.created_at == running.clock.now()
+    assert manifest.device_guarantee.nano == manifest.rounds[0].guarantee.nano == 10**9
+    plan = manifest.rounds[0].plan
+    assert plan is not None
+    assert str(plan.device) == status["rounds"][0]["device_digest"]
+    assert manifest.domain == running.device_part(status).domain
+    shown = running.anonymous.get(f"/v1/campaigns/{status['id']}", headers={"accept": "application/json"}).json()
+    assert (shown["digest"], shown["sentence"]) == (status["id"], manifest.sentence)
+
+
+def test_opening_changes_the_task_and_not_the_manifest(running: Any) -> None:
+    status = running.campaign()
+    path = f"/v1/campaigns/{status['id']}"
+    before, manifest = running.anonymous.get(f"{path}/task"), running.anonymous.get(path).content
+    assert Task.read(before.content).round is None
+    opened = running.api.post(f"{path}/open").json()
+    assert (opened["state"], opened["rounds"][0]["state"]) == ("open", "open")
+    after = running.anonymous.get(f"{path}/task")
+    task = Task.read(after.content)
+    assert (task.round, task.state, str(task.campaign)) == (0, CampaignState.OPEN, status["id"])
+    assert [str(digest) for digest in task.device_parts] == [status["rounds"][0]["device_digest"]]
+    assert after.headers["cache-control"] == "public, max-age=5"
+    assert running.anonymous.get(path).content == manifest
+
+
+@pytest.mark.parametrize("state", CampaignState)
+@pytest.mark.parametrize("wanted", ACTIONS)
+def test_only_the_transitions_of_the_table(
+    running: Any, check_problem: Check, state: CampaignState, wanted: CampaignState
+) -> None:
+    campaign = running.campaign(*TO_REACH[state])
+    response = running.api.post(f"/v1/campaigns/{campaign['id']}/{ACTIONS[wanted]}")
+    if wanted in CAMPAIGN_TRANSITIONS[state]:
+        assert response.json()["state"] == wanted
+        return
+    document = check_problem(response, Problem.ILLEGAL_TRANSITION)
+    assert (document["state"], document["wanted"]) == (state, wanted)
+    assert running.api.get(f"/v1/campaigns/{campaign['id']}/status").json() == campaign
+
+
+def test_cancelling_ends_the_round(running: Any, check_problem: Check) -> None:
+    campaign = running.campaign("open", "cancel")
+    assert campaign["rounds"][0]["state"] == "cancelled"
+    check_problem(running.report(campaign, [0]), Problem.ROUND_NOT_OPEN)
+    response = running.api.get(f"/v1/campaigns/{campaign['id']}/rounds/0/estimates")
+    assert "retry-after" not in response.headers
+    check_problem(response, Problem.ESTIMATE_NOT_READY, "cancelled")
+
+
+def test_reports_and_refusals_are_counted(running: Any, check_problem: Check) -> None:
+    campaign = running.campaign("open")
+    path = f"/v1/campaigns/{campaign['id']}"
+    assert running.report(campaign, [0, 1, 2, 3], seed=1).status_code == 200
+    assert running.report(campaign, [0, 1, 2, 3], seed=1).status_code == 200
+    bad = running.anonymous.post(f"{path}/rounds/0/reports", content=b"\xff", headers={"content-type": CBOR_MEDIA_TYPE})
+    check_problem(bad, Problem.MALFORMED_BODY)
+    closed = running.api.post(f"{path}/close").json()
+    assert closed["rounds"][0]["reports"] == 4
+    check_problem(running.report(campaign, [0, 1], seed=2), Problem.ROUND_NOT_OPEN)
+    status = running.api.get(f"{path}/status").json()
+    assert status["rounds"][0]["reports"] == 4
+    assert status["refusals"] == {"malformed-body": 1, "round-not-open": 2}
+
+
+@pytest.mark.parametrize("state", ["queued", "failed"])
+def test_a_campaign_needs_a_plan_that_is_ready(
+    running: Any, check_problem: Check, monkeypatch: pytest.MonkeyPatch, state: str
+) -> None:
+    request = running.plan_request()
+    if state == "failed":
+
+        def refuse(*_: object) -> None:
+            raise RuntimeError
+
+        monkeypatch.setattr("sordino_server.worker.compile_plan", refuse)
+        running.work()
+    terms = {"name": "x", "sentence": "x", "population": "x", "plan_request": request["id"]}
+    document = check_problem(running.api.post("/v1/campaigns", json=terms), Problem.PLAN_NOT_READY, state)
+    assert document["state"] == state
+
+
+@pytest.mark.parametrize(
+    ("changes", "mentioned"),
+    [
+        ({"name": " "}, "name"),
+        ({"sentence": "  "}, "sentence"),
+        ({"sentence": "x" * 2001}, "sentence"),
+        ({"population": "a\tb"}, "population"),
+        ({"device_epsilon": 0.5}, "above the stated"),
+        ({"device_epsilon": 0}, "above 0"),
+        ({"plan_request": "0" * 32}, "no plan request"),
+        ({"rounds": 3}, "rounds"),
+    ],
+)
+def test_terms_that_are_refused(running: Any, check_problem: Check, changes: dict[str, Any], mentioned: str) -> None:
+    terms = {"name": "x", "sentence": "x", "population": "x", "plan_request": running.ready_plan()["id"]}
+    response = running.api.post("/v1/campaigns", json=terms | changes)
+    check_problem(response, Problem.INVALID_REQUEST, mentioned)
+    assert running.api.get("/v1/campaigns").json()["campaigns"] == []
+
+
+def test_two_alike_need_two_seconds(running: Any, check_problem: Check) -> None:
+    terms = {"name": "x", "sentence": "x", "population": "x", "plan_request": running.ready_plan()["id"]}
+    first = running.api.post("/v1/campaigns", json=terms).json()
+    assert check_problem(running.api.post("/v1/campaigns", json=terms), Problem.ALREADY_EXISTS)["id"] == first["id"]
+    running.clock.advance(1)
+    second = running.api.post("/v1/campaigns", json=terms).json()
+    listed = running.api.get("/v1/campaigns").json()["campaigns"]
+    assert [each["id"] for each in listed] == [second["id"], first["id"]]
+
+
+def test_unknown_campaign(running: Any, check_problem: Check) -> None:
+    path = "/v1/campaigns/" + "0" * 64
+    for response in (
+        running.anonymous.get(path),
+        running.anonymous.get(f"{path}/task"),
+        running.api.get(f"{path}/status"),
+        running.api.post(f"{path}/open"),
+        running.api.get(f"{path}/rounds/0/estimates"),
+    ):
+        check_problem(response, Problem.NOT_FOUND)

@@ -1,0 +1,116 @@
+"""The estimate of a round: computed once it is closed, the same bytes for ever."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Callable
+from typing import Any
+
+from sordino_server.estimates.table import COLUMNS
+from sordino_shared.protocol import Problem
+
+Check = Callable[..., dict[str, Any]]
+CELLS = [0] * 600 + [1] * 300 + [2] * 90 + [3] * 10
+
+
+def _estimated(running: Any, **order: Any) -> tuple[dict[str, Any], str]:
+    campaign = running.campaign("open", **order)
+    assert running.report(campaign, CELLS).status_code == 200
+    running.api.post(f"/v1/campaigns/{campaign['id']}/close").raise_for_status()
+    running.work()
+    return campaign, f"/v1/campaigns/{campaign['id']}/rounds/0/estimates"
+
+
+def test_the_document_says_everything(running: Any) -> None:
+    campaign, path = _estimated(running)
+    document = running.api.get(path).json()
+    assert document["campaign"] == campaign["id"]
+    assert document["plan"]["device"] == campaign["rounds"][0]["device_digest"]
+    assert document["plan"]["analyst"] == campaign["rounds"][0]["analyst_digest"]
+    assert (document["users"], document["epsilon"], document["level"]) == (len(CELLS), 1.0, 0.95)
+    assert (document["target"], document["validity"], document["unbiased"]) == ("reporters", "worst_case", True)
+    assert [query["label"] for query in document["queries"]] == [f"delay ≤ {edge} min" for edge in (0, 15, 60)]
+    truth = [0.6, 0.9, 0.99]
+    for query, exact in zip(document["queries"], truth, strict=True):
+        # Six standard errors: one false alarm in 5·10^8, and the seed is fixed.
+        assert abs(query["value"] - exact) < 6 * query["standard_error"]
+        assert query["band"][0] <= query["interval"][0] < query["value"] < query["interval"][1] <= query["band"][1]
+        assert query["population_standard_error"] > query["standard_error"] > 0
+        assert 0 <= query["consistent"] <= 1
+    worst = max(query["standard_error"] for query in document["queries"])
+    assert 0 < worst <= document["predicted_rmse_max"] * 1.05
+
+
+def test_the_result_never_changes(running: Any) -> None:
+    _, path = _estimated(running)
+    first = running.api.get(path)
+    running.clock.advance(10_000)
+    running.work()
+    assert running.api.get(path).content == first.content
+    assert first.headers["cache-control"] == "no-store"
+    assert (
+        running.api.get(path, params={"format": "csv"}).content
+        == running.api.get(path, headers={"accept": "text/csv"}).content
+    )
+
+
+def test_the_table_holds_the_same_numbers(running: Any) -> None:
+    _, path = _estimated(running)
+    document = running.api.get(path).json()
+    response = running.api.get(path, params={"format": "csv"})
+    assert response.headers["content-type"].startswith("text/csv")
+    rows = list(csv.DictReader(io.StringIO(response.text)))
+    assert tuple(rows[0]) == COLUMNS
+    for row, query in zip(rows, document["queries"], strict=True):
+        assert row["label"] == query["label"]
+        numbers = {name: float(row[name]) for name in ("value", "standard_error", "consistent")}
+        assert numbers == {name: query[name] for name in numbers}
+        assert [float(row["band_low"]), float(row["band_high"])] == query["band"]
+        assert (int(row["users"]), row["campaign"]) == (len(CELLS), document["campaign"])
+    assert running.api.get(path, params={"format": "json"}, headers={"accept": "text/csv"}).json() == document
+
+
+def test_an_estimate_is_not_there_before_its_time(running: Any, check_problem: Check) -> None:
+    campaign = running.campaign("open")
+    path = f"/v1/campaigns/{campaign['id']}/rounds/0/estimates"
+    still_open = running.api.get(path)
+    assert check_problem(still_open, Problem.ESTIMATE_NOT_READY, "close")["state"] == "open"
+    assert "retry-after" not in still_open.headers
+    running.report(campaign, CELLS)
+    running.api.post(f"/v1/campaigns/{campaign['id']}/close")
+    waiting = running.api.get(path)
+    check_problem(waiting, Problem.ESTIMATE_NOT_READY, "being computed")
+    assert waiting.headers["retry-after"] == "2"
+    running.work()
+    assert running.api.get(path).status_code == 200
+
+
+def test_a_round_without_reports_says_so(running: Any, check_problem: Check) -> None:
+    campaign = running.campaign("open", "close")
+    running.work()
+    response = running.api.get(f"/v1/campaigns/{campaign['id']}/rounds/0/estimates")
+    check_problem(response, Problem.ESTIMATE_NOT_READY, "no report")
+    assert "retry-after" not in response.headers
+    status = running.api.get(f"/v1/campaigns/{campaign['id']}/status").json()
+    assert "no report" in status["rounds"][0]["error"]
+
+
+def test_every_mechanism_reaches_its_estimate(running: Any) -> None:
+    for mechanism in ("subset_selection", "factorization"):
+        running.clock.advance(1)
+        _, path = _estimated(running, mechanism=mechanism)
+        document = running.api.get(path).json()
+        assert document["mechanism"] == mechanism
+        assert all(math.isfinite(query["value"]) for query in document["queries"])
+
+
+def test_rounds_that_do_not_exist(running: Any, check_problem: Check) -> None:
+    campaign = running.campaign()
+    for index in ("1", "15"):
+        check_problem(running.api.get(f"/v1/campaigns/{campaign['id']}/rounds/{index}/estimates"), Problem.NOT_FOUND)
+    for index in ("16", "-1", "9999999999999999999999", "x"):
+        check_problem(
+            running.api.get(f"/v1/campaigns/{campaign['id']}/rounds/{index}/estimates"), Problem.INVALID_REQUEST
+        )
