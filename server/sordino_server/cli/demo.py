@@ -75,7 +75,7 @@ def _chart(result: CampaignResult, workload: DelayQueries, bins: int) -> AnswerC
         curve = set(parse_specification(delay_specification(DelayQueries.PREFIX, bins)).build().labels())
         comparison = comparison.only([index for index, label in enumerate(comparison.labels) if label in curve])
     histogram = workload is DelayQueries.HISTOGRAM
-    shown = "Share of flights in each bin of delay" if histogram else "Share of flights at most so late"
+    shown = "Share of flights in each bin of delay" if histogram else "Share of flights at most this late"
     plan, estimates = result.plan, result.estimates
     return answer_chart(
         comparison,

@@ -45,7 +45,7 @@ def simulate(
     epsilon: Annotated[float, typer.Option(help="ε of every device for the campaign.")] = 1.0,
     workload: Annotated[ColumnQueries, typer.Option(help="What is asked of one column.")] = ColumnQueries.HISTOGRAM,
     edges: Annotated[str | None, typer.Option(help="Edges of a numeric column's bins, like 0,10,20.5")] = None,
-    bins: Annotated[int, typer.Option(help="Equal bins of a numeric column without --edges.")] = 32,
+    bins: Annotated[int, typer.Option(min=2, max=4096, help="Equal bins without --edges.")] = 32,
     spec: Annotated[Path | None, typer.Option(help="Workload file instead of --workload, --edges and --bins.")] = None,
     mechanism: Annotated[str | None, typer.Option(help="Use this mechanism instead of the best one.")] = None,
     objective: Annotated[Objective, typer.Option(help="Plan for the worst query or for their mean.")] = Objective.MAX,

@@ -107,7 +107,7 @@ def _answer_as_apps(address: str, campaign: str, devices: Devices, stages: Stage
     values = devices.values[: devices.apps]
     if not values:
         return Upload(0, 0.0)
-    with stages.stage(f"{len(values):,} devices as apps: own ledger, own proof, one report a request") as progress:
+    with stages.stage(f"{len(values):,} devices as apps") as progress:
         return run_apps(address, campaign, values, devices.ledgers, progress)
 
 
@@ -115,7 +115,7 @@ def _answer_as_fleet(address: str, campaign: str, devices: Devices, seed: int, s
     values = devices.values[devices.apps :]
     if not values:
         return Upload(0, 0.0)
-    with stages.stage(f"{len(values):,} devices as a fleet: one proof, one connection, batches") as progress:
+    with stages.stage(f"{len(values):,} devices in batches") as progress:
         return run_fleet(address, campaign, values, seed, progress)
 
 

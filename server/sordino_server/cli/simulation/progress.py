@@ -19,7 +19,7 @@ class Stages:
         self._bars = Progress(
             SpinnerColumn(finished_text="[green]✓"),
             TextColumn("{task.description}"),
-            BarColumn(bar_width=28),
+            BarColumn(bar_width=24),
             TaskProgressColumn(),
             TimeElapsedColumn(),
             console=console,

@@ -47,7 +47,7 @@ def local_server(folder: Path, stages: Stages) -> Iterator[str]:
             start_new_session=True,
         )
     try:
-        with stages.stage("starting the server, with a database of its own"):
+        with stages.stage("starting the server"):
             address = _address(process, log)
         yield address
     finally:

@@ -1,0 +1,156 @@
+"""`sordino demo`, small: the same server process, plan, devices and estimates as the large one."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from sordino_server.cli import app
+
+PROMISED = [
+    *("users", "epsilon", "workload", "mechanism", "max_abs_error", "predicted_max_rmse", "interval_coverage"),
+    *("band_holds", "reports_per_second", "seconds", "chart"),
+]
+COMMAND = (sys.executable, "-m", "sordino_server", "demo")
+
+
+def environment(folder: Path) -> dict[str, str]:
+    """No settings of the person who runs the tests, and temporary files where they can be counted."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("SORDINO_")}
+    (folder / "tmp").mkdir()
+    return kept | {"TMPDIR": str(folder / "tmp"), "COLUMNS": "100"}
+
+
+def run_demo(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    """The finished command, run in `folder`."""
+    settings = environment(folder)
+    return subprocess.run(
+        [*COMMAND, *options], cwd=folder, env=settings, capture_output=True, text=True, timeout=240, check=False
+    )
+
+
+def processes_in(folder: Path) -> list[str]:
+    """Processes that still work in `folder` or below it."""
+    found = []
+    for link in Path("/proc").glob("[0-9]*/cwd"):
+        try:
+            place = link.readlink()
+        except OSError:
+            continue
+        if place.is_relative_to(folder):
+            found.append(str(link))
+    return found
+
+
+@pytest.fixture(scope="module")
+def histogram(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], Path]:
+    folder = tmp_path_factory.mktemp("histogram")
+    options = ["--users", "1500", "--workload", "histogram", "--bins", "8", "--epsilon", "2", "--json"]
+    done = run_demo(folder, *options)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout), folder
+
+
+def test_prints_one_object_with_what_is_promised(histogram: tuple[dict[str, Any], Path]) -> None:
+    result, _ = histogram
+    assert set(PROMISED) <= set(result)
+    assert (result["users"], result["epsilon"], result["workload"], result["bins"]) == (1500, 2.0, "histogram", 8)
+    assert (result["apps"], result["fleet"]) == (200, 1300)
+    assert result["ratio_max"] >= 1.0
+    assert result["reports_per_second"] > 0
+
+
+def test_the_estimates_are_as_near_as_predicted(histogram: tuple[dict[str, Any], Path]) -> None:
+    """The largest of 8 errors is beyond 5 predicted standard deviations in fewer than 1 of 200,000 runs."""
+    result, _ = histogram
+    assert 0.0 < result["max_abs_error"] < 5 * result["predicted_max_rmse"]
+    assert result["rms_error"] <= result["max_abs_error"]
+    assert result["predicted_max_rmse"] < 0.1
+
+
+def test_the_chart_is_where_it_says_and_shows_every_bin(histogram: tuple[dict[str, Any], Path]) -> None:
+    result, folder = histogram
+    assert Path(result["chart"]) == (folder / "sordino-demo.svg").resolve()
+    circles = ET.parse(result["chart"]).getroot().iter("{http://www.w3.org/2000/svg}circle")
+    assert len(list(circles)) == 2 * 8
+
+
+def test_nothing_stays_behind(histogram: tuple[dict[str, Any], Path]) -> None:
+    result, folder = histogram
+    assert result["kept"] is None
+    assert not list((folder / "tmp").iterdir())
+    assert not processes_in(folder)
+
+
+def test_keeps_everything_when_asked_and_prints_a_table(tmp_path: Path) -> None:
+    options = ["--users", "300", "--workload", "ranges", "--bins", "4", "--keep", "--chart", "curve.svg"]
+    done = run_demo(tmp_path, *options)
+    assert done.returncode == 0, done.stderr
+    assert "inside?" in done.stdout
+    assert "simultaneous 95% band" in done.stdout
+    assert "lower bound" in done.stdout
+    (kept,) = (tmp_path / "tmp").iterdir()
+    assert str(kept) in done.stdout.replace("\n", "")
+    assert len(list((kept / "ledgers").iterdir())) == 200
+    estimates = json.loads((kept / "estimates.json").read_text())
+    with (kept / "estimates.csv").open() as stream:
+        assert len(list(csv.reader(stream))) == len(estimates["queries"]) + 1
+    # Of ten ranges over four bins one is constant; three start at the first bin and are drawn as the CDF.
+    assert len(estimates["queries"]) == 9
+    assert (tmp_path / "curve.svg").read_text().count("<circle") == 2 * 3
+
+
+def test_sigterm_stops_the_server_and_removes_the_folder(tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        [*COMMAND, "--users", "200000"], cwd=tmp_path, env=environment(tmp_path), stderr=subprocess.PIPE, text=True
+    )
+    assert process.stderr is not None
+    for line in process.stderr:
+        if line.startswith("planning"):
+            break
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(timeout=60) == 128 + signal.SIGTERM
+    process.stderr.close()
+    assert not list((tmp_path / "tmp").iterdir())
+    deadline = time.monotonic() + 10
+    while processes_in(tmp_path) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert not processes_in(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--users", "1"], "2 to 10,000,000 devices"),
+        (["--epsilon", "0"], "ε must be above 0"),
+        (["--epsilon", "17"], "from 0.001 to 16"),
+        (["--epsilon", "nan"], "finite"),
+        (["--bins", "1"], "2 to 240 bins"),
+        (["--chart", "no/such/folder/chart.svg"], "cannot be written"),
+        (["--workload", "median"], "histogram"),
+    ],
+)
+def test_bad_options_are_refused_before_anything_starts(options: list[str], message: str, tmp_path: Path) -> None:
+    done = CliRunner(env={"COLUMNS": "200"}).invoke(app, ["demo", "--chart", str(tmp_path / "c.svg"), *options])
+    assert done.exit_code == 2
+    assert message in done.output.replace("\n", " ")
+
+
+def test_an_unknown_mechanism_is_refused_by_the_server_with_the_known_ones(tmp_path: Path) -> None:
+    done = CliRunner(env={"COLUMNS": "200"}).invoke(
+        app, ["demo", "--users", "100", "--mechanism", "magic", "--chart", str(tmp_path / "c.svg")]
+    )
+    assert done.exit_code == 2
+    assert "'magic'" in done.output
+    assert "randomized_response" in done.output.replace("\n", "")

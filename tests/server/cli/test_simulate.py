@@ -1,0 +1,141 @@
+"""`sordino simulate` against one running server: own files, own workloads, and what is wrong with them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+from typer.testing import CliRunner
+
+from sordino_server.cli import app
+from sordino_server.cli.remote import Remote
+from sordino_server.cli.simulation import campaign
+from sordino_server.cli.simulation.devices import DevicesFailed
+from sordino_server.cli.simulation.progress import Stages
+from sordino_server.cli.simulation.run import RemoteServer
+from sordino_server.cli.simulation.server_process import ServerFailed, create_key, local_server
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RemoteServer]:
+    folder = tmp_path_factory.mktemp("server")
+    with local_server(folder, Stages(Console(stderr=True))) as address:
+        yield RemoteServer(address, create_key(folder))
+
+
+@pytest.fixture
+def rows(tmp_path: Path) -> Path:
+    """900 devices: delays 0 to 8, every ninth absent; carriers A, A, B."""
+    path = tmp_path / "rows.csv"
+    lines = [f"{'NA' if i % 9 == 8 else i % 9},{'AAB'[i % 3]},w{i}" for i in range(900)]
+    path.write_text("delay,carrier,word\n" + "\n".join(lines) + "\n")
+    return path
+
+
+def run(server: RemoteServer, *options: str) -> Any:
+    arguments = ["simulate", "--server", server.address, "--key", server.key, "--apps", "2", *options]
+    return CliRunner(env={"COLUMNS": "200"}).invoke(app, arguments)
+
+
+def result_of(done: Any) -> dict[str, Any]:
+    assert done.exit_code == 0, done.output
+    document: dict[str, Any] = json.loads(done.stdout)
+    return document
+
+
+def test_a_numeric_column_with_edges(server: RemoteServer, rows: Path, tmp_path: Path) -> None:
+    chart = tmp_path / "chart.svg"
+    options = ["--csv", str(rows), "--column", "delay", "--workload", "prefix", "--edges", "1,3,5"]
+    result = result_of(run(server, *options, "--epsilon", "4", "--chart", str(chart), "--json"))
+    assert (result["users"], result["apps"], result["fleet"]) == (900, 2, 898)
+    assert result["epsilon"] == 4.0
+    assert Path(result["chart"]) == chart.resolve()
+    # The largest of a few errors is beyond 5 predicted standard deviations in fewer than 1 of 200,000 runs.
+    assert result["max_abs_error"] < 5 * result["predicted_max_rmse"]
+
+
+def test_a_column_of_words_as_a_table(server: RemoteServer, rows: Path) -> None:
+    done = run(server, "--csv", str(rows), "--column", "carrier", "--epsilon", "4")
+    assert done.exit_code == 0, done.output
+    lines = {line.split("  ")[0].strip(): line for line in done.stdout.splitlines()}
+    assert "66.67 %" in lines["carrier: A"]
+    assert "33.33 %" in lines["carrier: B"]
+    assert "0.00 %" in lines["carrier: missing"]
+
+
+SPECIFICATION = """
+name: delays by carrier
+domain:
+  - {name: minutes, kind: ordinal, edges: [1, 4], missing: true}
+  - {name: who, kind: categorical, labels: [A, B]}
+queries: histogram
+"""
+
+
+def test_two_columns_with_a_workload_file(server: RemoteServer, rows: Path, tmp_path: Path) -> None:
+    (tmp_path / "workload.yaml").write_text(SPECIFICATION)
+    options = ["--csv", str(rows), "--spec", str(tmp_path / "workload.yaml"), "--epsilon", "3", "--json"]
+    result = result_of(run(server, *options, "--column", "minutes=delay", "--column", "who=carrier"))
+    assert result["queries"] == 8
+    done = run(server, *options, "--column", "minutes=delay", "--column", "carrier")
+    assert done.exit_code == 2
+    assert "ATTRIBUTE=COLUMN" in done.output
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--column", "late"], "no column 'late'"),
+        (["--column", "word"], "900 different values"),
+        (["--column", "delay", "--column", "carrier"], "--spec"),
+        (["--column", "delay", "--edges", "1,x"], "--edges takes numbers"),
+        (["--column", "delay", "--edges", "3,1"], "increas"),
+        (["--column", "carrier", "--workload", "prefix"], "categorical"),
+        (["--column", "delay", "--epsilon", "-1"], "ε must be above 0"),
+        (["--column", "delay", "--bins", "1"], "range"),
+        (["--column", "delay", "--spec", "none.yaml"], "none.yaml"),
+        (["--column", "delay", "--chart", "/no/such/folder/c.svg"], "cannot be written"),
+    ],
+)
+def test_bad_input_is_said_clearly(server: RemoteServer, rows: Path, options: list[str], message: str) -> None:
+    done = run(server, "--csv", str(rows), *options)
+    assert done.exit_code == 2
+    assert message in done.output.replace("\n", " ")
+
+
+def test_a_server_that_is_not_there_and_a_missing_key(rows: Path) -> None:
+    options = ["simulate", "--csv", str(rows), "--column", "delay", "--server", "http://127.0.0.1:9"]
+    alone = CliRunner(env={"SORDINO_KEY": ""}).invoke(app, options)
+    assert alone.exit_code == 2
+    assert "--key" in alone.output
+    unreachable = CliRunner().invoke(app, [*options, "--key", "sdo_admin_0_0"])
+    assert unreachable.exit_code == 1
+    assert "cannot be reached" in unreachable.output.replace("\n", " ")
+
+
+def test_a_campaign_that_fails_half_way_is_cancelled(
+    server: RemoteServer, rows: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise DevicesFailed(898, "the network is gone")
+
+    monkeypatch.setattr(campaign, "run_fleet", fail)
+    done = run(server, "--csv", str(rows), "--column", "delay", "--epsilon", "2")
+    assert done.exit_code == 2
+    assert "898 simulated reports were not counted: the network is gone" in done.output.replace("\n", " ")
+    with Remote(server.address, server.key) as remote:
+        newest = next(remote.listed("/v1/campaigns", "campaigns"))
+    assert newest["state"] == "cancelled"
+
+
+def test_a_server_that_does_not_start_shows_its_last_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    (tmp_path / "sordino_server").mkdir()
+    (tmp_path / "sordino_server" / "__init__.py").write_text("raise SystemExit('the disk is on fire')")
+    with pytest.raises(ServerFailed, match="ended with code 1") as caught, local_server(tmp_path, Stages(Console())):
+        pass
+    assert "the disk is on fire" in caught.value.log
