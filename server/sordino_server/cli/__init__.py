@@ -5,7 +5,11 @@ from __future__ import annotations
 import typer
 
 from sordino_server.cli import campaigns, db, keys
+from sordino_server.cli.audit import audit
+from sordino_server.cli.demo import demo
+from sordino_server.cli.plan import plan
 from sordino_server.cli.serve import serve
+from sordino_server.cli.simulate import simulate
 from sordino_server.cli.worker import worker
 
 app = typer.Typer(
@@ -18,7 +22,11 @@ app = typer.Typer(
 app.add_typer(campaigns.app)
 app.add_typer(db.app)
 app.add_typer(keys.app)
+app.command()(audit)
+app.command()(demo)
+app.command()(plan)
 app.command()(serve)
+app.command()(simulate)
 app.command()(worker)
 
 

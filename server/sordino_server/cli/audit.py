@@ -1,0 +1,135 @@
+"""`sordino audit`: recompute everything that a plan claims, from its bytes alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import httpx
+import typer
+from rich.table import Table
+
+from sordino_server.cli.output import JsonOption, console, fail, print_json, reports_errors
+from sordino_server.cli.plan import ANALYST_FILE, DEVICE_FILE, SUMMARY_FILE
+from sordino_server.cli.remote import DEFAULT_SERVER, ServerOption
+from sordino_server.design.audit import Check, audit_device, audit_plan
+from sordino_shared.errors import InvalidValue, MalformedDocument
+from sordino_shared.protocol import AnalystPart, DevicePart, Digest
+
+_TIMEOUT_S = 60.0
+_SHOWN_DIGITS = 24
+
+
+@reports_errors
+def audit(
+    targets: Annotated[
+        list[str],
+        typer.Argument(help="Files of plan parts, a folder from `sordino plan --output`, or digests on --server."),
+    ],
+    server: ServerOption = DEFAULT_SERVER,
+    as_json: JsonOption = False,
+) -> None:
+    """Recompute digests, ε, variances, bias and bounds of a plan, and compare them with what it publishes.
+
+    With a device part alone only its ε can be proved. A file on its own is not pinned: a folder with plan.json, or a
+    digest on the server, also shows changes that make no difference to any figure.
+    """
+    plan = _Parts(server)
+    for target in targets:
+        plan.read(target)
+    checks = list(plan.audit())
+    if as_json:
+        print_json({"holds": all(check.holds for check in checks), "checks": [asdict(check) for check in checks]})
+    else:
+        _print(checks)
+    wrong = [check.name for check in checks if not check.holds]
+    if wrong:
+        fail(f"the plan does not hold what it publishes ({', '.join(wrong)}); do not use it")
+
+
+class _Parts:
+    """The parts named on the command line, and the digests that they were expected to have."""
+
+    def __init__(self, server: str) -> None:
+        self.server = server
+        self.device: DevicePart | None = None
+        self.analyst: AnalystPart | None = None
+        self.checks: list[Check] = []
+
+    def read(self, target: str) -> None:
+        """A digest, a folder or a file; raises InvalidValue or an error of the document."""
+        if len(target) == 2 * Digest.LENGTH and not Path(target).exists():
+            self._keep(self._fetched(Digest.parse(target)), target)
+        elif Path(target).is_dir():
+            self._read_folder(Path(target))
+        else:
+            self._keep(Path(target).read_bytes(), target)
+
+    def audit(self) -> Iterator[Check]:
+        """Every check that the parts at hand allow."""
+        if self.analyst is not None and self.device is None:
+            self._keep(self._fetched(self.analyst.device_digest), "the device part")
+        yield from self.checks
+        if self.device is None:
+            raise InvalidValue("name at least a device part to audit")
+        yield from audit_device(self.device) if self.analyst is None else audit_plan(self.device, self.analyst)
+
+    def _read_folder(self, folder: Path) -> None:
+        published = {}
+        if (folder / SUMMARY_FILE).exists():
+            published = _digests(folder / SUMMARY_FILE)
+        for name, part in ((DEVICE_FILE, "device"), (ANALYST_FILE, "analyst")):
+            content = (folder / name).read_bytes()
+            if part in published:
+                expected, actual = published[part], str(Digest.of(content))
+                self.checks.append(Check(f"digest of {name}", expected == actual, expected, actual))
+            self._keep(content, str(folder / name))
+
+    def _keep(self, content: bytes, source: str) -> None:
+        try:
+            part = _part(content)
+        except MalformedDocument as error:
+            raise MalformedDocument(f"{source} is no part of a plan, or was tampered with ({error})") from error
+        if isinstance(part, DevicePart):
+            self.device = part
+        else:
+            self.analyst = part
+
+    def _fetched(self, digest: Digest) -> bytes:
+        response = httpx.get(f"{self.server.rstrip('/')}/v1/plans/{digest}", timeout=_TIMEOUT_S)
+        if response.status_code != 200:
+            raise InvalidValue(f"{self.server} has no part of a plan {digest} (status {response.status_code})", digest)
+        digest.check(response.content)
+        return response.content
+
+
+def _part(content: bytes) -> DevicePart | AnalystPart:
+    try:
+        return DevicePart.read(content)
+    except MalformedDocument as error:
+        if str(error) != f"not a {DevicePart.document}":
+            raise
+    return AnalystPart.read(content)
+
+
+def _digests(path: Path) -> dict[str, str]:
+    try:
+        digests = json.loads(path.read_text(encoding="utf-8"))["digests"]
+        return {part: str(digests[part]) for part in ("device", "analyst")}
+    except (ValueError, KeyError, TypeError) as error:
+        raise InvalidValue(f"{path} does not name the digests of the plan's parts", path) from error
+
+
+def _print(checks: list[Check]) -> None:
+    table = Table("", "claim", "published", "recomputed")
+    for check in checks:
+        mark = "[green]✓[/]" if check.holds else "[bold red]✗[/]"
+        table.add_row(mark, check.name, _short(check.published), _short(check.recomputed))
+    console.print(table)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 2 * _SHOWN_DIGITS else f"{text[:_SHOWN_DIGITS]}…"

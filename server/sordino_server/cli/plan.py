@@ -1,0 +1,137 @@
+"""`sordino plan`: the best mechanism for a workload, computed here, with its figures and its certificate."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from sordino_server.cli.output import JsonOption, console, fail, print_json, progress_console, reports_errors
+from sordino_server.design.planner import CompiledPlan, PlanRequest, compile_plan
+from sordino_server.design.workloads import Workload, builtin, load_specification
+from sordino_shared.guarantees import PureEpsilon
+
+DEVICE_FILE, ANALYST_FILE, SUMMARY_FILE = "device.cbor", "analyst.cbor", "plan.json"
+_SHOWN_ERRORS = 12
+
+Kind = Literal["histogram", "prefix", "ranges"]
+
+
+@reports_errors
+def plan(
+    epsilon: Annotated[str, typer.Option(help="ε of one report: 1, 0.5, …")],
+    workload: Annotated[Kind | None, typer.Option(help="A built-in workload over --size bins.")] = None,
+    size: Annotated[int | None, typer.Option(help="Number of bins of a built-in workload.")] = None,
+    file: Annotated[Path | None, typer.Option(help="A workload file (YAML or JSON) instead of --workload.")] = None,
+    objective: Annotated[
+        Literal["max", "mean"], typer.Option(help="Make the worst query's variance small, or the mean over queries.")
+    ] = "max",
+    users: Annotated[int | None, typer.Option(help="Predict every query's error for this many reports.")] = None,
+    target_error: Annotated[
+        float | None, typer.Option(help="Say how many reports give at most this root mean squared error.")
+    ] = None,
+    mechanism: Annotated[str | None, typer.Option(help="Consider this mechanism only.")] = None,
+    reduction: Annotated[
+        int | None, typer.Option(help="Dimension to which the factorization mechanism projects; needs --users.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the design: the same seed gives the same plan.")] = 0,
+    output: Annotated[
+        Path | None, typer.Option(help=f"Folder to write {DEVICE_FILE}, {ANALYST_FILE} and {SUMMARY_FILE} to.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Plan a mechanism: every candidate is evaluated exactly and the best for the objective is taken.
+
+    The lower bound is for unbiased, one-round, non-adaptive mechanisms whose estimator is a sum over users.
+    """
+    if users is not None and target_error is not None:
+        fail("give --users or --target-error, not both", code=2)
+    request = PlanRequest(
+        _workload(workload, size, file), PureEpsilon.of(epsilon), objective, mechanism, users, seed, reduction
+    )
+    compiled = _compiled(request)
+    summary = compiled.summary()
+    if target_error is not None:
+        summary |= {"target_error": target_error, "users_needed": compiled.users_needed(target_error)}
+    if output is not None:
+        _write(compiled, summary, output)
+    if as_json:
+        print_json(summary)
+    else:
+        _print(summary, output)
+
+
+def _workload(kind: Kind | None, size: int | None, file: Path | None) -> Workload:
+    if (kind is None) == (file is None) or (kind is not None and size is None):
+        fail("give --workload with --size, or --file", code=2)
+    if file is not None:
+        if size is not None:
+            fail("--size goes with --workload; a workload file has its own domain", code=2)
+        return load_specification(file).build()
+    return builtin(str(kind), size or 0)
+
+
+def _compiled(request: PlanRequest) -> CompiledPlan:
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=progress_console, transient=True) as progress:
+        task = progress.add_task("planning", total=1.0)
+        return compile_plan(request, lambda stage, done: progress.update(task, description=stage, completed=done))
+
+
+def _write(compiled: CompiledPlan, summary: dict[str, Any], folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / DEVICE_FILE).write_bytes(compiled.device.content)
+    (folder / ANALYST_FILE).write_bytes(compiled.analyst.content)
+    (folder / SUMMARY_FILE).write_text(json.dumps(summary, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+
+
+def _print(summary: dict[str, Any], output: Path | None) -> None:
+    table = Table(title=f"{summary['workload']} · ε = {summary['epsilon']:g} · objective {summary['objective']}")
+    table.add_column("mechanism", no_wrap=True)
+    for heading in ("max variance", "mean variance", "bias ≤", "seconds"):
+        table.add_column(heading, justify="right")
+    for row in summary["candidates"]:
+        chosen = row["name"] == summary["mechanism"]
+        numbers = [_number(row[name]) for name in ("max_variance", "mean_variance", "bias_bound")]
+        name = f"→ {row['name']}" if chosen else f"  {row['name']}"
+        table.add_row(name, *numbers, f"{row['seconds']:.2f}", style="bold" if chosen else "")
+    bounds = [_number(summary[f"lower_bound_{objective}"]) for objective in ("max", "mean")]
+    table.add_row("  certified lower bound", *bounds, "", "", style="dim")
+    console.print(table)
+    for row in summary["candidates"]:
+        if row["reason"]:
+            console.print(f"{row['name']} was not taken: {row['reason']}", highlight=False)
+    for line in _lines(summary):
+        console.print(line, highlight=False)
+    if output is not None:
+        console.print(f"written to {output}/: {DEVICE_FILE}, {ANALYST_FILE}, {SUMMARY_FILE}", highlight=False)
+
+
+def _lines(summary: dict[str, Any]) -> list[str]:
+    ratios = [
+        f"{objective} {summary[f'ratio_{objective}']:.3f}×"
+        for objective in ("max", "mean")
+        if summary[f"ratio_{objective}"] is not None
+    ]
+    lines = [
+        f"variance beside the lower bound for unbiased one-round mechanisms: {', '.join(ratios) or 'no bound above 0'}",
+        f"device part  {summary['digests']['device']}  {summary['device_bytes']:,} bytes",
+        f"analyst part {summary['digests']['analyst']}  {summary['analyst_bytes']:,} bytes",
+    ]
+    if "users_needed" in summary:
+        lines.append(f"users needed for an error of {summary['target_error']:g}: {summary['users_needed']:,}")
+    if "predicted_errors" in summary:
+        worst = sorted(summary["predicted_errors"], key=lambda item: -item["rmse"])
+        lines.append(f"predicted error of the worst query with {summary['users']:,} users: {worst[0]['rmse']:.3g}")
+        lines += [f"  {item['rmse']:.3g}  {item['label']}" for item in worst[:_SHOWN_ERRORS]]
+        if len(worst) > _SHOWN_ERRORS:
+            lines.append(f"  … and {len(worst) - _SHOWN_ERRORS} queries with smaller errors (--json has all)")
+    return lines
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.4g}"
