@@ -1,6 +1,6 @@
 # Everything runs from a fresh clone with Python 3.11 or newer: `make demo`, `make test`. `make help` lists the rest.
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-all check format bench clean
+.PHONY: help install demo test test-all check format openapi bench clean
 
 BIN := .venv/bin
 STAMP := .venv/.installed
@@ -44,6 +44,9 @@ check: $(STAMP) ## Lint, format, types and import rules: the gate before every c
 format: $(STAMP) ## Rewrite the code as `make check` wants it
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+openapi: $(STAMP) ## Write docs/openapi.json anew, after a change of the API
+	$(BIN)/python -m sordino_server.openapi > docs/openapi.json
 
 bench: $(STAMP) ## The benchmarks, one process after the other
 	for folder in benchmarks/*/; do \

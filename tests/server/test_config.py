@@ -1,0 +1,70 @@
+"""Settings are typed, documented, and refuse names that do not exist; secrets do not show."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from sordino_server.config import CLIENT_VARIABLES, PREFIX, Settings, load_settings
+from sordino_shared.errors import InvalidValue
+
+DOCUMENTED = Path(__file__).parents[2] / "docs" / "settings.md"
+
+
+@pytest.fixture(autouse=True)
+def _no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in list(os.environ):
+        if name.startswith(PREFIX):
+            monkeypatch.delenv(name)
+
+
+def test_every_setting_is_documented_with_its_default() -> None:
+    rows = re.findall(r"^\| `(SORDINO_\w+)` \| `([^`]+)` \| (.+) \|$", DOCUMENTED.read_text(), flags=re.MULTILINE)
+    shown = {name: default for name, default, _ in rows if name not in CLIENT_VARIABLES}
+    settings = Settings()
+    defaults = {PREFIX + name.upper(): getattr(settings, name) for name in Settings.model_fields}
+    defaults[f"{PREFIX}DATABASE_URL"] = settings.database_url.get_secret_value()
+    assert shown == {name: str(default) for name, default in defaults.items()}
+    assert all(field.description for field in Settings.model_fields.values())
+
+
+def test_variables_of_the_commands_are_documented_too() -> None:
+    assert all(f"`{name}`" in DOCUMENTED.read_text() for name in CLIENT_VARIABLES)
+
+
+def test_the_environment_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SORDINO_PORT", "9000")
+    monkeypatch.setenv("SORDINO_SERVER", "http://elsewhere")
+    assert load_settings().port == 9000
+
+
+def test_a_misspelt_name_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SORDINO_DATABSE_URL", "sqlite://")
+    with pytest.raises(InvalidValue, match=r"SORDINO_DATABSE_URL.*SORDINO_DATABASE_URL"):
+        load_settings()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("SORDINO_PORT", "70000"),
+        ("SORDINO_PORT", "http"),
+        ("SORDINO_LEASE_S", "0"),
+        ("SORDINO_MAX_BODY_BYTES", "10"),
+        ("SORDINO_LOG_LEVEL", "loud"),
+        ("SORDINO_RETRY_MAX_S", "1"),
+    ],
+)
+def test_values_that_do_not_fit_are_named(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
+    monkeypatch.setenv(name, value)
+    with pytest.raises(InvalidValue, match=name):
+        load_settings()
+
+
+def test_the_password_does_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SORDINO_DATABASE_URL", "postgresql://me:s3cret@host/name")
+    assert "s3cret" not in repr(load_settings())
+    assert "s3cret" not in str(load_settings().model_dump())

@@ -1,0 +1,193 @@
+"""A worker computes each thing once, survives another's death, and keeps the reason where something cannot be had."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from sordino_server import worker as worker_module
+from sordino_server.design.planner import compile_plan
+from sordino_server.design.request import PlanError
+from sordino_server.kit.database_errors import DatabaseBusy
+from sordino_server.plans import service as plans
+from sordino_server.worker import Worker
+from sordino_shared.protocol import Problem
+
+Progress = Callable[[str, float], None]
+
+
+def _state(running: Any, identifier: str) -> dict[str, Any]:
+    document: dict[str, Any] = running.api.get(f"/v1/plan-requests/{identifier}").raise_for_status().json()
+    return document
+
+
+def _claim_and_die(running: Any, owner: str) -> None:
+    now, seconds = running.clock.now(), running.settings.lease_s
+    with running.database.write("claim") as session:
+        row = plans.begin(session, owner=owner, now=now, seconds=seconds)
+        assert row is None or row.lease_owner == owner
+
+
+def test_nothing_to_do(running: Any) -> None:
+    assert running.worker().step() is False
+
+
+def test_the_work_of_a_dead_worker_goes_to_another(running: Any) -> None:
+    identifier = running.plan_request()["id"]
+    _claim_and_die(running, "dead")
+    assert running.worker().step() is False
+    assert _state(running, identifier)["state"] == "running"
+    running.clock.advance(running.settings.lease_s)
+    assert running.worker().step() is True
+    document = _state(running, identifier)
+    assert (document["state"], document["attempts"]) == ("ready", 2)
+
+
+def test_what_kills_every_worker_ends_as_failed(running: Any) -> None:
+    identifier = running.plan_request()["id"]
+    for number in range(plans.MAX_ATTEMPTS):
+        _claim_and_die(running, f"dead {number}")
+        running.clock.advance(running.settings.lease_s)
+    running.work()
+    document = _state(running, identifier)
+    assert document["state"] == "failed"
+    assert "smaller" in document["error"]
+
+
+def test_a_result_after_the_lease_is_lost_is_dropped(running: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    identifier = running.plan_request()["id"]
+    plans_made = []
+
+    def compile_slowly(request: Any, progress: Progress) -> Any:
+        if not plans_made:
+            plans_made.append("slow")
+            running.clock.advance(running.settings.lease_s)
+            assert running.worker().step() is True
+            assert _state(running, identifier)["state"] == "ready"
+            progress("far too late", 0.5)
+        plans_made.append("quick")
+        return compile_plan(request)
+
+    monkeypatch.setattr(worker_module, "compile_plan", compile_slowly)
+    assert running.worker().step() is True
+    document = _state(running, identifier)
+    assert (document["state"], document["stage"], plans_made) == ("ready", "ready", ["slow", "quick"])
+
+
+def test_progress_is_shown(running: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    identifier = running.plan_request()["id"]
+    seen = []
+
+    def watched(request: Any, progress: Progress) -> Any:
+        for stage, fraction in (("bounding", 0.25), ("searching", 0.5)):
+            progress(stage, fraction)
+            document = _state(running, identifier)
+            seen.append((document["state"], document["stage"], document["progress"]))
+        return compile_plan(request)
+
+    monkeypatch.setattr(worker_module, "compile_plan", watched)
+    running.work()
+    assert seen == [("running", "bounding", 0.25), ("running", "searching", 0.5)]
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (PlanError("no mechanism applies; ask fewer queries"), "ask fewer queries"),
+        (RuntimeError("the password is s3cret"), "RuntimeError"),
+        (MemoryError(), "MemoryError"),
+    ],
+)
+def test_a_plan_that_fails_keeps_its_reason(
+    running: Any, monkeypatch: pytest.MonkeyPatch, error: Exception, told: str
+) -> None:
+    def refuse(*_: object) -> None:
+        raise error
+
+    identifier = running.plan_request()["id"]
+    monkeypatch.setattr(worker_module, "compile_plan", refuse)
+    running.work()
+    document = _state(running, identifier)
+    assert document["state"] == "failed"
+    assert told in document["error"]
+    assert "s3cret" not in document["error"]
+    assert document["finished_at"] == running.clock.now()
+
+
+def test_a_database_that_fails_for_a_while_fails_nothing(running: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def busy(*_: object) -> None:
+        raise DatabaseBusy("the database is locked")
+
+    identifier = running.plan_request()["id"]
+    with monkeypatch.context() as patched:
+        patched.setattr(worker_module, "compile_plan", busy)
+        with pytest.raises(DatabaseBusy):
+            running.worker().step()
+    assert _state(running, identifier)["state"] == "running"
+    running.clock.advance(running.settings.lease_s)
+    running.work()
+    assert _state(running, identifier)["state"] == "ready"
+
+
+def test_a_worker_that_is_stopped_gives_its_work_back(running: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    identifier = running.plan_request()["id"]
+    stopped: Worker = running.worker()
+
+    def stop_in_the_middle(_: Any, progress: Progress) -> None:
+        stopped.stop.set()
+        progress("searching", 0.5)
+        raise AssertionError("progress ends a computation that is to stop")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(worker_module, "compile_plan", stop_in_the_middle)
+        stopped.run()
+    document = _state(running, identifier)
+    assert (document["state"], document["attempts"]) == ("queued", 0)
+    running.work()
+    assert _state(running, identifier)["state"] == "ready"
+
+
+def test_the_lease_is_renewed_while_a_computation_says_nothing(running: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The clock passes two leases, a third of one at a time; the renewing thread keeps the row all the while."""
+    monkeypatch.setattr(worker_module, "_RENEWALS_A_LEASE", 3_000)
+    identifier = running.plan_request()["id"]
+    lease = running.settings.lease_s
+
+    def compile_silently(request: Any, _: Progress) -> Any:
+        for _ in range(6):
+            running.clock.advance(lease // 3)
+            _wait_for_renewal(running, identifier, running.clock.now() + lease)
+            assert running.worker().step() is False
+        return compile_plan(request)
+
+    monkeypatch.setattr(worker_module, "compile_plan", compile_silently)
+    assert running.worker().step() is True
+    assert _state(running, identifier)["attempts"] == 1
+
+
+def _wait_for_renewal(running: Any, identifier: str, until: int) -> None:
+    for _ in range(2_000):
+        with running.database.read() as session:
+            row = plans.get(session, identifier)
+            if row.lease_until == until:
+                return
+    pytest.fail("the lease was not renewed")
+
+
+def test_estimates_that_cannot_be_had_keep_their_reason(
+    running: Any, check_problem: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    campaign = running.campaign("open")
+    running.report(campaign, [0, 1, 2])
+    running.api.post(f"/v1/campaigns/{campaign['id']}/close")
+
+    def fail(*_: object) -> None:
+        raise RuntimeError("the password is s3cret")
+
+    monkeypatch.setattr("sordino_server.worker.estimates.compute", fail)
+    running.work()
+    response = running.api.get(f"/v1/campaigns/{campaign['id']}/rounds/0/estimates")
+    check_problem(response, Problem.ESTIMATE_NOT_READY, "RuntimeError")
+    assert "s3cret" not in response.text
