@@ -96,7 +96,7 @@ def test_two_columns_with_a_workload_file(server: RemoteServer, rows: Path, tmp_
         (["--column", "delay", "--edges", "3,1"], "increas"),
         (["--column", "carrier", "--workload", "prefix"], "categorical"),
         (["--column", "delay", "--epsilon", "-1"], "ε must be above 0"),
-        (["--column", "delay", "--bins", "1"], "range"),
+        (["--column", "delay", "--bins", "1"], "--bins"),
         (["--column", "delay", "--spec", "none.yaml"], "none.yaml"),
         (["--column", "delay", "--chart", "/no/such/folder/c.svg"], "cannot be written"),
     ],
