@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sordino_server.design.factorization import Objective
+from sordino_server.design.search import Effort
 from sordino_server.design.workloads import Workload
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon, check_round_guarantee
@@ -23,7 +24,8 @@ class PlanRequest:
 
     `mechanism` names the only candidate to consider. `users` is how many reports are expected: predicted errors need
     it, and a biased candidate is compared by mean squared error at that number only. `reduction` is the dimension ℓ to
-    which the vector mechanism projects its factors. The same request gives the same plan.
+    which the vector mechanism projects its factors. `effort` is how hard the search for a kernel tries, and `time_limit`
+    its seconds: past it the best so far is taken. Without a limit the same request gives the same plan.
     """
 
     workload: Workload
@@ -33,6 +35,8 @@ class PlanRequest:
     users: int | None = None
     seed: int = 0
     reduction: int | None = None
+    effort: Effort = Effort.STANDARD
+    time_limit: float | None = None
 
     def __post_init__(self) -> None:
         check_round_guarantee(self.guarantee)
@@ -48,5 +52,9 @@ class PlanRequest:
             value = getattr(self, name)
             if value is not None and (not isinstance(value, int) or value < 1):
                 raise PlanError(f"{name} must be a whole number of at least 1, got {value!r}", value)
+        if self.time_limit is not None and not 0 < self.time_limit < 1e6:
+            raise PlanError(
+                f"the time limit must be a positive number of seconds, got {self.time_limit!r}", self.time_limit
+            )
         if not 0 <= self.seed < 2**63:
             raise PlanError(f"the seed must be from 0 to 2^63 − 1, got {self.seed}", self.seed)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sordino_server.design.candidates.base import Candidate
 from sordino_server.design.candidates.factorization import FactorizationCandidate
 from sordino_server.design.candidates.hyperplane_codebook import HyperplaneCodebookCandidate
+from sordino_server.design.candidates.optimised_kernel import OptimisedKernelCandidate
 from sordino_server.design.candidates.randomized_response import RandomizedResponseCandidate
 from sordino_server.design.candidates.subset_selection import SubsetSelectionCandidate
 
@@ -12,6 +13,7 @@ CANDIDATES: tuple[Candidate, ...] = (
     RandomizedResponseCandidate(),
     SubsetSelectionCandidate(),
     HyperplaneCodebookCandidate(),
+    OptimisedKernelCandidate(),
     FactorizationCandidate(),
 )
 

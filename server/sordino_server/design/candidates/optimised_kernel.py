@@ -1,0 +1,46 @@
+"""The joint search as a candidate: the kernel and the decoder with the least variance that is found for this workload."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from sordino_server.design.candidates.base import CandidateFailed, Progress, Proposal, SharedWork
+from sordino_server.design.kernels import answer_decoder, histogram_decoder, integer_kernel
+from sordino_server.design.search import search_kernel
+
+# One descent step of the search at 1024 types and four rows a type takes seconds on one core.
+_MAX_TYPES = 1024
+
+
+class OptimisedKernelCandidate:
+    """Rows in {1, e^ε}^k, their weights and an unbiased decoder, optimised together for the objective."""
+
+    name = "optimised_kernel"
+
+    def reason_against(self, work: SharedWork) -> str | None:
+        size = work.request.workload.size
+        if size > _MAX_TYPES:
+            return f"{size} types; the search is made for at most {_MAX_TYPES}"
+        return work.too_large_for_dense
+
+    def propose(self, work: SharedWork, progress: Progress) -> Proposal:
+        request = work.request
+        deadline = None if request.time_limit is None else time.monotonic() + request.time_limit
+        try:
+            design = search_kernel(
+                work.matrix,
+                request.guarantee.epsilon,
+                work.factorization(request.objective),
+                effort=request.effort,
+                seed=request.seed,
+                deadline=deadline,
+                progress=lambda fraction, variance: progress(fraction),
+            )
+        except (ValueError, np.linalg.LinAlgError) as error:
+            raise CandidateFailed(f"the search found no balanced rows ({error})") from error
+        kernel = integer_kernel(design.low, design.members, request.guarantee)
+        if design.decoder is None:
+            return Proposal(kernel, histogram_decoder(kernel, design.type_weights))
+        return Proposal(kernel, answer_decoder(kernel, design.decoder, work.matrix, design.type_weights))
