@@ -10,14 +10,19 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import psycopg
 import pytest
 
 from sordino_server import models, rounds
+from sordino_server.design.factorization import Objective
+from sordino_server.design.planner import CompiledPlan, PlanRequest, compile_plan
+from sordino_server.design.workloads import Workload, builtin, parse_specification
 from sordino_server.kit import migrations
 from sordino_server.kit.db import Database
 from sordino_shared.domains import Categorical, Domain
@@ -200,3 +205,29 @@ def store_round() -> Callable[..., StoredRound]:
         return StoredRound(campaign, row.id, part)
 
     return store
+
+
+@pytest.fixture(scope="session")
+def plan_of() -> Callable[..., CompiledPlan]:
+    """Compiles a plan for a built-in workload, or for rows of a matrix, once a session for equal arguments."""
+
+    @cache
+    def compiled(
+        kind: str,
+        size: int,
+        epsilon: str = "1",
+        objective: Objective = "max",
+        mechanism: str | None = None,
+        rows: tuple[tuple[float, ...], ...] = (),
+        **options: Any,
+    ) -> CompiledPlan:
+        workload = _of_rows(rows) if kind == "matrix" else builtin(kind, size)
+        return compile_plan(PlanRequest(workload, PureEpsilon.of(epsilon), objective, mechanism, **options))
+
+    return compiled
+
+
+def _of_rows(rows: tuple[tuple[float, ...], ...]) -> Workload:
+    line = {"name": "value", "kind": "ordinal", "edges": [float(edge) for edge in range(1, len(rows[0]))]}
+    queries = {"matrix": [list(row) for row in rows]}
+    return parse_specification({"name": "rows", "domain": [line], "queries": queries}).build()
