@@ -1,4 +1,4 @@
-"""The joint search as a candidate: the kernel and the decoder with the least variance that is found for this workload."""
+"""The joint search as a candidate: the kernel and decoder with the least variance found for this workload."""
 
 from __future__ import annotations
 
