@@ -10,9 +10,13 @@ from sordino_shared.arrays import Array
 from sordino_shared.domains import Domain
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon, check_round_guarantee
+from sordino_shared.protocol.codec import MAX_ITEMS
 from sordino_shared.protocol.documents import Document
 from sordino_shared.protocol.ids import Digest
 from sordino_shared.randomizers import AnyRandomizer
+
+# Half of what a document may hold in items.
+MAX_LABELS = MAX_ITEMS // 2
 
 
 @dataclass(frozen=True)
@@ -52,6 +56,7 @@ class MatrixQueries:
     labels: tuple[str, ...]
 
     def __post_init__(self) -> None:
+        check_range(len(self.labels), 1, MAX_LABELS, "number of queries with a label")
         self.matrix.check_form("<f8", (len(self.labels), self.matrix.shape[-1]), "query matrix")
 
 
