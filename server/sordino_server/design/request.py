@@ -24,7 +24,7 @@ class PlanRequest:
 
     `mechanism` names the only candidate to consider. `users` is how many reports are expected: predicted errors need
     it, and a biased candidate is compared by mean squared error at that number only. `reduction` is the dimension ℓ to
-    which the vector mechanism projects its factors. `effort` is how hard the search for a kernel tries, `time_limit` its
+    which the vector mechanism projects its factors. `effort` is how hard the kernel search tries, `time_limit` its
     seconds, after which the best so far is taken. Without a limit the same request gives the same plan.
     """
 
