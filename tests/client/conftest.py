@@ -168,7 +168,7 @@ def make_client(world: World, clock: ManualClock, ledger: Path) -> Iterator[Call
     made: list[Client] = []
 
     def make(to: World | None = None, **changes: Any) -> Client:
-        handler = httpx.MockTransport((to or world).handle)
+        handler = httpx.MockTransport(lambda request: (to or world).handle(request))
         arguments: dict[str, Any] = {
             "ledger": ledger,
             "caps": CAPS,

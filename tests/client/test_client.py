@@ -225,6 +225,27 @@ def test_opting_out_before_joining_holds(world, client) -> None:
     assert client.answer(world.campaign, "red").status is AnswerStatus.OPTED_OUT
 
 
+def test_leaving_while_the_plan_is_on_its_way_wins(world, make_client) -> None:
+    handle, leaver = world.handle, make_client()
+
+    def leave(request: httpx.Request) -> httpx.Response:
+        if "/plans/" in request.url.path:
+            leaver.opt_out(world.campaign)
+        return handle(request)
+
+    world.handle = leave
+    client = make_client()
+    assert client.answer(client.join(world.campaign), "red").status is AnswerStatus.OPTED_OUT
+    assert client.account().lifetime_nano == 0
+
+
+def test_an_absurd_retry_after_is_cut_to_a_day(world, make_client) -> None:
+    world.handle = lambda request: world.problem(Problem.UNAVAILABLE, Retry_After="9" * 400)
+    with pytest.raises(PlanUnavailable) as caught:
+        make_client().join(world.campaign)
+    assert caught.value.retry_after == 86_400
+
+
 def test_a_refused_report_is_kept_with_its_reason_and_its_debit(world, client) -> None:
     campaign = client.join(world.campaign)
     client.answer(campaign, "red")

@@ -133,6 +133,20 @@ def test_a_replay_counts_as_delivered(world, answered) -> None:
     assert answered.flush().delivered == 1
 
 
+def test_the_first_word_on_a_report_stands(world, answered, make_client) -> None:
+    """Two flushes at once: one is told "counted", the other, later, that the round has closed."""
+    handle, other = world.handle, make_client()
+
+    def race(request: httpx.Request) -> httpx.Response:
+        world.handle = handle
+        other.flush()
+        return world.problem(Problem.ROUND_NOT_OPEN)
+
+    world.handle = race
+    make_client().flush()
+    assert answered.account().campaigns[0].entries[0].state == "delivered"
+
+
 def test_one_report_in_trouble_does_not_hold_up_another(world, make_client) -> None:
     client = make_client()
     client.answer(client.join(world.campaign), "red")

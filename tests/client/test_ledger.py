@@ -126,3 +126,12 @@ def test_impossible_caps_are_refused() -> None:
         caps(2, 1)
     with pytest.raises(InvalidValue, match="period in days"):
         Caps(PureEpsilon.of(1), 0, PureEpsilon.of(1))
+
+
+def test_what_is_spent_by_a_clock_set_back_does_not_expire_early(spend, clock) -> None:
+    spend(caps=caps(2, 10))
+    clock.time -= 29 * DAY
+    spend(caps=caps(2, 10))
+    clock.time += 29 * DAY + 2 * DAY
+    with pytest.raises(BudgetExceeded):
+        spend(caps=caps(2, 10))
