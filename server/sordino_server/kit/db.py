@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -25,6 +26,16 @@ _BEGIN_OPTION = "sordino_begin"
 # Lock a row whose key stays. A plain FOR UPDATE would also block the foreign keys of rows that refer to it, and so the
 # reports of a campaign that is being closed: a circle.
 FOR_CHANGE = {"key_share": True}
+# The first with INSERT … RETURNING.
+_SQLITE_NEEDED = (3, 35, 0)
+_SQLITE_PRAGMAS = (
+    "journal_mode = WAL",
+    "synchronous = FULL",
+    "foreign_keys = ON",
+    "cache_size = -65536",
+    # Random report ids touch a page each: with the default of 1,000 pages every larger commit copies the log back.
+    "wal_autocheckpoint = 8192",
+)
 _POSTGRES_NAMES = ("postgres", "postgresql", "postgresql+psycopg")
 
 
@@ -109,6 +120,11 @@ def database_url(url: str) -> URL:
 
 
 def _sqlite_engine(url: URL, busy_timeout_s: float, connections: int) -> Engine:
+    if sqlite3.sqlite_version_info < _SQLITE_NEEDED:
+        needed = ".".join(map(str, _SQLITE_NEEDED))
+        raise InvalidValue(
+            f"this Python has SQLite {sqlite3.sqlite_version}, at least {needed} is needed; update it or use PostgreSQL"
+        )
     engine = create_engine(
         url,
         pool_size=connections,
@@ -125,7 +141,7 @@ def _prepare_sqlite(connection: Any, _: object) -> None:
     # The driver would begin transactions by itself, late and deferred; `_begin_sqlite` does it instead.
     connection.isolation_level = None
     cursor = connection.cursor()
-    for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON", "cache_size = -65536"):
+    for pragma in _SQLITE_PRAGMAS:
         cursor.execute(f"PRAGMA {pragma}")
     cursor.close()
 

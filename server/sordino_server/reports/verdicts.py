@@ -6,6 +6,7 @@ import hashlib
 from collections import Counter
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,12 +57,20 @@ class Judged:
 
     def outcomes(self, start: int, stop: int) -> ReportOutcomes:
         """The answer to the request whose reports are start…stop−1."""
-        part = self.verdicts[start:stop]
-        refused = tuple(
-            RefusedReport(int(index), _REFUSALS[Verdict(int(part[index]))])
-            for index in np.flatnonzero(part > Verdict.REPLAYED)
+        part = self._codes[start:stop]
+        accepted, replayed = part.count(Verdict.ACCEPTED), part.count(Verdict.REPLAYED)
+        if accepted + replayed == len(part):
+            return ReportOutcomes(accepted, replayed, ())
+        refused = (
+            RefusedReport(index, _REFUSALS[Verdict(code)]) for index, code in enumerate(part) if code > Verdict.REPLAYED
         )
-        return ReportOutcomes(int((part == Verdict.ACCEPTED).sum()), int((part == Verdict.REPLAYED).sum()), refused)
+        return ReportOutcomes(accepted, replayed, tuple(refused))
+
+    @cached_property
+    def _codes(self) -> list[int]:
+        # Most requests hold one report: slices of a list cost a tenth of an array's.
+        codes: list[int] = self.verdicts.tolist()
+        return codes
 
     def refusals(self) -> Counter[Refusal]:
         """How many reports were refused, by reason."""
