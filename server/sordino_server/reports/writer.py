@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
 
 from sordino_server.errors import ServerError
 from sordino_server.kit.clock import Clock
 from sordino_server.kit.db import Database
-from sordino_server.reports.ingest import Answer, Ingest, Recorded, Request
+from sordino_server.reports.ingest import Answer, Ingest, Request
 from sordino_server.reports.shares import Shares
 from sordino_server.reports.uploads import Overloaded, RefusedRequest, Upload
 from sordino_shared.protocol import MAX_REPORTS, ReportOutcomes
@@ -49,14 +48,12 @@ class ReportWriter:
         clock: Clock,
         *,
         max_queued_bytes: int = MAX_QUEUED_BYTES,
-        on_commit: Callable[[Recorded], None] = lambda recorded: None,
     ) -> None:
         self._database = database
         self._clock = clock
         self._shares = Shares()
         self._ingest = Ingest(database, self._shares)
         self._max_queued_bytes = max_queued_bytes
-        self._on_commit = on_commit
         self._queue: deque[_Queued] = deque()
         self._queued_bytes = 0
         self._changed = threading.Condition()
@@ -133,7 +130,6 @@ class ReportWriter:
         self._shares.keep(recorded.shares)
         for queued in group:
             _answer(queued.future, recorded.answers[queued.request])
-        self._on_commit(recorded)
 
 
 def _answer(future: Future[ReportOutcomes | None], answer: Answer) -> None:

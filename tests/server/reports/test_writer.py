@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from sqlalchemy.orm import Session
 
 from sordino_server import aggregates
 from sordino_server.kit.clock import ManualClock
 from sordino_server.kit.db import Database
 from sordino_server.reports import Overloaded, ReportWriter, Upload
-from sordino_server.reports.ingest import Recorded
+from sordino_server.reports.ingest import Ingest, Recorded
 from sordino_shared.errors import InvalidValue
 
 
@@ -31,15 +32,22 @@ def count(database: Database, stored) -> int:
         return aggregates.counts_by_round(session, [stored.id])[stored.id]
 
 
-def test_what_waits_is_committed_together_up_to_the_cap(database, store_round):
+def test_what_waits_is_committed_together_up_to_the_cap(database, store_round, monkeypatch):
     stored = store_round(database)
-    commits: list[Recorded] = []
-    writer = ReportWriter(database, ManualClock(), on_commit=commits.append)
+    record = Ingest.record
+    commits: list[int] = []
+
+    def counted(ingest: Ingest, session: Session, requests: list, now: int) -> Recorded:
+        commits.append(len(requests))
+        return record(ingest, session, requests, now)
+
+    monkeypatch.setattr(Ingest, "record", counted)
+    writer = ReportWriter(database, ManualClock())
     futures = [writer.submit(upload(stored, *range(start, start + 1500))) for start in range(0, 6000, 1500)]
     writer.start()
     assert [future.result().accepted for future in futures] == [1500] * 4
     writer.close()
-    assert [len(commit.answers) for commit in commits] == [2, 2]
+    assert commits == [2, 2]
     assert count(database, stored) == 6000
 
 
