@@ -87,7 +87,7 @@ _LARGEST_TABLE = 1 << 21
 # At a handful of types rows cost nothing, and too few of them miss the optimum's support.
 _FEWEST_ROWS = 256
 # Sizes Q·m·k past which a third, two thirds, all of the phases run under product weights.
-_JOINT_LIMITS = (5e7, 3e8, 1e9)
+_JOINT_LIMITS = (3e7, 6e7, 2e8)
 # Past this many decoder entries (128 MiB) the decoder stays GLS, which is W times one (k, m) matrix.
 _LARGEST_DECODER = 1 << 24
 _REWEIGHTINGS = 3
