@@ -1,33 +1,49 @@
-"""`sordino`: one command a job; every command takes `--json` and says what to do when it fails."""
+"""`sordino`: one command a job; every command takes `--json` and says what to do when it fails.
+
+Each command is a module of this package, imported when it is run: numerical libraries take seconds to load, and most
+commands need none of them. The module `name` holds either `app`, a group of commands, or a function `name`.
+"""
 
 from __future__ import annotations
 
-import typer
+from importlib import import_module
 
-from sordino_server.cli import campaigns, db, keys
-from sordino_server.cli.audit import audit
-from sordino_server.cli.demo import demo
-from sordino_server.cli.plan import plan
-from sordino_server.cli.serve import serve
-from sordino_server.cli.simulate import simulate
-from sordino_server.cli.worker import worker
+import click
+import typer
+from typer.core import TyperGroup
+
+COMMANDS = ("audit", "campaigns", "db", "demo", "keys", "plan", "serve", "simulate", "worker")
+
+
+class _Commands(TyperGroup):
+    """The commands by name, each imported when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module = import_module(f"{__name__}.{cmd_name}")
+        group = getattr(module, "app", None)
+        if group is None:
+            group = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+            group.command(cmd_name)(getattr(module, cmd_name))
+        return typer.main.get_command(group)
+
 
 app = typer.Typer(
     name="sordino",
+    cls=_Commands,
     help="Local-differential-privacy telemetry: plan a mechanism, run the aggregator, read the estimates.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
 
-app.add_typer(campaigns.app)
-app.add_typer(db.app)
-app.add_typer(keys.app)
-app.command()(audit)
-app.command()(demo)
-app.command()(plan)
-app.command()(serve)
-app.command()(simulate)
-app.command()(worker)
+
+@app.callback()
+def _root() -> None:
+    """What all commands share; a group without any command of its own needs it."""
 
 
 def main() -> None:

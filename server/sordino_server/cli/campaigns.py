@@ -11,11 +11,12 @@ from rich.table import Column, Table
 
 from sordino_server.cli.output import JsonOption, console, print_json, progress_console, reports_errors
 from sordino_server.cli.remote import DEFAULT_SERVER, KeyOption, Remote, ServerOption
-from sordino_server.design.workloads import load_specification
 from sordino_shared.errors import InvalidValue
 
 app = typer.Typer(
     name="campaigns",
+    add_completion=False,
+    pretty_exceptions_enable=False,
     help="Create, open, close and read campaigns of the server at SORDINO_SERVER with the key in SORDINO_KEY.",
     no_args_is_help=True,
 )
@@ -48,7 +49,7 @@ def create(
         raise InvalidValue("give either --workload with --epsilon, or --plan-request")
     with Remote(server, key) as remote:
         if workload is not None:
-            registered = remote.post("/v1/workloads", load_specification(workload).canonical())
+            registered = remote.post("/v1/workloads", _specification(workload))
             order = {"workload": registered["id"], "epsilon": epsilon, "objective": objective}
             order |= {"mechanism": mechanism, "users": users}
             plan_request = _awaited_plan(remote, order)
@@ -154,6 +155,13 @@ def estimates(
 def _act(action: str, campaign: str, server: str, key: str | None, as_json: bool) -> None:
     with Remote(server, key) as remote:
         _print_status(remote.post(f"/v1/campaigns/{campaign}/{action}"), as_json)
+
+
+def _specification(path: Path) -> dict[str, Any]:
+    # The other commands need no numbers and should not wait for their libraries.
+    from sordino_server.design.workloads import load_specification
+
+    return load_specification(path).canonical()
 
 
 def _awaited_plan(remote: Remote, order: dict[str, Any]) -> str:

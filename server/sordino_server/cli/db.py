@@ -10,6 +10,8 @@ from sordino_server.kit import migrations
 
 app = typer.Typer(
     name="db",
+    add_completion=False,
+    pretty_exceptions_enable=False,
     help="Bring the database of SORDINO_DATABASE_URL up to date, or say where it stands.",
     no_args_is_help=True,
 )

@@ -18,6 +18,8 @@ from sordino_server.models import Role
 
 app = typer.Typer(
     name="keys",
+    add_completion=False,
+    pretty_exceptions_enable=False,
     help="Make, list and revoke operators' keys in the database of SORDINO_DATABASE_URL.",
     no_args_is_help=True,
 )

@@ -13,6 +13,7 @@ import typer
 from sordino_server.cli.output import reports_errors
 from sordino_server.cli.processes import prepare_schema, started
 from sordino_server.kit.clock import SystemClock
+from sordino_server.worker import Worker
 
 _PARENT_CHECK_S = 1.0
 
@@ -27,9 +28,6 @@ def worker(
 
     A worker that is killed loses nothing: another one takes its work over when its lease runs out.
     """
-    # Importing the planner takes a second, which `sordino --help` need not pay.
-    from sordino_server.worker import Worker
-
     settings, database = started()
     prepare_schema(database, migrate=False)
     work = Worker.of(database, SystemClock(), settings)

@@ -1,0 +1,159 @@
+"""`sordino campaigns` against a running server: what it prints, and what it says when it fails."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Run = Callable[..., Any]
+TERMS = ("--name", "delays", "--sentence", "We ask how late you were.", "--population", "travellers")
+
+
+@pytest.fixture
+def operator(running: Any) -> dict[str, str]:
+    """The environment of commands that work on the running server."""
+    return {"SORDINO_SERVER": running.address, "SORDINO_KEY": running.admin_key}
+
+
+@pytest.fixture
+def working(running: Any) -> Iterator[None]:
+    """A worker that works on its own while a command waits for it."""
+    worker = running.worker()
+    thread = threading.Thread(target=worker.run)
+    thread.start()
+    yield
+    worker.stop.set()
+    thread.join()
+
+
+@pytest.fixture
+def workload_file(tmp_path: Path) -> Path:
+    path = tmp_path / "delays.yaml"
+    path.write_text("name: delays\ndomain: [{name: delay, kind: ordinal, edges: [0, 15, 60]}]\nqueries: prefix\n")
+    return path
+
+
+@pytest.mark.usefixtures("working")
+def test_a_campaign_from_a_workload_file(
+    run_command: Run, json_of: Run, operator: dict[str, str], workload_file: Path
+) -> None:
+    plan = ("--workload", str(workload_file), "--epsilon", "0.5", "--mechanism", "subset_selection")
+    created = json_of("campaigns", "create", *TERMS, *plan, "--open", **operator)
+    assert (created["state"], created["name"]) == ("open", "delays")
+    listed = run_command("campaigns", "list", **operator).stdout
+    assert created["id"] in listed.replace("\n", "")
+    shown = run_command("campaigns", "show", created["id"], **operator).stdout
+    assert "delays, for travellers: open" in shown
+    assert "round 0: open, 0 reports" in shown
+
+
+def test_a_campaign_from_a_plan_that_is_ready(json_of: Run, running: Any, operator: dict[str, str]) -> None:
+    request = running.ready_plan()["id"]
+    created = json_of("campaigns", "create", *TERMS, "--plan-request", request, **operator)
+    assert created["state"] == "ready"
+    assert json_of("campaigns", "open", created["id"], **operator)["state"] == "open"
+    assert json_of("campaigns", "cancel", created["id"], **operator)["state"] == "cancelled"
+
+
+def test_estimates_in_three_forms(run_command: Run, json_of: Run, running: Any, operator: dict[str, str]) -> None:
+    campaign = running.campaign("open")
+    running.report(campaign, [0, 1, 2, 3] * 10)
+    run_command("campaigns", "close", campaign["id"], **operator)
+    running.work()
+    document = json_of("campaigns", "estimates", campaign["id"], **operator)
+    assert document["users"] == 40
+    table = run_command("campaigns", "estimates", campaign["id"], **operator).stdout
+    assert "delay ≤ 15 min" in table
+    assert "40 users, ε = 1, mechanism randomized_response" in table
+    text = run_command("campaigns", "estimates", campaign["id"], "--csv", **operator).stdout
+    values = [float(row["value"]) for row in csv.DictReader(io.StringIO(text))]
+    assert values == [query["value"] for query in document["queries"]]
+
+
+def test_estimates_are_waited_for(run_command: Run, running: Any, operator: dict[str, str]) -> None:
+    campaign = running.campaign("open")
+    running.report(campaign, [0, 1, 2, 3])
+    running.api.post(f"/v1/campaigns/{campaign['id']}/close")
+    at_once = run_command("campaigns", "estimates", campaign["id"], "--no-wait", code=2, **operator)
+    assert "being computed" in at_once.stderr
+    threading.Thread(target=lambda: (time.sleep(0.5), running.work())).start()
+    waited = run_command("campaigns", "estimates", campaign["id"], "--json", **operator)
+    assert json.loads(waited.stdout)["users"] == 4
+
+
+@pytest.mark.parametrize(
+    ("arguments", "mentioned"),
+    [
+        (("--epsilon", "0"), "above 0"),
+        (("--epsilon", "-1"), "above 0"),
+        (("--epsilon", "99"), "from 0.001 to 16"),
+        (("--epsilon", "many"), "number"),
+        (("--epsilon", "1", "--mechanism", "magic"), "randomized_response"),
+        (("--epsilon", "1", "--plan-request", "0" * 32), "either"),
+        ((), "--epsilon"),
+    ],
+)
+def test_terms_that_are_refused(
+    run_command: Run, operator: dict[str, str], workload_file: Path, arguments: tuple[str, ...], mentioned: str
+) -> None:
+    done = run_command("campaigns", "create", *TERMS, "--workload", str(workload_file), *arguments, code=2, **operator)
+    assert mentioned in done.stderr.replace("\n", " ")
+
+
+@pytest.mark.parametrize(
+    ("content", "mentioned"),
+    [
+        ("name: x\ndomain: [{name: d, kind: ordinal, edges: [0]}]\nqueries: median\n", "histogram"),
+        ("name: x\ndomain: [{name: d, kind: ordinal, edges: []}]\nqueries: prefix\n", "two"),
+        ("[", "YAML"),
+        (None, "absent.yaml"),
+    ],
+)
+def test_workload_files_that_are_refused(
+    run_command: Run, operator: dict[str, str], tmp_path: Path, content: str | None, mentioned: str
+) -> None:
+    path = tmp_path / ("absent.yaml" if content is None else "bad.yaml")
+    if content is not None:
+        path.write_text(content)
+    done = run_command("campaigns", "create", *TERMS, "--workload", str(path), "--epsilon", "1", code=2, **operator)
+    assert mentioned in done.stderr.replace("\n", "")
+
+
+@pytest.mark.usefixtures("working")
+def test_a_plan_that_fails_is_told(
+    run_command: Run, operator: dict[str, str], workload_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise RuntimeError
+
+    monkeypatch.setattr("sordino_server.worker.compile_plan", refuse)
+    plan = ("--workload", str(workload_file), "--epsilon", "1")
+    done = run_command("campaigns", "create", *TERMS, *plan, code=2, **operator)
+    assert "the plan failed" in done.stderr
+
+
+def test_an_action_that_the_state_forbids(run_command: Run, running: Any, operator: dict[str, str]) -> None:
+    campaign = running.campaign("open", "close")
+    done = run_command("campaigns", "open", campaign["id"], code=2, **operator)
+    assert "from closed to open" in done.stderr
+
+
+def test_servers_that_do_not_answer(run_command: Run) -> None:
+    done = run_command("campaigns", "list", "--server", "http://127.0.0.1:9", "--key", "sdo_x", code=1)
+    assert "cannot be reached" in done.stderr
+    done = run_command("campaigns", "list", "--server", "elsewhere", code=2)
+    assert "http://" in done.stderr
+
+
+@pytest.mark.parametrize("key", ["sdo_admin_0000000000000000_0", "häh", "a\nb"])
+def test_wrong_keys(run_command: Run, running: Any, key: str) -> None:
+    done = run_command("campaigns", "list", "--server", running.address, "--key", key, code=2)
+    assert "key" in done.stderr

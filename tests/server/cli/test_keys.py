@@ -1,0 +1,34 @@
+"""`sordino keys`: the first key comes from here, and a secret is shown once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from sordino_server.models import Role
+
+Run = Callable[..., Any]
+
+
+def test_from_making_to_revoking(run_command: Run, json_of: Run) -> None:
+    made = {role: json_of("keys", "create", "--role", role, "--name", f"my {role}") for role in Role}
+    listed = json_of("keys", "list")["keys"]
+    assert {key["id"] for key in listed} == {key["id"] for key in made.values()}
+    assert not any("key" in key for key in listed)
+    assert json_of("keys", "revoke", made[Role.ADMIN]["id"])["revoked_at"] is not None
+    table = run_command("keys", "list").stdout
+    assert table.count("revoked") == 1
+    assert made[Role.ADMIN]["key"] not in table
+
+
+def test_the_text_alone_goes_to_standard_output(run_command: Run) -> None:
+    done = run_command("keys", "create", "--role", "admin", "--name", "me")
+    assert re.fullmatch(r"sdo_admin_[0-9a-f]{16}_[0-9a-f]{64}\n", done.stdout)
+    assert "sdo_" not in done.stderr
+
+
+def test_what_cannot_be_done(run_command: Run) -> None:
+    assert "no key" in run_command("keys", "revoke", "nothing", code=2).stderr
+    assert "name" in run_command("keys", "create", "--role", "admin", "--name", " ", code=2).stderr
+    assert "owner" in run_command("keys", "create", "--role", "owner", "--name", "me", code=2).stderr
