@@ -1,0 +1,141 @@
+"""The planner: what it chooses, what it refuses, what it promises about the bound."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sordino_server.design.candidates import CANDIDATES, base, mechanism_names
+from sordino_server.design.planner import PlanError, PlanRequest, compile_plan
+from sordino_server.design.variance import counts_as_unbiased
+from sordino_server.design.workloads import builtin, parse_specification
+from sordino_shared.audit import check_guarantee
+from sordino_shared.errors import InvalidValue
+from sordino_shared.guarantees import PureEpsilon
+from sordino_shared.protocol import AnalystPart, DevicePart
+
+ONE = PureEpsilon.of(1)
+SUMMARY = {
+    "workload", "k", "queries", "epsilon", "objective", "mechanism", "max_variance", "mean_variance", "bias_bound",
+    "lower_bound_max", "lower_bound_mean", "ratio_max", "ratio_mean", "outputs", "device_bytes", "analyst_bytes",
+    "digests", "seconds", "candidates",
+}  # fmt: skip
+
+
+@settings(max_examples=8, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(2, 6), st.integers(1, 5), st.sampled_from(["0.1", "1", "3"]))
+def test_no_unbiased_candidate_is_below_the_bounds_and_the_best_is_chosen(seed, types, queries, epsilon):
+    matrix = np.random.default_rng(seed).normal(size=(queries, types)).tolist()
+    line = {"name": "v", "kind": "categorical", "labels": [str(x) for x in range(types)]}
+    workload = parse_specification({"name": "w", "domain": [line], "queries": {"matrix": matrix}}).build()
+    for objective in ("max", "mean"):
+        plan = compile_plan(PlanRequest(workload, PureEpsilon.of(epsilon), objective))
+        check_guarantee(plan.device)
+        bounds = plan.analyst.certificate
+        found = {report.name: report.figures for report in plan.candidates if report.applies}
+        for figures in found.values():
+            # What directions state as their bias could buy them at most this share of a variance.
+            slack = 1 - 1e-9 if figures.bias_bound < 1e-9 else 1 - 1e-3
+            assert figures.max_variance >= bounds.max.value * slack
+            assert figures.mean_variance >= bounds.mean.value * slack
+        name = f"{objective}_variance"
+        chosen = getattr(plan.analyst.figures, name)
+        assert chosen <= min(getattr(figures, name) for figures in found.values()) * (1 + 1e-8)
+
+
+def test_the_parts_are_documents_that_read_back_and_belong_together(plan_of):
+    plan = plan_of("prefix", 12)
+    assert DevicePart.read(plan.device.content, plan.device.digest) == plan.device
+    assert AnalystPart.read(plan.analyst.content) == plan.analyst
+    assert plan.analyst.device_digest == plan.device.digest
+    assert plan.device.domain == plan.request.workload.domain
+
+
+def test_the_summary_has_what_the_command_promises(plan_of):
+    summary = plan_of("prefix", 12).summary()
+    assert set(summary) == SUMMARY
+    assert summary["ratio_max"] == pytest.approx(summary["max_variance"] / summary["lower_bound_max"])
+    assert summary["outputs"] == plan_of("prefix", 12).device.randomizer.statistic_size
+    assert [row["name"] for row in summary["candidates"]] == list(mechanism_names())
+    assert plan_of("prefix", 12, mechanism="factorization").summary()["outputs"] is None
+    assert plan_of("prefix", 64, "16", mechanism="randomized_response").summary()["ratio_max"] is None
+
+
+def test_users_add_predicted_errors_and_a_target_the_users_it_takes(plan_of):
+    plan = plan_of("prefix", 12, users=10_000)
+    summary = plan.summary()
+    assert set(summary) == SUMMARY | {"users", "predicted_max_rmse", "predicted_errors"}
+    assert summary["predicted_max_rmse"] == pytest.approx(np.sqrt(summary["max_variance"] / 10_000))
+    assert [row["label"] for row in summary["predicted_errors"]] == plan.request.workload.labels()
+    needed = plan.users_needed(0.01)
+    assert max(plan.profile.rmse(needed)) <= 0.01 < max(plan.profile.rmse(needed - 1))
+    mean = plan_of("prefix", 12, "1", "mean")
+    assert mean.users_needed(0.01) == np.ceil(mean.analyst.figures.mean_variance / 1e-4)
+    for target in (0.0, -1.0, float("nan"), float("inf")):
+        with pytest.raises(PlanError, match="above the bias bound"):
+            plan.users_needed(target)
+
+
+def test_a_bias_cannot_be_averaged_away(plan_of):
+    plan = plan_of("prefix", 33, "1", "max", "factorization", users=500, reduction=20, seed=3)
+    assert not counts_as_unbiased(plan.analyst.figures)
+    with pytest.raises(PlanError, match="above the bias bound"):
+        plan.users_needed(plan.analyst.figures.bias_bound)
+
+
+def test_progress_moves_forward_from_nothing_to_everything():
+    seen = []
+    compile_plan(PlanRequest(builtin("prefix", 9), ONE, "max"), lambda stage, done: seen.append((stage, done)))
+    fractions = [done for _, done in seen]
+    assert fractions == sorted(fractions)
+    assert 0 <= fractions[0] < 0.1
+    assert fractions[-1] == 1.0
+    assert {f"evaluating {name}" for name in mechanism_names()} < {stage for stage, _ in seen}
+
+
+@pytest.mark.parametrize("mechanism", mechanism_names())
+def test_a_named_mechanism_is_the_only_one_considered(plan_of, mechanism):
+    plan = plan_of("prefix", 8, mechanism=mechanism)
+    assert plan.analyst.mechanism == mechanism
+    assert [report.name for report in plan.candidates] == [mechanism]
+
+
+def test_what_cannot_be_planned_is_refused_with_what_to_do():
+    prefix = builtin("prefix", 8)
+    with pytest.raises(PlanError, match=f"use one of {', '.join(mechanism_names())}"):
+        compile_plan(PlanRequest(prefix, ONE, "max", "magic"))
+    with pytest.raises(PlanError, match="objective"):
+        PlanRequest(prefix, ONE, "median")
+    with pytest.raises(InvalidValue, match="from 0.001 to 16"):
+        PlanRequest(prefix, PureEpsilon.of(17), "max")
+    for options in ({"users": 0}, {"reduction": 0}, {"users": 1.5}, {"seed": -1}):
+        with pytest.raises(PlanError, match=next(iter(options))):
+            PlanRequest(prefix, ONE, "max", **options)
+    with pytest.raises(PlanError, match="ask fewer"):
+        PlanRequest(builtin("ranges", 1500), ONE, "max")
+
+
+def test_too_many_types_for_a_matrix_leave_the_closed_forms_and_say_so():
+    plan = compile_plan(PlanRequest(builtin("histogram", 5000), ONE, "max"))
+    assert plan.analyst.mechanism == "subset_selection"
+    reasons = {report.name: report.reason for report in plan.candidates}
+    assert reasons["factorization"] == f"5000 types; the limit for a dense design is {base.MAX_DENSE_TYPES}"
+    assert plan.summary()["lower_bound_max"] == 0
+    assert plan.summary()["ratio_max"] is None
+    many = compile_plan(PlanRequest(builtin("ranges", 400), ONE, "max"))
+    reasons = {report.name: report.reason for report in many.candidates}
+    assert reasons["factorization"].startswith("80199 × 400 entries of W")
+
+
+def test_a_tie_goes_to_the_simpler_device():
+    """With two types randomized response and every kernel of half-spaces have the same law."""
+    plan = compile_plan(PlanRequest(builtin("prefix", 2), ONE, "max"))
+    assert plan.analyst.mechanism == CANDIDATES[0].name == "randomized_response"
+
+
+def test_a_constant_query_is_answered_and_counts_nowhere(plan_of):
+    alone = plan_of("matrix", 3, rows=((1.0, 0.0, 2.0),))
+    beside = plan_of("matrix", 3, rows=((1.0, 0.0, 2.0), (7.0, 7.0, 7.0)))
+    for name in ("max_variance", "mean_variance"):
+        assert getattr(alone.analyst.figures, name) == pytest.approx(getattr(beside.analyst.figures, name), rel=1e-3)
+    assert beside.profile.variance[1] == beside.profile.bias[1] == 0
