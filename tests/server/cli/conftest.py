@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import Result
 from typer.testing import CliRunner
 
 from sordino_server.cli import app
 
-Run = Callable[..., Result]
+Run = Callable[..., Any]
 
 
 @pytest.fixture
@@ -25,7 +24,7 @@ def run_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     monkeypatch.setenv("SORDINO_DATABASE_URL", f"sqlite:///{tmp_path}/sordino.sqlite3")
     monkeypatch.chdir(tmp_path)
 
-    def run(*arguments: str, code: int = 0, **environment: str) -> Result:
+    def run(*arguments: str, code: int = 0, **environment: str) -> Any:
         result = CliRunner().invoke(app, list(arguments), env=environment | {"COLUMNS": "200"})
         assert result.exit_code == code, (result.stdout, result.stderr, result.exception)
         return result

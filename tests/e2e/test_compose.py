@@ -1,0 +1,115 @@
+"""docker-compose.yml, its commands run as plain processes against a real PostgreSQL, in the order it states."""
+
+from __future__ import annotations
+
+import re
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import numpy as np
+import yaml
+
+from sordino_server.config import PREFIX, Settings
+from sordino_shared.protocol import CBOR_MEDIA_TYPE, DevicePart, ReportBatch, Task
+from sordino_shared.randomness import SeededRandomness
+
+ROOT = Path(__file__).parents[2]
+Installation = Any
+WORKLOAD = {
+    "name": "delays",
+    "domain": [{"name": "delay", "kind": "ordinal", "edges": [0, 15, 60]}],
+    "queries": "prefix",
+}
+
+
+def _services() -> dict[str, Any]:
+    services: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
+    return services
+
+
+def _started(installation: Installation, name: str, environment: dict[str, str]) -> Any:
+    service = _services()[name]
+    assert service["command"][0] == "sordino"
+    return installation.start(*service["command"][1:], **(service["environment"] | environment))
+
+
+def test_the_order_of_the_services() -> None:
+    services = _services()
+    assert set(services) == {"postgres", "migrate", "api", "worker"}
+    assert services["migrate"]["depends_on"] == {"postgres": {"condition": "service_healthy"}}
+    for name in ("api", "worker"):
+        assert services[name]["depends_on"] == {"migrate": {"condition": "service_completed_successfully"}}
+    known = {PREFIX + name.upper() for name in Settings.model_fields}
+    for name in ("migrate", "api", "worker"):
+        assert set(services[name]["environment"]) <= known
+
+
+def test_the_image_runs_as_somebody_and_starts_the_server() -> None:
+    text = (ROOT / "Dockerfile").read_text()
+    assert re.search(r"^USER (?!root)\w+$", text, flags=re.MULTILINE)
+    assert 'CMD ["sordino", "serve"]' in text
+    for source in re.findall(r"^COPY (?!--from)(\S+) ", text, flags=re.MULTILINE):
+        assert (ROOT / source).exists()
+
+
+def test_the_stated_commands_run_a_campaign_on_postgresql(
+    installation: Installation, postgres_url: str, written: Callable[..., str], wait_until: Callable[..., None]
+) -> None:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = str(probe.getsockname()[1])
+    here = {"SORDINO_DATABASE_URL": postgres_url}
+    early = installation.run("serve", "--no-worker", code=2, **here)
+    assert "sordino db upgrade" in early.stderr
+    migrate, log = _started(installation, "migrate", here)
+    assert migrate.wait(60) == 0, log.read_text()
+    api, log = _started(installation, "api", here | {"SORDINO_HOST": "127.0.0.1", "SORDINO_PORT": port})
+    address = written(api, log, re.compile(r"listening on (http://\S+)\n"))
+    assert address == f"http://127.0.0.1:{port}"
+    worker, _ = _started(installation, "worker", here)
+    key = installation.json("keys", "create", "--role", "admin", "--name", "test", **here)["key"]
+    with httpx.Client(base_url=address, headers={"Authorization": f"Bearer {key}"}) as operator:
+        assert operator.get("/readyz").json() == {"status": "ok"}
+        _campaign(operator, wait_until)
+    for process in (api, worker):
+        process.terminate()
+        assert process.wait(30) == 0
+
+
+def _campaign(operator: httpx.Client, wait_until: Callable[..., None]) -> None:
+    workload = operator.post("/v1/workloads", json=WORKLOAD, headers={"Idempotency-Key": "w"}).json()["id"]
+    order = {"workload": workload, "epsilon": 1}
+    plan = operator.post("/v1/plan-requests", json=order, headers={"Idempotency-Key": "p"}).headers["location"]
+    wait_until(lambda: operator.get(plan).json()["state"] == "ready", "the plan is ready")
+    terms = {"name": "x", "sentence": "We ask.", "population": "all", "plan_request": plan.rpartition("/")[2]}
+    created = operator.post("/v1/campaigns", json=terms, headers={"Idempotency-Key": "c"})
+    assert operator.post("/v1/campaigns", json=terms, headers={"Idempotency-Key": "c"}).json() == created.json()
+    path = created.headers["location"]
+    operator.post(f"{path}/open").raise_for_status()
+    body = _batch(operator, path, [0] * 500 + [3] * 500)
+    for expected in ((1000, 0), (0, 1000)):
+        answer = operator.post(f"{path}/rounds/0/reports", content=body, headers={"content-type": CBOR_MEDIA_TYPE})
+        assert answer.status_code == 200, answer.text
+        status = operator.get(f"{path}/status").json()
+        assert status["rounds"][0]["reports"] == 1000, expected
+    operator.post(f"{path}/close").raise_for_status()
+    estimates = f"{path}/rounds/0/estimates"
+    wait_until(lambda: operator.get(estimates).status_code == 200, "the estimates are computed")
+    document = operator.get(estimates).json()
+    for query in document["queries"]:
+        # Half of the users lie below every edge; six standard errors, and the seed is fixed.
+        assert abs(query["value"] - 0.5) < 6 * query["standard_error"]
+    assert operator.get(estimates, params={"format": "csv"}).text.count("\n") == 4
+    assert operator.get(estimates).content == operator.get(estimates).content
+
+
+def _batch(operator: httpx.Client, path: str, cells: list[int]) -> bytes:
+    task = Task.read(operator.get(f"{path}/task").content)
+    device = DevicePart.read(operator.get(f"/v1/plans/{task.device_parts[0]}").content, task.device_parts[0])
+    randomness = SeededRandomness(7)
+    payloads = device.randomizer.randomize_many(np.array(cells), randomness)
+    ids = b"".join(task.epoch.to_bytes(2, "big") + randomness.bytes(14) for _ in cells)
+    return ReportBatch(device.digest, ids, payloads.tobytes()).content
