@@ -6,6 +6,7 @@ commands need none of them. The module `name` holds either `app`, a group of com
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
 from typing import Any
 
@@ -46,6 +47,13 @@ def _root() -> None:
     """What all commands share; a group without any command of its own needs it."""
 
 
+# One thread of linear algebra, unless told otherwise: a worker must not take every core from the API beside it, and
+# threads that spin for a core they do not get make planning many times slower.
+_ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+
+
 def main() -> None:
     """Entry point of the `sordino` command."""
+    for name, threads in _ONE_THREAD.items():
+        os.environ.setdefault(name, threads)
     app()

@@ -135,13 +135,8 @@ def _supervise(done: threading.Event, shutdown_s: int) -> None:
 
 def _start_worker() -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "sordino_server", "worker", "--parent", str(os.getpid())]
-    # One thread of linear algebra, unless told otherwise: planning must not take every core from the API beside it,
-    # and threads that spin for a core they do not get make it many times slower.
-    environment = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"} | os.environ
     # In a session of its own: Ctrl-C reaches the server alone, which then stops the worker in order.
-    return subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=sys.stderr.fileno(), env=environment, start_new_session=True
-    )
+    return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=sys.stderr.fileno(), start_new_session=True)
 
 
 def _stop(process: subprocess.Popen[bytes], shutdown_s: int) -> None:
