@@ -1,0 +1,75 @@
+"""Who may import what, where the import linter's contracts are too coarse."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import pytest
+
+NOUNS = ("aggregates", "campaigns", "estimates", "keys", "plans", "reports", "rounds", "workloads")
+ALLOWED = {
+    "sordino_shared": {"sordino_shared", "numpy", "cbor2"},
+    "sordino_client": {"sordino_client", "sordino_shared", "numpy", "httpx", "cbor2"},
+}
+# What may say SQL: the repositories, the database itself, and the one table that belongs to no noun.
+SPEAKS_SQL = ("sordino_server.kit.", "sordino_server.models", "sordino_server.idempotency")
+TYPES_ONLY = {("sqlalchemy.orm", "Session")}
+
+
+@pytest.mark.parametrize("package", ALLOWED)
+def test_what_runs_on_a_device_needs_next_to_nothing(sources: list[Any], package: str) -> None:
+    for source in sources:
+        if source.name.partition(".")[0] == package:
+            roots = {module.partition(".")[0] for module, _ in source.imports}
+            foreign = roots - ALLOWED[package] - set(sys.stdlib_module_names)
+            assert not foreign, f"{source.name} imports {foreign}"
+
+
+def test_sql_is_said_in_repositories_only(sources: list[Any]) -> None:
+    for source in sources:
+        if source.name.endswith(".repository") or source.name.startswith(SPEAKS_SQL):
+            continue
+        spoken = {(module, name) for module, name in source.imports if module.partition(".")[0] == "sqlalchemy"}
+        assert spoken <= TYPES_ONLY, f"{source.name} imports {spoken - TYPES_ONLY}"
+
+
+def test_a_repository_belongs_to_its_noun(sources: list[Any]) -> None:
+    """Another noun goes through the service, or what the noun's package offers; commands may list."""
+    for noun in NOUNS:
+        repository = f"sordino_server.{noun}.repository"
+        for source in sources:
+            if source.name.startswith((f"sordino_server.{noun}", "sordino_server.cli")):
+                continue
+            modules = {module for module, _ in source.imports}
+            from_package = (f"sordino_server.{noun}", "repository") in source.imports
+            assert repository not in modules, f"{source.name} imports {repository}"
+            assert not from_package, f"{source.name} imports {repository}"
+
+
+def test_devices_draw_from_one_source(sources: list[Any]) -> None:
+    """Nothing that runs on a device reaches for chance except through sordino_shared.randomness."""
+    for source in sources:
+        if not source.name.startswith(("sordino_shared", "sordino_client")):
+            continue
+        modules = {module.partition(".")[0] for module, _ in source.imports}
+        assert not modules & {"random", "secrets", "uuid"}, source.name
+        if source.name != "sordino_shared.randomness":
+            assert "urandom" not in source.text, source.name
+            assert ".random." not in source.text, source.name
+            assert ("numpy", "random") not in source.imports, source.name
+
+
+def test_nobody_uses_the_generator_that_all_share(sources: list[Any]) -> None:
+    for source in sources:
+        assert ("random", "") not in source.imports, source.name
+        for call in ("np.random.seed(", "np.random.normal(", "np.random.rand(", "np.random.random("):
+            assert call not in source.text, source.name
+
+
+def test_the_wall_clock_is_read_in_one_place_a_side(sources: list[Any]) -> None:
+    clocks = {"sordino_server.kit.clock", "sordino_client._clock"}
+    for source in sources:
+        if source.name not in clocks:
+            for reading in ("time.time(", "time_ns(", "datetime.now(", "utcnow(", "date.today("):
+                assert reading not in source.text, f"{source.name} reads the clock: {reading}"

@@ -1,0 +1,61 @@
+"""What a reader may rely on: one version, short files with a first sentence, names that say what is inside."""
+
+from __future__ import annotations
+
+import ast
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+DISTRIBUTIONS = ("shared", "client", "server")
+# A file or function beyond this most likely hides a noun that wants a file of its own.
+MAX_LINES = 400
+MAX_FUNCTION_LINES = 60
+
+
+def _project(distribution: str) -> dict[str, Any]:
+    content: dict[str, Any] = tomllib.loads((ROOT / distribution / "pyproject.toml").read_text())["project"]
+    return content
+
+
+def test_one_version() -> None:
+    versions = {_project(name)["version"] for name in DISTRIBUTIONS}
+    assert len(versions) == 1
+    (version,) = versions
+    for name in DISTRIBUTIONS:
+        text = (ROOT / name / f"sordino_{name}" / "__init__.py").read_text()
+        assert re.search(r'^__version__ = "(.+)"$', text, flags=re.MULTILINE)[1] == version  # type: ignore[index]
+        own = [need for need in _project(name)["dependencies"] if need.startswith("sordino")]
+        assert all(need.endswith(f"=={version}") for need in own)
+
+
+def test_no_drawers(sources: list[Any]) -> None:
+    drawers = {"utils", "util", "common", "helpers", "helper", "misc", "core", "base_utils"}
+    for source in sources:
+        assert not drawers & set(source.name.split(".")), source.name
+
+
+def test_every_module_says_what_it_is(sources: list[Any]) -> None:
+    for source in sources:
+        assert ast.get_docstring(source.tree), source.name
+
+
+def test_files_and_functions_are_short(sources: list[Any]) -> None:
+    for source in sources:
+        assert source.text.count("\n") <= MAX_LINES, source.name
+        for node in ast.walk(source.tree):
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                lines = (node.end_lineno or node.lineno) - node.lineno + 1
+                assert lines <= MAX_FUNCTION_LINES, f"{source.name}.{node.name} has {lines} lines"
+
+
+def test_no_unfinished_work(sources: list[Any]) -> None:
+    for source in sources:
+        assert not re.search(r"\b(TODO|FIXME|XXX|NotImplementedError)\b", source.text), source.name
+
+
+def test_tests_have_no_packages() -> None:
+    """Test files are told apart by their path; an __init__.py would make two of one name collide."""
+    assert not list((ROOT / "tests").rglob("__init__.py"))
