@@ -24,7 +24,7 @@ _PATIENCE = 40
 _WALL = 1e10
 # Weights of the histogram's queries that are added for the ascent, relative to a query of the workload: without them
 # it jams where R′ stops to be positive in a direction that the workload hardly asks about.
-_BARRIERS = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7)
+_BARRIERS = tuple(float(barrier) for barrier in np.geomspace(1.0, 1e-8, 17))
 _NO_BARRIER = 1e-12
 # Start weights are a mixture with the uniform ones: a type without weight would stay without.
 _UNIFORM_SHARE = 0.2
@@ -141,9 +141,10 @@ class DualAscent:
             climb = _Climb(DualProblem(self.matrix, self.epsilon, barrier * unit), point, self.objective)
             point = climb.run(until, tolerance)
             proved = DualProblem(self.matrix, self.epsilon, _NO_BARRIER * unit).bound(point)
+            settled = top > 0 and abs(proved - top) <= tolerance * top
             if proved > top:
                 best, top = point, proved
-            if time.monotonic() >= until:
+            if settled or time.monotonic() >= until:
                 break
         return best
 
