@@ -49,6 +49,7 @@ def simulate(
     spec: Annotated[Path | None, typer.Option(help="Workload file instead of --workload, --edges and --bins.")] = None,
     mechanism: Annotated[str | None, typer.Option(help="Use this mechanism instead of the best one.")] = None,
     objective: Annotated[Objective, typer.Option(help="Plan for the worst query or for their mean.")] = Objective.MAX,
+    time_limit: Annotated[float, typer.Option(help="Seconds of search for a mechanism.")] = 60.0,
     apps: Annotated[int, typer.Option(min=0, help="Devices that run the SDK as an app, with a file each.")] = 20,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the plan and the fleet.")] = 0,
     server: Annotated[str | None, typer.Option(help="A running server; a temporary one if left out.")] = None,
@@ -71,9 +72,10 @@ def simulate(
     written = None if spec is None else load_specification(spec)
     asked, values = _asked(csv, column, written, workload, edges, bins)
     check_users(len(values))
+    order = {"epsilon": epsilon, "objective": objective, "mechanism": mechanism, "users": len(values), "seed": seed}
     terms = CampaignTerms(
         specification=asked.canonical(),
-        plan={"epsilon": epsilon, "objective": objective, "mechanism": mechanism, "users": len(values), "seed": seed},
+        plan=order | {"time_limit": time_limit},
         name=f"simulation of {csv.name}"[:200],
         sentence="A simulation: nobody's device is asked.",
         population="simulation",

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StrictFloat, StrictInt
 
+from sordino_server.design.search import Effort
 from sordino_server.identifiers import DigestText
 from sordino_server.models import PlanRequest, PlanRequestState
 
@@ -30,6 +31,10 @@ class PlanOrder(BaseModel):
         None, ge=1, le=1 << 20, strict=True, description="Dimension of a random projection of the factors."
     )
     seed: int = Field(0, ge=0, lt=2**63, strict=True)
+    effort: Effort = Field(Effort.STANDARD, description="How hard the search for a kernel tries.")
+    time_limit: float | None = Field(
+        None, gt=0, le=86400, strict=True, description="Seconds of search, after which the best so far is taken."
+    )
 
 
 class PlanRequestDocument(BaseModel):

@@ -103,6 +103,8 @@ def planner_request(session: Session, row: PlanRequestRow) -> PlanRequest:
         users=order.users,
         seed=order.seed,
         reduction=order.reduction,
+        effort=order.effort,
+        time_limit=order.time_limit,
     )
 
 

@@ -22,7 +22,7 @@ from sordino_shared.errors import InvalidValue, SordinoError
 
 @dataclass(frozen=True)
 class CampaignTerms:
-    """What is asked of whom: the plan request without its workload is {epsilon, objective, mechanism, users, seed}."""
+    """What is asked of whom: `plan` is the plan request without its workload, with a seed."""
 
     specification: Mapping[str, Any]
     plan: Mapping[str, Any]
