@@ -106,7 +106,7 @@ def test_what_cannot_be_planned_is_refused_with_what_to_do():
         compile_plan(PlanRequest(prefix, ONE, "max", "magic"))
     with pytest.raises(PlanError, match="objective"):
         PlanRequest(prefix, ONE, "median")
-    with pytest.raises(InvalidValue, match="from 0.001 to 16"):
+    with pytest.raises(InvalidValue, match=r"from 0\.001 to 16"):
         PlanRequest(prefix, PureEpsilon.of(17), "max")
     for options in ({"users": 0}, {"reduction": 0}, {"users": 1.5}, {"seed": -1}):
         with pytest.raises(PlanError, match=next(iter(options))):

@@ -1,0 +1,77 @@
+"""The nearest histogram: against a cone solver, and for what a projection promises."""
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sordino_server.design.workloads import builtin
+from sordino_server.design.workloads.operators import Dense
+from sordino_server.estimation import consistency
+from sordino_server.estimation.consistency import nearest_histogram, project_onto_simplex
+
+
+@given(st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=30))
+def test_the_projection_onto_the_simplex_meets_its_optimality_conditions(entries):
+    point = np.array(entries)
+    found = project_onto_simplex(point)
+    assert found.min() >= 0
+    assert found.sum() == pytest.approx(1.0)
+    # Where an entry is kept, point − found is one number; elsewhere it is no larger.
+    shift = point - found
+    assert shift.max() - shift[found > 0].min() <= 1e-9 * (1 + np.abs(point).max())
+
+
+@pytest.mark.parametrize("kind", ["histogram", "prefix", "ranges", "matrix"])
+@pytest.mark.parametrize("noise", [0.01, 1.0])
+def test_it_is_the_least_squares_solution_of_a_cone_solver(kind, noise):
+    rng = np.random.default_rng(11)
+    size = 9
+    operator = Dense(rng.normal(size=(4, size))) if kind == "matrix" else builtin(kind, size).operator
+    answers = operator.matvec(rng.dirichlet(np.ones(size))) + noise * rng.normal(size=operator.shape[0])
+    histogram = cp.Variable(size, nonneg=True)
+    matrix = operator.dense()
+    problem = cp.Problem(cp.Minimize(cp.sum_squares(matrix @ histogram - answers)), [cp.sum(histogram) == 1])
+    problem.solve(solver="CLARABEL", tol_gap_abs=1e-12, tol_gap_rel=1e-12, tol_feas=1e-12)
+    found = nearest_histogram(operator, answers, 1e-10)
+    assert found.min() >= 0
+    assert found.sum() == pytest.approx(1.0)
+    assert ((operator.matvec(found) - answers) ** 2).sum() <= problem.value + 2e-10
+    np.testing.assert_allclose(operator.matvec(found), matrix @ histogram.value, atol=2e-5)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(2, 20), st.floats(0.001, 10), st.sampled_from(["prefix", "ranges"]))
+def test_it_is_never_farther_from_the_truth_than_the_answers_were(seed, size, noise, kind):
+    rng = np.random.default_rng(seed)
+    operator = builtin(kind, size).operator
+    truth = operator.matvec(rng.dirichlet(np.ones(size)))
+    answers = truth + noise * rng.normal(size=len(truth))
+    tolerance = consistency.RELATIVE_GAP * noise**2 * len(truth)
+    projected = operator.matvec(nearest_histogram(operator, answers, tolerance))
+    # A point within δ of the least squared error is within √δ of the projection.
+    assert np.linalg.norm(projected - truth) <= np.linalg.norm(answers - truth) + np.sqrt(tolerance)
+
+
+def test_a_cdf_comes_out_monotone_between_zero_and_one():
+    operator = builtin("prefix", 200).operator
+    answers = np.linspace(0, 1, 199) + np.random.default_rng(2).normal(size=199)
+    found = operator.matvec(nearest_histogram(operator, answers, 1e-4))
+    assert (np.diff(found) >= 0).all()
+    assert found[0] >= 0
+    assert found[-1] <= 1 + 1e-12
+
+
+def test_answers_that_a_histogram_has_are_left_alone():
+    operator, histogram = builtin("prefix", 40).operator, np.random.default_rng(3).dirichlet(np.ones(40))
+    answers = operator.matvec(histogram)
+    np.testing.assert_allclose(operator.matvec(nearest_histogram(operator, answers, 1e-12)), answers, atol=2e-6)
+
+
+def test_types_beyond_a_dense_gram_matrix_take_the_same_way(monkeypatch):
+    operator = builtin("prefix", 60).operator
+    answers = np.random.default_rng(4).normal(size=59)
+    dense = nearest_histogram(operator, answers, 1e-8)
+    monkeypatch.setattr(consistency, "_DENSE_GRAM_TYPES", 10)
+    np.testing.assert_allclose(nearest_histogram(operator, answers, 1e-8), dense, atol=1e-3)
