@@ -1,4 +1,20 @@
-"""Errors of the server: each knows its problem type, so that one place turns them into answers."""
+"""Errors of the server: each knows its problem type, so that one place turns them into answers.
+
+SordinoError
+├── ServerError                a problem for whoever asked; endpoints and services raise it as it is
+│   ├── DatabaseError          kit.database_errors draws its tree
+│   ├── RoundNotFound          rounds: no such campaign or round
+│   ├── RoundNotOpen           reports: too early or too late
+│   ├── PlanMismatch           reports: made with another device part
+│   └── Overloaded             reports: more is waiting than may be held
+├── InvalidValue               also of a request's content: answered as `invalid-request`
+│   └── WorkloadError, TooLargeForDense, PlanError, FactorizationError, KernelError     design
+├── CandidateFailed            design: one mechanism could not be worked out, others may be
+├── EstimationError            estimation: the reports allow no estimate
+├── AggregateMismatch          aggregates: log and shares disagree
+├── LeaseLost                  kit.leases: another worker has the row
+└── RemoteProblem, NotWritable, DevicesFailed, ColumnError, ServerFailed                cli
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -131,10 +132,19 @@ def _of_http_exception(request: Request, error: Exception) -> Response:
         problem = Problem.INTERNAL_ERROR
     if problem is Problem.METHOD_NOT_ALLOWED:
         response = _answer(request, problem, f"{request.method} is not known here")
-        response.headers.update(error.headers or {})
+        response.headers["Allow"] = ", ".join(_known_methods(request))
         return response
     details = {Problem.NOT_FOUND: "the path names nothing on this server"}
     return _answer(request, problem, details.get(problem, error.detail))
+
+
+def _known_methods(request: Request) -> list[str]:
+    """Methods of the path that was asked; the router itself names those of its first match only."""
+    known: set[str] = set()
+    for template, operations in request.app.openapi()["paths"].items():
+        if re.fullmatch(re.sub(r"\{[^}]+\}", "[^/]+", template), request.url.path):
+            known |= {method.upper() for method in operations}
+    return sorted(known)
 
 
 def _of_bug(request: Request, error: Exception) -> Response:

@@ -22,10 +22,13 @@ def test_unknown_path(running: Any, check_problem: Check) -> None:
     check_problem(running.api.get("/v1/nothing"), Problem.NOT_FOUND)
 
 
-def test_unknown_method_names_a_known_one(running: Any, check_problem: Check) -> None:
-    response = running.api.put("/v1/version")
+@pytest.mark.parametrize(
+    ("path", "known"), [("/v1/version", "GET"), ("/v1/keys", "GET, POST"), (f"/v1/campaigns/{'0' * 64}/open", "POST")]
+)
+def test_an_unknown_method_names_the_known_ones(running: Any, check_problem: Check, path: str, known: str) -> None:
+    response = running.api.put(path)
     check_problem(response, Problem.METHOD_NOT_ALLOWED)
-    assert response.headers["allow"] == "GET"
+    assert response.headers["allow"] == known
 
 
 def test_body_that_is_not_json(running: Any, check_problem: Check) -> None:
