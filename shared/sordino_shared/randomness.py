@@ -45,7 +45,9 @@ class SeededRandomness(Randomness):
     """A reproducible stream for simulations and tests; never for a real device."""
 
     def __init__(self, seed: int) -> None:
-        self._generator = np.random.Generator(np.random.PCG64(seed))
+        # A key of its own: a simulation that draws its users from default_rng(seed) must not randomise them with the
+        # same stream, which would make noise a function of the truth.
+        self._generator = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(1,))))
 
     def bytes(self, count: int) -> bytes:
         return self._generator.bytes(count)

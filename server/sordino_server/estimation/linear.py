@@ -122,7 +122,8 @@ def _assemble(
     bias, z = analyst.figures.bias_bound, normal_quantile(level)
     variances = law.mixed_variances(histogram)
     error = np.sqrt(variances / users)
-    population_error = np.sqrt((variances + _sampling_variances(workload, histogram)) / users)
+    sampled = np.where(variances > 0, _sampling_variances(workload, histogram), 0.0)
+    population_error = np.sqrt((variances + sampled) / users)
     around, in_population, at_once = (
         np.where(variances > 0, quantile * deviation + bias, 0.0)
         for quantile, deviation in ((z, error), (z, population_error), (_band(law, histogram, level), error))

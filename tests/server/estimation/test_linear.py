@@ -30,7 +30,7 @@ def expected_aggregate(device, histogram, users=MANY):
 def simulated(plan, histogram, users, seed):
     cells = np.random.default_rng(seed).choice(len(histogram), size=users, p=histogram).astype(np.int64)
     randomizer = plan.device.randomizer
-    payloads = randomizer.randomize_many(cells, SeededRandomness(seed + 2**40))
+    payloads = randomizer.randomize_many(cells, SeededRandomness(seed))
     return cells, Aggregate(users, accumulate(randomizer, payloads))
 
 
