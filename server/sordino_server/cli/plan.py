@@ -12,6 +12,7 @@ from rich.table import Table
 
 from sordino_server.cli.output import JsonOption, console, fail, print_json, progress_console, reports_errors
 from sordino_server.design.planner import CompiledPlan, PlanRequest, compile_plan
+from sordino_server.design.search import Effort
 from sordino_server.design.workloads import Workload, builtin, load_specification
 from sordino_shared.guarantees import PureEpsilon
 
@@ -39,6 +40,10 @@ def plan(
         int | None, typer.Option(help="Dimension to which the factorization mechanism projects; needs --users.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the design: the same seed gives the same plan.")] = 0,
+    effort: Annotated[Effort, typer.Option(help="How hard the search for a kernel tries.")] = Effort.STANDARD,
+    time_limit: Annotated[
+        float | None, typer.Option(help="Seconds of search, after which the best so far is taken.")
+    ] = None,
     output: Annotated[
         Path | None, typer.Option(help=f"Folder to write {DEVICE_FILE}, {ANALYST_FILE} and {SUMMARY_FILE} to.")
     ] = None,
@@ -51,7 +56,15 @@ def plan(
     if users is not None and target_error is not None:
         fail("give --users or --target-error, not both", code=2)
     request = PlanRequest(
-        _workload(workload, size, file), PureEpsilon.of(epsilon), objective, mechanism, users, seed, reduction
+        _workload(workload, size, file),
+        PureEpsilon.of(epsilon),
+        objective,
+        mechanism,
+        users,
+        seed,
+        reduction,
+        effort,
+        time_limit,
     )
     compiled = _compiled(request)
     summary = compiled.summary()

@@ -17,6 +17,7 @@ from sordino_server.design.arrays import Floats, Mask
 from sordino_server.design.factorization import Factorization
 from sordino_server.design.search.balanced_rows import balance, balanced_weights
 from sordino_server.design.search.descent import Objectives, Point, descend
+from sordino_server.design.search.minimax_decoder import minimax_decoder
 from sordino_server.design.search.objectives import (
     AveragedVariance,
     SoftMaximum,
@@ -47,6 +48,7 @@ class Schedule:
     phases: int
     evaluations: int
     rows_per_type: int
+    patience: float = 1.0
     averaged: int = 0
     first_sharpness: float = 8.0
     last_sharpness: float = 400.0
@@ -62,22 +64,24 @@ class Schedule:
     def _between(self, first: float, last: float, phase: int) -> float:
         return float(first * (last / first) ** (phase / max(1, self.phases - 1)))
 
-    def fitted(self, queries: int, types: int) -> Schedule:
+    def fitted(self, queries: int, types: int, epsilon: float) -> Schedule:
         """Fewer rows a type where the table would not fit, and fewer joint phases where each would take minutes.
 
-        Four rows a type cost 2 to 11 % against sixteen; product weights and a minimax decoder afterwards 1 % at ε = 1.
+        Four rows a type cost 2 to 11 % against sixteen; product weights and a minimax decoder afterwards 1 to 3 % at
+        ε = 1, more at larger ε.
         """
         affordable = max(2, _LARGEST_TABLE // (2 * types * types))
         rows_per_type = max(2, min(self.rows_per_type, affordable))
         entries = queries * types * max(_FEWEST_ROWS, rows_per_type * types)
-        averaged = sum(entries > limit for limit in _JOINT_LIMITS) * self.phases // len(_JOINT_LIMITS)
+        patience = self.patience * (1.0 if epsilon < 1.5 else 8.0)
+        averaged = sum(entries > patience * limit for limit in _JOINT_LIMITS) * self.phases // len(_JOINT_LIMITS)
         return replace(self, rows_per_type=rows_per_type, averaged=averaged)
 
 
 _SCHEDULES = {
-    Effort.QUICK: Schedule(3, 40, 6),
+    Effort.QUICK: Schedule(3, 40, 6, 0.3),
     Effort.STANDARD: Schedule(6, 70, 8),
-    Effort.THOROUGH: Schedule(8, 110, 12),
+    Effort.THOROUGH: Schedule(8, 110, 12, 30.0),
 }
 _TRIAL = Schedule(3, 25, 4)
 # With weight on single types the codebook's weights must be free to fall from the start.
@@ -87,7 +91,7 @@ _LARGEST_TABLE = 1 << 21
 # At a handful of types rows cost nothing, and too few of them miss the optimum's support.
 _FEWEST_ROWS = 256
 # Sizes Q·m·k past which a third, two thirds, all of the phases run under product weights.
-_JOINT_LIMITS = (3e7, 6e7, 2e8)
+_JOINT_LIMITS = (2e7, 3e7, 5e7)
 # Past this many decoder entries (128 MiB) the decoder stays GLS, which is W times one (k, m) matrix.
 _LARGEST_DECODER = 1 << 24
 _REWEIGHTINGS = 3
@@ -122,7 +126,7 @@ def search_kernel(
     the search snaps what it has. `progress` gets the fraction done and the variance that the objective speaks of.
     """
     search = _Search(matrix, epsilon, factorization, deadline)
-    schedule = _SCHEDULES[effort].fitted(*matrix.shape)
+    schedule = _SCHEDULES[effort].fitted(*matrix.shape, epsilon)
     start = search.best_start(seed, schedule)
     point = search.begin(start, seed, schedule)
     for phase in range(schedule.phases):
@@ -201,14 +205,25 @@ class _Search:
         logits = np.where(members, np.inf, -np.inf)
         levels = balance(logits, weights, self.epsilon).levels
         point = replace(point, logits=logits, weights=balanced_weights(levels, weights), free=None)
-        joint = self.objective == "max" and len(self.matrix) * len(members) <= _LARGEST_DECODER
+        if self.objective == "max" and schedule.averaged == 0:
+            return self._polished(point, members, schedule)
+        for _ in range(2):
+            point = self._descend_averaged(point, 0.0, schedule.evaluations, rows_move=False)
+        return KernelDesign(members, point.weights, self._own_decoder(point, schedule), point.type_weights)
+
+    def _polished(self, point: Point, members: Mask, schedule: Schedule) -> KernelDesign:
+        """Weights and decoder together, for the rows as they are."""
         for sharpness in (schedule.last_sharpness / 4, schedule.last_sharpness):
-            if joint:
-                point = replace(point, free=self._decoder(point))
-                point = self._descend(point, sharpness, 0.0, schedule.evaluations, rows_move=False)
-            else:
-                point = self._descend_averaged(point, 0.0, schedule.evaluations, rows_move=False)
-        return KernelDesign(members, point.weights, self._decoder(point) if joint else None, point.type_weights)
+            point = replace(point, free=self._decoder(point))
+            point = self._descend(point, sharpness, 0.0, schedule.evaluations, rows_move=False)
+        return KernelDesign(members, point.weights, self._decoder(point), point.type_weights)
+
+    def _own_decoder(self, point: Point, schedule: Schedule) -> Floats | None:
+        """For the maximum, a decoder in which the worst queries have type weights of their own."""
+        if self.objective == "mean" or len(self.matrix) * len(point.weights) > _LARGEST_DECODER:
+            return None
+        kernel = self._kernel(point)
+        return minimax_decoder(kernel, self.matrix, point.type_weights, schedule.evaluations, self.late)
 
     def _kernel(self, point: Point) -> Floats:
         return np.asarray(point.weights[:, None] * balance(point.logits, point.weights, self.epsilon).levels)
