@@ -72,7 +72,7 @@ def _factors(factors: Factors, workload: Workload) -> Check:
     matrix = workload.operator.dense()
     fits = (left.shape[1], right.shape[1]) == matrix.shape
     error = float(np.abs(left.T @ right + centre[:, None] - matrix).max()) if fits else np.inf
-    return Check("factors", error <= _RELATIVE * np.abs(matrix).max(), "LᵀR + c1ᵀ = W", f"off by {error:.2g}")
+    return Check("factors", error <= _RELATIVE * float(np.abs(matrix).max()), "LᵀR + c1ᵀ = W", f"off by {error:.2g}")
 
 
 def _bound(name: str, bound: LowerBound, workload: Workload, epsilon: float, *, mean: bool) -> Check:

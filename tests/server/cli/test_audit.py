@@ -1,0 +1,126 @@
+"""`sordino audit`: true plans pass, any touched byte is found, and messages say what is wrong."""
+
+import shutil
+
+import httpx
+import numpy as np
+import pytest
+
+from sordino_shared.protocol import Digest
+
+MECHANISMS = ["randomized_response", "subset_selection", "hyperplane_codebook", "factorization"]
+
+
+@pytest.fixture
+def written(run_command, tmp_path):
+    """Writes a plan of the mechanism and returns its folder."""
+
+    def write(mechanism):
+        folder = tmp_path / mechanism
+        run_command(
+            "plan", "--workload", "prefix", "--size", "5", "--epsilon", "1", "--mechanism", mechanism,
+            "--output", str(folder),
+        )  # fmt: skip
+        return folder
+
+    return write
+
+
+@pytest.fixture
+def plan_server(monkeypatch):
+    """A server that answers GET /v1/plans/{digest} from a folder."""
+
+    def serve(folder):
+        contents = [(folder / name).read_bytes() for name in ("device.cbor", "analyst.cbor")]
+        known = {str(Digest.of(content)): content for content in contents}
+
+        def get(url, timeout):
+            assert url.startswith("http://plans.test/v1/plans/")
+            digest = url.rpartition("/")[2]
+            request = httpx.Request("GET", url)
+            return httpx.Response(200 if digest in known else 404, content=known.get(digest, b"{}"), request=request)
+
+        monkeypatch.setattr(httpx, "get", get)
+        return list(known)
+
+    return serve
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_a_plan_as_written_passes_and_shows_what_was_recomputed(written, run_command, json_of, mechanism):
+    folder = written(mechanism)
+    text = run_command("audit", str(folder)).stdout
+    assert all(claim in text for claim in ("digest of analyst.cbor", "ε", "max variance", "lower bound, mean"))
+    report = json_of("audit", str(folder / "device.cbor"), str(folder / "analyst.cbor"))
+    assert report["holds"]
+    assert all(check["holds"] for check in report["checks"])
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_any_touched_byte_is_found(written, run_command, tmp_path, mechanism):
+    folder, rng = written(mechanism), np.random.default_rng(4)
+    for name in ("device.cbor", "analyst.cbor"):
+        content = (folder / name).read_bytes()
+        for position in rng.integers(0, len(content), size=12):
+            copy = tmp_path / "touched"
+            shutil.copytree(folder, copy)
+            touched = bytearray(content)
+            touched[position] ^= 1 << rng.integers(8)
+            (copy / name).write_bytes(touched)
+            result = run_command_either(run_command, "audit", str(copy))
+            assert "error:" in result.stderr
+            shutil.rmtree(copy)
+
+
+def run_command_either(run_command, *arguments):
+    """A figure that does not hold exits with 1, a document that cannot be read with 2."""
+    try:
+        return run_command(*arguments, code=1)
+    except AssertionError:
+        return run_command(*arguments, code=2)
+
+
+def test_a_wrong_figure_is_named(written, run_command):
+    folder = written("factorization")
+    other = written("hyperplane_codebook")
+    error = run_command("audit", str(folder / "device.cbor"), str(other / "analyst.cbor"), code=2).stderr
+    assert "the decoder has shape" in error
+    (folder / "plan.json").unlink()
+    content = (folder / "device.cbor").read_bytes()
+    (folder / "device.cbor").write_bytes(content.replace(b"value", b"thing"))
+    error = run_command("audit", str(folder), code=1).stderr
+    assert "device part" in error
+    assert "do not use it" in " ".join(error.split())
+
+
+def test_a_device_part_alone_shows_its_epsilon(written, json_of):
+    report = json_of("audit", str(written("subset_selection") / "device.cbor"))
+    assert [check["name"] for check in report["checks"]] == ["ε"]
+
+
+def test_digests_are_fetched_from_the_server(written, plan_server, run_command, json_of):
+    device, analyst = plan_server(written("factorization"))
+    report = json_of("audit", analyst, "--server", "http://plans.test")
+    assert report["holds"]
+    assert len(report["checks"]) > 5
+    assert len(json_of("audit", device, "--server", "http://plans.test/")["checks"]) == 1
+    error = run_command("audit", "0" * 64, "--server", "http://plans.test", code=2).stderr
+    assert "has no part of a plan" in error
+
+
+def test_a_server_that_sends_other_bytes_is_not_believed(run_command, monkeypatch):
+    answer = httpx.Response(200, content=b"other", request=httpx.Request("GET", "http://plans.test"))
+    monkeypatch.setattr(httpx, "get", lambda url, timeout: answer)
+    error = run_command("audit", "0" * 64, "--server", "http://plans.test", code=2).stderr
+    assert "do not use it" in " ".join(error.split())
+
+
+def test_what_is_no_plan_is_said(run_command, tmp_path):
+    (tmp_path / "text").write_text("hello")
+    assert "is no part of a plan" in run_command("audit", "text", code=2).stderr
+    assert "missing.cbor" in run_command("audit", "missing.cbor", code=1).stderr
+    assert "be reached" in run_command("audit", "0" * 64, "--server", "http://127.0.0.1:1", code=1).stderr
+    (tmp_path / "empty").mkdir()
+    assert "device.cbor" in run_command("audit", "empty", code=1).stderr
+    (tmp_path / "empty" / "plan.json").write_text("[]")
+    assert "does not name the digests" in run_command("audit", "empty", code=2).stderr

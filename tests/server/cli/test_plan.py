@@ -1,0 +1,87 @@
+"""`sordino plan`: its JSON, its table, its files, and what it says to wrong input."""
+
+import json
+
+import pytest
+
+from sordino_server.design.workloads import builtin
+from sordino_shared.protocol import AnalystPart, DevicePart, Digest
+
+PREFIX = ("plan", "--workload", "prefix", "--size", "8", "--epsilon", "1", "--mechanism", "factorization")
+
+
+def test_the_summary_as_json(json_of):
+    summary = json_of(*PREFIX)
+    assert (summary["mechanism"], summary["k"], summary["queries"], summary["epsilon"]) == ("factorization", 8, 7, 1.0)
+    assert summary["max_variance"] > summary["lower_bound_max"] > 0
+    assert [row["name"] for row in summary["candidates"]] == ["factorization"]
+    assert "predicted_errors" not in summary
+
+
+def test_users_and_target_error(json_of):
+    summary = json_of(*PREFIX, "--users", "1000")
+    assert len(summary["predicted_errors"]) == 7
+    needed = json_of(*PREFIX, "--target-error", "0.05")["users_needed"]
+    assert needed == pytest.approx(summary["max_variance"] / 0.05**2, abs=1)
+
+
+def test_the_table_marks_the_choice_and_says_what_was_not_taken(run_command):
+    arguments = ("plan", "--workload", "prefix", "--size", "3000", "--epsilon", "1", "--users", "50")
+    text = run_command(*arguments).stdout
+    assert "→ subset_selection" in text
+    assert "factorization was not taken: 3000 types" in text
+    assert "predicted error of the worst query with 50 users" in text
+    assert "no bound above 0" in text
+    assert "users needed for an error of 0.1" in run_command(*PREFIX, "--target-error", "0.1").stdout
+
+
+def test_the_output_folder_holds_the_parts_that_the_digests_name(run_command, json_of, tmp_path):
+    summary = json_of(*PREFIX, "--output", "made/here")
+    device = (tmp_path / "made/here/device.cbor").read_bytes()
+    analyst = (tmp_path / "made/here/analyst.cbor").read_bytes()
+    assert str(Digest.of(device)) == summary["digests"]["device"]
+    assert len(device) == summary["device_bytes"]
+    assert AnalystPart.read(analyst, Digest.parse(summary["digests"]["analyst"])).device_digest == Digest.of(device)
+    assert DevicePart.read(device).randomizer.size == 8
+    assert json.loads((tmp_path / "made/here/plan.json").read_text()) == summary
+    assert "written to again/" in run_command(*PREFIX, "--output", "again").stdout
+
+
+def test_a_workload_file_gives_the_plan_of_the_workload_it_describes(json_of, tmp_path):
+    (tmp_path / "workload.json").write_text(json.dumps(builtin("prefix", 8).specification))
+    from_file = json_of("plan", "--file", "workload.json", "--epsilon", "1", "--mechanism", "factorization")
+    assert from_file["digests"] == json_of(*PREFIX)["digests"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--workload", "prefix", "--size", "1", "--epsilon", "1"), "at least two types"),
+        (("--workload", "prefix", "--epsilon", "1"), "--size"),
+        (("--epsilon", "1"), "--workload with --size, or --file"),
+        (("--workload", "prefix", "--size", "8", "--epsilon", "0"), "above 0"),
+        (("--workload", "prefix", "--size", "8", "--epsilon", "900"), "from 0.001 to 16"),
+        (("--workload", "prefix", "--size", "8", "--epsilon", "much"), "must be a number"),
+        (("--workload", "prefix", "--size", "8", "--epsilon", "1", "--mechanism", "magic"), "use one of"),
+        (("--workload", "prefix", "--size", "8", "--epsilon", "1", "--users", "0"), "at least 1"),
+        (("--workload", "prefix", "--size", "8", "--epsilon", "1", "--users", "9", "--target-error", "1"), "not both"),
+        ((*PREFIX[1:], "--target-error", "0"), "above the bias bound"),
+        ((*PREFIX[1:], "--reduction", "99", "--users", "9"), "from 1 to the rank"),
+        ((*PREFIX[1:], "--reduction", "3"), "stated number of users only"),
+        (("--file", "none.yaml", "--epsilon", "1"), "cannot read the workload"),
+        (("--file", "none.yaml", "--size", "8", "--epsilon", "1"), "goes with --workload"),
+    ],
+)
+def test_wrong_input_is_a_sentence_and_exit_code_two(run_command, arguments, message):
+    assert message in " ".join(run_command("plan", *arguments, code=2).stderr.split())
+
+
+def test_an_unknown_kind_is_refused_with_the_kinds_there_are(run_command):
+    error = run_command("plan", "--workload", "median", "--size", "8", "--epsilon", "1", code=2).stderr
+    assert all(kind in error for kind in ("histogram", "prefix", "ranges"))
+
+
+def test_a_folder_that_cannot_be_written_is_said(run_command, tmp_path):
+    (tmp_path / "file").write_text("")
+    error = run_command(*PREFIX, "--output", "file/below", code=1).stderr
+    assert "file/below" in " ".join(error.split())
