@@ -126,7 +126,7 @@ def search_kernel(
     the search snaps what it has. `progress` gets the fraction done and the variance that the objective speaks of.
     """
     search = _Search(matrix, epsilon, factorization, deadline)
-    schedule = _SCHEDULES[effort].fitted(*matrix.shape, epsilon)
+    schedule = _SCHEDULES[effort].fitted(len(matrix), matrix.shape[1], epsilon)
     start = search.best_start(seed, schedule)
     point = search.begin(start, seed, schedule)
     for phase in range(schedule.phases):
