@@ -1,0 +1,51 @@
+"""Paths and commands that the documentation names exist."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from sordino_server.cli import COMMANDS
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+DESIGN = ROOT / "server" / "sordino_server" / "design"
+ESTIMATION = ROOT / "server" / "sordino_server"
+RANDOMIZERS = ROOT / "shared" / "sordino_shared" / "randomizers"
+
+
+def name(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_links_and_files_exist(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    links = [link for link in re.findall(r"\]\(([^)#]+)[^)]*\)", text) if "://" not in link]
+    files = re.findall(r"`((?:tests|docs|shared|client|server|benchmarks)/[\w./-]+)`", text)
+    missing = [link for link in links if not (page.parent / link).exists()]
+    missing += [file for file in files if not (ROOT / file).exists()]
+    assert not missing
+
+
+def test_every_module_of_the_mechanisms_page_exists() -> None:
+    rows = re.findall(r"^\|.*\|$", (ROOT / "docs" / "mechanisms.md").read_text(encoding="utf-8"), re.MULTILINE)
+    modules = {module for row in rows for module in re.findall(r"`([\w/]+(?:\.py|/))`", row) if "tests/" not in module}
+    assert len(modules) > 15
+    places = (DESIGN, ESTIMATION, RANDOMIZERS)
+    assert not [module for module in modules if not any((place / module).exists() for place in places)]
+
+
+def test_every_command_is_in_the_readme_and_every_named_one_exists() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert not [command for command in COMMANDS if f"`sordino {command}" not in readme]
+    named = {command for page in PAGES for command in re.findall(r"`sordino (\w+)", page.read_text(encoding="utf-8"))}
+    assert named <= set(COMMANDS)
+
+
+def test_every_target_of_make_that_is_named_exists() -> None:
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    named = {target for page in PAGES for target in re.findall(r"`make ([a-z-]+)", page.read_text(encoding="utf-8"))}
+    assert named <= targets
