@@ -11,10 +11,13 @@ from sordino_server.design.workloads import LinearMap
 
 # The excess over the least squared error, proved by the gap, as a share of the noise in the answers.
 RELATIVE_GAP = 1e-4
+_DENSE_GRAM_TYPES = 2048
+_MOST_ACTIVE_SETS = 50
 _MAX_ITERATIONS = 20_000
 _GAP_EVERY = 10
-_DENSE_GRAM_TYPES = 2048
 _POWER_ITERATIONS = 30
+# Keeps the Gram matrix of a support factorable where queries do not tell its types apart.
+_RIDGE = 1e-13
 
 Gram = Callable[[Floats], Floats]
 
@@ -24,11 +27,44 @@ def nearest_histogram(operator: LinearMap, answers: Floats, tolerance: float) ->
 
     Plain least squares, not weighted by the answers' covariance: the true answers lie in the convex set W·Δ, and its
     Euclidean projection is never farther from them than the unbiased answers were, whatever the noise; a weighted one
-    promises that only in its own norm. (Nikolov–Talwar–Zhang 2013 project onto the same set.) Accelerated projected
-    gradient with restarts; it stops when the gap max_x ⟨∇f, h − e_x⟩, which bounds the excess, is small enough.
+    promises that only in its own norm. (Nikolov–Talwar–Zhang 2013 project onto the same set.) Supports are guessed
+    and corrected, a handful of times from nothing known; where types are too many for a Gram matrix or the guesses go
+    round in circles, gradients find the point.
     """
-    gram, pulled = _gram(operator), operator.rmatvec(answers)
-    size = operator.shape[1]
+    pulled, size = operator.rmatvec(answers), operator.shape[1]
+    if size > _DENSE_GRAM_TYPES:
+        return _by_gradients(lambda point: operator.rmatvec(operator.matvec(point)), pulled, tolerance)
+    matrix = operator.rmatvec(operator.matvec(np.eye(size)))
+    found = _by_active_sets(matrix, pulled, tolerance)
+    return _by_gradients(lambda point: np.asarray(matrix @ point), pulled, tolerance) if found is None else found
+
+
+def _by_active_sets(matrix: Floats, pulled: Floats, tolerance: float) -> Floats | None:
+    """Solve on a support, drop types that came out negative, add those that would lower the error, until none does.
+
+    The primal–dual active set method of Hintermüller, Ito and Kunisch (2003); None where the gap is not proved.
+    """
+    size = len(pulled)
+    support = np.ones(size, dtype=bool)
+    for _ in range(_MOST_ACTIVE_SETS):
+        held = np.flatnonzero(support)
+        system = matrix[np.ix_(held, held)] + _RIDGE * np.trace(matrix) * np.eye(len(held))
+        solved = np.linalg.solve(system, np.column_stack([pulled[held], np.ones(len(held))]))
+        price = (solved[:, 0].sum() - 1) / solved[:, 1].sum()
+        histogram = np.zeros(size)
+        histogram[held] = solved[:, 0] - price * solved[:, 1]
+        feasible = np.maximum(histogram, 0.0)
+        feasible /= feasible.sum()
+        if _gap(matrix @ feasible - pulled, feasible) <= tolerance:
+            return np.asarray(feasible)
+        slope = matrix @ histogram - pulled + price
+        support = np.where(support, histogram > 0, slope < 0)
+    return None
+
+
+def _by_gradients(gram: Gram, pulled: Floats, tolerance: float) -> Floats:
+    """Accelerated projected gradient with restarts, until the gap is small enough or the iterations are used up."""
+    size = len(pulled)
     step = 1.0 / _largest_eigenvalue(gram, size)
     current = ahead = np.full(size, 1.0 / size)
     momentum = 1.0
@@ -57,13 +93,6 @@ def project_onto_simplex(point: Floats) -> Floats:
 def _gap(gradient: Floats, histogram: Floats) -> float:
     """⟨∇f, h⟩ − min_x ∂f/∂h_x for f = ½‖Wh − y‖², doubled: a bound on the excess squared error, by convexity."""
     return 2.0 * float(gradient @ histogram - gradient.min())
-
-
-def _gram(operator: LinearMap) -> Gram:
-    if operator.shape[1] > _DENSE_GRAM_TYPES:
-        return lambda histogram: operator.rmatvec(operator.matvec(histogram))
-    dense: Floats = operator.rmatvec(operator.matvec(np.eye(operator.shape[1])))
-    return lambda histogram: np.asarray(dense @ histogram)
 
 
 def _largest_eigenvalue(gram: Gram, size: int) -> float:

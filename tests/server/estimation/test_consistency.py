@@ -69,9 +69,21 @@ def test_answers_that_a_histogram_has_are_left_alone():
     np.testing.assert_allclose(operator.matvec(nearest_histogram(operator, answers, 1e-12)), answers, atol=2e-6)
 
 
-def test_types_beyond_a_dense_gram_matrix_take_the_same_way(monkeypatch):
+@pytest.mark.parametrize(("name", "value"), [("_DENSE_GRAM_TYPES", 10), ("_MOST_ACTIVE_SETS", 0)])
+def test_gradients_find_the_same_point(monkeypatch, name, value):
     operator = builtin("prefix", 60).operator
     answers = np.random.default_rng(4).normal(size=59)
-    dense = nearest_histogram(operator, answers, 1e-8)
-    monkeypatch.setattr(consistency, "_DENSE_GRAM_TYPES", 10)
-    np.testing.assert_allclose(nearest_histogram(operator, answers, 1e-8), dense, atol=1e-3)
+    by_sets = nearest_histogram(operator, answers, 1e-8)
+    monkeypatch.setattr(consistency, name, value)
+    by_gradients = nearest_histogram(operator, answers, 1e-8)
+    assert not np.array_equal(by_gradients, by_sets)
+    np.testing.assert_allclose(operator.matvec(by_gradients), operator.matvec(by_sets), atol=2e-4)
+
+
+def test_a_thousand_bins_take_a_few_supports(monkeypatch):
+    monkeypatch.setattr(consistency, "_MAX_ITERATIONS", 0)
+    operator = builtin("prefix", 1000).operator
+    answers = np.linspace(0, 1, 999) + 0.05 * np.random.default_rng(5).normal(size=999)
+    found = nearest_histogram(operator, answers, 1e-6)
+    gradient = operator.rmatvec(operator.matvec(found) - answers)
+    assert 2 * (gradient @ found - gradient.min()) <= 1e-6
