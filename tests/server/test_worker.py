@@ -56,17 +56,24 @@ def test_what_kills_every_worker_ends_as_failed(running: Any) -> None:
     assert "smaller" in document["error"]
 
 
-def test_a_result_after_the_lease_is_lost_is_dropped(running: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("silent", [False, True])
+def test_a_result_after_the_lease_is_lost_is_dropped(
+    running: Any, monkeypatch: pytest.MonkeyPatch, silent: bool
+) -> None:
     identifier = running.plan_request()["id"]
-    plans_made = []
+    plans_made: list[str] = []
+    finished: list[int] = []
 
     def compile_slowly(request: Any, progress: Progress) -> Any:
         if not plans_made:
             plans_made.append("slow")
             running.clock.advance(running.settings.lease_s)
             assert running.worker().step() is True
-            assert _state(running, identifier)["state"] == "ready"
-            progress("far too late", 0.5)
+            finished.append(_state(running, identifier)["finished_at"])
+            running.clock.advance(1)
+            if not silent:
+                progress("far too late", 0.5)
+            return compile_plan(request)
         plans_made.append("quick")
         return compile_plan(request)
 
@@ -74,6 +81,7 @@ def test_a_result_after_the_lease_is_lost_is_dropped(running: Any, monkeypatch: 
     assert running.worker().step() is True
     document = _state(running, identifier)
     assert (document["state"], document["stage"], plans_made) == ("ready", "ready", ["slow", "quick"])
+    assert [document["finished_at"]] == finished
 
 
 def test_progress_is_shown(running: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -75,8 +75,9 @@ def test_only_the_transitions_of_the_table(
     assert running.api.get(f"/v1/campaigns/{campaign['id']}/status").json() == campaign
 
 
-def test_cancelling_ends_the_round(running: Any, check_problem: Check) -> None:
-    campaign = running.campaign("open", "cancel")
+@pytest.mark.parametrize("actions", [("cancel",), ("open", "cancel")])
+def test_cancelling_ends_the_round(running: Any, check_problem: Check, actions: tuple[str, ...]) -> None:
+    campaign = running.campaign(*actions)
     assert campaign["rounds"][0]["state"] == "cancelled"
     check_problem(running.report(campaign, [0]), Problem.ROUND_NOT_OPEN)
     response = running.api.get(f"/v1/campaigns/{campaign['id']}/rounds/0/estimates")

@@ -44,10 +44,12 @@ def test_the_document_says_everything(running: Any) -> None:
 
 
 def test_the_result_never_changes(running: Any) -> None:
-    _, path = _estimated(running)
+    campaign, path = _estimated(running)
     first = running.api.get(path)
     running.clock.advance(10_000)
     running.work()
+    status = running.api.get(f"/v1/campaigns/{campaign['id']}/status").json()
+    assert (status["rounds"][0]["state"], status["rounds"][0]["error"]) == ("estimated", None)
     assert running.api.get(path).content == first.content
     assert first.headers["cache-control"] == "no-store"
     assert (

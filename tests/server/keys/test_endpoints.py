@@ -105,14 +105,16 @@ def test_no_secret_is_stored(running: Any) -> None:
     assert not any(secret in row for row in kept)
 
 
-def test_lists_come_in_pages_newest_first(running: Any) -> None:
+@pytest.mark.parametrize("size", [1, 2, 3, 6, 7])
+def test_lists_come_in_pages_newest_first(running: Any, size: int) -> None:
+    """Some rows are of the same second, and pages end between them."""
     for number in range(5):
         running.clock.advance(number % 2)
         running.api.post("/v1/keys", json={"name": f"key {number}", "role": "analyst"})
     seen, token = [], None
     while True:
-        page = running.api.get("/v1/keys", params={"page_size": 2} | ({"page_token": token} if token else {})).json()
-        assert len(page["keys"]) <= 2
+        page = running.api.get("/v1/keys", params={"page_size": size} | ({"page_token": token} if token else {})).json()
+        assert len(page["keys"]) <= size
         seen += page["keys"]
         token = page["next_page_token"]
         if token is None:
