@@ -10,13 +10,13 @@ from typing import Annotated, Any
 
 from fastapi import Depends, Header, Request, Response
 from sqlalchemy import delete
-from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 from starlette.responses import JSONResponse
 
 from sordino_server.context import Context, Injected
 from sordino_server.errors import ServerError
 from sordino_server.keys.authentication import Analyst
+from sordino_server.kit.once import add_once
 from sordino_server.models import IdempotencyKey, Key
 from sordino_shared.protocol import Problem
 
@@ -79,15 +79,7 @@ class IdempotentPost:
             response=b"",
             created_at=now,
         )
-        try:
-            # Another process that holds the same token is waited for here, and then found below.
-            with session.begin_nested():
-                session.add(row)
-        except IntegrityError:
-            found = session.get(IdempotencyKey, (self.key.id, token))
-            assert found is not None, "nobody deletes a row that is younger than REMEMBERED_S"
-            return found
-        return row
+        return add_once(session, row)[0]
 
     def _stored(self, row: IdempotencyKey) -> Answer:
         if (row.method_path, row.body_sha256) != (self.method_path, self.body_sha256):

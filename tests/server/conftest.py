@@ -6,6 +6,7 @@ import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -133,7 +134,20 @@ def _template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def running(_template: Path, tmp_path: Path) -> Iterator[RunningServer]:
     """A server on SQLite."""
     shutil.copy(_template, tmp_path / "sordino.sqlite3")
-    database, clock, settings = Database(f"sqlite:///{tmp_path}/sordino.sqlite3"), ManualClock(), Settings()
+    with _served(f"sqlite:///{tmp_path}/sordino.sqlite3") as server:
+        yield server
+
+
+@pytest.fixture
+def running_on_postgres(migrated_postgres_url: str) -> Iterator[RunningServer]:
+    """A server on PostgreSQL."""
+    with _served(migrated_postgres_url) as server:
+        yield server
+
+
+@contextmanager
+def _served(url: str) -> Iterator[RunningServer]:
+    database, clock, settings = Database(url), ManualClock(), Settings()
     configure_logs(settings.log_level, settings.log_format)
     app = create_app(settings, database, clock)
     server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None, lifespan="on"))

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import pytest
+
 from sordino_server.idempotency import REMEMBERED_S
 from sordino_shared.protocol import Problem
 
@@ -50,7 +52,9 @@ def test_the_key_is_forgotten_after_some_days(running: Any) -> None:
     assert _ask(running, "a").json()["id"] != first["id"]
 
 
-def test_many_at_once_do_it_once(running: Any) -> None:
+@pytest.mark.parametrize("server", ["running", "running_on_postgres"])
+def test_many_at_once_do_it_once(request: pytest.FixtureRequest, server: str) -> None:
+    running = request.getfixturevalue(server)
     workload = running.workload()
     order = {"workload": workload, "epsilon": 1}
 

@@ -8,16 +8,18 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from sordino_server.kit.db import FOR_CHANGE
+from sordino_server.kit.once import add_once
 from sordino_server.kit.pagination import Page, newest_first
 from sordino_server.models import Campaign, Round
 
 
-def add(session: Session, campaign: Campaign, first_round: Round) -> None:
-    """Insert a campaign with its first round."""
-    session.add(campaign)
-    session.flush()
-    session.add(first_round)
-    session.flush()
+def add(session: Session, campaign: Campaign, first_round: Round) -> bool:
+    """Insert a campaign with its first round; False where its digest is there already."""
+    _, new = add_once(session, campaign)
+    if new:
+        session.add(first_round)
+        session.flush()
+    return new
 
 
 def find(session: Session, identifier: str) -> Campaign | None:

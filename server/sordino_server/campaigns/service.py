@@ -40,10 +40,6 @@ def create(session: Session, order: CampaignOrder, now: int) -> Campaign:
     device_digest, analyst_digest = plans.ready_parts(session, order.plan_request)
     manifest = _manifest(session, order, PlanReference(Digest.parse(device_digest), Digest.parse(analyst_digest)), now)
     identifier = str(manifest.campaign)
-    if repository.find(session, identifier) is not None:
-        raise ServerError(
-            Problem.ALREADY_EXISTS, f"campaign {identifier} was created this second with the same terms", id=identifier
-        )
     campaign = Campaign(
         id=identifier,
         name=manifest.name,
@@ -61,7 +57,10 @@ def create(session: Session, order: CampaignOrder, now: int) -> Campaign:
         # Reports made on one day share the head of their ids, which keeps the index of ids local.
         epoch=now // _DAY_S % _EPOCHS,
     )
-    repository.add(session, campaign, first)
+    if not repository.add(session, campaign, first):
+        raise ServerError(
+            Problem.ALREADY_EXISTS, f"campaign {identifier} was created this second with the same terms", id=identifier
+        )
     return campaign
 
 

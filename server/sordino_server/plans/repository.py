@@ -8,6 +8,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from sordino_server.kit import leases
+from sordino_server.kit.once import add_once
 from sordino_server.kit.pagination import Page, newest_first
 from sordino_server.models import PlanPart, PlanPartKind, PlanRequest, PlanRequestState
 from sordino_shared.protocol import AnalystPart, DevicePart
@@ -43,8 +44,6 @@ def find_part(session: Session, digest: str) -> PlanPart | None:
 def keep_part(session: Session, part: DevicePart | AnalystPart, now: int) -> str:
     """Digest of the part, which is stored unless it was there."""
     digest = str(part.digest)
-    if find_part(session, digest) is None:
-        kind = PlanPartKind(part.document)
-        session.add(PlanPart(digest=digest, document=kind, content=part.content, created_at=now))
-        session.flush()
+    kind = PlanPartKind(part.document)
+    add_once(session, PlanPart(digest=digest, document=kind, content=part.content, created_at=now))
     return digest

@@ -23,12 +23,7 @@ def register(session: Session, specification: WorkloadSpecification, now: int) -
     specification.build()
     text = json.dumps(specification.canonical(), sort_keys=True, separators=(",", ":"), allow_nan=False)
     identifier = str(Digest.of(text.encode()))
-    found = repository.find(session, identifier)
-    if found is not None:
-        return found, False
-    workload = Workload(id=identifier, name=specification.name, specification=text, created_at=now)
-    repository.add(session, workload)
-    return workload, True
+    return repository.add(session, Workload(id=identifier, name=specification.name, specification=text, created_at=now))
 
 
 def get(session: Session, identifier: str) -> Workload:
