@@ -95,6 +95,8 @@ _JOINT_LIMITS = (2e7, 3e7, 5e7)
 # Past this many decoder entries (128 MiB) the decoder stays GLS, which is W times one (k, m) matrix.
 _LARGEST_DECODER = 1 << 24
 _REWEIGHTINGS = 3
+# Of a limited time; the rest is for the weights and the decoder of the rows that were found.
+_SHARE_FOR_ROWS = 0.7
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,10 +124,10 @@ def search_kernel(
 ) -> KernelDesign:
     """The best kernel found for W (Q, k), whose rows all vary, with its decoder; deterministic for a seed.
 
-    `factorization` is centred, of the same W, for the objective wanted. `deadline` is on `time.monotonic`; past it
-    the search snaps what it has. `progress` gets the fraction done and the variance that the objective speaks of.
+    `factorization` is centred, of the same W, for the objective wanted. `deadline` is on `time.monotonic`: by
+    then what was found so far is made a kernel of. `progress` gets the fraction done and the objective's variance.
     """
-    search = _Search(matrix, epsilon, factorization, deadline)
+    search = _Search(matrix, epsilon, factorization, _share_of(deadline, _SHARE_FOR_ROWS))
     schedule = _SCHEDULES[effort].fitted(len(matrix), matrix.shape[1], epsilon)
     start = search.best_start(seed, schedule)
     point = search.begin(start, seed, schedule)
@@ -134,6 +136,7 @@ def search_kernel(
         progress((phase + 1) / (schedule.phases + 1), search.worst(point))
         if search.late():
             break
+    search.deadline = deadline
     return search.snap(point, schedule)
 
 
@@ -270,6 +273,12 @@ class _Search:
                 type_weights=_shifted(point.type_weights, point.query_weights @ variance, 2.0),
             )
         return point
+
+
+def _share_of(deadline: float | None, share: float) -> float | None:
+    """The moment when that share of the time to the deadline is over."""
+    now = time.monotonic()
+    return None if deadline is None else now + share * (deadline - now)
 
 
 def _shifted(weights: Floats, variance: Floats, exponent: float) -> Floats:
