@@ -87,3 +87,16 @@ def test_a_thousand_bins_take_a_few_supports(monkeypatch):
     found = nearest_histogram(operator, answers, 1e-6)
     gradient = operator.rmatvec(operator.matvec(found) - answers)
     assert 2 * (gradient @ found - gradient.min()) <= 1e-6
+
+
+@pytest.mark.parametrize("seed", [1, 2, 7, 8])
+def test_types_that_were_dropped_too_early_come_back(monkeypatch, seed):
+    """Queries of any sign, where the first guess of the support leaves out types that the solution holds."""
+    monkeypatch.setattr(consistency, "_MAX_ITERATIONS", 0)
+    operator = Dense(np.random.default_rng(20).normal(size=(40, 20)) * np.linspace(0.1, 1, 20))
+    rng = np.random.default_rng(seed)
+    noise = 0.1 * rng.normal(size=40)
+    answers = noise + operator.matvec(rng.dirichlet(np.ones(20)))
+    found = nearest_histogram(operator, answers, 1e-6)
+    gradient = operator.rmatvec(operator.matvec(found) - answers)
+    assert 2 * (gradient @ found - gradient.min()) <= 1e-6

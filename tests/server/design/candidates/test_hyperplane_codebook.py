@@ -60,3 +60,10 @@ def test_what_cannot_be_balanced_is_a_reason_and_not_a_crash(monkeypatch):
     only = PlanRequest(builtin("prefix", 16), PureEpsilon.of(1), "max", "hyperplane_codebook")
     with pytest.raises(PlanError, match="no way"):
         compile_plan(only)
+
+
+def test_type_weights_raised_where_the_variance_is_are_worth_their_time(plan_of, monkeypatch):
+    raised = plan_of("prefix", 24, "2", "max", "hyperplane_codebook").analyst.figures.max_variance
+    monkeypatch.setattr(hyperplane_codebook, "_MOST_REWEIGHTINGS", 0)
+    request = PlanRequest(builtin("prefix", 24), PureEpsilon.of(2), "max", "hyperplane_codebook")
+    assert raised < 0.99 * compile_plan(request).analyst.figures.max_variance
