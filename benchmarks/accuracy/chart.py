@@ -15,7 +15,8 @@ def draw(rows: Sequence[Plan]) -> str:
     """Lines of the chosen mechanisms' ratios; what is above twice the bound is drawn at the top edge."""
     epsilons = sorted({row.epsilon for row in rows})
     parts = [_axis(epsilons)]
-    groups = groupby(rows, key=lambda row: (row.workload, row.objective))
+    ordered = sorted(rows, key=lambda row: (row.workload, row.objective, row.epsilon))
+    groups = groupby(ordered, key=lambda row: (row.workload, row.objective))
     for number, (name, group) in enumerate(groups):
         points = [(row.epsilon, row.ratio) for row in group if row.ratio is not None]
         parts.append(_line(points, epsilons, " ".join(name), number))
