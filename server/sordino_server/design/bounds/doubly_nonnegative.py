@@ -12,13 +12,14 @@ R′ = D_π − cosh²(ε/2) ππᵀ is the trace bound. Here R′ comes from no
 a ≤ u_x ≤ e^ε·a (see `row_forms`): the dual of a doubly non-negative relaxation of the moments E (u,a)(u,a)ᵀ.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from sordino_server.design.arrays import Floats
-from sordino_server.design.bounds.dual_ascent import DualAscent
+from sordino_server.design.bounds.dual_ascent import DualAscent, DualPoint
 from sordino_server.design.bounds.row_forms import row_form
+from sordino_server.design.bounds.trace import trace_bound
 from sordino_server.design.factorization import Factorization, Objective, counted_rows, factorize
 from sordino_shared.errors import InvalidValue
 
@@ -28,6 +29,8 @@ LARGEST_EPSILON = 16.0
 # What double precision loses in sums of a few thousand terms, relative to the largest of them.
 _ROUNDING = 1e-12
 _START_GAP = 0.05
+# How much of the uniform weights is mixed into those of a factorization, and of its trace bound, to start.
+_FACTORIZATION_SHARE, _TRACE_SHARE = 0.2, 0.02
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,8 +76,6 @@ def recheck_doubly_nonnegative(
     eigenvalues, basis = np.linalg.eigh(centring.T @ reduced @ centring)
     lift = max(0.0, -float(eigenvalues[0])) + rounding * float((centring**2).sum())
     spread = -reduced.sum() + len(reduced) * (rounding + lift * float(np.expm1(epsilon)))
-    if spread <= 0:
-        raise InvalidValue("a row form that bounds the spread by less than nothing is not made of products", spread)
     scaled = np.sqrt(query_weights)[:, None] * (matrix @ centring.T)
     nuclear = np.linalg.svd(scaled @ basis * np.sqrt(np.maximum(eigenvalues, 0.0)), compute_uv=False).sum()
     second, first = nuclear**2 / spread, float((scaled**2).sum(axis=0) @ type_weights)
@@ -92,28 +93,62 @@ def doubly_nonnegative_bound(
 ) -> DoublyNonnegativeBound:
     """The bound of `recheck_doubly_nonnegative`, maximised over multipliers, π and, for "max", ρ; up to 128 types.
 
-    Starts at the weights of `start`, a centred factorization for the objective (found where not given), and ends
-    when it gains less than `tolerance`, relatively, over some dozens of steps, or after `time_limit` seconds; every
-    step is a bound, the best is returned. For "max" it is the best over product weights ρ_q·π_x, which leaves out
-    that every query may fear other types. Raises InvalidValue for more than 128 types or ε outside (0, 16].
+    Climbs from near the weights of `start`, a centred factorization for the objective (found where not given), then
+    of its trace bound, and is never below that. A climb ends when it gains less than `tolerance` of the value over
+    some dozens of steps, or at half of `time_limit` seconds; every step is a bound and the best is returned. For
+    "max" it is the best over product weights ρ_q·π_x, which leaves out that every query may fear other types.
+    Raises InvalidValue for more than 128 types or ε outside (0, 16].
     """
     _check_epsilon(epsilon)
-    if matrix.shape[1] > LARGEST_TYPES:
+    types = matrix.shape[1]
+    if types > LARGEST_TYPES:
         raise InvalidValue(f"this bound is for at most {LARGEST_TYPES} types: use the trace bound", matrix.shape)
     if start is None:
         start = factorize(matrix, objective, _START_GAP)
-    same = matrix.shape == (len(start.row_weights), len(start.column_weights))
-    if not same or not start.centred or start.objective != objective:
-        raise InvalidValue(f'start the "{objective}" bound at a centred factorization of the same matrix', start)
+    trace = trace_bound(matrix, epsilon, objective, start)
+    points = [DualPoint(trace.type_weights, np.zeros((types, types)), trace.query_weights, trace.type_weights)]
+    # The bound is not concave in π: each start is the better one of some workloads.
+    for rows, columns, share in (
+        (start.row_weights, start.column_weights, _FACTORIZATION_SHARE),
+        (trace.query_weights, trace.type_weights, _TRACE_SHARE),
+    ):
+        begun = _mixed(rows, share), _mixed(columns, share)
+        points.append(_ascend(matrix, epsilon, objective, *begun, time_limit / 2, tolerance))
+    bounds = [_proved(matrix, epsilon, objective, point) for point in points]
+    return max(bounds, key=lambda bound: bound.value)
+
+
+def _ascend(
+    matrix: Floats,
+    epsilon: float,
+    objective: Objective,
+    rows: Floats,
+    columns: Floats,
+    time_limit: float,
+    tolerance: float,
+) -> DualPoint:
+    """The best point for the queries that vary, scaled; for "mean" no more queries than types stand for them."""
     counted = counted_rows(matrix, centred=True)
-    centred = matrix[counted] - matrix[counted].mean(axis=1, keepdims=True)
-    scale = float(np.ptp(centred, axis=1).max())
-    ascent = DualAscent(centred / scale, epsilon, objective)
-    found = ascent.run(start.row_weights[counted], start.column_weights, time_limit, tolerance)
-    rows = np.zeros(len(matrix))
-    rows[counted] = found.rows
-    value = recheck_doubly_nonnegative(matrix, epsilon, rows, found.columns, found.levels, found.pairs)
-    return DoublyNonnegativeBound(value, rows, found.columns, found.levels, found.pairs, objective, epsilon)
+    scaled = matrix[counted] - matrix[counted].mean(axis=1, keepdims=True)
+    scaled /= float(np.ptp(scaled, axis=1).max())
+    queries, types = scaled.shape
+    if objective == "mean" and queries > types:
+        scaled = np.linalg.qr(scaled, mode="r") * np.sqrt(types / queries)
+    inner = rows[counted] if objective == "max" else np.ones(len(scaled))
+    found = DualAscent(scaled, epsilon, objective).run(inner / inner.sum(), columns, time_limit, tolerance)
+    weights = np.zeros(len(matrix))
+    weights[counted] = found.rows if objective == "max" else 1.0 / queries
+    return replace(found, rows=weights)
+
+
+def _proved(matrix: Floats, epsilon: float, objective: Objective, point: DualPoint) -> DoublyNonnegativeBound:
+    arrays = point.rows, point.columns, point.levels, point.pairs
+    value = recheck_doubly_nonnegative(matrix, epsilon, *arrays)
+    return DoublyNonnegativeBound(value, *arrays, objective, epsilon)
+
+
+def _mixed(weights: Floats, share: float) -> Floats:
+    return np.asarray((1 - share) * weights + share / len(weights))
 
 
 def _check_epsilon(epsilon: float) -> None:

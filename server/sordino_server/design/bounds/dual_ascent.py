@@ -21,13 +21,13 @@ from sordino_server.design.factorization import Objective
 _MEMORY = 20
 _EVALUATIONS = 20_000
 _PATIENCE = 40
-_WALL = 1e10
+_SMALL_SHARE = 1e-2
+_WALL = 1e-2
 # Weights of the histogram's queries that are added for the ascent, relative to a query of the workload: without them
 # it jams where R′ stops to be positive in a direction that the workload hardly asks about.
 _BARRIERS = tuple(float(barrier) for barrier in np.geomspace(1.0, 1e-8, 17))
 _NO_BARRIER = 1e-12
-# Start weights are a mixture with the uniform ones: a type without weight would stay without.
-_UNIFORM_SHARE = 0.2
+# Of the weight that each would have if all had the same: one without weight would stay without.
 _LEAST_WEIGHT = 1e-4
 _RATIOS = (0.0, *np.geomspace(1e-2, 1e4, 19))
 
@@ -124,23 +124,24 @@ class _Spread:
 
 
 class DualAscent:
-    """L-BFGS over multipliers and weights, from the best start in which all pairs of types are alike."""
+    """L-BFGS over multipliers, π and, for "max", ρ: `matrix` (Q, k) has rows that vary."""
 
     def __init__(self, matrix: Floats, epsilon: float, objective: Objective) -> None:
         self.matrix, self.epsilon, self.objective = matrix, epsilon, objective
 
     def run(self, rows: Floats, columns: Floats, time_limit: float, tolerance: float) -> DualPoint:
-        """The point that proves most of those met from these weights."""
+        """The point that proves most of those met from these weights ρ and π."""
         until = time.monotonic() + time_limit
-        if self.objective == "max":
-            rows = _mixed(rows)
         unit = float(rows @ (self.matrix**2).mean(axis=1))
-        point = _start(DualProblem(self.matrix, self.epsilon, _BARRIERS[0] * unit), rows, _mixed(columns))
-        best, top = point, -np.inf
-        for barrier in _BARRIERS:
-            climb = _Climb(DualProblem(self.matrix, self.epsilon, barrier * unit), point, self.objective)
-            point = climb.run(until, tolerance)
-            proved = DualProblem(self.matrix, self.epsilon, _NO_BARRIER * unit).bound(point)
+        problems = [DualProblem(self.matrix, self.epsilon, barrier * unit) for barrier in _BARRIERS]
+        plain = DualProblem(self.matrix, self.epsilon, _NO_BARRIER * unit)
+        point = _begin(problems[0], rows, columns)
+        best, top = point, plain.bound(point)
+        for problem in problems:
+            climb = _Climb(problem, point, self.objective)
+            # At large ε the bound is a small difference of two moments, and so are the gains.
+            point = climb.run(until, tolerance * max(top, _SMALL_SHARE * climb.size))
+            proved = plain.bound(point)
             settled = top > 0 and abs(proved - top) <= tolerance * top
             if proved > top:
                 best, top = point, proved
@@ -149,7 +150,7 @@ class DualAscent:
         return best
 
 
-def _start(problem: DualProblem, rows: Floats, columns: Floats) -> DualPoint:
+def _begin(problem: DualProblem, rows: Floats, columns: Floats) -> DualPoint:
     """The best multipliers levels = π, pairs = r·ππᵀ, scaled to F = t; r = 0 is the trace bound.
 
     At large ε rows of a single type are best; it takes r > 0 to exclude the others.
@@ -174,12 +175,12 @@ class _Climb:
         self.size = 1.0 if slopes is None else slopes.fidelity
         self.best, self.top = self.variables.start, -np.inf
 
-    def run(self, until: float, tolerance: float) -> DualPoint:
-        """The best point at `until`, or once `_PATIENCE` steps gain less than `tolerance` of the value."""
+    def run(self, until: float, least_gain: float) -> DualPoint:
+        """The best point at `until`, or once `_PATIENCE` steps gain no more than `least_gain`."""
         past: deque[float] = deque(maxlen=_PATIENCE)
 
         def ends(intermediate_result: OptimizeResult) -> None:
-            idle = len(past) == _PATIENCE and self.top - past[0] <= tolerance * abs(self.top)
+            idle = len(past) == _PATIENCE and self.top - past[0] <= least_gain
             if idle or time.monotonic() >= until:
                 raise StopIteration
             past.append(self.top)
@@ -193,7 +194,8 @@ class _Climb:
         point = self.variables.point(values)
         slopes = self.problem(point)
         if slopes is None:
-            return _WALL, np.zeros_like(values)
+            # Little above the best, so that the line search steps back by a factor and not to nothing.
+            return (_WALL * abs(self.top) - self.top) / self.size, np.zeros_like(values)
         if slopes.value > self.top:
             self.best, self.top = values.copy(), slopes.value
         return -slopes.value / self.size, -self.variables.gradient(values, point, slopes) / self.size
@@ -234,8 +236,3 @@ class _Variables:
             parts.append((slopes.rows - slopes.rows @ point.rows) / rows.sum())
         parts.append((slopes.columns - slopes.columns @ point.columns) / columns.sum())
         return np.concatenate(parts)
-
-
-def _mixed(weights: Floats) -> Floats:
-    uniform = np.full(len(weights), 1.0 / len(weights))
-    return np.asarray((1 - _UNIFORM_SHARE) * weights + _UNIFORM_SHARE * uniform)

@@ -54,7 +54,7 @@ def test_random_workloads_with_few_queries_are_bounded_too(exact_optimum):
             for objective in ("mean", "max"):
                 exact = exact_optimum(matrix, epsilon, objective)
                 found = doubly_nonnegative_bound(matrix, epsilon, objective).value
-                assert 0.4 * exact <= found <= exact * (1 + SOLVER)
+                assert 0.85 * exact <= found <= exact * (1 + SOLVER)
 
 
 def test_any_certificate_is_below_the_exact_optimum(exact_optimum, small_matrix):
@@ -71,6 +71,21 @@ def test_any_certificate_is_below_the_exact_optimum(exact_optimum, small_matrix)
         assert value <= exact_optimum(matrix, epsilon, "max")
         proved.append(value > 0)
     assert sum(proved) > 50
+
+
+def test_a_form_that_is_negative_somewhere_pays_for_its_lift(exact_optimum):
+    """These multipliers make R′ negative on a part of πᵀz = 0; taking it as zero there would prove .185 of .181."""
+    matrix, columns = np.array([[1.0, 0.0, 0.0, 0.0]]), np.array([0.3784, 0.3472, 0.0265, 0.2479])
+    pairs = np.zeros((4, 4))
+    pairs[np.triu_indices(4, 1)] = 0.0394, 0.0301, 0.8442, 0.0028, 0.0258, 0.002
+    levels = np.array([0.1135, 0.1042, 0.0795, 0.0025])
+    value = recheck_doubly_nonnegative(matrix, 2.0, np.ones(1), columns, levels, pairs)
+    assert value <= exact_optimum(matrix, 2.0, "max")
+    # Where it is only slightly negative something is left of the bound.
+    columns, levels = np.array([0.0957, 0.2699, 0.0384, 0.596]), np.array([0.2871, 0.081, 0.0384, 0.006])
+    pairs[np.triu_indices(4, 1)] = 0.0077, 0.0011, 0.0, 0.0001, 0.0161, 0.0069
+    value = recheck_doubly_nonnegative(matrix, 0.5, np.ones(1), columns, levels / levels.sum(), pairs / levels.sum())
+    assert 1.5 < value < exact_optimum(matrix, 0.5, "max")
 
 
 def test_without_pairs_it_is_the_trace_bound(small_matrix):
@@ -110,6 +125,15 @@ def test_prefix_over_128_types_where_the_trace_bound_has_little_to_say(small_mat
     bound = doubly_nonnegative_bound(matrix, 4.0, "mean", tolerance=2e-3)
     assert 0.28 < bound.value < 0.313
     assert trace_bound(matrix, 4.0, "mean").value < 0.1
+
+
+def test_the_mean_of_many_queries_is_that_of_their_gram(small_matrix):
+    """More queries than types are condensed for the ascent; the arrays still prove the value for all of them."""
+    matrix = small_matrix("ranges", 7)
+    bound = doubly_nonnegative_bound(matrix, 3.0, "mean")
+    assert rechecked(matrix, bound) == bound.value
+    doubled = doubly_nonnegative_bound(np.vstack([matrix, matrix]), 3.0, "mean")
+    assert doubled.value == pytest.approx(bound.value, rel=1e-3)
 
 
 def test_constant_queries_have_no_weight_and_scales_square(small_matrix):
