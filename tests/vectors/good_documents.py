@@ -15,6 +15,8 @@ from sordino_shared.protocol import (
     CampaignId,
     CampaignState,
     Certificate,
+    CharacterBound,
+    CharacterDecoder,
     DevicePart,
     Digest,
     Document,
@@ -24,8 +26,10 @@ from sordino_shared.protocol import (
     HistogramDecoder,
     LowerBound,
     Manifest,
+    MarginalQueries,
     MatrixQueries,
     OneRound,
+    ParityQueries,
     PlanReference,
     ProductQueries,
     Refusal,
@@ -35,16 +39,23 @@ from sordino_shared.protocol import (
     RetryWindow,
     RoundTerms,
     ScaledHistogramDecoder,
+    StackedQueries,
+    StackQueries,
+    SubsetBound,
+    SubsetDecoder,
     Task,
 )
 from sordino_shared.protocol.documents import PROTOCOL_VERSION
 from sordino_shared.protocol.schema import to_plain
 from sordino_shared.randomizers import (
     AnyRandomizer,
+    BaseRow,
     DenseRows,
     FiniteKernel,
+    OrbitKernel,
     RandomizedResponse,
     SeededDirection,
+    SubsetMixture,
     SubsetSelection,
     TwoLevelRows,
 )
@@ -79,9 +90,22 @@ def small_directions() -> SeededDirection:
     return SeededDirection(60, vectors, Array.of(np.array([keep, keep, 1 << 59], dtype=np.uint64), "<u8"))
 
 
+def small_orbits() -> OrbitKernel:
+    """A row over one attribute and one over both, within a ratio of 5/2."""
+    one = BaseRow.of(np.array([True, False, False]))
+    both = BaseRow.of((np.arange(15) % 4 == 1).reshape(3, 5))
+    return OrbitKernel(PRODUCT.shape, 2, 60, 1 << 50, 5 << 49, (1 << 58, 3 << 58), (one, both))
+
+
 RANDOMIZERS: dict[str, tuple[Domain, PureEpsilon, AnyRandomizer]] = {
     "randomized_response": (PRODUCT, EPSILON, RandomizedResponse.for_guarantee(PRODUCT.size, EPSILON)),
     "subset_selection": (PRODUCT, EPSILON, SubsetSelection.for_guarantee(PRODUCT.size, 4, EPSILON)),
+    "subset_mixture": (
+        PRODUCT,
+        EPSILON,
+        SubsetMixture.for_guarantee(PRODUCT.size, (3, 4), (0.25, 0.75), EPSILON),
+    ),
+    "orbit_kernel": (PRODUCT, EPSILON, small_orbits()),
     "finite_kernel_dense": (SMALL, EPSILON, small_kernel()),
     "finite_kernel_two_level": (SMALL, PureEpsilon.of("1.1"), two_level_kernel()),
     "seeded_direction": (SMALL, EPSILON, small_directions()),
@@ -149,6 +173,58 @@ def analyst_parts() -> dict[str, AnalystPart]:
             factors=reduced,
             figures=Figures(18.5, 15.1, 0.125),
             **shared,
+        ),
+        **symmetric_analyst_parts(),
+    }
+
+
+def symmetric_analyst_parts() -> dict[str, AnalystPart]:
+    """What symmetric queries have of their own: decoders, bounds, parities, marginals and stacks."""
+    device = device_parts()
+    subsets, numbers = SubsetBound(3.5, 0.75), _reals(0.5, 2)
+    characters = CharacterBound(9.25, _reals(0.25, 0.75), _reals(1, 1, 0.5), _reals(1, 1, 1, 0.25), -0.125)
+    parts = (
+        StackedQueries(MarginalQueries(2, False), 1),
+        StackedQueries(ParityQueries(1, True), 2.5),
+        StackedQueries(ProductQueries(("total", "histogram")), 0.5),
+        StackedQueries(MatrixQueries(_reals(range(15)), ("weighted",)), 1),
+    )
+    return {
+        "subsets": AnalystPart(
+            device["subset_mixture"].digest,
+            "delays",
+            ProductQueries(("histogram", "histogram")),
+            "subset_mixture",
+            "max",
+            0,
+            decoder=SubsetDecoder(numbers, _reals(-0.25, -1)),
+            factors=None,
+            certificate=Certificate(subsets, SubsetBound(3.25, 1 / 15)),
+            figures=Figures(3.5, 3.25, 0),
+        ),
+        "characters": AnalystPart(
+            device["orbit_kernel"].digest,
+            "delays",
+            StackQueries(parts),
+            "orbit_kernel",
+            "mean",
+            1,
+            decoder=CharacterDecoder(_reals([1, 2, 3, 4], [5, 6, 7, 8]), _reals([0, 0.5], [-1, 0])),
+            factors=None,
+            certificate=Certificate(characters, characters),
+            figures=Figures(11.5, 9.5, 0),
+        ),
+        "parities": AnalystPart(
+            device["orbit_kernel"].digest,
+            "delays",
+            ParityQueries(3, False),
+            "orbit_kernel",
+            "mean",
+            0,
+            decoder=CharacterDecoder(_reals([1, 2]), _reals([0, 0.5])),
+            factors=None,
+            certificate=Certificate(characters, subsets),
+            figures=Figures(11.5, 9.5, 0),
         ),
     }
 

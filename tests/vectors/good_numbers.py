@@ -13,7 +13,14 @@ from sordino_shared.domains import Categorical, Domain, Ordinal
 from sordino_shared.guarantees import PureEpsilon, epsilon_of_ratio, exp_lower_bound
 from sordino_shared.protocol import ReportId
 from sordino_shared.protocol.schema import to_plain
-from sordino_shared.randomizers import RandomizedResponse, SeededDirection, SubsetSelection, directions
+from sordino_shared.randomizers import (
+    OrbitKernel,
+    RandomizedResponse,
+    SeededDirection,
+    SubsetMixture,
+    SubsetSelection,
+    directions,
+)
 
 SEEDS = (bytes(16), bytes(range(16)), b"\xff" * 16, b"sordino/v1/seed!")
 DIMENSIONS = (1, 2, 3, 16, 64, 1000)
@@ -69,8 +76,11 @@ def _alphabet(name: str) -> dict[str, Any]:
     assert proved is not None
     if width == 1:
         candidates = [bytes([index]) for index in range(20)]
-    elif isinstance(randomizer, SubsetSelection):
+    elif isinstance(randomizer, (SubsetSelection, SubsetMixture)):
         candidates = [bytes.fromhex(text) for text in ("0f00", "0100", "1f00", "0740", "0780", "00f0", "0000", "ffff")]
+    elif isinstance(randomizer, OrbitKernel):
+        texts = "0001ff0000 0001ff0200 0001ff0300 0000ff0000 0001000000 0101000e00 0101000f00 0100010000 0101010000"
+        candidates = [bytes.fromhex(text) for text in (*texts.split(), "0201000000", "01010000ff")]
     else:
         candidates = [bytes(16) + bytes([bit]) for bit in (0, 1, 2, 255)]
     inside = randomizer.in_alphabet(np.frombuffer(b"".join(candidates), dtype=np.uint8).reshape(-1, width))

@@ -13,13 +13,15 @@ from sordino_server.kit.db import Database
 from sordino_server.models import Accumulator, ReportChunk
 from sordino_shared.randomizers import Randomizer
 
+# Statistics that take work for every report; they are added up when the round ends.
+_DECODED_AT_THE_END = frozenset({"direction_sums", "character_sums"})
 # Every commit rewrites the writer's sums; beyond 128 KiB that costs more than adding up the log once at the end.
 MAX_INGEST_SUMS = 1 << 14
 
 
 def summed_on_ingest(randomizer: Randomizer) -> bool:
-    """Whether sums are kept while reports arrive; directions are stretched from their seeds only when a round ends."""
-    return randomizer.statistic != "direction_sums" and randomizer.statistic_size <= MAX_INGEST_SUMS
+    """Whether sums are kept while reports arrive."""
+    return randomizer.statistic not in _DECODED_AT_THE_END and randomizer.statistic_size <= MAX_INGEST_SUMS
 
 
 def add_chunk(session: Session, round_id: int, count: int, payloads: bytes, now: int) -> None:

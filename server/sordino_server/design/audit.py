@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sordino_server.design.bounds import recheck
+from sordino_server.design.certificates import recheck_bound
+from sordino_server.design.factorization import Objective
 from sordino_server.design.publish import rebuild_workload
 from sordino_server.design.variance import answer_law
 from sordino_server.design.workloads import Workload
 from sordino_shared.audit import prove_epsilon
-from sordino_shared.protocol import AnalystPart, DevicePart, Factors, LowerBound
+from sordino_shared.protocol import AnalystPart, Bound, DevicePart, Factors
 
 # Sums of products in another order, on another machine; figures that differ by more are of another mechanism.
 _RELATIVE = 1e-8
@@ -51,8 +52,8 @@ def audit_plan(device: DevicePart, analyst: AnalystPart) -> Iterator[Check]:
     if analyst.factors is not None:
         yield _factors(analyst.factors, workload)
     epsilon = device.guarantee.epsilon
-    yield _bound("lower bound, max", analyst.certificate.max, workload, epsilon, mean=False)
-    yield _bound("lower bound, mean", analyst.certificate.mean, workload, epsilon, mean=True)
+    yield _bound("max", analyst.certificate.max, workload, epsilon)
+    yield _bound("mean", analyst.certificate.mean, workload, epsilon)
 
 
 def _figures(device: DevicePart, analyst: AnalystPart, workload: Workload) -> Iterator[Check]:
@@ -75,19 +76,12 @@ def _factors(factors: Factors, workload: Workload) -> Check:
     return Check("factors", error <= _RELATIVE * float(np.abs(matrix).max()), "LᵀR + c1ᵀ = W", f"off by {error:.2g}")
 
 
-def _bound(name: str, bound: LowerBound, workload: Workload, epsilon: float, *, mean: bool) -> Check:
+def _bound(objective: Objective, bound: Bound, workload: Workload, epsilon: float) -> Check:
     """The bound's weights give its value again; a bound of zero holds whatever they are."""
-    published = f"{bound.value:.9g}"
+    name, published = f"lower bound, {objective}", f"{bound.value:.9g}"
     if bound.value == 0:
         return Check(name, True, published, "0")
-    rows, columns = bound.query_weights.numpy(), bound.type_weights.numpy()
-    if (len(rows), len(columns)) != workload.operator.shape or (mean and not _uniform(rows, workload)):
+    value = recheck_bound(bound, workload, epsilon, objective)
+    if value is None:
         return Check(name, False, published, "weights that prove nothing about this workload")
-    value = recheck(workload.operator.dense(), epsilon, rows, columns)
     return Check(name, bound.value <= value * (1 + _RELATIVE), published, f"{value:.9g}")
-
-
-def _uniform(weights: np.ndarray[tuple[int], np.dtype[np.float64]], workload: Workload) -> bool:
-    expected = np.zeros(len(weights))
-    expected[workload.varying_rows] = 1 / len(workload.varying_rows)
-    return bool(np.allclose(weights, expected, rtol=1e-9, atol=0))

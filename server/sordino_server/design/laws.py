@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -15,7 +16,14 @@ import numpy as np
 
 from sordino_server.design.arrays import Floats
 from sordino_shared.errors import InvalidValue
-from sordino_shared.randomizers import FiniteKernel, RandomizedResponse, Randomizer, SeededDirection, SubsetSelection
+from sordino_shared.randomizers import (
+    FiniteKernel,
+    RandomizedResponse,
+    Randomizer,
+    SeededDirection,
+    SubsetMixture,
+    SubsetSelection,
+)
 
 # ‖E[bit·ĝ | x] − (2t_x/2^B − 1)·c_d·û_x‖ relative to the second term, for atoms in place of normal variables. Exact
 # sums at d = 2 reach 1.1e-4 for vectors just beside a diagonal, where two atoms tie, and 5.6e-5 beside an axis; generic
@@ -112,6 +120,36 @@ class ExchangeableLaw(StatisticLaw):
 
 
 @dataclass(frozen=True, eq=False)
+class SizeMixtureLaw(StatisticLaw):
+    """s = (0, …, s_j, …, 0): the indicators of a random set, in the place j of its size, which has chance p_j.
+
+    `parts` are the laws of s_j given the size, each over k types; F is (b, D·k).
+    """
+
+    chances: tuple[float, ...]
+    parts: tuple[ExchangeableLaw, ...]
+
+    def means(self, rows: Floats) -> Floats:
+        weighted = [p * part.means(block) for p, part, block in self._by_size(rows)]
+        return np.asarray(np.sum(weighted, axis=0))
+
+    def variances(self, rows: Floats) -> Floats:
+        squares = [p * (part.variances(block) + part.means(block) ** 2) for p, part, block in self._by_size(rows)]
+        return np.asarray(np.sum(squares, axis=0) - self.means(rows) ** 2)
+
+    def covariance(self, rows: Floats, histogram: Floats) -> Floats:
+        products = [
+            p * (part.covariance(block, histogram) + (part.means(block) * histogram) @ part.means(block).T)
+            for p, part, block in self._by_size(rows)
+        ]
+        means = self.means(rows)
+        return np.asarray(np.sum(products, axis=0) - (means * histogram) @ means.T)
+
+    def _by_size(self, rows: Floats) -> Iterator[tuple[float, ExchangeableLaw, Floats]]:
+        return zip(self.chances, self.parts, np.split(rows, len(self.parts), axis=1), strict=True)
+
+
+@dataclass(frozen=True, eq=False)
 class DirectionLaw(StatisticLaw):
     """s = ±ĝ for a direction ĝ of d dimensions: E[s|x] is `vectors`[:, x] (d, k) and E[s sᵀ] is I/d exactly.
 
@@ -154,6 +192,8 @@ def statistic_law(randomizer: Randomizer) -> StatisticLaw:
         return KernelLaw(randomizer.table / float(1 << randomizer.bits))
     if isinstance(randomizer, (RandomizedResponse, SubsetSelection)):
         return exchangeable_law(randomizer)
+    if isinstance(randomizer, SubsetMixture):
+        return size_mixture_law(randomizer)
     if isinstance(randomizer, SeededDirection):
         return _direction_law(randomizer)
     raise InvalidValue(f"no exact law is known for the randomizer {type(randomizer).__name__}", randomizer)
@@ -174,6 +214,12 @@ def exchangeable_law(randomizer: RandomizedResponse | SubsetSelection) -> Exchan
     # Two types leave no pair of others, and nothing to multiply this by.
     pair = (d - 1) * (d - 2 * own) / ((k - 1) * (k - 2)) if k > 2 else Fraction(0)
     return ExchangeableLaw(own, other, pair, own_pair)
+
+
+def size_mixture_law(randomizer: SubsetMixture) -> SizeMixtureLaw:
+    """The law given each size, and the chances of the sizes, from the integers."""
+    chances = tuple(weight / (1 << randomizer.bits) for weight in randomizer.size_weights)
+    return SizeMixtureLaw(chances, tuple(exchangeable_law(part) for part in randomizer.parts))
 
 
 def _direction_law(randomizer: SeededDirection) -> DirectionLaw:

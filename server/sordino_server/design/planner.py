@@ -8,8 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
+from sordino_server.design.answers import ErrorProfile
 from sordino_server.design.candidates import (
     CANDIDATES,
     Candidate,
@@ -18,13 +17,12 @@ from sordino_server.design.candidates import (
     SharedWork,
     mechanism_names,
 )
-from sordino_server.design.factorization import Objective
+from sordino_server.design.certificates import lower_bound
 from sordino_server.design.publish import published_queries
 from sordino_server.design.request import PlanError, PlanRequest
-from sordino_server.design.variance import ErrorProfile, counts_as_unbiased
-from sordino_shared.arrays import Array
+from sordino_server.design.variance import counts_as_unbiased
 from sordino_shared.audit import check_guarantee
-from sordino_shared.protocol import AnalystPart, Certificate, DevicePart, Figures, LowerBound
+from sordino_shared.protocol import AnalystPart, Certificate, DevicePart, Figures
 from sordino_shared.randomizers import FiniteKernel, RandomizedResponse
 
 __all__ = ["CandidateReport", "CompiledPlan", "PlanError", "PlanRequest", "compile_plan"]
@@ -211,19 +209,9 @@ def _asked_for(request: PlanRequest) -> tuple[Candidate, ...]:
 
 def _certificate(work: SharedWork, progress: ReportProgress) -> Certificate:
     share = _SHARE_OF_BOUNDS / 2
-    worst = _lower_bound(work, "max", _Stage(progress, "bounding the worst variance from below", 0.0, share))
-    mean = _lower_bound(work, "mean", _Stage(progress, "bounding the mean variance from below", share, share))
+    worst = lower_bound(work, "max", _Stage(progress, "bounding the worst variance from below", 0.0, share))
+    mean = lower_bound(work, "mean", _Stage(progress, "bounding the mean variance from below", share, share))
     return Certificate(worst, mean)
-
-
-def _lower_bound(work: SharedWork, objective: Objective, progress: Callable[[float], None]) -> LowerBound:
-    if work.too_large_for_dense is not None:
-        # Variances are not negative: 0 is a bound that needs no weights, and arrays on the wire are not empty.
-        anything = Array.of(np.ones(1), "<f8")
-        return LowerBound(0.0, anything, anything)
-    work.factorization(objective, progress)
-    bound = work.bound(objective)
-    return LowerBound(bound.value, Array.of(bound.query_weights, "<f8"), Array.of(bound.type_weights, "<f8"))
 
 
 def _analyst_part(

@@ -3,27 +3,33 @@
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
+from sordino_server.design.answers import AnswerLaw, ErrorProfile, check_dense
 from sordino_server.design.arrays import Floats
-from sordino_server.design.laws import ExchangeableLaw, StatisticLaw, statistic_law
-from sordino_server.design.workloads import TooLargeForDense, Workload
-from sordino_server.design.workloads.operators import DENSE_LIMIT, Dense
+from sordino_server.design.laws import ExchangeableLaw, SizeMixtureLaw, StatisticLaw, statistic_law
+from sordino_server.design.symmetry.orbit_answers import orbit_answers
+from sordino_server.design.workloads import Workload
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import (
     AnswerDecoder,
+    CharacterDecoder,
     Decoder,
     DevicePart,
     Figures,
     HistogramDecoder,
     ScaledHistogramDecoder,
+    SubsetDecoder,
 )
-from sordino_shared.randomizers import Randomizer
+from sordino_shared.randomizers import OrbitKernel, Randomizer
+
+_ToHistogram = HistogramDecoder | ScaledHistogramDecoder | SubsetDecoder
+_Linear = AnswerDecoder | _ToHistogram
 
 # Rows that are decoded at once: 32 MiB of doubles in each of a handful of arrays.
 _BLOCK_ENTRIES = 1 << 22
@@ -35,55 +41,16 @@ _MAX_ROOT_ENTRIES = 1 << 24
 _RANK = 1e-13
 
 
-@dataclass(frozen=True, eq=False)
-class ErrorProfile:
-    """One user's error, query by query: `variance` (Q,) is the largest over types, `bias` (Q,) a bound for all types.
-
-    `type_variance` (k,) is the mean over the varying queries, for each type.
-    """
-
-    variance: Floats
-    bias: Floats
-    type_variance: Floats
-
-    def figures(self) -> Figures:
-        """The three numbers that a plan publishes."""
-        return Figures(float(self.variance.max()), float(self.type_variance.max()), float(self.bias.max()))
-
-    def rmse(self, users: int) -> Floats:
-        """(Q,) root mean squared error of each answer from `users` reports, for the worst histogram."""
-        return np.asarray(np.sqrt(self.variance / users + self.bias**2))
-
-
-class AnswerLaw(ABC):
-    """The law of one user's contribution to the answers of a workload."""
-
-    workload: Workload
-
-    @abstractmethod
-    def profile(self) -> ErrorProfile:
-        """Worst variance and bias of every query, mean variance of every type."""
-
-    @abstractmethod
-    def mixed_variances(self, histogram: Floats) -> Floats:
-        """Σ_x h_x Var(answer | x) of every query, (Q,)."""
-
-    @abstractmethod
-    def type_variances(self) -> Floats:
-        """Var(answer | x), (Q, k); raises TooLargeForDense."""
-
-    @abstractmethod
-    def covariance_root(self, histogram: Floats) -> Floats | None:
-        """A (Q, r) with A·Aᵀ = Σ_x h_x Cov(answers | x); None where it would be too large."""
-
-
 def answer_law(randomizer: Randomizer, decoder: Decoder, workload: Workload) -> AnswerLaw:
     """The law of the answers; raises InvalidValue where randomizer, decoder and workload do not fit together."""
+    if isinstance(randomizer, OrbitKernel) or isinstance(decoder, CharacterDecoder):
+        return orbit_answers(randomizer, decoder, workload)
     _check_shapes(randomizer, decoder, workload)
     law = statistic_law(randomizer)
-    zeros_and_ones = not isinstance(workload.operator, Dense)
-    if zeros_and_ones and isinstance(law, ExchangeableLaw) and isinstance(decoder, ScaledHistogramDecoder):
+    if workload.operator.zero_one and isinstance(law, ExchangeableLaw) and isinstance(decoder, ScaledHistogramDecoder):
         return _IndicatorAnswers(workload, law, decoder)
+    if workload.operator.zero_one and isinstance(law, SizeMixtureLaw) and isinstance(decoder, SubsetDecoder):
+        return _MixedIndicatorAnswers(workload, law, decoder)
     return _BlockwiseAnswers(workload, law, decoder)
 
 
@@ -97,20 +64,26 @@ def counts_as_unbiased(figures: Figures) -> bool:
     return figures.bias_bound <= _NEGLIGIBLE_BIAS * math.sqrt(figures.max_variance)
 
 
-def decoded_histogram(decoder: HistogramDecoder | ScaledHistogramDecoder, mean: Floats) -> Floats:
+def decoded_histogram(decoder: _ToHistogram, mean: Floats) -> Floats:
     """ĥ (k,) from the mean statistic s̄ (p,)."""
+    if isinstance(decoder, SubsetDecoder):
+        by_size = mean.reshape(decoder.slopes.shape[0], -1)
+        return np.asarray(decoder.slopes.numpy() @ by_size + decoder.offsets.numpy() @ by_size.sum(axis=1))
     if isinstance(decoder, HistogramDecoder):
         return np.asarray(decoder.offset.numpy() + decoder.matrix.numpy() @ mean)
     return decoder.offset + decoder.slope * mean
 
 
-def decoded_rows(decoder: Decoder, workload: Workload, start: int, stop: int) -> tuple[Floats, Floats]:
+def decoded_rows(decoder: _Linear, workload: Workload, start: int, stop: int) -> tuple[Floats, Floats]:
     """Rows start ≤ q < stop of the map answers = offset + F s̄: F (b, p) and offset (b,)."""
     if isinstance(decoder, AnswerDecoder):
         return decoder.matrix.numpy()[start:stop], decoder.offset.numpy()[start:stop]
     rows = workload.operator.rows(start, stop)
     if isinstance(decoder, HistogramDecoder):
         return rows @ decoder.matrix.numpy(), rows @ decoder.offset.numpy()
+    if isinstance(decoder, SubsetDecoder):
+        sums, pairs = rows.sum(axis=1, keepdims=True), zip(decoder.slopes.numpy(), decoder.offsets.numpy(), strict=True)
+        return np.hstack([slope * rows + offset * sums for slope, offset in pairs]), np.zeros(len(rows))
     return decoder.slope * rows, decoder.offset * rows.sum(axis=1)
 
 
@@ -120,7 +93,7 @@ class _BlockwiseAnswers(AnswerLaw):
 
     workload: Workload
     law: StatisticLaw
-    decoder: Decoder
+    decoder: _Linear
 
     def profile(self) -> ErrorProfile:
         queries, size = self.workload.operator.shape
@@ -141,7 +114,7 @@ class _BlockwiseAnswers(AnswerLaw):
         return self._without_constants(mixed)
 
     def type_variances(self) -> Floats:
-        _check_dense(self.workload)
+        check_dense(self.workload)
         blocks = [self._variances(rows) for _, _, rows, _ in self._blocks()]
         return self._without_constants(np.vstack(blocks))
 
@@ -161,7 +134,7 @@ class _BlockwiseAnswers(AnswerLaw):
 
     def _blocks(self) -> Iterator[tuple[int, int, Floats, Floats]]:
         queries, size = self.workload.operator.shape
-        width = size if isinstance(self.decoder, ScaledHistogramDecoder) else self.decoder.matrix.shape[1]
+        width = _statistic_size(self.decoder, size)
         step = max(1, _BLOCK_ENTRIES // max(size, width))
         for start in range(0, queries, step):
             stop = min(start + step, queries)
@@ -175,12 +148,10 @@ class _BlockwiseAnswers(AnswerLaw):
 
 
 @dataclass(frozen=True, eq=False)
-class _IndicatorAnswers(AnswerLaw):
-    """Rows of zeros and ones on an exchangeable statistic: Var_q(x) = `base`_q + `step`_q·W_qx, without forming W."""
+class _ZeroOneAnswers(AnswerLaw):
+    """Rows of zeros and ones on a set's indicators: Var_q(x) = `base`_q + `step`_q·W_qx, without forming W."""
 
     workload: Workload
-    law: ExchangeableLaw
-    decoder: ScaledHistogramDecoder
 
     def profile(self) -> ErrorProfile:
         base, step = self._coefficients()
@@ -193,9 +164,28 @@ class _IndicatorAnswers(AnswerLaw):
         return np.asarray(np.maximum(base * histogram.sum() + step * self.workload.operator.matvec(histogram), 0.0))
 
     def type_variances(self) -> Floats:
-        _check_dense(self.workload)
+        check_dense(self.workload)
         base, step = self._coefficients()
         return np.maximum(base[:, None] + step[:, None] * self.workload.operator.dense(), 0.0)
+
+    @abstractmethod
+    def _coefficients(self) -> tuple[Floats, Floats]:
+        """`base` and `step`, (Q,) each."""
+
+    @abstractmethod
+    def _bias(self) -> Floats:
+        """(Q,) a bound on the bias for all types."""
+
+    def _sums(self) -> Floats:
+        return self.workload.operator.matvec(np.ones(self.workload.size))
+
+
+@dataclass(frozen=True, eq=False)
+class _IndicatorAnswers(_ZeroOneAnswers):
+    """One size, and a decoder of one slope."""
+
+    law: ExchangeableLaw
+    decoder: ScaledHistogramDecoder
 
     def covariance_root(self, histogram: Floats) -> Floats | None:
         return _histogram_root(self.workload, self.law, self.decoder, histogram)
@@ -212,17 +202,56 @@ class _IndicatorAnswers(AnswerLaw):
         stretch = float(slope * (self.law.own - self.law.other) - 1)
         return np.asarray(np.abs(shift) * self._sums() + abs(stretch))
 
-    def _sums(self) -> Floats:
-        return self.workload.operator.matvec(np.ones(self.workload.size))
+
+@dataclass(frozen=True, eq=False)
+class _MixedIndicatorAnswers(_ZeroOneAnswers):
+    """Several sizes: given size s, the answer is slope·|S ∩ q| + offset·s·|q|, whose law depends on W_qx alone."""
+
+    law: SizeMixtureLaw
+    decoder: SubsetDecoder
+
+    def covariance_root(self, histogram: Floats) -> Floats | None:
+        return _histogram_root(self.workload, self.law, self.decoder, histogram)
+
+    def _coefficients(self) -> tuple[Floats, Floats]:
+        sums = self._sums()
+        outside, inside = (self._second_moments(sums, held) for held in (0.0, 1.0))
+        base = outside - self._mean(sums, 0.0) ** 2
+        return base, inside - self._mean(sums, 1.0) ** 2 - base
+
+    def _bias(self) -> Floats:
+        sums = self._sums()
+        return np.maximum(np.abs(self._mean(sums, 0.0)), np.abs(self._mean(sums, 1.0) - 1.0))
+
+    def _second_moments(self, sums: Floats, held: float) -> Floats:
+        total = np.zeros_like(sums)
+        for chance, part, slope, mean in self._given_sizes(sums, held):
+            spread = part.spread * sums + part.shared * sums**2 + held * (part.cross * sums + part.square)
+            total += chance * (slope**2 * spread + mean**2)
+        return total
+
+    def _mean(self, sums: Floats, held: float) -> Floats:
+        weighted = [chance * mean for chance, _, _, mean in self._given_sizes(sums, held)]
+        return np.asarray(np.sum(weighted, axis=0))
+
+    def _given_sizes(self, sums: Floats, held: float) -> Iterator[tuple[float, ExchangeableLaw, float, Floats]]:
+        """Chance, law, slope and mean answer of every size, for a type that is in the query (`held` 1) or is not."""
+        k = self.workload.size
+        slopes, offsets = self.decoder.slopes.numpy().tolist(), self.decoder.offsets.numpy().tolist()
+        for chance, part, slope, offset in zip(self.law.chances, self.law.parts, slopes, offsets, strict=True):
+            size = float(part.own + (k - 1) * part.other)
+            inclusion = float(part.other) * sums + float(part.own - part.other) * held
+            yield chance, part, slope, slope * inclusion + offset * size * sums
 
 
-def _histogram_root(
-    workload: Workload, law: StatisticLaw, decoder: HistogramDecoder | ScaledHistogramDecoder, histogram: Floats
-) -> Floats | None:
+def _histogram_root(workload: Workload, law: StatisticLaw, decoder: _ToHistogram, histogram: Floats) -> Floats | None:
     if not _root_fits(workload.queries, workload.size):
         return None
     if isinstance(decoder, ScaledHistogramDecoder):
         rows = decoder.slope * np.eye(workload.size)
+    elif isinstance(decoder, SubsetDecoder):
+        pairs = zip(decoder.slopes.numpy(), decoder.offsets.numpy(), strict=True)
+        rows = np.hstack([slope * np.eye(workload.size) + offset for slope, offset in pairs])
     else:
         rows = decoder.matrix.numpy()
     return workload.operator.matvec(_root(law.covariance(rows, histogram)))
@@ -239,23 +268,25 @@ def _root_fits(queries: int, rank: int) -> bool:
     return rank <= _MAX_ROOT_RANK and queries * rank <= _MAX_ROOT_ENTRIES
 
 
-def _check_dense(workload: Workload) -> None:
-    queries, size = workload.operator.shape
-    if queries * size > DENSE_LIMIT:
-        raise TooLargeForDense(f"{queries} × {size} variances exceed the limit of {DENSE_LIMIT}", workload.operator)
-
-
-def _check_shapes(randomizer: Randomizer, decoder: Decoder, workload: Workload) -> None:
-    queries, size = workload.operator.shape
+def _check_shapes(randomizer: Randomizer, decoder: _Linear, workload: Workload) -> None:
+    size = workload.size
     if randomizer.size != size:
         raise InvalidValue(f"the randomizer is for {randomizer.size} types, the workload for {size}", randomizer)
-    statistic = randomizer.statistic_size
-    height = queries if isinstance(decoder, AnswerDecoder) else size
-    expected: tuple[int, ...] = (height, statistic)
-    actual: tuple[int, ...]
+    height = workload.queries if isinstance(decoder, AnswerDecoder) else size
+    actual = (_height(decoder, size), _statistic_size(decoder, size))
+    if actual != (height, randomizer.statistic_size):
+        raise InvalidValue(
+            f"the decoder has shape {actual}, the randomizer and workload need {(height, randomizer.statistic_size)}",
+            decoder,
+        )
+
+
+def _height(decoder: _Linear, size: int) -> int:
+    return size if isinstance(decoder, (ScaledHistogramDecoder, SubsetDecoder)) else decoder.matrix.shape[0]
+
+
+def _statistic_size(decoder: _Linear, size: int) -> int:
+    """p, the statistic that the decoder is for."""
     if isinstance(decoder, ScaledHistogramDecoder):
-        expected, actual = (size,), (statistic,)
-    else:
-        actual = decoder.matrix.shape
-    if expected != actual:
-        raise InvalidValue(f"the decoder has shape {actual}, the randomizer and workload need {expected}", decoder)
+        return size
+    return decoder.slopes.shape[0] * size if isinstance(decoder, SubsetDecoder) else decoder.matrix.shape[1]

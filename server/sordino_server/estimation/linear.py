@@ -7,16 +7,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sordino_server.design.answers import AnswerLaw
 from sordino_server.design.arrays import Floats
 from sordino_server.design.publish import rebuild_workload
-from sordino_server.design.variance import AnswerLaw, answer_law, counts_as_unbiased, decoded_histogram
+from sordino_server.design.symmetry.orbit_answers import decoded_characters
+from sordino_server.design.variance import answer_law, counts_as_unbiased, decoded_histogram
 from sordino_server.design.workloads import Workload
-from sordino_server.design.workloads.operators import Dense
 from sordino_server.estimation.consistency import RELATIVE_GAP, nearest_histogram
 from sordino_server.estimation.intervals import independent_quantile, normal_quantile, simultaneous_quantile
 from sordino_server.estimation.statistics import Aggregate, mean_statistic
 from sordino_shared.errors import SordinoError
-from sordino_shared.protocol import AnalystPart, AnswerDecoder, DevicePart
+from sordino_shared.protocol import AnalystPart, AnswerDecoder, CharacterDecoder, DevicePart
 
 # Sums of this many bounded terms are normal to the eye; below, an interval's level is a hope.
 _FEW_USERS = 300
@@ -92,15 +93,16 @@ def _decode(analyst: AnalystPart, workload: Workload, mean: Floats) -> Floats:
     decoder = analyst.decoder
     if isinstance(decoder, AnswerDecoder):
         return np.asarray(decoder.offset.numpy() + decoder.matrix.numpy() @ mean)
+    if isinstance(decoder, CharacterDecoder):
+        return decoded_characters(decoder, workload, mean)
     return workload.operator.matvec(decoded_histogram(decoder, mean))
 
 
 def _with_constants(answers: Floats, workload: Workload) -> Floats:
     """A query with the same answer for every type has that answer, without error."""
-    if isinstance(workload.operator, Dense):
-        known = np.ones(workload.queries, dtype=bool)
-        known[workload.varying_rows] = False
-        answers[known] = workload.operator.matrix[known, 0]
+    known = np.setdiff1d(np.arange(workload.queries), workload.varying_rows)
+    if len(known):
+        answers[known] = workload.operator.take(known)[:, 0]
     return answers
 
 
@@ -155,9 +157,7 @@ def _band(law: AnswerLaw, histogram: Floats, level: float) -> float:
 def _sampling_variances(workload: Workload, histogram: Floats) -> Floats:
     """Var of W_q,X for X drawn from the histogram: what one user adds as a sample of the population."""
     operator = workload.operator
-    means = operator.matvec(histogram)
-    squares = operator.matrix**2 @ histogram if isinstance(operator, Dense) else means
-    return np.maximum(squares - means**2, 0.0)
+    return np.maximum(operator.squared_matvec(histogram) - operator.matvec(histogram) ** 2, 0.0)
 
 
 def _warnings(users: int, bias: float, error: Floats) -> tuple[str, ...]:

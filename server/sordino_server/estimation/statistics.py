@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sordino_server.design.symmetry.orbit_sums import CharacterSums
+from sordino_server.design.symmetry.spectrum import Spectrum
 from sordino_shared.errors import InvalidValue
-from sordino_shared.randomizers import Randomizer, directions
+from sordino_shared.randomizers import OrbitKernel, Randomizer, SeededDirection, SubsetMixture, directions
 from sordino_shared.randomizers.base import unpack_indices
 from sordino_shared.randomizers.directions import SEED_BYTES
 
 Integers = NDArray[np.int64]
 
-# Entries of unit vectors are rounded to multiples of 2^-32: below the noise of 10^18 reports, and the sums of 2^31
-# reports still fit a signed word.
+# Entries of unit vectors, and characters, are rounded to multiples of 2^-32: below the noise of 10^18 reports, and the
+# sums of 2^31 reports still fit a signed word.
 DIRECTION_SCALE = 1 << 32
 _BATCH_ENTRIES = 1 << 22
 
@@ -56,10 +59,10 @@ class Aggregate:
 
 def accumulate(randomizer: Randomizer, payloads: NDArray[np.uint8]) -> Integers:
     """Σ over the (n, width) payloads of the randomizer's statistic, (p,); each payload must be in its alphabet."""
-    add_up = _STATISTICS[randomizer.statistic]
+    add_up = _statistic(randomizer)
     total = np.zeros(randomizer.statistic_size, dtype=np.int64)
     for batch in _batches(payloads, randomizer.statistic_size):
-        total += add_up(batch, randomizer.statistic_size)
+        total += add_up(batch)
     return total
 
 
@@ -71,8 +74,23 @@ def mean_statistic(randomizer: Randomizer, aggregate: Aggregate) -> NDArray[np.f
         raise InvalidValue(
             f"the randomizer has a statistic of {randomizer.statistic_size} sums, got {aggregate.sums.shape}", aggregate
         )
-    unit = DIRECTION_SCALE if randomizer.statistic == "direction_sums" else 1
-    return aggregate.sums / (float(unit) * aggregate.count)
+    return aggregate.sums / (_scale(randomizer) * aggregate.count)
+
+
+def _scale(randomizer: Randomizer) -> float:
+    """How many of the aggregate's units are one."""
+    if isinstance(randomizer, OrbitKernel):
+        return DIRECTION_SCALE / Spectrum(randomizer).unit
+    return float(DIRECTION_SCALE) if isinstance(randomizer, SeededDirection) else 1.0
+
+
+def _statistic(randomizer: Randomizer) -> Callable[[NDArray[np.uint8]], Integers]:
+    if isinstance(randomizer, OrbitKernel):
+        return CharacterSums(randomizer, DIRECTION_SCALE)
+    if isinstance(randomizer, SubsetMixture):
+        return partial(_sized_bit_counts, randomizer)
+    add_up, size = _STATISTICS[randomizer.statistic], randomizer.statistic_size
+    return lambda payloads: add_up(payloads, size)
 
 
 def _counts(payloads: NDArray[np.uint8], size: int) -> Integers:
@@ -82,6 +100,14 @@ def _counts(payloads: NDArray[np.uint8], size: int) -> Integers:
 def _bit_counts(payloads: NDArray[np.uint8], size: int) -> Integers:
     bits = np.unpackbits(payloads, axis=1, bitorder="little")[:, :size]
     return np.asarray(bits.sum(axis=0, dtype=np.int64))
+
+
+def _sized_bit_counts(randomizer: SubsetMixture, payloads: NDArray[np.uint8]) -> Integers:
+    """Bit counts of the sets of each size, one size after the other."""
+    bits = np.unpackbits(payloads, axis=1, bitorder="little")[:, : randomizer.size]
+    held = bits.sum(axis=1, dtype=np.int64)
+    counts = [bits[held == size].sum(axis=0, dtype=np.int64) for size in randomizer.subset_sizes]
+    return np.concatenate(counts)
 
 
 def _direction_sums(payloads: NDArray[np.uint8], size: int) -> Integers:

@@ -14,6 +14,7 @@ from sordino_shared.protocol.codec import MAX_ITEMS
 from sordino_shared.protocol.documents import Document
 from sordino_shared.protocol.ids import Digest
 from sordino_shared.randomizers import AnyRandomizer
+from sordino_shared.randomizers.orbit_kernel import MAX_ATTRIBUTES as MAX_WIDTH
 
 # Half of what a document may hold in items.
 MAX_LABELS = MAX_ITEMS // 2
@@ -60,7 +61,62 @@ class MatrixQueries:
         self.matrix.check_form("<f8", (len(self.labels), self.matrix.shape[-1]), "query matrix")
 
 
-Queries = ProductQueries | MatrixQueries
+@dataclass(frozen=True)
+class ParityQueries:
+    """(−1)^(Σ x_i over S) for the non-empty sets S of up to `width` attributes of two members, or of exactly as many.
+
+    Sets go by their number of attributes, then lexicographically.
+    """
+
+    kind: ClassVar[str] = "parities"
+    width: int
+    exactly: bool
+
+    def __post_init__(self) -> None:
+        check_range(self.width, 1, MAX_WIDTH, "width of the parities")
+
+
+@dataclass(frozen=True)
+class MarginalQueries:
+    """The share of every cell of the sets of up to `width` attributes, or of exactly as many.
+
+    Attributes of one member are left out. Sets go as those of parities, the cells of one in C order.
+    """
+
+    kind: ClassVar[str] = "marginals"
+    width: int
+    exactly: bool
+
+    def __post_init__(self) -> None:
+        check_range(self.width, 1, MAX_WIDTH, "width of the marginals")
+
+
+@dataclass(frozen=True)
+class StackedQueries:
+    """A part of a stack; the variances of its queries count `weight` times in the objective."""
+
+    queries: ProductQueries | MatrixQueries | ParityQueries | MarginalQueries
+    weight: float
+
+    def __post_init__(self) -> None:
+        set_finite_floats(self, "weight")
+        if self.weight <= 0:
+            raise InvalidValue(f"the weight of a part must be above 0, got {self.weight}", self.weight)
+
+
+@dataclass(frozen=True)
+class StackQueries:
+    """The queries of every part, one part after the other."""
+
+    kind: ClassVar[str] = "stack"
+    parts: tuple[StackedQueries, ...]
+
+    def __post_init__(self) -> None:
+        if not self.parts:
+            raise InvalidValue("a stack needs at least one part", self.parts)
+
+
+Queries = ProductQueries | MatrixQueries | ParityQueries | MarginalQueries | StackQueries
 
 
 @dataclass(frozen=True)
@@ -101,7 +157,37 @@ class ScaledHistogramDecoder:
         set_finite_floats(self, "slope", "offset")
 
 
-Decoder = AnswerDecoder | HistogramDecoder | ScaledHistogramDecoder
+@dataclass(frozen=True)
+class SubsetDecoder:
+    """ĥ_x = Σ_j (slopes[j]·s̄_jx + offsets[j]·Σ_y s̄_jy) for the shares s̄_jx of reports of size s_j that hold x."""
+
+    kind: ClassVar[str] = "subsets"
+    slopes: Array
+    offsets: Array
+
+    def __post_init__(self) -> None:
+        self.slopes.check_form("<f8", self.slopes.shape[:1], "slopes of a decoder")
+        self.offsets.check_form("<f8", self.slopes.shape, "offsets of a decoder")
+
+
+@dataclass(frozen=True)
+class CharacterDecoder:
+    """Mean characters, row by row and orbit by orbit times a slope, and the answers from their sum over the rows.
+
+    Each block of queries that are alike has its own `slopes` (blocks, rows × orbits), and `offsets` (blocks, rows) that
+    a report of the row adds to the block's answers.
+    """
+
+    kind: ClassVar[str] = "characters"
+    slopes: Array
+    offsets: Array
+
+    def __post_init__(self) -> None:
+        self.slopes.check_form("<f8", (self.slopes.shape[0], self.slopes.shape[-1]), "slopes of a decoder")
+        self.offsets.check_form("<f8", (self.slopes.shape[0], self.offsets.shape[-1]), "offsets of a decoder")
+
+
+Decoder = AnswerDecoder | HistogramDecoder | ScaledHistogramDecoder | SubsetDecoder | CharacterDecoder
 
 
 @dataclass(frozen=True)
@@ -128,6 +214,7 @@ class Factors:
 class LowerBound:
     """Trace bound on one user's variance for unbiased, one-round, non-adaptive mechanisms; rechecked from (ρ, π)."""
 
+    kind: ClassVar[str] = "trace"
     value: float
     query_weights: Array
     type_weights: Array
@@ -139,11 +226,47 @@ class LowerBound:
 
 
 @dataclass(frozen=True)
+class SubsetBound:
+    """The least variance of a histogram where a query's own type weighs `own_weight`; rechecked over subset sizes."""
+
+    kind: ClassVar[str] = "subset_sizes"
+    value: float
+    own_weight: float
+
+    def __post_init__(self) -> None:
+        set_finite_floats(self, "value", "own_weight")
+
+
+@dataclass(frozen=True)
+class CharacterBound:
+    """A bound for symmetric queries through their characters; rechecked from weights and multipliers.
+
+    `query_weights` has a weight for each block of queries alike, `spectrum` c one for each orbit of characters that
+    queries use, `multipliers` g ≥ c one for each orbit of all characters but the constant one, `level` one number.
+    """
+
+    kind: ClassVar[str] = "character_orbits"
+    value: float
+    query_weights: Array
+    spectrum: Array
+    multipliers: Array
+    level: float
+
+    def __post_init__(self) -> None:
+        set_finite_floats(self, "value", "level")
+        for weights in (self.query_weights, self.spectrum, self.multipliers):
+            weights.check_form("<f8", weights.shape[:1], "weights of a bound")
+
+
+Bound = LowerBound | SubsetBound | CharacterBound
+
+
+@dataclass(frozen=True)
 class Certificate:
     """Lower bounds for both objectives, with what a stranger needs to recheck them."""
 
-    max: LowerBound
-    mean: LowerBound
+    max: Bound
+    mean: Bound
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from sordino_server.design import variance
+from sordino_server.design.answers import ErrorProfile
 from sordino_server.design.publish import rebuild_workload
-from sordino_server.design.variance import ErrorProfile, answer_law, counts_as_unbiased, type_variances
+from sordino_server.design.variance import answer_law, counts_as_unbiased, type_variances
 from sordino_server.design.workloads import TooLargeForDense, builtin, parse_specification
 from sordino_shared.arrays import Array
 from sordino_shared.errors import InvalidValue

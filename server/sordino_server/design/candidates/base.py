@@ -7,12 +7,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
 
+from sordino_server.design.answers import AnswerLaw
 from sordino_server.design.arrays import Floats
 from sordino_server.design.bounds import TraceBound, trace_bound
 from sordino_server.design.factorization import Factorization, Objective, factorize
 from sordino_server.design.request import PlanRequest
-from sordino_server.design.variance import AnswerLaw, answer_law
-from sordino_shared.errors import SordinoError
+from sordino_server.design.symmetry.orbit_design import OrbitDesign, design_rows
+from sordino_server.design.variance import answer_law
+from sordino_server.design.workloads.widths import CharacterMap
+from sordino_shared.errors import InvalidValue, SordinoError
 from sordino_shared.protocol import Decoder, Factors
 from sordino_shared.randomizers import AnyRandomizer
 
@@ -61,6 +64,7 @@ class SharedWork:
         self.request = request
         self._factorizations: dict[Objective, Factorization] = {}
         self._bounds: dict[Objective, TraceBound] = {}
+        self._orbits: dict[Objective, OrbitDesign] = {}
 
     @cached_property
     def too_large_for_dense(self) -> str | None:
@@ -94,3 +98,13 @@ class SharedWork:
             epsilon, start = self.request.guarantee.epsilon, self.factorization(objective)
             self._bounds[objective] = trace_bound(self.matrix, epsilon, objective, start)
         return self._bounds[objective]
+
+    def orbit_design(self, objective: Objective) -> OrbitDesign:
+        """The best mixture of rows for parities and marginals; may raise RowsNotFound."""
+        request = self.request
+        if objective not in self._orbits:
+            if not isinstance(request.workload.operator, CharacterMap):
+                raise InvalidValue("only parities and marginals have orbits of characters", request.workload)
+            found = design_rows(request.workload.operator, request.guarantee.epsilon, objective, request.seed)
+            self._orbits[objective] = found
+        return self._orbits[objective]

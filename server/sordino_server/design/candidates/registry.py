@@ -6,12 +6,16 @@ from sordino_server.design.candidates.base import Candidate
 from sordino_server.design.candidates.factorization import FactorizationCandidate
 from sordino_server.design.candidates.hyperplane_codebook import HyperplaneCodebookCandidate
 from sordino_server.design.candidates.optimised_kernel import OptimisedKernelCandidate
+from sordino_server.design.candidates.orbit_kernel import OrbitKernelCandidate
 from sordino_server.design.candidates.randomized_response import RandomizedResponseCandidate
+from sordino_server.design.candidates.subset_mixture import SubsetMixtureCandidate
 from sordino_server.design.candidates.subset_selection import SubsetSelectionCandidate
 
 CANDIDATES: tuple[Candidate, ...] = (
     RandomizedResponseCandidate(),
     SubsetSelectionCandidate(),
+    SubsetMixtureCandidate(),
+    OrbitKernelCandidate(),
     HyperplaneCodebookCandidate(),
     OptimisedKernelCandidate(),
     FactorizationCandidate(),

@@ -2,13 +2,14 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from enum import StrEnum
 from functools import cached_property, reduce
 from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sordino_server.design.arrays import Floats
+from sordino_server.design.arrays import Floats, varying_rows
 from sordino_shared.errors import InvalidValue
 
 Indices = NDArray[np.intp]
@@ -21,14 +22,27 @@ class TooLargeForDense(InvalidValue):
     """The matrix has more entries than may be held at once; `value` is the operator."""
 
 
+class Symmetry(StrEnum):
+    """Which relabellings of the types map queries to queries."""
+
+    NONE = "none"
+    # Every permutation of the types: the histogram.
+    TYPES = "types"
+    # Shifts of the members of each attribute, and exchanges of attributes of equal size: parities and marginals.
+    ATTRIBUTES = "attributes"
+
+
 class LinearMap(ABC):
     """A Q×k matrix W known by its products.
 
     Arguments and results are float arrays; a trailing axis of several vectors is carried along by `matvec` and
-    `rmatvec`. `constant_row` is the one query, if any, that has the same answer for all types.
+    `rmatvec`. `constant_row` is the one query, if any, that has the same answer for all types. `zero_one` says that
+    every entry is 0 or 1.
     """
 
     constant_row: int | None = None
+    symmetry: Symmetry = Symmetry.NONE
+    zero_one: bool = True
 
     @property
     @abstractmethod
@@ -46,6 +60,14 @@ class LinearMap(ABC):
     @abstractmethod
     def take(self, rows: Indices) -> Floats:
         """The dense block of the rows with these indices, (len(rows), k)."""
+
+    def squared_matvec(self, histogram: Floats) -> Floats:
+        """(W∘W) h, the mean squares of the answers of users with the histogram."""
+        return self.matvec(histogram)
+
+    def varying(self) -> Indices:
+        """Indices of the rows that are not constant; a built-in kind leaves the constant ones out."""
+        return np.arange(self.shape[0])
 
     def column(self, cell: int) -> Floats:
         """W e_x, the answers of a user of type x, (Q,)."""
@@ -73,6 +95,8 @@ class LinearMap(ABC):
 class Dense(LinearMap):
     """A matrix held as an array."""
 
+    zero_one = False
+
     def __init__(self, matrix: Floats) -> None:
         self.matrix = matrix
 
@@ -86,12 +110,20 @@ class Dense(LinearMap):
     def rmatvec(self, weights: Floats) -> Floats:
         return self.matrix.T @ weights
 
+    def squared_matvec(self, histogram: Floats) -> Floats:
+        return self.matrix**2 @ histogram
+
+    def varying(self) -> Indices:
+        return np.flatnonzero(varying_rows(self.matrix))
+
     def take(self, rows: Indices) -> Floats:
         return self.matrix[rows]
 
 
 class Identity(LinearMap):
     """The histogram: query x is the share of type x."""
+
+    symmetry = Symmetry.TYPES
 
     def __init__(self, size: int) -> None:
         self.size = size
@@ -200,6 +232,8 @@ class Kronecker(LinearMap):
 
     def __init__(self, factors: Sequence[LinearMap]) -> None:
         self.factors = tuple(factors)
+        if all(factor.symmetry is Symmetry.TYPES for factor in self.factors):
+            self.symmetry = Symmetry.TYPES
         constant = [factor.constant_row for factor in self.factors]
         known = [row for row in constant if row is not None]
         if len(known) == len(constant):

@@ -7,8 +7,10 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, ValidationError
 
 from sordino_server.design.arrays import Floats
-from sordino_server.design.workloads.factors import factor, product_of
+from sordino_server.design.workloads.factors import Factor, factor, product_of
 from sordino_server.design.workloads.operators import DENSE_LIMIT, Dense
+from sordino_server.design.workloads.stacks import stack_of
+from sordino_server.design.workloads.widths import marginals, parities
 from sordino_server.design.workloads.workload import Workload, WorkloadError
 from sordino_shared.domains import Attribute, Categorical, Domain, Ordinal
 from sordino_shared.errors import InvalidValue
@@ -57,21 +59,58 @@ class MatrixQueries(_Strict):
     labels: list[str] | None = None
 
 
+class WidthQueries(_Strict):
+    """All parities, or all marginals, of up to `width` attributes, or of exactly as many."""
+
+    kind: Literal["parities", "marginals"]
+    width: int = Field(strict=True)
+    exactly: bool = False
+
+
+class StackedQueries(_Strict):
+    """One part of a stack; the variances of its queries count `weight` times in the objective."""
+
+    queries: "OneQueries"
+    weight: Annotated[Number, Field(gt=0)] = 1.0
+
+
+class StackQueries(_Strict):
+    """Several kinds of queries of one domain, answered from the same reports."""
+
+    stack: list[StackedQueries] = Field(min_length=1)
+
+
 def _form_of_queries(value: Any) -> str:
     if isinstance(value, str):
         return "kind"
+    for form, model in (("matrix", MatrixQueries), ("width", WidthQueries), ("stack", StackQueries)):
+        if isinstance(value, model):
+            return form
     written = value if isinstance(value, Mapping) else {}
-    return "matrix" if isinstance(value, MatrixQueries) or isinstance(written.get("matrix"), list) else "factors"
+    listed = next((form for form in ("matrix", "stack") if isinstance(written.get(form), list)), None)
+    # An attribute may be called "width"; but its queries are a word.
+    return listed or ("width" if isinstance(written.get("width"), (int, float)) else "factors")
 
 
+OneQueries = Annotated[
+    Annotated[Kind, Tag("kind")]
+    | Annotated[dict[str, Kind], Tag("factors")]
+    | Annotated[MatrixQueries, Tag("matrix")]
+    | Annotated[WidthQueries, Tag("width")],
+    Discriminator(_form_of_queries),
+]
 Queries = Annotated[
-    Annotated[Kind, Tag("kind")] | Annotated[dict[str, Kind], Tag("factors")] | Annotated[MatrixQueries, Tag("matrix")],
+    Annotated[Kind, Tag("kind")]
+    | Annotated[dict[str, Kind], Tag("factors")]
+    | Annotated[MatrixQueries, Tag("matrix")]
+    | Annotated[WidthQueries, Tag("width")]
+    | Annotated[StackQueries, Tag("stack")],
     Discriminator(_form_of_queries),
 ]
 
 
 class WorkloadSpecification(_Strict):
-    """A name, a domain and the queries: one kind for all attributes, a kind for each, or a matrix."""
+    """A name, a domain and the queries: one kind for all attributes, a kind for each, a matrix, a width or a stack."""
 
     name: str = Field(min_length=1, max_length=200)
     domain: list[Annotated[OrdinalSpecification | CategoricalSpecification, Field(discriminator="kind")]]
@@ -84,10 +123,11 @@ class WorkloadSpecification(_Strict):
     def build(self) -> Workload:
         """The workload described; raises WorkloadError where the description contradicts itself."""
         domain = self._domain()
-        if isinstance(self.queries, MatrixQueries):
-            return self._of_matrix(domain, self.queries)
-        kinds = self._kinds(self.queries, domain)
-        whole = product_of([factor(a, kind) for a, kind in zip(domain.attributes, kinds, strict=True)])
+        if isinstance(self.queries, StackQueries):
+            kinds: tuple[str, ...] = ("stack",)
+            whole = stack_of([_asked(part.queries, domain)[1] for part in self.queries.stack])
+        else:
+            kinds, whole = _asked(self.queries, domain)
         return Workload(self.name, domain, kinds, whole.operator, self.canonical(), whole.label)
 
     def _domain(self) -> Domain:
@@ -96,28 +136,43 @@ class WorkloadSpecification(_Strict):
         except InvalidValue as error:
             raise WorkloadError(f"domain: {error}", error.value) from error
 
-    def _kinds(self, queries: str | dict[str, Kind], domain: Domain) -> tuple[str, ...]:
-        names = [attribute.name for attribute in domain.attributes]
-        if isinstance(queries, str):
-            return (queries,) * len(names)
-        if set(queries) != set(names):
-            raise WorkloadError(
-                f"queries must give a kind to each of the attributes {names}, and were given for {list(queries)}; "
-                "use `total` for one that is not asked about",
-                queries,
-            )
-        return tuple(queries[name] for name in names)
 
-    def _of_matrix(self, domain: Domain, queries: MatrixQueries) -> Workload:
-        matrix = _checked_matrix(queries.matrix, domain)
-        labels = queries.labels
-        if labels is not None and len(labels) != len(matrix):
-            raise WorkloadError(f"{len(labels)} labels for {len(matrix)} queries: give one label a query", labels)
+def _asked(
+    queries: str | dict[str, Kind] | MatrixQueries | WidthQueries, domain: Domain
+) -> tuple[tuple[str, ...], Factor]:
+    """The kinds of a workload and its queries."""
+    if isinstance(queries, MatrixQueries):
+        return ("matrix",), _of_matrix(domain, queries)
+    if isinstance(queries, WidthQueries):
+        of_width = parities if queries.kind == "parities" else marginals
+        return (queries.kind,), of_width(domain, queries.width, exactly=queries.exactly)
+    kinds = _kinds(queries, domain)
+    return kinds, product_of([factor(a, kind) for a, kind in zip(domain.attributes, kinds, strict=True)])
 
-        def label(query: int) -> str:
-            return f"query {query + 1}" if labels is None else labels[query]
 
-        return Workload(self.name, domain, ("matrix",), Dense(matrix), self.canonical(), label)
+def _kinds(queries: str | dict[str, Kind], domain: Domain) -> tuple[str, ...]:
+    names = [attribute.name for attribute in domain.attributes]
+    if isinstance(queries, str):
+        return (queries,) * len(names)
+    if set(queries) != set(names):
+        raise WorkloadError(
+            f"queries must give a kind to each of the attributes {names}, and were given for {list(queries)}; "
+            "use `total` for one that is not asked about",
+            queries,
+        )
+    return tuple(queries[name] for name in names)
+
+
+def _of_matrix(domain: Domain, queries: MatrixQueries) -> Factor:
+    matrix = _checked_matrix(queries.matrix, domain)
+    labels = queries.labels
+    if labels is not None and len(labels) != len(matrix):
+        raise WorkloadError(f"{len(labels)} labels for {len(matrix)} queries: give one label a query", labels)
+
+    def label(query: int) -> str:
+        return f"query {query + 1}" if labels is None else labels[query]
+
+    return Factor(Dense(matrix), label)
 
 
 def parse_specification(document: Mapping[str, Any]) -> WorkloadSpecification:

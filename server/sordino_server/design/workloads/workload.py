@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sordino_server.design.arrays import varying_rows
-from sordino_server.design.workloads.operators import Dense, Indices, LinearMap
+from sordino_server.design.workloads.operators import Indices, LinearMap, Symmetry
 from sordino_shared.domains import Domain
 from sordino_shared.errors import InvalidValue
 
@@ -22,8 +21,9 @@ class WorkloadError(InvalidValue):
 class Workload:
     """Q linear queries W h of the normalised histogram h over a domain of size k.
 
-    `kinds` has one of histogram, prefix, ranges, total for each attribute, or is ("matrix",). The built-in kinds
-    leave constant queries out; a matrix may hold some, and `varying_rows` tells which queries are not constant.
+    `kinds` has one of histogram, prefix, ranges, total for each attribute, or is ("matrix",), ("parities",),
+    ("marginals",) or ("stack",). The built-in kinds leave constant queries out; a matrix may hold some, and
+    `varying_rows` tells which queries are not constant.
     `specification` is JSON-able and `parse_specification(…).build()` makes the same workload of it again.
     """
 
@@ -60,9 +60,12 @@ class Workload:
     @cached_property
     def varying_rows(self) -> Indices:
         """Indices of the queries that depend on the histogram; only these count in an objective."""
-        if not isinstance(self.operator, Dense):
-            return np.arange(self.queries)
-        return np.flatnonzero(varying_rows(self.operator.matrix))
+        return self.operator.varying()
+
+    @property
+    def symmetry(self) -> Symmetry:
+        """Which relabellings of the types map queries to queries."""
+        return self.operator.symmetry
 
     def label(self, query: int) -> str:
         """What a person reads for a query."""

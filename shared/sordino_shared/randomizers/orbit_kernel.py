@@ -1,0 +1,200 @@
+"""Rows over a few attributes, carried to all others by symmetry: for parities, marginals and other symmetric questions.
+
+The device draws a row (a set of cells over a few slots), gives each slot an attribute of its size, draws a cell z of
+the row, where each cell in the set is `high`/`low` times as likely as each one outside, and reports the row, the
+attributes and how far z is from its own values there: shift = x − z, slot by slot, modulo the sizes. Row and attributes
+do not depend on the value, so the ratio of likelihoods is high/low, whatever the row. Averaging over the shifts and
+arrangements makes the information of a report diagonal in the characters of the group of shifts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sordino_shared._checks import check_range
+from sordino_shared.arrays import Array
+from sordino_shared.errors import InvalidValue
+from sordino_shared.randomizers.base import Randomizer, check_bits, check_size, pack_indices, unpack_indices
+from sordino_shared.randomness import Randomness
+
+MAX_ATTRIBUTES = 62
+MAX_ROWS = 256
+MAX_ROW_CELLS = 4096
+# Sums that an aggregator keeps.
+MAX_SUMS = 1 << 20
+UNUSED = 255
+_SHIFT_BYTES = 2
+
+
+@dataclass(frozen=True)
+class BaseRow:
+    """A set of cells over slots of the sizes `shape`: bit z (little-endian order) is 1 where cell z is in it."""
+
+    shape: tuple[int, ...]
+    members: Array
+
+    def __post_init__(self) -> None:
+        check_range(len(self.shape), 1, MAX_ATTRIBUTES, "number of slots of a row")
+        for size in self.shape:
+            check_range(size, 2, MAX_ROW_CELLS, "size of a slot")
+        check_range(self.cells, 2, MAX_ROW_CELLS, "number of cells of a row")
+        self.members.check_form("|u1", ((self.cells + 7) // 8,), "members of a row")
+        bits = np.unpackbits(self.members.numpy(), bitorder="little")
+        if bits[self.cells :].any():
+            raise InvalidValue("bits past the last cell must be zero", self.cells)
+        if not 0 < bits.sum(dtype=np.int64) < self.cells:
+            raise InvalidValue("a row holds some cells and leaves some out", self)
+
+    @classmethod
+    def of(cls, members: NDArray[np.bool_]) -> BaseRow:
+        """The row of a table of booleans, one axis a slot."""
+        return cls(members.shape, Array.of(np.packbits(members.ravel(), bitorder="little"), "|u1"))
+
+    @property
+    def cells(self) -> int:
+        return math.prod(self.shape)
+
+    @cached_property
+    def inside(self) -> NDArray[np.bool_]:
+        """(cells,) whether a cell is in the set."""
+        bits: NDArray[np.uint8] = np.unpackbits(self.members.numpy(), bitorder="little")
+        return np.asarray(bits[: self.cells] == 1)
+
+
+@dataclass(frozen=True)
+class OrbitKernel(Randomizer):
+    """Row b with chance row_weights[b]/2^bits, a uniform arrangement A, a shift t with the weight of x_A − t in b.
+
+    `shape` are the sizes of the domain's attributes. The aggregator adds up, row by row, the characters of up to `width`
+    attributes.
+    """
+
+    kind: ClassVar[str] = "orbit_kernel"
+    statistic: ClassVar[str] = "character_sums"
+    shape: tuple[int, ...]
+    width: int
+    bits: int
+    low: int
+    high: int
+    row_weights: tuple[int, ...]
+    rows: tuple[BaseRow, ...]
+
+    def __post_init__(self) -> None:
+        check_bits(self.bits)
+        check_range(len(self.shape), 1, MAX_ATTRIBUTES, "number of attributes")
+        for size in self.shape:
+            check_range(size, 1, 1 << 20, "size of an attribute")
+        check_size(self.size)
+        check_range(self.width, 1, len(self.shape), "width of the characters")
+        check_range(len(self.rows), 1, MAX_ROWS, "number of rows")
+        check_range(self.low, 1, 1 << self.bits, "low level")
+        check_range(self.high, self.low, 1 << self.bits, "high level")
+        if self.statistic_size > MAX_SUMS:
+            raise InvalidValue(f"{self.statistic_size} sums of characters are too many: at most {MAX_SUMS}", self.width)
+        if len(self.row_weights) != len(self.rows) or sum(self.row_weights) != 1 << self.bits:
+            raise InvalidValue("every row needs a weight, and the weights must sum to 2^bits", self.row_weights)
+        for weight, row in zip(self.row_weights, self.rows, strict=True):
+            check_range(weight, 1, 1 << self.bits, "weight of a row")
+            self._check_row(row)
+
+    def _check_row(self, row: BaseRow) -> None:
+        if Counter(row.shape) - Counter(self.shape):
+            raise InvalidValue(f"a row has slots {row.shape}, the attributes have sizes {self.shape}", row)
+        if self.mass(row) > 1 << 62:
+            raise InvalidValue("the weights of a row's cells sum to more than 2^62", row)
+
+    def mass(self, row: BaseRow) -> int:
+        """Sum of the integer weights of the row's cells."""
+        inside = int(row.inside.sum())
+        return inside * self.high + (row.cells - inside) * self.low
+
+    @property
+    def size(self) -> int:  # type: ignore[override]  # a plain attribute in the base, derived here
+        return math.prod(self.shape)
+
+    @property
+    def slots(self) -> int:
+        """Slots of the longest row: places for attributes in a payload."""
+        return max(len(row.shape) for row in self.rows)
+
+    @property
+    def payload_bytes(self) -> int:
+        return 1 + self.slots + _SHIFT_BYTES
+
+    @property
+    def statistic_size(self) -> int:
+        """For each row its reports and the sums of p characters, those of up to `width` attributes: Σ Π (size − 1)."""
+        sums = [1] + [0] * self.width
+        for size in self.shape:
+            for involved in range(self.width, 0, -1):
+                sums[involved] += sums[involved - 1] * (size - 1)
+        return len(self.rows) * sum(sums)
+
+    def likelihood_ratio(self) -> tuple[int, int]:
+        return self.high, self.low
+
+    def randomize_many(self, cells: NDArray[np.int64], randomness: Randomness) -> NDArray[np.uint8]:
+        self._check_cells(cells)
+        steps = np.cumsum(np.array(self.row_weights, dtype=np.uint64))
+        drawn = np.searchsorted(steps, randomness.uniform_bits(self.bits, len(cells)), side="right")
+        payloads = np.full((len(cells), self.payload_bytes), UNUSED, dtype=np.uint8)
+        payloads[:, 0] = drawn
+        values = np.stack(np.unravel_index(cells, self.shape), axis=1).astype(np.int64)
+        for index, row in enumerate(self.rows):
+            holders = np.flatnonzero(drawn == index)
+            arranged = self._arrange(row, len(holders), randomness)
+            shifts = self._shift(row, np.take_along_axis(values[holders], arranged, axis=1), randomness)
+            payloads[holders, 1 : 1 + len(row.shape)] = arranged
+            payloads[holders, -_SHIFT_BYTES:] = pack_indices(shifts, _SHIFT_BYTES)
+        return payloads
+
+    def _arrange(self, row: BaseRow, count: int, randomness: Randomness) -> NDArray[np.int64]:
+        """(count, slots) a uniformly random distinct attribute of the right size for every slot."""
+        arranged = np.empty((count, len(row.shape)), dtype=np.int64)
+        everyone = np.arange(count)
+        for size in set(row.shape):
+            left = np.tile(np.flatnonzero(np.array(self.shape) == size), (count, 1))
+            for done, slot in enumerate(np.flatnonzero(np.array(row.shape) == size)):
+                chosen = done + randomness.below(left.shape[1] - done, count).astype(np.int64)
+                arranged[:, slot] = left[everyone, chosen]
+                left[everyone, chosen] = left[:, done]
+        return arranged
+
+    def _shift(self, row: BaseRow, values: NDArray[np.int64], randomness: Randomness) -> NDArray[np.int64]:
+        """(n,) index of values − z, slot by slot modulo the sizes, for a cell z drawn by the row's weights."""
+        members, others = np.flatnonzero(row.inside), np.flatnonzero(~row.inside)
+        beyond = len(members) * self.high
+        draws = randomness.below(self.mass(row), len(values)).astype(np.int64)
+        within = members[np.minimum(draws // self.high, len(members) - 1)]
+        outside = others[np.maximum(draws - beyond, 0) // self.low]
+        drawn = np.stack(np.unravel_index(np.where(draws < beyond, within, outside), row.shape), axis=1)
+        shifts = (values - drawn) % np.array(row.shape)
+        return np.asarray(np.ravel_multi_index(tuple(shifts.T), row.shape), dtype=np.int64)
+
+    def in_alphabet(self, payloads: NDArray[np.uint8]) -> NDArray[np.bool_]:
+        self._check_payloads(payloads)
+        allowed = np.zeros(len(payloads), dtype=np.bool_)
+        sizes = np.zeros(256, dtype=np.int64)
+        sizes[: len(self.shape)] = self.shape
+        for index, row in enumerate(self.rows):
+            holders = np.flatnonzero(payloads[:, 0] == index)
+            used, unused = np.split(payloads[holders, 1:-_SHIFT_BYTES], [len(row.shape)], axis=1)
+            fits = (sizes[used] == np.array(row.shape)).all(axis=1) & (unused == UNUSED).all(axis=1)
+            ordered = np.sort(used, axis=1)
+            distinct = (ordered[:, 1:] != ordered[:, :-1]).all(axis=1)
+            shifts = unpack_indices(payloads[holders, -_SHIFT_BYTES:])
+            allowed[holders] = fits & distinct & (shifts < row.cells)
+        return allowed
+
+    def parse(self, payloads: NDArray[np.uint8], row: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Attributes (n, slots) and shifts (n,) of the payloads that report this row."""
+        reported = payloads[payloads[:, 0] == row]
+        slots = len(self.rows[row].shape)
+        return reported[:, 1 : 1 + slots].astype(np.int64), unpack_indices(reported[:, -_SHIFT_BYTES:])
