@@ -47,7 +47,8 @@ class PlanUnavailable(ClientError):
         slug: str | None = None,
         retry_after: float | None = None,
     ) -> None:
-        super().__init__(f"the {what} could not be fetched: {reason}; nothing was randomised or kept, try again later")
+        advice = "check the campaign's id and the server's address" if status == 404 else "try again later"
+        super().__init__(f"the {what} could not be fetched: {reason}; nothing was randomised or kept, {advice}")
         self.what = what
         self.reason = reason
         self.status = status

@@ -21,7 +21,7 @@ from sordino_client._device import Campaign, Flow, Pause, campaign_id
 from sordino_client._errors import TransportFailed
 from sordino_client._session import AnswerStatus, Session, VerifiedPart
 from sordino_shared._checks import check_range
-from sordino_shared.errors import InvalidValue
+from sordino_shared.errors import InvalidValue, OversizedDocument
 from sordino_shared.protocol import MAX_REPORTS, CampaignId, OneRound, ReportBatch, ReportId, RetryWindow, Task
 from sordino_shared.randomness import Randomness
 
@@ -181,6 +181,8 @@ class DeviceFleet:
             response = yield upload(self._session.campaign, batch.round, batch.body, token)
         except TransportFailed as error:
             return RetryLater(str(error), None, everything=True)
+        except OversizedDocument as error:
+            return RetryLater(str(error), None, everything=False)
         assert response is not None
         return read_upload(response, batch.count, self._device.clock.now())
 

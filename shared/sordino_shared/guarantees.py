@@ -42,7 +42,11 @@ class PureEpsilon:
         if number <= 0:
             raise InvalidValue(f"ε must be above 0, got {epsilon!r}", epsilon)
         if number > MAX_NANO // NANO:
-            raise InvalidValue(f"ε must be at most {MAX_NANO // NANO}, got {epsilon!r}", epsilon)
+            raise InvalidValue(
+                f"ε must be at most {MAX_ROUND_NANO // NANO} for a round and {MAX_NANO // NANO} for a lifetime, "
+                f"got {epsilon!r}",
+                epsilon,
+            )
         # Below a nano-ε the ceiling is 1, and an exponent like −10⁹ is never expanded.
         return cls(1 if number < Fraction(1, NANO) else math.ceil(Fraction(number) * NANO))
 

@@ -7,7 +7,7 @@ import dataclasses
 import httpx
 import pytest
 
-from sordino_client import PlanRefused, PureEpsilon
+from sordino_client import PlanRefused, PlanUnavailable, PureEpsilon
 from sordino_client._session import draw_assignment
 from sordino_shared.domains import Categorical, Domain
 from sordino_shared.errors import DigestMismatch, GuaranteeNotMet, MalformedDocument, OversizedDocument
@@ -107,3 +107,9 @@ def test_one_round_is_drawn_with_the_stated_weight() -> None:
     assert set(draws) == {0, 1}
     assert abs(draws.count(0) - 1000) < 5 * (4000 * 3 / 16) ** 0.5
     assert draw_assignment(EveryRound(), randomness) is None
+
+
+def test_a_campaign_that_is_not_there_says_what_to_check(client) -> None:
+    with pytest.raises(PlanUnavailable, match="check the campaign's id") as caught:
+        client.join(str(CampaignId.of(b"nothing")))
+    assert caught.value.status == 404

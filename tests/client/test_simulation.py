@@ -153,3 +153,13 @@ def test_the_fleet_is_fast_enough_for_a_demonstration(fleet) -> None:
     fleet.answer_many(["red", "blue"] * 10_000, SeededRandomness(1))
     fleet.flush()
     assert 20_000 / (time.perf_counter() - start) > LEAST_DEVICES_PER_S
+
+
+def test_an_endless_response_leaves_the_fleet_waiting_with_its_reports(world, fleet) -> None:
+    fleet.answer_many(["red"] * 10, SeededRandomness(1))
+    world.replies = [httpx.Response(200, content=bytes(ReportOutcomes.limit + 1))]
+    flushed = fleet.flush(patience_s=0)
+    assert (flushed.delivered, flushed.waiting) == (0, 10)
+    assert flushed.trouble
+    assert fleet.flush().delivered == 10
+    assert world.bodies[0] == world.bodies[1]

@@ -41,6 +41,9 @@ class Digest(bytes):
     def __str__(self) -> str:
         return self.hex()
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.hex()})"
+
 
 class CampaignId(Digest):
     """The digest of a campaign's manifest."""

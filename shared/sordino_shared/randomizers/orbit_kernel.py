@@ -72,7 +72,7 @@ class BaseRow:
 class OrbitKernel(Randomizer):
     """Row b with chance row_weights[b]/2^bits, a uniform arrangement A, a shift t with the weight of x_A − t in b.
 
-    `shape` are the sizes of the domain's attributes. The aggregator adds up, row by row, the characters of up to `width`
+    `shape` holds the sizes of the attributes. The aggregator adds up, row by row, the characters of up to `width`
     attributes.
     """
 

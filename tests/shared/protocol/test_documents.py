@@ -324,3 +324,9 @@ def test_report_ids_and_digests_are_typed() -> None:
             Digest(bytes(size))
         with pytest.raises(InvalidValue):
             ReportId(bytes(size))
+
+
+def test_a_digest_shows_its_hexadecimal_digits():
+    digest = CampaignId.of(b"shown")
+    assert repr(digest) == f"CampaignId({digest.hex()})"
+    assert str(digest) == digest.hex()
