@@ -13,6 +13,7 @@ def main() -> None:
     """Plan every workload, and print a table or one JSON object."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.accuracy", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="8 bins and ε = 1 and 4 only, seconds")
+    parser.add_argument("--bins", type=int, nargs="+", default=[32, 128], help="sizes of the domains")
     parser.add_argument("--large", action="store_true", help="prefix sums over 512 bins too, half an hour")
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
     parser.add_argument("--chart", type=Path, help="write the ratios to the bound as an SVG")
@@ -22,7 +23,7 @@ def main() -> None:
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
     from benchmarks.accuracy import chart, measure
 
-    sizes = (8,) if options.quick else (32, 128)
+    sizes = [8] if options.quick else options.bins
     epsilons = (1.0, 4.0) if options.quick else EPSILONS
     rows = []
     for row in measure.plans(measure.workloads(sizes), epsilons, options.seed):
