@@ -19,7 +19,8 @@ from sordino_server.design.bounds.row_forms import row_form
 from sordino_server.design.factorization import Objective
 
 _MEMORY = 20
-_EVALUATIONS = 20_000
+# Of one barrier: the next one goes on from wherever this one ended.
+_EVALUATIONS = 300
 _PATIENCE = 40
 _SMALL_SHARE = 1e-2
 _WALL = 1e-2
@@ -27,6 +28,8 @@ _WALL = 1e-2
 # it jams where R′ stops to be positive in a direction that the workload hardly asks about.
 _BARRIERS = tuple(float(barrier) for barrier in np.geomspace(1.0, 1e-8, 17))
 _NO_BARRIER = 1e-12
+# Only below this barrier does a bound that no longer moves tell that nothing is left to gain.
+_SETTLING = 2e-3
 # Of the weight that each would have if all had the same: one without weight would stay without.
 _LEAST_WEIGHT = 1e-4
 _RATIOS = (0.0, *np.geomspace(1e-2, 1e4, 19))
@@ -142,7 +145,7 @@ class DualAscent:
             # At large ε the bound is a small difference of two moments, and so are the gains.
             point = climb.run(until, tolerance * max(top, _SMALL_SHARE * climb.size))
             proved = plain.bound(point)
-            settled = top > 0 and abs(proved - top) <= tolerance * top
+            settled = problem.barrier < _SETTLING * unit and abs(proved - top) <= tolerance * top
             if proved > top:
                 best, top = point, proved
             if settled or time.monotonic() >= until:
