@@ -43,7 +43,7 @@ class Spectrum:
 
     @cached_property
     def unit(self) -> float:
-        """A power of two that neither 1 nor any H_r exceeds: an aggregator divides by it, so its integers stay small."""
+        """A power of two that neither 1 nor any H_r exceeds: aggregators divide by it, so integers stay small."""
         largest = max(float(np.abs(c.ravel()[1:]).max()) for c in self.coefficients)
         return 2.0 ** max(0, math.ceil(math.log2(math.sqrt(2) * largest)))
 
