@@ -25,7 +25,7 @@ from sordino_server.design.search.objectives import (
     gls_decoder,
     variances,
 )
-from sordino_server.design.search.starts import Start, begin, portfolio
+from sordino_server.design.search.starts import Start, begin, portfolio, small_sets
 
 Progress = Callable[[float, float], None]
 
@@ -90,6 +90,10 @@ _SHARPEN = 1.3
 _LARGEST_TABLE = 1 << 21
 # At a handful of types rows cost nothing, and too few of them miss the optimum's support.
 _FEWEST_ROWS = 256
+# Up to here the rows of one and two types are no more than those; without them a histogram over ten types at ε = 4
+# ends 22 % above its optimum, with them 0.3 %.
+_FEW_TYPES = 22
+_SMALL_SETS_SHARE = 0.2
 # Sizes Q·m·k past which a third, two thirds, all of the phases run under product weights.
 _JOINT_LIMITS = (2e7, 3e7, 5e7)
 # Past this many decoder entries (128 MiB) the decoder stays GLS, which is W times one (k, m) matrix.
@@ -158,7 +162,7 @@ class _Search:
 
     def best_start(self, seed: int, schedule: Schedule) -> Start:
         """The start whose short run, under product weights, ends lowest."""
-        starts = portfolio(self.epsilon)
+        starts = portfolio(self.epsilon, self.right)
         if len(starts) == 1:
             return starts[0]
         rows = min(_TRIAL.rows_per_type, schedule.rows_per_type)
@@ -204,7 +208,7 @@ class _Search:
 
     def snap(self, point: Point, schedule: Schedule) -> KernelDesign:
         """Rows to their nearest levels, equal rows merged, weights and decoder optimised for the rows as they are."""
-        members, weights = _merged(point.logits > 0, point.weights)
+        members, weights = _merged(*self._with_small_sets(point.logits > 0, point.weights))
         logits = np.where(members, np.inf, -np.inf)
         levels = balance(logits, weights, self.epsilon).levels
         point = replace(point, logits=logits, weights=balanced_weights(levels, weights), free=None)
@@ -213,6 +217,15 @@ class _Search:
         for _ in range(2):
             point = self._descend_averaged(point, 0.0, schedule.evaluations, rows_move=False)
         return KernelDesign(members, point.weights, self._own_decoder(point, schedule), point.type_weights)
+
+    def _with_small_sets(self, members: Mask, weights: Floats) -> tuple[Mask, Floats]:
+        """At a few types and large ε, the rows of one and of two types besides: soft rows rarely end at all of them."""
+        most_likely = self.types / (np.exp(self.epsilon) + 1.0)
+        if self.types > _FEW_TYPES or most_likely > 2.0:
+            return members, weights
+        sets = small_sets(self.types)
+        added = np.full(len(sets), _SMALL_SETS_SHARE * weights.sum() / len(sets))
+        return np.vstack([members, sets]), np.concatenate([weights, added])
 
     def _polished(self, point: Point, members: Mask, schedule: Schedule) -> KernelDesign:
         """Weights and decoder together, for the rows as they are."""

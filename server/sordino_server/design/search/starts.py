@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.stats import norm
 
-from sordino_server.design.arrays import Floats
+from sordino_server.design.arrays import Floats, Mask
 from sordino_server.design.search.balanced_rows import balance, balanced_weights
 
 # e^ε + 1 types share the upper level of a codebook row on average, but no row is made for less than one type.
 _FEWEST_TYPES = 1.0
+# The share of single types where half-spaces do not tell all types apart, and the cosine's distance from one below
+# which they do not.
+_TELLING_SHARE = 0.2
+_ONE_DIRECTION = 1e-6
 
 
 @dataclass(frozen=True)
@@ -24,8 +28,26 @@ class Start:
     singles: float
 
 
-def portfolio(epsilon: float) -> tuple[Start, ...]:
-    """The starts worth a short run: at small ε half-spaces alone, at large ε more and more of the single types."""
+def portfolio(epsilon: float, right: Floats) -> tuple[Start, ...]:
+    """The starts worth a short run: at small ε half-spaces alone, at large ε more and more of the single types.
+
+    Half-spaces cannot tell types apart that lie in one direction of the factor R; single types can.
+    """
+    starts = _by_epsilon(epsilon)
+    if not _coincide(right):
+        return starts
+    return tuple(replace(start, singles=max(start.singles, _TELLING_SHARE)) for start in starts)
+
+
+def _coincide(right: Floats) -> bool:
+    """Whether two columns of R have the same direction."""
+    lengths = np.linalg.norm(right, axis=0)
+    directions = right / np.maximum(lengths, 1e-12 * lengths.max())
+    cosines = directions.T @ directions - 2.0 * np.eye(len(lengths))
+    return bool(cosines.max() > 1.0 - _ONE_DIRECTION)
+
+
+def _by_epsilon(epsilon: float) -> tuple[Start, ...]:
     if epsilon <= 1.5:
         return (Start(1.0, 4.0, 0.0),)
     if epsilon <= 3:
@@ -49,6 +71,13 @@ def begin(
     levels = balance(logits, weights, epsilon).levels
     weights /= (levels.T @ weights).mean()
     return logits, balanced_weights(levels, weights)
+
+
+def small_sets(types: int) -> Mask:
+    """(k + k(k − 1)/2, k) All sets of one type and of two."""
+    first, second = np.triu_indices(types)
+    numbers = np.arange(types)
+    return np.asarray((first[:, None] == numbers) | (second[:, None] == numbers))
 
 
 def _codebook(start: Start, right: Floats, epsilon: float, outputs: int, generator: np.random.Generator) -> Floats:
