@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, StrictFloat, StrictInt
+from pydantic import BaseModel, ConfigDict, Field, StrictInt
 
 from sordino_server.design.search import Effort
 from sordino_server.identifiers import DigestText
@@ -13,6 +13,8 @@ from sordino_server.models import PlanRequest, PlanRequestState
 
 # Above this a count of users no longer is an exact double.
 MAX_USERS = 2**53
+# JSON readers take 1e400 and NaN for numbers; JSON writers turn them into null, and the kept order could not be read.
+_FiniteFloat = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 
 
 class PlanOrder(BaseModel):
@@ -21,7 +23,7 @@ class PlanOrder(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     workload: DigestText
-    epsilon: StrictFloat | StrictInt | Annotated[str, Field(max_length=40)] = Field(
+    epsilon: _FiniteFloat | StrictInt | Annotated[str, Field(max_length=40)] = Field(
         description="ε of the round: a number, or its decimal digits as text."
     )
     objective: Literal["max", "mean"] = "max"
@@ -32,8 +34,8 @@ class PlanOrder(BaseModel):
     )
     seed: int = Field(0, ge=0, lt=2**63, strict=True)
     effort: Effort = Field(Effort.STANDARD, description="How hard the search for a kernel tries.")
-    time_limit: float | None = Field(
-        None, gt=0, le=86400, strict=True, description="Seconds of search, after which the best so far is taken."
+    time_limit: _FiniteFloat | None = Field(
+        None, gt=0, le=86400, description="Seconds of search, after which the best so far is taken."
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -71,6 +72,16 @@ def test_orders_that_are_refused_at_once(
 ) -> None:
     order = {"workload": running.workload(), "epsilon": 1} | changes
     check_problem(running.api.post("/v1/plan-requests", json=order), Problem.INVALID_REQUEST, mentioned)
+    assert running.api.get("/v1/plan-requests").json()["plan_requests"] == []
+
+
+@pytest.mark.parametrize("member", ["epsilon", "time_limit"])
+@pytest.mark.parametrize("number", ["1e400", "-1e400", "NaN", "Infinity"])
+def test_numbers_that_are_not_finite_are_refused(running: Any, check_problem: Check, member: str, number: str) -> None:
+    order = {"workload": running.workload(), "epsilon": 1} | {member: "here"}
+    body = json.dumps(order).replace('"here"', number)
+    response = running.api.post("/v1/plan-requests", content=body, headers={"content-type": "application/json"})
+    check_problem(response, Problem.INVALID_REQUEST, member, "finite")
     assert running.api.get("/v1/plan-requests").json()["plan_requests"] == []
 
 
