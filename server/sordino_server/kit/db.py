@@ -50,7 +50,12 @@ class Database:
             self._reading = self.engine
         else:
             self.engine = create_engine(
-                self.url, pool_size=connections, max_overflow=0, pool_timeout=busy_timeout_s, pool_pre_ping=True
+                self.url,
+                pool_size=connections,
+                max_overflow=0,
+                pool_timeout=busy_timeout_s,
+                pool_pre_ping=True,
+                hide_parameters=True,
             )
             self._reading = self.engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
         self._writing = self.engine.execution_options(**{_BEGIN_OPTION: "BEGIN IMMEDIATE"})
@@ -130,6 +135,7 @@ def _sqlite_engine(url: URL, busy_timeout_s: float, connections: int) -> Engine:
         pool_size=connections,
         max_overflow=0,
         pool_timeout=busy_timeout_s,
+        hide_parameters=True,
         connect_args={"timeout": busy_timeout_s, "check_same_thread": False},
     )
     event.listen(engine, "connect", _prepare_sqlite)
@@ -156,9 +162,21 @@ def _meaningful(name: str) -> Iterator[None]:
     try:
         yield
     except DBAPIError as error:
+        _forget_values(error)
         meaning = database_error(error, name)
         if meaning is None:
             raise
         raise meaning from error
     except PoolTimeout as error:
         raise DatabaseBusy("all database connections are in use; try again later", name) from error
+
+
+def _forget_values(error: DBAPIError) -> None:
+    """Leave only the first line of what PostgreSQL says: the details below it quote the row that did not fit.
+
+    Both errors end up in the log, and a row may be somebody's report.
+    """
+    said = getattr(getattr(error.orig, "diag", None), "message_primary", None)
+    if error.orig is not None and said is not None:
+        error.orig.args = (said,)
+        error.args = (f"({type(error.orig).__name__}) {said}",)

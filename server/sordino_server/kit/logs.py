@@ -26,3 +26,31 @@ def configure_logs(level: str, form: str) -> None:
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
         cache_logger_on_first_use=False,
     )
+    _take_over_libraries(_LEVELS[level])
+
+
+class _Libraries(logging.Handler):
+    """What libraries log with the standard library's loggers, in the same form as the events of the server."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        # Levels between the named ones are allowed there and unknown here.
+        level = min(record.levelno // 10 * 10, logging.CRITICAL)
+        try:
+            structlog.get_logger().log(level, record.getMessage(), logger=record.name, exc_info=record.exc_info)
+        except Exception:
+            # As every handler does: a line that cannot be written stops nobody's work.
+            self.handleError(record)
+
+
+def _take_over_libraries(level: int) -> None:
+    root = logging.getLogger()
+    for handler in [each for each in root.handlers if isinstance(each, _Libraries)]:
+        root.removeHandler(handler)
+    # Below warnings they tell of single requests and connections.
+    root.addHandler(_Libraries(max(level, logging.WARNING)))
+    logging.getLogger("uvicorn.error").addFilter(_not_logged_before)
+
+
+def _not_logged_before(record: logging.LogRecord) -> bool:
+    """The handler of bugs has logged the exception with its path by the time that uvicorn sees it."""
+    return not record.getMessage().startswith("Exception in ASGI application")

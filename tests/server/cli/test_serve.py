@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import os
+import re
 import socket
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 Run = Callable[..., Any]
@@ -37,3 +44,40 @@ def test_a_misspelt_setting(run_command: Run) -> None:
 
 def test_a_value_that_does_not_fit(run_command: Run) -> None:
     assert "SORDINO_PORT" in run_command("serve", code=2, SORDINO_PORT="many").stderr
+
+
+# A server with a bug in its probe, and a library that warns in its own way at the start.
+_BROKEN = """
+import logging
+from sordino_server import health
+from sordino_server.cli import app
+
+def fail(database):
+    logging.getLogger("some.library").warning("%s is odd", "this")
+    raise RuntimeError("boom")
+
+health.check_schema = fail
+app(["serve", "--port", "0", "--no-worker"])
+"""
+
+
+def test_every_line_of_the_log_is_json_and_a_bug_is_logged_once(tmp_path: Path) -> None:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("SORDINO_")}
+    environment |= {"SORDINO_LOG_FORMAT": "json", "PYTHONUNBUFFERED": "1"}
+    command = [sys.executable, "-c", _BROKEN]
+    with subprocess.Popen(
+        command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            assert process.stdout is not None
+            found = re.search(r"http://\S+", process.stdout.readline())
+            status = 0 if found is None else httpx.get(f"{found[0]}/readyz", timeout=20).status_code
+        finally:
+            process.terminate()
+            _, errors = process.communicate(timeout=30)
+    assert status == 500, errors
+    events = [json.loads(line) for line in errors.splitlines()]
+    bugs = [event for event in events if "boom" in event.get("exception", "")]
+    assert [(event["event"], event["path"]) for event in bugs] == [("bug", "/readyz")]
+    warned = [event for event in events if event.get("logger") == "some.library"]
+    assert [(event["event"], event["level"]) for event in warned] == [("this is odd", "warning")]

@@ -10,7 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import structlog
 from sqlalchemy import text
+from sqlalchemy.exc import IntegrityError
 
 from sordino_server.kit.database_errors import (
     DatabaseBusy,
@@ -22,6 +24,7 @@ from sordino_server.kit.database_errors import (
     TransactionConflict,
 )
 from sordino_server.kit.db import Database, database_url
+from sordino_server.kit.logs import configure_logs
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import Problem
 
@@ -50,6 +53,14 @@ def sqlite(sqlite_url: str) -> Iterator[Database]:
     database.close()
 
 
+@pytest.fixture
+def _logs_as_before() -> Iterator[None]:
+    """Undo what a test configures: its standard error is closed when it ends."""
+    before = structlog.get_config()
+    yield
+    structlog.configure(**before)
+
+
 def values(database: Database) -> dict[str, int]:
     with database.read() as session:
         return {row.name: row.value for row in session.execute(text("SELECT name, value FROM numbers"))}
@@ -72,6 +83,30 @@ class TestTransactions:
         with pytest.raises(KeyError):
             break_off()
         assert values(database) == {"a": 1, "b": 0}
+
+    @pytest.mark.parametrize(
+        ("statement", "text_of_error"),
+        [
+            ("INSERT INTO numbers VALUES (:name, 1), (:name, 2)", "numbers"),
+            ("INSERT INTO numbers VALUES (:name, NULL)", "value"),
+        ],
+    )
+    @pytest.mark.usefixtures("_logs_as_before")
+    def test_an_insert_that_fails_does_not_log_its_values(self, database, capsys, statement, text_of_error):
+        configure_logs("info", "text")
+        value = "-".join(["report", "of", "somebody"])  # in parts, since a traceback quotes lines of the source
+
+        def insert() -> None:
+            with database.write("insert") as session:
+                session.execute(text(statement), {"name": value})
+
+        with pytest.raises(IntegrityError) as caught:
+            insert()
+        structlog.get_logger().error("bug", exc_info=caught.value)
+        logged = capsys.readouterr().err
+        assert text_of_error in logged
+        assert "INSERT INTO numbers" in logged
+        assert value not in logged
 
     def test_a_read_keeps_nothing(self, database):
         if database.is_sqlite:
