@@ -6,6 +6,7 @@ import asyncio
 from typing import NoReturn
 
 from fastapi import APIRouter, Request, Response
+from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
 from sordino_server.errors import ServerError
@@ -70,18 +71,25 @@ def _check_headers(request: Request) -> None:
 
 async def _read_body(request: Request) -> bytes:
     """The whole body, given up as soon as it is longer than a batch may be."""
-    limit = ReportBatch.limit
     parts: list[bytes] = []
     size = 0
     try:
         async for part in request.stream():
             size += len(part)
-            if size > limit:
-                raise ServerError(Problem.TOO_LARGE, f"a report batch has at most {limit} bytes; send fewer reports")
+            if size > ReportBatch.limit:
+                raise _too_large()
             parts.append(part)
     except ClientDisconnect as error:
         raise ServerError(Problem.MALFORMED_BODY, "the body broke off") from error
+    except HTTPException as error:
+        # The limit of every body came first: one piece went beyond both, and this refusal is counted like the other.
+        raise _too_large() from error
     return b"".join(parts)
+
+
+def _too_large() -> ServerError:
+    limit = ReportBatch.limit
+    return ServerError(Problem.TOO_LARGE, f"a report batch has at most {limit} bytes; send fewer reports")
 
 
 def _read_batch(body: bytes) -> ReportBatch:

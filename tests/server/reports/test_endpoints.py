@@ -10,6 +10,7 @@ import pytest
 from fastapi import FastAPI
 
 from sordino_server import aggregates, problem_details
+from sordino_server.kit.body_limit import BodyLimit
 from sordino_server.kit.clock import ManualClock
 from sordino_server.kit.db import Database
 from sordino_server.reports import ReportWriter
@@ -29,6 +30,9 @@ class Door:
         self._app.include_router(router)
         problem_details.install(self._app)
         self.writer = self._app.state.report_writer = ReportWriter(database, ManualClock()).start()
+
+    def limit_bodies(self, limit: int) -> None:
+        self._app.add_middleware(BodyLimit, limit=limit)
 
     def batch(self, reports: dict[int, int], digest: Digest | None = None) -> bytes:
         ids = b"".join(self.stored.report_id(number) for number in reports)
@@ -99,6 +103,14 @@ def test_what_cannot_be_read_is_refused_and_counted(door: Door, headers, body, s
     assert_problem(door.post(body, **headers), status, slug)
     assert door.refusals() == {slug: 1}
     assert door.count() == 0
+
+
+@pytest.mark.parametrize("limit", [ReportBatch.limit, ReportBatch.limit + 1])
+def test_a_body_beyond_the_limit_of_all_bodies_is_counted_too(door: Door, limit):
+    """It comes in one piece, so that the middleware sees it first."""
+    door.limit_bodies(limit)
+    assert_problem(door.post(b"x" * (limit + 1)), 413, "too-large")
+    assert door.refusals() == {"too-large": 1}
 
 
 def test_an_endless_body_is_given_up_at_the_limit(door: Door):
