@@ -13,7 +13,7 @@ SordinoError
 ├── EstimationError            estimation: the reports allow no estimate
 ├── AggregateMismatch          aggregates: log and shares disagree
 ├── LeaseLost                  kit.leases: another worker has the row
-└── RemoteProblem, NotWritable, DevicesFailed, ColumnError, ServerFailed                cli
+└── RemoteProblem, StillWaiting, NotWritable, DevicesFailed, ColumnError, ServerFailed  cli
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Column, Table
 
 from sordino_server.cli.output import JsonOption, console, print_json, progress_console, reports_errors
+from sordino_server.cli.patience import TIMEOUT_S, Patience, TimeoutOption
 from sordino_server.cli.remote import DEFAULT_SERVER, KeyOption, Remote, ServerOption
 from sordino_shared.errors import InvalidValue
 
@@ -40,6 +41,7 @@ def create(
         str | None, typer.Option(help="A plan request that is ready, in place of --workload.")
     ] = None,
     open_now: Annotated[bool, typer.Option("--open", help="Open the campaign at once.")] = False,
+    timeout: TimeoutOption = TIMEOUT_S,
     server: ServerOption = DEFAULT_SERVER,
     key: KeyOption = None,
     as_json: JsonOption = False,
@@ -52,7 +54,7 @@ def create(
             registered = remote.post("/v1/workloads", _specification(workload))
             order = {"workload": registered["id"], "epsilon": epsilon, "objective": objective}
             order |= {"mechanism": mechanism, "users": users}
-            plan_request = _awaited_plan(remote, order)
+            plan_request = _awaited_plan(remote, order, Patience(timeout))
         terms = {"name": name, "sentence": sentence, "population": population, "plan_request": plan_request}
         status = remote.post("/v1/campaigns", terms)
         if open_now:
@@ -130,6 +132,7 @@ def estimates(
     campaign: CampaignArgument,
     index: Annotated[int, typer.Option("--round", min=0, help="Number of the round.")] = 0,
     wait: Annotated[bool, typer.Option(help="Wait while the estimates are being computed.")] = True,
+    timeout: TimeoutOption = TIMEOUT_S,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print a table as CSV.")] = False,
     server: ServerOption = DEFAULT_SERVER,
     key: KeyOption = None,
@@ -140,7 +143,7 @@ def estimates(
     with Remote(server, key) as remote:
         if wait:
             with progress_console.status("waiting for the estimates"):
-                document = remote.awaited_estimates(campaign, index)
+                document = remote.awaited_estimates(campaign, index, Patience(timeout))
         else:
             document = remote.get(path)
         if as_csv:
@@ -164,13 +167,19 @@ def _specification(path: Path) -> dict[str, Any]:
     return load_specification(path).canonical()
 
 
-def _awaited_plan(remote: Remote, order: dict[str, Any]) -> str:
+def _awaited_plan(remote: Remote, order: dict[str, Any], patience: Patience) -> str:
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     identifier: str = remote.post("/v1/plan-requests", order)["id"]
     with Progress(*columns, console=progress_console, transient=True) as progress:
         shown = progress.add_task("planning", total=1.0)
-        for document in remote.plan_progress(identifier):
-            progress.update(shown, completed=document["progress"], description=document["stage"] or document["state"])
+        said = ""
+        for document in remote.plan_progress(identifier, patience):
+            stage = document["stage"] or document["state"]
+            progress.update(shown, completed=document["progress"], description=stage)
+            # Without a terminal there is no bar: a line whenever a stage begins.
+            if stage != said and not progress_console.is_terminal:
+                progress_console.print(f"planning, {document['progress']:.0%}: {stage}", highlight=False, markup=False)
+            said = stage
     return identifier
 
 

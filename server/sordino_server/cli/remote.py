@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from types import TracebackType
 from typing import Annotated, Any, Self
@@ -10,6 +9,7 @@ from typing import Annotated, Any, Self
 import httpx
 import typer
 
+from sordino_server.cli.patience import Patience
 from sordino_shared.errors import SordinoError
 from sordino_shared.protocol import PROBLEM_MEDIA_TYPE
 
@@ -20,7 +20,6 @@ KeyOption = Annotated[
 
 DEFAULT_SERVER = "http://127.0.0.1:8000"
 _TIMEOUT_S = 60.0
-_POLL_S = 0.3
 
 
 class RemoteProblem(SordinoError):
@@ -77,8 +76,9 @@ class Remote:
                 return
             parameters["page_token"] = page["next_page_token"]
 
-    def plan_progress(self, identifier: str) -> Iterator[dict[str, Any]]:
-        """The plan request again and again until it is ready; raises SordinoError when it failed."""
+    def plan_progress(self, identifier: str, patience: Patience) -> Iterator[dict[str, Any]]:
+        """The plan request again and again until it is ready; raises SordinoError when it failed, or StillWaiting."""
+        later = f"the plan is not lost: when it is ready, use it with --plan-request {identifier}"
         while True:
             document = self.get(f"/v1/plan-requests/{identifier}")
             yield document
@@ -86,10 +86,12 @@ class Remote:
                 return
             if document["state"] == "failed":
                 raise SordinoError(f"the plan failed: {document['error']}")
-            time.sleep(_POLL_S)
+            queued = document["state"] == "queued"
+            patience.pause("no worker has taken it yet; is `sordino worker` running?" if queued else None, later)
 
-    def awaited_estimates(self, campaign: str, index: int) -> Any:
-        """The estimates of a round, waited for while the server computes them."""
+    def awaited_estimates(self, campaign: str, index: int, patience: Patience) -> Any:
+        """The estimates of a round, waited for while the server computes them; raises StillWaiting."""
+        later = f"ask again with: sordino campaigns estimates {campaign} --round {index}"
         while True:
             try:
                 return self.get(f"/v1/campaigns/{campaign}/rounds/{index}/estimates")
@@ -97,7 +99,7 @@ class Remote:
                 # Only an estimate that is being computed comes with a time to ask again.
                 if problem.slug != "estimate-not-ready" or "retry_after" not in problem.document:
                     raise
-            time.sleep(_POLL_S)
+            patience.pause("the estimates are not there yet; is `sordino worker` running?", later)
 
     def _checked(self, response: httpx.Response) -> httpx.Response:
         if response.is_success:

@@ -89,6 +89,41 @@ def test_estimates_are_waited_for(run_command: Run, running: Any, operator: dict
     assert json.loads(waited.stdout)["users"] == 4
 
 
+@pytest.mark.usefixtures("working")
+def test_stages_of_the_plan_are_told_without_a_terminal(
+    run_command: Run, operator: dict[str, str], workload_file: Path
+) -> None:
+    done = run_command("campaigns", "create", *TERMS, "--workload", str(workload_file), "--epsilon", "1", **operator)
+    assert "planning, 0%: queued" in done.stderr
+    assert "planning, 100%: ready" in done.stderr
+    assert "is `sordino worker` running?" not in done.stderr
+
+
+def test_a_plan_that_no_worker_takes_is_waited_for_with_a_hint_and_an_end(
+    run_command: Run, running: Any, operator: dict[str, str], workload_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sordino_server.cli.patience._HINT_S", 0.3)
+    plan = ("--workload", str(workload_file), "--epsilon", "1", "--timeout", "1.5")
+    done = run_command("campaigns", "create", *TERMS, *plan, code=2, **operator)
+    assert done.stderr.count("no worker has taken it yet; is `sordino worker` running?") == 1
+    request = running.api.get("/v1/plan-requests").json()["plan_requests"][0]["id"]
+    said = " ".join(done.stderr.split())
+    assert "nothing is ready after 1.5 s" in said
+    assert f"--plan-request {request}" in said
+    running.work()
+    run_command("campaigns", "create", *TERMS, "--plan-request", request, **operator)
+
+
+def test_estimates_that_no_worker_computes_are_waited_for_with_a_hint_and_an_end(
+    run_command: Run, running: Any, operator: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sordino_server.cli.patience._HINT_S", 0.3)
+    campaign = running.campaign("open", "close")["id"]
+    done = run_command("campaigns", "estimates", campaign, "--timeout", "1.5", code=2, **operator)
+    assert done.stderr.count("is `sordino worker` running?") == 1
+    assert f"sordino campaigns estimates {campaign} --round 0" in " ".join(done.stderr.split())
+
+
 @pytest.mark.parametrize(
     ("arguments", "mentioned"),
     [

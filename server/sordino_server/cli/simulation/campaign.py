@@ -12,6 +12,7 @@ from typing import Any
 import httpx
 import numpy as np
 
+from sordino_server.cli.patience import TIMEOUT_S, Patience
 from sordino_server.cli.remote import Remote
 from sordino_server.cli.simulation.comparison import Comparison
 from sordino_server.cli.simulation.devices import Upload, run_apps, run_fleet
@@ -77,7 +78,7 @@ def run_campaign(
             remote.post(f"{path}/cancel")
         raise
     with stages.stage("closing the round and estimating"):
-        estimates = remote.awaited_estimates(campaign, 0)
+        estimates = remote.awaited_estimates(campaign, 0, Patience())
     clock.lap("estimates")
     comparison = Comparison.of(truth, estimates["queries"])
     return CampaignResult(campaign, plan, apps, fleet, estimates, comparison, clock.laps)
@@ -94,8 +95,9 @@ def _publish(remote: Remote, terms: CampaignTerms, stages: Stages) -> tuple[Mapp
     workload = remote.post("/v1/workloads", terms.specification)["id"]
     plan_request = remote.post("/v1/plan-requests", {"workload": workload, **terms.plan})["id"]
     summary: Mapping[str, Any] = {}
+    patience = Patience(TIMEOUT_S + (terms.plan.get("time_limit") or 0))
     with stages.stage("planning the mechanism") as progress:
-        for state in remote.plan_progress(plan_request):
+        for state in remote.plan_progress(plan_request, patience):
             progress(state["progress"])
             summary = state["summary"]
     order = {"name": terms.name, "sentence": terms.sentence, "population": terms.population}
