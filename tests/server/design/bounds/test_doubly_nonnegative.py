@@ -46,6 +46,14 @@ def test_it_is_the_exact_mean_at_large_epsilon(exact_optimum, small_matrix, kind
     assert bound.value == pytest.approx(exact_optimum(matrix, 4.0, "mean"), rel=2e-4)
 
 
+def test_a_symmetric_start_is_a_saddle_that_is_left(exact_optimum, small_matrix):
+    """All pairs of types are alike there; stopping where the first climbs gain nothing would prove 7.87 and 6.24."""
+    matrix = small_matrix("parities", 8)
+    exact = exact_optimum(matrix, 1.5, "mean")
+    assert doubly_nonnegative_bound(matrix, 1.5, "mean").value > 0.98 * exact
+    assert doubly_nonnegative_bound(small_matrix("parities", 16), 2.0, "mean").value > 6.5
+
+
 def test_random_workloads_with_few_queries_are_bounded_too(exact_optimum):
     rng = np.random.default_rng(5)
     for epsilon in (0.5, 2.0):
