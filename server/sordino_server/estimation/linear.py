@@ -13,14 +13,16 @@ from sordino_server.design.publish import rebuild_workload
 from sordino_server.design.symmetry.orbit_answers import decoded_characters
 from sordino_server.design.variance import answer_law, counts_as_unbiased, decoded_histogram
 from sordino_server.design.workloads import Workload
+from sordino_server.design.workloads.widths import CharacterMap
 from sordino_server.estimation.consistency import RELATIVE_GAP, nearest_histogram
 from sordino_server.estimation.intervals import independent_quantile, normal_quantile, simultaneous_quantile
+from sordino_server.estimation.normality import largest_contributions, needed_users
 from sordino_server.estimation.statistics import Aggregate, mean_statistic
 from sordino_shared.errors import SordinoError
 from sordino_shared.protocol import AnalystPart, AnswerDecoder, CharacterDecoder, DevicePart
 
-# Sums of this many bounded terms are normal to the eye; below, an interval's level is a hope.
-_FEW_USERS = 300
+# Rows of a query matrix that are looked at at once: 32 MiB of doubles.
+_BLOCK_ENTRIES = 1 << 22
 # A bias beyond this share of a standard error takes a visible bite out of a 95 % interval that ignores it.
 _NOTICEABLE_BIAS = 0.1
 
@@ -59,9 +61,9 @@ class LinearEstimate:
 def estimate(device: DevicePart, analyst: AnalystPart, aggregate: Aggregate, level: float = 0.95) -> LinearEstimate:
     """Decode the aggregate of a closed round with the two parts of its plan.
 
-    The variance of an answer is Σ_x h_x Var(x)/n with the exact variances of the shipped mechanism and the consistent
-    histogram in place of h; a sample's own variance h(1−h)/n is added for the population. Raises EstimationError where
-    there are no reports, or parts and aggregate do not belong together.
+    The variance of an answer is Σ_x h_x Var(x)/n with the exact variances of the shipped mechanism and a smoothed
+    consistent histogram in place of h; a sample's own variance h(1−h)/n is added for the population. Raises
+    EstimationError where there are no reports, or parts and aggregate do not belong together.
     """
     if not 0 < level < 1:
         raise EstimationError(f"the level of an interval lies between 0 and 1, got {level}")
@@ -71,7 +73,8 @@ def estimate(device: DevicePart, analyst: AnalystPart, aggregate: Aggregate, lev
     mean = mean_statistic(device.randomizer, aggregate)
     answers = _with_constants(_decode(analyst, workload, mean), workload)
     histogram = _histogram(workload, answers, law, aggregate.count)
-    return _assemble(analyst, workload, law, answers, histogram, aggregate.count, level)
+    largest = largest_contributions(device.randomizer, analyst.decoder, workload, workload.operator.matvec(histogram))
+    return _assemble(analyst, workload, law, answers, histogram, largest, aggregate.count, level)
 
 
 def _check_belongs(device: DevicePart, analyst: AnalystPart, aggregate: Aggregate) -> None:
@@ -118,17 +121,19 @@ def _assemble(
     law: AnswerLaw,
     answers: Floats,
     histogram: Floats,
+    largest: Floats,
     users: int,
     level: float,
 ) -> LinearEstimate:
     bias, z = analyst.figures.bias_bound, normal_quantile(level)
-    variances = law.mixed_variances(histogram)
+    smoothed = _smoothed(histogram, users, z)
+    variances = law.mixed_variances(smoothed)
     error = np.sqrt(variances / users)
-    sampled = np.where(variances > 0, _sampling_variances(workload, histogram), 0.0)
+    sampled = np.where(variances > 0, _smoothed_sampling_variances(workload, histogram, users, z), 0.0)
     population_error = np.sqrt((variances + sampled) / users)
     around, in_population, at_once = (
         np.where(variances > 0, quantile * deviation + bias, 0.0)
-        for quantile, deviation in ((z, error), (z, population_error), (_band(law, histogram, level), error))
+        for quantile, deviation in ((z, error), (z, population_error), (_band(law, smoothed, level), error))
     )
     return LinearEstimate(
         unbiased=answers,
@@ -145,7 +150,7 @@ def _assemble(
         users=users,
         bias_bound=bias,
         counts_as_unbiased=counts_as_unbiased(analyst.figures),
-        warnings=_warnings(users, bias, error),
+        warnings=(*_doubts(users, largest, variances, variances + sampled), *_warnings(bias, error)),
     )
 
 
@@ -160,11 +165,58 @@ def _sampling_variances(workload: Workload, histogram: Floats) -> Floats:
     return np.maximum(operator.squared_matvec(histogram) - operator.matvec(histogram) ** 2, 0.0)
 
 
-def _warnings(users: int, bias: float, error: Floats) -> tuple[str, ...]:
-    found = []
-    if users < _FEW_USERS:
-        found.append(f"only {users} users reported: the intervals are normal approximations and may hold less often")
+def _smoothed(histogram: Floats, users: int, z: float) -> Floats:
+    """The histogram of the users and z² more who are spread evenly: a type that nobody seems to hold may be held.
+
+    z² users are what moves the centre of Wilson's interval for a share, which Agresti and Coull (1998) add to it.
+    """
+    return np.asarray((users * histogram + z**2 / len(histogram)) / (users + z**2))
+
+
+def _smoothed_sampling_variances(workload: Workload, histogram: Floats, users: int, z: float) -> Floats:
+    """Sampling variances with z²/2 more users at either end of every query, as Agresti and Coull add to a share.
+
+    A mixture with weight w on the ends has (1−w)·V + w·V' + w(1−w)·(m − m')² for the variances and means of its parts.
+    """
+    weight = z**2 / (users + z**2)
+    low, high = _ends(workload)
+    apart = workload.operator.matvec(histogram) - (low + high) / 2
+    between = weight * ((high - low) / 2) ** 2 + weight * (1 - weight) * apart**2
+    return np.asarray((1 - weight) * _sampling_variances(workload, histogram) + between)
+
+
+def _ends(workload: Workload) -> tuple[Floats, Floats]:
+    """The least and the largest entry of every query."""
+    operator = workload.operator
+    if operator.zero_one:
+        return np.zeros(workload.queries), np.ones(workload.queries)
+    if isinstance(operator, CharacterMap):
+        low, high = np.empty(workload.queries), np.empty(workload.queries)
+        for block in operator.blocks:
+            low[block.queries], high[block.queries] = block.values.min(axis=1), block.values.max(axis=1)
+        return low, high
+    step = max(1, _BLOCK_ENTRIES // workload.size)
+    blocks = [operator.rows(start, start + step) for start in range(0, workload.queries, step)]
+    return np.concatenate([rows.min(axis=1) for rows in blocks]), np.concatenate([rows.max(axis=1) for rows in blocks])
+
+
+def _doubts(users: int, largest: Floats, variances: Floats, with_sampling: Floats) -> tuple[str, ...]:
+    """One sentence where so few reports can make up the error of an answer that its error may not be normal."""
+    needed = needed_users(largest, np.sqrt(variances))
+    reporters, population = (
+        int((users < count).sum()) for count in (needed, needed_users(largest, np.sqrt(with_sampling)))
+    )
+    if not reporters:
+        return ()
+    return (
+        f"only {users} users reported: the intervals and bands of {reporters} of {len(needed)} answers ("
+        f"of {population} for the population) rest on a normal approximation that is doubtful here and may hold less "
+        f"often than stated; about {math.ceil(needed.max()):,} reports would do, fewer at a smaller ε",
+    )
+
+
+def _warnings(bias: float, error: Floats) -> tuple[str, ...]:
     smallest = float(error[error > 0].min()) if (error > 0).any() else math.inf
-    if bias > _NOTICEABLE_BIAS * smallest:
-        found.append(f"answers may be off by a bias of up to {bias:.3g}, which the intervals were widened by")
-    return tuple(found)
+    if bias <= _NOTICEABLE_BIAS * smallest:
+        return ()
+    return (f"answers may be off by a bias of up to {bias:.3g}, which the intervals were widened by",)
