@@ -1,0 +1,58 @@
+"""Intervals at a large ε, where few reports are noise: either they hold as often as they say, or a warning says not."""
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from sordino_server.estimation.linear import estimate
+from sordino_server.estimation.statistics import Aggregate, accumulate
+from sordino_shared.randomness import SeededRandomness
+
+TYPES = 16
+# A right law is refused once in 10^4 runs of a test; seeds are fixed, so it is not refused at all.
+FALSE_ALARM = 1e-4
+LAWS = {"concentrated": np.where(np.arange(TYPES) == 5, 0.97, 0.03 / (TYPES - 1)), "even": np.full(TYPES, 1 / TYPES)}
+
+
+def campaigns(plan, histogram, users, number):
+    """Shares of intervals, population intervals and bands that hold, and of campaigns with the warning."""
+    randomizer, workload = plan.device.randomizer, plan.request.workload
+    population, found = workload.operator.matvec(histogram), []
+    for seed in range(number):
+        cells = np.random.default_rng(seed).choice(TYPES, size=users, p=histogram).astype(np.int64)
+        sums = accumulate(randomizer, randomizer.randomize_many(cells, SeededRandomness(seed)))
+        made, truth = estimate(plan.device, plan.analyst, Aggregate(users, sums)), workload.truth(cells)
+        interval = (made.lower <= truth) & (truth <= made.upper)
+        drawn = (made.population_lower <= population) & (population <= made.population_upper)
+        band = (made.band_lower <= truth) & (truth <= made.band_upper)
+        found.append((interval.mean(), drawn.mean(), band.all(), any("doubtful" in text for text in made.warnings)))
+    return np.mean(found, axis=0)
+
+
+def least(number):
+    """The share that a level of 95 % falls below with the chance of a false alarm; queries count as one trial."""
+    return float(binom.ppf(FALSE_ALARM, number, 0.95)) / number - 0.0031
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize(
+    ("epsilon", "users"), [("4", 500), ("4", 5000), ("8", 500), ("8", 5000), ("12", 500), ("12", 5000)]
+)
+@pytest.mark.parametrize("mechanism", ["randomized_response", "subset_selection"])
+def test_the_level_holds_or_the_warning_is_there(plan_of, mechanism, epsilon, users, law):
+    number = 400
+    *shares, warned = campaigns(plan_of("histogram", TYPES, epsilon, mechanism=mechanism), LAWS[law], users, number)
+    assert min(shares) >= least(number) or warned == 1
+
+
+def test_a_level_that_is_lost_is_warned_of(plan_of):
+    """At ε = 8 two or three of 500 reports are noise: the reporters' intervals hold too seldom, always with a warning.
+
+    Those for the population hold, since a type that nobody reports is given room for the few who may hold it.
+    """
+    plan = plan_of("histogram", TYPES, "8", mechanism="randomized_response")
+    interval, population, _, warned = campaigns(plan, LAWS["concentrated"], 500, 200)
+    assert interval < least(200)
+    assert population >= least(200)
+    assert warned == 1
