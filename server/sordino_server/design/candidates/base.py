@@ -14,6 +14,7 @@ from sordino_server.design.factorization import Factorization, Objective, factor
 from sordino_server.design.request import PlanRequest
 from sordino_server.design.symmetry.orbit_design import OrbitDesign, design_rows
 from sordino_server.design.variance import answer_law
+from sordino_server.design.workloads.operators import Symmetry
 from sordino_server.design.workloads.widths import CharacterMap
 from sordino_shared.errors import InvalidValue, SordinoError
 from sordino_shared.protocol import Decoder, Factors
@@ -74,6 +75,13 @@ class SharedWork:
             return f"{size} types; the limit for a dense design is {MAX_DENSE_TYPES}"
         if queries * size > MAX_DENSE_ENTRIES:
             return f"{queries} × {size} entries of W; the limit for a dense design is {MAX_DENSE_ENTRIES}"
+        return None
+
+    @cached_property
+    def solved_in_closed_form(self) -> str | None:
+        """Why a general search cannot gain anything, unless it was asked for by name, or None."""
+        if self.request.mechanism is None and self.request.workload.symmetry is Symmetry.TYPES:
+            return "no kernel has less variance on a histogram than the best mixture of subset sizes"
         return None
 
     @cached_property

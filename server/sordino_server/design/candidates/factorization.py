@@ -26,7 +26,7 @@ class FactorizationCandidate:
     name = "factorization"
 
     def reason_against(self, work: SharedWork) -> str | None:
-        return work.too_large_for_dense
+        return work.solved_in_closed_form or work.too_large_for_dense
 
     def propose(self, work: SharedWork, progress: Progress) -> Proposal:
         request = work.request

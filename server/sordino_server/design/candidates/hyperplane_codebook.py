@@ -34,7 +34,7 @@ class HyperplaneCodebookCandidate:
         size = work.request.workload.size
         if size > _MAX_TYPES:
             return f"{size} types; its table is made for at most {_MAX_TYPES}"
-        return work.too_large_for_dense
+        return work.solved_in_closed_form or work.too_large_for_dense
 
     def propose(self, work: SharedWork, progress: Progress) -> Proposal:
         request = work.request

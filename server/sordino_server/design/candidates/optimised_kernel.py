@@ -22,12 +22,12 @@ class OptimisedKernelCandidate:
 
     def reason_against(self, work: SharedWork) -> str | None:
         request = work.request
-        if request.mechanism is None and request.workload.symmetry is not Symmetry.NONE:
-            return "the queries are symmetric, which solves the search's problem to within a few percent at once"
+        if request.mechanism is None and request.workload.symmetry is Symmetry.ATTRIBUTES:
+            return "orbits of characters solve its problem for parities and marginals within seconds"
         size = request.workload.size
         if size > _MAX_TYPES:
             return f"{size} types; the search is made for at most {_MAX_TYPES}"
-        return work.too_large_for_dense
+        return work.solved_in_closed_form or work.too_large_for_dense
 
     def propose(self, work: SharedWork, progress: Progress) -> Proposal:
         request = work.request

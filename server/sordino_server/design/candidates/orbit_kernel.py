@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from sordino_server.design.arrays import Floats
+from sordino_server.design.arrays import Floats, Mask
 from sordino_server.design.candidates.base import CandidateFailed, Progress, Proposal, SharedWork
 from sordino_server.design.symmetry.energies import energies
 from sordino_server.design.symmetry.orbit_design import OrbitDesign, RowsNotFound
 from sordino_server.design.symmetry.orbit_rows import MOST_CELLS
 from sordino_server.design.symmetry.spectrum import Spectrum
+from sordino_server.design.symmetry.worst_case import worst_case_design
 from sordino_server.design.workloads.widths import CharacterMap
 from sordino_shared.arrays import Array
 from sordino_shared.guarantees import PureEpsilon, exp_lower_bound
@@ -42,20 +43,39 @@ class OrbitKernelCandidate:
             design = work.orbit_design(request.objective)
         except RowsNotFound as error:
             raise CandidateFailed(str(error)) from error
-        kernel = orbit_kernel(design, operator, request.guarantee)
-        return Proposal(kernel, unbiased_slopes(kernel, operator))
+        plain = orbit_kernel(design.rows, design.chances, operator, request.guarantee)
+        proposal = Proposal(plain, unbiased_slopes(plain, operator))
+        progress(0.3)
+        if request.objective == "mean" or not any(block.shifted for block in operator.blocks):
+            return proposal
+        return min(proposal, *_against_worst_types(work, operator, design), key=lambda found: _worst(found, work))
 
 
-def orbit_kernel(design: OrbitDesign, operator: CharacterMap, guarantee: PureEpsilon, bits: int = 60) -> OrbitKernel:
-    """The design in integers: levels whose ratio is within e^ε, and row chances that sum to 2^bits."""
-    largest = max(row.size for row in design.rows)
+def _against_worst_types(work: SharedWork, operator: CharacterMap, design: OrbitDesign) -> list[Proposal]:
+    request = work.request
+    found = worst_case_design(operator, request.guarantee.epsilon, design, request.seed)
+    if found is None:
+        return []
+    kernel = orbit_kernel(found.rows, found.chances, operator, request.guarantee)
+    return [Proposal(kernel, repaired_decoder(kernel, operator, found.slopes, found.offsets))]
+
+
+def _worst(proposal: Proposal, work: SharedWork) -> float:
+    return proposal.law(work.request).profile().figures().max_variance
+
+
+def orbit_kernel(
+    tables: tuple[Mask, ...], chances: Floats, operator: CharacterMap, guarantee: PureEpsilon, bits: int = 60
+) -> OrbitKernel:
+    """Rows in integers: levels whose ratio is within e^ε, and chances that sum to 2^bits."""
+    largest = max(table.size for table in tables)
     boost = exp_lower_bound(guarantee.nano, _FRACTION_BITS)
     low = (1 << (bits + _FRACTION_BITS)) // (largest * (boost + (1 << _FRACTION_BITS)))
     high = (low * boost) >> _FRACTION_BITS
-    weights = [max(1, round(float(chance) * 2.0**bits)) for chance in design.chances]
+    weights = [max(1, round(float(chance) * 2.0**bits)) for chance in chances]
     likeliest = weights.index(max(weights))
     weights[likeliest] += (1 << bits) - sum(weights)
-    rows = tuple(BaseRow.of(row) for row in design.rows)
+    rows = tuple(BaseRow.of(table) for table in tables)
     characters = operator.characters
     return OrbitKernel(characters.shape, characters.width, bits, low, high, tuple(weights), rows)
 
@@ -68,3 +88,12 @@ def unbiased_slopes(kernel: OrbitKernel, operator: CharacterMap) -> CharacterDec
     np.divide(1.0, told, out=slopes, where=used)
     offsets = np.zeros((len(slopes), len(kernel.rows)))
     return CharacterDecoder(Array.of(np.tile(slopes, len(kernel.rows)), "<f8"), Array.of(offsets, "<f8"))
+
+
+def repaired_decoder(kernel: OrbitKernel, operator: CharacterMap, slopes: Floats, offsets: Floats) -> CharacterDecoder:
+    """Slopes (blocks, rows, orbits) and offsets (blocks, rows) made unbiased for the integers that are shipped."""
+    spectrum = Spectrum(kernel)
+    gains = np.einsum("kno,no->ko", slopes, spectrum.told)
+    scaled = np.divide(slopes, gains[:, None], out=np.zeros_like(slopes), where=gains[:, None] > 0)
+    centred = offsets - (offsets @ spectrum.chances)[:, None]
+    return CharacterDecoder(Array.of(scaled.reshape(len(slopes), -1), "<f8"), Array.of(centred, "<f8"))

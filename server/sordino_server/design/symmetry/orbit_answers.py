@@ -145,14 +145,14 @@ class OrbitAnswers(AnswerLaw):
         block, slopes, offsets = self.operator.blocks[number], self.slopes[number], self.offsets[number]
         query = local_query(self.operator.characters, block, row)
         cas, used = cas_table(block.shape), np.where(query.orbits >= 0, query.weights, 0.0)
-        squares, mean = np.zeros(len(cas)), np.zeros(len(cas))
-        for index, chance in enumerate(self.spectrum.chances):
-            told = (used * (slopes[index] * self.spectrum.told[index])[query.orbits]) @ cas
-            moments = second_moments(
-                self.spectrum.coefficients[index], self.spectrum.kernel.shape, query, slopes[None, index]
-            )
-            squares += chance * (moments[0, 0] + offsets[index] ** 2) + 2 * offsets[index] * told
-            mean += told + chance * offsets[index]
+        chances = self.spectrum.chances
+        told = (used * (slopes * self.spectrum.told)[:, query.orbits]) @ cas
+        mean = told.sum(axis=0) + chances @ offsets
+        squares = 2 * offsets @ told + chances @ offsets**2
+        for rows in self.spectrum.alike():
+            coefficients = np.stack([self.spectrum.coefficients[index] for index in rows])
+            moments = second_moments(coefficients, self.spectrum.kernel.shape, query, slopes[rows, None])
+            squares = squares + chances[rows] @ moments[:, 0, 0]
         wrong = np.abs(mean + query.weights[0] - block.values[row]).max()
         return np.maximum(squares - mean**2, 0.0), float(wrong)
 

@@ -1,4 +1,4 @@
-"""Exact second moments of symmetric answers from one row of an orbit kernel, without going over its reports.
+"""Exact second moments of symmetric answers from rows of an orbit kernel, without going over its reports.
 
 An answer F = Σ_r β_r g_r H_r is about the attributes of one support. A random arrangement maps some of them to slots of
 the row, the others to none; given which, the report's shift there is uniform but for u's marginal on these slots.
@@ -29,26 +29,28 @@ class LocalQuery:
 
 
 def second_moments(coefficients: Complex, sizes: Sequence[int], query: LocalQuery, slopes: Floats) -> Floats:
-    """(c, c, K) E[F_i F_j | x] at each local cell x, F_i = Σ_{r ≠ 0} β_r slopes[i, orbit of r] H_r, slopes (c, orbits).
+    """(n, c, c, K) E[F_i F_j | x] at each local cell x for n rows, F_i = Σ_{r ≠ 0} β_r slopes[·, i, orbit of r] H_r.
 
-    `coefficients` are û of the row over its slots, `sizes` those of all attributes of the domain.
+    `coefficients` (n, slots …) are û of rows over the same slots, `sizes` those of all attributes of the domain, and
+    `slopes` (n, c, orbits).
     """
-    count, total = len(slopes), np.zeros((len(slopes), len(slopes), *query.shape))
-    factors = np.where(query.orbits >= 0, slopes[:, query.orbits], 0.0) * query.weights
-    factors = factors.reshape(count, *query.shape)
-    for slots, chance in partial_maps(coefficients.shape, query.shape, sizes):
+    count = slopes.shape[1]
+    total = np.zeros((len(coefficients), count, count, *query.shape))
+    factors = np.where(query.orbits >= 0, slopes[:, :, query.orbits], 0.0) * query.weights
+    factors = factors.reshape(-1, count, *query.shape)
+    for slots, chance in partial_maps(coefficients.shape[1:], query.shape, sizes):
         mapped = [axis for axis, slot in enumerate(slots) if slot is not None]
-        local = _on_slots(coefficients, [slots[axis] for axis in mapped])
-        used = (slice(None), *(slice(None) if axis in mapped else 0 for axis in range(len(slots))))
-        axes = tuple(range(1, 1 + len(mapped)))
-        waves = np.fft.ifftn(factors[used] * np.conj(local), axes=axes) * local.size
-        answers = waves.real + waves.imag
-        products = answers[:, None] * answers[None, :]
+        local = _on_slots(coefficients, [slot for slot in slots if slot is not None])
+        used = (slice(None), slice(None), *(slice(None) if axis in mapped else 0 for axis in range(len(slots))))
         axes = tuple(range(2, 2 + len(mapped)))
-        moments = np.fft.ifftn(np.fft.fftn(products, axes=axes) * local, axes=axes).real
+        waves = np.fft.ifftn(factors[used] * np.conj(local)[:, None], axes=axes) * local[0].size
+        answers = waves.real + waves.imag
+        products = answers[:, :, None] * answers[:, None, :]
+        axes = tuple(range(3, 3 + len(mapped)))
+        moments = np.fft.ifftn(np.fft.fftn(products, axes=axes) * local[:, None, None], axes=axes).real
         lengths = [size if axis in mapped else 1 for axis, size in enumerate(query.shape)]
-        total += chance * moments.reshape(count, count, *lengths)
-    return np.asarray(total.reshape(count, count, -1))
+        total += chance * moments.reshape(-1, count, count, *lengths)
+    return np.asarray(total.reshape(len(coefficients), count, count, -1))
 
 
 def partial_maps(
@@ -74,8 +76,8 @@ def partial_maps(
             yield chosen, chance
 
 
-def _on_slots(coefficients: Complex, slots: Sequence[int | None]) -> Complex:
-    """û restricted to frequencies on these slots, one axis a slot in the given order."""
-    index = tuple(slice(None) if slot in slots else 0 for slot in range(coefficients.ndim))
-    ranks = np.argsort(np.argsort([slot for slot in slots if slot is not None]))
-    return np.asarray(np.transpose(coefficients[index], ranks))
+def _on_slots(coefficients: Complex, slots: Sequence[int]) -> Complex:
+    """û of each row restricted to frequencies on these slots, one axis a slot in the given order."""
+    index = (slice(None), *(slice(None) if slot in slots else 0 for slot in range(coefficients.ndim - 1)))
+    ranks = np.argsort(np.argsort(slots)) if slots else np.zeros(0, dtype=np.intp)
+    return np.asarray(np.transpose(coefficients[index], [0, *(1 + ranks).tolist()]))

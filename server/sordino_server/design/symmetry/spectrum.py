@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sordino_server.design.arrays import Floats, Mask
-from sordino_server.design.symmetry.characters import Characters, OrbitKey, orbit_key
+from sordino_server.design.symmetry.characters import Characters, orbit_key
 from sordino_shared.randomizers import OrbitKernel
 
 Complex = NDArray[np.complex128]
@@ -34,12 +34,17 @@ class Spectrum:
     @cached_property
     def told(self) -> Floats:
         """(rows, orbits) the share of every λ that each row tells; an orbit's sum is 0 where none tells anything."""
-        numbers = {key: number for number, key in enumerate(self.characters.orbits)}
-        weights = np.zeros((len(self.ratios), len(numbers)))
-        for row, u in enumerate(self.ratios):
-            for key, weight in orbit_weights(u, self.kernel.width).items():
-                weights[row, numbers[key]] = weight
-        return self.chances[:, None] * weights / self.characters.orbit_sizes
+        ratio = self.kernel.high / self.kernel.low
+        tables = (row.inside.reshape(row.shape) for row in self.kernel.rows)
+        weights = np.array([orbit_weights(inside, ratio, self.characters) for inside in tables])
+        return np.asarray(self.chances[:, None] * weights / self.characters.orbit_sizes)
+
+    def alike(self) -> list[list[int]]:
+        """The numbers of the rows, those over slots of the same sizes together."""
+        by_shape: dict[tuple[int, ...], list[int]] = {}
+        for number, row in enumerate(self.kernel.rows):
+            by_shape.setdefault(row.shape, []).append(number)
+        return list(by_shape.values())
 
     @cached_property
     def unit(self) -> float:
@@ -54,12 +59,13 @@ def likelihood_ratios(inside: Mask, ratio: float) -> Floats:
     return np.asarray(levels / levels.mean())
 
 
-def orbit_weights(u: Floats, width: int) -> dict[OrbitKey, float]:
-    """Σ |û(r)|² over the characters of 1 to `width` slots, orbit by orbit."""
+def orbit_weights(inside: Mask, ratio: float, characters: Characters) -> Floats:
+    """(orbits,) Σ |û(r)|² over the characters of up to `width` slots of a row, orbit by orbit."""
+    numbers = {key: number for number, key in enumerate(characters.orbits)}
+    u = likelihood_ratios(inside, ratio)
     squares = np.abs(np.fft.fftn(u) / u.size) ** 2
-    weights: dict[OrbitKey, float] = {}
+    weights = np.zeros(len(numbers))
     for r in product(*(range(size) for size in u.shape)):
-        if 0 < sum(map(bool, r)) <= width:
-            key = orbit_key(u.shape, r)
-            weights[key] = weights.get(key, 0.0) + float(squares[r])
+        if 0 < sum(map(bool, r)) <= characters.width:
+            weights[numbers[orbit_key(u.shape, r)]] += squares[r]
     return weights

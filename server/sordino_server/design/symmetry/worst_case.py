@@ -1,0 +1,208 @@
+"""Rows, chances and decoders for the worst query and type together, where marginals have types that are worse.
+
+Every block of queries may give each row slopes of its own, g_b for (1, F_o), F_o = Σ_{r of orbit o} β_r H_r. With
+h_b = p_b g_b the variance at a type x is Σ_b h_bᵀ M_bx h_b/p_b minus a constant, jointly convex in p and h, and being
+unbiased is linear in h. So it is a game: against weights ω on (block, type) the best slopes are g_b = A_b⁻¹ K_b y with
+A_b = Σ_x ω_x M_bx, K_b = diag(what row b tells of 1 and of each orbit) and y = (Σ_b p_b K_b A_b⁻¹ K_b)⁻¹ (0, 1, …, 1).
+Both sides move multiplicatively; the best point met is kept.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from sordino_server.design.arrays import Floats, Mask
+from sordino_server.design.symmetry.characters import cas_table, orbit_key
+from sordino_server.design.symmetry.energies import energies
+from sordino_server.design.symmetry.orbit_answers import local_query
+from sordino_server.design.symmetry.orbit_design import OrbitDesign
+from sordino_server.design.symmetry.orbit_rows import row_shapes
+from sordino_server.design.symmetry.row_moments import second_moments
+from sordino_server.design.symmetry.spectrum import likelihood_ratios, orbit_weights
+from sordino_server.design.workloads.operators import Indices
+from sordino_server.design.workloads.widths import CharacterMap
+
+# Against the worst type larger sets are better than against the mean one: those that are best at a smaller ε.
+_SHARES_OF_EPSILON = np.linspace(1.0, 0.1, 10)
+_ROWS_PER_SIZE, _ROWS_PER_SHAPE = 4, 60
+_MOST_MOMENTS = 1 << 22
+_STEPS, _FIRST_STEP, _STEPS_TO_HALF = 1200, 8.0, 60
+_PRUNE_EVERY, _LEAST_SHARE = 100, 1e-7
+_PROFILE_DIGITS = 9
+_RIDGE = 1e-13
+
+
+@dataclass(frozen=True, eq=False)
+class WorstCaseDesign:
+    """Rows and chances, and each block's `slopes` (blocks, rows, orbits) and `offsets` (blocks, rows)."""
+
+    rows: tuple[Mask, ...]
+    chances: Floats
+    slopes: Floats
+    offsets: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class _Block:
+    """One side of the game: M (n, 1 + o, 1 + o, types), K (n, 1 + o), the true values and first weights (types,)."""
+
+    orbits: Indices
+    moments: Floats
+    told: Floats
+    values: Floats
+    weights: Floats
+
+    def only(self, rows: Indices) -> _Block:
+        return _Block(self.orbits, self.moments[rows], self.told[rows], self.values, self.weights)
+
+
+@dataclass(frozen=True, eq=False)
+class _Point:
+    """Variance at each type of each block, slopes (n, 1 + o) of each, and how much each row is missed (n,)."""
+
+    variances: list[Floats]
+    slopes: list[Floats]
+    missed: Floats
+
+    @property
+    def worst(self) -> float:
+        return max(float(found.max()) for found in self.variances)
+
+
+def worst_case_design(operator: CharacterMap, epsilon: float, start: OrbitDesign, seed: int) -> WorstCaseDesign | None:
+    """A design whose worst type is better than with one slope an orbit; None where the game is too large to be played.
+
+    `start` is the best design for the mean variance of the worst block.
+    """
+    rows = _rows(operator, epsilon, start, np.random.Generator(np.random.PCG64(seed)))
+    types = sum(len(_representatives(block.shape)[0]) for block in operator.blocks)
+    needs = energies(operator).by_orbit
+    if len(rows) * types * int((needs > 0).sum(axis=1).max() + 1) ** 2 > _MOST_MOMENTS:
+        return None
+    blocks = [
+        _block(operator, number, rows, epsilon, float(weight)) for number, weight in enumerate(start.block_weights)
+    ]
+    kept, chances, point = _play(blocks)
+    slopes = np.zeros((len(blocks), len(kept), needs.shape[1]))
+    offsets = np.zeros((len(blocks), len(kept)))
+    for number, (block, found) in enumerate(zip(blocks, point.slopes, strict=True)):
+        offsets[number], slopes[number][:, block.orbits] = found[:, 0], found[:, 1:]
+    return WorstCaseDesign(tuple(rows[row] for row in kept), chances, slopes, offsets)
+
+
+def _rows(operator: CharacterMap, epsilon: float, start: OrbitDesign, generator: np.random.Generator) -> list[Mask]:
+    """The rows of the start, and of every shape and every size of set the ones that tell most at the start's prices."""
+    orbits = len(operator.characters.orbits)
+    prices = _prices(operator, epsilon, start)
+    found: list[Mask] = []
+    profiles = []
+    for shape in row_shapes(operator.characters):
+        if shape.listed:
+            sets = shape.every_set(epsilon, orbits)
+        else:
+            smaller = (shape.telling_sets(prices, share * epsilon, generator) for share in _SHARES_OF_EPSILON)
+            sets = np.unique(np.vstack(list(smaller)), axis=0)
+        told = shape.profiles(sets, epsilon, orbits)
+        kept = _most_telling(sets, told @ prices)
+        found += [sets[row].reshape(shape.sizes) for row in kept]
+        profiles.append(told[kept])
+    # A row with a slot more that it does not look at is the same row.
+    known = np.vstack(profiles)
+    _, first = np.unique(np.round(known / known.max(), _PROFILE_DIGITS), axis=0, return_index=True)
+    return [*start.rows, *(found[row] for row in sorted(first.tolist()))]
+
+
+def _prices(operator: CharacterMap, epsilon: float, start: OrbitDesign) -> Floats:
+    """(orbits,) what a little more of each λ is worth at the start; 0 for those that no query uses."""
+    characters = operator.characters
+    told = start.chances @ np.vstack([orbit_weights(row, math.exp(epsilon), characters) for row in start.rows])
+    needed = characters.orbit_sizes * (start.block_weights @ energies(operator).by_orbit)
+    return np.divide(needed, told**2, out=np.zeros_like(told), where=needed > 0)
+
+
+def _most_telling(sets: Mask, values: Floats) -> list[int]:
+    """The sets of the largest value, and not too many of one size."""
+    order = np.argsort(-values)
+    sizes = sets.sum(axis=1)
+    kept: list[int] = []
+    for size in np.unique(sizes):
+        kept += order[sizes[order] == size][:_ROWS_PER_SIZE].tolist()
+    kept.sort(key=lambda row: -float(values[row]))
+    return kept[:_ROWS_PER_SHAPE]
+
+
+def _representatives(shape: tuple[int, ...]) -> tuple[Indices, Floats]:
+    """A local cell of every orbit, and the orbits' shares of all cells: of one orbit, all have the same variance."""
+    keys = [orbit_key(shape, cell) for cell in np.ndindex(*shape)]
+    numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
+    of_cell = np.array([numbers[key] for key in keys])
+    _, first, counts = np.unique(of_cell, return_index=True, return_counts=True)
+    return first, counts / len(keys)
+
+
+def _block(operator: CharacterMap, number: int, rows: list[Mask], epsilon: float, weight: float) -> _Block:
+    block, characters = operator.blocks[number], operator.characters
+    query = local_query(characters, block, 0)
+    orbits = np.flatnonzero(energies(operator).by_orbit[number] > 0)
+    types, shares = _representatives(block.shape)
+    told = np.ones((len(rows), 1 + len(orbits)))
+    moments = np.zeros((len(rows), 1 + len(orbits), 1 + len(orbits), len(types)))
+    moments[:, 0, 0] = 1.0
+    unit_slopes = np.eye(len(characters.orbits))[orbits]
+    by_shape: dict[tuple[int, ...], list[int]] = {}
+    for index, row in enumerate(rows):
+        by_shape.setdefault(row.shape, []).append(index)
+    for alike in by_shape.values():
+        levels = np.stack([likelihood_ratios(rows[index], math.exp(epsilon)) for index in alike])
+        axes = tuple(range(1, levels.ndim))
+        coefficients = np.fft.fftn(levels, axes=axes) / levels[0].size
+        slopes = np.broadcast_to(unit_slopes, (len(alike), *unit_slopes.shape))
+        moments[alike, 1:, 1:] = second_moments(coefficients, characters.shape, query, slopes)[..., types]
+    weights = [orbit_weights(row, math.exp(epsilon), characters)[orbits] for row in rows]
+    told[:, 1:] = np.array(weights) / characters.orbit_sizes[orbits]
+    waves = np.where(query.orbits == orbits[:, None], query.weights, 0.0) @ cas_table(block.shape)[:, types]
+    moments[:, 0, 1:] = moments[:, 1:, 0] = told[:, 1:, None] * waves
+    return _Block(orbits, moments, told, waves.sum(axis=0), np.maximum(weight * shares, 1e-9))
+
+
+def _play(blocks: list[_Block]) -> tuple[Indices, Floats, _Point]:
+    """The best rows, their chances and slopes met. Weights move by twice the last variances minus those before."""
+    live = np.arange(len(blocks[0].told))
+    chances = np.full(len(live), 1 / len(live))
+    weights, before = [block.weights / sum(b.weights.sum() for b in blocks) for block in blocks], None
+    best = (live, chances, _point(blocks, chances, weights))
+    for step in range(_STEPS):
+        point = _point(blocks, chances, weights)
+        if point.worst < best[2].worst:
+            best = (live, chances, point)
+        pace = _FIRST_STEP / (1 + step / _STEPS_TO_HALF)
+        ahead = [2 * now - then for now, then in zip(point.variances, before or point.variances, strict=True)]
+        moved = [w * np.exp(pace * (v / point.worst - 1)) for w, v in zip(weights, ahead, strict=True)]
+        weights = [np.maximum(w / sum(m.sum() for m in moved), 1e-12) for w in moved]
+        chances = chances * np.sqrt(point.missed)
+        chances, before = chances / chances.sum(), point.variances
+        if step % _PRUNE_EVERY == _PRUNE_EVERY - 1:
+            kept = np.flatnonzero(chances > _LEAST_SHARE * chances.max())
+            live, chances, blocks = live[kept], chances[kept] / chances[kept].sum(), [b.only(kept) for b in blocks]
+    return best
+
+
+def _point(blocks: list[_Block], chances: Floats, weights: list[Floats]) -> _Point:
+    variances, slopes, missed = [], [], np.zeros(len(chances))
+    for block, weight in zip(blocks, weights, strict=True):
+        pressed = block.moments @ weight
+        scale = np.trace(pressed, axis1=1, axis2=2)[:, None, None]
+        reach = np.linalg.inv(pressed + _RIDGE * scale * np.eye(pressed.shape[1])) * block.told[:, None, :]
+        gains = block.told[:, :, None] * reach
+        wanted = np.ones(gains.shape[1])
+        wanted[0] = 0.0
+        multipliers = np.linalg.solve(np.tensordot(chances, gains, 1), wanted)
+        found = reach @ multipliers
+        squares = np.einsum("nix,ni->nx", np.einsum("nijx,nj->nix", block.moments, found), found)
+        variances.append(chances @ squares - block.values**2)
+        slopes.append(found)
+        missed += (gains @ multipliers) @ multipliers
+    return _Point(variances, slopes, missed)

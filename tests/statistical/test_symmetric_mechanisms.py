@@ -1,0 +1,98 @@
+"""Mechanisms by symmetry from device to estimate: unbiased, of the variance published, inside their intervals.
+
+Seeds are fixed. A right law would be refused once in 10⁴ choices of the seeds.
+"""
+
+import numpy as np
+import pytest
+from scipy.stats import binom, norm
+
+from sordino_server.design.planner import PlanRequest, compile_plan
+from sordino_server.design.variance import type_variances
+from sordino_server.design.workloads import parse_specification
+from sordino_server.estimation.linear import estimate
+from sordino_server.estimation.statistics import Aggregate, accumulate, mean_statistic
+from sordino_shared.guarantees import PureEpsilon
+from sordino_shared.randomness import SeededRandomness
+
+FALSE_ALARM = 1e-4
+CASES = {
+    "histogram": ((6,), "histogram", "max"),
+    "marginals": ((2, 3, 2), {"kind": "marginals", "width": 2}, "max"),
+    "parities": ((2, 2, 2, 2), {"kind": "parities", "width": 2}, "mean"),
+}
+
+
+@pytest.fixture(scope="module")
+def plans():
+    found = {}
+    for name, (shape, queries, objective) in CASES.items():
+        domain = [
+            {"name": f"a{i}", "kind": "categorical", "labels": [f"v{j}" for j in range(size)]}
+            for i, size in enumerate(shape)
+        ]
+        workload = parse_specification({"name": name, "domain": domain, "queries": queries}).build()
+        found[name] = compile_plan(PlanRequest(workload, PureEpsilon.of(2), objective))
+    assert [plan.analyst.mechanism for plan in found.values()] == ["subset_mixture", "orbit_kernel", "orbit_kernel"]
+    return found
+
+
+def answers(plan, cells, seed):
+    """Estimates of one campaign, by way of two shards that are added up."""
+    randomizer = plan.device.randomizer
+    payloads = randomizer.randomize_many(cells, SeededRandomness(seed))
+    assert randomizer.in_alphabet(payloads).all()
+    half = len(payloads) // 2
+    shards = [Aggregate(len(part), accumulate(randomizer, part)) for part in (payloads[:half], payloads[half:])]
+    whole = Aggregate(len(payloads), accumulate(randomizer, payloads))
+    assert (shards[0] + shards[1]).to_bytes() == whole.to_bytes()
+    assert mean_statistic(randomizer, whole).shape == (randomizer.statistic_size,)
+    return estimate(plan.device, plan.analyst, whole)
+
+
+@pytest.mark.parametrize("name", list(CASES))
+def test_estimates_of_one_type_have_its_answers_and_its_variances(plans, name):
+    plan, users, campaigns = plans[name], 200, 300
+    exact = type_variances(plan.device, plan.analyst.decoder, plan.request.workload)
+    for cell in (0, plan.request.workload.size - 2):
+        cells = np.full(users, cell, dtype=np.int64)
+        found = np.array([answers(plan, cells, seed).unbiased for seed in range(campaigns)])
+        truth = plan.request.workload.operator.column(cell)
+        errors = (found - truth) * np.sqrt(users)
+        threshold = norm.isf(FALSE_ALARM / (2 * len(truth)))
+        assert (np.abs(errors.mean(axis=0)) <= threshold * np.sqrt(exact[:, cell] / campaigns)).all()
+        shifted = errors.mean(axis=0) + 0.1 * np.sqrt(users)
+        assert (np.abs(shifted) > threshold * np.sqrt(exact[:, cell] / campaigns)).any()
+
+        def accepted(variances, errors=errors, threshold=threshold):
+            ratios = (errors**2 / variances).mean(axis=1)
+            return abs(ratios.mean() - 1) <= threshold * ratios.std() / np.sqrt(campaigns)
+
+        assert accepted(exact[:, cell])
+        assert not accepted(1.35 * exact[:, cell])
+        assert not accepted(0.7 * exact[:, cell])
+
+
+@pytest.mark.parametrize("name", list(CASES))
+def test_intervals_hold_as_often_as_they_say(plans, name):
+    plan, campaigns, users = plans[name], 100, 1000
+    size = plan.request.workload.size
+    histogram = np.random.default_rng(1).dirichlet(np.ones(size))
+    inside, bands = [], 0
+    for seed in range(campaigns):
+        cells = np.random.default_rng(seed).choice(size, users, p=histogram).astype(np.int64)
+        found, truth = answers(plan, cells, seed), plan.request.workload.truth(cells)
+        inside.append(((found.lower <= truth) & (truth <= found.upper)).mean())
+        bands += bool(((found.band_lower <= truth) & (truth <= found.band_upper)).all())
+    # Queries of one campaign are correlated, so its intervals count as one trial.
+    low, high = binom.ppf([FALSE_ALARM / 2, 1 - FALSE_ALARM / 2], campaigns, 0.95)
+    assert low <= sum(inside) <= high
+    assert bands >= low
+
+
+def test_the_planner_never_takes_a_symmetric_mechanism_that_another_beats(plans):
+    for plan in plans.values():
+        objective = f"{plan.request.objective}_variance"
+        chosen = getattr(plan.analyst.figures, objective)
+        others = [getattr(report.figures, objective) for report in plan.candidates if report.figures is not None]
+        assert chosen <= min(others) * (1 + 1e-8)
