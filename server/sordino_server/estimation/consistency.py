@@ -13,6 +13,7 @@ from sordino_server.design.workloads import LinearMap
 RELATIVE_GAP = 1e-4
 _DENSE_GRAM_TYPES = 2048
 _MOST_ACTIVE_SETS = 50
+_MOST_VERTEX_STEPS, _ENTERING = 400, 8
 _MAX_ITERATIONS = 20_000
 _GAP_EVERY = 10
 _POWER_ITERATIONS = 30
@@ -28,15 +29,20 @@ def nearest_histogram(operator: LinearMap, answers: Floats, tolerance: float) ->
     Plain least squares, not weighted by the answers' covariance: the true answers lie in the convex set W·Δ, and its
     Euclidean projection is never farther from them than the unbiased answers were, whatever the noise; a weighted one
     promises that only in its own norm. (Nikolov–Talwar–Zhang 2013 project onto the same set.) Supports are guessed
-    and corrected, a handful of times from nothing known; where types are too many for a Gram matrix or the guesses go
-    round in circles, gradients find the point.
+    and corrected, a handful of times from nothing known; types too many for a Gram matrix are taken in a few at a time.
+    Where neither ends, gradients find the point.
     """
     pulled, size = operator.rmatvec(answers), operator.shape[1]
     if size > _DENSE_GRAM_TYPES:
-        return _by_gradients(lambda point: operator.rmatvec(operator.matvec(point)), pulled, tolerance)
+        few = _by_vertices(operator, answers, tolerance)
+        return few if few is not None else _by_gradients(_gram(operator), pulled, tolerance)
     matrix = operator.rmatvec(operator.matvec(np.eye(size)))
     found = _by_active_sets(matrix, pulled, tolerance)
     return _by_gradients(lambda point: np.asarray(matrix @ point), pulled, tolerance) if found is None else found
+
+
+def _gram(operator: LinearMap) -> Gram:
+    return lambda point: operator.rmatvec(operator.matvec(point))
 
 
 def _by_active_sets(matrix: Floats, pulled: Floats, tolerance: float) -> Floats | None:
@@ -60,6 +66,46 @@ def _by_active_sets(matrix: Floats, pulled: Floats, tolerance: float) -> Floats 
         slope = matrix @ histogram - pulled + price
         support = np.where(support, histogram > 0, slope < 0)
     return None
+
+
+def _by_vertices(operator: LinearMap, answers: Floats, tolerance: float) -> Floats | None:
+    """Histograms on few types: solve on these, add the types that would lower the error most, drop those unused.
+
+    The fully corrective method of Frank and Wolfe on the polytope of all answers: the nearest point needs at most one
+    type more than the answers have dimensions. None where that many steps do not prove the gap.
+    """
+    size = operator.shape[1]
+    types = np.zeros(0, dtype=np.intp)
+    columns = np.zeros((len(answers), 0))
+    fitted, shares = np.zeros(len(answers)), np.zeros(0)
+    for _ in range(_MOST_VERTEX_STEPS):
+        slope = operator.rmatvec(fitted - answers)
+        entering = np.setdiff1d(np.argpartition(slope, _ENTERING)[:_ENTERING], types)
+        if len(types):
+            # ⟨∇f, h⟩ is over the types in use alone.
+            gap = 2.0 * float(slope[types] @ shares - slope.min())
+            if gap <= tolerance:
+                histogram = np.zeros(size)
+                histogram[types] = shares
+                return histogram
+            if not len(entering):
+                return None
+        types = np.concatenate([types, entering])
+        columns = np.column_stack([columns, *(operator.column(int(cell)) for cell in entering)])
+        found = _on_simplex(columns, answers, tolerance)
+        kept = np.flatnonzero(found > 0)
+        types, columns, shares = types[kept], columns[:, kept], found[kept]
+        fitted = columns @ shares
+    return None
+
+
+def _on_simplex(columns: Floats, answers: Floats, tolerance: float) -> Floats:
+    """The best mixture of a few columns, to a tenth of the tolerance."""
+    matrix, pulled = columns.T @ columns, columns.T @ answers
+    found = _by_active_sets(matrix, pulled, tolerance / 10)
+    if found is None:
+        return _by_gradients(lambda point: np.asarray(matrix @ point), pulled, tolerance / 10)
+    return found
 
 
 def _by_gradients(gram: Gram, pulled: Floats, tolerance: float) -> Floats:

@@ -1,12 +1,14 @@
 """The nearest histogram: against a cone solver, and for what a projection promises."""
 
+import time
+
 import cvxpy as cp
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sordino_server.design.workloads import builtin
+from sordino_server.design.workloads import builtin, parse_specification
 from sordino_server.design.workloads.operators import Dense
 from sordino_server.estimation import consistency
 from sordino_server.estimation.consistency import nearest_histogram, project_onto_simplex
@@ -100,3 +102,31 @@ def test_types_that_were_dropped_too_early_come_back(monkeypatch, seed):
     found = nearest_histogram(operator, answers, 1e-6)
     gradient = operator.rmatvec(operator.matvec(found) - answers)
     assert 2 * (gradient @ found - gradient.min()) <= 1e-6
+
+
+@pytest.mark.parametrize("noise", [0.02, 0.5])
+@pytest.mark.parametrize(("kind", "size"), [("prefix", 60), ("ranges", 20), ("histogram", 40)])
+def test_taking_types_in_a_few_at_a_time_finds_the_same_answers(monkeypatch, kind, size, noise):
+    operator = builtin(kind, size).operator
+    rng = np.random.default_rng(3)
+    answers = operator.matvec(rng.dirichlet(np.full(size, 0.3))) + noise * rng.standard_normal(operator.shape[0])
+    expected = operator.matvec(nearest_histogram(operator, answers, 1e-9))
+    monkeypatch.setattr(consistency, "_DENSE_GRAM_TYPES", 1)
+    monkeypatch.setattr(consistency, "_by_gradients", None)
+    found = nearest_histogram(operator, answers, 1e-9)
+    assert found.min() >= 0
+    assert found.sum() == pytest.approx(1)
+    assert operator.matvec(found) == pytest.approx(expected, abs=1e-4)
+
+
+def test_a_hundred_thousand_types_take_a_second_where_answers_have_few_dimensions():
+    domain = [{"name": f"a{i}", "kind": "categorical", "labels": ["no", "yes"]} for i in range(17)]
+    queries = {"kind": "marginals", "width": 1}
+    asked = parse_specification({"name": "asked", "domain": domain, "queries": queries}).build()
+    answers = 0.5 + 0.7 * np.random.default_rng(1).standard_normal(34)
+    start = time.monotonic()
+    found = nearest_histogram(asked.operator, answers, 1e-6)
+    assert time.monotonic() - start < 20
+    # Marginals of one attribute are independent: each is projected onto its own simplex.
+    pairs = [project_onto_simplex(pair) for pair in answers.reshape(17, 2)]
+    assert asked.operator.matvec(found) == pytest.approx(np.concatenate(pairs), abs=2e-3)
