@@ -8,7 +8,7 @@ from sordino_server.design.laws import exchangeable_law
 from sordino_server.design.request import PlanRequest
 from sordino_shared.randomizers import SubsetSelection
 
-# A first look at sizes this factor apart; then steps of one size, downhill from the best.
+# A first look at sizes this factor apart; then downhill from the best, in steps that halve.
 _COARSE_STEP = 1.5
 
 
@@ -30,8 +30,12 @@ class SubsetSelectionCandidate:
                 values[subset_size] = _objective(_proposal(work.request, subset_size), work.request)
             return values[subset_size]
 
-        best = min(_coarse_sizes(work.request.workload.size), key=value)
-        while (better := min(_neighbours(best, work.request.workload.size), key=value)) != best:
+        types = work.request.workload.size
+        best = min(_coarse_sizes(types), key=value)
+        step = max(1, best // 4)
+        while step:
+            better = min(_neighbours(best, step, types), key=value)
+            step = step // 2 if better == best else step
             best = better
         return _proposal(work.request, best)
 
@@ -54,5 +58,5 @@ def _coarse_sizes(types: int) -> list[int]:
     return sizes
 
 
-def _neighbours(size: int, types: int) -> list[int]:
-    return [near for near in (size, size - 1, size + 1) if 1 <= near < types]
+def _neighbours(size: int, step: int, types: int) -> list[int]:
+    return [near for near in (size, size - step, size + step) if 1 <= near < types]
