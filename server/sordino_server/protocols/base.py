@@ -1,0 +1,91 @@
+"""What a protocol is: told of the rounds that closed, it says what the next round asks, or what the answer is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from sordino_server.design.search import Effort
+from sordino_server.design.statistics import Statistic
+from sordino_server.estimation.pairwise import StatisticEstimate
+from sordino_server.estimation.statistics import Aggregate
+from sordino_server.protocols.plan import ProtocolPlan
+from sordino_shared.errors import InvalidValue
+from sordino_shared.guarantees import PureEpsilon, check_round_guarantee
+from sordino_shared.protocol import AnalystPart, DevicePart
+
+Target = Literal["pairs", "histogram"]
+Progress = Callable[[float], None]
+
+
+class ProtocolError(InvalidValue):
+    """The protocol cannot go on as asked, or the reports allow no answer; the message says what to change."""
+
+
+@dataclass(frozen=True, eq=False)
+class ProtocolRequest:
+    """An estimate of `statistic` from `users` devices, each spending `guarantee` in all rounds it answers.
+
+    `protocol` names the only one to consider, None compares all by predicted error. `target` is the mean over pairs of
+    different users ("pairs") or hᵀWh ("histogram"). `time_limit` in seconds bounds the search for kernels.
+    """
+
+    statistic: Statistic
+    guarantee: PureEpsilon
+    users: int
+    protocol: str | None = None
+    target: Target = "pairs"
+    seed: int = 0
+    effort: Effort = Effort.STANDARD
+    time_limit: float | None = None
+
+    def __post_init__(self) -> None:
+        check_round_guarantee(self.guarantee)
+        if not isinstance(self.users, int) or self.users < 2:
+            raise ProtocolError(
+                f"a statistic of pairs needs the number of users to expect, at least 2, got {self.users!r}", self.users
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class RoundPlan:
+    """What one round asks: the two sealed parts of its plan."""
+
+    device: DevicePart
+    analyst: AnalystPart
+
+
+@dataclass(frozen=True, eq=False)
+class ClosedRound:
+    """A round that takes no more reports: its plan, and what its reports add up to."""
+
+    plan: RoundPlan
+    aggregate: Aggregate
+
+
+@dataclass(frozen=True, eq=False)
+class ProtocolDesign:
+    """A protocol ready to launch: the plan of the whole, the plan of its first round, and its predicted error."""
+
+    plan: ProtocolPlan
+    first: RoundPlan
+
+
+class PairwiseProtocol(Protocol):
+    """One way to estimate a pairwise statistic. Adding one is a file and a line in the registry.
+
+    `step` is a function of its arguments alone: the same closed rounds give the same bytes, whoever asks and however
+    often.
+    """
+
+    name: str
+
+    def reason_against(self, request: ProtocolRequest) -> str | None:
+        """Why it does not apply to the request, in words for a person, or None."""
+
+    def design(self, request: ProtocolRequest, progress: Progress) -> ProtocolDesign:
+        """The plan of the protocol and of its first round; raises ProtocolError where there is none."""
+
+    def step(self, plan: ProtocolPlan, closed: tuple[ClosedRound, ...]) -> RoundPlan | StatisticEstimate:
+        """The next round's plan after `closed`, or the estimate once no round is left; raises ProtocolError."""
