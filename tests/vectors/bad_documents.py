@@ -70,6 +70,7 @@ def _values() -> list[dict[str, Any]]:
         ("empty_sentence", "the owner must be told", manifest | {"sentence": " "}, "manifest"),
         ("hidden_direction", "the sentence would not show as written", manifest | {"sentence": "a\u202eb"}, "manifest"),
         ("first_plan_unknown", "round 0 has no plan", _without_first_plan(manifest), "manifest"),
+        ("short_protocol", "a digest of 31 bytes", manifest | {"protocol": bytes(31)}, "manifest"),
         ("budget_exceeded", "rounds may spend more than stated", manifest | {"device_guarantee": _nano(1)}, "manifest"),
         ("no_reports", "an empty batch", batch | {"ids": b"", "payloads": b""}, "report_batch"),
         ("ragged_ids", "31 bytes are no whole number of ids", batch | {"ids": bytes(31)}, "report_batch"),

@@ -239,7 +239,15 @@ def manifests() -> dict[str, Manifest]:
             "delays", sentence, "travellers", 1_800_000_000, PRODUCT, EPSILON, (first,), EveryRound()
         ),
         "two_rounds": Manifest(
-            "délais ✈", "One of two questions.", "travellers", 0, PRODUCT, EPSILON, (first, later), OneRound(2**31)
+            "délais ✈",
+            "One of two questions.",
+            "travellers",
+            0,
+            PRODUCT,
+            EPSILON,
+            (first, later),
+            OneRound(2**31),
+            Digest(bytes(range(32, 64))),
         ),
     }
 

@@ -54,7 +54,9 @@ RoundAssignment = EveryRound | OneRound
 class Manifest(Document):
     """The immutable promise to a device's owner; its digest is the campaign's id.
 
-    `sentence` is shown to the owner; `created_at` is in Unix seconds and tells two alike campaigns apart.
+    `sentence` is shown to the owner; `created_at` is in Unix seconds and tells two alike campaigns apart. `protocol` is
+    the digest of the plan by which the server makes one answer of the rounds, null where round 0 is all: it pins the
+    analysis before the first report, and a device has no use for it.
     """
 
     document: ClassVar[str] = "manifest"
@@ -68,6 +70,7 @@ class Manifest(Document):
     device_guarantee: PureEpsilon
     rounds: tuple[RoundTerms, ...]
     assignment: RoundAssignment
+    protocol: Digest | None = None
 
     def __post_init__(self) -> None:
         check_name(self.name, "campaign name")

@@ -61,6 +61,7 @@ def manifest(**changes: Any) -> Manifest:
         "device_guarantee": ONE,
         "rounds": (RoundTerms(ONE, REFERENCE),),
         "assignment": EveryRound(),
+        "protocol": None,
     }
     return Manifest(**(fields | changes))
 
