@@ -29,6 +29,7 @@ from sordino_shared.protocol import (
     MarginalQueries,
     MatrixQueries,
     OneRound,
+    PairBound,
     ParityQueries,
     PlanReference,
     ProductQueries,
@@ -53,6 +54,7 @@ from sordino_shared.randomizers import (
     DenseRows,
     FiniteKernel,
     OrbitKernel,
+    Pair,
     RandomizedResponse,
     SeededDirection,
     SubsetMixture,
@@ -109,6 +111,8 @@ RANDOMIZERS: dict[str, tuple[Domain, PureEpsilon, AnyRandomizer]] = {
     "finite_kernel_dense": (SMALL, EPSILON, small_kernel()),
     "finite_kernel_two_level": (SMALL, PureEpsilon.of("1.1"), two_level_kernel()),
     "seeded_direction": (SMALL, EPSILON, small_directions()),
+    "pair_of_directions": (SMALL, PureEpsilon.of(2), Pair(small_directions(), small_directions())),
+    "pair_with_kernel": (SMALL, PureEpsilon.of(2), Pair(small_directions(), small_kernel())),
 }
 
 
@@ -174,8 +178,24 @@ def analyst_parts() -> dict[str, AnalystPart]:
             figures=Figures(18.5, 15.1, 0.125),
             **shared,
         ),
+        "pairs": AnalystPart(
+            device["finite_kernel_dense"].digest,
+            "answers",
+            product,
+            "kernel",
+            decoder=histogram,
+            factors=None,
+            figures=Figures(2.75, 2.5, 0),
+            **shared | {"certificate": Certificate(pair_bound(), bound)},
+        ),
         **symmetric_analyst_parts(),
     }
+
+
+def pair_bound() -> PairBound:
+    """Three queries and types; the pairs are (0, 1), (0, 2), (1, 2)."""
+    thirds = _reals(1 / 3, 1 / 3, 1 / 3)
+    return PairBound(2.25, _reals(0.5, 0.25, 0.25), thirds, _reals(0.375, 0.25, 0.375), _reals(0, 0.125, 1e-3))
 
 
 def symmetric_analyst_parts() -> dict[str, AnalystPart]:

@@ -15,6 +15,7 @@ from sordino_shared.protocol import ReportId
 from sordino_shared.protocol.schema import to_plain
 from sordino_shared.randomizers import (
     OrbitKernel,
+    Pair,
     RandomizedResponse,
     SeededDirection,
     SubsetMixture,
@@ -83,6 +84,11 @@ def _alphabet(name: str) -> dict[str, Any]:
         candidates = [bytes.fromhex(text) for text in (*texts.split(), "0201000000", "01010000ff")]
     else:
         candidates = [bytes(16) + bytes([bit]) for bit in (0, 1, 2, 255)]
+    if isinstance(randomizer, Pair):
+        texts = [
+            "".join(("00" * 16, bit, "00" * (width - 18), last)) for bit in ("00", "01", "02") for last in ("01", "09")
+        ]
+        candidates = [bytes.fromhex(text) for text in texts]
     inside = randomizer.in_alphabet(np.frombuffer(b"".join(candidates), dtype=np.uint8).reshape(-1, width))
     return {
         "name": name,

@@ -14,7 +14,7 @@ from sordino_server.models import Accumulator, ReportChunk
 from sordino_shared.randomizers import Randomizer
 
 # Statistics that take work for every report; they are added up when the round ends.
-_DECODED_AT_THE_END = frozenset({"direction_sums", "character_sums"})
+_DECODED_AT_THE_END = frozenset({"direction_sums", "character_sums", "pair_sums"})
 # Every commit rewrites the writer's sums; beyond 128 KiB that costs more than adding up the log once at the end.
 MAX_INGEST_SUMS = 1 << 14
 

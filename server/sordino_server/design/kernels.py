@@ -1,6 +1,6 @@
 """From the real weights of a kernel's rows to integers over 2^bits whose ε is proved: the one place of rounding.
 
-Rows are the extreme rays of the cone of ε-LDP rows: θ_y·e^ε on a set of types and θ_y elsewhere.
+Rows are most often extreme rays of the cone of ε-LDP rows: θ_y·e^ε on a set of types and θ_y elsewhere.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from sordino_shared.audit import prove_epsilon
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon, exp_lower_bound
 from sordino_shared.protocol import AnswerDecoder, HistogramDecoder
-from sordino_shared.randomizers import FiniteKernel, TwoLevelRows
+from sordino_shared.randomizers import DenseRows, FiniteKernel, TwoLevelRows
 
 # Share of every column that goes to the null output. What the columns leave differs by their imbalance and by a unit a
 # row for rounding: against 2^60·1e-6 ≈ 10^12 both are far inside any ratio e^ε that a round may have.
@@ -41,7 +41,28 @@ def integer_kernel(low: Floats, members: Mask, guarantee: PureEpsilon, bits: int
     boost = exp_lower_bound(guarantee.nano, _FRACTION_BITS)
     upper = [(level * boost) >> _FRACTION_BITS for level in lower]
     rows = TwoLevelRows.of(np.array(lower, dtype=np.uint64), np.array(upper, dtype=np.uint64), members)
-    kernel = FiniteKernel(bits, rows)
+    return _proved(FiniteKernel(bits, rows), guarantee)
+
+
+def dense_kernel(table: Floats, guarantee: PureEpsilon, bits: int = 60) -> FiniteKernel:
+    """The kernel of `table` K (m, k), whose columns sum to one within 1e-10, in integers over 2^bits.
+
+    Every entry is shrunk by NULL_SHARE and rounded down, to at most ⌊e^ε·the least of its row⌋; the null output takes
+    the deficits. The ε of the result is proved before it is returned. Raises KernelError as `integer_kernel` does.
+    """
+    if table.ndim != 2 or not (table >= 0).all() or not np.abs(table.sum(axis=0) - 1.0).max() <= _IMBALANCE:
+        raise KernelError("the entries of a kernel are probabilities, and every column of them sums to one", table)
+    boost = exp_lower_bound(guarantee.nano, _FRACTION_BITS)
+    entries = (table * (1 - NULL_SHARE) * 2.0**bits).astype(np.uint64)
+    least = entries.min(axis=1)
+    if least.min() < 1:
+        raise KernelError(f"a probability of {table.min():.3g} is nothing in integers over 2^{bits}", table)
+    most = np.array([min((low * boost) >> _FRACTION_BITS, 1 << bits) for low in least.tolist()], dtype=np.uint64)
+    rows = DenseRows(Array.of(np.minimum(entries, most[:, None]), "<u8"))
+    return _proved(FiniteKernel(bits, rows), guarantee)
+
+
+def _proved(kernel: FiniteKernel, guarantee: PureEpsilon) -> FiniteKernel:
     proved = prove_epsilon(kernel)
     if proved is None or proved.nano > guarantee.nano:
         raise KernelError(f"the rounded rows prove {proved}, not {guarantee}", kernel)

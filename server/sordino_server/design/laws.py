@@ -18,6 +18,7 @@ from sordino_server.design.arrays import Floats
 from sordino_shared.errors import InvalidValue
 from sordino_shared.randomizers import (
     FiniteKernel,
+    Pair,
     RandomizedResponse,
     Randomizer,
     SeededDirection,
@@ -181,6 +182,70 @@ class DirectionLaw(StatisticLaw):
         return np.asarray(DIRECTION_ERROR * longest * np.sqrt((rows**2).sum(axis=1)))
 
 
+@dataclass(frozen=True, eq=False)
+class PairLaw(StatisticLaw):
+    """s = (s₁, s₂), independent given the type; with `products` also ⟨s₁, s₂⟩ of two directions in d dimensions.
+
+    E[⟨s₁, s₂⟩²] = 1/d and E[⟨s₁, s₂⟩ s₁ | x] = E[s₂ | x]/d, since E[s sᵀ] is I/d for either. F is (b, p₁ + p₂ [+ 1]).
+    """
+
+    first: StatisticLaw
+    second: StatisticLaw
+    sizes: tuple[int, int]
+    products: bool
+
+    def means(self, rows: Floats) -> Floats:
+        left, right, last = self._split(rows)
+        together: Floats = self.first.means(left) + self.second.means(right)
+        return together + np.outer(last, self._inner()) if self.products else together
+
+    def variances(self, rows: Floats) -> Floats:
+        left, right, last = self._split(rows)
+        spread: Floats = self.first.variances(left) + self.second.variances(right)
+        if not self.products:
+            return spread
+        together = self.first.means(left) + self.second.means(right)
+        squares = together**2 + 2 * last[:, None] * self._crossed(left, right) + last[:, None] ** 2 / self.sizes[0]
+        return np.asarray(spread + squares - self.means(rows) ** 2)
+
+    def covariance(self, rows: Floats, histogram: Floats) -> Floats:
+        left, right, last = self._split(rows)
+        spread: Floats = self.first.covariance(left, histogram) + self.second.covariance(right, histogram)
+        if not self.products:
+            return spread
+        together, means = self.first.means(left) + self.second.means(right), self.means(rows)
+        crossed = np.outer(self._crossed(left, right) @ histogram, last)
+        squares = (together * histogram) @ together.T + crossed + crossed.T + np.outer(last, last) / self.sizes[0]
+        return np.asarray(spread + squares - (means * histogram) @ means.T)
+
+    def mean_error(self, rows: Floats) -> Floats:
+        left, right, last = self._split(rows)
+        # Either mean has at most length one, so their inner product is off by at most both errors.
+        return np.asarray(
+            self.first.mean_error(left) + self.second.mean_error(right) + 2 * DIRECTION_ERROR * np.abs(last)
+        )
+
+    def _split(self, rows: Floats) -> tuple[Floats, Floats, Floats]:
+        """What is decoded from s₁, from s₂ and (b,) from their inner product."""
+        ends = self.sizes[0], sum(self.sizes)
+        return rows[:, : ends[0]], rows[:, ends[0] : ends[1]], rows[:, ends[1] :].sum(axis=1)
+
+    def _vectors(self) -> tuple[Floats, Floats]:
+        """Mean directions of both parts, (d, k)."""
+        basis = np.eye(self.sizes[0])
+        return self.first.means(basis), self.second.means(basis)
+
+    def _inner(self) -> Floats:
+        """(k,) E[⟨s₁, s₂⟩ | x]."""
+        first, second = self._vectors()
+        return np.asarray((first * second).sum(axis=0))
+
+    def _crossed(self, left: Floats, right: Floats) -> Floats:
+        """(b, k) E[⟨s₁, s₂⟩·(F₁s₁ + F₂s₂) | x]."""
+        first, second = self._vectors()
+        return np.asarray((left @ second + right @ first) / self.sizes[0])
+
+
 def half_sphere_mean(dimension: int) -> float:
     """c_d = E|⟨ĝ, u⟩| = Γ(d/2)/(√π Γ((d+1)/2)) for a uniform direction ĝ and a unit vector u in d dimensions."""
     return math.exp(math.lgamma(dimension / 2) - math.lgamma((dimension + 1) / 2)) / math.sqrt(math.pi)
@@ -196,6 +261,10 @@ def statistic_law(randomizer: Randomizer) -> StatisticLaw:
         return size_mixture_law(randomizer)
     if isinstance(randomizer, SeededDirection):
         return _direction_law(randomizer)
+    if isinstance(randomizer, Pair):
+        parts = (randomizer.first, randomizer.second)
+        sizes = (parts[0].statistic_size, parts[1].statistic_size)
+        return PairLaw(statistic_law(parts[0]), statistic_law(parts[1]), sizes, randomizer.has_products)
     raise InvalidValue(f"no exact law is known for the randomizer {type(randomizer).__name__}", randomizer)
 
 

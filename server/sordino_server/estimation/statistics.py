@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sordino_server.design.symmetry.orbit_sums import CharacterSums
 from sordino_server.design.symmetry.spectrum import Spectrum
 from sordino_shared.errors import InvalidValue
-from sordino_shared.randomizers import OrbitKernel, Randomizer, SeededDirection, SubsetMixture, directions
+from sordino_shared.randomizers import OrbitKernel, Pair, Randomizer, SeededDirection, SubsetMixture, directions
 from sordino_shared.randomizers.base import unpack_indices
 from sordino_shared.randomizers.directions import SEED_BYTES
 
@@ -22,6 +22,8 @@ Integers = NDArray[np.int64]
 # sums of 2^31 reports still fit a signed word.
 DIRECTION_SCALE = 1 << 32
 _BATCH_ENTRIES = 1 << 22
+# Entries of two unit vectors are multiplied as multiples of 2^-24, so that sums of products fit a word.
+_PRODUCT_SHIFT = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,14 +76,20 @@ def mean_statistic(randomizer: Randomizer, aggregate: Aggregate) -> NDArray[np.f
         raise InvalidValue(
             f"the randomizer has a statistic of {randomizer.statistic_size} sums, got {aggregate.sums.shape}", aggregate
         )
-    return aggregate.sums / (_scale(randomizer) * aggregate.count)
+    return np.asarray(aggregate.sums / (_scales(randomizer) * aggregate.count))
 
 
-def _scale(randomizer: Randomizer) -> float:
-    """How many of the aggregate's units are one."""
+def _scales(randomizer: Randomizer) -> NDArray[np.float64]:
+    """(p,) how many of the aggregate's units are one."""
+    if isinstance(randomizer, Pair):
+        parts = (_scales(randomizer.first), _scales(randomizer.second))
+        return np.concatenate([*parts, np.full(int(randomizer.has_products), float(DIRECTION_SCALE))])
+    unit = 1.0
     if isinstance(randomizer, OrbitKernel):
-        return DIRECTION_SCALE / Spectrum(randomizer).unit
-    return float(DIRECTION_SCALE) if isinstance(randomizer, SeededDirection) else 1.0
+        unit = DIRECTION_SCALE / Spectrum(randomizer).unit
+    elif isinstance(randomizer, SeededDirection):
+        unit = float(DIRECTION_SCALE)
+    return np.full(randomizer.statistic_size, unit)
 
 
 def _statistic(randomizer: Randomizer) -> Callable[[NDArray[np.uint8]], Integers]:
@@ -89,6 +97,8 @@ def _statistic(randomizer: Randomizer) -> Callable[[NDArray[np.uint8]], Integers
         return CharacterSums(randomizer, DIRECTION_SCALE)
     if isinstance(randomizer, SubsetMixture):
         return partial(_sized_bit_counts, randomizer)
+    if isinstance(randomizer, Pair):
+        return partial(_pair_sums, randomizer)
     add_up, size = _STATISTICS[randomizer.statistic], randomizer.statistic_size
     return lambda payloads: add_up(payloads, size)
 
@@ -110,13 +120,34 @@ def _sized_bit_counts(randomizer: SubsetMixture, payloads: NDArray[np.uint8]) ->
     return np.concatenate(counts)
 
 
-def _direction_sums(payloads: NDArray[np.uint8], size: int) -> Integers:
-    """Σ of ±g/‖g‖ in units of 2^-32, every entry of every report rounded on its own so that order cannot matter."""
+def _unit_vectors(payloads: NDArray[np.uint8], size: int) -> Integers:
+    """(n, d) ±g/‖g‖ in units of 2^-32, every entry of every report rounded on its own so that order cannot matter."""
     drawn = directions(payloads[:, :SEED_BYTES], size).astype(np.int64)
     lengths = np.sqrt(np.einsum("nd,nd->n", drawn, drawn).astype(np.float64))
     signs = 2.0 * payloads[:, SEED_BYTES] - 1.0
     rounded = np.rint(drawn * (signs * DIRECTION_SCALE / lengths)[:, None])
-    return np.asarray(rounded.astype(np.int64).sum(axis=0))
+    return np.asarray(rounded.astype(np.int64))
+
+
+def _direction_sums(payloads: NDArray[np.uint8], size: int) -> Integers:
+    return np.asarray(_unit_vectors(payloads, size).sum(axis=0))
+
+
+def _pair_sums(randomizer: Pair, payloads: NDArray[np.uint8]) -> Integers:
+    """Sums of both parts; where both are directions, then the sum of their inner products in units of 2^-32."""
+    first, second = randomizer.split(payloads)
+    sums = [accumulate(randomizer.first, first), accumulate(randomizer.second, second)]
+    if randomizer.has_products:
+        size = randomizer.first.statistic_size
+        left, right = (_coarser(_unit_vectors(part, size)) for part in (first, second))
+        products = np.einsum("nd,nd->n", left, right)
+        sums.append(np.array([(products >> (32 - 2 * _PRODUCT_SHIFT)).sum()]))
+    return np.concatenate(sums)
+
+
+def _coarser(vectors: Integers) -> Integers:
+    """In units of 2^-24, rounded to the nearest."""
+    return np.asarray((vectors + (1 << (_PRODUCT_SHIFT - 1))) >> _PRODUCT_SHIFT)
 
 
 _STATISTICS: dict[str, Callable[[NDArray[np.uint8], int], Integers]] = {

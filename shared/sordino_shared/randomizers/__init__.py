@@ -4,12 +4,15 @@ from sordino_shared.randomizers.base import Randomizer
 from sordino_shared.randomizers.directions import directions
 from sordino_shared.randomizers.finite_kernel import DenseRows, FiniteKernel, TwoLevelRows
 from sordino_shared.randomizers.orbit_kernel import BaseRow, OrbitKernel
+from sordino_shared.randomizers.pair import Pair
 from sordino_shared.randomizers.randomized_response import RandomizedResponse
 from sordino_shared.randomizers.seeded_direction import SeededDirection
 from sordino_shared.randomizers.subset_mixture import SubsetMixture
 from sordino_shared.randomizers.subset_selection import SubsetSelection
 
-AnyRandomizer = RandomizedResponse | SubsetSelection | SubsetMixture | FiniteKernel | SeededDirection | OrbitKernel
+AnyRandomizer = (
+    RandomizedResponse | SubsetSelection | SubsetMixture | FiniteKernel | SeededDirection | OrbitKernel | Pair
+)
 
 __all__ = [
     "AnyRandomizer",
@@ -17,6 +20,7 @@ __all__ = [
     "DenseRows",
     "FiniteKernel",
     "OrbitKernel",
+    "Pair",
     "RandomizedResponse",
     "Randomizer",
     "SeededDirection",

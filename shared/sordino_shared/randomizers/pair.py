@@ -1,0 +1,78 @@
+"""Two randomizers of the same value in one report: their draws are independent, so their ε add up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sordino_shared.errors import InvalidValue
+from sordino_shared.randomizers.base import Randomizer
+from sordino_shared.randomizers.finite_kernel import FiniteKernel
+from sordino_shared.randomizers.seeded_direction import SeededDirection
+from sordino_shared.randomness import Randomness
+
+PairedRandomizer = FiniteKernel | SeededDirection
+
+
+@dataclass(frozen=True)
+class Pair(Randomizer):
+    """K(y, z|x) = K₁(y|x)·K₂(z|x): a payload is a payload of `first`, then one of `second`.
+
+    The statistic is that of `first`, then that of `second`, and, where both are directions of one dimension, one more
+    entry for the inner product of the two: the sum over a user's own pair, which estimators of pairs of different users
+    take out.
+    """
+
+    kind: ClassVar[str] = "pair"
+    statistic: ClassVar[str] = "pair_sums"
+    first: PairedRandomizer
+    second: PairedRandomizer
+
+    def __post_init__(self) -> None:
+        if self.first.size != self.second.size:
+            raise InvalidValue(
+                f"the two randomizers of a pair are for {self.first.size} and for {self.second.size} types",
+                (self.first.size, self.second.size),
+            )
+
+    @property
+    def size(self) -> int:  # type: ignore[override]  # a plain attribute in the base, derived here
+        return self.first.size
+
+    @property
+    def has_products(self) -> bool:
+        """Whether the statistic ends with the inner product of the two directions."""
+        both = isinstance(self.first, SeededDirection) and isinstance(self.second, SeededDirection)
+        return both and self.first.statistic_size == self.second.statistic_size
+
+    @property
+    def payload_bytes(self) -> int:
+        return self.first.payload_bytes + self.second.payload_bytes
+
+    @property
+    def statistic_size(self) -> int:
+        return self.first.statistic_size + self.second.statistic_size + self.has_products
+
+    def likelihood_ratio(self) -> tuple[int, int] | None:
+        # Of products the largest ratio is at most the product of the largest, and the two draws are independent.
+        first, second = self.first.likelihood_ratio(), self.second.likelihood_ratio()
+        if first is None or second is None:
+            return None
+        return first[0] * second[0], first[1] * second[1]
+
+    def randomize_many(self, cells: NDArray[np.int64], randomness: Randomness) -> NDArray[np.uint8]:
+        drawn = [part.randomize_many(cells, randomness) for part in (self.first, self.second)]
+        return np.concatenate(drawn, axis=1)
+
+    def in_alphabet(self, payloads: NDArray[np.uint8]) -> NDArray[np.bool_]:
+        self._check_payloads(payloads)
+        first, second = self.split(payloads)
+        return self.first.in_alphabet(first) & self.second.in_alphabet(second)
+
+    def split(self, payloads: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+        """The (n, width) payloads of either part."""
+        width = self.first.payload_bytes
+        return payloads[:, :width], payloads[:, width:]

@@ -1,0 +1,99 @@
+"""Two randomizers in one report: the product law, the sum of their ε, and what is no pair."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy.stats import chi2
+
+from sordino_shared.arrays import Array
+from sordino_shared.audit import prove_epsilon
+from sordino_shared.errors import InvalidValue, MalformedDocument
+from sordino_shared.guarantees import PureEpsilon, epsilon_of_ratio
+from sordino_shared.protocol.schema import from_plain, to_plain
+from sordino_shared.randomizers import AnyRandomizer, DenseRows, FiniteKernel, Pair, RandomizedResponse, SeededDirection
+from sordino_shared.randomness import SeededRandomness
+
+DRAWS = 100_000
+# Thresholds of chi-square tests have a false alarm of 10⁻⁶.
+FALSE_ALARM = 1e-6
+
+
+def kernel(*rows: tuple[int, ...]) -> FiniteKernel:
+    return FiniteKernel(16, DenseRows(Array.of(np.array(rows, dtype=np.uint64) << np.uint64(12), "<u8")))
+
+
+def direction(*vectors: tuple[int, ...]) -> SeededDirection:
+    keep = np.full(len(vectors), SeededDirection.largest_keep_weight(PureEpsilon.of("0.5")), dtype=np.uint64)
+    return SeededDirection(60, Array.of(np.array(vectors), "<i4"), Array.of(keep, "<u8"))
+
+
+FINITE = Pair(kernel((8, 5, 6), (8, 11, 10)), kernel((1, 2, 1), (6, 5, 5), (9, 9, 10)))
+MIXED = Pair(direction((10, 0), (0, 10), (-6, 8)), FINITE.first)
+DIRECTIONS = Pair(direction((10, 0), (0, 10)), direction((3, 4), (5, -12)))
+
+
+def law(cell: int) -> dict[tuple[int, int], Fraction]:
+    first, second = (part.table[:, cell].tolist() for part in (FINITE.first, FINITE.second))
+    return {(y, z): Fraction(first[y] * second[z], 1 << 32) for y, z in product(range(2), range(3))}
+
+
+@pytest.mark.parametrize("cell", [0, 2])
+def test_samples_follow_the_product_of_the_laws_and_not_one_a_tenth_off(cell: int) -> None:
+    payloads = FINITE.randomize_many(np.full(DRAWS, cell), SeededRandomness(5))
+    counts = np.zeros((2, 3))
+    np.add.at(counts, (payloads[:, 0], payloads[:, 1]), 1)
+    expected = {pair: float(share) for pair, share in law(cell).items()}
+
+    def distance(shares: dict[tuple[int, int], float]) -> float:
+        return sum((counts[pair] - DRAWS * p) ** 2 / (DRAWS * p) for pair, p in shares.items())
+
+    threshold = chi2.isf(FALSE_ALARM, len(expected) - 1)
+    assert distance(expected) < threshold
+    likeliest = max(expected, key=lambda pair: expected[pair])
+    rest = (1 - 0.9 * expected[likeliest]) / (1 - expected[likeliest])
+    assert distance({pair: p * (0.9 if pair == likeliest else rest) for pair, p in expected.items()}) > threshold
+
+
+def test_epsilon_covers_every_ratio_of_the_enumerated_law_and_is_the_sum() -> None:
+    laws = [law(cell) for cell in range(3)]
+    worst = max(a[pair] / b[pair] for a in laws for b in laws for pair in a)
+    stated = Fraction(*FINITE.likelihood_ratio())
+    assert worst <= stated
+    assert stated == Fraction(*FINITE.first.likelihood_ratio()) * Fraction(*FINITE.second.likelihood_ratio())
+    assert prove_epsilon(FINITE) == epsilon_of_ratio(stated.numerator, stated.denominator)
+
+
+def test_a_part_without_an_epsilon_leaves_the_pair_without_one() -> None:
+    assert Pair(FINITE.first, kernel((0, 1, 1), (16, 15, 15))).likelihood_ratio() is None
+
+
+def test_the_alphabet_is_that_of_both_parts() -> None:
+    payloads = MIXED.randomize_many(np.array([0, 1, 2]), SeededRandomness(1))
+    assert MIXED.in_alphabet(payloads).all()
+    for place, value in ((16, 2), (17, 2)):
+        altered = payloads.copy()
+        altered[:, place] = value
+        assert not MIXED.in_alphabet(altered).any()
+
+
+@pytest.mark.parametrize(("pair", "products"), [(FINITE, False), (MIXED, False), (DIRECTIONS, True)])
+def test_it_travels_and_states_its_statistic(pair: Pair, products: bool) -> None:
+    assert from_plain(AnyRandomizer, to_plain(pair)) == pair  # type: ignore[arg-type]
+    assert pair.has_products == products
+    assert pair.statistic_size == pair.first.statistic_size + pair.second.statistic_size + products
+    assert pair.payload_bytes == pair.first.payload_bytes + pair.second.payload_bytes
+
+
+def test_parts_for_different_domains_are_refused() -> None:
+    with pytest.raises(InvalidValue, match="2 and for 3 types"):
+        Pair(DIRECTIONS.first, FINITE.first)
+
+
+def test_a_pair_of_pairs_is_no_wire_value() -> None:
+    for part in (FINITE, RandomizedResponse.for_guarantee(3, PureEpsilon.of(1))):
+        with pytest.raises(MalformedDocument, match="/first: kind must be"):
+            from_plain(AnyRandomizer, to_plain(FINITE) | {"first": to_plain(part)})  # type: ignore[arg-type]
