@@ -89,3 +89,9 @@ class PairwiseProtocol(Protocol):
 
     def step(self, plan: ProtocolPlan, closed: tuple[ClosedRound, ...]) -> RoundPlan | StatisticEstimate:
         """The next round's plan after `closed`, or the estimate once no round is left; raises ProtocolError."""
+
+    def conclude(self, plan: ProtocolPlan, closed: tuple[ClosedRound, ...]) -> StatisticEstimate:
+        """The estimate of fewer rounds than planned, for a campaign that was closed early.
+
+        Raises ProtocolError where these rounds do not make up an estimate yet, and says so.
+        """

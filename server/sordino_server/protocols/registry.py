@@ -1,0 +1,28 @@
+"""The protocols there are, by name."""
+
+from __future__ import annotations
+
+from sordino_server.estimation.pairwise import StatisticEstimate
+from sordino_server.protocols.base import ClosedRound, PairwiseProtocol, ProtocolError, RoundPlan
+from sordino_server.protocols.plan import ProtocolPlan
+
+PROTOCOLS: tuple[PairwiseProtocol, ...] = ()
+
+
+def find_protocol(name: str) -> PairwiseProtocol:
+    """The protocol of this name; raises ProtocolError that lists those there are."""
+    for protocol in PROTOCOLS:
+        if protocol.name == name:
+            return protocol
+    known = ", ".join(protocol.name for protocol in PROTOCOLS)
+    raise ProtocolError(f"there is no protocol {name!r}; there are {known}", name)
+
+
+def step_protocol(plan: ProtocolPlan, closed: tuple[ClosedRound, ...]) -> RoundPlan | StatisticEstimate:
+    """What follows after the `closed` rounds: the next round's plan, or the estimate; raises ProtocolError."""
+    return find_protocol(plan.protocol).step(plan, closed)
+
+
+def conclude_protocol(plan: ProtocolPlan, closed: tuple[ClosedRound, ...]) -> StatisticEstimate:
+    """The estimate that fewer rounds than planned allow; raises ProtocolError where they allow none."""
+    return find_protocol(plan.protocol).conclude(plan, closed)
