@@ -34,8 +34,9 @@ class Statistic:
     """g(u₁ … u_J) for the values u_j of J quadratic forms over one domain.
 
     `combine` is g, `gradient` its gradient (J,), both at a vector (J,). `denominators` are the indices of forms that g
-    divides by: where one of them cannot be told from zero there is no estimate. A statistic that is one form has J = 1
-    and the identity. `specification` is JSON-able and makes the same statistic of it again.
+    divides by: where one of them is not positive, both raise InvalidValue, and where one cannot be told from zero there
+    is no estimate. A statistic that is one form has J = 1 and the identity. `specification` is JSON-able and makes the
+    same statistic of it again. `notes` are sentences for whoever reads the answer.
     """
 
     name: str
@@ -45,6 +46,7 @@ class Statistic:
     gradient: Callable[[Floats], Floats]
     denominators: tuple[int, ...]
     specification: dict[str, Any]
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.forms:

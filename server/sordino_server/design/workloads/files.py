@@ -12,9 +12,14 @@ from sordino_server.design.workloads.workload import WorkloadError
 
 
 def load_specification(path: Path | str) -> WorkloadSpecification:
-    """Read a YAML or JSON file; `queries: {file: NAME}` is read from beside it and put in place.
+    """The linear queries of a YAML or JSON file; raises WorkloadError where it does not describe any."""
+    return parse_specification(read_document(path))
 
-    Raises WorkloadError for a file that cannot be read, is not YAML, or does not describe a workload.
+
+def read_document(path: Path | str) -> dict[str, Any]:
+    """The mapping in a YAML or JSON file; `queries: {file: NAME}` is read from beside it and put in place.
+
+    So is `file` of a statistic. Raises WorkloadError for a file that cannot be read or is no mapping.
     """
     path = Path(path)
     try:
@@ -24,21 +29,22 @@ def load_specification(path: Path | str) -> WorkloadSpecification:
     except yaml.YAMLError as error:
         raise WorkloadError(f"{path} is no YAML: {error}", path) from error
     if not isinstance(document, dict):
-        raise WorkloadError(f"{path} must hold a mapping with name, domain and queries", document)
-    queries = document.get("queries")
-    if isinstance(queries, dict) and isinstance(queries.get("file"), str) and "matrix" not in queries:
-        document["queries"] = _inlined(queries, path.parent)
-    return parse_specification(document)
+        raise WorkloadError(f"{path} must hold a mapping with name, domain and queries, or a statistic", document)
+    for asked in ("queries", "statistic"):
+        written = document.get(asked)
+        if isinstance(written, dict) and isinstance(written.get("file"), str) and "matrix" not in written:
+            labels, matrix = _read_matrix(path.parent / written["file"])
+            # The rows of a statistic are the cells of its domain, which have names already.
+            named = {"labels": labels} if labels and asked == "queries" else {}
+            document[asked] = {"matrix": matrix, **named} | {k: v for k, v in written.items() if k != "file"}
+    return document
 
 
-def _inlined(queries: dict[str, Any], folder: Path) -> dict[str, Any]:
-    rest = {key: value for key, value in queries.items() if key != "file"}
-    path = folder / queries["file"]
+def _read_matrix(path: Path) -> tuple[list[str], list[list[float]]]:
     if path.suffix.lower() == ".npy":
-        return {"matrix": _read_npy(path), **rest}
+        return [], _read_npy(path)
     if path.suffix.lower() == ".csv":
-        labels, matrix = _read_csv(path)
-        return {"matrix": matrix, **({"labels": labels} if labels else {}), **rest}
+        return _read_csv(path)
     raise WorkloadError(f"a matrix file ends in .csv or .npy, not {path.name!r}", path)
 
 

@@ -4,62 +4,30 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, ValidationError
+from pydantic import Discriminator, Field, Tag, ValidationError
 
 from sordino_server.design.arrays import Floats
+from sordino_server.design.workloads.attributes import AttributeSpecification, Number, Strict, domain_of, readable
 from sordino_server.design.workloads.factors import Factor, factor, product_of
 from sordino_server.design.workloads.operators import DENSE_LIMIT, Dense
 from sordino_server.design.workloads.stacks import stack_of
 from sordino_server.design.workloads.widths import marginals, parities
 from sordino_server.design.workloads.workload import Workload, WorkloadError
-from sordino_shared.domains import Attribute, Categorical, Domain, Ordinal
-from sordino_shared.errors import InvalidValue
+from sordino_shared.domains import Domain
 
 Kind = Literal["histogram", "prefix", "ranges", "total"]
-Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 # Squares of the entries and their sums over a workload must stay within the range of a double.
 _LARGEST, _SMALLEST = 1e100, 1e-100
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class OrdinalSpecification(_Strict):
-    """Bins of a line, cut at `edges`; the first and the last bin are unbounded."""
-
-    name: str
-    kind: Literal["ordinal"]
-    edges: list[Number]
-    unit: str = ""
-    missing: bool = False
-    other: bool = False
-
-    def attribute(self) -> Attribute:
-        return Ordinal(self.name, tuple(self.edges), self.unit, self.missing, self.other)
-
-
-class CategoricalSpecification(_Strict):
-    """Unordered labels."""
-
-    name: str
-    kind: Literal["categorical"]
-    labels: list[str]
-    missing: bool = False
-    other: bool = False
-
-    def attribute(self) -> Attribute:
-        return Categorical(self.name, tuple(self.labels), self.missing, self.other)
-
-
-class MatrixQueries(_Strict):
+class MatrixQueries(Strict):
     """Explicit rows, one entry for each cell of the domain in C order, with optional names."""
 
     matrix: list[list[Number]]
     labels: list[str] | None = None
 
 
-class WidthQueries(_Strict):
+class WidthQueries(Strict):
     """All parities, or all marginals, of up to `width` attributes, or of exactly as many."""
 
     kind: Literal["parities", "marginals"]
@@ -67,14 +35,14 @@ class WidthQueries(_Strict):
     exactly: bool = False
 
 
-class StackedQueries(_Strict):
+class StackedQueries(Strict):
     """One part of a stack; the variances of its queries count `weight` times in the objective."""
 
     queries: "OneQueries"
     weight: Annotated[Number, Field(gt=0)] = 1.0
 
 
-class StackQueries(_Strict):
+class StackQueries(Strict):
     """Several kinds of queries of one domain, answered from the same reports."""
 
     stack: list[StackedQueries] = Field(min_length=1)
@@ -109,11 +77,11 @@ Queries = Annotated[
 ]
 
 
-class WorkloadSpecification(_Strict):
+class WorkloadSpecification(Strict):
     """A name, a domain and the queries: one kind for all attributes, a kind for each, a matrix, a width or a stack."""
 
     name: str = Field(min_length=1, max_length=200)
-    domain: list[Annotated[OrdinalSpecification | CategoricalSpecification, Field(discriminator="kind")]]
+    domain: list[AttributeSpecification]
     queries: Queries
 
     def canonical(self) -> dict[str, Any]:
@@ -122,19 +90,13 @@ class WorkloadSpecification(_Strict):
 
     def build(self) -> Workload:
         """The workload described; raises WorkloadError where the description contradicts itself."""
-        domain = self._domain()
+        domain = domain_of(self.domain)
         if isinstance(self.queries, StackQueries):
             kinds: tuple[str, ...] = ("stack",)
             whole = stack_of([_asked(part.queries, domain)[1] for part in self.queries.stack])
         else:
             kinds, whole = _asked(self.queries, domain)
         return Workload(self.name, domain, kinds, whole.operator, self.canonical(), whole.label)
-
-    def _domain(self) -> Domain:
-        try:
-            return Domain(tuple(attribute.attribute() for attribute in self.domain))
-        except InvalidValue as error:
-            raise WorkloadError(f"domain: {error}", error.value) from error
 
 
 def _asked(
@@ -164,7 +126,7 @@ def _kinds(queries: str | dict[str, Kind], domain: Domain) -> tuple[str, ...]:
 
 
 def _of_matrix(domain: Domain, queries: MatrixQueries) -> Factor:
-    matrix = _checked_matrix(queries.matrix, domain)
+    matrix = checked_matrix(queries.matrix, domain)
     labels = queries.labels
     if labels is not None and len(labels) != len(matrix):
         raise WorkloadError(f"{len(labels)} labels for {len(matrix)} queries: give one label a query", labels)
@@ -178,12 +140,14 @@ def _of_matrix(domain: Domain, queries: MatrixQueries) -> Factor:
 def parse_specification(document: Mapping[str, Any]) -> WorkloadSpecification:
     """Read the dictionary form strictly; WorkloadError names the place of everything that does not fit."""
     queries = document.get("queries") if isinstance(document, Mapping) else None
+    if isinstance(document, Mapping) and "statistic" in document:
+        raise WorkloadError("linear queries are asked for here, and this workload has a statistic of pairs", document)
     if isinstance(queries, Mapping) and "file" in queries and "matrix" not in queries:
         raise WorkloadError("queries.file is read only beside a specification on disk: put the matrix here", queries)
     try:
         return WorkloadSpecification.model_validate(document)
     except ValidationError as error:
-        raise WorkloadError(_readable(error), document) from error
+        raise WorkloadError(readable(error), document) from error
 
 
 def builtin(kind: str, size: int) -> Workload:
@@ -194,7 +158,8 @@ def builtin(kind: str, size: int) -> Workload:
     return parse_specification({"name": f"{kind}-{size}", "domain": [line], "queries": kind}).build()
 
 
-def _checked_matrix(rows: list[list[float]], domain: Domain) -> Floats:
+def checked_matrix(rows: list[list[float]], domain: Domain) -> Floats:
+    """(rows, k): one entry for each cell of the domain, of a size that squares can be summed; raises WorkloadError."""
     if not rows or not rows[0]:
         raise WorkloadError("the matrix is empty: give at least one row with an entry for each cell", rows)
     widths = {len(row) for row in rows}
@@ -207,16 +172,14 @@ def _checked_matrix(rows: list[list[float]], domain: Domain) -> Floats:
     if len(rows) * domain.size > DENSE_LIMIT:
         raise WorkloadError(f"the matrix has more than {DENSE_LIMIT} entries: use a built-in kind", len(rows))
     matrix = np.array(rows, dtype=float)
+    check_scale(matrix)
+    return matrix
+
+
+def check_scale(matrix: Floats) -> None:
+    """Raise WorkloadError where squares of the entries and their sums would leave the range of a double."""
     largest = np.abs(matrix).max()
     if largest > _LARGEST or 0 < largest < _SMALLEST:
         raise WorkloadError(
             f"the largest entry is {largest:g}: scale the queries to between {_SMALLEST:g} and {_LARGEST:g}", largest
         )
-    return matrix
-
-
-def _readable(error: ValidationError) -> str:
-    shown = error.errors(include_url=False, include_context=False)[:5]
-    places = (f"{'.'.join(map(str, item['loc'])) or 'workload'}: {item['msg']}" for item in shown)
-    more = f" (and {error.error_count() - len(shown)} more)" if error.error_count() > len(shown) else ""
-    return "the workload does not fit its form: " + "; ".join(places) + more
