@@ -258,7 +258,30 @@ class CharacterBound:
             weights.check_form("<f8", weights.shape[:1], "weights of a bound")
 
 
-Bound = LowerBound | SubsetBound | CharacterBound
+@dataclass(frozen=True)
+class PairBound:
+    """A bound from products of what bounds two entries of a kernel's row; rechecked from (ρ, π) and multipliers.
+
+    `levels` (k,) has a multiplier for each type, `pairs` one for each pair x < y of types, (0, 1), (0, 2), … in order.
+    """
+
+    kind: ClassVar[str] = "doubly_nonnegative"
+    value: float
+    query_weights: Array
+    type_weights: Array
+    levels: Array
+    pairs: Array
+
+    def __post_init__(self) -> None:
+        set_finite_floats(self, "value")
+        types = self.type_weights.shape[0]
+        self.query_weights.check_form("<f8", self.query_weights.shape[:1], "weights of a bound")
+        for numbers in (self.type_weights, self.levels):
+            numbers.check_form("<f8", (types,), "weights and multipliers of a bound")
+        self.pairs.check_form("<f8", (types * (types - 1) // 2,), "multipliers of a bound")
+
+
+Bound = LowerBound | SubsetBound | CharacterBound | PairBound
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ R′ = D_π − cosh²(ε/2) ππᵀ is the trace bound. Here R′ comes from no
 a ≤ u_x ≤ e^ε·a (see `row_forms`): the dual of a doubly non-negative relaxation of the moments E (u,a)(u,a)ᵀ.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -88,15 +89,16 @@ def doubly_nonnegative_bound(
     objective: Objective = "max",
     start: Factorization | None = None,
     *,
-    time_limit: float = 60.0,
     tolerance: float = 2e-4,
+    evaluations: int = 5000,
+    late: Callable[[], bool] = lambda: False,
 ) -> DoublyNonnegativeBound:
     """The bound of `recheck_doubly_nonnegative`, maximised over multipliers, π and, for "max", ρ; up to 128 types.
 
     Climbs from near the weights of `start`, a centred factorization for the objective (found where not given), then
     of its trace bound, and is never below that. A climb ends when it gains less than `tolerance` of the value over
-    some dozens of steps, or at half of `time_limit` seconds; every step is a bound and the best is returned. For
-    "max" it is the best over product weights ρ_q·π_x, which leaves out that every query may fear other types.
+    some dozens of steps, after its share of `evaluations`, or once it is `late`; every step is a bound and the best is
+    returned. For "max" it is the best over product weights ρ_q·π_x, which leaves out that every query may fear other types.
     Raises InvalidValue for more than 128 types or ε outside (0, 16].
     """
     _check_epsilon(epsilon)
@@ -108,12 +110,13 @@ def doubly_nonnegative_bound(
     trace = trace_bound(matrix, epsilon, objective, start)
     points = [DualPoint(trace.type_weights, np.zeros((types, types)), trace.query_weights, trace.type_weights)]
     # The bound is not concave in π: each start is the better one of some workloads.
-    for rows, columns, share in (
-        (start.row_weights, start.column_weights, _FACTORIZATION_SHARE),
-        (trace.query_weights, trace.type_weights, _TRACE_SHARE),
-    ):
-        begun = _mixed(rows, share), _mixed(columns, share)
-        points.append(_ascend(matrix, epsilon, objective, *begun, time_limit / 2, tolerance))
+    starts = [(_mixed(start.row_weights, _FACTORIZATION_SHARE), _mixed(start.column_weights, _FACTORIZATION_SHARE))]
+    # Weights that prove nothing are no start: climbs from there never came to a bound above 0.
+    if trace.value > 0:
+        starts.append((_mixed(trace.query_weights, _TRACE_SHARE), _mixed(trace.type_weights, _TRACE_SHARE)))
+    for begun in starts:
+        allowed = evaluations // len(starts)
+        points.append(_ascend(matrix, epsilon, objective, *begun, tolerance, allowed, late))
     bounds = [_proved(matrix, epsilon, objective, point) for point in points]
     return max(bounds, key=lambda bound: bound.value)
 
@@ -124,8 +127,9 @@ def _ascend(
     objective: Objective,
     rows: Floats,
     columns: Floats,
-    time_limit: float,
     tolerance: float,
+    evaluations: int,
+    late: Callable[[], bool],
 ) -> DualPoint:
     """The best point for the queries that vary, scaled; for "mean" no more queries than types stand for them."""
     counted = counted_rows(matrix, centred=True)
@@ -135,7 +139,7 @@ def _ascend(
     if objective == "mean" and queries > types:
         scaled = np.linalg.qr(scaled, mode="r") * np.sqrt(types / queries)
     inner = rows[counted] if objective == "max" else np.ones(len(scaled))
-    found = DualAscent(scaled, epsilon, objective).run(inner / inner.sum(), columns, time_limit, tolerance)
+    found = DualAscent(scaled, epsilon, objective).run(inner / inner.sum(), columns, tolerance, evaluations, late)
     weights = np.zeros(len(matrix))
     weights[counted] = found.rows if objective == "max" else 1.0 / queries
     return replace(found, rows=weights)

@@ -7,8 +7,8 @@ stops to be non-negative the slope of F is infinite, so an ascent needs no barri
 
 from __future__ import annotations
 
-import time
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -132,9 +132,10 @@ class DualAscent:
     def __init__(self, matrix: Floats, epsilon: float, objective: Objective) -> None:
         self.matrix, self.epsilon, self.objective = matrix, epsilon, objective
 
-    def run(self, rows: Floats, columns: Floats, time_limit: float, tolerance: float) -> DualPoint:
-        """The point that proves most of those met from these weights ρ and π."""
-        until = time.monotonic() + time_limit
+    def run(
+        self, rows: Floats, columns: Floats, tolerance: float, evaluations: int, late: Callable[[], bool]
+    ) -> DualPoint:
+        """The point that proves most of those met from these weights ρ and π, at most so many and until it is late."""
         unit = float(rows @ (self.matrix**2).mean(axis=1))
         problems = [DualProblem(self.matrix, self.epsilon, barrier * unit) for barrier in _BARRIERS]
         plain = DualProblem(self.matrix, self.epsilon, _NO_BARRIER * unit)
@@ -143,12 +144,14 @@ class DualAscent:
         for problem in problems:
             climb = _Climb(problem, point, self.objective)
             # At large ε the bound is a small difference of two moments, and so are the gains.
-            point = climb.run(until, tolerance * max(top, _SMALL_SHARE * climb.size))
+            least_gain = tolerance * max(top, _SMALL_SHARE * climb.size)
+            point = climb.run(least_gain, min(_EVALUATIONS, evaluations), late)
+            evaluations -= climb.evaluations
             proved = plain.bound(point)
             settled = problem.barrier < _SETTLING * unit and abs(proved - top) <= tolerance * top
             if proved > top:
                 best, top = point, proved
-            if settled or time.monotonic() >= until:
+            if settled or evaluations <= 0 or late():
                 break
         return best
 
@@ -177,23 +180,25 @@ class _Climb:
         slopes = problem(start)
         self.size = 1.0 if slopes is None else slopes.fidelity
         self.best, self.top = self.variables.start, -np.inf
+        self.evaluations = 0
 
-    def run(self, until: float, least_gain: float) -> DualPoint:
-        """The best point at `until`, or once `_PATIENCE` steps gain no more than `least_gain`."""
+    def run(self, least_gain: float, evaluations: int, late: Callable[[], bool]) -> DualPoint:
+        """The best point when it is late, or once `_PATIENCE` steps gain no more than `least_gain`."""
         past: deque[float] = deque(maxlen=_PATIENCE)
 
         def ends(intermediate_result: OptimizeResult) -> None:
             idle = len(past) == _PATIENCE and self.top - past[0] <= least_gain
-            if idle or time.monotonic() >= until:
+            if idle or late():
                 raise StopIteration
             past.append(self.top)
 
-        options = {"maxfun": _EVALUATIONS, "maxiter": _EVALUATIONS, "maxcor": _MEMORY, "ftol": 0.0, "gtol": 1e-10}
+        options = {"maxfun": evaluations, "maxiter": evaluations, "maxcor": _MEMORY, "ftol": 0.0, "gtol": 1e-10}
         start, bounds = self.variables.start, self.variables.bounds()
         minimize(self._descend, start, jac=True, method="L-BFGS-B", bounds=bounds, callback=ends, options=options)
         return self.variables.point(self.best)
 
     def _descend(self, values: Floats) -> tuple[float, Floats]:
+        self.evaluations += 1
         point = self.variables.point(values)
         slopes = self.problem(point)
         if slopes is None:

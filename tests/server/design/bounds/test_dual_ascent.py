@@ -59,6 +59,22 @@ def test_outside_the_domain_there_is_no_value():
 
 def test_time_that_is_over_still_gives_a_point():
     matrix, uniform = np.tril(np.ones((9, 9)))[:-1], np.full(9, 1 / 9)
-    found = DualAscent(matrix, 2.0, "max").run(np.full(8, 1 / 8), uniform, 0.0, 1e-4)
-    assert found.columns.sum() == pytest.approx(1)
-    assert DualProblem(matrix, 2.0, 1e-12).bound(found) > 0
+    ascent, plain = DualAscent(matrix, 2.0, "max"), DualProblem(matrix, 2.0, 1e-12)
+    begun = np.full(8, 1 / 8), uniform, 1e-4
+    late, patient = (plain.bound(ascent.run(*begun, 10_000, lambda told=told: told)) for told in (True, False))
+    assert 0 < late < patient
+
+
+def test_no_more_points_are_visited_than_allowed(monkeypatch):
+    visited, evaluate = [], DualProblem.__call__
+    monkeypatch.setattr(DualProblem, "__call__", lambda self, point: visited.append(1) or evaluate(self, point))
+    matrix = np.tril(np.ones((9, 9)))[:-1]
+    found = {}
+    for allowed in (50, 400):
+        visited.clear()
+        found[allowed] = DualAscent(matrix, 2.0, "mean").run(
+            np.full(8, 1 / 8), np.full(9, 1 / 9), 0.0, allowed, lambda: False
+        )
+        # The start, and what every point is worth without a barrier, come on top; a line search may end late.
+        assert allowed <= len(visited) <= allowed + 100
+    assert DualProblem(matrix, 2.0, 1e-12).bound(found[400]) >= DualProblem(matrix, 2.0, 1e-12).bound(found[50])
