@@ -162,9 +162,9 @@ def _act(action: str, campaign: str, server: str, key: str | None, as_json: bool
 
 def _specification(path: Path) -> dict[str, Any]:
     # The other commands need no numbers and should not wait for their libraries.
-    from sordino_server.design.workloads import load_specification
+    from sordino_server.design.specifications import load_either
 
-    return load_specification(path).canonical()
+    return load_either(path).canonical()
 
 
 def _awaited_plan(remote: Remote, order: dict[str, Any], patience: Patience) -> str:

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Response
 from sqlalchemy.orm import Session
 
 from sordino_server.context import Injected
-from sordino_server.design.workloads import WorkloadSpecification
+from sordino_server.design.specifications import Specification
 from sordino_server.idempotency import Answer, Once
 from sordino_server.identifiers import DigestPath
 from sordino_server.keys.authentication import Analyst
@@ -18,7 +18,7 @@ router = APIRouter(prefix="/workloads", tags=["workloads"])
 
 
 @router.post("", status_code=201, response_model=WorkloadDocument)
-def register_workload(context: Injected, _: Analyst, once: Once, body: WorkloadSpecification) -> Response:
+def register_workload(context: Injected, _: Analyst, once: Once, body: Specification) -> Response:
     """Register a workload: 201 if it is new, 200 with the same document if it was known."""
 
     def act(session: Session) -> Answer:

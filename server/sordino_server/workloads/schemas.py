@@ -6,7 +6,8 @@ from typing import Self
 
 from pydantic import BaseModel
 
-from sordino_server.design.workloads import WorkloadSpecification
+from sordino_server.design.specifications import Specification
+from sordino_server.design.statistics import StatisticSpecification
 from sordino_server.models import Workload
 from sordino_server.workloads import service
 
@@ -25,28 +26,38 @@ class WorkloadEntry(BaseModel):
 
 
 class WorkloadDocument(BaseModel):
-    """A registered workload: `cells` user types, `queries` answers."""
+    """A registered workload: `cells` user types, `queries` answers, of which a statistic of pairs is one.
+
+    There are no `cells` while the planner has yet to choose a number of bins.
+    """
 
     id: str
     name: str
-    cells: int
     queries: int
     created_at: int
-    specification: WorkloadSpecification
+    specification: Specification
+    cells: int | None = None
 
     @classmethod
     def of(cls, workload: Workload) -> Self:
         """A row, with the sizes that follow from its specification."""
-        specification = service.specification_of(workload)
-        built = specification.build()
+        specification = service.either_of(workload)
+        cells, queries = _sizes(specification)
         return cls(
             id=workload.id,
             name=workload.name,
-            cells=built.size,
-            queries=built.queries,
+            cells=cells,
+            queries=queries,
             created_at=workload.created_at,
             specification=specification,
         )
+
+
+def _sizes(specification: Specification) -> tuple[int | None, int]:
+    if isinstance(specification, StatisticSpecification):
+        return specification.cells, 1
+    built = specification.build()
+    return built.size, built.queries
 
 
 class WorkloadList(BaseModel):

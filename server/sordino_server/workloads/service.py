@@ -6,7 +6,9 @@ import json
 
 from sqlalchemy.orm import Session
 
-from sordino_server.design.workloads import WorkloadSpecification
+from sordino_server.design.specifications import parse_either
+from sordino_server.design.statistics import StatisticSpecification
+from sordino_server.design.workloads import WorkloadError, WorkloadSpecification
 from sordino_server.errors import ServerError
 from sordino_server.models import Workload
 from sordino_server.workloads import repository
@@ -14,13 +16,15 @@ from sordino_shared._checks import check_name
 from sordino_shared.protocol import Digest, Problem
 
 
-def register(session: Session, specification: WorkloadSpecification, now: int) -> tuple[Workload, bool]:
+def register(
+    session: Session, specification: WorkloadSpecification | StatisticSpecification, now: int
+) -> tuple[Workload, bool]:
     """The workload's row, and whether it is new; the same specification is the same workload.
 
     Raises WorkloadError for a specification that contradicts itself.
     """
     check_name(specification.name, "workload name")
-    specification.build()
+    specification.check()
     text = json.dumps(specification.canonical(), sort_keys=True, separators=(",", ":"), allow_nan=False)
     identifier = str(Digest.of(text.encode()))
     return repository.add(session, Workload(id=identifier, name=specification.name, specification=text, created_at=now))
@@ -39,6 +43,14 @@ def exists(session: Session, identifier: str) -> bool:
     return repository.find(session, identifier) is not None
 
 
-def specification_of(workload: Workload) -> WorkloadSpecification:
+def either_of(workload: Workload) -> WorkloadSpecification | StatisticSpecification:
     """The specification as it was registered."""
-    return WorkloadSpecification.model_validate_json(workload.specification)
+    return parse_either(json.loads(workload.specification))
+
+
+def specification_of(workload: Workload) -> WorkloadSpecification:
+    """The linear queries as they were registered; raises WorkloadError for a statistic of pairs."""
+    specification = either_of(workload)
+    if isinstance(specification, StatisticSpecification):
+        raise WorkloadError(f"workload {workload.id} is a statistic of pairs, and linear queries are needed here")
+    return specification

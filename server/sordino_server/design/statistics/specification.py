@@ -22,8 +22,10 @@ from sordino_server.design.workloads.attributes import (
     domain_of,
     readable,
 )
-from sordino_server.design.workloads.operators import DENSE_LIMIT
 from sordino_server.design.workloads.specification import check_scale
+
+# 128 MiB of doubles for all tables of a statistic: a search for its kernel works on several of this size at once.
+MAX_ENTRIES = 2**24
 
 
 class StatisticSpecification(Strict):
@@ -42,7 +44,7 @@ class StatisticSpecification(Strict):
         if self.open_bins() is not None:
             raise WorkloadError("the number of bins is open (bins: auto): choose it with `with_bins`", self.domain)
         domain = domain_of(self.domain)
-        most = math.isqrt(DENSE_LIMIT // self.statistic.forms)
+        most = math.isqrt(MAX_ENTRIES // self.statistic.forms)
         if domain.size > most:
             raise WorkloadError(
                 f"domain: {domain.size} cells, and this statistic is held as dense tables of at most {most}: "
@@ -52,6 +54,15 @@ class StatisticSpecification(Strict):
         statistic = self.statistic.statistic(Subject(self.name, domain, self.canonical()), self.domain)
         _check_forms(statistic)
         return statistic
+
+    def check(self) -> None:
+        """Raise WorkloadError where `build` would, whatever number of bins is chosen where that is open."""
+        (self if self.open_bins() is None else self.with_bins(2)).build()
+
+    @property
+    def cells(self) -> int | None:
+        """k, or None while the number of bins is open."""
+        return None if any(map(is_open, self.domain)) else domain_of(self.domain).size
 
     def open_bins(self) -> OpenBins | None:
         """The line whose number of bins the planner chooses, or None where every bin is given."""

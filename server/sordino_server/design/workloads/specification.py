@@ -88,6 +88,10 @@ class WorkloadSpecification(Strict):
         """The JSON-able form that is stored with a plan and read back by `parse_specification`."""
         return self.model_dump(mode="json", exclude_none=True)
 
+    def check(self) -> None:
+        """Raise WorkloadError where `build` would."""
+        self.build()
+
     def build(self) -> Workload:
         """The workload described; raises WorkloadError where the description contradicts itself."""
         domain = domain_of(self.domain)
