@@ -1,0 +1,195 @@
+"""P1: every device reports L e_x and R e_x with half of its ε each; inner products of the sums estimate hᵀLᵀRh.
+
+Ghazi et al., Lemma 11. The two vectors are randomised independently, so that even a user's own pair is unbiased; the
+mean over pairs of different users takes those out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from sordino_server.design.arrays import Floats
+from sordino_server.design.candidates.factorization import direction_randomizer
+from sordino_server.design.factorization import factorize, reduce_dimension
+from sordino_server.estimation.pairwise import StatisticEstimate
+from sordino_server.estimation.statistics import mean_statistic
+from sordino_server.protocols.answers import Answer, histogram_variance, plausible_histogram, publish_answer
+from sordino_server.protocols.base import (
+    ClosedRound,
+    Progress,
+    ProtocolDesign,
+    ProtocolError,
+    ProtocolRequest,
+    RoundPlan,
+)
+from sordino_server.protocols.plan import ProtocolPlan
+from sordino_server.protocols.references import reference_histograms
+from sordino_server.protocols.sealing import RoundQueries, answers_from, seal
+from sordino_server.protocols.vector_reports import VectorReports, balanced_factors, published_factors, row_labels
+from sordino_shared.arrays import Array
+from sordino_shared.guarantees import PureEpsilon
+from sordino_shared.protocol import Factors
+from sordino_shared.randomizers import Pair
+
+_GAP = 0.01
+# Shares of the rank to which a random projection reduces the vectors (Lemma 12).
+_REDUCTIONS = (1.0, 0.5, 0.25, 0.125)
+
+
+class OneRoundSplit:
+    """One round of two vectors; a random projection shortens them where that lowers the predicted error."""
+
+    name = "one_round_split"
+
+    def reason_against(self, request: ProtocolRequest) -> str | None:
+        """Why it does not apply, or None."""
+        if not request.statistic.is_one_form:
+            return "it estimates one quadratic form, and the statistic is a function of several"
+        return None
+
+    def design(self, request: ProtocolRequest, progress: Progress) -> ProtocolDesign:
+        """Factors of W of the least γ₂, with columns of the same length, and the plan of the one round."""
+        histograms = reference_histograms(request.statistic.domain)
+        best, least = None, np.inf
+        for reports in _reductions(request):
+            error = float(np.mean([reports.squared_error(histogram, request.users) for histogram in histograms]))
+            if error < least:
+                best, least = reports, error
+        assert best is not None
+        progress(0.8)
+        plan = ProtocolPlan(
+            statistic=request.statistic.specification,
+            protocol=self.name,
+            target=request.target,
+            users=request.users,
+            guarantee=request.guarantee.nano,
+            rounds=(request.guarantee.nano,),
+            first_weight=None,
+            seed=request.seed,
+            predicted_rmse=float(np.sqrt(least)),
+        )
+        return ProtocolDesign(plan, _sealed(request, best))
+
+    def step(self, plan: ProtocolPlan, closed: tuple[ClosedRound, ...]) -> StatisticEstimate:
+        """The estimate after the one round; raises ProtocolError where fewer than two devices reported."""
+        (only,) = closed
+        users = only.aggregate.count
+        if users < 2:
+            raise ProtocolError(f"{users} devices reported, and a pair needs two: keep the round open longer", users)
+        reports = SplitReports.of(only.plan)
+        mean = mean_statistic(reports.randomizer, only.aggregate)
+        histogram = reports.histogram(mean, users)
+        answer = Answer(
+            form=only.plan.analyst.workload,
+            value=reports.value(mean, users, plan.target),
+            variance=reports.variance(histogram, users),
+            spread=histogram_variance(reports.matrix, histogram),
+            users=(users,),
+            bias_bound=reports.bias_bound,
+            unbiased=reports.bias_bound == 0,
+        )
+        return publish_answer(plan, answer)
+
+    def conclude(self, plan: ProtocolPlan, closed: tuple[ClosedRound, ...]) -> StatisticEstimate:
+        """One round is all there is."""
+        return self.step(plan, closed)
+
+
+@dataclass(frozen=True, eq=False)
+class SplitReports:
+    """Reports of both vectors: the factors they stand for and the randomizer that sends them."""
+
+    factors: Factors
+    randomizer: Pair
+
+    @classmethod
+    def of(cls, plan: RoundPlan) -> SplitReports:
+        """As a plan publishes them; raises ProtocolError for a plan of another kind."""
+        randomizer, factors = plan.device.randomizer, plan.analyst.factors
+        if not isinstance(randomizer, Pair) or not randomizer.has_products or factors is None:
+            raise ProtocolError("the plan of the round has no pair of vectors", plan.device.digest)
+        return cls(factors, randomizer)
+
+    @cached_property
+    def matrix(self) -> Floats:
+        """W = LᵀR (k, k), before any reduction."""
+        return np.asarray(self.factors.left.numpy().T @ self.factors.right.numpy())
+
+    @cached_property
+    def left(self) -> VectorReports:
+        """Reports of L e_x, or of TL e_x."""
+        return VectorReports.of(published_factors(self.factors)[0], self.randomizer.first)
+
+    @cached_property
+    def right(self) -> VectorReports:
+        """Reports of R e_x, or of TR e_x."""
+        return VectorReports.of(published_factors(self.factors)[1], self.randomizer.second)
+
+    @cached_property
+    def bias_bound(self) -> float:
+        """‖(TL)ᵀTR − W‖_∞, which no histogram's bias exceeds (Lemma 12); 0 without a reduction."""
+        if self.factors.transform is None:
+            return 0.0
+        return float(np.abs(self.left.columns.T @ self.right.columns - self.matrix).max())
+
+    def value(self, mean: Floats, users: int, target: str) -> float:
+        """⟨ȳ_L, ȳ_R⟩ for hᵀWh; for pairs (n²⟨ȳ_L, ȳ_R⟩ − Σ_i ⟨y_iL, y_iR⟩)/(n(n − 1))."""
+        split, scale = self.randomizer.first.statistic_size, self.left.scale * self.right.scale
+        product = float(mean[:split] @ mean[split:-1])
+        if target == "histogram":
+            return scale * product
+        return scale * (users * product - float(mean[-1])) / (users - 1)
+
+    def variance(self, histogram: Floats, users: int) -> float:
+        """(r̄ᵀΣ_L r̄ + l̄ᵀΣ_R l̄)/n + tr(Σ_L Σ_R)/(n(n − 1)) for r̄ = Rh, l̄ = Lh and the average covariances Σ."""
+        left, right = self.left.columns @ histogram, self.right.columns @ histogram
+        linear = self.left.variance(right, histogram) + self.right.variance(left, histogram)
+        quadratic = float((self.left.covariance(histogram) * self.right.covariance(histogram)).sum())
+        return linear / users + quadratic / (users * (users - 1))
+
+    def squared_error(self, histogram: Floats, users: int) -> float:
+        """Variance and squared bias for users with this histogram."""
+        reduced = (self.left.columns @ histogram) @ (self.right.columns @ histogram)
+        return self.variance(histogram, users) + float(reduced - histogram @ self.matrix @ histogram) ** 2
+
+    def histogram(self, mean: Floats, users: int) -> Floats:
+        """A true histogram near what the second vector says of Rh."""
+        split = self.randomizer.first.statistic_size
+        noise = self.right.scale**2 / users
+        return plausible_histogram(self.right.columns, self.right.scale * mean[split:-1], noise)
+
+
+def _reductions(request: ProtocolRequest) -> Iterator[SplitReports]:
+    matrix, half = request.statistic.forms[0].matrix, PureEpsilon(request.guarantee.nano // 2)
+    whole = factorize(matrix, "max", _GAP, centred=False)
+    left, right = balanced_factors(whole)
+    for share in _REDUCTIONS:
+        dimension = max(1, round(share * whole.rank))
+        transform = None if share == 1 else reduce_dimension(whole, dimension, request.seed).projection
+        shown = (left, right) if transform is None else (transform @ left, transform @ right)
+        pair = Pair(direction_randomizer(shown[0], half), direction_randomizer(shown[1], half))
+        projection = None if transform is None else Array.of(transform, "<f8")
+        centre = Array.of(np.zeros(len(matrix)), "<f8")
+        yield SplitReports(Factors(Array.of(left, "<f8"), Array.of(right, "<f8"), centre, projection), pair)
+
+
+def _sealed(request: ProtocolRequest, reports: SplitReports) -> RoundPlan:
+    """The round as a linear plan: its second vector answers Wh."""
+    statistic = request.statistic
+    queries = RoundQueries(statistic.name, statistic.domain, reports.matrix, row_labels(len(reports.matrix)))
+    split = reports.randomizer.first.statistic_size
+    decoder = np.zeros((len(reports.matrix), reports.randomizer.statistic_size))
+    decoder[:, split:-1] = reports.right.scale * reports.left.columns.T
+    return seal(
+        queries,
+        request.guarantee,
+        reports.randomizer,
+        answers_from(decoder),
+        OneRoundSplit.name,
+        request.seed,
+        reports.factors,
+    )
