@@ -7,10 +7,13 @@ from typing import Annotated
 from fastapi import Path
 from pydantic import StringConstraints
 
+from sordino_shared.protocol.campaigns import MAX_ROUNDS
+
 DIGEST_PATTERN = "^[0-9a-f]{64}$"
 REQUEST_PATTERN = "^[0-9a-f]{32}$"
 
 DigestPath = Annotated[str, Path(pattern=DIGEST_PATTERN, description="64 lower-case hexadecimal digits.")]
 DigestText = Annotated[str, StringConstraints(pattern=DIGEST_PATTERN)]
+RoundPath = Annotated[int, Path(ge=0, lt=MAX_ROUNDS, description="Number of the round, from 0.")]
 RequestPath = Annotated[str, Path(pattern=REQUEST_PATTERN, description="32 lower-case hexadecimal digits.")]
 RequestText = Annotated[str, StringConstraints(pattern=REQUEST_PATTERN)]

@@ -18,6 +18,7 @@ import structlog
 from sqlalchemy.orm import Session
 
 from sordino_server import rounds
+from sordino_server.campaigns.succession import close_due_rounds
 from sordino_server.config import Settings
 from sordino_server.design.planner import compile_plan
 from sordino_server.estimates import service as estimates
@@ -79,7 +80,13 @@ class Worker:
 
     def step(self) -> bool:
         """Do one piece of work, if there is any; estimates are waited for by people, so they go first."""
-        return self._estimate_a_round() or self._compute_a_plan()
+        return self._close_due_rounds() or self._estimate_a_round() or self._compute_a_plan()
+
+    def _close_due_rounds(self) -> bool:
+        closed = close_due_rounds(self.database, self.clock.now())
+        for campaign, index in closed:
+            log.info("round closed by its rule", campaign=campaign, round=index)
+        return bool(closed)
 
     def _estimate_a_round(self) -> bool:
         row = self.database.run("claim round", lambda session: rounds.claim_closed_round(session, **self._lease()))
@@ -87,10 +94,12 @@ class Worker:
             return False
         number = row.id
         with self._work_on(Round, number, lambda session, text: rounds.mark_failed(session, number, self.owner, text)):
-            content = estimates.compute(self.database, number)
+            outcome = estimates.compute(self.database, number)
             self.database.run(
-                "publish estimate",
-                lambda session: estimates.publish(session, number, self.owner, content, self.clock.now()),
+                "publish outcome",
+                lambda session: estimates.publish(
+                    self.database, session, number, self.owner, outcome, self.clock.now()
+                ),
             )
             log.info("round estimated", campaign=row.campaign_id, round=row.index)
         return True

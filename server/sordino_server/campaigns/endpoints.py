@@ -9,12 +9,12 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 from sqlalchemy.orm import Session
 
-from sordino_server.campaigns import repository, service
+from sordino_server.campaigns import repository, service, succession
 from sordino_server.campaigns.schemas import CampaignEntry, CampaignList, CampaignOrder, CampaignStatus
 from sordino_server.campaigns.status import status_of
 from sordino_server.context import Context, Injected
 from sordino_server.idempotency import Answer, IdempotentPost, Once
-from sordino_server.identifiers import DigestPath
+from sordino_server.identifiers import DigestPath, RoundPath
 from sordino_server.keys.authentication import Analyst
 from sordino_server.kit.db import Database
 from sordino_server.kit.immutable import immutable_response
@@ -89,7 +89,7 @@ def open_campaign(context: Injected, _: Analyst, once: Once, campaign_id: Digest
 
 @router.post("/{campaign_id}/close", response_model=CampaignStatus)
 def close_campaign(context: Injected, _: Analyst, once: Once, campaign_id: DigestPath) -> Response:
-    """Close the campaign: later reports are refused, and a worker computes the estimates."""
+    """Close the campaign: later reports are refused, and a worker estimates what the rounds so far allow."""
     return _changed(context, once, "close campaign", campaign_id, service.close_campaign)
 
 
@@ -97,6 +97,26 @@ def close_campaign(context: Injected, _: Analyst, once: Once, campaign_id: Diges
 def cancel_campaign(context: Injected, _: Analyst, once: Once, campaign_id: DigestPath) -> Response:
     """Cancel the campaign: nothing is estimated."""
     return _changed(context, once, "cancel campaign", campaign_id, service.cancel_campaign)
+
+
+@router.post("/{campaign_id}/rounds/{index}/close", response_model=CampaignStatus)
+def close_round(context: Injected, _: Analyst, once: Once, campaign_id: DigestPath, index: RoundPath) -> Response:
+    """Close a round: a worker opens the next one, or estimates after the last, with which the campaign closes."""
+
+    def change(database: Database, session: Session, identifier: str, now: int) -> Campaign:
+        return succession.close_round(database, session, identifier, index, now)
+
+    return _changed(context, once, "close round", campaign_id, change)
+
+
+@router.post("/{campaign_id}/rounds/{index}/retry", response_model=CampaignStatus)
+def retry_round(context: Injected, _: Analyst, once: Once, campaign_id: DigestPath, index: RoundPath) -> Response:
+    """Have a worker take up a closed round again that failed, once the reason is gone."""
+
+    def change(database: Database, session: Session, identifier: str, _: int) -> Campaign:
+        return succession.retry_round(database, session, identifier, index)
+
+    return _changed(context, once, "retry round", campaign_id, change)
 
 
 def _changed(context: Context, once: IdempotentPost, name: str, campaign_id: str, change: Change) -> Response:

@@ -2,24 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from sqlalchemy import select
+from sqlalchemy import func, or_, select
 from sqlalchemy.orm import Session
 
 from sordino_server.kit.db import FOR_CHANGE
 from sordino_server.kit.once import add_once
 from sordino_server.kit.pagination import Page, newest_first
-from sordino_server.models import Campaign, Round
+from sordino_server.models import Accumulator, Campaign, ClosingRule, Round
+from sordino_server.rounds import RoundName
+from sordino_shared.protocol import RoundState
 
 
-def add(session: Session, campaign: Campaign, first_round: Round) -> bool:
-    """Insert a campaign with its first round; False where its digest is there already."""
+def add(session: Session, campaign: Campaign, first_round: Round, rules: Iterable[ClosingRule]) -> bool:
+    """Insert a campaign with its first round and closing rules; False where its digest is there already."""
     _, new = add_once(session, campaign)
     if new:
-        session.add(first_round)
+        session.add_all([first_round, *rules])
         session.flush()
     return new
+
+
+def closing_rules(session: Session, identifier: str) -> dict[int, ClosingRule]:
+    """The rules of the campaign's rounds that close by themselves, by index."""
+    rules = session.scalars(select(ClosingRule).where(ClosingRule.campaign_id == identifier))
+    return {rule.index: rule for rule in rules}
+
+
+def due_rounds(session: Session, now: int) -> Sequence[RoundName]:
+    """Open rounds that by their rule are to be closed."""
+    counted = select(func.coalesce(func.sum(Accumulator.count), 0)).where(Accumulator.round_id == Round.id)
+    rule = (ClosingRule.campaign_id == Round.campaign_id) & (ClosingRule.index == Round.index)
+    over = Round.opened_at + ClosingRule.after_s <= now
+    full = ClosingRule.after_reports <= counted.scalar_subquery()
+    query = select(Round.campaign_id, Round.index).join(ClosingRule, rule).where(Round.state == RoundState.OPEN)
+    return [(campaign, index) for campaign, index in session.execute(query.where(or_(over, full)).order_by(Round.id))]
 
 
 def find(session: Session, identifier: str) -> Campaign | None:

@@ -8,8 +8,12 @@ from typing import Annotated, Self
 from pydantic import BaseModel, ConfigDict, Field, StrictFloat, StrictInt
 
 from sordino_server.identifiers import RequestText
-from sordino_server.models import Campaign, Round
-from sordino_shared.protocol import CampaignState, RoundState
+from sordino_server.models import Campaign, ClosingRule, Round
+from sordino_shared.errors import InvalidValue
+from sordino_shared.protocol import CampaignState, Manifest, RoundState
+
+_Reports = Annotated[int, Field(strict=True, ge=1, lt=2**53)]
+_Seconds = Annotated[int, Field(strict=True, ge=1, le=366 * 86400)]
 
 
 class CampaignOrder(BaseModel):
@@ -24,6 +28,32 @@ class CampaignOrder(BaseModel):
     device_epsilon: StrictFloat | StrictInt | Annotated[str, Field(max_length=40)] | None = Field(
         None, description="ε that one device may spend in all rounds; the plan's ε unless given."
     )
+    close_after_reports: _Reports | list[_Reports | None] | None = Field(
+        None, description="A round closes once so many reports were counted: one number for all, or one a round."
+    )
+    close_after_s: _Seconds | list[_Seconds | None] | None = Field(
+        None, description="A round closes so many seconds after it opened: one number for all, or one a round."
+    )
+
+    def closing(self, rounds: int) -> list[tuple[int | None, int | None]]:
+        """Reports and seconds after which each round closes by itself; InvalidValue for lists of another length."""
+        return list(
+            zip(
+                _for_each(self.close_after_reports, rounds, "close_after_reports"),
+                _for_each(self.close_after_s, rounds, "close_after_s"),
+                strict=True,
+            )
+        )
+
+
+def _for_each(given: int | Sequence[int | None] | None, rounds: int, name: str) -> list[int | None]:
+    if given is None or isinstance(given, int):
+        return [given] * rounds
+    if len(given) != rounds:
+        raise InvalidValue(
+            f"{name} lists {len(given)} rounds, the campaign has {rounds}; write null for a round without"
+        )
+    return list(given)
 
 
 class CampaignEntry(BaseModel):
@@ -61,10 +91,12 @@ class RoundStatus(BaseModel):
     analyst_digest: str
     opened_at: int | None
     closed_at: int | None
-    error: str | None = Field(description="Why there will be no estimate.")
+    error: str | None = Field(description="Why nothing came of the closed round, and what to do.")
+    close_after_reports: int | None
+    close_after_s: int | None
 
     @classmethod
-    def of(cls, row: Round, reports: int) -> Self:
+    def of(cls, row: Round, reports: int, rule: ClosingRule | None) -> Self:
         """What is shown of a row."""
         return cls(
             index=row.index,
@@ -75,23 +107,35 @@ class RoundStatus(BaseModel):
             opened_at=row.opened_at,
             closed_at=row.closed_at,
             error=row.error,
+            close_after_reports=rule and rule.after_reports,
+            close_after_s=rule and rule.after_s,
         )
 
 
 class CampaignStatus(CampaignEntry):
     """A campaign with its rounds, and the reports that were refused, by reason."""
 
-    rounds: list[RoundStatus]
+    protocol: str | None = Field(description="Digest of the plan by which the rounds become one estimate.")
+    planned_rounds: int
+    rounds: list[RoundStatus] = Field(description="The rounds whose plans are sealed by now.")
     refusals: dict[str, int]
 
     @classmethod
     def with_counts(
-        cls, row: Campaign, rounds: Sequence[Round], counts: Mapping[int, int], refusals: Mapping[str, int]
+        cls,
+        row: Campaign,
+        rounds: Sequence[Round],
+        counts: Mapping[int, int],
+        rules: Mapping[int, ClosingRule],
+        refusals: Mapping[str, int],
     ) -> Self:
-        """The row with what was counted."""
+        """The row with what was counted, and the rule by which each round closes."""
+        manifest = Manifest.read(row.manifest)
         return cls(
             **CampaignEntry.of(row).model_dump(),
-            rounds=[RoundStatus.of(each, counts[each.id]) for each in rounds],
+            protocol=None if manifest.protocol is None else str(manifest.protocol),
+            planned_rounds=len(manifest.rounds),
+            rounds=[RoundStatus.of(each, counts[each.id], rules.get(each.index)) for each in rounds],
             refusals=dict(refusals),
         )
 

@@ -12,17 +12,21 @@ from sordino_server.campaigns.schemas import CampaignOrder
 from sordino_server.config import Settings
 from sordino_server.errors import ServerError
 from sordino_server.kit.db import Database
-from sordino_server.models import Campaign, Round
+from sordino_server.models import Campaign, ClosingRule, Round
 from sordino_server.plans import service as plans
+from sordino_server.plans.service import ReadyPlan
+from sordino_server.protocols.plan import ProtocolPlan
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import (
     CampaignState,
     Digest,
     EveryRound,
     Manifest,
+    OneRound,
     PlanReference,
     Problem,
     RetryWindow,
+    RoundAssignment,
     RoundState,
     RoundTerms,
     Task,
@@ -31,14 +35,15 @@ from sordino_shared.protocol import (
 
 _DAY_S = 86400
 _EPOCHS = 1 << 16
+_UNUSED = {RoundState.PENDING, RoundState.OPEN, RoundState.CLOSED}
 
 RoundChange = Callable[[Database, Session, str, int, int], Round]
 
 
 def create(session: Session, order: CampaignOrder, now: int) -> Campaign:
-    """A campaign of one round, ready to be opened; its id is the digest of its manifest."""
-    device_digest, analyst_digest = plans.ready_parts(session, order.plan_request)
-    manifest = _manifest(session, order, PlanReference(Digest.parse(device_digest), Digest.parse(analyst_digest)), now)
+    """A campaign whose first round is ready to be opened; its id is the digest of its manifest."""
+    ready = plans.ready_plan(session, order.plan_request)
+    manifest = _manifest(session, order, ready, now)
     identifier = str(manifest.campaign)
     campaign = Campaign(
         id=identifier,
@@ -48,36 +53,59 @@ def create(session: Session, order: CampaignOrder, now: int) -> Campaign:
         state=CampaignState.READY,
         created_at=now,
     )
-    first = Round(
-        campaign_id=identifier,
-        index=0,
-        state=RoundState.PENDING,
-        device_digest=device_digest,
-        analyst_digest=analyst_digest,
-        # Reports made on one day share the head of their ids, which keeps the index of ids local.
-        epoch=now // _DAY_S % _EPOCHS,
-    )
-    if not repository.add(session, campaign, first):
+    first = sealed_round(identifier, 0, ready.device, ready.analyst, now)
+    if not repository.add(session, campaign, first, _rules(order, identifier, len(manifest.rounds))):
         raise ServerError(
             Problem.ALREADY_EXISTS, f"campaign {identifier} was created this second with the same terms", id=identifier
         )
     return campaign
 
 
-def _manifest(session: Session, order: CampaignOrder, plan: PlanReference, now: int) -> Manifest:
-    device = plans.device_part(session, str(plan.device))
-    spends = device.guarantee
-    allowed = spends if order.device_epsilon is None else PureEpsilon.of(order.device_epsilon)
+def sealed_round(campaign: str, index: int, device_digest: str, analyst_digest: str, now: int) -> Round:
+    """A round whose plan is known, to be opened."""
+    return Round(
+        campaign_id=campaign,
+        index=index,
+        state=RoundState.PENDING,
+        device_digest=device_digest,
+        analyst_digest=analyst_digest,
+        # Reports made on one day share the head of their ids, which keeps the index of ids local.
+        epoch=now // _DAY_S % _EPOCHS,
+    )
+
+
+def _rules(order: CampaignOrder, campaign: str, count: int) -> list[ClosingRule]:
+    return [
+        ClosingRule(campaign_id=campaign, index=index, after_reports=reports, after_s=seconds)
+        for index, (reports, seconds) in enumerate(order.closing(count))
+        if reports is not None or seconds is not None
+    ]
+
+
+def _manifest(session: Session, order: CampaignOrder, ready: ReadyPlan, now: int) -> Manifest:
+    device = plans.device_part(session, ready.device)
+    whole = None if ready.protocol is None else plans.protocol_plan(session, ready.protocol)
+    spends, allowed = ([device.guarantee], device.guarantee) if whole is None else _spending(whole)
+    known = PlanReference(Digest.parse(ready.device), Digest.parse(ready.analyst))
     return Manifest(
         name=order.name,
         sentence=order.sentence,
         population=order.population,
         created_at=now,
         domain=device.domain,
-        device_guarantee=allowed,
-        rounds=(RoundTerms(spends, plan),),
-        assignment=EveryRound(),
+        device_guarantee=allowed if order.device_epsilon is None else PureEpsilon.of(order.device_epsilon),
+        rounds=tuple(RoundTerms(each, None if index else known) for index, each in enumerate(spends)),
+        assignment=_assignment(whole),
+        protocol=None if whole is None else whole.digest,
     )
+
+
+def _spending(whole: ProtocolPlan) -> tuple[list[PureEpsilon], PureEpsilon]:
+    return list(whole.round_guarantees()), PureEpsilon(whole.guarantee)
+
+
+def _assignment(whole: ProtocolPlan | None) -> RoundAssignment:
+    return EveryRound() if whole is None or whole.first_weight is None else OneRound(whole.first_weight)
 
 
 def get(session: Session, identifier: str) -> Campaign:
@@ -109,7 +137,7 @@ def open_campaign(database: Database, session: Session, identifier: str, now: in
 
 
 def close_campaign(database: Database, session: Session, identifier: str, now: int) -> Campaign:
-    """From open to closed; a worker estimates the rounds that were open."""
+    """From open to closed; a worker estimates what the rounds so far allow."""
     campaign = _change(session, identifier, CampaignState.CLOSED)
     campaign.closed_at = now
     _end(database, session, identifier, now, rounds.close_round, {RoundState.OPEN})
@@ -117,10 +145,10 @@ def close_campaign(database: Database, session: Session, identifier: str, now: i
 
 
 def cancel_campaign(database: Database, session: Session, identifier: str, now: int) -> Campaign:
-    """From ready or open to cancelled; what was reported is never estimated."""
+    """From ready or open to cancelled; what was reported since the last sealed plan is never used."""
     campaign = _change(session, identifier, CampaignState.CANCELLED)
     campaign.closed_at = now
-    _end(database, session, identifier, now, rounds.cancel_round, {RoundState.PENDING, RoundState.OPEN})
+    _end(database, session, identifier, now, rounds.cancel_round, _UNUSED)
     return campaign
 
 
@@ -135,10 +163,20 @@ def _in_states(rows: Sequence[Round], states: set[RoundState]) -> list[Round]:
     return [row for row in rows if RoundState(row.state) in states]
 
 
-def _change(session: Session, identifier: str, wanted: CampaignState) -> Campaign:
-    campaign = _found(repository.find_for_change(session, identifier))
+def locked(session: Session, identifier: str) -> Campaign:
+    """The campaign, whose state nobody else changes until the transaction ends; raises `not-found`."""
+    return _found(repository.find_for_change(session, identifier))
+
+
+def change_state(campaign: Campaign, wanted: CampaignState) -> None:
+    """The state of a locked campaign, if that is legal."""
     check_campaign_transition(CampaignState(campaign.state), wanted)
     campaign.state = wanted
+
+
+def _change(session: Session, identifier: str, wanted: CampaignState) -> Campaign:
+    campaign = locked(session, identifier)
+    change_state(campaign, wanted)
     return campaign
 
 

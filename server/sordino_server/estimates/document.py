@@ -57,9 +57,14 @@ class EstimateDocument(BaseModel):
     queries: list[QueryEstimate]
 
     def content(self) -> bytes:
-        """Canonical bytes: sorted keys, no blanks, the shortest digits that read back to the same number."""
-        plain = self.model_dump(mode="json")
-        return json.dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
+        """Canonical bytes."""
+        return canonical_bytes(self)
+
+
+def canonical_bytes(document: BaseModel) -> bytes:
+    """JSON with sorted keys, no blanks, and the shortest digits that read back to the same number."""
+    plain = document.model_dump(mode="json")
+    return json.dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
 
 
 def document_of(

@@ -1,40 +1,49 @@
-"""/v1/campaigns/{id}/rounds/{r}/estimates"""
+"""/v1/campaigns/{id}/estimates and /v1/campaigns/{id}/rounds/{r}/estimates"""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 
 from sordino_server.context import Injected
 from sordino_server.estimates import service
 from sordino_server.estimates.document import EstimateDocument
+from sordino_server.estimates.statistic_document import StatisticDocument
 from sordino_server.estimates.table import as_csv
-from sordino_server.identifiers import DigestPath
+from sordino_server.identifiers import DigestPath, RoundPath
 from sordino_server.keys.authentication import Analyst
-from sordino_shared.protocol.campaigns import MAX_ROUNDS
 
 router = APIRouter(prefix="/campaigns", tags=["estimates"])
 
+AnyEstimate = EstimateDocument | StatisticDocument
+Form = Annotated[Literal["json", "csv"] | None, Query(alias="format", description="Wins over Accept.")]
+
+_CSV: dict[int | str, dict[str, Any]] = {200: {"content": {"text/csv": {}}}}
 _HEADERS = {"Cache-Control": "no-store", "Vary": "Accept"}
 
 
-@router.get(
-    "/{campaign_id}/rounds/{index}/estimates",
-    response_model=EstimateDocument,
-    responses={200: {"content": {"text/csv": {}}}},
-)
+@router.get("/{campaign_id}/estimates", response_model=AnyEstimate, responses=_CSV)
+def get_campaign_estimates(
+    context: Injected, _: Analyst, request: Request, campaign_id: DigestPath, form: Form = None
+) -> Response:
+    """The estimate that the rounds of a campaign led to, the same bytes on every read; a table with `format=csv`."""
+    with context.database.read("get estimates") as session:
+        content = service.stored_last(session, campaign_id)
+    return _as_asked(request, content, form)
+
+
+@router.get("/{campaign_id}/rounds/{index}/estimates", response_model=AnyEstimate, responses=_CSV)
 def get_estimates(
-    context: Injected,
-    _: Analyst,
-    request: Request,
-    campaign_id: DigestPath,
-    index: Annotated[int, Path(ge=0, lt=MAX_ROUNDS, description="Number of the round, from 0.")],
-    form: Annotated[Literal["json", "csv"] | None, Query(alias="format", description="Wins over Accept.")] = None,
+    context: Injected, _: Analyst, request: Request, campaign_id: DigestPath, index: RoundPath, form: Form = None
 ) -> Response:
     """The estimate of a closed round, the same bytes on every read; as a table with `format=csv`."""
     with context.database.read("get estimates") as session:
         content = service.stored(session, campaign_id, index)
+    return _as_asked(request, content, form)
+
+
+def _as_asked(request: Request, content: bytes, form: Form) -> Response:
     if form == "csv" or (form is None and "text/csv" in request.headers.get("accept", "").lower()):
         return Response(as_csv(content), headers=_HEADERS, media_type="text/csv; header=present")
     return Response(content, headers=_HEADERS, media_type="application/json")

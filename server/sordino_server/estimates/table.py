@@ -1,11 +1,14 @@
-"""The estimate as CSV: a row a query, and on every row what a spreadsheet needs to cite it."""
+"""The estimate as CSV: a row a query or statistic, and on every row what a spreadsheet needs to cite it."""
 
 from __future__ import annotations
 
 import csv
 import io
+import json
+from collections.abc import Iterable
 
 from sordino_server.estimates.document import EstimateDocument
+from sordino_server.estimates.statistic_document import StatisticDocument
 
 COLUMNS = (
     "label",
@@ -28,9 +31,43 @@ COLUMNS = (
 )
 
 
+STATISTIC_COLUMNS = (
+    "statistic",
+    "value",
+    "standard_error",
+    "interval_low",
+    "interval_high",
+    "population_standard_error",
+    "population_interval_low",
+    "population_interval_high",
+    "target",
+    "users_by_round",
+    "epsilon",
+    "level",
+    "campaign",
+    "protocol",
+    "protocol_digest",
+)
+
+
 def as_csv(content: bytes) -> str:
     """The table of a stored estimate (RFC 4180), with a header line."""
-    document = EstimateDocument.model_validate_json(content)
+    # Only the estimate of a statistic has a protocol.
+    if "protocol" in json.loads(content):
+        return _of_statistic(StatisticDocument.model_validate_json(content))
+    return _of_queries(EstimateDocument.model_validate_json(content))
+
+
+def _of_statistic(document: StatisticDocument) -> str:
+    own = (document.value, document.standard_error, *document.interval)
+    population = (document.population_standard_error, *document.population_interval)
+    users = " ".join(str(each.users) for each in document.rounds)
+    terms = (document.target, users, document.epsilon, document.level, document.campaign)
+    row = (document.statistic, *own, *population, *terms, document.protocol.name, document.protocol.digest)
+    return _written([STATISTIC_COLUMNS, row])
+
+
+def _of_queries(document: EstimateDocument) -> str:
     shared = (
         document.users,
         document.epsilon,
@@ -39,11 +76,15 @@ def as_csv(content: bytes) -> str:
         document.plan.device,
         document.plan.analyst,
     )
-    table = io.StringIO()
-    writer = csv.writer(table)
-    writer.writerow(COLUMNS)
+    rows: list[tuple[object, ...]] = [COLUMNS]
     for query in document.queries:
         own = (query.value, query.standard_error, *query.interval, *query.band)
         population = (query.population_standard_error, *query.population_interval)
-        writer.writerow((query.label, *own, *population, query.consistent, *shared))
+        rows.append((query.label, *own, *population, query.consistent, *shared))
+    return _written(rows)
+
+
+def _written(rows: Iterable[tuple[object, ...]]) -> str:
+    table = io.StringIO()
+    csv.writer(table).writerows(rows)
     return table.getvalue()

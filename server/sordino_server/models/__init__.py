@@ -1,15 +1,23 @@
 """The tables."""
 
 from sordino_server.models.base import Base
-from sordino_server.models.campaigns import Campaign, Estimate, Round
+from sordino_server.models.campaigns import Campaign, ClosingRule, Estimate, Round
 from sordino_server.models.keys import IdempotencyKey, Key, Role
-from sordino_server.models.plans import PlanPart, PlanPartKind, PlanRequest, PlanRequestState, Workload
+from sordino_server.models.plans import (
+    PlanPart,
+    PlanPartKind,
+    PlanRequest,
+    PlanRequestState,
+    ProtocolPlanContent,
+    Workload,
+)
 from sordino_server.models.reports import Accumulator, RefusalCount, Report, ReportChunk
 
 __all__ = [
     "Accumulator",
     "Base",
     "Campaign",
+    "ClosingRule",
     "Estimate",
     "IdempotencyKey",
     "Key",
@@ -17,6 +25,7 @@ __all__ = [
     "PlanPartKind",
     "PlanRequest",
     "PlanRequestState",
+    "ProtocolPlanContent",
     "RefusalCount",
     "Report",
     "ReportChunk",

@@ -26,10 +26,22 @@ class Campaign(Base):
     closed_at: Mapped[int | None] = mapped_column(BigInteger)
 
 
+class ClosingRule(Base):
+    """When a round of a campaign closes by itself: at the first of so many reports and so many seconds open."""
+
+    __tablename__ = "closing_rules"
+
+    campaign_id: Mapped[str] = mapped_column(ForeignKey("campaigns.id"), primary_key=True)
+    index: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    after_reports: Mapped[int | None] = mapped_column(BigInteger)
+    after_s: Mapped[int | None] = mapped_column(BigInteger)
+
+
 class Round(Leased, Base):
     """One round of a campaign; its row exists once its plan is sealed.
 
-    The lease belongs to whoever estimates the closed round; `error` says why no estimate can be had.
+    The lease belongs to whoever goes on from the closed round, to the next round or to the estimate; `error` says why
+    neither can be had.
     """
 
     __tablename__ = "rounds"

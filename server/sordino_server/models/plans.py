@@ -41,6 +41,16 @@ class PlanPart(Base):
     created_at: Mapped[int] = mapped_column(BigInteger)
 
 
+class ProtocolPlanContent(Base):
+    """The canonical JSON of a protocol's plan under its digest; never updated."""
+
+    __tablename__ = "protocol_plans"
+
+    digest: Mapped[str] = mapped_column(DigestText, primary_key=True)
+    content: Mapped[bytes] = mapped_column(LargeBinary)
+    created_at: Mapped[int] = mapped_column(BigInteger)
+
+
 class PlanRequestState(StrEnum):
     """A request is queued, computed under a lease, and ends ready or failed."""
 
@@ -69,3 +79,4 @@ class PlanRequest(Leased, Base):
     created_at: Mapped[int] = mapped_column(BigInteger)
     started_at: Mapped[int | None] = mapped_column(BigInteger)
     finished_at: Mapped[int | None] = mapped_column(BigInteger)
+    protocol_digest: Mapped[str | None] = mapped_column(ForeignKey("protocol_plans.digest"))

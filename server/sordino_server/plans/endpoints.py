@@ -71,6 +71,14 @@ def get_plan_part(
     return immutable_response(request, part.content, digest, CBOR_MEDIA_TYPE)
 
 
+@router.get("/protocol-plans/{digest}", response_class=Response, responses={304: {"description": "Unchanged."}})
+def get_protocol_plan(context: Injected, request: Request, digest: DigestPath) -> Response:
+    """How the rounds of a campaign become one estimate, by its digest: immutable canonical JSON, for anybody."""
+    with context.database.read("get protocol plan") as session:
+        content = service.protocol_plan_content(session, digest)
+    return immutable_response(request, content, digest, "application/json")
+
+
 def _readable(part: PlanPart) -> bytes:
     kind = DevicePart if part.document == PlanPartKind.DEVICE else AnalystPart
     return json.dumps(readable_document(kind.read(part.content)), ensure_ascii=False).encode()

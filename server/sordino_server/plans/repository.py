@@ -10,7 +10,8 @@ from sqlalchemy.orm import Session
 from sordino_server.kit import leases
 from sordino_server.kit.once import add_once
 from sordino_server.kit.pagination import Page, newest_first
-from sordino_server.models import PlanPart, PlanPartKind, PlanRequest, PlanRequestState
+from sordino_server.models import PlanPart, PlanPartKind, PlanRequest, PlanRequestState, ProtocolPlanContent
+from sordino_server.protocols.plan import ProtocolPlan
 from sordino_shared.protocol import AnalystPart, DevicePart
 
 
@@ -46,4 +47,17 @@ def keep_part(session: Session, part: DevicePart | AnalystPart, now: int) -> str
     digest = str(part.digest)
     kind = PlanPartKind(part.document)
     add_once(session, PlanPart(digest=digest, document=kind, content=part.content, created_at=now))
+    return digest
+
+
+def find_protocol(session: Session, digest: str) -> bytes | None:
+    """The plan of a protocol of this digest, as its canonical bytes."""
+    row = session.get(ProtocolPlanContent, digest)
+    return None if row is None else row.content
+
+
+def keep_protocol(session: Session, plan: ProtocolPlan, now: int) -> str:
+    """Digest of the plan of a protocol, which is stored unless it was there."""
+    digest = str(plan.digest)
+    add_once(session, ProtocolPlanContent(digest=digest, content=plan.content, created_at=now))
     return digest

@@ -53,6 +53,7 @@ class PlanRequestDocument(BaseModel):
     analyst_digest: str | None
     error: str | None
     attempts: int
+    protocol_digest: str | None = Field(description="Of the plan of a protocol, where a statistic was asked for.")
     created_at: int
     started_at: int | None
     finished_at: int | None
@@ -74,6 +75,7 @@ class PlanRequestDocument(BaseModel):
             attempts=row.attempts,
             created_at=row.created_at,
             started_at=row.started_at,
+            protocol_digest=row.protocol_digest,
             finished_at=row.finished_at,
         )
 

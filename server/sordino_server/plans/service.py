@@ -7,6 +7,7 @@ import secrets
 
 from sqlalchemy.orm import Session
 
+from dataclasses import dataclass
 from sordino_server.design.candidates import mechanism_names
 from sordino_server.design.planner import CompiledPlan
 from sordino_server.design.request import PlanRequest
@@ -20,6 +21,8 @@ from sordino_server.workloads import service as workloads
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import AnalystPart, DevicePart, Digest, Problem
+from sordino_server.protocols.base import RoundPlan
+from sordino_server.protocols.plan import ProtocolPlan
 
 # A computation whose worker dies this often would most likely kill the next one as well.
 MAX_ATTEMPTS = 3
@@ -66,15 +69,42 @@ def analyst_part(session: Session, digest: str) -> AnalystPart:
     return AnalystPart.read(get_part(session, digest).content, Digest.parse(digest))
 
 
-def ready_parts(session: Session, identifier: str) -> tuple[str, str]:
-    """Digests of the device part and the analyst part of a request that is ready; raises `plan-not-ready`."""
+def protocol_plan_content(session: Session, digest: str) -> bytes:
+    """The canonical bytes of the plan of a protocol; raises `not-found`."""
+    content = repository.find_protocol(session, digest)
+    if content is None:
+        raise ServerError(Problem.NOT_FOUND, "there is no plan of a protocol with this digest")
+    return content
+
+
+def protocol_plan(session: Session, digest: str) -> ProtocolPlan:
+    """The plan of a protocol of this digest, checked against it."""
+    return ProtocolPlan.read(protocol_plan_content(session, digest), Digest.parse(digest))
+
+
+def keep_round(session: Session, plan: RoundPlan, now: int) -> tuple[str, str]:
+    """Digests of the device part and the analyst part of a later round, which are stored unless they were there."""
+    return repository.keep_part(session, plan.device, now), repository.keep_part(session, plan.analyst, now)
+
+
+@dataclass(frozen=True)
+class ReadyPlan:
+    """Digests of what a finished request left: the parts of the first round's plan, and of a protocol if it has one."""
+
+    device: str
+    analyst: str
+    protocol: str | None
+
+
+def ready_plan(session: Session, identifier: str) -> ReadyPlan:
+    """The plan of a request that is ready; raises `plan-not-ready`."""
     row = repository.find_request(session, identifier)
     if row is None:
         raise InvalidValue(f"there is no plan request {identifier}; make one with POST /v1/plan-requests")
     if row.device_digest is None or row.analyst_digest is None:
         reason = f": {row.error}" if row.error else "; ask for it until its state is ready"
         raise ServerError(Problem.PLAN_NOT_READY, f"plan request {row.id} is {row.state}{reason}", state=row.state)
-    return row.device_digest, row.analyst_digest
+    return ReadyPlan(row.device_digest, row.analyst_digest, row.protocol_digest)
 
 
 def begin(session: Session, *, owner: str, now: int, seconds: int) -> PlanRequestRow | None:

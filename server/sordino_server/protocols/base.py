@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Protocol
 
 from sordino_server.design.search import Effort
 from sordino_server.design.statistics import Statistic
 from sordino_server.estimation.pairwise import StatisticEstimate
 from sordino_server.estimation.statistics import Aggregate
-from sordino_server.protocols.plan import ProtocolPlan
+from sordino_server.protocols.plan import ProtocolPlan, Target
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon, check_round_guarantee
 from sordino_shared.protocol import AnalystPart, DevicePart
 
-Target = Literal["pairs", "histogram"]
 Progress = Callable[[float], None]
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import Digest
+
+Target = Literal["pairs", "histogram"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +26,7 @@ class ProtocolPlan:
 
     statistic: dict[str, Any]
     protocol: str
-    target: str
+    target: Target
     users: int
     guarantee: int
     rounds: tuple[int, ...]
@@ -58,3 +60,8 @@ class ProtocolPlan:
     def round_guarantees(self) -> tuple[PureEpsilon, ...]:
         """What a device may spend in each round."""
         return tuple(PureEpsilon(nano) for nano in self.rounds)
+
+    @property
+    def first_share(self) -> float | None:
+        """The probability with which a device draws round 0; None where it answers every round."""
+        return None if self.first_weight is None else self.first_weight / 2**32

@@ -7,9 +7,11 @@ from sordino_server.rounds.service import (
     cancel_round,
     claim_closed_round,
     close_round,
+    give_back,
     mark_estimated,
     mark_failed,
     open_round,
+    retry_round,
 )
 
 __all__ = [
@@ -20,9 +22,11 @@ __all__ = [
     "claim_closed_round",
     "close_round",
     "find",
+    "give_back",
     "lock_for_reports",
     "mark_estimated",
     "mark_failed",
     "of_campaign",
     "open_round",
+    "retry_round",
 ]

@@ -43,21 +43,35 @@ def close_round(database: Database, session: Session, campaign: str, index: int,
 
 
 def cancel_round(database: Database, session: Session, campaign: str, index: int, now: int) -> Round:
-    """From pending or open to cancelled: it will never be estimated."""
+    """From pending, open or closed to cancelled: nothing comes of it, and a worker that holds it loses it."""
     row = _change(database, session, campaign, index, RoundState.CANCELLED)
-    row.closed_at = now
+    row.closed_at = row.closed_at or now
+    leases.release(row)
+    return row
+
+
+def retry_round(database: Database, session: Session, campaign: str, index: int) -> Round:
+    """A closed round that failed waits for a worker again; raises `illegal-transition` for any other."""
+    row = _locked(database, session, campaign, index)
+    if row.state != RoundState.CLOSED or row.error is None:
+        raise ServerError(
+            Problem.ILLEGAL_TRANSITION,
+            f"round {index} is {row.state} and did not fail; only a closed round with an error is tried again",
+            state=row.state,
+        )
+    row.error, row.attempts = None, 0
     return row
 
 
 def claim_closed_round(session: Session, *, owner: str, now: int, seconds: int) -> Round | None:
-    """A closed round that waits for its estimate, held by `owner` for `seconds`; None if there is none."""
+    """A closed round that something is to come of, held by `owner` for `seconds`; None if there is none."""
     repository.give_up(session, MAX_ATTEMPTS, GIVEN_UP, now)
     waiting = (Round.state == RoundState.CLOSED) & Round.error.is_(None)
     return leases.claim(session, Round, waiting, Round.id, owner=owner, now=now, seconds=seconds)
 
 
 def mark_estimated(session: Session, number: int, owner: str) -> None:
-    """From closed to estimated, in the transaction that stores the estimate; raises `LeaseLost`."""
+    """From closed to estimated, in the transaction that stores what came of it; raises `LeaseLost`."""
     row = leases.hold(session, Round, number, owner)
     check_round_transition(RoundState(row.state), RoundState.ESTIMATED)
     row.state = RoundState.ESTIMATED
@@ -65,17 +79,28 @@ def mark_estimated(session: Session, number: int, owner: str) -> None:
 
 
 def mark_failed(session: Session, number: int, owner: str, error: str) -> None:
-    """The round stays closed and says why it has no estimate; raises `LeaseLost`."""
+    """The round stays closed and says why nothing came of it; raises `LeaseLost`."""
     row = leases.hold(session, Round, number, owner)
     row.error = error
     leases.release(row)
 
 
+def give_back(session: Session, number: int, owner: str) -> None:
+    """Leave the round to the next worker, as if it had not been claimed; raises `LeaseLost`."""
+    row = leases.hold(session, Round, number, owner)
+    row.attempts -= 1
+    leases.release(row)
+
+
 def _change(database: Database, session: Session, campaign: str, index: int, wanted: RoundState) -> Round:
-    found = repository.find(session, campaign, index)
-    if found is None:
-        raise RoundNotFound(campaign, index)
-    row = repository.lock_for_change(database, session, found.id)
+    row = _locked(database, session, campaign, index)
     check_round_transition(RoundState(row.state), wanted)
     row.state = wanted
     return row
+
+
+def _locked(database: Database, session: Session, campaign: str, index: int) -> Round:
+    found = repository.find(session, campaign, index)
+    if found is None:
+        raise RoundNotFound(campaign, index)
+    return repository.lock_for_change(database, session, found.id)

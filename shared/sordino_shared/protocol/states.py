@@ -18,7 +18,10 @@ class CampaignState(StrEnum):
 
 
 class RoundState(StrEnum):
-    """A round takes reports while open; once estimated its result never changes."""
+    """A round takes reports while open; once estimated, what came of it never changes.
+
+    That is the estimate after the last round, and the plan of the next round after any other.
+    """
 
     PENDING = "pending"
     OPEN = "open"
@@ -37,7 +40,7 @@ CAMPAIGN_TRANSITIONS: Mapping[CampaignState, frozenset[CampaignState]] = {
 ROUND_TRANSITIONS: Mapping[RoundState, frozenset[RoundState]] = {
     RoundState.PENDING: frozenset({RoundState.OPEN, RoundState.CANCELLED}),
     RoundState.OPEN: frozenset({RoundState.CLOSED, RoundState.CANCELLED}),
-    RoundState.CLOSED: frozenset({RoundState.ESTIMATED}),
+    RoundState.CLOSED: frozenset({RoundState.ESTIMATED, RoundState.CANCELLED}),
     RoundState.ESTIMATED: frozenset(),
     RoundState.CANCELLED: frozenset(),
 }

@@ -1,0 +1,109 @@
+"""The estimate of a statistic as a document: the answer, how sure it is, and every round that it came from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from pydantic import BaseModel, Field
+
+from sordino_server.estimates.document import Interval, PlanDigests, canonical_bytes
+from sordino_server.estimates.participation import participation_warnings
+from sordino_server.estimation.pairwise import StatisticEstimate
+from sordino_server.protocols.base import ClosedRound
+from sordino_server.protocols.plan import ProtocolPlan
+from sordino_shared.protocol import Manifest
+
+
+class FormEstimate(BaseModel):
+    """One quadratic form that the statistic is made of."""
+
+    name: str
+    value: float
+
+
+class ProtocolName(BaseModel):
+    """The protocol and the digest of its plan, which the manifest pinned before the first report."""
+
+    name: str
+    digest: str
+
+
+class RoundTaken(BaseModel):
+    """A round that the estimate came from, and who took part."""
+
+    index: int
+    plan: PlanDigests
+    epsilon: float
+    users: int
+    expected_users: float = Field(description="Reports of the round that the protocol was planned for.")
+
+
+class StatisticDocument(BaseModel):
+    """The answer of a campaign that asks for a statistic; it never changes."""
+
+    campaign: str = Field(description="Digest of the manifest.")
+    protocol: ProtocolName
+    rounds: list[RoundTaken]
+    statistic: str
+    value: float
+    target: Literal["pairs", "histogram"] = Field(
+        description="The mean over pairs of different users, or the quadratic form of the histogram."
+    )
+    standard_error: float = Field(description="For the statistic of the users who reported.")
+    interval: Interval = Field(description="Holds that statistic with about the stated level.")
+    population_standard_error: float = Field(description="For the statistic of the population the users came from.")
+    population_interval: Interval = Field(description="Holds the population's statistic with about the stated level.")
+    level: float
+    validity: Literal["asymptotic"] = Field(description="Intervals are those of the limit law for many users.")
+    unbiased: bool = Field(description="Whether the estimator is unbiased for any number of users, or only consistent.")
+    forms: list[FormEstimate]
+    clipped: str | None = Field(description="What was clipped, in words; null if nothing was.")
+    epsilon: float = Field(description="What one device may spend in all rounds.")
+    predicted_rmse: float = Field(description="Error that was predicted at launch for the number of users expected.")
+    warnings: list[str]
+
+    def content(self) -> bytes:
+        """Canonical bytes."""
+        return canonical_bytes(self)
+
+
+def statistic_document(
+    manifest: Manifest, plan: ProtocolPlan, closed: Sequence[ClosedRound], estimate: StatisticEstimate
+) -> StatisticDocument:
+    """The document of an estimate from the `closed` rounds of the campaign of `manifest`."""
+    taken = _rounds_taken(plan, closed)
+    return StatisticDocument(
+        campaign=str(manifest.campaign),
+        protocol=ProtocolName(name=plan.protocol, digest=str(plan.digest)),
+        rounds=taken,
+        statistic=str(plan.statistic["name"]),
+        value=estimate.value,
+        target=plan.target,
+        standard_error=estimate.standard_error,
+        interval=(estimate.lower, estimate.upper),
+        population_standard_error=estimate.population_standard_error,
+        population_interval=(estimate.population_lower, estimate.population_upper),
+        level=estimate.level,
+        validity="asymptotic",
+        unbiased=estimate.unbiased,
+        forms=[FormEstimate(name=name, value=value) for name, value in estimate.forms],
+        clipped=estimate.clipped,
+        epsilon=manifest.device_guarantee.epsilon,
+        predicted_rmse=plan.predicted_rmse,
+        warnings=[*estimate.warnings, *participation_warnings(plan.first_share, [each.users for each in taken])],
+    )
+
+
+def _rounds_taken(plan: ProtocolPlan, closed: Sequence[ClosedRound]) -> list[RoundTaken]:
+    shares = (1.0, 1.0) if plan.first_share is None else (plan.first_share, 1 - plan.first_share)
+    return [
+        RoundTaken(
+            index=index,
+            plan=PlanDigests(device=str(each.plan.device.digest), analyst=str(each.plan.analyst.digest)),
+            epsilon=each.plan.device.guarantee.epsilon,
+            users=each.aggregate.count,
+            expected_users=plan.users * shares[min(index, 1)],
+        )
+        for index, each in enumerate(closed)
+    ]

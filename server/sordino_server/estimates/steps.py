@@ -1,0 +1,44 @@
+"""A protocol's next step, from the rounds that are closed: a function of what is in the database alone."""
+
+from __future__ import annotations
+
+from sordino_server import rounds
+from sordino_server.aggregates import aggregate
+from sordino_server.estimates.statistic_document import statistic_document
+from sordino_server.kit.db import Database
+from sordino_server.plans import service as plans
+from sordino_server.protocols.base import ClosedRound, ProtocolError, RoundPlan
+from sordino_server.protocols.plan import ProtocolPlan
+from sordino_server.protocols.registry import conclude_protocol, step_protocol
+from sordino_shared.protocol import Manifest
+
+
+def after_round(database: Database, manifest: Manifest, last: int, *, conclude: bool) -> bytes | RoundPlan:
+    """What follows after rounds 0 … `last`: the next round's plan, or the canonical bytes of the estimate.
+
+    `conclude` asks for the estimate, since no further round will be opened. Raises ProtocolError if there is neither.
+    """
+    plan, closed = _read(database, manifest, last)
+    for index, each in enumerate(closed):
+        if each.aggregate.count == 0:
+            raise ProtocolError(
+                f"no report was counted in round {index}, so nothing follows from it; cancel the campaign and "
+                "start another one that stays open for longer",
+                index,
+            )
+    outcome = (conclude_protocol if conclude else step_protocol)(plan, closed)
+    if isinstance(outcome, RoundPlan):
+        return outcome
+    return statistic_document(manifest, plan, closed, outcome).content()
+
+
+def _read(database: Database, manifest: Manifest, last: int) -> tuple[ProtocolPlan, tuple[ClosedRound, ...]]:
+    with database.read("read closed rounds") as session:
+        plan = plans.protocol_plan(session, str(manifest.protocol))
+        known = rounds.of_campaign(session, str(manifest.campaign))[: last + 1]
+        asked = [
+            RoundPlan(plans.device_part(session, row.device_digest), plans.analyst_part(session, row.analyst_digest))
+            for row in known
+        ]
+    sums = (aggregate(database, row.id, each.device.randomizer) for row, each in zip(known, asked, strict=True))
+    return plan, tuple(ClosedRound(each, total) for each, total in zip(asked, sums, strict=True))
