@@ -12,8 +12,8 @@ from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import ReportBatch
 
 PREFIX = "SORDINO_"
-# Read by the commands that talk to a server; they share the prefix and are no settings of a server.
-CLIENT_VARIABLES = frozenset({"SORDINO_SERVER", "SORDINO_KEY"})
+# Read by the commands of analysts and operators; they share the prefix and are no settings of a server.
+CLIENT_VARIABLES = frozenset({"SORDINO_SERVER", "SORDINO_KEY", "SORDINO_CACHE_DIR"})
 
 
 class Settings(BaseSettings):
@@ -41,6 +41,12 @@ class Settings(BaseSettings):
     )
     worker_poll_s: float = Field(
         0.25, gt=0, le=60, description="Seconds between two looks of an idle worker for something to do."
+    )
+    planning_memory_mb: int = Field(
+        4096, ge=256, le=1 << 20, description="Memory that the computation of one plan may take, in MiB."
+    )
+    planning_time_limit_s: int = Field(
+        3600, ge=1, le=7 * 86400, description="Seconds after which the best plan so far is taken, whatever was asked."
     )
     lease_s: int = Field(
         30, ge=2, le=3600, description="Seconds after which the work of a worker that fell silent goes to another one."

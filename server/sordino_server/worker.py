@@ -20,7 +20,9 @@ from sqlalchemy.orm import Session
 from sordino_server import rounds
 from sordino_server.campaigns.succession import close_due_rounds
 from sordino_server.config import Settings
-from sordino_server.design.planner import compile_plan
+from sordino_server.design.finished_plan import FinishedPlan
+from sordino_server.design.progress import Progress, ReportProgress
+from sordino_server.design.request import PlanRequest as PlannerRequest
 from sordino_server.estimates import service as estimates
 from sordino_server.kit import leases
 from sordino_server.kit.clock import Clock
@@ -38,6 +40,9 @@ _PROGRESS_EVERY_S = 0.25
 _RENEWALS_A_LEASE = 3
 
 
+ComputePlan = Callable[[PlannerRequest, ReportProgress], FinishedPlan]
+
+
 class Stopped(Exception):
     """The worker was asked to stop while it computed; the work goes back to the queue."""
 
@@ -52,18 +57,22 @@ class Lease(TypedDict):
 
 @dataclass(frozen=True)
 class Worker:
-    """One worker; `run` it in a process of its own, or `step` it in tests."""
+    """One worker; `run` it in a process of its own, or `step` it in tests.
+
+    `compute` makes a plan; it tells its progress every now and then, also where nothing is new.
+    """
 
     database: Database
     clock: Clock
     settings: Settings
+    compute: ComputePlan
     stop: threading.Event
     owner: str
 
     @classmethod
-    def of(cls, database: Database, clock: Clock, settings: Settings) -> Worker:
+    def of(cls, database: Database, clock: Clock, settings: Settings, compute: ComputePlan) -> Worker:
         """A worker under a name that no other one has."""
-        return cls(database, clock, settings, threading.Event(), uuid.uuid4().hex)
+        return cls(database, clock, settings, compute, threading.Event(), uuid.uuid4().hex)
 
     def run(self) -> None:
         """Work until `stop` is set; a database that fails for a while is waited for."""
@@ -117,29 +126,29 @@ class Worker:
             try:
                 with self.database.read("read plan request") as session:
                     request = plans.planner_request(session, row)
-                plan = compile_plan(request, self._progress_of(number))
+                plan = self.compute(request, self._progress_of(number))
             except Stopped:
                 self.database.run("give back", lambda session: plans.give_back(session, number, self.owner))
                 return True
             self.database.run(
                 "publish plan", lambda session: plans.publish(session, number, self.owner, plan, self.clock.now())
             )
-            log.info("plan computed", request=number, seconds=round(plan.seconds, 3))
+            log.info("plan computed", request=number, seconds=plan.summary["seconds"])
         return True
 
-    def _progress_of(self, number: str) -> Callable[[str, float], None]:
-        shown_stage, shown_at = "", 0.0
+    def _progress_of(self, number: str) -> ReportProgress:
+        shown, shown_at = Progress("", 0.0), 0.0
 
-        def progress(stage: str, fraction: float) -> None:
-            nonlocal shown_stage, shown_at
+        def progress(told: Progress) -> None:
+            nonlocal shown, shown_at
             if self.stop.is_set():
                 raise Stopped
-            if stage == shown_stage and monotonic() - shown_at < _PROGRESS_EVERY_S:
+            if told == shown or (told.stage == shown.stage and monotonic() - shown_at < _PROGRESS_EVERY_S):
                 return
-            shown_stage, shown_at = stage, monotonic()
+            shown, shown_at = told, monotonic()
             self.database.run(
                 "report progress",
-                lambda session: plans.report_progress(session, number, self.owner, stage, fraction),
+                lambda session: plans.report_progress(session, number, self.owner, told),
             )
 
         return progress

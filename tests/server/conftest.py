@@ -18,13 +18,16 @@ import uvicorn
 
 from sordino_server.app import create_app
 from sordino_server.config import Settings
+from sordino_server.design.finished_plan import FinishedPlan
+from sordino_server.design.planner import PlanRequest, compile_plan
+from sordino_server.design.progress import ReportProgress
 from sordino_server.keys import service as keys
 from sordino_server.kit import migrations
 from sordino_server.kit.clock import ManualClock
 from sordino_server.kit.db import Database
 from sordino_server.kit.logs import configure_logs
 from sordino_server.models import Role
-from sordino_server.worker import Worker
+from sordino_server.worker import ComputePlan, Worker
 from sordino_shared.protocol import (
     CBOR_MEDIA_TYPE,
     PROBLEM_MEDIA_TYPE,
@@ -55,6 +58,7 @@ class RunningServer:
     admin_key: str
     api: httpx.Client
     anonymous: httpx.Client
+    compute: ComputePlan
 
     def key(self, role: Role) -> str:
         """A new key of `role`."""
@@ -67,7 +71,7 @@ class RunningServer:
 
     def worker(self) -> Worker:
         """A worker that a test steps by hand."""
-        return Worker.of(self.database, self.clock, self.settings)
+        return Worker.of(self.database, self.clock, self.settings, lambda *told: self.compute(*told))
 
     def work(self) -> None:
         """Do all the background work there is."""
@@ -145,6 +149,11 @@ def running_on_postgres(migrated_postgres_url: str) -> Iterator[RunningServer]:
         yield server
 
 
+def compute_here(request: PlanRequest, progress: ReportProgress) -> FinishedPlan:
+    """A plan without a process of its own, which would take a second to start."""
+    return compile_plan(request, progress).finished()
+
+
 @contextmanager
 def _served(url: str) -> Iterator[RunningServer]:
     database, clock, settings = Database(url), ManualClock(), Settings()
@@ -164,7 +173,7 @@ def _served(url: str) -> Iterator[RunningServer]:
         httpx.Client(base_url=address, headers={"Authorization": f"Bearer {key}"}) as api,
         httpx.Client(base_url=address) as anonymous,
     ):
-        yield RunningServer(address, database, clock, settings, key, api, anonymous)
+        yield RunningServer(address, database, clock, settings, key, api, anonymous, compute_here)
     server.should_exit = True
     thread.join()
     database.close()

@@ -9,13 +9,12 @@ import pytest
 
 from sordino_server import worker as worker_module
 from sordino_server.design.planner import compile_plan
+from sordino_server.design.progress import Progress, ReportProgress
 from sordino_server.design.request import PlanError
 from sordino_server.kit.database_errors import DatabaseBusy
 from sordino_server.plans import service as plans
 from sordino_server.worker import Worker
 from sordino_shared.protocol import Problem
-
-Progress = Callable[[str, float], None]
 
 
 def _state(running: Any, identifier: str) -> dict[str, Any]:
@@ -57,14 +56,12 @@ def test_what_kills_every_worker_ends_as_failed(running: Any) -> None:
 
 
 @pytest.mark.parametrize("silent", [False, True])
-def test_a_result_after_the_lease_is_lost_is_dropped(
-    running: Any, monkeypatch: pytest.MonkeyPatch, silent: bool
-) -> None:
+def test_a_result_after_the_lease_is_lost_is_dropped(running: Any, silent: bool) -> None:
     identifier = running.plan_request()["id"]
     plans_made: list[str] = []
     finished: list[int] = []
 
-    def compile_slowly(request: Any, progress: Progress) -> Any:
+    def compile_slowly(request: Any, progress: ReportProgress) -> Any:
         if not plans_made:
             plans_made.append("slow")
             running.clock.advance(running.settings.lease_s)
@@ -72,32 +69,32 @@ def test_a_result_after_the_lease_is_lost_is_dropped(
             finished.append(_state(running, identifier)["finished_at"])
             running.clock.advance(1)
             if not silent:
-                progress("far too late", 0.5)
-            return compile_plan(request)
+                progress(Progress("far too late", 0.5))
+            return compile_plan(request).finished()
         plans_made.append("quick")
-        return compile_plan(request)
+        return compile_plan(request).finished()
 
-    monkeypatch.setattr(worker_module, "compile_plan", compile_slowly)
+    running.compute = compile_slowly
     assert running.worker().step() is True
     document = _state(running, identifier)
     assert (document["state"], document["stage"], plans_made) == ("ready", "ready", ["slow", "quick"])
     assert [document["finished_at"]] == finished
 
 
-def test_progress_is_shown(running: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_is_shown(running: Any) -> None:
     identifier = running.plan_request()["id"]
     seen = []
 
-    def watched(request: Any, progress: Progress) -> Any:
-        for stage, fraction in (("bounding", 0.25), ("searching", 0.5)):
-            progress(stage, fraction)
+    def watched(request: Any, progress: ReportProgress) -> Any:
+        for told in (Progress("bounding", 0.25), Progress("searching", 0.5, variance=3.0, bound=2.0)):
+            progress(told)
             document = _state(running, identifier)
-            seen.append((document["state"], document["stage"], document["progress"]))
-        return compile_plan(request)
+            seen.append([document[name] for name in ("state", "stage", "progress", "variance", "ratio")])
+        return compile_plan(request).finished()
 
-    monkeypatch.setattr(worker_module, "compile_plan", watched)
+    running.compute = watched
     running.work()
-    assert seen == [("running", "bounding", 0.25), ("running", "searching", 0.5)]
+    assert seen == [["running", "bounding", 0.25, None, None], ["running", "searching", 0.5, 3.0, 1.5]]
 
 
 @pytest.mark.parametrize(
@@ -108,14 +105,12 @@ def test_progress_is_shown(running: Any, monkeypatch: pytest.MonkeyPatch) -> Non
         (MemoryError(), "MemoryError"),
     ],
 )
-def test_a_plan_that_fails_keeps_its_reason(
-    running: Any, monkeypatch: pytest.MonkeyPatch, error: Exception, told: str
-) -> None:
+def test_a_plan_that_fails_keeps_its_reason(running: Any, error: Exception, told: str) -> None:
     def refuse(*_: object) -> None:
         raise error
 
     identifier = running.plan_request()["id"]
-    monkeypatch.setattr(worker_module, "compile_plan", refuse)
+    running.compute = refuse
     running.work()
     document = _state(running, identifier)
     assert document["state"] == "failed"
@@ -124,33 +119,33 @@ def test_a_plan_that_fails_keeps_its_reason(
     assert document["finished_at"] == running.clock.now()
 
 
-def test_a_database_that_fails_for_a_while_fails_nothing(running: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_database_that_fails_for_a_while_fails_nothing(running: Any) -> None:
     def busy(*_: object) -> None:
         raise DatabaseBusy("the database is locked")
 
     identifier = running.plan_request()["id"]
-    with monkeypatch.context() as patched:
-        patched.setattr(worker_module, "compile_plan", busy)
-        with pytest.raises(DatabaseBusy):
-            running.worker().step()
+    usual, running.compute = running.compute, busy
+    with pytest.raises(DatabaseBusy):
+        running.worker().step()
+    running.compute = usual
     assert _state(running, identifier)["state"] == "running"
     running.clock.advance(running.settings.lease_s)
     running.work()
     assert _state(running, identifier)["state"] == "ready"
 
 
-def test_a_worker_that_is_stopped_gives_its_work_back(running: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_that_is_stopped_gives_its_work_back(running: Any) -> None:
     identifier = running.plan_request()["id"]
     stopped: Worker = running.worker()
 
-    def stop_in_the_middle(_: Any, progress: Progress) -> None:
+    def stop_in_the_middle(_: Any, progress: ReportProgress) -> None:
         stopped.stop.set()
-        progress("searching", 0.5)
+        progress(Progress("searching", 0.5))
         raise AssertionError("progress ends a computation that is to stop")
 
-    with monkeypatch.context() as patched:
-        patched.setattr(worker_module, "compile_plan", stop_in_the_middle)
-        stopped.run()
+    usual, running.compute = running.compute, stop_in_the_middle
+    stopped.run()
+    running.compute = usual
     document = _state(running, identifier)
     assert (document["state"], document["attempts"]) == ("queued", 0)
     running.work()
@@ -163,14 +158,14 @@ def test_the_lease_is_renewed_while_a_computation_says_nothing(running: Any, mon
     identifier = running.plan_request()["id"]
     lease = running.settings.lease_s
 
-    def compile_silently(request: Any, _: Progress) -> Any:
+    def compile_silently(request: Any, _: ReportProgress) -> Any:
         for _ in range(6):
             running.clock.advance(lease // 3)
             _wait_for_renewal(running, identifier, running.clock.now() + lease)
             assert running.worker().step() is False
-        return compile_plan(request)
+        return compile_plan(request).finished()
 
-    monkeypatch.setattr(worker_module, "compile_plan", compile_silently)
+    running.compute = compile_silently
     assert running.worker().step() is True
     assert _state(running, identifier)["attempts"] == 1
 

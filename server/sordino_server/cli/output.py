@@ -11,6 +11,7 @@ from typing import Annotated, Any, NoReturn, ParamSpec, TypeVar
 import httpx
 import typer
 from rich.console import Console
+from rich.markup import escape
 
 from sordino_shared.errors import SordinoError
 
@@ -30,9 +31,14 @@ def print_json(value: Any) -> None:
     sys.stdout.write("\n")
 
 
+def say(message: str) -> None:
+    """A line for people on standard error, as it is."""
+    progress_console.print(message, highlight=False, markup=False, soft_wrap=True)
+
+
 def fail(message: str, code: int = 1) -> NoReturn:
     """Say what went wrong on standard error and exit: 1 the work failed, 2 the input was wrong."""
-    progress_console.print(f"[bold red]error:[/] {message}", highlight=False)
+    progress_console.print(f"[bold red]error:[/] {escape(message)}", highlight=False)
     raise typer.Exit(code)
 
 

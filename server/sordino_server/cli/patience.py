@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from sordino_server.cli.output import progress_console
+from sordino_server.cli.output import say
 from sordino_shared.errors import SordinoError
 
 TIMEOUT_S = 3600.0
@@ -25,9 +25,9 @@ class StillWaiting(SordinoError):
 class Patience:
     """Pauses between questions for `timeout_s` seconds in all, with one hint when no worker seems to be there."""
 
-    def __init__(self, timeout_s: float = TIMEOUT_S, say: Callable[[str], None] | None = None) -> None:
+    def __init__(self, timeout_s: float = TIMEOUT_S, say: Callable[[str], None] = say) -> None:
         self._timeout_s = timeout_s
-        self._say = say or _on_standard_error
+        self._say = say
         self._since = time.monotonic()
         self._hinted = False
 
@@ -40,7 +40,3 @@ class Patience:
             self._hinted = True
             self._say(hint)
         time.sleep(min(_POLL_S, self._timeout_s - waited))
-
-
-def _on_standard_error(text: str) -> None:
-    progress_console.print(text, highlight=False, markup=False, soft_wrap=True)

@@ -7,11 +7,16 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as Display
 from rich.table import Table
 
-from sordino_server.cli.output import JsonOption, console, fail, print_json, progress_console, reports_errors
-from sordino_server.design.planner import CompiledPlan, PlanRequest, compile_plan
+from sordino_server.cli.interruption import finishing_when_asked
+from sordino_server.cli.output import JsonOption, console, fail, print_json, progress_console, reports_errors, say
+from sordino_server.cli.plan_cache import CacheDirOption, PlanCache, default_folder
+from sordino_server.design.finished_plan import FinishedPlan
+from sordino_server.design.planner import PlanRequest, compile_plan
+from sordino_server.design.progress import Progress
 from sordino_server.design.search import Effort
 from sordino_server.design.workloads import Workload, builtin, load_specification
 from sordino_shared.guarantees import PureEpsilon
@@ -42,14 +47,18 @@ def plan(
     seed: Annotated[int, typer.Option(help="Seed of the design: the same seed gives the same plan.")] = 0,
     effort: Annotated[Effort, typer.Option(help="How hard the search for a kernel tries.")] = Effort.STANDARD,
     time_limit: Annotated[
-        float | None, typer.Option(help="Seconds of search, after which the best so far is taken.")
+        float | None, typer.Option(help="Seconds of planning, after which the best so far is taken.")
     ] = None,
     output: Annotated[
         Path | None, typer.Option(help=f"Folder to write {DEVICE_FILE}, {ANALYST_FILE} and {SUMMARY_FILE} to.")
     ] = None,
+    cache: Annotated[bool, typer.Option(help="Take a plan that was computed before, and keep this one.")] = True,
+    cache_dir: CacheDirOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Plan a mechanism: every candidate is evaluated exactly and the best for the objective is taken.
+
+    Ctrl-C ends the search with the best so far, a second one without a plan.
 
     The lower bound is for unbiased, one-round, non-adaptive mechanisms whose estimator is a sum over users.
     """
@@ -66,12 +75,12 @@ def plan(
         effort,
         time_limit,
     )
-    compiled = _compiled(request)
-    summary = compiled.summary()
+    finished = _cached(request, PlanCache(cache_dir or default_folder())) if cache else _computed(request)
+    summary = finished.summary
     if target_error is not None:
-        summary |= {"target_error": target_error, "users_needed": compiled.users_needed(target_error)}
+        summary |= {"target_error": target_error, "users_needed": finished.users_needed(target_error)}
     if output is not None:
-        _write(compiled, summary, output)
+        _write(finished, summary, output)
     if as_json:
         print_json(summary)
     else:
@@ -88,17 +97,41 @@ def _workload(kind: Kind | None, size: int | None, file: Path | None) -> Workloa
     return builtin(str(kind), size or 0)
 
 
-def _compiled(request: PlanRequest) -> CompiledPlan:
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=progress_console, transient=True) as progress:
-        task = progress.add_task("planning", total=1.0)
-        return compile_plan(request, lambda stage, done: progress.update(task, description=stage, completed=done))
+def _cached(request: PlanRequest, cache: PlanCache) -> FinishedPlan:
+    """The plan that was computed for the same request before, else computed now and kept."""
+    found = cache.find(request)
+    if found is not None:
+        say(f"computed before; taken from {cache.folder} (--no-cache computes it again)")
+        return found
+    plan = _computed(request)
+    try:
+        cache.keep(request, plan)
+    except OSError as error:
+        say(f"the plan cannot be kept in {cache.folder} ({error.strerror}); --cache-dir chooses another folder")
+    return plan
 
 
-def _write(compiled: CompiledPlan, summary: dict[str, Any], folder: Path) -> None:
+def _computed(request: PlanRequest) -> FinishedPlan:
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
+    with finishing_when_asked() as asked, Display(*columns, console=progress_console, transient=True) as display:
+        task = display.add_task("planning", total=1.0)
+
+        def show(told: Progress) -> None:
+            display.update(task, description=shown_progress(told), completed=told.fraction)
+
+        return compile_plan(request, show, asked).finished()
+
+
+def shown_progress(told: Progress) -> str:
+    """The stage, and how good the best so far is."""
+    variance = "" if told.variance is None else f" · variance {told.variance:.4g}"
+    return f"{told.stage}{variance}" + ("" if told.ratio is None else f", {told.ratio:.3f}× the bound")
+
+
+def _write(plan: FinishedPlan, summary: dict[str, Any], folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / DEVICE_FILE).write_bytes(compiled.device.content)
-    (folder / ANALYST_FILE).write_bytes(compiled.analyst.content)
+    (folder / DEVICE_FILE).write_bytes(plan.device.content)
+    (folder / ANALYST_FILE).write_bytes(plan.analyst.content)
     (folder / SUMMARY_FILE).write_text(json.dumps(summary, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
 
 
@@ -117,9 +150,9 @@ def _print(summary: dict[str, Any], output: Path | None) -> None:
     console.print(table)
     for row in summary["candidates"]:
         if row["reason"]:
-            console.print(f"{row['name']} was not taken: {row['reason']}", highlight=False)
+            console.print(f"{row['name']} was not taken: {row['reason']}", highlight=False, markup=False)
     for line in _lines(summary):
-        console.print(line, highlight=False)
+        console.print(line, highlight=False, markup=False)
     if output is not None:
         console.print(f"written to {output}/: {DEVICE_FILE}, {ANALYST_FILE}, {SUMMARY_FILE}", highlight=False)
 
@@ -135,6 +168,8 @@ def _lines(summary: dict[str, Any]) -> list[str]:
         f"device part  {summary['digests']['device']}  {summary['device_bytes']:,} bytes",
         f"analyst part {summary['digests']['analyst']}  {summary['analyst_bytes']:,} bytes",
     ]
+    if summary["cut_short"]:
+        lines.append(f"cut short ({summary['cut_short']}): with more time mechanism and bound may be better")
     if "users_needed" in summary:
         lines.append(f"users needed for an error of {summary['target_error']:g}: {summary['users_needed']:,}")
     if "predicted_errors" in summary:

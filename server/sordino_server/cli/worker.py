@@ -13,6 +13,7 @@ import typer
 from sordino_server.cli.output import reports_errors
 from sordino_server.cli.processes import prepare_schema, started
 from sordino_server.kit.clock import SystemClock
+from sordino_server.planning_process import PlanningProcess
 from sordino_server.worker import Worker
 
 _PARENT_CHECK_S = 1.0
@@ -30,7 +31,8 @@ def worker(
     """
     settings, database = started()
     prepare_schema(database, migrate=False)
-    work = Worker.of(database, SystemClock(), settings)
+    planner = PlanningProcess(settings.planning_memory_mb, settings.planning_time_limit_s)
+    work = Worker.of(database, SystemClock(), settings, planner.compute)
     _stop_on_signals(work.stop)
     if parent is not None:
         threading.Thread(target=_stop_without, args=(parent, work.stop), daemon=True).start()

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from sordino_server.design.bounds import recheck
-from sordino_server.design.candidates.base import SharedWork
+from sordino_server.design.candidates.base import Progress, SharedWork
 from sordino_server.design.factorization import Objective
 from sordino_server.design.symmetry.character_bound import character_bound, recheck_characters
 from sordino_server.design.symmetry.energies import energies
@@ -19,24 +17,30 @@ from sordino_shared.arrays import Array
 from sordino_shared.protocol import Bound, CharacterBound, LowerBound, SubsetBound
 
 
-def lower_bound(work: SharedWork, objective: Objective, progress: Callable[[float], None]) -> Bound:
+def lower_bound(work: SharedWork, objective: Objective, progress: Progress) -> Bound:
     """The tightest certified bound that the symmetry and the size of the workload allow."""
     workload, epsilon = work.request.workload, work.request.guarantee.epsilon
     if workload.symmetry is Symmetry.TYPES:
         mixture = best_mixture(workload.size, epsilon, objective)
         return SubsetBound(mixture.value, mixture.own_weight)
+    if work.deadline.passed():
+        return _nothing_proved()
     if isinstance(workload.operator, CharacterMap):
         weights = work.orbit_design(objective).block_weights
         found = character_bound(workload.operator, epsilon, weights)
         spectrum, multipliers = Array.of(found.spectrum, "<f8"), Array.of(found.multipliers, "<f8")
         return CharacterBound(found.value, Array.of(weights, "<f8"), spectrum, multipliers, found.level)
     if work.too_large_for_dense is not None:
-        # Variances are not negative: 0 is a bound that needs no weights, and arrays on the wire are not empty.
-        anything = Array.of(np.ones(1), "<f8")
-        return LowerBound(0.0, anything, anything)
+        return _nothing_proved()
     work.factorization(objective, progress)
     bound = work.bound(objective)
     return LowerBound(bound.value, Array.of(bound.query_weights, "<f8"), Array.of(bound.type_weights, "<f8"))
+
+
+def _nothing_proved() -> LowerBound:
+    """Variances are not negative: 0 is a bound that needs no weights, and arrays on the wire are not empty."""
+    anything = Array.of(np.ones(1), "<f8")
+    return LowerBound(0.0, anything, anything)
 
 
 def recheck_bound(bound: Bound, workload: Workload, epsilon: float, objective: Objective) -> float | None:

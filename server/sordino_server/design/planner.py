@@ -17,7 +17,11 @@ from sordino_server.design.candidates import (
     SharedWork,
     mechanism_names,
 )
+from sordino_server.design.candidates.base import Progress as CandidateProgress
 from sordino_server.design.certificates import lower_bound
+from sordino_server.design.deadline import CutShort, Deadline
+from sordino_server.design.finished_plan import FinishedPlan
+from sordino_server.design.progress import Progress, ReportProgress
 from sordino_server.design.publish import published_queries
 from sordino_server.design.request import PlanError, PlanRequest
 from sordino_server.design.variance import counts_as_unbiased
@@ -26,8 +30,6 @@ from sordino_shared.protocol import AnalystPart, Certificate, DevicePart, Figure
 from sordino_shared.randomizers import FiniteKernel, RandomizedResponse
 
 __all__ = ["CandidateReport", "CompiledPlan", "PlanError", "PlanRequest", "compile_plan"]
-
-ReportProgress = Callable[[str, float], None]
 
 # Two candidates closer than this are the same mechanism up to the rounding of its integers; the simpler one is taken.
 _TIE = 1e-9
@@ -62,6 +64,11 @@ class CompiledPlan:
     candidates: tuple[CandidateReport, ...]
     profile: ErrorProfile
     seconds: float
+    cut_short: CutShort | None = None
+
+    def finished(self) -> FinishedPlan:
+        """What is kept of it."""
+        return FinishedPlan(self.device, self.analyst, self.summary())
 
     def summary(self) -> dict[str, Any]:
         """The plan in numbers, as JSON."""
@@ -82,6 +89,7 @@ class CompiledPlan:
             "analyst_bytes": len(self.analyst.content),
             "digests": {"device": str(self.device.digest), "analyst": str(self.analyst.digest)},
             "seconds": round(self.seconds, 3),
+            "cut_short": self.cut_short,
             "candidates": [candidate.summary() for candidate in self.candidates],
             **({} if self.request.users is None else self.predicted_errors(self.request.users)),
         }
@@ -96,56 +104,54 @@ class CompiledPlan:
             "predicted_errors": [{"label": a, "rmse": e} for a, e in zip(labels, errors, strict=True)],
         }
 
-    def users_needed(self, target: float) -> int:
-        """The least number of reports for which every answer has a root mean squared error of at most `target`.
 
-        For the objective "mean": the root of the mean over queries. Raises PlanError where the bias alone is more.
-        """
-        figures = self.analyst.figures
-        room = target**2 - figures.bias_bound**2 if math.isfinite(target) and target > 0 else 0.0
-        if not room > 0:
-            raise PlanError(
-                f"the target error must be a number above the bias bound {figures.bias_bound:.3g}, got {target}", target
-            )
-        variance = figures.max_variance if self.request.objective == "max" else figures.mean_variance
-        return max(1, math.ceil(variance / room))
-
-
-def compile_plan(request: PlanRequest, progress: ReportProgress = lambda stage, fraction: None) -> CompiledPlan:
+def compile_plan(
+    request: PlanRequest,
+    progress: ReportProgress = lambda told: None,
+    interrupted: Callable[[], bool] = lambda: False,
+) -> CompiledPlan:
     """The best applicable mechanism for the request, proved ε-LDP in integers, with exact figures and a certificate.
 
-    `progress` gets a stage in words and the fraction done. Raises PlanError, with every candidate's reason, where
-    none applies.
+    At the request's time limit, or once `interrupted` is true, the best so far is taken: bounds and candidates that
+    were not begun are left out, but for candidates that come before the first that can be had. Without either the
+    same request gives the same plan. Raises PlanError, with every candidate's reason, where none applies.
     """
     start = time.perf_counter()
-    work = SharedWork(request)
+    deadline = Deadline(request.time_limit, interrupted)
+    work = SharedWork(request, deadline)
     certificate = _certificate(work, progress)
     choice = _Choice(request)
     candidates = _asked_for(request)
+    bound = getattr(certificate, request.objective).value
     share = (1 - _SHARE_OF_BOUNDS) / len(candidates)
     for number, candidate in enumerate(candidates):
-        report = _Stage(progress, f"evaluating {candidate.name}", _SHARE_OF_BOUNDS + share * number, share)
+        done = _SHARE_OF_BOUNDS + share * number
+        report = _Stage(progress, f"evaluating {candidate.name}", done, share, choice.variance, bound)
         report(0.0)
         choice.consider(candidate, work, report)
     name, proposal, profile = choice.best()
-    progress("proving ε", 1.0)
+    progress(Progress("proving ε", 1.0, choice.variance, bound))
     device = DevicePart(request.workload.domain, request.guarantee, proposal.randomizer)
     check_guarantee(device)
     analyst = _analyst_part(request, device, name, proposal, profile, certificate)
-    return CompiledPlan(request, device, analyst, tuple(choice.reports), profile, time.perf_counter() - start)
+    seconds = time.perf_counter() - start
+    return CompiledPlan(request, device, analyst, tuple(choice.reports), profile, seconds, deadline.cut_short)
 
 
 @dataclass(frozen=True)
 class _Stage:
-    """Progress within one stage, as progress of the whole."""
+    """Progress within one stage, as progress of the whole; `variance` is the best before it."""
 
     progress: ReportProgress
     text: str
     done: float
     share: float
+    variance: float | None = None
+    bound: float | None = None
 
-    def __call__(self, fraction: float) -> None:
-        self.progress(self.text, self.done + self.share * fraction)
+    def __call__(self, fraction: float, variance: float | None = None, /) -> None:
+        known = [value for value in (self.variance, variance) if value is not None]
+        self.progress(Progress(self.text, self.done + self.share * fraction, min(known, default=None), self.bound))
 
 
 class _Choice:
@@ -157,9 +163,16 @@ class _Choice:
         self._best: tuple[str, Proposal, ErrorProfile] | None = None
         self._value = math.inf
 
-    def consider(self, candidate: Candidate, work: SharedWork, progress: Callable[[float], None]) -> None:
+    @property
+    def variance(self) -> float | None:
+        """The objective's variance under the best."""
+        return None if self._best is None else self._variance(self._best[2].figures())
+
+    def consider(self, candidate: Candidate, work: SharedWork, progress: CandidateProgress) -> None:
         start = time.perf_counter()
         reason = candidate.reason_against(work)
+        if reason is None and self._best is not None and work.deadline.passed():
+            reason = "the time was over before its turn"
         try:
             proposal = candidate.propose(work, progress) if reason is None else None
         except CandidateFailed as failure:
@@ -179,8 +192,8 @@ class _Choice:
 
     def best(self) -> tuple[str, Proposal, ErrorProfile]:
         if self._best is None:
-            reasons = "; ".join(f"{report.name}: {report.reason}" for report in self.reports)
-            raise PlanError(f"no mechanism applies to this request ({reasons})", self.reports)
+            reasons = "".join(f"\n- {report.name}: {report.reason}" for report in self.reports)
+            raise PlanError(f"no mechanism applies to this request:{reasons}", self.reports)
         return self._best
 
     def _objection(self, figures: Figures) -> str | None:
@@ -192,8 +205,11 @@ class _Choice:
         return None
 
     def _squared_error(self, figures: Figures) -> float:
-        variance = figures.max_variance if self.request.objective == "max" else figures.mean_variance
+        variance = self._variance(figures)
         return variance if self.request.users is None else variance / self.request.users + figures.bias_bound**2
+
+    def _variance(self, figures: Figures) -> float:
+        return figures.max_variance if self.request.objective == "max" else figures.mean_variance
 
 
 def _asked_for(request: PlanRequest) -> tuple[Candidate, ...]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 
 from sordino_server.design.factorization import Objective
 from sordino_server.design.search import Effort
+from sordino_server.design.version import planner_version
 from sordino_server.design.workloads import Workload
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon, check_round_guarantee
+from sordino_shared.protocol import Digest
 
 # Labels, variances and answers are kept for every query.
 MAX_QUERIES = 1 << 20
@@ -24,8 +27,8 @@ class PlanRequest:
 
     `mechanism` names the only candidate to consider. `users` is how many reports are expected: predicted errors need
     it, and a biased candidate is compared by mean squared error at that number only. `reduction` is the dimension ℓ to
-    which the vector mechanism projects its factors. `effort` is how hard the kernel search tries, `time_limit` its
-    seconds, after which the best so far is taken. Without a limit the same request gives the same plan.
+    which the vector mechanism projects its factors. `effort` is how hard the kernel search tries, `time_limit` the
+    seconds of planning, after which the best so far is taken. Without a limit the same request gives the same plan.
     """
 
     workload: Workload
@@ -58,3 +61,19 @@ class PlanRequest:
             )
         if not 0 <= self.seed < 2**63:
             raise PlanError(f"the seed must be from 0 to 2^63 − 1, got {self.seed}", self.seed)
+
+    @property
+    def digest(self) -> Digest:
+        """Names all that the plan depends on, the planner's version included, but not how long it may take."""
+        content = {
+            "planner": planner_version(),
+            "workload": self.workload.specification,
+            "epsilon": self.guarantee.nano,
+            "objective": self.objective,
+            "mechanism": self.mechanism,
+            "users": self.users,
+            "seed": self.seed,
+            "reduction": self.reduction,
+            "effort": self.effort,
+        }
+        return Digest.of(json.dumps(content, sort_keys=True, allow_nan=False).encode())

@@ -61,17 +61,23 @@ class PlanRequestState(StrEnum):
 
 
 class PlanRequest(Leased, Base):
-    """One computation of a plan: what was asked, how far it is, what came of it."""
+    """One computation of a plan: what was asked, how far it is, what came of it.
+
+    Requests of one `content_key` have the same plan; it is null where the plan was cut short.
+    """
 
     __tablename__ = "plan_requests"
-    __table_args__ = (one_of("state", PlanRequestState), Index(None, "state", "created_at"))
+    __table_args__ = (one_of("state", PlanRequestState), Index(None, "state", "created_at"), Index(None, "content_key"))
 
     id: Mapped[str] = mapped_column(String(64), primary_key=True)
     workload_id: Mapped[str] = mapped_column(ForeignKey("workloads.id"))
     request: Mapped[str] = mapped_column(Text)
+    content_key: Mapped[str | None] = mapped_column(DigestText)
     state: Mapped[str] = mapped_column(String(16), default=PlanRequestState.QUEUED)
     progress: Mapped[float] = mapped_column(default=0.0)
     stage: Mapped[str] = mapped_column(String(200), default="")
+    variance: Mapped[float | None]
+    ratio: Mapped[float | None]
     summary: Mapped[str | None] = mapped_column(Text)
     error: Mapped[str | None] = mapped_column(Text)
     device_digest: Mapped[str | None] = mapped_column(ForeignKey("plan_parts.digest"))

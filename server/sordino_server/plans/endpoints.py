@@ -25,7 +25,7 @@ router = APIRouter(tags=["plans"])
 
 @router.post("/plan-requests", status_code=202, response_model=PlanRequestDocument)
 def request_plan(context: Injected, _: Analyst, once: Once, body: PlanOrder) -> Response:
-    """Ask for a plan. A worker computes it; ask its Location for the progress."""
+    """Ask for a plan. A worker computes it, unless it was computed before; ask its Location for the progress."""
 
     def act(session: Session) -> Answer:
         row = service.request(session, body, context.clock.now())

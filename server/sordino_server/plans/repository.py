@@ -37,6 +37,12 @@ def claim_request(session: Session, *, owner: str, now: int, seconds: int) -> Pl
     return leases.claim(session, PlanRequest, unfinished, PlanRequest.created_at, owner=owner, now=now, seconds=seconds)
 
 
+def find_ready(session: Session, content_key: str) -> PlanRequest | None:
+    """A request of the same content whose plan is there."""
+    same = select(PlanRequest).where(PlanRequest.content_key == content_key)
+    return session.scalars(same.where(PlanRequest.state == PlanRequestState.READY).limit(1)).first()
+
+
 def find_part(session: Session, digest: str) -> PlanPart | None:
     """The part of this digest."""
     return session.get(PlanPart, digest)

@@ -35,7 +35,7 @@ class PlanOrder(BaseModel):
     seed: int = Field(0, ge=0, lt=2**63, strict=True)
     effort: Effort = Field(Effort.STANDARD, description="How hard the search for a kernel tries.")
     time_limit: _FiniteFloat | None = Field(
-        None, gt=0, le=86400, description="Seconds of search, after which the best so far is taken."
+        None, gt=0, le=86400, description="Seconds of planning, after which the best so far is taken."
     )
 
 
@@ -48,6 +48,8 @@ class PlanRequestDocument(BaseModel):
     state: PlanRequestState
     progress: float
     stage: str
+    variance: float | None = Field(description="The objective's least variance so far; null until there is one.")
+    ratio: float | None = Field(description="That variance over its lower bound; null until there is a bound above 0.")
     summary: dict[str, Any] | None = Field(description="Figures of the plan, once it is ready.")
     device_digest: str | None
     analyst_digest: str | None
@@ -68,6 +70,8 @@ class PlanRequestDocument(BaseModel):
             state=PlanRequestState(row.state),
             progress=row.progress,
             stage=row.stage,
+            variance=row.variance,
+            ratio=row.ratio,
             summary=None if row.summary is None else json.loads(row.summary),
             device_digest=row.device_digest,
             analyst_digest=row.analyst_digest,

@@ -1,4 +1,7 @@
-"""A plan request from its order to its two parts: queued, computed under a lease, then ready or failed for good."""
+"""A plan request from its order to its two parts: queued, computed under a lease, then ready or failed for good.
+
+What was computed once answers every later request of the same content; what failed does not.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,8 @@ from sqlalchemy.orm import Session
 
 from dataclasses import dataclass
 from sordino_server.design.candidates import mechanism_names
-from sordino_server.design.planner import CompiledPlan
+from sordino_server.design.finished_plan import FinishedPlan
+from sordino_server.design.progress import Progress
 from sordino_server.design.request import PlanRequest
 from sordino_server.errors import ServerError
 from sordino_server.kit import leases
@@ -30,7 +34,7 @@ _STAGE_LENGTH = 200
 
 
 def request(session: Session, order: PlanOrder, now: int) -> PlanRequestRow:
-    """A queued request; what can be refused without computing is refused here."""
+    """A queued request, ready if its plan is known; what can be refused without computing is refused here."""
     if not workloads.exists(session, order.workload):
         raise InvalidValue(f"there is no workload {order.workload}; register it first with POST /v1/workloads")
     if order.mechanism is not None and order.mechanism not in mechanism_names():
@@ -38,7 +42,8 @@ def request(session: Session, order: PlanOrder, now: int) -> PlanRequestRow:
     row = PlanRequestRow(
         id=secrets.token_hex(16), workload_id=order.workload, request=order.model_dump_json(), created_at=now
     )
-    planner_request(session, row)
+    row.content_key = str(planner_request(session, row).digest)
+    _answer_from_known(session, row, now)
     repository.add_request(session, row)
     return row
 
@@ -108,16 +113,15 @@ def ready_plan(session: Session, identifier: str) -> ReadyPlan:
 
 
 def begin(session: Session, *, owner: str, now: int, seconds: int) -> PlanRequestRow | None:
-    """The next request to compute, leased to `owner`; one that failed its workers too often ends here."""
+    """The next request to compute, leased to `owner`; one that is known by now, or failed too often, ends here."""
     row = repository.claim_request(session, owner=owner, now=now, seconds=seconds)
+    while row is not None and (_tried_enough(row, now) or _answer_from_known(session, row, now)):
+        session.flush()
+        row = repository.claim_request(session, owner=owner, now=now, seconds=seconds)
     if row is None:
         return None
-    if row.attempts > MAX_ATTEMPTS:
-        _finish(row, PlanRequestState.FAILED, now)
-        row.error = f"{MAX_ATTEMPTS} workers died while they computed it; try a smaller workload"
-        return None
     row.state, row.started_at = PlanRequestState.RUNNING, now
-    row.progress, row.stage = 0.0, "starting"
+    row.progress, row.stage, row.variance, row.ratio = 0.0, "starting", None, None
     return row
 
 
@@ -138,20 +142,21 @@ def planner_request(session: Session, row: PlanRequestRow) -> PlanRequest:
     )
 
 
-def report_progress(session: Session, identifier: str, owner: str, stage: str, fraction: float) -> None:
+def report_progress(session: Session, identifier: str, owner: str, told: Progress) -> None:
     """Show how far the computation is; raises `LeaseLost`."""
     row = leases.hold(session, PlanRequestRow, identifier, owner)
-    row.stage, row.progress = stage[:_STAGE_LENGTH], min(1.0, max(0.0, fraction))
+    row.stage, row.progress = told.stage[:_STAGE_LENGTH], min(1.0, max(0.0, told.fraction))
+    row.variance, row.ratio = told.variance, told.ratio
 
 
-def publish(session: Session, identifier: str, owner: str, plan: CompiledPlan, now: int) -> None:
+def publish(session: Session, identifier: str, owner: str, plan: FinishedPlan, now: int) -> None:
     """Both parts, the figures and the state in one transaction; raises `LeaseLost`."""
     row = leases.hold(session, PlanRequestRow, identifier, owner)
     row.device_digest = repository.keep_part(session, plan.device, now)
     row.analyst_digest = repository.keep_part(session, plan.analyst, now)
-    row.summary = json.dumps(plan.summary(), allow_nan=False)
-    row.progress, row.stage = 1.0, "ready"
-    _finish(row, PlanRequestState.READY, now)
+    if not plan.complete:
+        row.content_key = None
+    _ready(row, json.dumps(plan.summary, allow_nan=False), now)
 
 
 def fail(session: Session, identifier: str, owner: str, error: str, now: int) -> None:
@@ -165,8 +170,37 @@ def give_back(session: Session, identifier: str, owner: str) -> None:
     """Queue the request again for another worker, as if it had not been begun; raises `LeaseLost`."""
     row = leases.hold(session, PlanRequestRow, identifier, owner)
     row.state, row.progress, row.stage = PlanRequestState.QUEUED, 0.0, ""
+    row.variance = row.ratio = None
     row.attempts -= 1
     leases.release(row)
+
+
+def _tried_enough(row: PlanRequestRow, now: int) -> bool:
+    """Whether the request ended here, since it failed its workers too often."""
+    if row.attempts <= MAX_ATTEMPTS:
+        return False
+    row.error = f"{MAX_ATTEMPTS} workers died while they computed it; try a smaller workload"
+    _finish(row, PlanRequestState.FAILED, now)
+    return True
+
+
+def _answer_from_known(session: Session, row: PlanRequestRow, now: int) -> bool:
+    """Whether a plan of this content was there; the row has it then."""
+    known = None if row.content_key is None else repository.find_ready(session, row.content_key)
+    if known is None or known.summary is None:
+        return False
+    row.device_digest, row.analyst_digest = known.device_digest, known.analyst_digest
+    _ready(row, known.summary, now)
+    return True
+
+
+def _ready(row: PlanRequestRow, summary: str, now: int) -> None:
+    """Progress ends at the figures of the plan."""
+    figures = json.loads(summary)
+    objective = figures["objective"]
+    row.summary, row.variance, row.ratio = summary, figures[f"{objective}_variance"], figures[f"ratio_{objective}"]
+    row.progress, row.stage = 1.0, "ready"
+    _finish(row, PlanRequestState.READY, now)
 
 
 def _finish(row: PlanRequestRow, state: PlanRequestState, now: int) -> None:

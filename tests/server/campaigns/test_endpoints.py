@@ -101,16 +101,14 @@ def test_reports_and_refusals_are_counted(running: Any, check_problem: Check) ->
 
 
 @pytest.mark.parametrize("state", ["queued", "failed"])
-def test_a_campaign_needs_a_plan_that_is_ready(
-    running: Any, check_problem: Check, monkeypatch: pytest.MonkeyPatch, state: str
-) -> None:
+def test_a_campaign_needs_a_plan_that_is_ready(running: Any, check_problem: Check, state: str) -> None:
     request = running.plan_request()
     if state == "failed":
 
         def refuse(*_: object) -> None:
             raise RuntimeError
 
-        monkeypatch.setattr("sordino_server.worker.compile_plan", refuse)
+        running.compute = refuse
         running.work()
     terms = {"name": "x", "sentence": "x", "population": "x", "plan_request": request["id"]}
     document = check_problem(running.api.post("/v1/campaigns", json=terms), Problem.PLAN_NOT_READY, state)

@@ -22,6 +22,7 @@ def run_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     for name in [name for name in os.environ if name.startswith("SORDINO_")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("SORDINO_DATABASE_URL", f"sqlite:///{tmp_path}/sordino.sqlite3")
+    monkeypatch.setenv("SORDINO_CACHE_DIR", f"{tmp_path}/cache")
     monkeypatch.chdir(tmp_path)
 
     def run(*arguments: str, code: int = 0, **environment: str) -> Any:

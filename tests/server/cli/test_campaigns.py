@@ -164,12 +164,12 @@ def test_workload_files_that_are_refused(
 
 @pytest.mark.usefixtures("working")
 def test_a_plan_that_fails_is_told(
-    run_command: Run, operator: dict[str, str], workload_file: Path, monkeypatch: pytest.MonkeyPatch
+    run_command: Run, running: Any, operator: dict[str, str], workload_file: Path
 ) -> None:
     def refuse(*_: object) -> None:
         raise RuntimeError
 
-    monkeypatch.setattr("sordino_server.worker.compile_plan", refuse)
+    running.compute = refuse
     plan = ("--workload", str(workload_file), "--epsilon", "1")
     done = run_command("campaigns", "create", *TERMS, *plan, code=2, **operator)
     assert "the plan failed" in done.stderr

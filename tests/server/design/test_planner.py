@@ -24,7 +24,7 @@ ONE = PureEpsilon.of(1)
 SUMMARY = {
     "workload", "k", "queries", "epsilon", "objective", "mechanism", "max_variance", "mean_variance", "bias_bound",
     "lower_bound_max", "lower_bound_mean", "ratio_max", "ratio_mean", "outputs", "device_bytes", "analyst_bytes",
-    "digests", "seconds", "candidates",
+    "digests", "seconds", "cut_short", "candidates",
 }  # fmt: skip
 
 
@@ -73,30 +73,34 @@ def test_users_add_predicted_errors_and_a_target_the_users_it_takes(plan_of):
     assert set(summary) == SUMMARY | {"users", "predicted_max_rmse", "predicted_errors"}
     assert summary["predicted_max_rmse"] == pytest.approx(np.sqrt(summary["max_variance"] / 10_000))
     assert [row["label"] for row in summary["predicted_errors"]] == plan.request.workload.labels()
-    needed = plan.users_needed(0.01)
+    needed = plan.finished().users_needed(0.01)
     assert max(plan.profile.rmse(needed)) <= 0.01 < max(plan.profile.rmse(needed - 1))
     mean = plan_of("prefix", 12, "1", "mean")
-    assert mean.users_needed(0.01) == np.ceil(mean.analyst.figures.mean_variance / 1e-4)
+    assert mean.finished().users_needed(0.01) == np.ceil(mean.analyst.figures.mean_variance / 1e-4)
     for target in (0.0, -1.0, float("nan"), float("inf")):
         with pytest.raises(PlanError, match="above the bias bound"):
-            plan.users_needed(target)
+            plan.finished().users_needed(target)
 
 
 def test_a_bias_cannot_be_averaged_away(plan_of):
     plan = plan_of("prefix", 33, "1", "max", "factorization", users=500, reduction=20, seed=3)
     assert not counts_as_unbiased(plan.analyst.figures)
     with pytest.raises(PlanError, match="above the bias bound"):
-        plan.users_needed(plan.analyst.figures.bias_bound)
+        plan.finished().users_needed(plan.analyst.figures.bias_bound)
 
 
 def test_progress_moves_forward_from_nothing_to_everything():
     seen = []
-    compile_plan(PlanRequest(builtin("prefix", 9), ONE, "max"), lambda stage, done: seen.append((stage, done)))
-    fractions = [done for _, done in seen]
+    plan = compile_plan(PlanRequest(builtin("prefix", 9), ONE, "max"), seen.append)
+    fractions = [told.fraction for told in seen]
     assert fractions == sorted(fractions)
     assert 0 <= fractions[0] < 0.1
     assert fractions[-1] == 1.0
-    assert {f"evaluating {name}" for name in mechanism_names()} < {stage for stage, _ in seen}
+    assert {f"evaluating {name}" for name in mechanism_names()} < {told.stage for told in seen}
+    assert {told.variance for told in seen if told.stage.startswith("bounding")} == {None}
+    found = [told.variance for told in seen if told.variance is not None]
+    assert len(set(found)) > 3
+    assert seen[-1].ratio == pytest.approx(plan.summary()["ratio_max"])
 
 
 @pytest.mark.parametrize("mechanism", ["randomized_response", "optimised_kernel", "factorization"])

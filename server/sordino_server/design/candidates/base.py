@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
@@ -10,6 +9,7 @@ from typing import Protocol
 from sordino_server.design.answers import AnswerLaw
 from sordino_server.design.arrays import Floats
 from sordino_server.design.bounds import TraceBound, trace_bound
+from sordino_server.design.deadline import Deadline
 from sordino_server.design.factorization import Factorization, Objective, factorize
 from sordino_server.design.request import PlanRequest
 from sordino_server.design.symmetry.orbit_design import OrbitDesign, design_rows
@@ -25,8 +25,14 @@ MAX_DENSE_TYPES = 2048
 # 128 MiB of doubles for W; the factor L and the decoder of the vector mechanism are as large each.
 MAX_DENSE_ENTRIES = 1 << 24
 FACTORIZATION_GAP = 0.01
+# Of the time that is left: there are two factorizations and two bounds before the first candidate.
+_SHARE_OF_STEP = 0.15
 
-Progress = Callable[[float], None]
+
+class Progress(Protocol):
+    """Gets the fraction done, and the objective's variance where a search has one already."""
+
+    def __call__(self, fraction: float, variance: float | None = None, /) -> None: ...
 
 
 class CandidateFailed(SordinoError):
@@ -59,10 +65,14 @@ class Candidate(Protocol):
 
 
 class SharedWork:
-    """The request and the expensive things that several candidates and the certificate need, each made once."""
+    """The request and the expensive things that several candidates and the certificate need, each made once.
 
-    def __init__(self, request: PlanRequest) -> None:
+    Whoever improves something step by step asks `deadline` whether to go on.
+    """
+
+    def __init__(self, request: PlanRequest, deadline: Deadline | None = None) -> None:
         self.request = request
+        self.deadline = deadline or Deadline(request.time_limit)
         self._factorizations: dict[Objective, Factorization] = {}
         self._bounds: dict[Objective, TraceBound] = {}
         self._orbits: dict[Objective, OrbitDesign] = {}
@@ -89,14 +99,15 @@ class SharedWork:
         """W, dense."""
         return self.request.workload.operator.dense()
 
-    def factorization(self, objective: Objective, progress: Progress = lambda fraction: None) -> Factorization:
+    def factorization(self, objective: Objective, progress: Progress = lambda *told: None) -> Factorization:
         """The centred factorization of W for one of the objectives, certified to FACTORIZATION_GAP."""
 
         def report(iterations: int, lower: float, upper: float) -> None:
             progress(min(1.0, FACTORIZATION_GAP / max(upper / lower - 1, FACTORIZATION_GAP)))
 
         if objective not in self._factorizations:
-            found = factorize(self.matrix, objective, FACTORIZATION_GAP, progress=report)
+            late = self.deadline.sooner(_SHARE_OF_STEP)
+            found = factorize(self.matrix, objective, FACTORIZATION_GAP, progress=report, late=late)
             self._factorizations[objective] = found
         return self._factorizations[objective]
 
@@ -104,7 +115,8 @@ class SharedWork:
         """The certified lower bound for one of the objectives."""
         if objective not in self._bounds:
             epsilon, start = self.request.guarantee.epsilon, self.factorization(objective)
-            self._bounds[objective] = trace_bound(self.matrix, epsilon, objective, start)
+            late = self.deadline.sooner(_SHARE_OF_STEP)
+            self._bounds[objective] = trace_bound(self.matrix, epsilon, objective, start, late=late)
         return self._bounds[objective]
 
     def orbit_design(self, objective: Objective) -> OrbitDesign:

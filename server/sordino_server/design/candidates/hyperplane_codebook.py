@@ -103,4 +103,6 @@ def _type_weights(work: SharedWork, kernel: FiniteKernel, progress: Progress) ->
         moved = weights * np.maximum(by_type, 0) / by_type.max()
         weights = moved / moved.sum()
         progress(0.5 + 0.5 * (step + 1) / times)
+        if work.deadline.passed():
+            break
     return best

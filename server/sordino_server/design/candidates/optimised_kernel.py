@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 
 from sordino_server.design.candidates.base import CandidateFailed, Progress, Proposal, SharedWork
@@ -31,7 +29,6 @@ class OptimisedKernelCandidate:
 
     def propose(self, work: SharedWork, progress: Progress) -> Proposal:
         request = work.request
-        deadline = None if request.time_limit is None else time.monotonic() + request.time_limit
         try:
             design = search_kernel(
                 work.matrix,
@@ -39,8 +36,8 @@ class OptimisedKernelCandidate:
                 work.factorization(request.objective),
                 effort=request.effort,
                 seed=request.seed,
-                deadline=deadline,
-                progress=lambda fraction, variance: progress(fraction),
+                deadline=work.deadline,
+                progress=progress,
             )
         except (ValueError, np.linalg.LinAlgError) as error:
             raise CandidateFailed(f"the search found no balanced rows ({error})") from error

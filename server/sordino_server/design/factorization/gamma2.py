@@ -1,5 +1,6 @@
 """A first-order solver for γ₂ and γ_F whose every iterate carries a certificate."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,14 +33,16 @@ def factorize(
     centred: bool = True,
     max_iterations: int = 500,
     progress: Progress | None = None,
+    late: Callable[[], bool] = lambda: False,
 ) -> Factorization:
     """LᵀR + c1ᵀ = W with max‖L_q‖·max‖R_x‖ within 1 + gap of the least possible, or γ_F for "mean".
 
     The dual of γ₂ maximises ‖D_u^½ W D_v^½‖_*, a concave function, over u and v on the simplex; the singular
     value decomposition at (u, v) gives feasible factors, and multiplying each weight by its factor's squared
     norm ascends. (Dual: Edmonds–Nikolov–Ullman 2020, Lemma 12 at α = 0.) With `centred` the constants c = Wv
-    come free. For "mean" only v moves. Stops at the gap, or after `max_iterations` with the gap certified by
-    then. Raises FactorizationError for a matrix that is empty, not finite, or has nothing to factorize.
+    come free. For "mean" only v moves. Stops at the gap, or after `max_iterations` or once it is `late`, with
+    the gap certified by then. Raises FactorizationError for a matrix that is empty, not finite, or has nothing to
+    factorize.
     """
     _check(matrix, objective, gap, max_iterations)
     counted = counted_rows(matrix, centred)
@@ -51,7 +54,7 @@ def factorize(
     while True:
         if progress is not None:
             progress(search.iterations, search.best.norm * scale, search.upper * scale)
-        if search.upper <= (1 + gap) * search.best.norm or search.iterations >= max_iterations:
+        if search.upper <= (1 + gap) * search.best.norm or search.iterations >= max_iterations or late():
             return _finished(search, counted, offset, scale)
         search.advance()
 

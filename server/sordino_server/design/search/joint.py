@@ -6,7 +6,6 @@ phase by phase, and ends with rows that are exactly at a level, whose weights an
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -14,6 +13,7 @@ from enum import StrEnum
 import numpy as np
 
 from sordino_server.design.arrays import Floats, Mask
+from sordino_server.design.deadline import Deadline
 from sordino_server.design.factorization import Factorization
 from sordino_server.design.search.balanced_rows import balance, balanced_weights
 from sordino_server.design.search.descent import Objectives, Point, descend
@@ -123,15 +123,16 @@ def search_kernel(
     *,
     effort: Effort = Effort.STANDARD,
     seed: int = 0,
-    deadline: float | None = None,
+    deadline: Deadline | None = None,
     progress: Progress = lambda fraction, variance: None,
 ) -> KernelDesign:
     """The best kernel found for W (Q, k), whose rows all vary, with its decoder; deterministic for a seed.
 
-    `factorization` is centred, of the same W, for the objective wanted. `deadline` is on `time.monotonic`: by
-    then what was found so far is made a kernel of. `progress` gets the fraction done and the objective's variance.
+    `factorization` is centred, of the same W, for the objective wanted. At the `deadline` what was found so far is
+    made a kernel of. `progress` gets the fraction done and the objective's variance.
     """
-    search = _Search(matrix, epsilon, factorization, _share_of(deadline, _SHARE_FOR_ROWS))
+    deadline = deadline or Deadline()
+    search = _Search(matrix, epsilon, factorization, deadline.sooner(_SHARE_FOR_ROWS))
     schedule = _SCHEDULES[effort].fitted(len(matrix), matrix.shape[1], epsilon)
     start = search.best_start(seed, schedule)
     point = search.begin(start, seed, schedule)
@@ -140,25 +141,22 @@ def search_kernel(
         progress((phase + 1) / (schedule.phases + 1), search.worst(point))
         if search.late():
             break
-    search.deadline = deadline
+    search.late = deadline.passed
     return search.snap(point, schedule)
 
 
 class _Search:
-    def __init__(self, matrix: Floats, epsilon: float, factorization: Factorization, deadline: float | None) -> None:
+    def __init__(self, matrix: Floats, epsilon: float, factorization: Factorization, late: Callable[[], bool]) -> None:
         self.matrix = matrix
         self.epsilon = epsilon
         self.objective = factorization.objective
         self.right = factorization.right
-        self.deadline = deadline
+        self.late = late
         self.types = matrix.shape[1]
         uniform = np.full(len(matrix), 1.0 / len(matrix))
         by_row = factorization.row_weights / factorization.row_weights.sum()
         self.query_weights = by_row if self.objective == "max" else uniform
         self.type_weights = factorization.column_weights / factorization.column_weights.sum()
-
-    def late(self) -> bool:
-        return self.deadline is not None and time.monotonic() >= self.deadline
 
     def best_start(self, seed: int, schedule: Schedule) -> Start:
         """The start whose short run, under product weights, ends lowest."""
@@ -286,12 +284,6 @@ class _Search:
                 type_weights=_shifted(point.type_weights, point.query_weights @ variance, 2.0),
             )
         return point
-
-
-def _share_of(deadline: float | None, share: float) -> float | None:
-    """The moment when that share of the time to the deadline is over."""
-    now = time.monotonic()
-    return None if deadline is None else now + share * (deadline - now)
 
 
 def _shifted(weights: Floats, variance: Floats, exponent: float) -> Floats:

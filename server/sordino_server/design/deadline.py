@@ -1,0 +1,42 @@
+"""When a computation that always has a best so far should stop improving it."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from typing import Literal
+
+CutShort = Literal["time limit", "interrupted"]
+
+
+class Deadline:
+    """A moment `seconds` from now, or the one at which `interrupted` becomes true; with neither it never comes.
+
+    What is computed before it depends on the machine's speed. So `cut_short` says for good why somebody was told to
+    stop; while nobody was, the result is that of a computation without a deadline.
+    """
+
+    def __init__(self, seconds: float | None = None, interrupted: Callable[[], bool] = lambda: False) -> None:
+        self.cut_short: CutShort | None = None
+        self._moment = math.inf if seconds is None else time.monotonic() + seconds
+        self._interrupted = interrupted
+
+    def passed(self) -> bool:
+        """Whether to stop now."""
+        return self._passed(self._moment)
+
+    def sooner(self, share: float) -> Callable[[], bool]:
+        """`passed` for a part of the computation, which may take `share` of the time that is left now."""
+        now = time.monotonic()
+        moment = now + share * (self._moment - now)
+        return lambda: self._passed(moment)
+
+    def _passed(self, moment: float) -> bool:
+        if self._interrupted():
+            self.cut_short = "interrupted"
+        elif time.monotonic() >= moment:
+            self.cut_short = self.cut_short or "time limit"
+        else:
+            return False
+        return True

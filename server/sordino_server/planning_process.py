@@ -1,0 +1,162 @@
+"""A plan computed in a process of its own, within limits of memory and time, so that its death is only its own.
+
+The process is a fork of a server process that has imported the planner and nothing else, and lives for one plan. What
+it tells goes through a pipe; the pipe's end, when the worker dies or loses interest, is the end of the process too.
+"""
+
+from __future__ import annotations
+
+import multiprocessing as mp
+import os
+import resource
+import signal
+import threading
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, fields, replace
+from multiprocessing.connection import Connection
+from multiprocessing.context import ForkServerProcess
+from time import monotonic
+from typing import Any
+
+import structlog
+
+from sordino_server.design.finished_plan import FinishedPlan
+from sordino_server.design.planner import compile_plan
+from sordino_server.design.progress import Progress, ReportProgress
+from sordino_server.design.request import PlanError, PlanRequest
+from sordino_server.design.workloads import parse_specification
+from sordino_shared.errors import SordinoError
+
+log = structlog.get_logger(__name__)
+
+# How often the worker is told that nothing is new, which is when it can say that it stops.
+_HEARTBEAT_S = 0.25
+# Single steps between two looks at the clock take up to a minute at the largest dense workloads.
+_GRACE_S = 120.0
+_MIB = 1 << 20
+
+
+class PlanningDied(SordinoError):
+    """The process ended without an answer; the message says what to do about it."""
+
+
+@dataclass(frozen=True)
+class Refused:
+    """Why there is no plan, in words for a person."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class Bug:
+    """An error that nobody expected, as text: its own class may not be importable elsewhere."""
+
+    name: str
+    trace: str
+
+
+@dataclass(frozen=True)
+class PlanningProcess:
+    """Computes plans one by one, each in a new process of at most `memory_mb` MiB; `time_limit_s` as in a request."""
+
+    memory_mb: int
+    time_limit_s: float
+
+    def compute(self, request: PlanRequest, progress: ReportProgress) -> FinishedPlan:
+        """As `compile_plan`; `progress` is called several times a second, and what it raises ends the process.
+
+        Raises PlanError where the planner refuses and PlanningDied where the process cannot go on.
+        """
+        limit = min(self.time_limit_s, request.time_limit or self.time_limit_s)
+        with self._running(replace(request, time_limit=limit)) as (process, pipe):
+            return self._answer(process, pipe, progress, monotonic() + limit + _GRACE_S)
+
+    def _answer(
+        self, process: ForkServerProcess, pipe: Connection, progress: ReportProgress, latest: float
+    ) -> FinishedPlan:
+        told: Any = Progress("starting", 0.0)
+        while isinstance(told, Progress):
+            progress(told)
+            if monotonic() > latest:
+                raise PlanningDied(
+                    f"the computation did not end at its time limit ({self.time_limit_s:g} s at most, "
+                    "SORDINO_PLANNING_TIME_LIMIT_S): ask for a smaller workload"
+                )
+            if pipe.poll(_HEARTBEAT_S):
+                told = self._received(process, pipe)
+        if isinstance(told, Refused):
+            raise PlanError(told.reason)
+        if isinstance(told, Bug):
+            log.error("bug in the planner", error=told.name, trace=told.trace)
+            raise PlanningDied(f"the computation failed ({told.name}); the worker's log says where")
+        return FinishedPlan.read(told)
+
+    def _received(self, process: ForkServerProcess, pipe: Connection) -> Progress | Refused | Bug | bytes:
+        try:
+            received: Progress | Refused | Bug | bytes = pipe.recv()
+        except (EOFError, ConnectionResetError) as error:
+            process.join()
+            raise PlanningDied(self._obituary(process.exitcode)) from error
+        return received
+
+    def _obituary(self, exit_code: int | None) -> str:
+        number = -(exit_code or 0)
+        how = signal.Signals(number).name if number in set(signal.Signals) else f"exit code {exit_code}"
+        return (
+            f"the process that computed the plan died ({how}), most likely for want of memory: ask again, for a "
+            "smaller workload or with effort quick, or give the machine more memory than "
+            f"SORDINO_PLANNING_MEMORY_MB ({self.memory_mb})"
+        )
+
+    @contextmanager
+    def _running(self, request: PlanRequest) -> Iterator[tuple[ForkServerProcess, Connection]]:
+        context = mp.get_context("forkserver")
+        context.set_forkserver_preload(["sordino_server.planning_process"])
+        ours, theirs = context.Pipe()
+        process = context.Process(target=_plan, args=(theirs, self.memory_mb, *_written(request)), daemon=True)
+        process.start()
+        theirs.close()
+        try:
+            yield process, ours
+        finally:
+            ours.close()
+            process.kill()
+            process.join()
+            process.close()
+
+
+def _written(request: PlanRequest) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A request that can travel: its workload has functions, the workload's specification has none."""
+    rest = {field.name: getattr(request, field.name) for field in fields(request) if field.name != "workload"}
+    return request.workload.specification, rest
+
+
+def _plan(pipe: Connection, memory_mb: int, specification: dict[str, Any], rest: dict[str, Any]) -> None:
+    """The process: everything that can be said about its end is said through the pipe."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with, args=(pipe,), daemon=True).start()
+    # Not the address space, of which solvers reserve more than they use.
+    resource.setrlimit(resource.RLIMIT_DATA, (memory_mb * _MIB, memory_mb * _MIB))
+    try:
+        request = PlanRequest(parse_specification(specification).build(), **rest)
+        answer: object = compile_plan(request, pipe.send).finished().content
+    except SordinoError as error:
+        answer = Refused(str(error))
+    except MemoryError:
+        answer = Refused(
+            f"the computation needs more than {memory_mb} MiB (SORDINO_PLANNING_MEMORY_MB): ask for fewer types or "
+            "queries, or raise the limit"
+        )
+    except Exception as error:
+        answer = Bug(type(error).__name__, traceback.format_exc())
+    pipe.send(answer)
+
+
+def _end_with(pipe: Connection) -> None:
+    """The worker sends nothing: what comes from it is its end."""
+    try:
+        pipe.recv()
+    except (EOFError, OSError):
+        os._exit(1)
