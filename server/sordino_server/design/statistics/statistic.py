@@ -28,6 +28,17 @@ class QuadraticForm:
         if not np.array_equal(self.matrix, self.matrix.T):
             raise InvalidValue("the matrix of a quadratic form must be symmetric", self.name)
 
+    def of_pairs(self, counts: Floats) -> float:
+        """The mean of W over the pairs of different users, for (k,) counts of at least two users."""
+        users = float(counts.sum())
+        if users < 2:
+            raise InvalidValue(f"a statistic of pairs needs at least two users, got {users:g}", users)
+        return float((counts @ self.matrix @ counts - np.diag(self.matrix) @ counts) / (users * (users - 1)))
+
+    def of_histogram(self, histogram: Floats) -> float:
+        """hᵀWh for a (k,) histogram that sums to one."""
+        return float(histogram @ self.matrix @ histogram)
+
 
 @dataclass(frozen=True, eq=False)
 class Statistic:
@@ -70,12 +81,8 @@ class Statistic:
 
     def of_pairs(self, counts: Floats) -> float:
         """The statistic over the pairs of different users, for (k,) counts of at least two users."""
-        users = float(counts.sum())
-        if users < 2:
-            raise InvalidValue(f"a statistic of pairs needs at least two users, got {users:g}", users)
-        values = [(counts @ f.matrix @ counts - np.diag(f.matrix) @ counts) / (users * (users - 1)) for f in self.forms]
-        return self.combine(np.array(values))
+        return self.combine(np.array([form.of_pairs(counts) for form in self.forms]))
 
     def of_histogram(self, histogram: Floats) -> float:
         """The statistic with hᵀWh for every form, for a (k,) histogram that sums to one."""
-        return self.combine(np.array([histogram @ form.matrix @ histogram for form in self.forms]))
+        return self.combine(np.array([form.of_histogram(histogram) for form in self.forms]))
