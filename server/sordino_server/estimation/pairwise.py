@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sordino_server.design.arrays import Floats
+from sordino_server.design.statistics import Statistic
+from sordino_server.estimation.decoded_reports import DecodedReports
+from sordino_server.estimation.quadratic_error import QuadraticError
+from sordino_shared.errors import InvalidValue
+
+# 95 %, for the interval of a denominator too.
+LEVEL = 0.95
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,3 +43,126 @@ class StatisticEstimate:
     unbiased: bool
     clipped: str | None
     warnings: tuple[str, ...]
+
+
+class NoStatistic(InvalidValue):
+    """The reports allow no value of the statistic; the message says why, with the interval where there is one."""
+
+
+@dataclass(frozen=True, eq=False)
+class LinearisedForm:
+    """The statistic near the forms' values: `values` u (J,), g(u), and W_θ = Σ_j ∂g/∂u_j W_j.
+
+    For target "histogram" u_j is hᵀW_jh = ((n − 1)·(mean over pairs) + diag(W_j)ᵀh)/n.
+    """
+
+    values: Floats
+    value: float
+    matrix: Floats
+
+
+def linearised(statistic: Statistic, reports: DecodedReports, target: str, level: float = LEVEL) -> LinearisedForm:
+    """g(u) and its linear form, from one round; raises NoStatistic for a denominator that may be zero."""
+    if reports.users < 2:
+        raise NoStatistic(f"a statistic of pairs needs at least two reports, got {reports.users}", reports.users)
+    values = np.array([form_value(form.matrix, reports, target) for form in statistic.forms])
+    for index in statistic.denominators:
+        _check_denominator(statistic, index, values[index], reports, level)
+    return LinearisedForm(values, statistic.combine(values), linear_form(statistic, values))
+
+
+def linear_form(statistic: Statistic, values: Floats) -> Floats:
+    """W_θ = Σ_j ∂g/∂u_j W_j (k, k): an error of the forms moves g as it moves this one form, to first order."""
+    slopes = statistic.gradient(values)
+    return np.asarray(sum(slope * form.matrix for slope, form in zip(slopes, statistic.forms, strict=True)))
+
+
+def form_value(matrix: Floats, reports: DecodedReports, target: str) -> float:
+    """The form's value for the target, unbiased."""
+    pairs = reports.form(matrix)
+    if target == "pairs":
+        return pairs
+    return ((reports.users - 1) * pairs + float(np.diag(matrix) @ reports.histogram)) / reports.users
+
+
+def own_error(matrix: Floats, reports: DecodedReports) -> QuadraticError:
+    """The error about the users who reported: Σ is what the randomizer adds."""
+    return estimated_error(matrix, reports, reports.covariance)
+
+
+def population_error(matrix: Floats, reports: DecodedReports) -> QuadraticError:
+    """The error about the population that the users are an independent sample of: their own covariance is added."""
+    held = reports.plausible
+    return estimated_error(matrix, reports, reports.covariance + np.diag(held) - np.outer(held, held))
+
+
+def estimated_error(matrix: Floats, reports: DecodedReports, covariance: Floats) -> QuadraticError:
+    """4qᵀΣq/n and 2tr(ΣWΣW)/n² with q = Wĥ, whose own noise adds twice the second to the first: it is taken off."""
+    slope, users = matrix @ reports.histogram, reports.users
+    spread = matrix @ covariance
+    quadratic = 2.0 * float((spread * spread.T).sum()) / users**2
+    linear = 4.0 * float(slope @ covariance @ slope) / users
+    return QuadraticError(max(linear - 2.0 * quadratic, 0.0), max(quadratic, 0.0), covariance, matrix)
+
+
+def one_round_estimate(
+    statistic: Statistic,
+    reports: DecodedReports,
+    *,
+    target: str,
+    protocol: str,
+    level: float = LEVEL,
+    warnings: Sequence[str] = (),
+) -> StatisticEstimate:
+    """The statistic from one round of full reports, with intervals; raises NoStatistic where there is none."""
+    found = linearised(statistic, reports, target, level)
+    own, population = own_error(found.matrix, reports), population_error(found.matrix, reports)
+    return assembled(
+        statistic,
+        found,
+        found.value,
+        (own, population),
+        level,
+        target=target,
+        protocol=protocol,
+        users=(reports.users,),
+        warnings=tuple(warnings),
+    )
+
+
+def assembled(
+    statistic: Statistic,
+    found: LinearisedForm,
+    value: float,
+    errors: tuple[QuadraticError, QuadraticError],
+    level: float,
+    **provenance: Any,
+) -> StatisticEstimate:
+    """The estimate from the value and its errors about the users and about the population."""
+    (low, high), (population_low, population_high) = (error.quantiles(level) for error in errors)
+    names = (form.name for form in statistic.forms)
+    return StatisticEstimate(
+        value=value,
+        standard_error=errors[0].standard_error,
+        lower=value - high,
+        upper=value - low,
+        population_standard_error=errors[1].standard_error,
+        population_lower=value - population_high,
+        population_upper=value - population_low,
+        level=level,
+        forms=tuple(zip(names, found.values.tolist(), strict=True)),
+        unbiased=statistic.is_one_form,
+        clipped=None,
+        **provenance,
+    )
+
+
+def _check_denominator(statistic: Statistic, index: int, value: float, reports: DecodedReports, level: float) -> None:
+    form = statistic.forms[index]
+    low, high = own_error(form.matrix, reports).quantiles(level)
+    if value - high <= 0.0 <= value - low:
+        raise NoStatistic(
+            f"{statistic.name} divides by {form.name}, which is between {value - high:.3g} and {value - low:.3g} at a "
+            f"level of {level:.0%}: that may be zero. More reports, or a larger ε, narrow it",
+            (value - high, value - low),
+        )

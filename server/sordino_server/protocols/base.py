@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
+from sordino_server.design.arrays import Floats
 from sordino_server.design.search import Effort
 from sordino_server.design.statistics import Statistic
 from sordino_server.estimation.pairwise import StatisticEstimate
@@ -85,6 +86,9 @@ class PairwiseProtocol(Protocol):
 
     def design(self, request: ProtocolRequest, progress: Progress) -> ProtocolDesign:
         """The plan of the protocol and of its first round; raises ProtocolError where there is none."""
+
+    def predict(self, design: ProtocolDesign, histogram: Floats) -> float:
+        """The root mean squared error at the plan's number of users, for users with this histogram (k,)."""
 
     def step(self, plan: ProtocolPlan, closed: tuple[ClosedRound, ...]) -> RoundPlan | StatisticEstimate:
         """The next round's plan after `closed`, or the estimate once no round is left; raises ProtocolError."""

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from sordino_server.estimation.pairwise import StatisticEstimate
 from sordino_server.protocols.base import ClosedRound, PairwiseProtocol, ProtocolError, RoundPlan
+from sordino_server.protocols.one_round import OneRound
 from sordino_server.protocols.plan import ProtocolPlan
 
-PROTOCOLS: tuple[PairwiseProtocol, ...] = ()
+# In the order in which ties are decided: fewer rounds first.
+PROTOCOLS: tuple[PairwiseProtocol, ...] = (OneRound(),)
 
 
 def find_protocol(name: str) -> PairwiseProtocol:

@@ -22,6 +22,7 @@ from sordino_shared.protocol import (
     Certificate,
     DevicePart,
     Factors,
+    HistogramDecoder,
     LowerBound,
     MatrixQueries,
 )
@@ -45,7 +46,7 @@ def seal(
     queries: RoundQueries,
     guarantee: PureEpsilon,
     randomizer: AnyRandomizer,
-    decoder: AnswerDecoder,
+    decoder: AnswerDecoder | HistogramDecoder,
     mechanism: str,
     seed: int,
     factors: Factors | None = None,
