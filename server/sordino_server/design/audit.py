@@ -10,10 +10,10 @@ import numpy as np
 from sordino_server.design.certificates import recheck_bound
 from sordino_server.design.factorization import Objective
 from sordino_server.design.publish import rebuild_workload
-from sordino_server.design.variance import answer_law
+from sordino_server.design.variance import answer_law, counts_as_unbiased
 from sordino_server.design.workloads import Workload
 from sordino_shared.audit import prove_epsilon
-from sordino_shared.protocol import AnalystPart, Bound, DevicePart, Factors
+from sordino_shared.protocol import AnalystPart, Bound, DevicePart, Factors, Figures
 
 # Sums of products in another order, on another machine; figures that differ by more are of another mechanism.
 _RELATIVE = 1e-8
@@ -50,7 +50,7 @@ def audit_plan(device: DevicePart, analyst: AnalystPart) -> Iterator[Check]:
     workload = rebuild_workload(device.domain, analyst.queries, analyst.workload)
     yield from _figures(device, analyst, workload)
     if analyst.factors is not None:
-        yield _factors(analyst.factors, workload)
+        yield _factors(analyst.factors, analyst.figures, workload)
     epsilon = device.guarantee.epsilon
     yield _bound("max", analyst.certificate.max, workload, epsilon)
     yield _bound("mean", analyst.certificate.mean, workload, epsilon)
@@ -68,12 +68,15 @@ def _figures(device: DevicePart, analyst: AnalystPart, workload: Workload) -> It
     yield Check("bias bound", close, f"{claimed.bias_bound:.3g}", f"{found.bias_bound:.3g}")
 
 
-def _factors(factors: Factors, workload: Workload) -> Check:
+def _factors(factors: Factors, figures: Figures, workload: Workload) -> Check:
+    """LᵀR + c1ᵀ is W, or within the published bias of W where the plan says that it is biased."""
     left, right, centre = factors.left.numpy(), factors.right.numpy(), factors.centre.numpy()
     matrix = workload.operator.dense()
     fits = (left.shape[1], right.shape[1]) == matrix.shape
     error = float(np.abs(left.T @ right + centre[:, None] - matrix).max()) if fits else np.inf
-    return Check("factors", error <= _RELATIVE * float(np.abs(matrix).max()), "LᵀR + c1ᵀ = W", f"off by {error:.2g}")
+    allowed = 0.0 if counts_as_unbiased(figures) else figures.bias_bound
+    holds = error <= allowed + _RELATIVE * float(np.abs(matrix).max())
+    return Check("factors", holds, f"LᵀR + c1ᵀ = W ± {allowed:.3g}", f"off by {error:.2g}")
 
 
 def _bound(objective: Objective, bound: Bound, workload: Workload, epsilon: float) -> Check:

@@ -6,8 +6,9 @@ import numpy as np
 
 from sordino_server.design.arrays import Floats
 from sordino_server.design.candidates.base import Progress, Proposal, SharedWork
-from sordino_server.design.factorization import reduce_dimension
+from sordino_server.design.factorization import Factorization, reduce_dimension
 from sordino_server.design.laws import statistic_law
+from sordino_server.design.request import PlanRequest
 from sordino_shared.arrays import Array
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import AnswerDecoder, Factors
@@ -29,18 +30,21 @@ class FactorizationCandidate:
         return work.solved_in_closed_form or work.too_large_for_dense
 
     def propose(self, work: SharedWork, progress: Progress) -> Proposal:
-        request = work.request
-        whole = work.factorization(request.objective, progress)
-        left, right, transform = whole.left, whole.right, None
-        if request.reduction is not None:
-            reduced = reduce_dimension(whole, request.reduction, request.seed)
-            left, right, transform = reduced.left, reduced.right, Array.of(reduced.projection, "<f8")
-        randomizer = direction_randomizer(right, request.guarantee)
-        decoder = _decoder(left, right, whole.centre, randomizer)
-        factors = Factors(
-            Array.of(whole.left, "<f8"), Array.of(whole.right, "<f8"), Array.of(whole.centre, "<f8"), transform
-        )
-        return Proposal(randomizer, decoder, factors)
+        return vector_mechanism(work.factorization(work.request.objective, progress), work.request)
+
+
+def vector_mechanism(whole: Factorization, request: PlanRequest) -> Proposal:
+    """LᵀR + c1ᵀ answered from half-spheres, through a random projection where the request asks for fewer dimensions."""
+    left, right, transform = whole.left, whole.right, None
+    if request.reduction is not None:
+        reduced = reduce_dimension(whole, request.reduction, request.seed)
+        left, right, transform = reduced.left, reduced.right, Array.of(reduced.projection, "<f8")
+    randomizer = direction_randomizer(right, request.guarantee)
+    decoder = _decoder(left, right, whole.centre, randomizer)
+    factors = Factors(
+        Array.of(whole.left, "<f8"), Array.of(whole.right, "<f8"), Array.of(whole.centre, "<f8"), transform
+    )
+    return Proposal(randomizer, decoder, factors)
 
 
 def direction_randomizer(right: Floats, guarantee: PureEpsilon, bits: int = 60) -> SeededDirection:

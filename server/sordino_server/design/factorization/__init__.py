@@ -1,5 +1,6 @@
 """Factorizations W = LᵀR + c1ᵀ with certificates of how close to the best they are."""
 
+from sordino_server.design.factorization.approximation import Approximation, Witness, approximate, cheapest, zeta
 from sordino_server.design.factorization.certificate import (
     Factorization,
     FactorizationError,
@@ -20,11 +21,15 @@ from sordino_server.design.factorization.gamma2 import factorize
 from sordino_server.design.factorization.reduction import ReducedFactorization, reduce_dimension
 
 __all__ = [
+    "Approximation",
     "Factorization",
     "FactorizationError",
     "Objective",
     "Progress",
     "ReducedFactorization",
+    "Witness",
+    "approximate",
+    "cheapest",
     "check_certificate",
     "counted_rows",
     "dual_value",
@@ -35,4 +40,5 @@ __all__ = [
     "lipschitz_tree",
     "prefix_square_root",
     "reduce_dimension",
+    "zeta",
 ]
