@@ -82,7 +82,7 @@ class PlanRequest(Leased, Base):
     error: Mapped[str | None] = mapped_column(Text)
     device_digest: Mapped[str | None] = mapped_column(ForeignKey("plan_parts.digest"))
     analyst_digest: Mapped[str | None] = mapped_column(ForeignKey("plan_parts.digest"))
+    protocol_digest: Mapped[str | None] = mapped_column(ForeignKey("protocol_plans.digest"))
     created_at: Mapped[int] = mapped_column(BigInteger)
     started_at: Mapped[int | None] = mapped_column(BigInteger)
     finished_at: Mapped[int | None] = mapped_column(BigInteger)
-    protocol_digest: Mapped[str | None] = mapped_column(ForeignKey("protocol_plans.digest"))

@@ -53,9 +53,9 @@ class PlanRequestDocument(BaseModel):
     summary: dict[str, Any] | None = Field(description="Figures of the plan, once it is ready.")
     device_digest: str | None
     analyst_digest: str | None
+    protocol_digest: str | None = Field(description="Of the plan of a protocol, where a statistic was asked for.")
     error: str | None
     attempts: int
-    protocol_digest: str | None = Field(description="Of the plan of a protocol, where a statistic was asked for.")
     created_at: int
     started_at: int | None
     finished_at: int | None
@@ -75,11 +75,11 @@ class PlanRequestDocument(BaseModel):
             summary=None if row.summary is None else json.loads(row.summary),
             device_digest=row.device_digest,
             analyst_digest=row.analyst_digest,
+            protocol_digest=row.protocol_digest,
             error=row.error,
             attempts=row.attempts,
             created_at=row.created_at,
             started_at=row.started_at,
-            protocol_digest=row.protocol_digest,
             finished_at=row.finished_at,
         )
 

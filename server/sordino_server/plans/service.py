@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import json
 import secrets
+from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
 
-from dataclasses import dataclass
 from sordino_server.design.candidates import mechanism_names
 from sordino_server.design.finished_plan import FinishedPlan
 from sordino_server.design.progress import Progress
@@ -21,12 +21,12 @@ from sordino_server.models import PlanPart, PlanRequestState
 from sordino_server.models import PlanRequest as PlanRequestRow
 from sordino_server.plans import repository
 from sordino_server.plans.schemas import PlanOrder
+from sordino_server.protocols.base import RoundPlan
+from sordino_server.protocols.plan import ProtocolPlan
 from sordino_server.workloads import service as workloads
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import AnalystPart, DevicePart, Digest, Problem
-from sordino_server.protocols.base import RoundPlan
-from sordino_server.protocols.plan import ProtocolPlan
 
 # A computation whose worker dies this often would most likely kill the next one as well.
 MAX_ATTEMPTS = 3
@@ -190,6 +190,7 @@ def _answer_from_known(session: Session, row: PlanRequestRow, now: int) -> bool:
     if known is None or known.summary is None:
         return False
     row.device_digest, row.analyst_digest = known.device_digest, known.analyst_digest
+    row.protocol_digest = known.protocol_digest
     _ready(row, known.summary, now)
     return True
 
