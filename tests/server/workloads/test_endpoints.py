@@ -79,3 +79,50 @@ def test_numbers_that_are_none(running: Any, check_problem: Check, number: str) 
 def test_unknown_workload(running: Any, check_problem: Check) -> None:
     check_problem(running.api.get("/v1/workloads/" + "0" * 64), Problem.NOT_FOUND)
     check_problem(running.api.get("/v1/workloads/nothing"), Problem.INVALID_REQUEST)
+
+
+SHARE = {"name": "share", "kind": "ordinal", "edges": {"low": 0, "high": 1, "bins": "auto"}}
+
+
+def _statistic(**changes: Any) -> dict[str, Any]:
+    return {"name": "difference", "domain": [LINE], "statistic": {"kind": "gini_diversity"}} | changes
+
+
+def test_a_statistic_of_pairs_is_a_workload(running: Any) -> None:
+    first = running.api.post("/v1/workloads", json=_statistic())
+    again = running.api.post("/v1/workloads", json=_statistic())
+    assert (first.status_code, again.status_code) == (201, 200)
+    document = first.json()
+    assert again.json() == document
+    assert (document["cells"], document["queries"]) == (4, 1)
+    assert document["specification"]["statistic"] == {"kind": "gini_diversity"}
+    assert running.api.get(first.headers["location"]).json() == document
+
+
+def test_a_statistic_whose_bins_are_open_has_no_cells_yet(running: Any) -> None:
+    asked = _statistic(domain=[SHARE], statistic={"kind": "gini_mean_difference"})
+    response = running.api.post("/v1/workloads", json=asked)
+    assert response.status_code == 201
+    assert "cells" not in response.json()
+    assert running.api.get(response.headers["location"]).json() == response.json()
+
+
+@pytest.mark.parametrize(
+    ("changes", "mentioned"),
+    [
+        ({"queries": "prefix"}, "either queries or a statistic"),
+        ({"statistic": {"kind": "median"}}, "gini_diversity"),
+        ({"statistic": {"kind": "kendall", "attributes": ["delay", "delay"], "variant": "a"}}, "named twice"),
+        ({"statistic": {"kind": "matrix", "file": "m.csv"}}, "matrix"),
+        ({"domain": [SHARE]}, "give the number of bins"),
+        ({"domain": [LINE | {"edges": {"low": 0, "high": 1, "bins": 5000}}]}, "at most 4096"),
+        ({"name": "a\nb"}, "name"),
+    ],
+)
+def test_statistics_that_cannot_be_asked(
+    running: Any, check_problem: Check, changes: dict[str, Any], mentioned: str
+) -> None:
+    response = running.api.post("/v1/workloads", json=_statistic(**changes))
+    check_problem(response, Problem.INVALID_REQUEST)
+    assert mentioned in response.text
+    assert running.api.get("/v1/workloads").json()["workloads"] == []
