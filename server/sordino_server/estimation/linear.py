@@ -14,7 +14,7 @@ from sordino_server.design.symmetry.orbit_answers import decoded_characters
 from sordino_server.design.variance import answer_law, counts_as_unbiased, decoded_histogram
 from sordino_server.design.workloads import Workload
 from sordino_server.design.workloads.widths import CharacterMap
-from sordino_server.estimation.consistency import RELATIVE_GAP, nearest_histogram
+from sordino_server.estimation.consistency import RELATIVE_GAP, NearestHistogram, nearest_histogram
 from sordino_server.estimation.intervals import independent_quantile, normal_quantile, simultaneous_quantile
 from sordino_server.estimation.normality import largest_contributions, needed_users
 from sordino_server.estimation.statistics import Aggregate, mean_statistic
@@ -72,9 +72,10 @@ def estimate(device: DevicePart, analyst: AnalystPart, aggregate: Aggregate, lev
     law = answer_law(device.randomizer, analyst.decoder, workload)
     mean = mean_statistic(device.randomizer, aggregate)
     answers = _with_constants(_decode(analyst, workload, mean), workload)
-    histogram = _histogram(workload, answers, law, aggregate.count)
-    largest = largest_contributions(device.randomizer, analyst.decoder, workload, workload.operator.matvec(histogram))
-    return _assemble(analyst, workload, law, answers, histogram, largest, aggregate.count, level)
+    nearest = _nearest(workload, answers, law, aggregate.count)
+    consistent = workload.operator.matvec(nearest.histogram)
+    largest = largest_contributions(device.randomizer, analyst.decoder, workload, consistent)
+    return _assemble(analyst, workload, law, answers, nearest, largest, aggregate.count, level)
 
 
 def _check_belongs(device: DevicePart, analyst: AnalystPart, aggregate: Aggregate) -> None:
@@ -109,7 +110,7 @@ def _with_constants(answers: Floats, workload: Workload) -> Floats:
     return answers
 
 
-def _histogram(workload: Workload, answers: Floats, law: AnswerLaw, users: int) -> Floats:
+def _nearest(workload: Workload, answers: Floats, law: AnswerLaw, users: int) -> NearestHistogram:
     uniform = np.full(workload.size, 1.0 / workload.size)
     noise = float(law.mixed_variances(uniform).sum()) / users
     return nearest_histogram(workload.operator, answers, RELATIVE_GAP * noise)
@@ -120,12 +121,12 @@ def _assemble(
     workload: Workload,
     law: AnswerLaw,
     answers: Floats,
-    histogram: Floats,
+    nearest: NearestHistogram,
     largest: Floats,
     users: int,
     level: float,
 ) -> LinearEstimate:
-    bias, z = analyst.figures.bias_bound, normal_quantile(level)
+    bias, z, histogram = analyst.figures.bias_bound, normal_quantile(level), nearest.histogram
     smoothed = _smoothed(histogram, users, z)
     variances = law.mixed_variances(smoothed)
     error = np.sqrt(variances / users)
@@ -150,7 +151,11 @@ def _assemble(
         users=users,
         bias_bound=bias,
         counts_as_unbiased=counts_as_unbiased(analyst.figures),
-        warnings=(*_doubts(users, largest, variances, variances + sampled), *_warnings(bias, error)),
+        warnings=(
+            *_doubts(users, largest, variances, variances + sampled),
+            *_warnings(bias, error),
+            *_unfinished(nearest),
+        ),
     )
 
 
@@ -220,3 +225,13 @@ def _warnings(bias: float, error: Floats) -> tuple[str, ...]:
     if bias <= _NOTICEABLE_BIAS * smallest:
         return ()
     return (f"answers may be off by a bias of up to {bias:.3g}, which the intervals were widened by",)
+
+
+def _unfinished(nearest: NearestHistogram) -> tuple[str, ...]:
+    """One sentence where the nearest histogram was not found."""
+    if nearest.converged:
+        return ()
+    return (
+        f"the consistent answers are feasible but not the nearest: their squared distance to the unbiased ones exceeds "
+        f"the least by up to {nearest.excess:.3g}, {nearest.excess / nearest.tolerance:.3g} times what was asked for",
+    )

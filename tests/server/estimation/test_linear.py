@@ -7,6 +7,7 @@ import pytest
 
 from sordino_server.design.laws import statistic_law
 from sordino_server.design.variance import type_variances
+from sordino_server.estimation import consistency
 from sordino_server.estimation.intervals import normal_quantile
 from sordino_server.estimation.linear import EstimationError, estimate
 from sordino_server.estimation.statistics import DIRECTION_SCALE, Aggregate, accumulate
@@ -98,6 +99,17 @@ def test_warnings_say_when_users_are_few_and_when_a_bias_matters(plan_of):
     biased = plan_of("prefix", 33, "1", "max", "factorization", users=500, reduction=20, seed=3)
     _, some = simulated(biased, np.full(33, 1 / 33), 500, 4)
     assert not estimate(biased.device, biased.analyst, some).counts_as_unbiased
+
+
+def test_a_warning_says_when_the_nearest_histogram_was_not_found(plan_of, monkeypatch):
+    plan = plan_of("ranges", 16, mechanism="randomized_response")
+    _, sums = simulated(plan, np.full(16, 1 / 16), 2000, 1)
+    monkeypatch.setattr(consistency, "_MOST_ACTIVE_SETS", 0)
+    assert not any("not the nearest" in text for text in estimate(plan.device, plan.analyst, sums).warnings)
+    monkeypatch.setattr(consistency, "_MOST_VERTEX_STEPS", 1)
+    found = estimate(plan.device, plan.analyst, sums)
+    assert any("feasible but not the nearest" in text for text in found.warnings)
+    assert found.consistent.min() >= 0
 
 
 def test_what_allows_no_estimate_is_refused(plan_of):
