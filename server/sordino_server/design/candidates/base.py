@@ -51,6 +51,11 @@ class Proposal:
         """The exact law of its answers."""
         return answer_law(self.randomizer, self.decoder, request.workload)
 
+    def variance(self, request: PlanRequest) -> float:
+        """The variance that the request's objective is about."""
+        figures = self.law(request).profile().figures()
+        return figures.max_variance if request.objective == "max" else figures.mean_variance
+
 
 class Candidate(Protocol):
     """A mechanism that the planner may choose. Adding one is a file and a line in the registry."""

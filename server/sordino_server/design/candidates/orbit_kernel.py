@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from sordino_server.design.arrays import Floats, Mask
@@ -9,6 +11,7 @@ from sordino_server.design.candidates.base import CandidateFailed, Progress, Pro
 from sordino_server.design.symmetry.energies import energies
 from sordino_server.design.symmetry.orbit_design import OrbitDesign, RowsNotFound
 from sordino_server.design.symmetry.orbit_rows import MOST_CELLS
+from sordino_server.design.symmetry.row_families import RowFamily, drawn_rows
 from sordino_server.design.symmetry.spectrum import Spectrum
 from sordino_server.design.symmetry.worst_case import worst_case_design
 from sordino_server.design.workloads.widths import CharacterMap
@@ -27,13 +30,7 @@ class OrbitKernelCandidate:
     name = "orbit_kernel"
 
     def reason_against(self, work: SharedWork) -> str | None:
-        workload = work.request.workload
-        if not isinstance(workload.operator, CharacterMap):
-            return "the queries are not parities or marginals"
-        if workload.size > MAX_DEVICE_TYPES:
-            return f"{workload.size} types; a device holds at most {MAX_DEVICE_TYPES}"
-        widest = max(int(np.prod(block.shape)) for block in workload.operator.blocks)
-        return f"queries about {widest} cells; a row has at most {MOST_CELLS}" if widest > MOST_CELLS else None
+        return reason_against_orbits(work)
 
     def propose(self, work: SharedWork, progress: Progress) -> Proposal:
         request = work.request
@@ -49,6 +46,29 @@ class OrbitKernelCandidate:
         if request.objective == "mean" or not any(block.shifted for block in operator.blocks):
             return proposal
         return min(proposal, *_against_worst_types(work, operator, design), key=lambda found: _worst(found, work))
+
+
+def reason_against_orbits(work: SharedWork) -> str | None:
+    """Why no rows over a few attributes answer the queries, or None."""
+    workload = work.request.workload
+    if not isinstance(workload.operator, CharacterMap):
+        return "the queries are not parities or marginals"
+    if workload.size > MAX_DEVICE_TYPES:
+        return f"{workload.size} types; a device holds at most {MAX_DEVICE_TYPES}"
+    widest = max(int(np.prod(block.shape)) for block in workload.operator.blocks)
+    return f"queries about {widest} cells; a row has at most {MOST_CELLS}" if widest > MOST_CELLS else None
+
+
+def drawn_proposal(families: Sequence[RowFamily], work: SharedWork) -> Proposal:
+    """The families at their best chances, with the slopes that make each character unbiased."""
+    operator = work.request.workload.operator
+    assert isinstance(operator, CharacterMap)
+    try:
+        design = drawn_rows(families, operator, work.request.objective)
+    except RowsNotFound as error:
+        raise CandidateFailed(str(error)) from error
+    kernel = orbit_kernel(design.rows, design.chances, operator, work.request.guarantee)
+    return Proposal(kernel, unbiased_slopes(kernel, operator))
 
 
 def _against_worst_types(work: SharedWork, operator: CharacterMap, design: OrbitDesign) -> list[Proposal]:

@@ -27,7 +27,7 @@ class SubsetSelectionCandidate:
 
         def value(subset_size: int) -> float:
             if subset_size not in values:
-                values[subset_size] = _objective(_proposal(work.request, subset_size), work.request)
+                values[subset_size] = _proposal(work.request, subset_size).variance(work.request)
             return values[subset_size]
 
         types = work.request.workload.size
@@ -43,11 +43,6 @@ class SubsetSelectionCandidate:
 def _proposal(request: PlanRequest, subset_size: int) -> Proposal:
     randomizer = SubsetSelection.for_guarantee(request.workload.size, subset_size, request.guarantee)
     return Proposal(randomizer, inverse_decoder(exchangeable_law(randomizer)))
-
-
-def _objective(proposal: Proposal, request: PlanRequest) -> float:
-    figures = proposal.law(request).profile().figures()
-    return figures.max_variance if request.objective == "max" else figures.mean_variance
 
 
 def _coarse_sizes(types: int) -> list[int]:

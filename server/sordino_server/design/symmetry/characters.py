@@ -88,6 +88,11 @@ class Characters:
         return self._orbits[1]
 
     @cached_property
+    def orbit_numbers(self) -> dict[OrbitKey, int]:
+        """The number of the orbit with each key."""
+        return {key: number for number, key in enumerate(self.orbits)}
+
+    @cached_property
     def orbit_sizes(self) -> Floats:
         """(orbits,) how many characters are in each."""
         return np.bincount(self.orbit_of, minlength=len(self.orbits)).astype(float)

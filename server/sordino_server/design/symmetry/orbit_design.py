@@ -66,7 +66,7 @@ def design_rows(operator: CharacterMap, epsilon: float, objective: Objective, se
         if not len(found.sets) or (found.profiles @ prices).max() <= told * (1 + _GAIN):
             break
         rows = Rows(rows.sets + found.sets, np.vstack([rows.profiles, found.profiles]))
-    kept, chances = _few(rows.profiles, chances)
+    kept, chances = few_rows(rows.profiles, chances)
     return OrbitDesign(tuple(rows.sets[row] for row in kept), chances, weights)
 
 
@@ -97,7 +97,7 @@ def _rows(shapes: list[RowShape], tables: list[Mask], epsilon: float, orbits: in
     return Rows(sets, np.vstack([np.zeros((0, orbits)), *profiles]))
 
 
-def _few(profiles: Floats, chances: Floats) -> tuple[list[int], Floats]:
+def few_rows(profiles: Floats, chances: Floats) -> tuple[list[int], Floats]:
     """Rows that tell the same together, at most one more than there are orbits, and their chances."""
     kept = np.flatnonzero(chances > _LEAST_CHANCE)
     told = chances[kept] @ profiles[kept] / chances[kept].sum()

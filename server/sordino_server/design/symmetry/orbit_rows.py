@@ -59,9 +59,7 @@ class RowShape:
         """(n, K) a set of each profile."""
         numbers = np.arange(1, 2**self.cells - 1, dtype=np.uint64)
         sets = (numbers[:, None] >> np.arange(self.cells, dtype=np.uint64)) & np.uint64(1) == 1
-        profiles = self.profiles(sets, epsilon, orbits)
-        rounded = np.round(profiles / profiles.sum(axis=1).max(), _PROFILE_DIGITS)
-        _, first = np.unique(rounded, axis=0, return_index=True)
+        first, _ = distinct_profiles(self.profiles(sets, epsilon, orbits))
         return np.asarray(sets[np.sort(first)])
 
     def telling_sets(self, prices: Floats, epsilon: float, generator: np.random.Generator) -> Mask:
@@ -91,6 +89,13 @@ class RowShape:
         return np.asarray(np.ravel_multi_index(tuple(moved), self.sizes))
 
 
+def distinct_profiles(profiles: Floats) -> tuple[Integers, Integers]:
+    """The number of the first set with each of the (n, orbits) profiles, and of how many sets it is the profile."""
+    rounded = np.round(profiles / profiles.sum(axis=1).max(), _PROFILE_DIGITS)
+    _, first, counts = np.unique(rounded, axis=0, return_index=True, return_counts=True)
+    return first, counts
+
+
 def row_shapes(characters: Characters) -> list[RowShape]:
     """Shapes that cover every set of `width` attributes: as many slots, and more where cells are few."""
     present = Counter(size for size in characters.shape if size > 1)
@@ -102,11 +107,12 @@ def row_shapes(characters: Characters) -> list[RowShape]:
         if not fitting:
             break
         longer += fitting
-    numbers = {key: number for number, key in enumerate(characters.orbits)}
-    return [_row_shape(sizes, width, numbers) for sizes in needed + longer[:_MOST_SHAPES]]
+    return [row_shape(sizes, characters) for sizes in needed + longer[:_MOST_SHAPES]]
 
 
-def _row_shape(sizes: tuple[int, ...], width: int, numbers: dict[tuple[tuple[int, int], ...], int]) -> RowShape:
+def row_shape(sizes: tuple[int, ...], characters: Characters) -> RowShape:
+    """Slots of these sizes, each of which some attribute has."""
+    numbers, width = characters.orbit_numbers, characters.width
     frequencies = np.indices(sizes).reshape(len(sizes), -1).T.tolist()
     within = (0 < np.count_nonzero(r) <= width for r in frequencies)
     orbits = [numbers[orbit_key(sizes, r)] if known else -1 for r, known in zip(frequencies, within, strict=True)]
