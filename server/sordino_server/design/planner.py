@@ -33,6 +33,8 @@ __all__ = ["CandidateReport", "CompiledPlan", "PlanError", "PlanRequest", "compi
 
 # Two candidates closer than this are the same mechanism up to the rounding of its integers; the simpler one is taken.
 _TIE = 1e-9
+# Milliseconds for any domain, so that they are compared even when the time is over.
+_AT_ONCE = {"randomized_response", "subset_selection", "subset_mixture"}
 _SHARE_OF_BOUNDS = 0.4
 
 
@@ -112,8 +114,8 @@ def compile_plan(
 ) -> CompiledPlan:
     """The best applicable mechanism for the request, proved ε-LDP in integers, with exact figures and a certificate.
 
-    At the request's time limit, or once `interrupted` is true, the best so far is taken: bounds and candidates that
-    were not begun are left out, but for candidates that come before the first that can be had. Without either the
+    At the request's time limit, or once `interrupted` is true, the best so far is taken: bounds and searches that were
+    not begun are left out, unless there is no candidate yet. Without either the
     same request gives the same plan. Raises PlanError, with every candidate's reason, where none applies.
     """
     start = time.perf_counter()
@@ -171,7 +173,8 @@ class _Choice:
     def consider(self, candidate: Candidate, work: SharedWork, progress: CandidateProgress) -> None:
         start = time.perf_counter()
         reason = candidate.reason_against(work)
-        if reason is None and self._best is not None and work.deadline.passed():
+        searches = candidate.name not in _AT_ONCE
+        if reason is None and searches and self._best is not None and work.deadline.passed():
             reason = "the time was over before its turn"
         try:
             proposal = candidate.propose(work, progress) if reason is None else None

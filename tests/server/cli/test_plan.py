@@ -1,9 +1,15 @@
 """`sordino plan`: its JSON, its table, its files, and what it says to wrong input."""
 
 import json
+import os
+import signal
 
 import pytest
 
+from sordino_server.cli import plan as plan_command
+from sordino_server.cli.plan import shown_progress
+from sordino_server.design.planner import compile_plan
+from sordino_server.design.progress import Progress
 from sordino_server.design.workloads import builtin
 from sordino_shared.protocol import AnalystPart, DevicePart, Digest
 
@@ -85,3 +91,104 @@ def test_a_folder_that_cannot_be_written_is_said(run_command, tmp_path):
     (tmp_path / "file").write_text("")
     error = run_command(*PREFIX, "--output", "file/below", code=1).stderr
     assert "file/below" in " ".join(error.split())
+
+
+@pytest.fixture
+def computed(monkeypatch):
+    """The requests that were computed and not found."""
+    requests = []
+
+    def count(request, *rest):
+        requests.append(request)
+        return compile_plan(request, *rest)
+
+    monkeypatch.setattr(plan_command, "compile_plan", count)
+    return requests
+
+
+def test_a_plan_is_computed_once(run_command, json_of, computed, tmp_path):
+    first = json_of(*PREFIX, "--users", "100")
+    again = run_command(*PREFIX, "--users", "100", "--json")
+    assert json.loads(again.stdout) == first
+    assert "computed before" in again.stderr
+    assert len(computed) == 1
+    assert json_of(*PREFIX, "--users", "101")["users"] == 101
+    assert json_of(*PREFIX, "--users", "100", "--no-cache")["digests"] == first["digests"]
+    assert len(computed) == 3
+    assert sorted(path.suffix for path in (tmp_path / "cache").iterdir()) == [".plan", ".plan"]
+
+
+def test_a_damaged_entry_is_computed_again(json_of, computed, tmp_path):
+    first = json_of(*PREFIX)["digests"]
+    (entry,) = (tmp_path / "cache").iterdir()
+    whole = entry.read_bytes()
+    for damaged in (b"", whole[:-1], whole[:40] + bytes([whole[40] ^ 1]) + whole[41:], bytes(32) + whole[32:]):
+        entry.write_bytes(damaged)
+        assert json_of(*PREFIX)["digests"] == first
+        assert entry.read_bytes()[:32] == whole[:32]
+    assert len(computed) == 5
+
+
+def test_a_folder_that_cannot_hold_plans_costs_no_plan(run_command, tmp_path):
+    (tmp_path / "file").write_text("")
+    done = run_command(*PREFIX, "--cache-dir", "file/below")
+    assert "cannot be kept in file/below" in done.stderr
+    assert "→ factorization" in done.stdout
+
+
+def test_too_little_time_gives_what_needs_none(json_of, run_command, computed):
+    order = ("plan", "--workload", "prefix", "--size", "40", "--epsilon", "1", "--time-limit", "0.000001")
+    summary = json_of(*order)
+    assert (summary["mechanism"], summary["cut_short"]) == ("subset_selection", "time limit")
+    assert "the time was over" in {row["name"]: row["reason"] for row in summary["candidates"]}["optimised_kernel"]
+    assert "cut short (time limit)" in run_command(*order).stdout
+    assert len(computed) == 2, "a plan that was cut short is not kept"
+
+
+def interrupting(monkeypatch, stage, *signals):
+    """Sends the signals to this process once planning has reached the stage."""
+    left = list(signals)
+
+    def compile_interrupted(request, progress, asked):
+        def tell(told):
+            progress(told)
+            if told.stage == stage and left:
+                os.kill(os.getpid(), left.pop(0))
+
+        return compile_plan(request, tell, asked)
+
+    monkeypatch.setattr(plan_command, "compile_plan", compile_interrupted)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_search_gives_the_best_so_far(json_of, monkeypatch, tmp_path, number):
+    before = signal.getsignal(number)
+    interrupting(monkeypatch, "evaluating hyperplane_codebook", number)
+    summary = json_of("plan", "--workload", "prefix", "--size", "24", "--epsilon", "1")
+    assert summary["cut_short"] == "interrupted"
+    reasons = {row["name"]: row["reason"] for row in summary["candidates"]}
+    assert "the time was over" in reasons["optimised_kernel"]
+    assert summary["lower_bound_max"] > 0
+    assert not list(tmp_path.glob("cache/*"))
+    assert signal.getsignal(number) == before
+
+
+def test_an_interruption_in_the_search_gives_the_kernel_it_has(json_of, monkeypatch):
+    order = ("plan", "--workload", "prefix", "--size", "16", "--epsilon", "1", "--mechanism", "optimised_kernel")
+    whole = json_of(*order, "--no-cache")
+    interrupting(monkeypatch, "evaluating optimised_kernel", signal.SIGINT)
+    summary = json_of(*order, "--no-cache")
+    assert summary["cut_short"] == "interrupted"
+    assert summary["max_variance"] > 1.01 * whole["max_variance"]
+
+
+def test_a_second_interruption_ends_the_command(run_command, monkeypatch):
+    interrupting(monkeypatch, "evaluating hyperplane_codebook", signal.SIGINT, signal.SIGINT)
+    monkeypatch.setattr("sordino_server.design.deadline.Deadline.passed", lambda deadline: False)
+    run_command("plan", "--workload", "prefix", "--size", "24", "--epsilon", "1", code=130)
+
+
+def test_progress_shows_how_good_the_best_is():
+    assert shown_progress(Progress("searching", 0.5)) == "searching"
+    assert shown_progress(Progress("searching", 0.5, 3.0)) == "searching · variance 3"
+    assert shown_progress(Progress("searching", 0.5, 3.0, 2.0)) == "searching · variance 3, 1.500× the bound"

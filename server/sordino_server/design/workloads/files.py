@@ -1,6 +1,7 @@
 """Workload files: YAML or JSON, with a matrix in CSV or NPY beside it."""
 
 import csv
+import re
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,15 @@ import yaml
 
 from sordino_server.design.workloads.specification import WorkloadSpecification, parse_specification
 from sordino_server.design.workloads.workload import WorkloadError
+
+
+class _Yaml(yaml.SafeLoader):
+    """YAML that reads every number of JSON as one; by itself PyYAML takes 1e-5 for a text."""
+
+
+_Yaml.add_implicit_resolver(
+    "tag:yaml.org,2002:float", re.compile(r"[-+]?[0-9]+(\.[0-9]*)?[eE][-+]?[0-9]+$"), list("-+0123456789")
+)
 
 
 def load_specification(path: Path | str) -> WorkloadSpecification:
@@ -23,7 +33,7 @@ def read_document(path: Path | str) -> dict[str, Any]:
     """
     path = Path(path)
     try:
-        document = yaml.safe_load(path.read_text(encoding="utf-8"))
+        document = yaml.load(path.read_text(encoding="utf-8"), _Yaml)
     except (OSError, UnicodeDecodeError) as error:
         raise WorkloadError(f"cannot read the workload {path}: {error}", path) from error
     except yaml.YAMLError as error:

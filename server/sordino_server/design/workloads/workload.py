@@ -12,6 +12,9 @@ from sordino_server.design.workloads.operators import Indices, LinearMap, Symmet
 from sordino_shared.domains import Domain
 from sordino_shared.errors import InvalidValue
 
+# What is listed for every query must fit into memory; a plan takes fewer still.
+MAX_LISTED_QUERIES = 1 << 24
+
 
 class WorkloadError(InvalidValue):
     """The workload cannot be asked as described; the message says what to change, `value` is what was given."""
@@ -40,6 +43,12 @@ class Workload:
             raise WorkloadError(
                 f"the matrix has {size} columns and the domain {self.domain.size} cells: give one column a cell",
                 self.operator,
+            )
+        if queries > MAX_LISTED_QUERIES:
+            raise WorkloadError(
+                f"the workload has {queries} queries, at most {MAX_LISTED_QUERIES} can be listed: ask parities or "
+                "marginals of a small width, or `total` for attributes that need not be told apart",
+                queries,
             )
         if queries == 0 or len(self.varying_rows) == 0:
             raise WorkloadError(

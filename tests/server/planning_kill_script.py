@@ -1,0 +1,20 @@
+"""A worker that says the id of its planning process, once it computes, and is then killed by a test."""
+
+import multiprocessing as mp
+
+from sordino_server.design.planner import PlanRequest
+from sordino_server.design.progress import Progress
+from sordino_server.design.workloads import builtin
+from sordino_server.planning_process import PlanningProcess
+from sordino_shared.guarantees import PureEpsilon
+
+
+def say(told: Progress) -> None:
+    """The process that has told something runs."""
+    if told.fraction > 0:
+        print(mp.active_children()[0].pid, flush=True)
+
+
+if __name__ == "__main__":
+    request = PlanRequest(builtin("prefix", 96), PureEpsilon.of(1), "max", "optimised_kernel")
+    PlanningProcess(memory_mb=2048, time_limit_s=60).compute(request, say)
