@@ -67,4 +67,4 @@ def histogram_variance(matrix: Floats, histogram: Floats) -> float:
 
 def plausible_histogram(operator: Floats, answers: Floats, noise: float) -> Floats:
     """The histogram h whose `operator` A·h (r, k) is nearest to the answers (r,) of total error variance `noise`."""
-    return nearest_histogram(Dense(np.asarray(operator)), answers, RELATIVE_GAP * noise)
+    return nearest_histogram(Dense(np.asarray(operator)), answers, RELATIVE_GAP * noise).histogram

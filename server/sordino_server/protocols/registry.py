@@ -5,10 +5,20 @@ from __future__ import annotations
 from sordino_server.estimation.pairwise import StatisticEstimate
 from sordino_server.protocols.base import ClosedRound, PairwiseProtocol, ProtocolError, RoundPlan
 from sordino_server.protocols.one_round import OneRound
+from sordino_server.protocols.one_round_split import OneRoundSplit
 from sordino_server.protocols.plan import ProtocolPlan
+from sordino_server.protocols.three_round import ThreeRound
+from sordino_server.protocols.two_round import TwoRound
+from sordino_server.protocols.two_round_shared import TwoRoundShared
 
 # In the order in which ties are decided: fewer rounds first.
-PROTOCOLS: tuple[PairwiseProtocol, ...] = (OneRound(),)
+PROTOCOLS: tuple[PairwiseProtocol, ...] = (
+    OneRound(),
+    OneRoundSplit(),
+    TwoRound(),
+    TwoRoundShared(),
+    ThreeRound(),
+)
 
 
 def find_protocol(name: str) -> PairwiseProtocol:

@@ -42,6 +42,11 @@ class VectorReports:
         """Σ_x h_x Cov(y | x), (d, d)."""
         return np.asarray(self.power * np.eye(len(self.columns)) - (self.columns * histogram) @ self.columns.T)
 
+    def played(self, histogram: Floats, users: int, generator: np.random.Generator) -> Floats:
+        """A mean report (d,) of so many users with this histogram, drawn from its normal limit."""
+        root = np.linalg.cholesky(self.covariance(histogram) / users)
+        return np.asarray(self.columns @ histogram + root @ generator.standard_normal(len(root)))
+
 
 def balanced_factors(whole: Factorization) -> tuple[Floats, Floats]:
     """L and R with longest columns of the same length √γ₂."""

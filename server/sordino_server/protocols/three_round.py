@@ -1,0 +1,153 @@
+"""P3: a rough mean of R e_x first, so that the noise of the mean of L e_x only meets what the rough mean missed.
+
+Ghazi et al., Theorem 24, with a quarter of ε for each of four reports in three rounds:
+1. the vector R e_x; its mean, projected onto R·Δ, is μ (the projection mechanism of their Theorem 19);
+2. the vector L e_x, whose mean is Y, and the number ⟨L e_x, μ⟩;
+3. the number ⟨Y, R e_x − μ⟩, clipped to ±4‖W‖_∞.
+The means of the two numbers add up to hᵀLᵀμ + Yᵀ(Rh − μ), that is hᵀWh + ⟨Y − Lh, Rh − μ⟩.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sordino_server.design.arrays import Floats
+from sordino_server.design.candidates.factorization import direction_randomizer
+from sordino_server.estimation.pairwise import StatisticEstimate
+from sordino_server.estimation.statistics import mean_statistic
+from sordino_server.protocols.answers import Answer, histogram_variance, publish_answer
+from sordino_server.protocols.base import (
+    ClosedRound,
+    Progress,
+    ProtocolDesign,
+    ProtocolError,
+    ProtocolRequest,
+    RoundPlan,
+)
+from sordino_server.protocols.plan import ProtocolPlan
+from sordino_server.protocols.references import reference_histograms
+from sordino_server.protocols.sealing import RoundQueries, answers_from, seal
+from sordino_server.protocols.three_round_mechanism import ThreeRoundMechanism
+from sordino_server.protocols.vector_reports import row_labels
+from sordino_shared.arrays import Array
+from sordino_shared.guarantees import PureEpsilon
+from sordino_shared.protocol import Factors
+from sordino_shared.randomizers import Pair
+
+
+class ThreeRound:
+    """Every device answers all three rounds."""
+
+    name = "three_round"
+
+    def reason_against(self, request: ProtocolRequest) -> str | None:
+        """Why it does not apply, or None."""
+        if not request.statistic.is_one_form:
+            return "it estimates one quadratic form, and the statistic is a function of several"
+        if request.guarantee.nano < 4:
+            return "ε cannot be split into four parts"
+        return None
+
+    def design(self, request: ProtocolRequest, progress: Progress) -> ProtocolDesign:
+        """The factors of W, and the plan of the first vector."""
+        quarter = request.guarantee.nano // 4
+        mechanism = ThreeRoundMechanism.of(request.statistic.forms[0].matrix, PureEpsilon(quarter))
+        errors = []
+        histograms = reference_histograms(request.statistic.domain)
+        for number, histogram in enumerate(histograms):
+            errors.append(mechanism.squared_error(histogram, request.users))
+            progress(0.8 * (number + 1) / len(histograms))
+        plan = ProtocolPlan(
+            statistic=request.statistic.specification,
+            protocol=self.name,
+            target=request.target,
+            users=request.users,
+            guarantee=request.guarantee.nano,
+            rounds=(quarter, 2 * quarter, quarter),
+            first_weight=None,
+            seed=request.seed,
+            predicted_rmse=float(np.sqrt(np.mean(errors))),
+        )
+        return ProtocolDesign(plan, _first(request, mechanism))
+
+    def step(self, plan: ProtocolPlan, closed: tuple[ClosedRound, ...]) -> RoundPlan | StatisticEstimate:
+        """The second and the third round from the means of those before, and then the estimate."""
+        for number, each in enumerate(closed):
+            if each.aggregate.count == 0:
+                raise ProtocolError(f"nobody reported in round {number}: the later rounds build on its mean", number)
+        mechanism = ThreeRoundMechanism.published(closed[0].plan)
+        guess = mechanism.guess(closed[0])
+        if len(closed) == 1:
+            return _second(plan, closed[0].plan, mechanism, guess)
+        values = mechanism.remainders(mechanism.left_mean(closed[1]), guess)
+        if len(closed) == 2:
+            return _third(plan, closed[0].plan, mechanism, values)
+        return _estimate(plan, closed, mechanism, guess, values)
+
+    def conclude(self, plan: ProtocolPlan, closed: tuple[ClosedRound, ...]) -> StatisticEstimate:
+        """The three rounds make up the estimate together; raises ProtocolError where one is missing."""
+        if len(closed) < len(plan.rounds):
+            raise ProtocolError(
+                f"the campaign was closed after {len(closed)} of three rounds, and the estimate is in the last one: "
+                "start a new campaign and leave it open to its end",
+                len(closed),
+            )
+        estimate = self.step(plan, closed)
+        assert isinstance(estimate, StatisticEstimate)
+        return estimate
+
+
+def _first(request: ProtocolRequest, mechanism: ThreeRoundMechanism) -> RoundPlan:
+    """Reports of R e_x, which answer Wh through L."""
+    right, statistic = mechanism.right, request.statistic
+    queries = RoundQueries(statistic.name, statistic.domain, mechanism.matrix, row_labels(len(mechanism.matrix)))
+    left, centre = Array.of(mechanism.left.columns, "<f8"), Array.of(np.zeros(statistic.size), "<f8")
+    factors = Factors(left, Array.of(right.columns, "<f8"), centre, None)
+    decoder = answers_from(right.scale * mechanism.left.columns.T)
+    randomizer = direction_randomizer(right.columns, mechanism.quarter)
+    return seal(queries, mechanism.quarter, randomizer, decoder, "three_round", request.seed, factors)
+
+
+def _second(plan: ProtocolPlan, first: RoundPlan, mechanism: ThreeRoundMechanism, guess: Floats) -> RoundPlan:
+    """Reports of L e_x, which answer Wh through R, and of ⟨L e_x, μ⟩."""
+    products, numbers = mechanism.products_with(guess), mechanism.products
+    randomizer = Pair(direction_randomizer(mechanism.left.columns, mechanism.quarter), numbers.kernel(products))
+    matrix = np.vstack([mechanism.matrix, products])
+    dimension = len(mechanism.left.columns)
+    decoder = np.zeros((len(matrix), randomizer.statistic_size))
+    decoder[:-1, :dimension] = mechanism.left.scale * mechanism.right.columns.T
+    decoder[-1, dimension:] = numbers.decoded()
+    labels = (*row_labels(len(matrix) - 1), "product with the rough mean")
+    queries = RoundQueries(first.analyst.workload, first.device.domain, matrix, labels)
+    return seal(queries, plan.round_guarantees()[1], randomizer, answers_from(decoder), "three_round", plan.seed)
+
+
+def _third(plan: ProtocolPlan, first: RoundPlan, mechanism: ThreeRoundMechanism, values: Floats) -> RoundPlan:
+    """Reports of ⟨Y, R e_x − μ⟩, clipped."""
+    labels = ("product with what the rough mean missed",)
+    queries = RoundQueries(first.analyst.workload, first.device.domain, values[None, :], labels)
+    decoder = answers_from(mechanism.clipped.decoded()[None, :])
+    kernel = mechanism.clipped.kernel(values)
+    return seal(queries, plan.round_guarantees()[2], kernel, decoder, "three_round", plan.seed)
+
+
+def _estimate(
+    plan: ProtocolPlan, closed: tuple[ClosedRound, ...], mechanism: ThreeRoundMechanism, guess: Floats, values: Floats
+) -> StatisticEstimate:
+    means = [mean_statistic(each.plan.device.randomizer, each.aggregate) for each in closed]
+    numbers = float(mechanism.products.decoded() @ means[1][len(mechanism.left.columns) :])
+    numbers += float(mechanism.clipped.decoded() @ means[2])
+    users = (closed[0].aggregate.count, closed[1].aggregate.count, closed[2].aggregate.count)
+    if plan.target == "pairs":
+        numbers = (min(users) * numbers - float(np.diag(mechanism.matrix) @ guess)) / (min(users) - 1)
+    answer = Answer(
+        form=closed[0].plan.analyst.workload,
+        value=numbers,
+        variance=mechanism.variance(guess, values, users),
+        spread=histogram_variance(mechanism.matrix, guess),
+        users=users,
+        bias_bound=0.0,
+        unbiased=False,
+        clipped=f"products with what the rough mean missed, to ±{mechanism.clipped.high:g}",
+    )
+    return publish_answer(plan, answer)

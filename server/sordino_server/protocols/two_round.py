@@ -1,0 +1,201 @@
+"""T2: every device answers one of two rounds, drawn by itself; the second asks one query made of the first's answers.
+
+For many users the error tends to that of one query, 4V₂/n, however hard the form is for one round. The shares of the
+rounds and λ are chosen by predicted error before the first report, so the estimate is unbiased.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import reduce
+from math import sqrt
+from operator import add
+
+from sordino_server.design.arrays import Floats
+from sordino_server.design.deadline import Deadline
+from sordino_server.design.form_kernel import FormGoal, FormKernel, search_form_kernel
+from sordino_server.design.report_law import ReportLaw
+from sordino_server.design.search import Effort
+from sordino_server.estimation.one_step import StepTerms, one_step_estimate
+from sordino_server.estimation.pairwise import NoStatistic, StatisticEstimate, one_round_estimate
+from sordino_server.protocols.base import (
+    ClosedRound,
+    Progress,
+    ProtocolDesign,
+    ProtocolError,
+    ProtocolRequest,
+    RoundPlan,
+)
+from sordino_server.protocols.forms import aim_at, aims, form_queries, planned_statistic
+from sordino_server.protocols.one_round import MECHANISM, decoded, too_many_types
+from sordino_server.protocols.plan import ProtocolPlan
+from sordino_server.protocols.sealing import seal
+from sordino_server.protocols.second_round import Allotment, answers_of, predicted_terms, query_round
+from sordino_shared.guarantees import PureEpsilon
+
+# Shares of the users that answer the first round.
+_SHARES = (0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6)
+_FIRST_GUESS_SHARE, _FIRST_GUESS_STEP = 0.3, 0.7
+FEWEST_USERS = 40
+_UNIT = 1 << 32
+# A number of first-round reports this many standard deviations from what was planned is not chance.
+_SURPRISING = 4.0
+
+
+@dataclass(frozen=True)
+class Split:
+    """f, λ and the variance that they are predicted to have, a mean over the references."""
+
+    share: float
+    step: float
+    variance: float
+
+
+class TwoRound:
+    """Two rounds, every device in one of them, and a one-step estimator."""
+
+    name = "two_round"
+
+    def reason_against(self, request: ProtocolRequest) -> str | None:
+        """Why it does not apply, or None."""
+        if request.users < FEWEST_USERS:
+            return f"{request.users} users are too few for two rounds; {FEWEST_USERS} are the least"
+        return too_many_types(request)
+
+    def design(self, request: ProtocolRequest, progress: Progress) -> ProtocolDesign:
+        """The share of the first round, λ and the first round's kernel with the least predicted variance."""
+        found, split = _searched(request, progress)
+        statistic = request.statistic
+        first = seal(form_queries(statistic), request.guarantee, found.kernel, found.decoder, MECHANISM, request.seed)
+        plan = ProtocolPlan(
+            statistic=statistic.specification,
+            protocol=self.name,
+            target=request.target,
+            users=request.users,
+            guarantee=request.guarantee.nano,
+            rounds=(request.guarantee.nano, request.guarantee.nano),
+            first_weight=round(split.share * _UNIT),
+            seed=request.seed,
+            predicted_rmse=sqrt(split.variance),
+            parameters={"step": split.step},
+        )
+        return ProtocolDesign(plan, first)
+
+    def predict(self, design: ProtocolDesign, histogram: Floats) -> float:
+        """The root mean squared error at the plan's number of users, for users with this histogram (k,)."""
+        plan = design.plan
+        law = ReportLaw.of(design.first.device.randomizer, design.first.analyst.decoder)
+        aim = aim_at(planned_statistic(plan), histogram)
+        allotment = _allotted(plan.users, _first_share(plan), plan.round_guarantees()[1])
+        return sqrt(predicted_terms(aim, law, allotment).variance(plan.parameters["step"]))
+
+    def step(self, plan: ProtocolPlan, closed: tuple[ClosedRound, ...]) -> RoundPlan | StatisticEstimate:
+        """The second round's plan after the first, then the estimate."""
+        if len(closed) > 1:
+            return self.conclude(plan, closed)
+        guarantee = plan.round_guarantees()[1]
+        try:
+            return query_round(planned_statistic(plan), decoded(closed[0]), plan.target, guarantee, plan.seed)
+        except NoStatistic as error:
+            raise ProtocolError(str(error), error.value) from error
+
+    def conclude(self, plan: ProtocolPlan, closed: tuple[ClosedRound, ...]) -> StatisticEstimate:
+        """The estimate; from the first round alone, with a warning, where there was no second one."""
+        return two_round_estimate(plan, closed, self.name, same_users=False)
+
+
+def two_round_estimate(
+    plan: ProtocolPlan, closed: tuple[ClosedRound, ...], protocol: str, *, same_users: bool
+) -> StatisticEstimate:
+    """One step from the first round by the second; the first round's own estimate where nobody answered the second."""
+    statistic, reports = planned_statistic(plan), decoded(closed[0])
+    try:
+        if len(closed) < 2 or closed[1].aggregate.count == 0:
+            warning = "nobody answered the second round: this is the first round's estimate, less precise than planned"
+            return one_round_estimate(
+                statistic, reports, target=plan.target, protocol=protocol, warnings=(*statistic.notes, warning)
+            )
+        answers = answers_of(closed[1], same_users=same_users)
+        doubts = (_dropped if same_users else _unbalanced)(plan, reports.users, answers.users)
+        return one_step_estimate(
+            statistic,
+            reports,
+            answers,
+            plan.parameters["step"],
+            target=plan.target,
+            protocol=protocol,
+            warnings=(*statistic.notes, *doubts),
+        )
+    except NoStatistic as error:
+        raise ProtocolError(str(error), error.value) from error
+
+
+def _unbalanced(plan: ProtocolPlan, first: int, second: int) -> tuple[str, ...]:
+    """A warning where the rounds' shares cannot be what devices drew."""
+    share, users = _first_share(plan), first + second
+    deviation = sqrt(users * share * (1 - share))
+    if abs(first - share * users) <= _SURPRISING * deviation:
+        return ()
+    return (
+        f"{first} of {users} devices answered the first round, {share:.1%} were planned: who answered seems to depend "
+        "on the round, and if it depends on their values the estimate is biased",
+    )
+
+
+def _dropped(_: ProtocolPlan, first: int, second: int) -> tuple[str, ...]:
+    """A warning where devices skipped a round."""
+    if first == second:
+        return ()
+    return (
+        f"{first} devices answered the first round and {second} the second: if who skipped one depends on their "
+        "values, the estimate is biased",
+    )
+
+
+def _first_share(plan: ProtocolPlan) -> float:
+    assert plan.first_weight is not None
+    return plan.first_weight / _UNIT
+
+
+def _allotted(users: float, share: float, guarantee: PureEpsilon) -> Allotment:
+    return Allotment(share * users, (1 - share) * users, False, guarantee)
+
+
+def _searched(request: ProtocolRequest, progress: Progress) -> tuple[FormKernel, Split]:
+    """A first kernel for guessed shares; then, unless it has to be quick, one for the shares that are best with it."""
+    deadline = Deadline(request.time_limit)
+    guess = Split(_FIRST_GUESS_SHARE, _FIRST_GUESS_STEP, 0.0)
+    quick = replace(request, effort=Effort.QUICK)
+    found = _kernel(quick, guess, deadline, lambda fraction: progress(0.2 * fraction))
+    split = _best_split(request, found.law)
+    if request.effort is not Effort.QUICK and not deadline.passed():
+        again = _kernel(request, split, deadline, lambda fraction: progress(0.2 + 0.7 * fraction))
+        better = _best_split(request, again.law)
+        if better.variance < split.variance:
+            found, split = again, better
+    return found, split
+
+
+def _kernel(request: ProtocolRequest, split: Split, deadline: Deadline, progress: Progress) -> FormKernel:
+    goal = FormGoal(
+        aims(request.statistic),
+        split.share * request.users,
+        linear=(1 - split.step) ** 2,
+        quadratic=(1 - 2 * split.step) ** 2,
+    )
+    return search_form_kernel(
+        goal, request.guarantee, effort=request.effort, seed=request.seed, deadline=deadline, progress=progress
+    )
+
+
+def _best_split(request: ProtocolRequest, law: ReportLaw) -> Split:
+    """f and λ with the least mean predicted variance over the references."""
+    return min((_split(request, law, share) for share in _SHARES), key=lambda split: split.variance)
+
+
+def _split(request: ProtocolRequest, law: ReportLaw, share: float) -> Split:
+    allotment = _allotted(request.users, share, request.guarantee)
+    terms = [predicted_terms(aim, law, allotment) for aim in aims(request.statistic)]
+    total: StepTerms = reduce(add, terms)
+    step = total.best_step()
+    return Split(share, step, total.variance(step) / len(terms))
