@@ -15,7 +15,6 @@ from sordino_server.protocols.base import (
     ProtocolDesign,
     ProtocolRequest,
     RoundPlan,
-    Target,
 )
 from sordino_server.protocols.plan import Target
 from sordino_shared.domains import Domain, Ordinal
