@@ -45,6 +45,7 @@ from sordino_shared.protocol import (
     SubsetBound,
     SubsetDecoder,
     Task,
+    WeightedDecoder,
 )
 from sordino_shared.protocol.documents import PROTOCOL_VERSION
 from sordino_shared.protocol.schema import to_plain
@@ -187,6 +188,16 @@ def analyst_parts() -> dict[str, AnalystPart]:
             factors=None,
             figures=Figures(2.75, 2.5, 0),
             **shared | {"certificate": Certificate(pair_bound(), bound)},
+        ),
+        "type_weights": AnalystPart(
+            device["finite_kernel_dense"].digest,
+            "three sums",
+            matrix,
+            "kernel",
+            decoder=WeightedDecoder(_reals([0.5, 0.25, 0.25], [0, 1, 0]), Array.of(np.array([0, 1, 0]), "<i4")),
+            factors=None,
+            figures=Figures(2.75, 2.5, 0),
+            **shared,
         ),
         **symmetric_analyst_parts(),
     }

@@ -24,8 +24,8 @@ _EVALUATIONS = {Effort.QUICK: 1500, Effort.STANDARD: 5000, Effort.THOROUGH: 1500
 # Of the time that is left, as for the steps before it.
 _SHARE_OF_TIME = 0.15
 # On prefix sums and ranges it gained less than 2 per mille on the trace bound up to the first ε, and up to the second
-# where there are more types than these few.
-_SMALLEST_EPSILON, _LARGEST_OF_MANY, _FEW_TYPES = 0.5, 1.0, 16
+# where there are more types than these few; beyond the last both proved nothing.
+_SMALLEST_EPSILON, _SMALLEST_OF_MANY, _LARGEST_EPSILON, _FEW_TYPES = 0.5, 1.0, 11.0, 16
 
 
 def lower_bound(work: SharedWork, objective: Objective, progress: Progress) -> Bound:
@@ -54,7 +54,7 @@ def _pairs_gain(work: SharedWork, objective: Objective) -> bool:
     """Whether the doubly non-negative bound is worth its seconds; a quick plan has it for its own objective only."""
     request = work.request
     types, epsilon = request.workload.size, request.guarantee.epsilon
-    gains = epsilon > (_SMALLEST_EPSILON if types <= _FEW_TYPES else _LARGEST_OF_MANY)
+    gains = (_SMALLEST_EPSILON if types <= _FEW_TYPES else _SMALLEST_OF_MANY) < epsilon <= _LARGEST_EPSILON
     wanted = request.effort is not Effort.QUICK or request.objective == objective
     return types <= LARGEST_TYPES and gains and wanted and not work.deadline.passed()
 

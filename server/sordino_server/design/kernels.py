@@ -74,13 +74,18 @@ def probabilities(kernel: FiniteKernel) -> Floats:
     return np.asarray(kernel.table / float(1 << kernel.bits))
 
 
-def histogram_decoder(kernel: FiniteKernel, type_weights: Floats) -> HistogramDecoder:
-    """ĥ = N s̄ with N = (KᵀD⁻¹K)⁻¹KᵀD⁻¹, D = diag(Kπ): for every query the least π-averaged variance."""
-    size, table = kernel.size, probabilities(kernel)
-    decoder = gls_decoder(table, np.eye(size), type_weights)
+def histogram_rows(table: Floats, type_weights: Floats) -> Floats:
+    """N = (KᵀD⁻¹K)⁻¹KᵀD⁻¹ (k, outputs), D = diag(Kπ): for every query W_q N has the least π-averaged variance."""
+    size = table.shape[1]
+    rows = gls_decoder(table, np.eye(size), type_weights)
     # The ridge that keeps M invertible leaves a bias of 1e-10; what it leaves is decoded once more.
-    decoder += (np.eye(size) - decoder @ table) @ decoder
-    return HistogramDecoder(Array.of(decoder, "<f8"), Array.of(np.zeros(size), "<f8"))
+    return np.asarray(rows + (np.eye(size) - rows @ table) @ rows)
+
+
+def histogram_decoder(kernel: FiniteKernel, type_weights: Floats) -> HistogramDecoder:
+    """ĥ = N s̄."""
+    rows = histogram_rows(probabilities(kernel), type_weights)
+    return HistogramDecoder(Array.of(rows, "<f8"), Array.of(np.zeros(len(rows)), "<f8"))
 
 
 def answer_decoder(kernel: FiniteKernel, rows: Floats, matrix: Floats, type_weights: Floats) -> AnswerDecoder:

@@ -14,6 +14,7 @@ from sordino_server.design.answers import AnswerLaw, ErrorProfile, check_dense
 from sordino_server.design.arrays import Floats
 from sordino_server.design.laws import ExchangeableLaw, SizeMixtureLaw, StatisticLaw, statistic_law
 from sordino_server.design.symmetry.orbit_answers import orbit_answers
+from sordino_server.design.weighted_decoder import spelled_out
 from sordino_server.design.workloads import Workload
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import (
@@ -43,6 +44,7 @@ _RANK = 1e-13
 
 def answer_law(randomizer: Randomizer, decoder: Decoder, workload: Workload) -> AnswerLaw:
     """The law of the answers; raises InvalidValue where randomizer, decoder and workload do not fit together."""
+    decoder = spelled_out(decoder, randomizer, workload)
     if isinstance(randomizer, OrbitKernel) or isinstance(decoder, CharacterDecoder):
         return orbit_answers(randomizer, decoder, workload)
     _check_shapes(randomizer, decoder, workload)

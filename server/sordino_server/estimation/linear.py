@@ -12,6 +12,7 @@ from sordino_server.design.arrays import Floats
 from sordino_server.design.publish import rebuild_workload
 from sordino_server.design.symmetry.orbit_answers import decoded_characters
 from sordino_server.design.variance import answer_law, counts_as_unbiased, decoded_histogram
+from sordino_server.design.weighted_decoder import PlainDecoder, spelled_out
 from sordino_server.design.workloads import Workload
 from sordino_server.design.workloads.widths import CharacterMap
 from sordino_server.estimation.consistency import RELATIVE_GAP, NearestHistogram, nearest_histogram
@@ -69,12 +70,13 @@ def estimate(device: DevicePart, analyst: AnalystPart, aggregate: Aggregate, lev
         raise EstimationError(f"the level of an interval lies between 0 and 1, got {level}")
     _check_belongs(device, analyst, aggregate)
     workload = rebuild_workload(device.domain, analyst.queries, analyst.workload)
-    law = answer_law(device.randomizer, analyst.decoder, workload)
+    decoder = spelled_out(analyst.decoder, device.randomizer, workload)
+    law = answer_law(device.randomizer, decoder, workload)
     mean = mean_statistic(device.randomizer, aggregate)
-    answers = _with_constants(_decode(analyst, workload, mean), workload)
+    answers = _with_constants(_decode(decoder, workload, mean), workload)
     nearest = _nearest(workload, answers, law, aggregate.count)
     consistent = workload.operator.matvec(nearest.histogram)
-    largest = largest_contributions(device.randomizer, analyst.decoder, workload, consistent)
+    largest = largest_contributions(device.randomizer, decoder, workload, consistent)
     return _assemble(analyst, workload, law, answers, nearest, largest, aggregate.count, level)
 
 
@@ -93,8 +95,7 @@ def _check_belongs(device: DevicePart, analyst: AnalystPart, aggregate: Aggregat
         )
 
 
-def _decode(analyst: AnalystPart, workload: Workload, mean: Floats) -> Floats:
-    decoder = analyst.decoder
+def _decode(decoder: PlainDecoder, workload: Workload, mean: Floats) -> Floats:
     if isinstance(decoder, AnswerDecoder):
         return np.asarray(decoder.offset.numpy() + decoder.matrix.numpy() @ mean)
     if isinstance(decoder, CharacterDecoder):

@@ -9,10 +9,11 @@ import numpy as np
 from sordino_server.design.arrays import Floats
 from sordino_server.design.symmetry.spectrum import Spectrum
 from sordino_server.design.variance import decoded_rows
+from sordino_server.design.weighted_decoder import PlainDecoder
 from sordino_server.design.workloads import Workload
 from sordino_server.design.workloads.widths import CharacterMap
 from sordino_shared.errors import InvalidValue
-from sordino_shared.protocol import CharacterDecoder, Decoder, ScaledHistogramDecoder, SubsetDecoder
+from sordino_shared.protocol import CharacterDecoder, ScaledHistogramDecoder, SubsetDecoder
 from sordino_shared.randomizers import (
     OrbitKernel,
     RandomizedResponse,
@@ -32,7 +33,7 @@ _DIRECTION_REACH = 3.0
 _BLOCK_ENTRIES = 1 << 22
 
 
-def largest_contributions(randomizer: Randomizer, decoder: Decoder, workload: Workload, centre: Floats) -> Floats:
+def largest_contributions(randomizer: Randomizer, decoder: PlainDecoder, workload: Workload, centre: Floats) -> Floats:
     """(Q,) a bound on |one report's contribution to an answer − `centre`|, over everything a device can send.
 
     Seeded directions have no rare events, so theirs is a bound for all but a few in a thousand.
@@ -61,7 +62,9 @@ def needed_users(largest: Floats, deviations: Floats) -> Floats:
     )
 
 
-def _blocks(randomizer: Randomizer, decoder: Decoder, workload: Workload) -> Iterator[tuple[int, int, Floats, Floats]]:
+def _blocks(
+    randomizer: Randomizer, decoder: PlainDecoder, workload: Workload
+) -> Iterator[tuple[int, int, Floats, Floats]]:
     if isinstance(decoder, CharacterDecoder):
         raise InvalidValue("a decoder of characters goes with an orbit kernel only", decoder)
     step = max(1, _BLOCK_ENTRIES // max(workload.size, randomizer.statistic_size))

@@ -36,6 +36,7 @@ from sordino_shared.protocol.plans import (
     StackQueries,
     SubsetBound,
     SubsetDecoder,
+    WeightedDecoder,
 )
 from sordino_shared.protocol.problems import CBOR_MEDIA_TYPE, PROBLEM_MEDIA_TYPE, Problem
 from sordino_shared.protocol.reports import MAX_REPORTS, Refusal, RefusedReport, ReportBatch, ReportOutcomes
@@ -99,6 +100,7 @@ __all__ = [
     "SubsetBound",
     "SubsetDecoder",
     "Task",
+    "WeightedDecoder",
     "check_campaign_transition",
     "check_round_transition",
 ]

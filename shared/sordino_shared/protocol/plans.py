@@ -187,7 +187,29 @@ class CharacterDecoder:
         self.offsets.check_form("<f8", (self.slopes.shape[0], self.offsets.shape[-1]), "offsets of a decoder")
 
 
-Decoder = AnswerDecoder | HistogramDecoder | ScaledHistogramDecoder | SubsetDecoder | CharacterDecoder
+@dataclass(frozen=True)
+class WeightedDecoder:
+    """answers = V s̄ for a finite kernel, V_q = W_q (KᵀD⁻¹K)⁻¹KᵀD⁻¹ with D = diag(Kπ) for the π of the query's group.
+
+    `type_weights` (g, k) has a π for each group, `groups` (Q,) the row of each query.
+    """
+
+    kind: ClassVar[str] = "type_weights"
+    type_weights: Array
+    groups: Array
+
+    def __post_init__(self) -> None:
+        count = self.type_weights.shape[0]
+        self.type_weights.check_form("<f8", (count, self.type_weights.shape[-1]), "type weights of a decoder")
+        self.groups.check_form("<i4", self.groups.shape[:1], "groups of queries")
+        weights, groups = self.type_weights.numpy(), self.groups.numpy()
+        if weights.min() < 0 or not abs(weights.sum(axis=1) - 1.0).max() <= 1e-9:
+            raise InvalidValue("type weights of a decoder are not negative and sum to 1 for each group", weights)
+        if not 0 <= groups.min() <= groups.max() < count:
+            raise InvalidValue(f"queries are of groups 0 to {count - 1}, not {groups.min()} to {groups.max()}", groups)
+
+
+Decoder = AnswerDecoder | HistogramDecoder | ScaledHistogramDecoder | SubsetDecoder | CharacterDecoder | WeightedDecoder
 
 
 @dataclass(frozen=True)

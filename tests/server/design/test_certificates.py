@@ -40,11 +40,12 @@ def test_pairs_are_published_where_they_gain_and_prove_what_is_published(kind, s
     [
         (8, "0.5", {}),
         (17, "1", {}),
+        (8, "12", {}),
         (129, "3", {}),
         (8, "3", {"effort": Effort.QUICK, "request_for": "mean"}),
         (8, "3", {"deadline": Deadline(1e-9)}),
     ],
-    ids=["small ε", "many types", "too many types", "quick, for the other objective", "no time"],
+    ids=["small ε", "many types", "large ε", "too many types", "quick, for the other objective", "no time"],
 )
 def test_elsewhere_the_trace_bound_is_published(size, epsilon, options):
     assert isinstance(bound_of("prefix", size, epsilon, "max", **options), LowerBound)

@@ -7,10 +7,14 @@ import numpy as np
 from sordino_server.design.candidates.base import CandidateFailed, Progress, Proposal, SharedWork
 from sordino_server.design.kernels import answer_decoder, histogram_decoder, integer_kernel
 from sordino_server.design.search import search_kernel
+from sordino_server.design.weighted_decoder import weighted_decoder
 from sordino_server.design.workloads.operators import Symmetry
 
 # One descent step of the search at 1024 types and four rows a type takes seconds on one core.
 _MAX_TYPES = 1024
+# Bytes of a decoder's matrix beyond which type weights are looked for in its place. All ranges over 64 types: 0.1 MB
+# in place of 6 MB, in a second.
+_LARGEST_MATRIX = 1 << 22
 
 
 class OptimisedKernelCandidate:
@@ -44,4 +48,9 @@ class OptimisedKernelCandidate:
         kernel = integer_kernel(design.low, design.members, request.guarantee)
         if design.decoder is None:
             return Proposal(kernel, histogram_decoder(kernel, design.type_weights))
-        return Proposal(kernel, answer_decoder(kernel, design.decoder, work.matrix, design.type_weights))
+        decoder = answer_decoder(kernel, design.decoder, work.matrix, design.type_weights)
+        if len(decoder.matrix.data) <= _LARGEST_MATRIX:
+            return Proposal(kernel, decoder)
+        late = work.deadline.passed
+        compact = weighted_decoder(kernel, decoder, work.matrix, design.type_weights, late)
+        return Proposal(kernel, compact or decoder)
