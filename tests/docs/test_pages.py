@@ -10,7 +10,7 @@ import pytest
 from sordino_server.cli import COMMANDS
 
 ROOT = Path(__file__).parents[2]
-PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").rglob("*.md")])
 DESIGN = ROOT / "server" / "sordino_server" / "design"
 ESTIMATION = ROOT / "server" / "sordino_server"
 RANDOMIZERS = ROOT / "shared" / "sordino_shared" / "randomizers"
