@@ -1,52 +1,97 @@
-"""The ratio to the lower bound against ε, one line a workload and objective, as an SVG."""
+"""Variance against ε on logarithmic axes: every candidate, the chosen one and the bound, a panel a workload."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
-from math import log2
+from math import ceil, floor, log10
 
-from benchmarks.accuracy.measure import Plan
+from benchmarks.accuracy.measure import OBJECTIVES, Plan
+from sordino_server.charts.scales import Scale
+from sordino_server.charts.svg import Point, document, dot, line, path, text
+from sordino_server.design.candidates import mechanism_names
 
-_WIDTH, _HEIGHT, _LEFT, _TOP, _RIGHT = 640, 360, 60, 30, 180
-_COLOURS = ("#1b4f9c", "#c2571a", "#2f7d4f", "#8a3ffc", "#9f1853", "#525252")
-_HIGHEST = 2.0
-
-
-def draw(rows: Sequence[Plan]) -> str:
-    """Lines of the chosen mechanisms' ratios; what is above twice the bound is drawn at the top edge."""
-    epsilons = sorted({row.epsilon for row in rows})
-    parts = [_axis(epsilons)]
-    ordered = sorted(rows, key=lambda row: (row.workload, row.objective, row.epsilon))
-    groups = groupby(ordered, key=lambda row: (row.workload, row.objective))
-    for number, (name, group) in enumerate(groups):
-        points = [(row.epsilon, row.ratio) for row in group if row.ratio is not None]
-        parts.append(_line(points, epsilons, " ".join(name), number))
-    size = f'width="{_WIDTH + _RIGHT}" height="{_HEIGHT + 2 * _TOP}"'
-    style = 'font-family="sans-serif" font-size="12"'
-    return f'<svg xmlns="http://www.w3.org/2000/svg" {size} {style}>{"".join(parts)}</svg>'
+_PANEL_WIDTH, _PANEL_HEIGHT, _MARGIN, _GAP = 400, 240, 64, 56
+_LEGEND_COLUMN, _LEGEND_LINE = 210, 20
+_COLOURS = (
+    *("#0f766e", "#c2571a", "#8a3ffc", "#2563eb", "#b45309", "#9f1853", "#15803d"),
+    *("#7c2d12", "#0369a1", "#a21caf", "#4d7c0f", "#be123c", "#525252", "#0891b2"),
+)
 
 
-def _x(epsilon: float, epsilons: Sequence[float]) -> float:
-    low, high = log2(epsilons[0]), log2(epsilons[-1])
-    return _LEFT + (_WIDTH - _LEFT - 20) * (log2(epsilon) - low) / max(high - low, 1e-9)
+def draw(plans: Sequence[Plan]) -> str:
+    """The text of an SVG file with two panels a workload: worst query and mean over queries."""
+    used = {name for plan in plans for name in plan.candidates}
+    names = [name for name in mechanism_names() if name in used]
+    ordered = sorted(plans, key=lambda plan: plan.case.workload)
+    rows = [(name, list(group)) for name, group in groupby(ordered, key=lambda plan: plan.case.workload)]
+    columns = 2 * (_PANEL_WIDTH + _GAP) // _LEGEND_COLUMN
+    top = 70 + _LEGEND_LINE * ceil((len(names) + 2) / columns)
+    parts = [_style(names), text((_MARGIN, 34), "Variance of one user's answer against ε", kind="title")]
+    parts += _legend(names, columns)
+    for number, (workload, members) in enumerate(rows):
+        for column, objective in enumerate(OBJECTIVES):
+            corner = (_MARGIN + column * (_PANEL_WIDTH + _GAP), top + number * (_PANEL_HEIGHT + _GAP))
+            shown = sorted((p for p in members if p.case.objective == objective), key=lambda p: p.case.epsilon)
+            parts += _panel(corner, f"{workload}, {objective} over queries", shown, names)
+    size = (_MARGIN + 2 * (_PANEL_WIDTH + _GAP), top + len(rows) * (_PANEL_HEIGHT + _GAP))
+    about = "Both axes are logarithmic. Thin: candidates. Thick: the chosen mechanism. Dashed: certified lower bound."
+    return document(*size, "Variance against ε", about, parts)
 
 
-def _y(ratio: float) -> float:
-    return _TOP + _HEIGHT * (1 - (min(ratio, _HIGHEST) - 1) / (_HIGHEST - 1))
+def _style(names: Sequence[str]) -> str:
+    rules = [
+        f".{name} {{ fill: none; stroke: {colour}; stroke-width: 1.1; }}"
+        for name, colour in zip(names, _COLOURS, strict=False)
+    ]
+    chosen = ".chosen { fill: none; stroke: #12161d; stroke-width: 2.4; } .mark { fill: #12161d; }"
+    return f"<style>{chosen} .bound {{ fill: none; stroke: #12161d; stroke-dasharray: 5 4; }} {' '.join(rules)}</style>"
 
 
-def _axis(epsilons: Sequence[float]) -> str:
-    labels = [f'<text x="{_x(e, epsilons):.1f}" y="{_TOP + _HEIGHT + 18}">ε = {e:g}</text>' for e in epsilons]
-    for step in range(6):
-        ratio = 1 + step / 5
-        labels.append(f'<text x="12" y="{_y(ratio) + 4:.1f}">{ratio:.1f}×</text>')
-        labels.append(f'<path d="M{_LEFT} {_y(ratio):.1f}H{_WIDTH}" stroke="#ddd"/>')
-    return (
-        f'<text x="12" y="16">variance of the chosen mechanism over the certified lower bound</text>{"".join(labels)}'
-    )
+def _legend(names: Sequence[str], columns: int) -> Iterator[str]:
+    entries = [("chosen", "chosen"), ("bound", "lower bound"), *((name, name.replace("_", " ")) for name in names)]
+    for number, (kind, label) in enumerate(entries):
+        across = _MARGIN + number % columns * _LEGEND_COLUMN
+        down = 56 + number // columns * _LEGEND_LINE
+        yield line((across, down), (across + 24, down), kind)
+        yield text((across + 30, down + 4), label)
 
 
-def _line(points: Sequence[tuple[float, float]], epsilons: Sequence[float], name: str, number: int) -> str:
-    colour = _COLOURS[number % len(_COLOURS)]
-    path = " ".join(f"{_x(epsilon, epsilons):.1f},{_y(ratio):.1f}" for epsilon, ratio in points)
-    label = f'<text x="{_WIDTH + 12}" y="{_TOP + 18 * number + 10}" fill="{colour}">{name}</text>'
-    return f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>{label}'
+def _panel(corner: Point, title: str, plans: Sequence[Plan], names: Sequence[str]) -> Iterator[str]:
+    left, top = corner
+    yield text((left, top - 8), title)
+    if not plans:
+        return
+    across = _logarithmic([plan.case.epsilon for plan in plans], left, left + _PANEL_WIDTH)
+    bounds = [(plan.case.epsilon, plan.lower_bound) for plan in plans]
+    chosen = [(plan.case.epsilon, plan.variance) for plan in plans]
+    courses = {name: [(p.case.epsilon, p.candidates[name]) for p in plans if name in p.candidates] for name in names}
+    values = [value for course in courses.values() for _, value in course if value > 0]
+    up = _logarithmic(values, top + _PANEL_HEIGHT, top)
+    # A bound can be far below every mechanism where it says little: it leaves the panel there.
+    floor_of = min(values)
+    yield from _frame(corner, across, up, [plan.case.epsilon for plan in plans])
+    for name, course in courses.items():
+        yield _course(course, across, up, name)
+    yield _course([(e, v) for e, v in bounds if v >= floor_of * 0.5], across, up, "bound")
+    yield _course(chosen, across, up, "chosen")
+    yield from (dot((across(log10(e)), up(log10(v))), 3, "mark") for e, v in chosen if v > 0)
+
+
+def _logarithmic(values: Sequence[float], start: float, end: float) -> Scale:
+    low, high = log10(min(values)), log10(max(values))
+    room = max(0.05 * (high - low), 0.05)
+    return Scale(low - room, high + room, start, end)
+
+
+def _frame(corner: Point, across: Scale, up: Scale, epsilons: Sequence[float]) -> Iterator[str]:
+    left, top = corner
+    for power in range(ceil(up.low), floor(up.high) + 1):
+        yield line((left, up(power)), (left + _PANEL_WIDTH, up(power)), "grid")
+        yield text((left - 6, up(power) + 4), f"{10.0**power:g}", "end")
+    for epsilon in epsilons:
+        place = across(log10(epsilon))
+        yield line((place, top), (place, top + _PANEL_HEIGHT), "grid")
+        yield text((place, top + _PANEL_HEIGHT + 16), f"ε = {epsilon:g}" if epsilon == epsilons[0] else f"{epsilon:g}")
+
+
+def _course(points: Sequence[Point], across: Scale, up: Scale, kind: str) -> str:
+    return path([(across(log10(x)), up(log10(y))) for x, y in points if y > 0], kind)

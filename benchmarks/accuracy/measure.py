@@ -1,27 +1,40 @@
 """Every candidate's exact variance, the chosen one's ratio to the certified bound, its bytes and its seconds."""
 
+import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 from sordino_server.design.factorization import Objective
 from sordino_server.design.planner import CompiledPlan, PlanRequest, compile_plan
-from sordino_server.design.workloads import builtin
+from sordino_server.design.workloads import Workload
 from sordino_shared.guarantees import PureEpsilon
 
 OBJECTIVES: tuple[Objective, ...] = ("max", "mean")
-# All ranges over 128 bins are 8,255 queries: minutes for each ε; 32 bins show the same.
-_LARGEST_RANGES = 32
+# What the planner calls a tie: the rounding of a mechanism's integers.
+_TIE = 1e-9
+
+
+@dataclass(frozen=True)
+class Case:
+    """One plan to be made."""
+
+    workload: str
+    epsilon: float
+    objective: Objective
+    seed: int
+
+    def __str__(self) -> str:
+        return f"{self.workload}, ε = {self.epsilon:g}, {self.objective}"
 
 
 @dataclass(frozen=True)
 class Plan:
     """One plan: `candidates` maps each that applies to its variance for the objective."""
 
-    workload: str
-    epsilon: float
-    objective: Objective
+    case: Case
     mechanism: str
     variance: float
     lower_bound: float
@@ -35,53 +48,89 @@ class Plan:
         """Variance over the bound, where there is one."""
         return self.variance / self.lower_bound if self.lower_bound > 0 else None
 
+    @property
+    def below(self) -> list[str]:
+        """Candidates that would have been better than the chosen one: none, unless the planner is wrong."""
+        return [name for name, variance in self.candidates.items() if variance * (1 + _TIE) < self.variance]
 
-def workloads(sizes: Sequence[int]) -> list[tuple[str, int]]:
-    """The built-in workloads at the sizes that are affordable for each."""
-    plain = [(kind, size) for kind in ("histogram", "prefix") for size in sizes]
-    return plain + [("ranges", size) for size in sizes if size <= _LARGEST_RANGES]
+    def __str__(self) -> str:
+        return f"{self.case}: {self.mechanism}, {self.seconds:.1f} s"
 
-
-def plans(asked: Sequence[tuple[str, int]], epsilons: Sequence[float], seed: int) -> Iterator[Plan]:
-    """Plan each workload for each ε and objective at standard effort."""
-    for kind, size in asked:
-        for epsilon in epsilons:
-            for objective in OBJECTIVES:
-                request = PlanRequest(builtin(kind, size), PureEpsilon.of(epsilon), objective, seed=seed)
-                start = time.perf_counter()
-                yield _plan(f"{kind} {size}", compile_plan(request), time.perf_counter() - start)
+    def as_json(self) -> dict[str, Any]:
+        """One flat object, with what follows from it."""
+        plan = asdict(self)
+        return {**plan.pop("case"), **plan, "ratio": self.ratio, "below": self.below}
 
 
-def _plan(workload: str, plan: CompiledPlan, seconds: float) -> Plan:
-    summary, objective = plan.summary(), plan.request.objective
-    evaluated = [c for c in summary["candidates"] if c["applies"] and c[f"{objective}_variance"] is not None]
+@dataclass(frozen=True)
+class Failure:
+    """A plan that could not be made, and why."""
+
+    case: Case
+    error: str
+
+    def __str__(self) -> str:
+        return f"{self.case}: failed, {self.error}"
+
+    def as_json(self) -> dict[str, Any]:
+        """One flat object."""
+        return {**asdict(self.case), "error": self.error}
+
+
+Outcome = Plan | Failure
+
+
+def cases(workloads: Iterable[Workload], epsilons: Sequence[float], seed: int) -> dict[Case, Workload]:
+    """Every workload with every ε and objective."""
+    return {
+        Case(workload.name, epsilon, objective, seed): workload
+        for workload in workloads
+        for epsilon in epsilons
+        for objective in OBJECTIVES
+    }
+
+
+def sweep(asked: dict[Case, Workload], results: Path | None) -> Iterator[Outcome]:
+    """Plan each case at standard effort; what `results` holds already is not planned again, the rest is added to it."""
+    known = {} if results is None or not results.exists() else dict(_read(results))
+    for case, workload in asked.items():
+        if case in known:
+            yield known[case]
+            continue
+        outcome = _outcome(case, workload)
+        if results is not None and isinstance(outcome, Plan):
+            with results.open("a", encoding="utf-8") as lines:
+                lines.write(json.dumps(asdict(outcome)) + "\n")
+        yield outcome
+
+
+def _read(results: Path) -> Iterator[tuple[Case, Plan]]:
+    for line in results.read_text(encoding="utf-8").splitlines():
+        written = json.loads(line)
+        case = Case(**written.pop("case"))
+        yield case, Plan(case, **written)
+
+
+def _outcome(case: Case, workload: Workload) -> Outcome:
+    start = time.perf_counter()
+    try:
+        request = PlanRequest(workload, PureEpsilon.of(case.epsilon), case.objective, seed=case.seed)
+        return _plan(case, compile_plan(request), time.perf_counter() - start)
+    # Whatever went wrong with one plan, an hour of others is not lost to it.
+    except Exception as error:
+        return Failure(case, f"{type(error).__name__}: {error}")
+
+
+def _plan(case: Case, plan: CompiledPlan, seconds: float) -> Plan:
+    summary, variance = plan.summary(), f"{case.objective}_variance"
+    evaluated = [c for c in summary["candidates"] if c["applies"] and c[variance] is not None]
     return Plan(
-        workload,
-        summary["epsilon"],
-        objective,
+        case,
         summary["mechanism"],
-        summary[f"{objective}_variance"],
-        summary[f"lower_bound_{objective}"],
-        {candidate["name"]: candidate[f"{objective}_variance"] for candidate in evaluated},
+        summary[variance],
+        summary[f"lower_bound_{case.objective}"],
+        {candidate["name"]: candidate[variance] for candidate in evaluated},
         summary["device_bytes"],
         summary["analyst_bytes"],
-        seconds,
+        round(seconds, 3),
     )
-
-
-def as_json(rows: Sequence[Plan]) -> list[dict[str, Any]]:
-    """As JSON, with the ratio."""
-    return [asdict(row) | {"ratio": row.ratio} for row in rows]
-
-
-def table(rows: Sequence[Plan]) -> str:
-    """One line a plan, a column a candidate, as Markdown."""
-    names = list(dict.fromkeys(name for row in rows for name in row.candidates))
-    head = ["workload", "ε", "objective", *names, "chosen", "lower bound", "ratio", "device bytes", "seconds"]
-    lines = [head, ["---"] * len(head)]
-    for row in rows:
-        variances = [f"{row.candidates[name]:.4g}" if name in row.candidates else "" for name in names]
-        ratio = "" if row.ratio is None else f"{row.ratio:.3f}"
-        chosen = [row.mechanism, f"{row.lower_bound:.4g}", ratio, f"{row.device_bytes:,}", f"{row.seconds:.1f}"]
-        lines.append([row.workload, f"{row.epsilon:g}", row.objective, *variances, *chosen])
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
