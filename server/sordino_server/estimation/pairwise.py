@@ -61,11 +61,17 @@ class LinearisedForm:
     matrix: Floats
 
 
-def linearised(statistic: Statistic, reports: DecodedReports, target: str, level: float = LEVEL) -> LinearisedForm:
-    """g(u) and its linear form, from one round; raises NoStatistic for a denominator that may be zero."""
+def linearised(
+    statistic: Statistic, reports: DecodedReports, target: str, level: float = LEVEL, users: int | None = None
+) -> LinearisedForm:
+    """g(u) and its linear form, from one round; raises NoStatistic for a denominator that may be zero.
+
+    `users` is n, where the statistic is of more users than those of the round.
+    """
     if reports.users < 2:
         raise NoStatistic(f"a statistic of pairs needs at least two reports, got {reports.users}", reports.users)
-    values = np.array([form_value(form.matrix, reports, target) for form in statistic.forms])
+    users = users or reports.users
+    values = np.array([form_value(form.matrix, reports, target, users) for form in statistic.forms])
     for index in statistic.denominators:
         _check_denominator(statistic, index, values[index], reports, level)
     return LinearisedForm(values, statistic.combine(values), linear_form(statistic, values))
@@ -77,12 +83,22 @@ def linear_form(statistic: Statistic, values: Floats) -> Floats:
     return np.asarray(sum(slope * form.matrix for slope, form in zip(slopes, statistic.forms, strict=True)))
 
 
-def form_value(matrix: Floats, reports: DecodedReports, target: str) -> float:
-    """The form's value for the target, unbiased."""
+def form_value(matrix: Floats, reports: DecodedReports, target: str, users: int) -> float:
+    """The form's value for the target over n `users`, unbiased."""
     pairs = reports.form(matrix)
-    if target == "pairs":
-        return pairs
-    return ((reports.users - 1) * pairs + float(np.diag(matrix) @ reports.histogram)) / reports.users
+    return pairs if target == "pairs" else ((users - 1) * pairs + own_pairs(matrix, reports)) / users
+
+
+def own_pairs(matrix: Floats, reports: DecodedReports) -> float:
+    """diag(W)ᵀĥ, the mean of W over the pairs of a user and itself."""
+    return float(np.diag(matrix) @ reports.histogram)
+
+
+def slope_variance(matrix: Floats, reports: DecodedReports) -> float:
+    """Var_h(q) for q = Wh: a quarter of what one user adds as a sample; the noise of q̂ is taken off."""
+    slope, held = matrix @ reports.histogram, reports.plausible
+    noise = float(held @ np.einsum("xy,xy->x", matrix @ reports.covariance, matrix)) / reports.users
+    return max(float(held @ slope**2 - (held @ slope) ** 2) - noise, 0.0)
 
 
 def own_error(matrix: Floats, reports: DecodedReports) -> QuadraticError:

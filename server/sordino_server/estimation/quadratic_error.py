@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 import scipy.linalg
@@ -14,7 +15,7 @@ from sordino_server.estimation.intervals import normal_quantile
 _NEGLIGIBLE_SHARE = 0.02
 # The seed and the number of draws are part of the method: the same estimate has the same interval on every machine.
 _DRAWS, _SEED = 20_000, 20_261_121
-_LARGEST_SCALES = 64
+_LARGEST_SCALES = 48
 # Eigenvalues of W below this share of the largest are rounding; the ridge keeps a singular covariance factorable.
 _NOTHING, _RIDGE = 1e-12, 1e-10
 
@@ -48,9 +49,9 @@ class QuadraticError:
     def _draws(self) -> Floats:
         scales = self._scales()
         largest, rest = scales[:_LARGEST_SCALES], scales[_LARGEST_SCALES:]
-        generator = np.random.Generator(np.random.PCG64(_SEED))
-        normal = np.sqrt(self.linear + 2.0 * float(rest @ rest)) * generator.standard_normal(_DRAWS)
-        return np.asarray(normal + (generator.standard_normal((_DRAWS, len(largest))) ** 2 - 1.0) @ largest)
+        normal, squares = _standard_draws()
+        spread = np.sqrt(self.linear + 2.0 * float(rest @ rest))
+        return np.asarray(spread * normal + squares[:, : len(largest)] @ largest)
 
     def _scales(self) -> Floats:
         """λ, the largest in size first, with Σ 2λ² = quadratic."""
@@ -62,3 +63,10 @@ class QuadraticError:
         found = scipy.linalg.eigvalsh((root.T * values[kept]) @ root)
         ordered = found[np.argsort(-np.abs(found))]
         return np.asarray(ordered * np.sqrt(self.quadratic / (2.0 * float(ordered @ ordered))))
+
+
+@cache
+def _standard_draws() -> tuple[Floats, Floats]:
+    """(draws,) of z and (draws, scales) of z² − 1, the same for every estimate."""
+    generator = np.random.Generator(np.random.PCG64(_SEED))
+    return generator.standard_normal(_DRAWS), generator.standard_normal((_DRAWS, _LARGEST_SCALES)) ** 2 - 1.0

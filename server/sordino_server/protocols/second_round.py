@@ -48,7 +48,7 @@ def query_round(
 
 
 def answers_of(closed: ClosedRound, *, same_users: bool) -> Answers:
-    """The mean of a second round's answers; raises InvalidValue where its plan is of another kind or nobody answered."""
+    """The mean of a second round's answers; raises InvalidValue for another plan, or where nobody answered."""
     randomizer, decoder = closed.plan.device.randomizer, closed.plan.analyst.decoder
     if not isinstance(randomizer, FiniteKernel) or not isinstance(decoder, AnswerDecoder):
         raise InvalidValue("the second round must ask one query by a finite kernel", closed.plan)

@@ -1,0 +1,114 @@
+"""The best kernel for one query whose values are public: a linear program on a small grid of values.
+
+Values s_x are rounded at random to a neighbouring grid point; the kernel of the grid points minimises Σ_x π_x Var(x)
+over all ε-LDP kernels whose outputs a_y are on a grid of their own. So a device gets a few outputs' rows, whatever k,
+and a type's column is a mixture of two grid points', which keeps every row's ratio.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse
+from scipy.optimize import linprog
+
+from sordino_server.design.arrays import Floats
+from sordino_server.design.kernels import NULL_SHARE, KernelError, dense_kernel, probabilities
+from sordino_shared.arrays import Array
+from sordino_shared.guarantees import PureEpsilon
+from sordino_shared.protocol import AnswerDecoder
+from sordino_shared.randomizers import FiniteKernel
+
+# Twice as fine at ε = 1 is .2 % less variance and ten times the seconds; from ε = 3 it is 2 %, at ε = 8 it is 20 %.
+_POINTS, _OUTPUTS = 17, 33
+_FINE_POINTS, _FINE_OUTPUTS, _FINE_FROM = 33, 65, 3.0
+# Outputs beyond the two points that are enough, ±coth(ε/2) for values in ±1, by this factor; none was used above 1.5.
+_REACH = 1.75
+# Grid points stand this far outside the values, so that rounding never has to leave the grid.
+_MARGIN = 1e-6
+# An output that is sent less often says nothing.
+_NEVER = 1e-9
+_FEASIBLE = 1e-10
+
+
+@dataclass(frozen=True, eq=False)
+class QueryKernel:
+    """A kernel for the one query and its unbiased decoder; `variances` (k,) are exact, of one report of each type."""
+
+    kernel: FiniteKernel
+    decoder: AnswerDecoder
+    variances: Floats
+
+
+def query_kernel(values: Floats, type_weights: Floats, guarantee: PureEpsilon) -> QueryKernel:
+    """The ε-LDP kernel with the least Σ_x π_x Var(x) for values s (k,) and weights π (k,), up to the grids.
+
+    Raises KernelError where the values are all the same: there is nothing to ask.
+    """
+    middle, radius = (values.max() + values.min()) / 2.0, (values.max() - values.min()) / 2.0
+    if not radius > 0:
+        raise KernelError("the query has the same answer for every type: nothing needs to be asked", values)
+    table, outputs = _table((values - middle) / radius, type_weights, guarantee.epsilon)
+    kernel = dense_kernel(table, guarantee)
+    # The null output, whose value is the middle, takes NULL_SHARE of every column.
+    sent = radius * np.append(outputs, 0.0)[: kernel.outputs] / (1.0 - NULL_SHARE)
+    decoder = AnswerDecoder(Array.of(sent[None, :], "<f8"), Array.of(np.array([middle]), "<f8"))
+    return QueryKernel(kernel, decoder, answer_variances(kernel, decoder))
+
+
+def answer_variances(kernel: FiniteKernel, decoder: AnswerDecoder) -> Floats:
+    """(k,) Var of one decoded answer of each type."""
+    sent, chances = decoder.matrix.numpy()[0], probabilities(kernel)
+    return np.asarray(sent**2 @ chances - (sent @ chances) ** 2)
+
+
+def _table(scaled: Floats, type_weights: Floats, epsilon: float) -> tuple[Floats, Floats]:
+    """K (m, k) and the output values (m,) for values in [−1, 1]: K's mean output is a type's value exactly."""
+    count, sent = (_FINE_POINTS, _FINE_OUTPUTS) if epsilon >= _FINE_FROM else (_POINTS, _OUTPUTS)
+    points = np.linspace(-1.0 - _MARGIN, 1.0 + _MARGIN, count)
+    enough = (1.0 + _MARGIN) / np.tanh(epsilon / 2.0)
+    outputs = np.linspace(-_REACH * enough, _REACH * enough, sent)
+    outputs = np.union1d(outputs, [-enough, enough])
+    weights = _rounding(scaled, points) @ type_weights
+    grid, outputs = _solve(points, weights / weights.sum(), epsilon, outputs)
+    # What the grid's columns mean exactly, not what they were asked to.
+    table = grid @ _rounding(scaled, outputs @ grid)
+    return table / table.sum(axis=0), outputs
+
+
+def _rounding(values: Floats, points: Floats) -> Floats:
+    """(G, k) chances with which each value is rounded to its two neighbours among increasing points."""
+    upper = np.clip(np.searchsorted(points, values), 1, len(points) - 1)
+    share = (values - points[upper - 1]) / (points[upper] - points[upper - 1])
+    chances = np.zeros((len(points), len(values)))
+    types = np.arange(len(values))
+    chances[upper, types] = share
+    chances[upper - 1, types] = 1.0 - share
+    return chances
+
+
+def _solve(points: Floats, weights: Floats, epsilon: float, outputs: Floats) -> tuple[Floats, Floats]:
+    """min Σ_g π_g Σ_y a_y² K_yg over θ_y ≤ K_yg ≤ e^ε θ_y, Σ_y K_yg = 1, Σ_y a_y K_yg = s_g; K and the a_y in use."""
+    count, sent = len(points), len(outputs)
+    entries = scipy.sparse.identity(sent * count)
+    least = scipy.sparse.kron(scipy.sparse.identity(sent), np.ones((count, 1)))
+    per_point = scipy.sparse.identity(count)
+    ratios = scipy.sparse.bmat([[-entries, least], [entries, -np.exp(epsilon) * least]], format="csr")
+    sums = scipy.sparse.vstack(
+        [scipy.sparse.kron(np.ones((1, sent)), per_point), scipy.sparse.kron(outputs[None, :], per_point)]
+    )
+    found = linprog(
+        np.append(np.outer(outputs**2, weights).ravel(), np.zeros(sent)),
+        A_ub=ratios,
+        b_ub=np.zeros(2 * sent * count),
+        A_eq=scipy.sparse.hstack([sums, scipy.sparse.csr_matrix((2 * count, sent))], format="csr"),
+        b_eq=np.append(np.ones(count), points),
+        method="highs-ds",
+        options={"primal_feasibility_tolerance": _FEASIBLE},
+    )
+    if found.status != 0:
+        raise KernelError(f"no kernel for the query was found: {found.message}", points)
+    table = found.x[: sent * count].reshape(sent, count)
+    used = table.min(axis=1) > _NEVER
+    return table[used] / table[used].sum(axis=0), outputs[used]

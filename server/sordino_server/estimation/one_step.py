@@ -1,0 +1,139 @@
+"""From a first round that estimates everything roughly to a second that asks one query: T = g(u) + 2λ(A − U_W).
+
+The first round gives U, ĥ and so the query s = Wĥ. Every second answer is unbiased for it with variance V₂; their mean
+A estimates h₂ᵀWĥ. One step of Newton's method would be λ = 1; the λ that is fixed with the plan weighs the errors
+
+    Var = (1 − λ)²a + (1 − 2λ)²b + λ²c + (1 − f − λ)²e,   a = 4ζ/n₁, b = 2tr(ΣWΣW)/n₁², c = 4V₂/n₂
+
+where e = 4Var_h(q)/(f(1 − f)n) is for users who are in one of the two rounds only, a share f in the first: the
+statistic is that of all of them. If all are in both rounds, e = 0. With λ fixed before the first round T is unbiased.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sordino_server.design.arrays import Floats
+from sordino_server.design.statistics import Statistic
+from sordino_server.estimation.decoded_reports import DecodedReports
+from sordino_server.estimation.pairwise import (
+    LEVEL,
+    LinearisedForm,
+    StatisticEstimate,
+    assembled,
+    linearised,
+    own_error,
+    own_pairs,
+    population_error,
+    slope_variance,
+)
+from sordino_server.estimation.quadratic_error import QuadraticError
+
+
+@dataclass(frozen=True)
+class StepTerms:
+    """a, b, c and e of the variance, of one population or added over several; `first_share` is f, 1 − f for shared."""
+
+    linear: float
+    quadratic: float
+    answers: float
+    split: float
+    first_share: float
+
+    def variance(self, step: float) -> float:
+        """Var for λ = `step`."""
+        return (
+            (1 - step) ** 2 * self.linear
+            + (1 - 2 * step) ** 2 * self.quadratic
+            + step**2 * self.answers
+            + (1 - self.first_share - step) ** 2 * self.split
+        )
+
+    def best_step(self) -> float:
+        """λ* = (a + 2b + (1 − f)e)/(a + 4b + c + e)."""
+        least = self.linear + 2 * self.quadratic + (1 - self.first_share) * self.split
+        return least / (self.linear + 4 * self.quadratic + self.answers + self.split)
+
+    def __add__(self, other: StepTerms) -> StepTerms:
+        return replace(
+            self,
+            linear=self.linear + other.linear,
+            quadratic=self.quadratic + other.quadratic,
+            answers=self.answers + other.answers,
+            split=self.split + other.split,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """The second round: `mean` A of n₂ = `users` answers, V₂ by type (k,), and whether the same users gave both."""
+
+    mean: float
+    variances: Floats
+    users: int
+    same_users: bool
+
+
+def one_step_estimate(
+    statistic: Statistic,
+    reports: DecodedReports,
+    answers: Answers,
+    step: float,
+    *,
+    target: str,
+    protocol: str,
+    level: float = LEVEL,
+    warnings: Sequence[str] = (),
+) -> StatisticEstimate:
+    """T and its intervals, for λ = `step`; raises NoStatistic as one round does."""
+    users = reports.users if answers.same_users else reports.users + answers.users
+    found = linearised(statistic, reports, target, level, users)
+    pairs = _of_pairs(found.matrix, reports, answers) - reports.form(found.matrix)
+    counted = 1.0 if target == "pairs" else (users - 1) / users
+    value = found.value + 2 * step * counted * pairs
+    return assembled(
+        statistic,
+        found,
+        value,
+        _errors(found, reports, answers, step),
+        level,
+        target=target,
+        protocol=protocol,
+        users=(reports.users, answers.users),
+        warnings=tuple(warnings),
+    )
+
+
+def _of_pairs(matrix: Floats, reports: DecodedReports, answers: Answers) -> float:
+    """A over pairs of different users: where the same users answer, their own pairs are taken out."""
+    if not answers.same_users:
+        return answers.mean
+    return (reports.users * answers.mean - own_pairs(matrix, reports)) / (reports.users - 1)
+
+
+def _errors(
+    found: LinearisedForm, reports: DecodedReports, answers: Answers, step: float
+) -> tuple[QuadraticError, QuadraticError]:
+    """About the users who reported, and about the population."""
+    own, population = own_error(found.matrix, reports), population_error(found.matrix, reports)
+    first, second = reports.users, answers.users
+    spread = 4.0 * slope_variance(found.matrix, reports)
+    noise = (1 - step) ** 2 * own.linear
+    noise += step**2 * 4.0 * float(reports.plausible @ answers.variances) / second
+    if answers.same_users:
+        # Who skipped the second round is missing from h₂ by chance.
+        split = step**2 * spread * max(1.0 / second - 1.0 / first, 0.0)
+        sampled = spread / first + split
+    else:
+        share = first / (first + second)
+        split = (1 - share - step) ** 2 * spread * (1.0 / first + 1.0 / second)
+        sampled = spread * ((1 - step) ** 2 / first + step**2 / second)
+    turned = found.matrix * np.sign(1 - 2 * step) if step != 0.5 else found.matrix
+    shrunk = (1 - 2 * step) ** 2
+    return (
+        replace(own, linear=noise + split, quadratic=shrunk * own.quadratic, matrix=turned),
+        replace(population, linear=noise + sampled, quadratic=shrunk * population.quadratic, matrix=turned),
+    )
