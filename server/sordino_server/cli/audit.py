@@ -16,6 +16,7 @@ from sordino_server.cli.output import JsonOption, console, fail, print_json, rep
 from sordino_server.cli.plan import ANALYST_FILE, DEVICE_FILE, SUMMARY_FILE
 from sordino_server.cli.remote import DEFAULT_SERVER, ServerOption
 from sordino_server.design.audit import Check, audit_device, audit_plan
+from sordino_server.design.certificates import bounds_summary
 from sordino_shared.errors import InvalidValue, MalformedDocument
 from sordino_shared.protocol import AnalystPart, DevicePart, Digest
 
@@ -42,7 +43,8 @@ def audit(
         plan.read(target)
     checks = list(plan.audit())
     if as_json:
-        print_json({"holds": all(check.holds for check in checks), "checks": [asdict(check) for check in checks]})
+        holds = all(check.holds for check in checks)
+        print_json({"holds": holds, "checks": [asdict(check) for check in checks], **plan.ratios()})
     else:
         _print(checks)
     wrong = [check.name for check in checks if not check.holds]
@@ -76,6 +78,10 @@ class _Parts:
         if self.device is None:
             raise InvalidValue("name at least a device part to audit")
         yield from audit_device(self.device) if self.analyst is None else audit_plan(self.device, self.analyst)
+
+    def ratios(self) -> dict[str, float | None]:
+        """The published bounds and variances over them; nothing for a device part alone."""
+        return {} if self.analyst is None else bounds_summary(self.analyst.figures, self.analyst.certificate)
 
     def _read_folder(self, folder: Path) -> None:
         published = {}

@@ -81,7 +81,7 @@ def _factors(factors: Factors, figures: Figures, workload: Workload) -> Check:
 
 def _bound(objective: Objective, bound: Bound, workload: Workload, epsilon: float) -> Check:
     """The bound's weights give its value again; a bound of zero holds whatever they are."""
-    name, published = f"lower bound, {objective}", f"{bound.value:.9g}"
+    name, published = f"lower bound, {objective}", f"{bound.value:.9g} ({bound.kind})"
     if bound.value == 0:
         return Check(name, True, published, "0")
     value = recheck_bound(bound, workload, epsilon, objective)

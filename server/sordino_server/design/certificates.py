@@ -17,7 +17,7 @@ from sordino_server.design.workloads import Workload
 from sordino_server.design.workloads.operators import Symmetry
 from sordino_server.design.workloads.widths import CharacterMap
 from sordino_shared.arrays import Array
-from sordino_shared.protocol import Bound, CharacterBound, LowerBound, PairBound, SubsetBound
+from sordino_shared.protocol import Bound, Certificate, CharacterBound, Figures, LowerBound, PairBound, SubsetBound
 
 # Of the doubly non-negative bound: one takes 6 ms at 128 types, and some hundreds are enough at ε ≤ 4.
 _EVALUATIONS = {Effort.QUICK: 1500, Effort.STANDARD: 5000, Effort.THOROUGH: 15000}
@@ -77,6 +77,20 @@ def _nothing_proved() -> LowerBound:
     """Variances are not negative: 0 is a bound that needs no weights, and arrays on the wire are not empty."""
     anything = Array.of(np.ones(1), "<f8")
     return LowerBound(0.0, anything, anything)
+
+
+def bounds_summary(figures: Figures, certificate: Certificate) -> dict[str, float | None]:
+    """Both bounds and the variances over them, as JSON; no ratio where nothing above 0 was proved."""
+
+    def ratio(variance: float, bound: float) -> float | None:
+        return variance / bound if bound > 0 else None
+
+    return {
+        "lower_bound_max": certificate.max.value,
+        "lower_bound_mean": certificate.mean.value,
+        "ratio_max": ratio(figures.max_variance, certificate.max.value),
+        "ratio_mean": ratio(figures.mean_variance, certificate.mean.value),
+    }
 
 
 def recheck_bound(bound: Bound, workload: Workload, epsilon: float, objective: Objective) -> float | None:

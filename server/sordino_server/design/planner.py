@@ -18,7 +18,7 @@ from sordino_server.design.candidates import (
     mechanism_names,
 )
 from sordino_server.design.candidates.base import Progress as CandidateProgress
-from sordino_server.design.certificates import lower_bound
+from sordino_server.design.certificates import bounds_summary, lower_bound
 from sordino_server.design.deadline import CutShort, Deadline
 from sordino_server.design.finished_plan import FinishedPlan
 from sordino_server.design.progress import Progress, ReportProgress
@@ -40,20 +40,25 @@ _SHARE_OF_BOUNDS = 0.4
 
 @dataclass(frozen=True)
 class CandidateReport:
-    """What became of one candidate; figures where it was evaluated, a reason where it was not or could not be taken."""
+    """What became of one candidate; figures where it was evaluated, a reason where it was not or could not be taken.
+
+    `snapping_cost` is by which share rows of two levels made the objective worse, where a search moved softer ones; it
+    is negative where what was optimised after snapping gained more.
+    """
 
     name: str
     applies: bool
     reason: str | None
     figures: Figures | None
     seconds: float
+    snapping_cost: float | None = None
 
     def summary(self) -> dict[str, Any]:
         """As JSON."""
         names = ("max_variance", "mean_variance", "bias_bound")
         numbers = {name: None if self.figures is None else getattr(self.figures, name) for name in names}
         outcome = {"applies": self.applies, "reason": self.reason, "seconds": round(self.seconds, 3)}
-        return {"name": self.name, **numbers, **outcome}
+        return {"name": self.name, **numbers, "snapping_cost": self.snapping_cost, **outcome}
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +90,7 @@ class CompiledPlan:
             "max_variance": figures.max_variance,
             "mean_variance": figures.mean_variance,
             "bias_bound": figures.bias_bound,
-            **_bounds_summary(figures, self.analyst.certificate),
+            **bounds_summary(figures, self.analyst.certificate),
             "outputs": _outputs(self.device),
             "device_bytes": len(self.device.content),
             "analyst_bytes": len(self.analyst.content),
@@ -186,9 +191,10 @@ class _Choice:
         profile = proposal.law(self.request).profile()
         figures = profile.figures()
         reason = self._objection(figures)
-        self.reports.append(
-            CandidateReport(candidate.name, reason is None, reason, figures, time.perf_counter() - start)
-        )
+        soft = proposal.soft_variance
+        cost = None if soft is None else self._variance(figures) / soft - 1
+        seconds = time.perf_counter() - start
+        self.reports.append(CandidateReport(candidate.name, reason is None, reason, figures, seconds, cost))
         value = self._squared_error(figures)
         if reason is None and value < self._value * (1 - _TIE):
             self._best, self._value = (candidate.name, proposal, profile), value
@@ -254,18 +260,6 @@ def _analyst_part(
         certificate=certificate,
         figures=profile.figures(),
     )
-
-
-def _bounds_summary(figures: Figures, certificate: Certificate) -> dict[str, float | None]:
-    def ratio(variance: float, bound: float) -> float | None:
-        return variance / bound if bound > 0 else None
-
-    return {
-        "lower_bound_max": certificate.max.value,
-        "lower_bound_mean": certificate.mean.value,
-        "ratio_max": ratio(figures.max_variance, certificate.max.value),
-        "ratio_mean": ratio(figures.mean_variance, certificate.mean.value),
-    }
 
 
 def _outputs(device: DevicePart) -> int | None:

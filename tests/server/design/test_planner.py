@@ -67,6 +67,16 @@ def test_the_summary_has_what_the_command_promises(plan_of):
     assert plan_of("prefix", 64, "16", mechanism="randomized_response").summary()["ratio_max"] is None
 
 
+def test_what_snapping_cost_is_said_of_the_search_only(plan_of):
+    for objective in ("max", "mean"):
+        plan = plan_of("prefix", 8, "1", objective, "optimised_kernel")
+        (row,) = plan.summary()["candidates"]
+        assert -0.02 < row["snapping_cost"] < 0.05
+    assert [
+        row["snapping_cost"] for row in plan_of("prefix", 8, mechanism="factorization").summary()["candidates"]
+    ] == [None]
+
+
 def test_users_add_predicted_errors_and_a_target_the_users_it_takes(plan_of):
     plan = plan_of("prefix", 12, users=10_000)
     summary = plan.summary()
@@ -101,6 +111,50 @@ def test_progress_moves_forward_from_nothing_to_everything():
     found = [told.variance for told in seen if told.variance is not None]
     assert len(set(found)) > 3
     assert seen[-1].ratio == pytest.approx(plan.summary()["ratio_max"])
+
+
+def test_the_same_seed_gives_the_same_plan_and_another_seed_another():
+    first, again, other = (
+        compile_plan(PlanRequest(builtin("prefix", 20), ONE, "max", seed=seed)).finished() for seed in (5, 5, 6)
+    )
+    assert again.device.content == first.device.content
+    assert again.analyst.content == first.analyst.content
+    assert first.complete
+    assert other.device.digest != first.device.digest
+
+
+def test_a_limit_that_is_not_reached_changes_nothing(plan_of):
+    limited = plan_of("prefix", 12, time_limit=600.0)
+    assert limited.cut_short is None
+    assert limited.device.digest == plan_of("prefix", 12).device.digest
+
+
+@pytest.mark.parametrize("kind", ["prefix", "ranges"])
+def test_no_time_at_all_leaves_the_best_closed_form(plan_of, kind):
+    plan = plan_of(kind, 40, time_limit=1e-9)
+    assert (plan.analyst.mechanism, plan.cut_short) == ("subset_selection", "time limit")
+    assert plan.analyst.certificate.max.value == 0
+    closed = plan_of(kind, 40, mechanism="subset_selection")
+    assert plan.device.digest == closed.device.digest
+
+
+def test_the_time_limit_covers_bounds_and_factorizations():
+    """Without a limit the two factorizations and bounds alone take ten times as long."""
+    request = PlanRequest(builtin("ranges", 64), ONE, "max", "factorization", time_limit=0.3)
+    plan = compile_plan(request)
+    assert plan.cut_short == "time limit"
+    assert plan.seconds < 3.0
+
+
+def test_an_interruption_takes_the_best_so_far():
+    seen = []
+    plan = compile_plan(
+        PlanRequest(builtin("prefix", 24), ONE, "max"), seen.append, lambda: seen[-1].stage.endswith("mixture")
+    )
+    assert (plan.analyst.mechanism, plan.cut_short) == ("subset_selection", "interrupted")
+    assert plan.analyst.certificate.max.value > 0
+    with pytest.raises(PlanError, match="the queries are not a histogram"):
+        compile_plan(PlanRequest(builtin("prefix", 24), ONE, "max", "subset_mixture"), interrupted=lambda: True)
 
 
 @pytest.mark.parametrize("mechanism", ["randomized_response", "optimised_kernel", "factorization"])

@@ -41,11 +41,15 @@ class CandidateFailed(SordinoError):
 
 @dataclass(frozen=True, eq=False)
 class Proposal:
-    """A randomizer and the decoder of its reports; `factors` where the mechanism is a factorization."""
+    """A randomizer and the decoder of its reports; `factors` where the mechanism is a factorization.
+
+    `soft_variance` is what the objective was before rows were snapped to their two levels, where a search did that.
+    """
 
     randomizer: AnyRandomizer
     decoder: Decoder
     factors: Factors | None = None
+    soft_variance: float | None = None
 
     def law(self, request: PlanRequest) -> AnswerLaw:
         """The exact law of its answers."""

@@ -7,8 +7,11 @@ import numpy as np
 from sordino_server.design.candidates.base import CandidateFailed, Progress, Proposal, SharedWork
 from sordino_server.design.kernels import answer_decoder, histogram_decoder, integer_kernel
 from sordino_server.design.search import search_kernel
+from sordino_server.design.search.joint import KernelDesign
 from sordino_server.design.weighted_decoder import weighted_decoder
 from sordino_server.design.workloads.operators import Symmetry
+from sordino_shared.protocol import Decoder
+from sordino_shared.randomizers import FiniteKernel
 
 # One descent step of the search at 1024 types and four rows a type takes seconds on one core.
 _MAX_TYPES = 1024
@@ -46,11 +49,15 @@ class OptimisedKernelCandidate:
         except (ValueError, np.linalg.LinAlgError) as error:
             raise CandidateFailed(f"the search found no balanced rows ({error})") from error
         kernel = integer_kernel(design.low, design.members, request.guarantee)
-        if design.decoder is None:
-            return Proposal(kernel, histogram_decoder(kernel, design.type_weights))
-        decoder = answer_decoder(kernel, design.decoder, work.matrix, design.type_weights)
-        if len(decoder.matrix.data) <= _LARGEST_MATRIX:
-            return Proposal(kernel, decoder)
-        late = work.deadline.passed
-        compact = weighted_decoder(kernel, decoder, work.matrix, design.type_weights, late)
-        return Proposal(kernel, compact or decoder)
+        return Proposal(kernel, _decoder(work, design, kernel), soft_variance=design.soft_variance)
+
+
+def _decoder(work: SharedWork, design: KernelDesign, kernel: FiniteKernel) -> Decoder:
+    """The design's own for the integers, by type weights where its matrix would be large."""
+    if design.decoder is None:
+        return histogram_decoder(kernel, design.type_weights)
+    decoder = answer_decoder(kernel, design.decoder, work.matrix, design.type_weights)
+    if len(decoder.matrix.data) <= _LARGEST_MATRIX:
+        return decoder
+    compact = weighted_decoder(kernel, decoder, work.matrix, design.type_weights, work.deadline.passed)
+    return compact or decoder

@@ -108,12 +108,14 @@ class KernelDesign:
     """Rows low[y]·{1, e^ε}: `members` (m, k) are at the upper level; columns sum to one.
 
     `decoder` (Q, m) is unbiased for the W that was searched for; None where GLS under `type_weights` is meant.
+    `soft_variance` is what the objective was before the rows were at a level.
     """
 
     members: Mask
     low: Floats
     decoder: Floats | None
     type_weights: Floats
+    soft_variance: float
 
 
 def search_kernel(
@@ -206,15 +208,16 @@ class _Search:
 
     def snap(self, point: Point, schedule: Schedule) -> KernelDesign:
         """Rows to their nearest levels, equal rows merged, weights and decoder optimised for the rows as they are."""
+        soft = self.worst(point)
         members, weights = _merged(*self._with_small_sets(point.logits > 0, point.weights))
         logits = np.where(members, np.inf, -np.inf)
         levels = balance(logits, weights, self.epsilon).levels
         point = replace(point, logits=logits, weights=balanced_weights(levels, weights), free=None)
         if self.objective == "max" and schedule.averaged == 0:
-            return self._polished(point, members, schedule)
+            return self._polished(point, members, schedule, soft)
         for _ in range(2):
             point = self._descend_averaged(point, 0.0, schedule.evaluations, rows_move=False)
-        return KernelDesign(members, point.weights, self._own_decoder(point, schedule), point.type_weights)
+        return KernelDesign(members, point.weights, self._own_decoder(point, schedule), point.type_weights, soft)
 
     def _with_small_sets(self, members: Mask, weights: Floats) -> tuple[Mask, Floats]:
         """At a few types and large ε, the rows of one and of two types besides: soft rows rarely end at all of them."""
@@ -225,12 +228,12 @@ class _Search:
         added = np.full(len(sets), _SMALL_SETS_SHARE * weights.sum() / len(sets))
         return np.vstack([members, sets]), np.concatenate([weights, added])
 
-    def _polished(self, point: Point, members: Mask, schedule: Schedule) -> KernelDesign:
+    def _polished(self, point: Point, members: Mask, schedule: Schedule, soft: float) -> KernelDesign:
         """Weights and decoder together, for the rows as they are."""
         for sharpness in (schedule.last_sharpness / 4, schedule.last_sharpness):
             point = replace(point, free=self._decoder(point))
             point = self._descend(point, sharpness, 0.0, schedule.evaluations, rows_move=False)
-        return KernelDesign(members, point.weights, self._decoder(point), point.type_weights)
+        return KernelDesign(members, point.weights, self._decoder(point), point.type_weights, soft)
 
     def _own_decoder(self, point: Point, schedule: Schedule) -> Floats | None:
         """For the maximum, a decoder in which the worst queries have type weights of their own."""
