@@ -9,6 +9,7 @@ from pydantic import Field
 
 from sordino_server.design.arrays import Floats
 from sordino_server.design.statistics import kernels, named
+from sordino_server.design.statistics.binning import OpenBins
 from sordino_server.design.statistics.named import Subject
 from sordino_server.design.statistics.statistic import Statistic
 from sordino_server.design.statistics.values import values_of
@@ -75,7 +76,18 @@ class OfValues(Strict):
         """The mean of the kernel over pairs."""
         line = self.line(written)
         values, note = values_of(line, self.values, self.outer)
-        return named.mean_over_line(subject, line.attribute(), self.kind, self.kernel(values), (note,))
+        notes = (note, *self._moved_by_binning(line))
+        return named.mean_over_line(subject, line.attribute(), self.kind, self.kernel(values), notes)
+
+    def _moved_by_binning(self, line: OrdinalSpecification) -> tuple[str, ...]:
+        if not isinstance(line.edges, EvenBins) or self.values is not None:
+            return ()
+        low, high = line.edges.low, line.edges.high
+        smoothness = self.smoothness(low, high)
+        if not smoothness:
+            return ()
+        bound = OpenBins(low, high, smoothness).bias_bound(line.edges.count)
+        return (f"binning moves the statistic by at most {bound:.3g}, for values from {low:g} to {high:g}",)
 
 
 class GiniMeanDifference(OfValues):

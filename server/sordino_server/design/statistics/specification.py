@@ -16,6 +16,7 @@ from sordino_server.design.statistics.statistic import Statistic
 from sordino_server.design.workloads import WorkloadError
 from sordino_server.design.workloads.attributes import (
     AttributeSpecification,
+    CategoricalSpecification,
     EvenBins,
     OrdinalSpecification,
     Strict,
@@ -23,6 +24,7 @@ from sordino_server.design.workloads.attributes import (
     readable,
 )
 from sordino_server.design.workloads.specification import check_scale
+from sordino_shared.errors import InvalidValue
 
 # 128 MiB of doubles for all tables of a statistic: a search for its kernel works on several of this size at once.
 MAX_ENTRIES = 2**24
@@ -67,21 +69,7 @@ class StatisticSpecification(Strict):
     def open_bins(self) -> OpenBins | None:
         """The line whose number of bins the planner chooses, or None where every bin is given."""
         line = next((attribute for attribute in self.domain if is_open(attribute)), None)
-        if line is None:
-            return None
-        assert isinstance(line, OrdinalSpecification)
-        assert isinstance(line.edges, EvenBins)
-        measured = self.statistic
-        smoothness = None
-        if isinstance(measured, OfValues) and measured.values is None and measured.line(self.domain) is line:
-            smoothness = measured.smoothness(line.edges.low, line.edges.high)
-        if smoothness is None:
-            raise WorkloadError(
-                f"domain: bins: auto for {line.name!r} needs a bound on how fast the kernel changes along it, which "
-                "gini_mean_difference, variance and a lipschitz function have: give the number of bins",
-                line.name,
-            )
-        return OpenBins(line.edges.low, line.edges.high, smoothness)
+        return None if line is None else self._bounded(line)
 
     def with_bins(self, bins: int) -> StatisticSpecification:
         """The same question with this many bins where their number is open."""
@@ -90,6 +78,24 @@ class StatisticSpecification(Strict):
             if is_open(line):
                 attribute["edges"]["bins"] = bins
         return parse_statistic(document)
+
+    def _bounded(self, line: OrdinalSpecification | CategoricalSpecification) -> OpenBins:
+        assert isinstance(line, OrdinalSpecification)
+        assert isinstance(line.edges, EvenBins)
+        measured, low, high = self.statistic, line.edges.low, line.edges.high
+        smoothness = None
+        if isinstance(measured, OfValues) and measured.values is None and measured.line(self.domain) is line:
+            smoothness = measured.smoothness(low, high)
+        if smoothness is None:
+            raise WorkloadError(
+                f"domain: bins: auto for {line.name!r} needs a bound on how fast the kernel changes along it, which "
+                "gini_mean_difference, variance and a lipschitz function have: give the number of bins",
+                line.name,
+            )
+        try:
+            return OpenBins(low, high, smoothness)
+        except InvalidValue as error:
+            raise WorkloadError(f"domain: {error}", line.name) from error
 
 
 def parse_statistic(document: Mapping[str, Any]) -> StatisticSpecification:

@@ -57,7 +57,10 @@ def test_even_bins_stand_for_their_middles() -> None:
     statistic = parse_statistic(written({"kind": "gini_mean_difference"}, EARLY)).build()
     assert statistic.domain.attributes[0].labels == ("≤ 0", "(0, 10]", "> 10")
     np.testing.assert_array_equal(statistic.forms[0].matrix, [[0, 10, 20], [10, 0, 10], [20, 10, 0]])
-    assert statistic.notes == ("bins of early stand for their middles, -5 to 15",)
+    assert statistic.notes == (
+        "bins of early stand for their middles, -5 to 15",
+        "binning moves the statistic by at most 10, for values from -10 to 20",
+    )
 
 
 def test_the_outer_bins_stand_for_what_is_said() -> None:
@@ -178,3 +181,10 @@ def test_only_what_bounds_the_error_of_binning_leaves_the_bins_open(document: di
     for ask in ("check", "build"):
         with pytest.raises(WorkloadError, match="give the number of bins"):
             getattr(parse_statistic(document), ask)()
+
+
+@pytest.mark.parametrize(("low", "high"), [(1, 1), (2, 1), (-1e308, 1e308)])
+def test_open_bins_need_a_line(low: float, high: float) -> None:
+    line = OPEN | {"edges": {"low": low, "high": high, "bins": "auto"}}
+    with pytest.raises(WorkloadError, match="domain: bins need a line"):
+        parse_statistic(written({"kind": "gini_mean_difference"}, line)).check()
