@@ -12,8 +12,11 @@ from sordino_server.design.search.balanced_rows import balanced_weights
 from sordino_server.design.search.objectives import gls_decoder, variances
 from sordino_shared.randomizers import FiniteKernel
 
-# Prefix, k = 128, ε = 1: 4096 rows (a device part of 130 KiB) have 6 to 10 % less variance than 2048.
-_ROWS_PER_TYPE, _MOST_ROWS, _FEWEST_ROWS_PER_TYPE = 32, 4096, 4
+_ROWS_PER_TYPE, _FEWEST_ROWS_PER_TYPE = 32, 4
+# A device part holds a row in k bits and two levels of 8 bytes, and its domain in some bytes a type. Twice the bytes
+# would have 6 to 10 % less variance on prefix sums, k = 128, ε = 1.
+_LEAST_BYTES, _BYTES_PER_TYPE = 1 << 16, 1 << 9
+_LEVEL_BYTES, _DOMAIN_BYTES, _DOMAIN_BYTES_PER_TYPE = 16, 1 << 10, 16
 _MAX_TYPES = 1024
 # Reweighting the types is worth its time up to so many multiplications in all.
 _REWEIGHTING_OPERATIONS = 6e10
@@ -71,12 +74,18 @@ def _half_spaces(right: Floats, epsilon: float, seed: int) -> tuple[Mask, Floats
     types = right.shape[1]
     lengths = np.sqrt((right**2).sum(axis=0))
     columns = right / np.maximum(lengths, 1e-12 * lengths.max())
-    rows = max(min(_ROWS_PER_TYPE * types, _MOST_ROWS), _FEWEST_ROWS_PER_TYPE * types)
+    rows = max(min(_ROWS_PER_TYPE * types, _affordable_rows(types)), _FEWEST_ROWS_PER_TYPE * types)
     generator = np.random.Generator(np.random.PCG64(seed))
     projections = generator.standard_normal((rows // 2, len(right))) @ columns
     # At a large ε a set holds about one type, not fewer.
     threshold = -float(ndtri(max(1 / (np.exp(epsilon) + 1), 1 / types)))
     return _merged(np.vstack([projections > threshold, -projections > threshold]), np.ones(2 * (rows // 2)))
+
+
+def _affordable_rows(types: int) -> int:
+    """How many rows fit a device part of 64 KiB up to 128 types and half a KiB a type beyond."""
+    room = max(_LEAST_BYTES, _BYTES_PER_TYPE * types) - _DOMAIN_BYTES - _DOMAIN_BYTES_PER_TYPE * types
+    return room // (_LEVEL_BYTES + (types + 7) // 8)
 
 
 def _merged(members: Mask, weights: Floats) -> tuple[Mask, Floats]:

@@ -1,4 +1,4 @@
-"""The codebook: near its prototypes, a function of its seed, and never short of a column."""
+"""The codebook: near its prototype, a function of its seed, and never short of a column."""
 
 import numpy as np
 import pytest
@@ -9,14 +9,14 @@ from sordino_server.design.workloads import builtin
 from sordino_shared.guarantees import PureEpsilon
 
 
-def test_prefix_128_has_the_variances_of_the_prototype(plan_of):
-    """14.8 for the mean and 18.7 for the maximum at ε = 1 with 4096 rows, in a few seconds."""
+def test_prefix_128_is_near_the_prototype_in_half_its_bytes(plan_of):
+    """14.8 for the mean and 18.7 for the maximum at ε = 1 with 4096 rows, of which 64 KiB hold half."""
     worst = plan_of("prefix", 128, "1", "max", "hyperplane_codebook")
-    assert worst.analyst.figures.max_variance < 18.8
+    assert worst.analyst.figures.max_variance < 20.4
     mean = plan_of("prefix", 128, "1", "mean", "hyperplane_codebook")
-    assert mean.analyst.figures.mean_variance < 15.1
-    assert worst.device.randomizer.statistic_size <= 4097
-    assert len(worst.device.content) < 140_000
+    assert mean.analyst.figures.mean_variance < 16.1
+    assert worst.device.randomizer.statistic_size > 1900
+    assert len(worst.device.content) <= 1 << 16
 
 
 def test_the_same_seed_gives_the_same_bytes_and_another_one_others(plan_of):
