@@ -181,7 +181,11 @@ class Domain:
         if self.size > MAX_CELLS:
             raise InvalidValue("a domain may have at most 2^62 cells", self.attributes)
         if sum(self.shape) > MAX_MEMBERS:
-            raise InvalidValue(f"the attributes of a domain may have at most {MAX_MEMBERS} members", self.attributes)
+            raise InvalidValue(
+                f"the attributes of a domain have {sum(self.shape)} members, at most {MAX_MEMBERS} can be listed: "
+                "merge bins or labels",
+                self.attributes,
+            )
 
     @cached_property
     def shape(self) -> tuple[int, ...]:

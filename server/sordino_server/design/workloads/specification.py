@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Discriminator, Field, Tag, ValidationError
 
-from sordino_server.design.arrays import Floats
+from sordino_server.design.arrays import Floats, varying_rows
 from sordino_server.design.workloads.attributes import AttributeSpecification, Number, Strict, domain_of, readable
 from sordino_server.design.workloads.factors import Factor, factor, product_of
 from sordino_server.design.workloads.operators import DENSE_LIMIT, Dense
@@ -18,6 +18,8 @@ from sordino_shared.domains import Domain
 Kind = Literal["histogram", "prefix", "ranges", "total"]
 # Squares of the entries and their sums over a workload must stay within the range of a double.
 _LARGEST, _SMALLEST = 1e100, 1e-100
+# One decoder serves all queries: what a double rounds off in the largest must leave seven digits of the smallest.
+_MOST_TIMES_AS_LARGE = 1e9
 
 
 class MatrixQueries(Strict):
@@ -131,6 +133,7 @@ def _kinds(queries: str | dict[str, Kind], domain: Domain) -> tuple[str, ...]:
 
 def _of_matrix(domain: Domain, queries: MatrixQueries) -> Factor:
     matrix = checked_matrix(queries.matrix, domain)
+    _check_alike(matrix)
     labels = queries.labels
     if labels is not None and len(labels) != len(matrix):
         raise WorkloadError(f"{len(labels)} labels for {len(matrix)} queries: give one label a query", labels)
@@ -178,6 +181,22 @@ def checked_matrix(rows: list[list[float]], domain: Domain) -> Floats:
     matrix = np.array(rows, dtype=float)
     check_scale(matrix)
     return matrix
+
+
+def _check_alike(matrix: Floats) -> None:
+    """Raise WorkloadError where a query varies so little beside another that its answer would be lost in that."""
+    rows = np.flatnonzero(varying_rows(matrix))
+    if len(rows) == 0:
+        return
+    spreads = np.ptp(matrix[rows], axis=1)
+    least, most = int(spreads.argmin()), int(spreads.argmax())
+    if spreads[most] > _MOST_TIMES_AS_LARGE * spreads[least]:
+        raise WorkloadError(
+            f"over the cells query {rows[least] + 1} varies by {spreads[least]:g} and query {rows[most] + 1} by "
+            f"{spreads[most]:g}, more than {_MOST_TIMES_AS_LARGE:g} times as much: scale them alike, or make constant "
+            "what varies by rounding errors only",
+            spreads,
+        )
 
 
 def check_scale(matrix: Floats) -> None:

@@ -1,0 +1,110 @@
+"""What cannot be planned, or only with care: one sentence that says what to do, by the command and by the server."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from sordino_server.cli import app
+from sordino_server.design.planner import CompiledPlan, PlanRequest, compile_plan
+from sordino_server.design.workloads import parse_specification
+from sordino_shared.guarantees import PureEpsilon
+from sordino_shared.protocol import Problem
+
+MANY = [{"name": f"a{number}", "kind": "categorical", "labels": ["no", "yes"]} for number in range(40)]
+
+
+def asked(matrix: list[list[float]]) -> dict[str, Any]:
+    """A workload of these rows."""
+    cells = len(matrix[0]) if matrix and matrix[0] else 3
+    line = {"name": "value", "kind": "categorical", "labels": [str(cell) for cell in range(cells)]}
+    return {"name": "rows", "domain": [line], "queries": {"matrix": matrix}}
+
+
+REFUSED = [
+    (asked([]), "the matrix is empty: give at least one row"),
+    (asked([[]]), "the matrix is empty: give at least one row"),
+    (asked([[7, 7, 7], [0, 0, 0]]), "every query has the same answer whatever the users hold: ask at least one"),
+    (asked([[1e-300, 0, 1e300]]), "the largest entry is 1e+300: scale the queries"),
+    (asked([[1e-300, 0, 2e-300]]), "the largest entry is 2e-300: scale the queries"),
+    (asked([[1e-90, 0, 1e-80], [1e90, 0, 1e80], [1, 1, 1]]), "query 1 varies by 1e-80 and query 2 by 1e+90, more than"),
+    (asked([[float("nan"), 0, 1]]), "finite"),
+    (asked([[0, 0, float("-inf")]]), "finite"),
+    ({"name": "m", "domain": [], "queries": "prefix"}, "at least one attribute"),
+    ({"name": "m", "domain": MANY, "queries": "histogram"}, "1099511627776 queries, at most 16777216"),
+    ({"name": "m", "domain": MANY, "queries": {"kind": "marginals", "width": 3}}, "at most 62 attributes and"),
+]
+# Too large for every mechanism, but not for the domain: the reasons say what each would need.
+TOO_LARGE = {
+    "name": "m",
+    "domain": MANY,
+    "queries": {attribute["name"]: "total" for attribute in MANY} | {"a0": "histogram"},
+}
+
+
+@pytest.mark.parametrize(("workload", "told"), REFUSED)
+def test_the_command_refuses_in_a_sentence(tmp_path: Any, workload: dict[str, Any], told: str) -> None:
+    # JSON has no NaN; YAML writes it with a dot.
+    text = json.dumps(workload).replace("NaN", ".nan").replace("-Infinity", "-.inf")
+    (tmp_path / "workload.yaml").write_text(text)
+    arguments = ["plan", "--file", str(tmp_path / "workload.yaml"), "--epsilon", "1", "--no-cache"]
+    result = CliRunner().invoke(app, arguments, env={"COLUMNS": "1000"})
+    assert (result.exit_code, told in result.stderr) == (2, True), result.stderr
+
+
+@pytest.mark.parametrize(("workload", "told"), REFUSED)
+def test_the_server_refuses_in_a_problem(running: Any, check_problem: Any, workload: dict[str, Any], told: str) -> None:
+    headers = {"content-type": "application/json"}
+    response = running.api.post("/v1/workloads", content=json.dumps(workload), headers=headers)
+    check_problem(response, Problem.INVALID_REQUEST, told)
+
+
+def test_each_candidate_says_why_it_cannot(running: Any, tmp_path: Any) -> None:
+    (tmp_path / "workload.json").write_text(json.dumps(TOO_LARGE))
+    arguments = ["plan", "--file", str(tmp_path / "workload.json"), "--epsilon", "1", "--no-cache"]
+    said = CliRunner().invoke(app, arguments, env={"COLUMNS": "1000"}).stderr
+    assert "\n- subset_selection: 1099511627776 types; a device holds at most 1048576\n" in said
+    assert "\n- factorization: 1099511627776 types; the limit for a dense design is 2048\n" in said
+    request = running.plan_request(workload=running.workload(TOO_LARGE), mechanism=None)
+    running.work()
+    failed = running.api.get(f"/v1/plan-requests/{request['id']}").json()
+    assert failed["state"] == "failed"
+    assert "\n- subset_selection: 1099511627776 types; a device holds at most 1048576\n" in failed["error"]
+
+
+@pytest.mark.parametrize("objective", ["max", "mean"])
+def test_queries_that_repeat_or_never_vary_cost_nothing(objective: Any) -> None:
+    alone = planned([[1, 0, 0, 2], [0, 1, 0, 1]], objective)
+    rows = [[7, 7, 7, 7], [1, 0, 0, 2], [0, 0, 0, 0], [0, 1, 0, 1], [1, 0, 0, 2], [0, 1, 0, 1]]
+    beside = planned(rows, objective)
+    assert beside.profile.variance[[0, 2]].tolist() == beside.profile.bias[[0, 2]].tolist() == [0.0, 0.0]
+    value = f"{objective}_variance"
+    # Two searches of one problem end a few percent apart.
+    assert getattr(beside.analyst.figures, value) < 1.1 * getattr(alone.analyst.figures, value)
+
+
+@pytest.mark.parametrize("mechanism", [None, "subset_selection", "hyperplane_codebook", "factorization"])
+def test_queries_that_follow_from_others_are_answered(mechanism: str | None) -> None:
+    """W of rank 2 with 5 rows over 6 cells, two of which hold the same."""
+    first, second = np.array([1.0, 0, 2, 2, 0, 1]), np.array([0.0, 1, 1, 1, 3, 0])
+    rows = [(a * first + b * second).tolist() for a, b in ((1, 0), (0, 1), (1, 1), (2, -1), (0.5, 3))]
+    plan = planned(rows, "max", mechanism)
+    bounds = plan.analyst.certificate
+    assert plan.analyst.figures.max_variance >= bounds.max.value * (1 - 1e-3) > 0
+    assert np.isfinite(plan.profile.variance).all()
+
+
+@pytest.mark.parametrize("epsilon", ["0.001", "16"])
+def test_the_ends_of_epsilon_have_plans(epsilon: str) -> None:
+    plan = planned([[1, 0, 0, 0], [1, 1, 0, 0], [1, 1, 1, 0]], "max", None, epsilon)
+    assert 0 <= plan.analyst.certificate.max.value <= plan.analyst.figures.max_variance < np.inf
+
+
+def planned(rows: list[list[float]], objective: Any, mechanism: str | None = None, epsilon: str = "1") -> CompiledPlan:
+    """The plan for these rows."""
+    workload = parse_specification(asked(rows)).build()
+    return compile_plan(PlanRequest(workload, PureEpsilon.of(epsilon), objective, mechanism))
