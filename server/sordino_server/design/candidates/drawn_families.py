@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sordino_server.design.arrays import Floats
+from sordino_server.design.arrays import Floats, Mask
 from sordino_server.design.candidates.base import Progress, Proposal, SharedWork
 from sordino_server.design.kernels import histogram_decoder, integer_kernel
 from sordino_server.design.search.objectives import information
@@ -60,11 +60,22 @@ def drawn_kernel(families: Sequence[SetFamily], work: SharedWork, progress: Prog
     guarantee = work.request.guarantee
     chances, type_weights = _optimised(families, work, progress)
     low = [np.full(len(f.members), c * f.low(guarantee.epsilon)) for c, f in zip(chances, families, strict=True)]
-    members, inverse = np.unique(np.vstack([f.members for f in families]), axis=0, return_inverse=True)
-    summed: Floats = np.zeros(len(members))
-    np.add.at(summed, inverse.ravel(), np.concatenate(low))
-    kernel = integer_kernel(summed, members, guarantee)
+    members = np.vstack([family.members for family in families])
+    kernel = integer_kernel(*_distinct(members, np.concatenate(low), guarantee.epsilon), guarantee)
     return Proposal(kernel, histogram_decoder(kernel, type_weights))
+
+
+def _distinct(members: Mask, low: Floats, epsilon: float) -> tuple[Floats, Mask]:
+    """(m,) weights and (m, k) sets, equal ones summed.
+
+    An empty set tells as little as a full one and becomes it: its upper level would be above one at a large ε.
+    """
+    empty = np.count_nonzero(members, axis=1) == 0
+    low = np.where(empty, low * np.exp(-epsilon), low)
+    distinct, inverse = np.unique(members | empty[:, None], axis=0, return_inverse=True)
+    summed: Floats = np.zeros(len(distinct))
+    np.add.at(summed, inverse.ravel(), low)
+    return summed, distinct
 
 
 def _optimised(families: Sequence[SetFamily], work: SharedWork, progress: Progress) -> tuple[Floats, Floats]:
