@@ -256,7 +256,7 @@ StatisticKind = Annotated[
 
 def is_open(line: OrdinalSpecification | CategoricalSpecification) -> bool:
     """Whether the planner has yet to choose the number of bins."""
-    return isinstance(line, OrdinalSpecification) and isinstance(line.edges, EvenBins) and line.edges.bins == "auto"
+    return isinstance(line, OrdinalSpecification) and isinstance(line.edges, EvenBins) and line.edges.is_open
 
 
 def _place(domain: Domain, name: str, field: str) -> int:

@@ -44,7 +44,7 @@ class StatisticSpecification(Strict):
     def build(self) -> Statistic:
         """The statistic described; raises WorkloadError where the description contradicts itself or bins are open."""
         if self.open_bins() is not None:
-            raise WorkloadError("the number of bins is open (bins: auto): choose it with `with_bins`", self.domain)
+            raise WorkloadError("the number of bins is open: choose it with `with_bins`", self.domain)
         domain = domain_of(self.domain)
         most = math.isqrt(MAX_ENTRIES // self.statistic.forms)
         if domain.size > most:
@@ -86,14 +86,14 @@ class StatisticSpecification(Strict):
         smoothness = None
         if isinstance(measured, OfValues) and measured.values is None and measured.line(self.domain) is line:
             smoothness = measured.smoothness(low, high)
-        if smoothness is None:
+        if smoothness is None or not isinstance(measured, OfValues):
             raise WorkloadError(
-                f"domain: bins: auto for {line.name!r} needs a bound on how fast the kernel changes along it, which "
-                "gini_mean_difference, variance and a lipschitz function have: give the number of bins",
+                f"domain: bins: {line.edges.bins} for {line.name!r} needs a bound on how fast the kernel changes along "
+                "it, which gini_mean_difference, variance and a lipschitz function have: give the number of bins",
                 line.name,
             )
         try:
-            return OpenBins(low, high, smoothness)
+            return OpenBins(low, high, smoothness, measured.kernel if line.edges.bins == "auto_smooth" else None)
         except InvalidValue as error:
             raise WorkloadError(f"domain: {error}", line.name) from error
 

@@ -21,19 +21,27 @@ class Strict(BaseModel):
 class EvenBins(Strict):
     """`bins` bins of one width from `low` to `high`; what lies outside falls into the first or the last.
 
-    With `auto` the planner chooses their number, where the statistic says how far a bin may mislead it.
+    With `auto` the planner chooses their number by how far bins may mislead a statistic at most, with `auto_smooth` by
+    how far they mislead it where users are spread smoothly.
     """
 
     low: Number
     high: Number
-    bins: Annotated[int, Field(strict=True, ge=2, le=MAX_MEMBERS)] | Literal["auto"]
+    bins: Annotated[int, Field(strict=True, ge=2, le=MAX_MEMBERS)] | Literal["auto", "auto_smooth"]
 
     @property
     def count(self) -> int:
         """How many bins there are; raises WorkloadError while that is open."""
-        if self.bins == "auto":
-            raise WorkloadError("bins: auto is for a statistic of pairs: say how many bins there are", self.bins)
+        if isinstance(self.bins, str):
+            raise WorkloadError(
+                f"bins: {self.bins} is for a statistic of pairs: say how many bins there are", self.bins
+            )
         return self.bins
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the planner has yet to choose their number."""
+        return isinstance(self.bins, str)
 
     def edges(self) -> tuple[float, ...]:
         """The edges between the bins."""

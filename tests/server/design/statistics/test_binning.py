@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import beta
 
-from sordino_server.design.statistics import OpenBins, choose_bins, parse_statistic
+from sordino_server.design.statistics import OpenBins, choose_bins, kernels, parse_statistic
 from sordino_shared.errors import InvalidValue
 
 KERNELS = {
@@ -64,6 +65,34 @@ def test_louder_noise_asks_for_fewer_bins_and_stops_the_trials() -> None:
     assert choose_bins(OpenBins(0, 1, 1), rmse) == 3
     assert max(tried) <= 6
     assert choose_bins(OpenBins(0, 1, 1), lambda bins: 0.0) == 256
+
+
+@pytest.mark.parametrize("bins", [5, 8, 16])
+def test_smooth_users_are_misled_most_where_they_are_spread_evenly(bins: int) -> None:
+    """Then |x − x'| has mean R/3, and (1 − 1/k²)R/3 in k bins; ½(x − x')² has R²/12, and (1 − 1/k²)R²/12."""
+    of_distance, of_square = (OpenBins(2, 5, 3, kernel) for kernel in (kernels.distances, kernels.half_squares))
+    assert of_distance.bias(bins) * bins**2 == pytest.approx(3 / 3, rel=2e-3)
+    assert of_square.bias(bins) * bins**2 == pytest.approx(9 / 12, rel=2e-3)
+
+
+@pytest.mark.parametrize("bins", [4, 8, 16])
+def test_smooth_users_who_are_no_reference_are_misled_less_than_predicted(bins: int) -> None:
+    """The mixture .7·Beta(2, 6) + .3·Beta(8, 3), which has no users at the ends."""
+    points = (np.arange(bins * 100) + 0.5) / (bins * 100)
+    density = 0.7 * beta.pdf(points, 2, 6) + 0.3 * beta.pdf(points, 8, 3)
+    density /= density.sum()
+    binned = density.reshape(bins, 100).sum(axis=1)
+    middles = (np.arange(bins) + 0.5) / bins
+    truth = density @ kernels.distances(points) @ density
+    bias = abs(binned @ kernels.distances(middles) @ binned - truth)
+    assert bias < OpenBins(0, 1, 1, kernels.distances).bias(bins) < OpenBins(0, 1, 1).bias(bins) / 10
+
+
+@pytest.mark.parametrize(("rmse", "smooth", "any_users"), [(0.03, 6, 64), (0.003, 23, 256)])
+def test_smooth_users_need_few_bins(rmse: float, smooth: int, any_users: int) -> None:
+    """The numbers of docs/statistics.md, for an error that grows slowly with the number of bins."""
+    assert choose_bins(OpenBins(0, 1, 1, kernels.distances), lambda bins: rmse * bins**0.1) == smooth
+    assert choose_bins(OpenBins(0, 1, 1), lambda bins: rmse * bins**0.1) == any_users
 
 
 def test_what_is_no_line_and_no_prediction() -> None:

@@ -183,6 +183,13 @@ def test_only_what_bounds_the_error_of_binning_leaves_the_bins_open(document: di
             getattr(parse_statistic(document), ask)()
 
 
+def test_users_are_taken_to_be_spread_smoothly_only_where_that_is_said() -> None:
+    lines = [OPEN | {"edges": {"low": 0, "high": 1, "bins": bins}} for bins in ("auto", "auto_smooth")]
+    careful, trusting = (parse_statistic(written({"kind": "variance"}, line)) for line in lines)
+    assert [asked.open_bins().bias(10) for asked in (careful, trusting)] == pytest.approx([0.1, 1 / 1200], rel=1e-2)  # type: ignore[union-attr]
+    assert careful.with_bins(4).build().specification == trusting.with_bins(4).build().specification
+
+
 @pytest.mark.parametrize(("low", "high"), [(1, 1), (2, 1), (-1e308, 1e308)])
 def test_open_bins_need_a_line(low: float, high: float) -> None:
     line = OPEN | {"edges": {"low": low, "high": high, "bins": "auto"}}
