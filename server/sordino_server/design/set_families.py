@@ -17,7 +17,7 @@ from sordino_shared.errors import InvalidValue
 # Irreducible polynomials over two elements, as bits, for the fields that are not integers modulo a prime.
 _POLYNOMIALS = {4: 0b111, 8: 0b1011, 16: 0b10011}
 _ORDERS = (2, 3, 4, 5, 7, 8, 11, 13, 16, 17, 19, 23, 29, 31)
-# Keeps the table of a tree over 512 types, with all its levels, near 256 KiB.
+# A tree over 512 types, all its levels together, has at most five rows a type by this: under 200 KiB.
 _MOST_SETS_PER_POINT = 4
 
 
