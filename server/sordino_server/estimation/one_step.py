@@ -14,8 +14,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from sordino_server.design.arrays import Floats
 from sordino_server.design.statistics import Statistic
 from sordino_server.estimation.decoded_reports import DecodedReports
@@ -24,10 +22,9 @@ from sordino_server.estimation.pairwise import (
     LinearisedForm,
     StatisticEstimate,
     assembled,
+    both_errors,
     linearised,
-    own_error,
     own_pairs,
-    population_error,
     slope_variance,
 )
 from sordino_server.estimation.quadratic_error import QuadraticError
@@ -118,7 +115,7 @@ def _errors(
     found: LinearisedForm, reports: DecodedReports, answers: Answers, step: float
 ) -> tuple[QuadraticError, QuadraticError]:
     """About the users who reported, and about the population."""
-    own, population = own_error(found.matrix, reports), population_error(found.matrix, reports)
+    own, population = both_errors(found.matrix, reports)
     first, second = reports.users, answers.users
     spread = 4.0 * slope_variance(found.matrix, reports)
     noise = (1 - step) ** 2 * own.linear
@@ -131,9 +128,8 @@ def _errors(
         share = first / (first + second)
         split = (1 - share - step) ** 2 * spread * (1.0 / first + 1.0 / second)
         sampled = spread * ((1 - step) ** 2 / first + step**2 / second)
-    turned = found.matrix * np.sign(1 - 2 * step) if step != 0.5 else found.matrix
-    shrunk = (1 - 2 * step) ** 2
+    turn = 1 - 2 * step
     return (
-        replace(own, linear=noise + split, quadratic=shrunk * own.quadratic, matrix=turned),
-        replace(population, linear=noise + sampled, quadratic=shrunk * population.quadratic, matrix=turned),
+        replace(own, linear=noise + split, quadratic=turn**2 * own.quadratic, turn=turn),
+        replace(population, linear=noise + sampled, quadratic=turn**2 * population.quadratic, turn=turn),
     )

@@ -103,22 +103,27 @@ def slope_variance(matrix: Floats, reports: DecodedReports) -> float:
 
 def own_error(matrix: Floats, reports: DecodedReports) -> QuadraticError:
     """The error about the users who reported: Σ is what the randomizer adds."""
-    return estimated_error(matrix, reports, reports.covariance)
+    return _error(matrix, reports, reports.covariance, matrix @ reports.covariance)
 
 
-def population_error(matrix: Floats, reports: DecodedReports) -> QuadraticError:
-    """The error about the population that the users are an independent sample of: their own covariance is added."""
-    held = reports.plausible
-    return estimated_error(matrix, reports, reports.covariance + np.diag(held) - np.outer(held, held))
+def both_errors(matrix: Floats, reports: DecodedReports) -> tuple[QuadraticError, QuadraticError]:
+    """The errors about the users who reported and about the population they are an independent sample of.
+
+    For the second the users' own covariance diag(h) − hhᵀ is added to Σ.
+    """
+    noise, held = reports.covariance, reports.plausible
+    product = matrix @ noise
+    sampled = noise + np.diag(held) - np.outer(held, held)
+    whole = product + matrix * held - np.outer(matrix @ held, held)
+    return _error(matrix, reports, noise, product), _error(matrix, reports, sampled, whole)
 
 
-def estimated_error(matrix: Floats, reports: DecodedReports, covariance: Floats) -> QuadraticError:
+def _error(matrix: Floats, reports: DecodedReports, covariance: Floats, product: Floats) -> QuadraticError:
     """4qᵀΣq/n and 2tr(ΣWΣW)/n² with q = Wĥ, whose own noise adds twice the second to the first: it is taken off."""
     slope, users = matrix @ reports.histogram, reports.users
-    spread = matrix @ covariance
-    quadratic = 2.0 * float((spread * spread.T).sum()) / users**2
+    quadratic = max(2.0 * float((product * product.T).sum()) / users**2, 0.0)
     linear = 4.0 * float(slope @ covariance @ slope) / users
-    return QuadraticError(max(linear - 2.0 * quadratic, 0.0), max(quadratic, 0.0), covariance, matrix)
+    return QuadraticError(max(linear - 2.0 * quadratic, 0.0), quadratic, covariance, matrix, users)
 
 
 def one_round_estimate(
@@ -132,12 +137,11 @@ def one_round_estimate(
 ) -> StatisticEstimate:
     """The statistic from one round of full reports, with intervals; raises NoStatistic where there is none."""
     found = linearised(statistic, reports, target, level)
-    own, population = own_error(found.matrix, reports), population_error(found.matrix, reports)
     return assembled(
         statistic,
         found,
         found.value,
-        (own, population),
+        both_errors(found.matrix, reports),
         level,
         target=target,
         protocol=protocol,

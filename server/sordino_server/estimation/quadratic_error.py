@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-import scipy.linalg
 
 from sordino_server.design.arrays import Floats
 from sordino_server.estimation.intervals import normal_quantile
@@ -15,23 +14,26 @@ from sordino_server.estimation.intervals import normal_quantile
 _NEGLIGIBLE_SHARE = 0.02
 # The seed and the number of draws are part of the method: the same estimate has the same interval on every machine.
 _DRAWS, _SEED = 20_000, 20_261_121
-_LARGEST_SCALES = 48
-# Eigenvalues of W below this share of the largest are rounding; the ridge keeps a singular covariance factorable.
-_NOTHING, _RIDGE = 1e-12, 1e-10
+# All but the largest λ add up to something normal.
+_LARGEST_SCALES, _ITERATIONS = 32, 8
+# A direction in which reports spread by less than this share of the widest is rounding.
+_NOTHING = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
 class QuadraticError:
-    """√linear·z + Σ_r λ_r (z_r² − 1) for independent standard normal z, z_r and the eigenvalues λ of `product`.
+    """√linear·z + Σ_r λ_r (z_r² − 1) for independent standard normal z, z_r and weights λ_r.
 
     `linear` = 4qᵀΣq/n is the variance of the linear term, `quadratic` = 2tr(ΣWΣW)/n² that of the other, whose λ are
-    those of Σ^½WΣ^½/n for the covariance Σ of one decoded report, the form W and n reports.
+    those of `turn`·Σ^½WΣ^½/n for the covariance Σ of one decoded report, the form W and n `users`.
     """
 
     linear: float
     quadratic: float
     covariance: Floats
     matrix: Floats
+    users: int
+    turn: float = 1.0
 
     @property
     def standard_error(self) -> float:
@@ -47,22 +49,22 @@ class QuadraticError:
         return float(low), float(high)
 
     def _draws(self) -> Floats:
-        scales = self._scales()
-        largest, rest = scales[:_LARGEST_SCALES], scales[_LARGEST_SCALES:]
+        scales = self._scales() * self.turn
         normal, squares = _standard_draws()
-        spread = np.sqrt(self.linear + 2.0 * float(rest @ rest))
-        return np.asarray(spread * normal + squares[:, : len(largest)] @ largest)
+        rest = max(self.quadratic - 2.0 * float(scales @ scales), 0.0)
+        return np.asarray(np.sqrt(self.linear + rest) * normal + squares[:, : len(scales)] @ scales)
 
     def _scales(self) -> Floats:
-        """λ, the largest in size first, with Σ 2λ² = quadratic."""
-        values, vectors = scipy.linalg.eigh(self.matrix)
-        kept = np.abs(values) > _NOTHING * np.abs(values).max()
-        # Σ is a covariance on what W sees; elsewhere, where decoders may do as they like, it need not be one.
-        seen = vectors[:, kept].T @ self.covariance @ vectors[:, kept]
-        root = scipy.linalg.cholesky(seen + _RIDGE * np.trace(seen) * np.eye(len(seen)), lower=True)
-        found = scipy.linalg.eigvalsh((root.T * values[kept]) @ root)
-        ordered = found[np.argsort(-np.abs(found))]
-        return np.asarray(ordered * np.sqrt(self.quadratic / (2.0 * float(ordered @ ordered))))
+        """The largest λ in size, by subspace iteration on WΣ, which is symmetric where Σ gives lengths."""
+        generator = np.random.Generator(np.random.PCG64(_SEED))
+        block = self.matrix @ generator.standard_normal((len(self.matrix), min(_LARGEST_SCALES, len(self.matrix))))
+        for _ in range(_ITERATIONS):
+            block = self.matrix @ (self.covariance @ np.linalg.qr(block)[0])
+        pulled = self.covariance @ block
+        lengths, vectors = np.linalg.eigh(block.T @ pulled)
+        kept = lengths > _NOTHING * lengths.max()
+        pulled = pulled @ (vectors[:, kept] / np.sqrt(lengths[kept]))
+        return np.asarray(np.linalg.eigvalsh(pulled.T @ self.matrix @ pulled) / self.users)
 
 
 @cache
