@@ -175,7 +175,8 @@ def _awaited_plan(remote: Remote, order: dict[str, Any], patience: Patience) -> 
         said = ""
         for document in remote.plan_progress(identifier, patience):
             stage = document["stage"] or document["state"]
-            progress.update(shown, completed=document["progress"], description=stage)
+            ratio = "" if document["ratio"] is None else f" · {document['ratio']:.3f}× the bound"
+            progress.update(shown, completed=document["progress"], description=stage + ratio)
             # Without a terminal there is no bar: a line whenever a stage begins.
             if stage != said and not progress_console.is_terminal:
                 progress_console.print(f"planning, {document['progress']:.0%}: {stage}", highlight=False, markup=False)
