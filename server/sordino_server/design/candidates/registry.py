@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sordino_server.design.candidates.approximate_factorization import ApproximateFactorizationCandidate
 from sordino_server.design.candidates.base import Candidate
+from sordino_server.design.candidates.column_generation import ColumnGenerationCandidate
 from sordino_server.design.candidates.factorization import FactorizationCandidate
 from sordino_server.design.candidates.fourier import FourierCandidate
 from sordino_server.design.candidates.haar import HaarCandidate
@@ -29,6 +30,7 @@ CANDIDATES: tuple[Candidate, ...] = (
     OrbitKernelCandidate(),
     HyperplaneCodebookCandidate(),
     OptimisedKernelCandidate(),
+    ColumnGenerationCandidate(),
     FactorizationCandidate(),
     ApproximateFactorizationCandidate(),
 )

@@ -16,6 +16,7 @@ from sordino_server.design.arrays import Floats, Mask
 from sordino_server.design.deadline import Deadline
 from sordino_server.design.factorization import Factorization
 from sordino_server.design.search.balanced_rows import balance, balanced_weights
+from sordino_server.design.search.column_generation import MOST_TYPES, WeightedRows, generate_columns
 from sordino_server.design.search.descent import Objectives, Point, descend
 from sordino_server.design.search.minimax_decoder import minimax_decoder
 from sordino_server.design.search.objectives import (
@@ -42,7 +43,8 @@ class Effort(StrEnum):
 class Schedule:
     """Phases of `evaluations` each; sharpness and row-weight floor move geometrically from first to last.
 
-    The first `averaged` phases move the kernel under product weights and leave the decoder to GLS.
+    The first `averaged` phases move the kernel under product weights and leave the decoder to GLS. For the mean the
+    finished rows get `column_rounds` of new ones at 128 types, and more where a round costs less.
     """
 
     phases: int
@@ -50,6 +52,7 @@ class Schedule:
     rows_per_type: int
     patience: float = 1.0
     averaged: int = 0
+    column_rounds: int = 0
     first_sharpness: float = 8.0
     last_sharpness: float = 400.0
     first_floor: float = 0.95
@@ -80,8 +83,8 @@ class Schedule:
 
 _SCHEDULES = {
     Effort.QUICK: Schedule(3, 40, 6, 0.3),
-    Effort.STANDARD: Schedule(6, 70, 8),
-    Effort.THOROUGH: Schedule(8, 110, 12, 30.0),
+    Effort.STANDARD: Schedule(6, 70, 8, column_rounds=14),
+    Effort.THOROUGH: Schedule(8, 110, 12, 30.0, column_rounds=60),
 }
 _TRIAL = Schedule(3, 25, 4)
 # With weight on single types the codebook's weights must be free to fall from the start.
@@ -144,7 +147,7 @@ def search_kernel(
         if search.late():
             break
     search.late = deadline.passed
-    return search.snap(point, schedule)
+    return search.with_new_rows(search.snap(point, schedule), schedule)
 
 
 class _Search:
@@ -218,6 +221,15 @@ class _Search:
         for _ in range(2):
             point = self._descend_averaged(point, 0.0, schedule.evaluations, rows_move=False)
         return KernelDesign(members, point.weights, self._own_decoder(point, schedule), point.type_weights, soft)
+
+    def with_new_rows(self, design: KernelDesign, schedule: Schedule) -> KernelDesign:
+        """For the mean of not too many types, rows that lower it further are added and weighed."""
+        if self.objective == "max" or self.types > MOST_TYPES or schedule.column_rounds == 0:
+            return design
+        start = WeightedRows(design.members, design.low, design.type_weights)
+        rounds = schedule.column_rounds * (MOST_TYPES // self.types)
+        found = generate_columns(self.matrix, self.epsilon, start, rounds, self.late)
+        return replace(design, members=found.members, low=found.weights, type_weights=found.type_weights)
 
     def _with_small_sets(self, members: Mask, weights: Floats) -> tuple[Mask, Floats]:
         """At a few types and large ε, the rows of one and of two types besides: soft rows rarely end at all of them."""

@@ -11,6 +11,8 @@ from sordino_server.design.search.objectives import gls_decoder, variances
 KINDS = ["prefix", "histogram", "ranges", "parities"]
 # How far above the exact optimum the search may end; it ends within 2 % of most and 6 % of the worst of these.
 ALLOWED = {0.5: 1.03, 1.0: 1.03, 2.0: 1.03, 4.0: 1.1}
+# For the mean of so few types, the rounds of new rows end at the optimum.
+ALLOWED_MEAN = 1.005
 # The accuracy of the ground truth's solver.
 SOLVER = 1e-5
 
@@ -37,7 +39,7 @@ def test_bounds_exact_optimum_and_search_are_in_order(exact_optimum, small_matri
     found = searched(matrix, epsilon, objective)
     assert trace_bound(matrix, epsilon, objective).value <= exact * (1 + SOLVER)
     assert doubly_nonnegative_bound(matrix, epsilon, objective).value <= exact * (1 + SOLVER)
-    assert exact * (1 - SOLVER) <= found <= exact * ALLOWED[epsilon]
+    assert exact * (1 - SOLVER) <= found <= exact * (ALLOWED_MEAN if objective == "mean" else ALLOWED[epsilon])
 
 
 @pytest.mark.slow
