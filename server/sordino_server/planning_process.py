@@ -27,6 +27,7 @@ from sordino_server.design.planner import compile_plan
 from sordino_server.design.progress import Progress, ReportProgress
 from sordino_server.design.request import PlanError, PlanRequest
 from sordino_server.design.workloads import parse_specification
+from sordino_server.protocols.statistic_request import FinishedProtocol, StatisticRequest
 from sordino_shared.errors import SordinoError
 
 log = structlog.get_logger(__name__)
@@ -64,18 +65,19 @@ class PlanningProcess:
     memory_mb: int
     time_limit_s: float
 
-    def compute(self, request: PlanRequest, progress: ReportProgress) -> FinishedPlan:
-        """As `compile_plan`; `progress` is called several times a second, and what it raises ends the process.
+    def compute(
+        self, request: PlanRequest | StatisticRequest, progress: ReportProgress
+    ) -> FinishedPlan | FinishedProtocol:
+        """The plan that is asked for; `progress` is called several times a second, and what it raises ends the process.
 
         Raises PlanError where the planner refuses and PlanningDied where the process cannot go on.
         """
         limit = min(self.time_limit_s, request.time_limit or self.time_limit_s)
         with self._running(replace(request, time_limit=limit)) as (process, pipe):
-            return self._answer(process, pipe, progress, monotonic() + limit + _GRACE_S)
+            answer = self._answer(process, pipe, progress, monotonic() + limit + _GRACE_S)
+        return FinishedPlan.read(answer) if isinstance(request, PlanRequest) else FinishedProtocol.read(answer)
 
-    def _answer(
-        self, process: ForkServerProcess, pipe: Connection, progress: ReportProgress, latest: float
-    ) -> FinishedPlan:
+    def _answer(self, process: ForkServerProcess, pipe: Connection, progress: ReportProgress, latest: float) -> bytes:
         told: Any = Progress("starting", 0.0)
         while isinstance(told, Progress):
             progress(told)
@@ -91,7 +93,8 @@ class PlanningProcess:
         if isinstance(told, Bug):
             log.error("bug in the planner", error=told.name, trace=told.trace)
             raise PlanningDied(f"the computation failed ({told.name}); the worker's log says where")
-        return FinishedPlan.read(told)
+        answer: bytes = told
+        return answer
 
     def _received(self, process: ForkServerProcess, pipe: Connection) -> Progress | Refused | Bug | bytes:
         try:
@@ -111,11 +114,11 @@ class PlanningProcess:
         )
 
     @contextmanager
-    def _running(self, request: PlanRequest) -> Iterator[tuple[ForkServerProcess, Connection]]:
+    def _running(self, request: PlanRequest | StatisticRequest) -> Iterator[tuple[ForkServerProcess, Connection]]:
         context = mp.get_context("forkserver")
         context.set_forkserver_preload(["sordino_server.planning_process"])
         ours, theirs = context.Pipe()
-        process = context.Process(target=_plan, args=(theirs, self.memory_mb, *_written(request)), daemon=True)
+        process = context.Process(target=_plan, args=(theirs, self.memory_mb, _written(request)), daemon=True)
         process.start()
         theirs.close()
         try:
@@ -127,21 +130,39 @@ class PlanningProcess:
             process.close()
 
 
-def _written(request: PlanRequest) -> tuple[dict[str, Any], dict[str, Any]]:
+@dataclass(frozen=True)
+class WrittenRequest:
     """A request that can travel: its workload has functions, the workload's specification has none."""
+
+    specification: dict[str, Any]
+    rest: dict[str, Any]
+
+    def request(self) -> PlanRequest:
+        """The request that was written."""
+        return PlanRequest(parse_specification(self.specification).build(), **self.rest)
+
+
+def _written(request: PlanRequest | StatisticRequest) -> WrittenRequest | StatisticRequest:
+    if isinstance(request, StatisticRequest):
+        return request
     rest = {field.name: getattr(request, field.name) for field in fields(request) if field.name != "workload"}
-    return request.workload.specification, rest
+    return WrittenRequest(request.workload.specification, rest)
 
 
-def _plan(pipe: Connection, memory_mb: int, specification: dict[str, Any], rest: dict[str, Any]) -> None:
+def _computed(asked: WrittenRequest | StatisticRequest, progress: ReportProgress) -> bytes:
+    if isinstance(asked, StatisticRequest):
+        return asked.finish(progress).content
+    return compile_plan(asked.request(), progress).finished().content
+
+
+def _plan(pipe: Connection, memory_mb: int, asked: WrittenRequest | StatisticRequest) -> None:
     """The process: everything that can be said about its end is said through the pipe."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with, args=(pipe,), daemon=True).start()
     # Not the address space, of which solvers reserve more than they use.
     resource.setrlimit(resource.RLIMIT_DATA, (memory_mb * _MIB, memory_mb * _MIB))
     try:
-        request = PlanRequest(parse_specification(specification).build(), **rest)
-        answer: object = compile_plan(request, pipe.send).finished().content
+        answer: object = _computed(asked, pipe.send)
     except SordinoError as error:
         answer = Refused(str(error))
     except MemoryError:

@@ -31,6 +31,7 @@ from sordino_server.kit.db import Database
 from sordino_server.kit.leases import LeaseLost
 from sordino_server.models import PlanRequest, Round
 from sordino_server.plans import service as plans
+from sordino_server.protocols.statistic_request import FinishedProtocol, StatisticRequest
 from sordino_shared.errors import SordinoError
 
 log = structlog.get_logger(__name__)
@@ -40,7 +41,7 @@ _PROGRESS_EVERY_S = 0.25
 _RENEWALS_A_LEASE = 3
 
 
-ComputePlan = Callable[[PlannerRequest, ReportProgress], FinishedPlan]
+ComputePlan = Callable[[PlannerRequest | StatisticRequest, ReportProgress], FinishedPlan | FinishedProtocol]
 
 
 class Stopped(Exception):

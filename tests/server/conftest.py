@@ -27,6 +27,7 @@ from sordino_server.kit.clock import ManualClock
 from sordino_server.kit.db import Database
 from sordino_server.kit.logs import configure_logs
 from sordino_server.models import Role
+from sordino_server.protocols.statistic_request import FinishedProtocol, StatisticRequest
 from sordino_server.worker import ComputePlan, Worker
 from sordino_shared.protocol import (
     CBOR_MEDIA_TYPE,
@@ -149,8 +150,12 @@ def running_on_postgres(migrated_postgres_url: str) -> Iterator[RunningServer]:
         yield server
 
 
-def compute_here(request: PlanRequest, progress: ReportProgress) -> FinishedPlan:
+def compute_here(
+    request: PlanRequest | StatisticRequest, progress: ReportProgress
+) -> FinishedPlan | FinishedProtocol:
     """A plan without a process of its own, which would take a second to start."""
+    if isinstance(request, StatisticRequest):
+        return request.finish(progress)
     return compile_plan(request, progress).finished()
 
 

@@ -8,8 +8,13 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, StrictInt
 
 from sordino_server.design.search import Effort
+from sordino_server.design.statistics import StatisticSpecification
 from sordino_server.identifiers import DigestText
 from sordino_server.models import PlanRequest, PlanRequestState
+from sordino_server.protocols.plan import Target
+from sordino_server.protocols.statistic_request import StatisticRequest
+from sordino_shared.errors import InvalidValue
+from sordino_shared.guarantees import PureEpsilon
 
 # Above this a count of users no longer is an exact double.
 MAX_USERS = 2**53
@@ -28,7 +33,16 @@ class PlanOrder(BaseModel):
     )
     objective: Literal["max", "mean"] = "max"
     mechanism: str | None = Field(None, max_length=200, description="Only this mechanism; null for the best one.")
-    users: int | None = Field(None, ge=1, le=MAX_USERS, strict=True, description="Expected number of users.")
+    users: int | None = Field(
+        None, ge=1, le=MAX_USERS, strict=True, description="Expected number of users; a statistic of pairs needs it."
+    )
+    protocol: str | None = Field(
+        None, max_length=200, description="Only this protocol for a statistic of pairs; null for the best one."
+    )
+    target: Target | None = Field(
+        None,
+        description="For a statistic: its mean over pairs of different users (unless given), or that of the histogram.",
+    )
     reduction: int | None = Field(
         None, ge=1, le=1 << 20, strict=True, description="Dimension of a random projection of the factors."
     )
@@ -37,6 +51,30 @@ class PlanOrder(BaseModel):
     time_limit: _FiniteFloat | None = Field(
         None, gt=0, le=86400, description="Seconds of planning, after which the best so far is taken."
     )
+
+    def check_linear(self) -> None:
+        """Raise InvalidValue where something is asked that linear queries do not have."""
+        if self.protocol is not None or self.target is not None:
+            raise InvalidValue("protocol and target are of statistics of pairs; this workload has linear queries")
+
+    def for_statistic(self, specification: StatisticSpecification) -> StatisticRequest:
+        """What a statistic of pairs is asked for; raises InvalidValue where something does not fit."""
+        if self.mechanism is not None or self.reduction is not None:
+            raise InvalidValue(
+                "mechanism and reduction are of linear queries; choose a protocol for a statistic of pairs"
+            )
+        if self.users is None:
+            raise InvalidValue("a statistic of pairs needs `users`, the number to expect: protocols are compared at it")
+        return StatisticRequest(
+            specification,
+            PureEpsilon.of(self.epsilon),
+            self.users,
+            self.protocol,
+            self.target or "pairs",
+            self.seed,
+            self.effort,
+            self.time_limit,
+        )
 
 
 class PlanRequestDocument(BaseModel):

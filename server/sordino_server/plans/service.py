@@ -15,6 +15,7 @@ from sordino_server.design.candidates import mechanism_names
 from sordino_server.design.finished_plan import FinishedPlan
 from sordino_server.design.progress import Progress
 from sordino_server.design.request import PlanRequest
+from sordino_server.design.statistics import StatisticSpecification
 from sordino_server.errors import ServerError
 from sordino_server.kit import leases
 from sordino_server.models import PlanPart, PlanRequestState
@@ -23,6 +24,7 @@ from sordino_server.plans import repository
 from sordino_server.plans.schemas import PlanOrder
 from sordino_server.protocols.base import RoundPlan
 from sordino_server.protocols.plan import ProtocolPlan
+from sordino_server.protocols.statistic_request import FinishedProtocol, StatisticRequest
 from sordino_server.workloads import service as workloads
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon
@@ -125,10 +127,13 @@ def begin(session: Session, *, owner: str, now: int, seconds: int) -> PlanReques
     return row
 
 
-def planner_request(session: Session, row: PlanRequestRow) -> PlanRequest:
+def planner_request(session: Session, row: PlanRequestRow) -> PlanRequest | StatisticRequest:
     """What the planner is asked for; raises InvalidValue where it would refuse."""
     order = PlanOrder.model_validate_json(row.request)
-    specification = workloads.specification_of(workloads.get(session, row.workload_id))
+    specification = workloads.either_of(workloads.get(session, row.workload_id))
+    if isinstance(specification, StatisticSpecification):
+        return order.for_statistic(specification)
+    order.check_linear()
     return PlanRequest(
         workload=specification.build(),
         guarantee=PureEpsilon.of(order.epsilon),
@@ -149,11 +154,14 @@ def report_progress(session: Session, identifier: str, owner: str, told: Progres
     row.variance, row.ratio = told.variance, told.ratio
 
 
-def publish(session: Session, identifier: str, owner: str, plan: FinishedPlan, now: int) -> None:
-    """Both parts, the figures and the state in one transaction; raises `LeaseLost`."""
+def publish(session: Session, identifier: str, owner: str, plan: FinishedPlan | FinishedProtocol, now: int) -> None:
+    """Both parts, the protocol if there is one, the figures and the state in one transaction; raises `LeaseLost`."""
     row = leases.hold(session, PlanRequestRow, identifier, owner)
-    row.device_digest = repository.keep_part(session, plan.device, now)
-    row.analyst_digest = repository.keep_part(session, plan.analyst, now)
+    first = plan.first if isinstance(plan, FinishedProtocol) else plan
+    if isinstance(plan, FinishedProtocol):
+        row.protocol_digest = repository.keep_protocol(session, plan.protocol, now)
+    row.device_digest = repository.keep_part(session, first.device, now)
+    row.analyst_digest = repository.keep_part(session, first.analyst, now)
     if not plan.complete:
         row.content_key = None
     _ready(row, json.dumps(plan.summary, allow_nan=False), now)
@@ -198,8 +206,10 @@ def _answer_from_known(session: Session, row: PlanRequestRow, now: int) -> bool:
 def _ready(row: PlanRequestRow, summary: str, now: int) -> None:
     """Progress ends at the figures of the plan."""
     figures = json.loads(summary)
-    objective = figures["objective"]
-    row.summary, row.variance, row.ratio = summary, figures[f"{objective}_variance"], figures[f"ratio_{objective}"]
+    # A protocol is judged by its predicted error for so many users, which is no variance of one of them.
+    if (objective := figures.get("objective")) is not None:
+        row.variance, row.ratio = figures[f"{objective}_variance"], figures[f"ratio_{objective}"]
+    row.summary = summary
     row.progress, row.stage = 1.0, "ready"
     _finish(row, PlanRequestState.READY, now)
 

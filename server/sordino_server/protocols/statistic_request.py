@@ -1,0 +1,140 @@
+"""A statistic as an analyst asks for it, its number of bins perhaps open, and the protocol planned for it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+from sordino_server.design.finished_plan import FinishedPlan
+from sordino_server.design.progress import Progress, ReportProgress
+from sordino_server.design.search import Effort
+from sordino_server.design.statistics import StatisticSpecification, choose_bins
+from sordino_server.design.version import planner_version
+from sordino_server.protocols.base import ProtocolError, ProtocolRequest
+from sordino_server.protocols.plan import ProtocolPlan, Target
+from sordino_server.protocols.planner import CompiledProtocol, compile_protocol
+from sordino_server.protocols.registry import find_protocol
+from sordino_shared.errors import MalformedDocument
+from sordino_shared.guarantees import PureEpsilon
+from sordino_shared.protocol import Digest
+
+_LENGTH_BYTES = 8
+# Bins are compared by the protocol that is quickest to design: errors of the others move alike with their number.
+_BINS_BY = "one_round"
+
+
+@dataclass(frozen=True, eq=False)
+class FinishedProtocol:
+    """The plan of a protocol and the finished plan of its first round, whose summary is that of the whole."""
+
+    protocol: ProtocolPlan
+    first: FinishedPlan
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """Figures of the protocol, JSON-able."""
+        return self.first.summary
+
+    @property
+    def complete(self) -> bool:
+        """Whether this is the plan of its request, whatever the machine."""
+        return self.first.complete
+
+    @property
+    def content(self) -> bytes:
+        """The plan of the protocol behind its digest and length, then the first round's plan."""
+        body = self.protocol.content
+        return self.protocol.digest + len(body).to_bytes(_LENGTH_BYTES, "big") + body + self.first.content
+
+    @classmethod
+    def read(cls, content: bytes) -> Self:
+        """The protocol whose `content` this is; raises SordinoError where one byte is another."""
+        start = Digest.LENGTH + _LENGTH_BYTES
+        if len(content) < start:
+            raise MalformedDocument("a finished protocol begins with a digest and a length")
+        end = start + int.from_bytes(content[Digest.LENGTH : start], "big")
+        protocol = ProtocolPlan.read(content[start:end], Digest(content[: Digest.LENGTH]))
+        return cls(protocol, FinishedPlan.read(content[end:]))
+
+
+@dataclass(frozen=True, eq=False)
+class StatisticRequest:
+    """The terms of `ProtocolRequest` for the statistic that `specification` describes."""
+
+    specification: StatisticSpecification
+    guarantee: PureEpsilon
+    users: int
+    protocol: str | None = None
+    target: Target = "pairs"
+    seed: int = 0
+    effort: Effort = Effort.STANDARD
+    time_limit: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.protocol is not None:
+            find_protocol(self.protocol)
+        if self.time_limit is not None and not 0 < self.time_limit < 1e6:
+            raise ProtocolError(
+                f"the time limit must be a positive number of seconds, got {self.time_limit!r}", self.time_limit
+            )
+        self._with(self.specification if self.specification.open_bins() is None else self.specification.with_bins(2))
+
+    @property
+    def digest(self) -> Digest:
+        """Names all that the plan depends on, the planner's version included, but not how long it may take."""
+        content = {
+            "planner": planner_version(),
+            "statistic": self.specification.canonical(),
+            "epsilon": self.guarantee.nano,
+            "users": self.users,
+            "protocol": self.protocol,
+            "target": self.target,
+            "seed": self.seed,
+            "effort": self.effort,
+        }
+        return Digest.of(json.dumps(content, sort_keys=True, allow_nan=False).encode())
+
+    def compile(self, progress: ReportProgress) -> CompiledProtocol:
+        """The protocol with the least predicted error, at the number of bins that errs least where that is open."""
+        return compile_protocol(
+            self._with(self._binned(progress)), lambda done: progress(Progress("comparing protocols", done))
+        )
+
+    def finish(self, progress: ReportProgress) -> FinishedProtocol:
+        """The compiled protocol as it travels and is kept."""
+        compiled = self.compile(progress)
+        design = compiled.design
+        summary = compiled.summary() | {"cut_short": self._cut_short(compiled)}
+        return FinishedProtocol(design.plan, FinishedPlan(design.first.device, design.first.analyst, summary))
+
+    def _cut_short(self, compiled: CompiledProtocol) -> str | None:
+        if self.time_limit is None:
+            return None
+        share = self.time_limit / len(compiled.reports)
+        late = [report.name for report in compiled.reports if report.seconds >= share]
+        return f"the time limit of {self.time_limit:g} s ended the search of {', '.join(late)}" if late else None
+
+    def _binned(self, progress: ReportProgress) -> StatisticSpecification:
+        line = self.specification.open_bins()
+        if line is None:
+            return self.specification
+
+        def predicted(bins: int) -> float:
+            progress(Progress(f"trying {bins} bins", 0.0))
+            tried = replace(self._with(self.specification.with_bins(bins)), protocol=_BINS_BY, effort=Effort.QUICK)
+            return compile_protocol(tried).design.plan.predicted_rmse
+
+        return self.specification.with_bins(choose_bins(line, predicted))
+
+    def _with(self, specification: StatisticSpecification) -> ProtocolRequest:
+        return ProtocolRequest(
+            specification.build(),
+            self.guarantee,
+            self.users,
+            self.protocol,
+            self.target,
+            self.seed,
+            self.effort,
+            self.time_limit,
+        )
