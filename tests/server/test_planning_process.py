@@ -9,12 +9,13 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from sordino_server import planning_process
 from sordino_server.design.planner import PlanError, PlanRequest, compile_plan
-from sordino_server.design.progress import Progress
+from sordino_server.design.progress import Progress, ReportProgress
 from sordino_server.design.workloads import builtin
 from sordino_server.planning_process import PlanningDied, PlanningProcess
 from sordino_shared.guarantees import PureEpsilon
@@ -24,6 +25,12 @@ PROCESS = PlanningProcess(memory_mb=2048, time_limit_s=60)
 SMALL = PlanRequest(builtin("prefix", 8), PureEpsilon.of(1), "max", seed=3)
 # Minutes of search, in steps of milliseconds.
 LONG = PlanRequest(builtin("prefix", 96), PureEpsilon.of(1), "max", "optimised_kernel")
+
+
+def signal_children(number: signal.Signals) -> None:
+    """What was told before a process died may come after it."""
+    for child in children():
+        os.kill(child, number)
 
 
 class Enough(Exception):
@@ -61,7 +68,7 @@ def test_more_memory_than_there_may_be_is_said() -> None:
 def test_the_death_of_the_process_is_an_error_that_says_what_to_do(number: signal.Signals) -> None:
     def kill(told: Progress) -> None:
         if told.fraction > 0:
-            os.kill(children()[0], number)
+            signal_children(number)
 
     with pytest.raises(PlanningDied, match=rf"died \({number.name}\).*ask again"):
         PROCESS.compute(LONG, kill)
@@ -89,7 +96,7 @@ def test_the_limit_of_the_server_gives_the_best_so_far() -> None:
 def test_a_process_that_does_not_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     def freeze(told: Progress) -> None:
         if told.fraction > 0:
-            os.kill(children()[0], signal.SIGSTOP)
+            signal_children(signal.SIGSTOP)
 
     monkeypatch.setattr(planning_process, "_GRACE_S", 1.0)
     with pytest.raises(PlanningDied, match=r"did not end at its time limit.*smaller workload"):
@@ -115,3 +122,25 @@ def alive(process: int) -> bool:
         return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:
         return False
+
+
+def test_the_worker_goes_on(running: Any) -> None:
+    """One request whose process is killed fails and says so; the next one is computed."""
+    long = running.workload(LONG.workload.specification)
+    first = running.plan_request(workload=long, mechanism="optimised_kernel", seed=1)["id"]
+    second = running.plan_request()["id"]
+
+    def compute(request: PlanRequest, progress: ReportProgress) -> Any:
+        def kill(told: Progress) -> None:
+            progress(told)
+            if request.seed == 1 and told.fraction > 0:
+                signal_children(signal.SIGKILL)
+
+        return PROCESS.compute(request, kill)
+
+    running.compute = compute
+    running.work()
+    failed, ready = (running.api.get(f"/v1/plan-requests/{each}").json() for each in (first, second))
+    assert (failed["state"], ready["state"]) == ("failed", "ready")
+    assert "died (SIGKILL)" in failed["error"]
+    assert "ask again" in failed["error"]
