@@ -1,4 +1,4 @@
-"""The approximate factorization: exact bias and variance, chosen where users are few and never unless they are stated."""
+"""The approximate factorization: exact bias and variance, chosen where users are few and never unless stated."""
 
 from dataclasses import replace
 
