@@ -183,9 +183,11 @@ class Device:
         return self._ledger.session(campaign)
 
     def fetch_task(self, session: Session) -> Flow[Task]:
-        """What is open now, checked against the manifest."""
+        """What is open now, checked against the manifest and against what earlier tasks named."""
         path = f"/v1/campaigns/{session.campaign}/task"
-        return session.read_task((yield from self._fetch("task", path, Task.limit)))
+        task = session.read_task((yield from self._fetch("task", path, Task.limit)))
+        self._ledger.pin_plans(session, task)
+        return task
 
     def fetch_part(self, session: Session, task: Task, index: int) -> Flow[VerifiedPart]:
         """The device part of round `index`, from memory, the ledger or the server; verified wherever it comes from."""

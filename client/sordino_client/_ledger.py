@@ -15,7 +15,7 @@ from sordino_client._session import AnswerStatus, Session, VerifiedPart, draw_as
 from sordino_client._spool import Spool
 from sordino_client._storage import Storage
 from sordino_shared.guarantees import PureEpsilon
-from sordino_shared.protocol import CampaignId, Digest, Manifest, ReportBatch, RetryWindow
+from sordino_shared.protocol import CampaignId, Digest, Manifest, ReportBatch, RetryWindow, Task
 from sordino_shared.randomness import Randomness
 
 # Device parts that are kept so that answering need not fetch them again; none is needed for correctness.
@@ -69,6 +69,22 @@ class Ledger:
         if row is None:
             raise NotJoined(campaign)
         return Session(self._pinned(row[0], campaign), row[1])
+
+    def pin_plans(self, session: Session, task: Task) -> None:
+        """Remember the digests that the task names, by round; raises `PlanRefused` where one was another before.
+
+        A round has one plan for everybody and for good: a server that names two tells devices apart by them.
+        """
+        named = dict(enumerate(map(bytes, task.device_parts)))
+        with self._storage.read() as connection:
+            if named.items() <= _pinned_plans(connection, session.campaign).items():
+                return
+        with self._storage.write() as connection:
+            pinned = _pinned_plans(connection, session.campaign)
+            for index in named.keys() & pinned.keys():
+                _check_same_plan(session.campaign, index, pinned[index], named[index])
+            new = [(bytes(session.campaign), index, named[index]) for index in sorted(named.keys() - pinned.keys())]
+            connection.executemany("INSERT INTO pinned_plans VALUES (?, ?, ?)", new)
 
     def settled(self, session: Session) -> AnswerStatus | None:
         """Why no request is needed any more: the owner left, or every round of this device is answered."""
@@ -188,3 +204,14 @@ def _opted_out(connection: sqlite3.Connection, campaign: CampaignId) -> bool:
 
 def _rounds(connection: sqlite3.Connection, campaign: CampaignId) -> list[tuple[int]]:
     return connection.execute("SELECT round FROM debits WHERE campaign = ?", (bytes(campaign),)).fetchall()
+
+
+def _pinned_plans(connection: sqlite3.Connection, campaign: CampaignId) -> dict[int, bytes]:
+    rows = connection.execute("SELECT round, digest FROM pinned_plans WHERE campaign = ?", (bytes(campaign),))
+    return {index: bytes(digest) for index, digest in rows}
+
+
+def _check_same_plan(campaign: CampaignId, index: int, pinned: bytes, named: bytes) -> None:
+    if named != pinned:
+        reason = f"it names plan {named.hex()} for round {index}, where an earlier one named {pinned.hex()}"
+        raise PlanRefused("task", reason, campaign)

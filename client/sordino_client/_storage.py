@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 MEMORY = ":memory:"
 BUSY_TIMEOUT_S = 5.0
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 _APPLICATION_ID = 0x536F7264
 
 _SCHEMA = (
@@ -40,6 +40,11 @@ _SCHEMA = (
     "CREATE INDEX reports_spooled ON reports (not_before) WHERE state = 'spooled'",
     "CREATE TABLE parts (number INTEGER PRIMARY KEY, digest BLOB NOT NULL UNIQUE, content BLOB NOT NULL)",
     f"PRAGMA application_id = {_APPLICATION_ID}",
+)
+# What a ledger of format 1 lacks; a new one would be a new budget.
+_SINCE_FORMAT_1 = (
+    "CREATE TABLE pinned_plans (campaign BLOB NOT NULL REFERENCES campaigns (campaign), round INTEGER NOT NULL,"
+    " digest BLOB NOT NULL CHECK (length(digest) = 32), PRIMARY KEY (campaign, round))",
     f"PRAGMA user_version = {SCHEMA_VERSION}",
 )
 
@@ -128,30 +133,30 @@ class Storage:
     def _prepare(self, connection: sqlite3.Connection) -> None:
         for pragma in ("foreign_keys = ON", "synchronous = EXTRA", "secure_delete = ON"):
             connection.execute(f"PRAGMA {pragma}")
-        if self._is_current(connection):
+        if self._format(connection) == SCHEMA_VERSION:
             return
         connection.execute("BEGIN IMMEDIATE")
         try:
-            if not self._is_current(connection):
-                for statement in _SCHEMA:
-                    connection.execute(statement)
+            found = self._format(connection)
+            for statement in (() if found else _SCHEMA) + (_SINCE_FORMAT_1 if found < SCHEMA_VERSION else ()):
+                connection.execute(statement)
             connection.execute("COMMIT")
         finally:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
 
-    def _is_current(self, connection: sqlite3.Connection) -> bool:
-        """Whether the schema is there; raises if the file is something else."""
+    def _format(self, connection: sqlite3.Connection) -> int:
+        """The format of the ledger, 0 for an empty file; raises if the file is something else."""
         (version,) = connection.execute("PRAGMA user_version").fetchone()
         (application,) = connection.execute("PRAGMA application_id").fetchone()
         (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
         if (version, application, tables) == (0, 0, 0):
-            return False
+            return 0
         if application != _APPLICATION_ID:
             raise LedgerUnavailable(self.path, "it is a database of something else", "choose another path")
-        if version != SCHEMA_VERSION:
+        if not 1 <= version <= SCHEMA_VERSION:
             raise LedgerUnavailable(self.path, f"it has format {version}", "use the SDK's version that wrote it")
-        return True
+        return int(version)
 
     def _guarded(self, step: Callable[[], T]) -> T:
         try:
