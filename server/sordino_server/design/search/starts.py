@@ -31,7 +31,7 @@ class Start:
 def portfolio(epsilon: float, right: Floats) -> tuple[Start, ...]:
     """The starts worth a short run: at small ε half-spaces alone, at large ε more and more of the single types.
 
-    Half-spaces cannot tell types apart that lie in one direction of the factor R; single types can.
+    Half-spaces cannot tell types apart that lie in one direction of the factor R, or in none; single types can.
     """
     starts = _by_epsilon(epsilon)
     if not _coincide(right):
@@ -40,8 +40,10 @@ def portfolio(epsilon: float, right: Floats) -> tuple[Start, ...]:
 
 
 def _coincide(right: Floats) -> bool:
-    """Whether two columns of R have the same direction."""
+    """Whether two columns of R have the same direction, or one has none."""
     lengths = np.linalg.norm(right, axis=0)
+    if lengths.min() < _ONE_DIRECTION * lengths.max():
+        return True
     directions = right / np.maximum(lengths, 1e-12 * lengths.max())
     cosines = directions.T @ directions - 2.0 * np.eye(len(lengths))
     return bool(cosines.max() > 1.0 - _ONE_DIRECTION)

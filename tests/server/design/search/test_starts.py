@@ -27,6 +27,14 @@ def test_types_in_one_direction_are_told_apart_by_single_types():
         assert (np.sign(logits[:, 0]) != np.sign(logits[:, 1])).any()
 
 
+def test_a_type_that_the_factor_does_not_see_is_told_apart_too():
+    right = np.array([[-1.0, 0.0, 1.0]])
+    assert all(start.singles > 0 for start in portfolio(1.0, right))
+    for start in portfolio(1.0, right):
+        logits, weights = begin(start, right, 1.0, 40, np.random.default_rng(0))
+        np.testing.assert_allclose(balance(logits, weights, 1.0).kernel.sum(axis=0), 1.0, rtol=1e-9)
+
+
 def test_single_types_get_their_share():
     logits, weights = begin(Start(1.0, 6.0, 0.95), np.eye(5), 4.0, 45, np.random.default_rng(0))
     alone = (logits > 0).sum(axis=1) == 1
