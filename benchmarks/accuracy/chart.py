@@ -1,7 +1,7 @@
 """Variance against ε on logarithmic axes: every candidate, the chosen one and the bound, a panel a workload."""
 
 from collections.abc import Iterator, Sequence
-from itertools import groupby
+from itertools import cycle, groupby
 from math import ceil, floor, log10
 
 from benchmarks.accuracy.measure import OBJECTIVES, Plan
@@ -11,6 +11,9 @@ from sordino_server.design.candidates import mechanism_names
 
 _PANEL_WIDTH, _PANEL_HEIGHT, _MARGIN, _GAP = 400, 240, 64, 56
 _LEGEND_COLUMN, _LEGEND_LINE = 210, 20
+_OBJECTIVES = {"max": "the worst query", "mean": "the mean over queries"}
+# Of the least variance in a panel: a bound far below every mechanism says little, and leaves the panel.
+_LOWEST_BOUND = 0.5
 _COLOURS = (
     *("#0f766e", "#c2571a", "#8a3ffc", "#2563eb", "#b45309", "#9f1853", "#15803d"),
     *("#7c2d12", "#0369a1", "#a21caf", "#4d7c0f", "#be123c", "#525252", "#0891b2"),
@@ -31,7 +34,7 @@ def draw(plans: Sequence[Plan]) -> str:
         for column, objective in enumerate(OBJECTIVES):
             corner = (_MARGIN + column * (_PANEL_WIDTH + _GAP), top + number * (_PANEL_HEIGHT + _GAP))
             shown = sorted((p for p in members if p.case.objective == objective), key=lambda p: p.case.epsilon)
-            parts += _panel(corner, f"{workload}, {objective} over queries", shown, names)
+            parts += _panel(corner, f"{workload}, {_OBJECTIVES[objective]}", shown, names)
     size = (_MARGIN + 2 * (_PANEL_WIDTH + _GAP), top + len(rows) * (_PANEL_HEIGHT + _GAP))
     about = "Both axes are logarithmic. Thin: candidates. Thick: the chosen mechanism. Dashed: certified lower bound."
     return document(*size, "Variance against ε", about, parts)
@@ -40,7 +43,7 @@ def draw(plans: Sequence[Plan]) -> str:
 def _style(names: Sequence[str]) -> str:
     rules = [
         f".{name} {{ fill: none; stroke: {colour}; stroke-width: 1.1; }}"
-        for name, colour in zip(names, _COLOURS, strict=False)
+        for name, colour in zip(names, cycle(_COLOURS), strict=False)
     ]
     chosen = ".chosen { fill: none; stroke: #12161d; stroke-width: 2.4; } .mark { fill: #12161d; }"
     return f"<style>{chosen} .bound {{ fill: none; stroke: #12161d; stroke-dasharray: 5 4; }} {' '.join(rules)}</style>"
@@ -60,20 +63,18 @@ def _panel(corner: Point, title: str, plans: Sequence[Plan], names: Sequence[str
     yield text((left, top - 8), title)
     if not plans:
         return
-    across = _logarithmic([plan.case.epsilon for plan in plans], left, left + _PANEL_WIDTH)
-    bounds = [(plan.case.epsilon, plan.lower_bound) for plan in plans]
-    chosen = [(plan.case.epsilon, plan.variance) for plan in plans]
+    epsilons = [plan.case.epsilon for plan in plans]
     courses = {name: [(p.case.epsilon, p.candidates[name]) for p in plans if name in p.candidates] for name in names}
+    least = min(value for course in courses.values() for _, value in course if value > 0)
+    courses["bound"] = [(p.case.epsilon, p.lower_bound) for p in plans if p.lower_bound > _LOWEST_BOUND * least]
+    courses["chosen"] = [(plan.case.epsilon, plan.variance) for plan in plans]
     values = [value for course in courses.values() for _, value in course if value > 0]
+    across = _logarithmic(epsilons, left, left + _PANEL_WIDTH)
     up = _logarithmic(values, top + _PANEL_HEIGHT, top)
-    # A bound can be far below every mechanism where it says little: it leaves the panel there.
-    floor_of = min(values)
-    yield from _frame(corner, across, up, [plan.case.epsilon for plan in plans])
-    for name, course in courses.items():
-        yield _course(course, across, up, name)
-    yield _course([(e, v) for e, v in bounds if v >= floor_of * 0.5], across, up, "bound")
-    yield _course(chosen, across, up, "chosen")
-    yield from (dot((across(log10(e)), up(log10(v))), 3, "mark") for e, v in chosen if v > 0)
+    yield from _frame(corner, across, up, epsilons)
+    for kind, course in courses.items():
+        yield _course(course, across, up, kind)
+    yield from (dot((across(log10(e)), up(log10(v))), 3, "mark") for e, v in courses["chosen"] if v > 0)
 
 
 def _logarithmic(values: Sequence[float], start: float, end: float) -> Scale:
@@ -90,7 +91,8 @@ def _frame(corner: Point, across: Scale, up: Scale, epsilons: Sequence[float]) -
     for epsilon in epsilons:
         place = across(log10(epsilon))
         yield line((place, top), (place, top + _PANEL_HEIGHT), "grid")
-        yield text((place, top + _PANEL_HEIGHT + 16), f"ε = {epsilon:g}" if epsilon == epsilons[0] else f"{epsilon:g}")
+        label = f"ε = {epsilon:g}" if epsilon == epsilons[0] else f"{epsilon:g}"
+        yield text((place, top + _PANEL_HEIGHT + 16), label, "middle")
 
 
 def _course(points: Sequence[Point], across: Scale, up: Scale, kind: str) -> str:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sordino_server.charts.svg import document, number, text
+from sordino_server.design.factorization import Objective
 from sordino_server.design.planner import PlanRequest, compile_plan
 from sordino_server.design.workloads import builtin
 from sordino_shared.guarantees import PureEpsilon
@@ -31,7 +32,7 @@ def main() -> None:
     options.file.write_text(draw(options.epsilon, kernels, options.bins), encoding="utf-8")
 
 
-def _rows(bins: int, epsilon: float, objective: str) -> TwoLevelRows:
+def _rows(bins: int, epsilon: float, objective: Objective) -> TwoLevelRows:
     request = PlanRequest(builtin("prefix", bins), PureEpsilon.of(epsilon), objective, mechanism=_MECHANISM)
     randomizer = compile_plan(request).device.randomizer
     assert isinstance(randomizer, FiniteKernel)
