@@ -48,6 +48,7 @@ class Database:
         if self.is_sqlite:
             self.engine: Engine = _sqlite_engine(self.url, busy_timeout_s, connections)
             self._reading = self.engine
+            self._writing = self.engine.execution_options(**{_BEGIN_OPTION: "BEGIN IMMEDIATE"})
         else:
             self.engine = create_engine(
                 self.url,
@@ -58,7 +59,8 @@ class Database:
                 hide_parameters=True,
             )
             self._reading = self.engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
-        self._writing = self.engine.execution_options(**{_BEGIN_OPTION: "BEGIN IMMEDIATE"})
+            # Said and not left to the server's default: whoever waited for a lock must see what its holder committed.
+            self._writing = self.engine.execution_options(isolation_level="READ COMMITTED")
 
     @contextmanager
     def write(self, name: str) -> Iterator[Session]:

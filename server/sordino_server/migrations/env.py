@@ -9,12 +9,17 @@ from alembic import context
 from sordino_server.kit.db import Database
 from sordino_server.models import Base
 
+# Beside the lock spaces of rows: whoever migrates holds it, so that two processes never create one table twice.
+_LOCK_SPACE = 0x50D0
+
 
 def migrate() -> None:
     """All steps in one transaction; SQLite rebuilds a table where it cannot alter it."""
     handed_over = context.config.attributes.get("database")
     database = handed_over or Database(os.environ["SORDINO_DATABASE_URL"])
     with database.write("migrate") as session:
+        # Alembic reads the revision afterwards: whoever waited here finds the other's work done.
+        database.lock(session, _LOCK_SPACE, 0)
         context.configure(
             connection=session.connection(),
             target_metadata=Base.metadata,

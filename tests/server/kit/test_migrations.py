@@ -2,18 +2,35 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
-from collections.abc import Iterator
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from importlib import resources
 
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
 from sqlalchemy import inspect, text
 
 from sordino_server.kit import migrations
 from sordino_server.kit.database_errors import SchemaMismatch
 from sordino_server.kit.db import Database
 from sordino_server.models import Base
+
+# SHA-256 of every migration that a database may have gone through. A released one is never edited, since databases
+# that have it would not see the change: add another migration, and its line here when it is released.
+RELEASED = {
+    "2026-11-20-1140_first_tables.py": "f5c993d9ca7af6a80929773b59e916497d6c7432aac179236c3239ca3d6200aa",
+    "2026-11-21-2150_plans_by_content.py": "53fb1f805b28381e6732e410252d3b4d5a987693180979a564c34e833384ca3f",
+    "2026-11-21-2200_protocols.py": "072aea46287e9354643b467108edc85eef5b6aa18bdf70cf1f8b68f0f1328d3e",
+}
+UPGRADE = "import sys; from sordino_server.kit import db, migrations; migrations.upgrade(db.Database(sys.argv[1]))"
+DEADLINE_S = 60.0
+MIGRATION_LOCK = 0x50D0  # as in migrations/env.py
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -64,11 +81,100 @@ def test_migrations_and_models_are_the_same_schema(database):
     assert any("estimated" in words for words in migrated.values())
 
 
-def test_another_revision_is_refused(database):
-    with pytest.raises(SchemaMismatch, match="has no tables yet"):
+def test_every_step_goes_down_and_up_and_leaves_other_data_alone(database):
+    first, *later = revisions()
+    migrations.upgrade(database, first)
+    with database.write("a row from before") as session:
+        session.execute(text("INSERT INTO workloads (id, name, specification, created_at) VALUES ('w', 'x', '{}', 7)"))
+    for before, revision in zip([first, *later], later, strict=False):
+        migrations.upgrade(database, revision)
+        migrations.downgrade(database, before)
+        assert migrations.current_revision(database) == before
+        migrations.upgrade(database, revision)
+    for revision in reversed([first, *later]):
+        migrations.downgrade(database, revision)
+        with database.read() as session:
+            assert session.execute(text("SELECT id, created_at FROM workloads")).all() == [("w", 7)]
+
+
+def revisions() -> list[str]:
+    """From the first to the last."""
+    scripts = ScriptDirectory(str(resources.files("sordino_server").joinpath("migrations")))
+    return [script.revision for script in scripts.walk_revisions()][::-1]
+
+
+def test_released_migrations_are_never_edited():
+    folder = resources.files("sordino_server").joinpath("migrations", "versions")
+    shipped = sorted(path.name for path in folder.iterdir() if path.name.endswith(".py"))
+    # Names begin with their dates: what is not released yet follows what is.
+    assert shipped[: len(RELEASED)] == sorted(RELEASED)
+    digests = {name: hashlib.sha256(folder.joinpath(name).read_bytes()).hexdigest() for name in RELEASED}
+    assert digests == RELEASED
+
+
+def test_processes_that_migrate_one_file_at_once_all_succeed(sqlite_url):
+    database = Database(sqlite_url)
+    processes = [start_upgrade(database) for _ in range(2)]
+    assert [process.wait(DEADLINE_S) for process in processes] == [0, 0]
+    migrations.check_schema(database)
+    database.close()
+
+
+def test_whoever_comes_second_waits_for_the_first(postgres_url):
+    """The lock is held by nobody's migration here, so that both must be seen waiting for it."""
+    database = Database(postgres_url)
+    with database.write("hold") as session:
+        database.lock(session, MIGRATION_LOCK, 0)
+        processes = [start_upgrade(database) for _ in range(2)]
+        try:
+            wait_until(lambda: waiting_for_locks(database) == 2)
+            assert migrations.current_revision(database) is None
+        except BaseException:
+            for process in processes:
+                process.kill()
+            raise
+    assert [process.wait(DEADLINE_S) for process in processes] == [0, 0]
+    migrations.check_schema(database)
+    database.close()
+
+
+def start_upgrade(database: Database) -> subprocess.Popen[bytes]:
+    url = database.url.render_as_string(hide_password=False)
+    return subprocess.Popen([sys.executable, "-c", UPGRADE, url])
+
+
+def waiting_for_locks(database: Database) -> int:
+    with database.read() as session:
+        query = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND classid = :space"
+        return session.execute(text(query), {"space": MIGRATION_LOCK}).scalar_one()
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + DEADLINE_S
+    while not condition():
+        assert time.monotonic() < deadline, "nobody waits for the lock"
+        time.sleep(0.02)
+
+
+def test_a_schema_from_before_is_refused_until_it_is_upgraded(database):
+    with pytest.raises(SchemaMismatch, match=r"has no tables yet.*sordino db upgrade"):
+        migrations.check_schema(database)
+    migrations.upgrade(database, revisions()[0])
+    with pytest.raises(SchemaMismatch, match=rf"{revisions()[0]}.*{revisions()[-1]}.*sordino db upgrade"):
         migrations.check_schema(database)
     migrations.upgrade(database)
+    migrations.check_schema(database)
+
+
+def test_a_schema_of_a_newer_version_is_refused_and_not_touched(database):
+    migrations.upgrade(database)
     with database.write("pretend") as session:
-        session.execute(text("UPDATE alembic_version SET version_num = 'older'"))
-    with pytest.raises(SchemaMismatch, match=r"older.*sordino db upgrade"):
-        migrations.check_schema(database)
+        session.execute(text("UPDATE alembic_version SET version_num = '209901010000'"))
+    for act in (
+        migrations.check_schema,
+        migrations.upgrade,
+        lambda database: migrations.downgrade(database, revisions()[0]),
+    ):
+        with pytest.raises(SchemaMismatch, match=r"209901010000.*newer.*run that version"):
+            act(database)
+    assert migrations.current_revision(database) == "209901010000"
