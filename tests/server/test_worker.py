@@ -44,6 +44,29 @@ def test_the_work_of_a_dead_worker_goes_to_another(running: Any) -> None:
     assert (document["state"], document["attempts"]) == ("ready", 2)
 
 
+@pytest.mark.parametrize("jump", [-400 * 86_400, 400 * 86_400])
+def test_the_work_of_a_dead_worker_is_found_after_the_clock_jumped(running: Any, jump: int) -> None:
+    identifier = running.plan_request()["id"]
+    _claim_and_die(running, "dead")
+    running.clock.advance(jump)
+    assert running.worker().step() is True
+    assert _state(running, identifier)["state"] == "ready"
+
+
+def test_a_campaign_goes_on_while_the_clock_jumps(running: Any) -> None:
+    """The head of report ids is the round's and not the day's; nothing is refused and nothing counts twice."""
+    campaign = running.campaign("open")
+    for jump, seed in ((-86_400, 1), (3 * 86_400, 2), (-400 * 86_400, 3), (0, 1)):
+        running.clock.advance(jump)
+        assert running.report(campaign, [0, 1, 2, 3], seed=seed).status_code == 200
+    path = f"/v1/campaigns/{campaign['id']}"
+    assert running.api.post(f"{path}/close").raise_for_status().json()["rounds"][0]["reports"] == 12
+    running.work()
+    first = running.api.get(f"{path}/rounds/0/estimates")
+    running.clock.advance(10**8)
+    assert running.api.get(f"{path}/rounds/0/estimates").content == first.raise_for_status().content
+
+
 def test_what_kills_every_worker_ends_as_failed(running: Any) -> None:
     identifier = running.plan_request()["id"]
     for number in range(plans.MAX_ATTEMPTS):

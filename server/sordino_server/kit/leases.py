@@ -45,8 +45,12 @@ def claim(
     now: int,
     seconds: int,
 ) -> Row | None:
-    """The first wanted row that nobody holds at `now`, held by `owner` for `seconds`; None if there is none."""
-    free = or_(table.lease_until.is_(None), table.lease_until <= now)
+    """The first wanted row that nobody holds at `now`, held by `owner` for `seconds`; None if there is none.
+
+    A lease that ends more than two leases from now is nobody's: the clock was set back since it was granted, and its
+    holder may be long dead. The second one leaves room for the clocks of two machines.
+    """
+    free = or_(table.lease_until.is_(None), table.lease_until <= now, table.lease_until > now + 2 * seconds)
     # Two workers never wait for each other: each skips what the other is just claiming.
     query = select(table).where(wanted, free).order_by(order).limit(1).with_for_update(skip_locked=True, key_share=True)
     row = session.scalars(query).first()

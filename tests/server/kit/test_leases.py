@@ -59,6 +59,13 @@ def test_a_released_row_is_free_at_once(database, closed):
         assert session.get_one(models.Round, closed).attempts == 2
 
 
+def test_a_clock_that_was_set_back_does_not_hold_a_row_until_it_is_past_again(database, closed):
+    assert claim(database, "dead", 86_400) == closed
+    assert claim(database, "second", 86_400 - 30) is None, "two machines' clocks may differ by a lease"
+    assert claim(database, "second", 100) == closed
+    assert claim(database, "third", 101) is None
+
+
 def test_the_result_of_a_lost_lease_is_dropped(database, closed):
     claim(database, "first", 100)
     claim(database, "second", 200)
