@@ -11,6 +11,7 @@ from sordino_server.campaigns import endpoints as campaigns
 from sordino_server.estimates import endpoints as estimates
 from sordino_server.keys import endpoints as keys
 from sordino_server.plans import endpoints as plans
+from sordino_server.populations import endpoints as populations
 from sordino_server.problem_details import ProblemDocument
 from sordino_server.reports import endpoints as reports
 from sordino_server.workloads import endpoints as workloads
@@ -23,6 +24,6 @@ _PROBLEM: dict[str, Any] = {
 
 router = APIRouter(responses={"4XX": _PROBLEM, "5XX": _PROBLEM})
 router.include_router(health.probes)
-for noun in (health.router, workloads.router, plans.router, campaigns.router, estimates.router, keys.router):
-    router.include_router(noun, prefix="/v1")
+for noun in (health, workloads, plans, populations, campaigns, estimates, keys):
+    router.include_router(noun.router, prefix="/v1")
 router.include_router(reports.router)

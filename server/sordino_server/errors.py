@@ -6,7 +6,8 @@ SordinoError
 │   ├── RoundNotFound          rounds: no such campaign or round
 │   ├── RoundNotOpen           reports: too early or too late
 │   ├── PlanMismatch           reports: made with another device part
-│   └── Overloaded             reports: more is waiting than may be held
+│   ├── Overloaded             reports: more is waiting than may be held
+│   └── BudgetExceeded         populations: a cap does not allow what a campaign asks
 ├── InvalidValue               also of a request's content: answered as `invalid-request`
 │   └── WorkloadError, TooLargeForDense, PlanError, FactorizationError, KernelError     design
 ├── CandidateFailed            design: one mechanism could not be worked out, others may be

@@ -15,6 +15,7 @@ from sordino_server.kit.db import Database
 from sordino_server.models import Campaign, ClosingRule, Round
 from sordino_server.plans import service as plans
 from sordino_server.plans.service import ReadyPlan
+from sordino_server.populations import service as populations
 from sordino_server.protocols.plan import ProtocolPlan
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import (
@@ -129,8 +130,10 @@ def task(session: Session, identifier: str, settings: Settings) -> Task:
 
 
 def open_campaign(database: Database, session: Session, identifier: str, now: int) -> Campaign:
-    """From ready to open; round 0 takes reports from the commit on."""
+    """From ready to open; round 0 takes reports from the commit on. Raises `BudgetExceeded` of the population."""
     campaign = _change(session, identifier, CampaignState.OPEN)
+    allowed = Manifest.read(campaign.manifest).device_guarantee
+    populations.charge(session, campaign.population, identifier, allowed, now)
     campaign.opened_at = now
     rounds.open_round(database, session, identifier, 0, now)
     return campaign

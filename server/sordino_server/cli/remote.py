@@ -72,6 +72,10 @@ class Remote:
         while True:
             page = self.get(path, **parameters)
             yield from page[member]
+    def patch(self, path: str, body: Any, etag: str) -> Any:
+        """The JSON answer to a change of what has this ETag."""
+        return self._checked(self._http.patch(path, json=body, headers={"If-Match": etag})).json()
+
             if page["next_page_token"] is None:
                 return
             parameters["page_token"] = page["next_page_token"]

@@ -11,10 +11,12 @@ from sordino_server.models.plans import (
     ProtocolPlanContent,
     Workload,
 )
+from sordino_server.models.populations import AskedEpsilon, Population
 from sordino_server.models.reports import Accumulator, RefusalCount, Report, ReportChunk
 
 __all__ = [
     "Accumulator",
+    "AskedEpsilon",
     "Base",
     "Campaign",
     "ClosingRule",
@@ -25,6 +27,7 @@ __all__ = [
     "PlanPartKind",
     "PlanRequest",
     "PlanRequestState",
+    "Population",
     "ProtocolPlanContent",
     "RefusalCount",
     "Report",

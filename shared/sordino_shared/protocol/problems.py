@@ -19,6 +19,7 @@ class Problem(Enum):
     PLAN_NOT_READY = ("plan-not-ready", 409, "The plan is still being computed, or failed.")
     ESTIMATE_NOT_READY = ("estimate-not-ready", 409, "The round is not closed and estimated yet.")
     ALREADY_EXISTS = ("already-exists", 409, "There is one like it with other content.")
+    BUDGET_EXCEEDED = ("budget-exceeded", 409, "The population's ε cap does not allow this.")
     IDEMPOTENCY_CONFLICT = ("idempotency-conflict", 409, "The idempotency key was used for another request.")
     PRECONDITION_FAILED = ("precondition-failed", 412, "The resource has changed.")
     TOO_LARGE = ("too-large", 413, "The body is too large.")

@@ -1,0 +1,33 @@
+"""Populations, whose ε is bounded over all campaigns, and the ledger of what was asked of them."""
+
+from __future__ import annotations
+
+from sqlalchemy import BigInteger, ForeignKey, String
+from sqlalchemy.orm import Mapped, mapped_column
+
+from sordino_server.models.base import Base, DigestText
+
+
+class Population(Base):
+    """Whose devices are asked, under the digest of the name, with caps in nano-ε; a cap that is null bounds nothing."""
+
+    __tablename__ = "populations"
+
+    id: Mapped[str] = mapped_column(DigestText, primary_key=True)
+    name: Mapped[str] = mapped_column(String(200))
+    period_nano: Mapped[int | None] = mapped_column(BigInteger)
+    period_days: Mapped[int | None]
+    lifetime_nano: Mapped[int | None] = mapped_column(BigInteger)
+    version: Mapped[int]
+    created_at: Mapped[int] = mapped_column(BigInteger)
+
+
+class AskedEpsilon(Base):
+    """What one campaign asked of every device when it opened, in nano-ε; the database refuses to change a row."""
+
+    __tablename__ = "population_ledger"
+
+    id: Mapped[str] = mapped_column("campaign_id", ForeignKey("campaigns.id"), primary_key=True)
+    population_id: Mapped[str] = mapped_column(ForeignKey("populations.id"), index=True)
+    nano: Mapped[int] = mapped_column(BigInteger)
+    created_at: Mapped[int] = mapped_column(BigInteger)

@@ -1,0 +1,80 @@
+"""/v1/populations"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Header, Response
+from sqlalchemy.orm import Session
+
+from sordino_server.context import Injected
+from sordino_server.idempotency import Answer, Once
+from sordino_server.identifiers import DigestPath
+from sordino_server.keys.authentication import Admin, Analyst
+from sordino_server.kit.pagination import AskedPage, cut
+from sordino_server.populations import repository, service
+from sordino_server.populations.schemas import (
+    Ledger,
+    LedgerEntry,
+    PopulationCaps,
+    PopulationDocument,
+    PopulationEntry,
+    PopulationList,
+    PopulationOrder,
+)
+
+router = APIRouter(prefix="/populations", tags=["populations"])
+
+_IfMatch = Annotated[str, Header(max_length=64, description="The ETag of the caps that were read.")]
+
+
+@router.post("", status_code=201, response_model=PopulationDocument)
+def create_population(context: Injected, _: Admin, once: Once, body: PopulationOrder) -> Response:
+    """Make a population with its caps; one that nobody made comes without caps when its first campaign opens."""
+
+    def act(session: Session) -> Answer:
+        population = service.create(session, body, context.clock.now())
+        shown = service.document(session, population, context.clock.now()).model_dump(mode="json")
+        return Answer(201, shown, location=f"/v1/populations/{population.id}")
+
+    return once.run("create population", act)
+
+
+@router.get("")
+def list_populations(context: Injected, _: Analyst, page: AskedPage) -> PopulationList:
+    """Populations, newest first."""
+    with context.database.read("list populations") as session:
+        rows, token = cut(repository.listed(session, page), page)
+        return PopulationList(populations=[PopulationEntry.of(row) for row in rows], next_page_token=token)
+
+
+@router.get("/{population_id}")
+def get_population(context: Injected, _: Analyst, population_id: DigestPath, response: Response) -> PopulationDocument:
+    """A population's caps and the ε that was asked of each of its devices, with the ETag that a change needs."""
+    with context.database.read("get population") as session:
+        population = service.get(session, population_id)
+        response.headers["ETag"] = service.etag_of(population)
+        return service.document(session, population, context.clock.now())
+
+
+@router.patch("/{population_id}")
+def change_population(
+    context: Injected, _: Admin, population_id: DigestPath, if_match: _IfMatch, body: PopulationCaps, response: Response
+) -> PopulationDocument:
+    """Change caps, for campaigns that open from now on. `If-Match` names the caps that the change is based on."""
+
+    def change(session: Session) -> PopulationDocument:
+        population = service.change_caps(session, population_id, body, if_match)
+        response.headers["ETag"] = service.etag_of(population)
+        return service.document(session, population, context.clock.now())
+
+    return context.database.run("change population", change)
+
+
+@router.get("/{population_id}/ledger")
+def get_ledger(context: Injected, _: Analyst, population_id: DigestPath, page: AskedPage) -> Ledger:
+    """Every campaign that opened for this population and the ε it asked of a device, newest first."""
+    with context.database.read("get ledger") as session:
+        service.get(session, population_id)
+        rows, token = cut(repository.ledger(session, population_id, page), page)
+        return Ledger(entries=[LedgerEntry.of(row) for row in rows], next_page_token=token)

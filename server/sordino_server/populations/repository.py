@@ -1,0 +1,53 @@
+"""Queries on populations and their ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from sordino_server.kit.db import FOR_CHANGE
+from sordino_server.kit.once import add_once
+from sordino_server.kit.pagination import Page, newest_first
+from sordino_server.models import AskedEpsilon, Population
+
+
+def add(session: Session, population: Population) -> bool:
+    """Insert a population; False where there is one of its name."""
+    return add_once(session, population)[1]
+
+
+def add_entry(session: Session, entry: AskedEpsilon) -> None:
+    """Append to the ledger."""
+    session.add(entry)
+    session.flush()
+
+
+def find(session: Session, identifier: str) -> Population | None:
+    """The population of this id."""
+    return session.get(Population, identifier)
+
+
+def find_for_change(session: Session, identifier: str) -> Population | None:
+    """The population, locked against other changes of its caps and its ledger until the transaction ends."""
+    return session.get(Population, identifier, with_for_update=FOR_CHANGE, populate_existing=True)
+
+
+def asked(session: Session, identifier: str, after: int | None = None) -> int:
+    """Nano-ε asked of every device, ever or after the moment given."""
+    query = select(func.coalesce(func.sum(AskedEpsilon.nano), 0)).where(AskedEpsilon.population_id == identifier)
+    if after is not None:
+        query = query.where(AskedEpsilon.created_at > after)
+    return int(session.scalars(query).one())
+
+
+def listed(session: Session, page: Page) -> Sequence[Population]:
+    """A page of populations, newest first, and one row more."""
+    return session.scalars(newest_first(select(Population), Population.created_at, Population.id, page)).all()
+
+
+def ledger(session: Session, identifier: str, page: Page) -> Sequence[AskedEpsilon]:
+    """A page of a population's ledger, newest first, and one row more."""
+    query = select(AskedEpsilon).where(AskedEpsilon.population_id == identifier)
+    return session.scalars(newest_first(query, AskedEpsilon.created_at, AskedEpsilon.id, page)).all()

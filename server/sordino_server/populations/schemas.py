@@ -1,0 +1,126 @@
+"""Populations as JSON."""
+
+from __future__ import annotations
+
+from typing import Annotated, Self
+
+from pydantic import BaseModel, ConfigDict, Field, StrictFloat, StrictInt
+
+from sordino_server.models import AskedEpsilon, Population
+from sordino_shared.guarantees import NANO, PureEpsilon
+
+_Epsilon = StrictFloat | StrictInt | Annotated[str, Field(max_length=40)]
+
+
+class PopulationCaps(BaseModel):
+    """ε that campaigns may ask of one device. A member that is left out stays as it is; null takes a cap away."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    epsilon_per_period: _Epsilon | None = Field(None, description="Most ε in any `period_days` days.")
+    period_days: Annotated[int, Field(strict=True, ge=1, le=3660)] | None = Field(
+        None, description="Length of the period in days; it is given with `epsilon_per_period`."
+    )
+    epsilon_lifetime: _Epsilon | None = Field(None, description="Most ε ever.")
+
+    def columns(self) -> dict[str, int | None]:
+        """What was given, as columns of a row."""
+        given = {
+            "period_nano": ("epsilon_per_period", _nano(self.epsilon_per_period)),
+            "period_days": ("period_days", self.period_days),
+            "lifetime_nano": ("epsilon_lifetime", _nano(self.epsilon_lifetime)),
+        }
+        return {column: value for column, (name, value) in given.items() if name in self.model_fields_set}
+
+
+class PopulationOrder(PopulationCaps):
+    """A population with its caps, made before its first campaign opens."""
+
+    name: str = Field(min_length=1, max_length=200, description="The name that manifests of campaigns state.")
+
+
+class PopulationDocument(BaseModel):
+    """A population, its caps, and what was asked of each of its devices."""
+
+    id: str = Field(description="SHA-256 of the name in UTF-8.")
+    name: str
+    epsilon_per_period: float | None
+    period_days: int | None
+    epsilon_lifetime: float | None
+    asked_in_period: float | None = Field(description="ε asked in the last `period_days` days.")
+    asked: float = Field(description="ε asked ever.")
+    version: int = Field(description="Counts changes of the caps; in quotes, the ETag.")
+    created_at: int
+
+    @classmethod
+    def of(cls, row: Population, asked_in_period: int | None, asked: int) -> Self:
+        """The row with the sums of its ledger in nano-ε."""
+        return cls(
+            id=row.id,
+            name=row.name,
+            epsilon_per_period=_epsilon(row.period_nano),
+            period_days=row.period_days,
+            epsilon_lifetime=_epsilon(row.lifetime_nano),
+            asked_in_period=_epsilon(asked_in_period),
+            asked=asked / NANO,
+            version=row.version,
+            created_at=row.created_at,
+        )
+
+
+class PopulationEntry(BaseModel):
+    """A population in a list."""
+
+    id: str
+    name: str
+    epsilon_per_period: float | None
+    period_days: int | None
+    epsilon_lifetime: float | None
+    created_at: int
+
+    @classmethod
+    def of(cls, row: Population) -> Self:
+        """What a list shows of a row."""
+        return cls(
+            id=row.id,
+            name=row.name,
+            epsilon_per_period=_epsilon(row.period_nano),
+            period_days=row.period_days,
+            epsilon_lifetime=_epsilon(row.lifetime_nano),
+            created_at=row.created_at,
+        )
+
+
+class PopulationList(BaseModel):
+    """A page of populations, newest first."""
+
+    populations: list[PopulationEntry]
+    next_page_token: str | None
+
+
+class LedgerEntry(BaseModel):
+    """A campaign that opened, and the ε that it asked of every device."""
+
+    campaign: str
+    epsilon: float
+    opened_at: int
+
+    @classmethod
+    def of(cls, row: AskedEpsilon) -> Self:
+        """What is shown of a row."""
+        return cls(campaign=row.id, epsilon=row.nano / NANO, opened_at=row.created_at)
+
+
+class Ledger(BaseModel):
+    """A page of a population's ledger, newest first. Entries are never changed or removed."""
+
+    entries: list[LedgerEntry]
+    next_page_token: str | None
+
+
+def _nano(given: float | int | str | None) -> int | None:
+    return None if given is None else PureEpsilon.of(given).nano
+
+
+def _epsilon(nano: int | None) -> float | None:
+    return None if nano is None else nano / NANO

@@ -1,0 +1,129 @@
+"""No campaign opens that would ask more ε of a population's devices than its caps allow.
+
+Every campaign that opens is entered in the ledger with the whole ε that its manifest allows a device, at the moment it
+opens: also where it is cancelled later, since its reports may be out by then. A population that nobody made is made
+when its first campaign opens, without caps.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy.orm import Session
+
+from sordino_server.errors import ServerError
+from sordino_server.models import AskedEpsilon, Population
+from sordino_server.populations import repository
+from sordino_server.populations.schemas import PopulationCaps, PopulationDocument, PopulationOrder
+from sordino_shared._checks import check_name
+from sordino_shared.errors import InvalidValue
+from sordino_shared.guarantees import NANO, PureEpsilon
+from sordino_shared.protocol import Digest, Problem
+
+_DAY_S = 86400
+
+
+class BudgetExceeded(ServerError):
+    """The campaign would ask more ε of the population's devices than a cap allows."""
+
+    def __init__(self, population: Population, asks: int, asked: int, cap: int, span: str) -> None:
+        super().__init__(
+            Problem.BUDGET_EXCEEDED,
+            f"the campaign asks ε = {asks / NANO:g} of every device; of ε = {cap / NANO:g} that population "
+            f"{population.name!r} allows {span}, {asked / NANO:g} was asked already; plan with less ε, wait, or have "
+            "an admin raise the cap",
+            population=population.id,
+            asks=asks / NANO,
+            asked=asked / NANO,
+            cap=cap / NANO,
+        )
+
+
+def identifier_of(name: str) -> str:
+    """The id of the population of this name."""
+    return str(Digest.of(name.encode()))
+
+
+def create(session: Session, order: PopulationOrder, now: int) -> Population:
+    """A population with its caps; raises `already-exists` where the name is taken."""
+    check_name(order.name, "population")
+    population = _without_caps(order.name, now)
+    _set(population, order)
+    if not repository.add(session, population):
+        raise ServerError(
+            Problem.ALREADY_EXISTS, "there is a population of this name; change its caps with PATCH", id=population.id
+        )
+    return population
+
+
+def get(session: Session, identifier: str) -> Population:
+    """The population of this id; raises `not-found`."""
+    return _found(repository.find(session, identifier))
+
+
+def change_caps(session: Session, identifier: str, caps: PopulationCaps, etag: str) -> Population:
+    """Other caps, if nobody changed them since `etag`. What was asked beyond a new cap stays asked."""
+    population = _found(repository.find_for_change(session, identifier))
+    if etag.strip() != etag_of(population):
+        raise ServerError(Problem.PRECONDITION_FAILED, f"the caps were changed meanwhile; now {etag_of(population)}")
+    _set(population, caps)
+    population.version += 1
+    return population
+
+
+def etag_of(population: Population) -> str:
+    """The strong ETag of a population's caps."""
+    return f'"{population.version}"'
+
+
+def charge(session: Session, name: str, campaign: str, guarantee: PureEpsilon, now: int) -> None:
+    """Enter in the ledger that `campaign` opens; raises `BudgetExceeded` where a cap does not allow it.
+
+    The population stays locked until the transaction ends, so that two campaigns cannot both take what is left.
+    """
+    repository.add(session, _without_caps(name, now))
+    population = _found(repository.find_for_change(session, identifier_of(name)))
+    if population.period_nano is not None and population.period_days is not None:
+        asked = repository.asked(session, population.id, _period_start(population, now))
+        _check(population, guarantee, asked, population.period_nano, f"in {population.period_days} days")
+    if population.lifetime_nano is not None:
+        _check(population, guarantee, repository.asked(session, population.id), population.lifetime_nano, "for life")
+    entry = AskedEpsilon(id=campaign, population_id=population.id, nano=guarantee.nano, created_at=now)
+    repository.add_entry(session, entry)
+
+
+def document(session: Session, population: Population, now: int) -> PopulationDocument:
+    """The population with what was asked of it until `now`."""
+    in_period = None
+    if population.period_days is not None:
+        in_period = repository.asked(session, population.id, _period_start(population, now))
+    return PopulationDocument.of(population, in_period, repository.asked(session, population.id))
+
+
+def _period_start(population: Population, now: int) -> int:
+    return now - _DAY_S * (population.period_days or 0)
+
+
+def _check(population: Population, guarantee: PureEpsilon, asked: int, cap: int, span: str) -> None:
+    if asked + guarantee.nano > cap:
+        raise BudgetExceeded(population, guarantee.nano, asked, cap, span)
+
+
+def _without_caps(name: str, now: int) -> Population:
+    return Population(id=identifier_of(name), name=name, version=1, created_at=now)
+
+
+def _set(population: Population, caps: PopulationCaps) -> None:
+    for column, value in caps.columns().items():
+        setattr(population, column, value)
+    if (population.period_nano is None) != (population.period_days is None):
+        raise InvalidValue("epsilon_per_period and period_days go together: give both, or null for both", caps)
+    lifetime = population.lifetime_nano
+    if population.period_nano is not None and lifetime is not None and population.period_nano > lifetime:
+        raise InvalidValue("epsilon_per_period is above epsilon_lifetime: it could never be reached", caps)
+
+
+def _found(population: Population | None) -> Population:
+    if population is None:
+        raise ServerError(
+            Problem.NOT_FOUND, "there is no population of this id; one is made by POST, or by its first campaign"
+        )
+    return population

@@ -1,0 +1,49 @@
+"""`sordino populations` against a running server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+Run = Callable[..., Any]
+
+
+@pytest.fixture
+def operator(running: Any) -> dict[str, str]:
+    """The environment of commands that work on the running server."""
+    return {"SORDINO_SERVER": running.address, "SORDINO_KEY": running.admin_key}
+
+
+def test_caps_are_made_changed_and_shown(run_command: Run, json_of: Run, operator: dict[str, str]) -> None:
+    period = ("--per-period", "2", "--period-days", "30")
+    made = json_of("populations", "create", "travellers", *period, "--lifetime", "20", **operator)
+    assert (made["epsilon_per_period"], made["period_days"], made["epsilon_lifetime"]) == (2, 30, 20)
+    shown = run_command("populations", "show", "travellers", **operator).stdout
+    assert "cap per period: ε = 2 in 30 days; ε = 0 was asked in the last one" in shown
+    changed = json_of("populations", "update", "travellers", "--lifetime", "10", **operator)
+    assert (changed["epsilon_per_period"], changed["epsilon_lifetime"]) == (2, 10)
+    freed = json_of("populations", "update", "travellers", "--per-period", "none", "--lifetime", "none", **operator)
+    assert freed["epsilon_per_period"] is freed["period_days"] is freed["epsilon_lifetime"] is None
+    assert "travellers" in run_command("populations", "list", **operator).stdout
+    assert len(json_of("populations", "list", **operator)["populations"]) == 1
+
+
+def test_a_campaign_beyond_the_cap_is_told(run_command: Run, json_of: Run, running: Any, operator: dict[str, str]):
+    json_of("populations", "create", "travellers", "--lifetime", "1.5", **operator)
+    first = running.campaign("open")["id"]
+    running.clock.advance(1)
+    second = running.campaign()["id"]
+    refused = run_command("campaigns", "open", second, code=2, **operator)
+    assert "of ε = 1.5 that population 'travellers' allows" in " ".join(refused.stderr.split())
+    assert [entry["campaign"] for entry in json_of("populations", "ledger", "travellers", **operator)["entries"]] == [
+        first
+    ]
+    assert first in run_command("populations", "ledger", "travellers", **operator).stdout
+
+
+def test_what_cannot_be_done(run_command: Run, operator: dict[str, str]) -> None:
+    assert "no population" in run_command("populations", "show", "nobody", code=2, **operator).stderr
+    assert "nothing to change" in run_command("populations", "update", "nobody", code=2, **operator).stderr
+    assert "together" in run_command("populations", "create", "x", "--per-period", "1", code=2, **operator).stderr

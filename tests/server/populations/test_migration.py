@@ -1,0 +1,58 @@
+"""What was asked before there was a ledger is entered in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from sqlalchemy import text
+
+from sordino_server.design.planner import CompiledPlan
+from sordino_server.kit import migrations
+from sordino_server.kit.db import Database
+from sordino_server.populations import repository
+from sordino_server.populations.service import identifier_of
+from sordino_shared.guarantees import PureEpsilon
+from sordino_shared.protocol import EveryRound, Manifest, PlanReference, RoundTerms
+
+BEFORE = "202611212200"
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def database(request: pytest.FixtureRequest) -> Iterator[Database]:
+    database = Database(request.getfixturevalue(f"{request.param}_url"))
+    yield database
+    database.close()
+
+
+def manifest_of(plan: CompiledPlan, created_at: int) -> Manifest:
+    reference = PlanReference(plan.device.digest, plan.analyst.digest)
+    terms = RoundTerms(plan.device.guarantee, reference)
+    allowed = PureEpsilon.of("1.5")
+    return Manifest("x", "x", "travellers", created_at, plan.device.domain, allowed, (terms,), EveryRound())
+
+
+def test_opened_campaigns_are_entered(database: Database, plan_of: Callable[..., CompiledPlan]) -> None:
+    migrations.upgrade(database, BEFORE)
+    plan = plan_of("histogram", 3, mechanism="randomized_response")
+    with database.write("campaigns of before") as session:
+        for created_at, opened_at in ((1, 10), (2, None), (3, 30)):
+            manifest = manifest_of(plan, created_at)
+            values = {"id": str(manifest.campaign), "manifest": manifest.content, "at": created_at, "opened": opened_at}
+            session.execute(
+                text(
+                    "INSERT INTO campaigns (id, name, population, manifest, state, created_at, opened_at)"
+                    " VALUES (:id, 'x', 'travellers', :manifest, 'open', :at, :opened)"
+                ),
+                values,
+            )
+    migrations.upgrade(database)
+    identifier = identifier_of("travellers")
+    with database.read() as session:
+        assert repository.asked(session, identifier) == 3 * 10**9
+        assert repository.asked(session, identifier, after=10) == 15 * 10**8
+        population = repository.find(session, identifier)
+    assert population is not None
+    assert (population.name, population.created_at, population.lifetime_nano) == ("travellers", 10, None)
+    migrations.downgrade(database, BEFORE)
+    migrations.upgrade(database)
