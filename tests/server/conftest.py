@@ -33,7 +33,6 @@ from sordino_shared.protocol import (
     CBOR_MEDIA_TYPE,
     PROBLEM_MEDIA_TYPE,
     DevicePart,
-    Digest,
     Problem,
     ReportBatch,
     Task,
@@ -107,22 +106,23 @@ class RunningServer:
             status = self.api.post(f"/v1/campaigns/{status['id']}/{action}").raise_for_status().json()
         return status
 
-    def device_part(self, campaign: dict[str, Any]) -> DevicePart:
-        """The device part of the campaign's first round, as a device gets it."""
-        digest = campaign["rounds"][0]["device_digest"]
+    def device_part(self, campaign: dict[str, Any], index: int = 0) -> DevicePart:
+        """The device part of a round of the campaign, as a device gets it."""
+        path = f"/v1/campaigns/{campaign['id']}/task"
+        digest = Task.read(self.anonymous.get(path).raise_for_status().content).device_parts[index]
         content = self.anonymous.get(f"/v1/plans/{digest}").raise_for_status().content
-        return DevicePart.read(content, Digest.parse(digest))
+        return DevicePart.read(content, digest)
 
-    def report(self, campaign: dict[str, Any], cells: list[int], seed: int = 1) -> httpx.Response:
+    def report(self, campaign: dict[str, Any], cells: list[int], seed: int = 1, index: int = 0) -> httpx.Response:
         """Reports of devices that hold `cells`, in one request."""
         path = f"/v1/campaigns/{campaign['id']}"
         epoch = Task.read(self.anonymous.get(f"{path}/task").raise_for_status().content).epoch
-        part, randomness = self.device_part(campaign), SeededRandomness(seed)
+        part, randomness = self.device_part(campaign, index), SeededRandomness(seed)
         payloads = part.randomizer.randomize_many(np.array(cells), randomness)
         ids = b"".join(epoch.to_bytes(2, "big") + randomness.bytes(14) for _ in cells)
         batch = ReportBatch(part.digest, ids, payloads.tobytes())
         headers = {"Content-Type": CBOR_MEDIA_TYPE}
-        return self.anonymous.post(f"{path}/rounds/0/reports", content=batch.content, headers=headers)
+        return self.anonymous.post(f"{path}/rounds/{index}/reports", content=batch.content, headers=headers)
 
 
 @pytest.fixture(scope="session")
@@ -150,9 +150,7 @@ def running_on_postgres(migrated_postgres_url: str) -> Iterator[RunningServer]:
         yield server
 
 
-def compute_here(
-    request: PlanRequest | StatisticRequest, progress: ReportProgress
-) -> FinishedPlan | FinishedProtocol:
+def compute_here(request: PlanRequest | StatisticRequest, progress: ReportProgress) -> FinishedPlan | FinishedProtocol:
     """A plan without a process of its own, which would take a second to start."""
     if isinstance(request, StatisticRequest):
         return request.finish(progress)

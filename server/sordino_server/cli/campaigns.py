@@ -11,7 +11,8 @@ from rich.table import Column, Table
 
 from sordino_server.cli.output import JsonOption, console, print_json, progress_console, reports_errors
 from sordino_server.cli.patience import TIMEOUT_S, Patience, TimeoutOption
-from sordino_server.cli.remote import DEFAULT_SERVER, KeyOption, Remote, ServerOption
+from sordino_server.cli.remote import DEFAULT_SERVER, KeyOption, Remote, ServerOption, estimates_path
+from sordino_server.cli.statistics import print_statistic
 from sordino_shared.errors import InvalidValue
 
 app = typer.Typer(
@@ -21,7 +22,9 @@ app = typer.Typer(
     help="Create, open, close and read campaigns of the server at SORDINO_SERVER with the key in SORDINO_KEY.",
     no_args_is_help=True,
 )
+_FOR_EACH = "once for all rounds, or once for each in order with 0 for a round without"
 CampaignArgument = Annotated[str, typer.Argument(help="Id of the campaign: 64 hexadecimal digits.")]
+RoundArgument = Annotated[int, typer.Argument(min=0, help="Number of the round, from 0.")]
 
 
 @app.command()
@@ -37,8 +40,21 @@ def create(
     ] = "max",
     mechanism: Annotated[str | None, typer.Option(help="Only this mechanism; otherwise the best one.")] = None,
     users: Annotated[int | None, typer.Option(min=1, help="Expected number of users.")] = None,
+    protocol: Annotated[
+        str | None, typer.Option(help="Only this protocol for a statistic of pairs; otherwise the best one.")
+    ] = None,
+    target: Annotated[
+        Literal["pairs", "histogram"] | None,
+        typer.Option(help="A statistic's mean over pairs of different users, or that of the histogram."),
+    ] = None,
     plan_request: Annotated[
         str | None, typer.Option(help="A plan request that is ready, in place of --workload.")
+    ] = None,
+    close_after_reports: Annotated[
+        list[int] | None, typer.Option(min=0, help=f"A round closes after so many reports; {_FOR_EACH}")
+    ] = None,
+    close_after_s: Annotated[
+        list[int] | None, typer.Option(min=0, help=f"A round closes after so many seconds; {_FOR_EACH}")
     ] = None,
     open_now: Annotated[bool, typer.Option("--open", help="Open the campaign at once.")] = False,
     timeout: TimeoutOption = TIMEOUT_S,
@@ -53,10 +69,11 @@ def create(
         if workload is not None:
             registered = remote.post("/v1/workloads", _specification(workload))
             order = {"workload": registered["id"], "epsilon": epsilon, "objective": objective}
-            order |= {"mechanism": mechanism, "users": users}
+            order |= {"mechanism": mechanism, "users": users, "protocol": protocol, "target": target}
             plan_request = _awaited_plan(remote, order, Patience(timeout))
         terms = {"name": name, "sentence": sentence, "population": population, "plan_request": plan_request}
-        status = remote.post("/v1/campaigns", terms)
+        closing = {"close_after_reports": _rule(close_after_reports), "close_after_s": _rule(close_after_s)}
+        status = remote.post("/v1/campaigns", terms | closing)
         if open_now:
             status = remote.post(f"/v1/campaigns/{status['id']}/open")
     _print_status(status, as_json)
@@ -114,6 +131,32 @@ def close(
     _act("close", campaign, server, key, as_json)
 
 
+@app.command("close-round")
+@reports_errors
+def close_round(
+    campaign: CampaignArgument,
+    index: RoundArgument,
+    server: ServerOption = DEFAULT_SERVER,
+    key: KeyOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Close a round: a worker opens the next one, or estimates after the last."""
+    _act(f"rounds/{index}/close", campaign, server, key, as_json)
+
+
+@app.command("retry-round")
+@reports_errors
+def retry_round(
+    campaign: CampaignArgument,
+    index: RoundArgument,
+    server: ServerOption = DEFAULT_SERVER,
+    key: KeyOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Have a worker take up a closed round again that failed."""
+    _act(f"rounds/{index}/retry", campaign, server, key, as_json)
+
+
 @app.command()
 @reports_errors
 def cancel(
@@ -130,7 +173,7 @@ def cancel(
 @reports_errors
 def estimates(
     campaign: CampaignArgument,
-    index: Annotated[int, typer.Option("--round", min=0, help="Number of the round.")] = 0,
+    index: Annotated[int | None, typer.Option("--round", min=0, help="Of this round, not of the campaign.")] = None,
     wait: Annotated[bool, typer.Option(help="Wait while the estimates are being computed.")] = True,
     timeout: TimeoutOption = TIMEOUT_S,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print a table as CSV.")] = False,
@@ -138,8 +181,8 @@ def estimates(
     key: KeyOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Print the estimates of a closed round with their errors."""
-    path = f"/v1/campaigns/{campaign}/rounds/{index}/estimates"
+    """Print the estimates of a campaign, or of one of its closed rounds, with their errors."""
+    path = estimates_path(campaign, index)
     with Remote(server, key) as remote:
         if wait:
             with progress_console.status("waiting for the estimates"):
@@ -152,12 +195,22 @@ def estimates(
     if as_json:
         print_json(document)
         return
-    _print_estimates(document)
+    if "protocol" in document:
+        print_statistic(console, document)
+    else:
+        _print_estimates(document)
 
 
 def _act(action: str, campaign: str, server: str, key: str | None, as_json: bool) -> None:
     with Remote(server, key) as remote:
         _print_status(remote.post(f"/v1/campaigns/{campaign}/{action}"), as_json)
+
+
+def _rule(given: list[int] | None) -> int | list[int | None] | None:
+    """One number for all rounds, or one for each with 0 for a round without."""
+    if not given:
+        return None
+    return given[0] if len(given) == 1 else [number or None for number in given]
 
 
 def _specification(path: Path) -> dict[str, Any]:
@@ -190,6 +243,8 @@ def _print_status(status: dict[str, Any], as_json: bool) -> None:
         return
     console.print(f"campaign {status['id']}", highlight=False, soft_wrap=True)
     console.print(f"{status['name']}, for {status['population']}: {status['state']}", highlight=False, markup=False)
+    if status["planned_rounds"] > 1:
+        console.print(f"{status['planned_rounds']} rounds, protocol plan {status['protocol']}", highlight=False)
     for each in status["rounds"]:
         error = f"; {each['error']}" if each["error"] else ""
         console.print(f"round {each['index']}: {each['state']}, {each['reports']} reports{error}", highlight=False)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -14,14 +16,20 @@ from rich.table import Table
 from sordino_server.cli.interruption import finishing_when_asked
 from sordino_server.cli.output import JsonOption, console, fail, print_json, progress_console, reports_errors, say
 from sordino_server.cli.plan_cache import CacheDirOption, PlanCache, default_folder
+from sordino_server.cli.statistics import print_protocols
 from sordino_server.design.finished_plan import FinishedPlan
 from sordino_server.design.planner import PlanRequest, compile_plan
-from sordino_server.design.progress import Progress
+from sordino_server.design.progress import Progress, ReportProgress
 from sordino_server.design.search import Effort
-from sordino_server.design.workloads import Workload, builtin, load_specification
+from sordino_server.design.specifications import load_either
+from sordino_server.design.statistics import StatisticSpecification
+from sordino_server.design.workloads import Workload, builtin
+from sordino_server.protocols.plan import Target
+from sordino_server.protocols.statistic_request import StatisticRequest
 from sordino_shared.guarantees import PureEpsilon
 
 DEVICE_FILE, ANALYST_FILE, SUMMARY_FILE = "device.cbor", "analyst.cbor", "plan.json"
+PROTOCOL_FILE = "protocol.json"
 _SHOWN_ERRORS = 12
 
 Kind = Literal["histogram", "prefix", "ranges"]
@@ -49,6 +57,10 @@ def plan(
     time_limit: Annotated[
         float | None, typer.Option(help="Seconds of planning, after which the best so far is taken.")
     ] = None,
+    protocol: Annotated[str | None, typer.Option(help="Consider this protocol only, for a statistic of pairs.")] = None,
+    target: Annotated[
+        Target | None, typer.Option(help="A statistic's mean over pairs of different users, or that of the histogram.")
+    ] = None,
     output: Annotated[
         Path | None, typer.Option(help=f"Folder to write {DEVICE_FILE}, {ANALYST_FILE} and {SUMMARY_FILE} to.")
     ] = None,
@@ -58,14 +70,25 @@ def plan(
 ) -> None:
     """Plan a mechanism: every candidate is evaluated exactly and the best for the objective is taken.
 
+    For a file with a statistic of pairs, protocols are compared by their predicted error for --users devices.
+
     Ctrl-C ends the search with the best so far, a second one without a plan.
 
     The lower bound is for unbiased, one-round, non-adaptive mechanisms whose estimator is a sum over users.
     """
     if users is not None and target_error is not None:
         fail("give --users or --target-error, not both", code=2)
+    asked = _asked(workload, size, file)
+    if isinstance(asked, StatisticSpecification):
+        if users is None or mechanism is not None or reduction is not None:
+            fail("a statistic of pairs needs --users and has no --mechanism or --reduction", code=2)
+        terms = (PureEpsilon.of(epsilon), users, protocol, target or "pairs", seed, effort, time_limit)
+        _plan_statistic(StatisticRequest(asked, *terms), output, as_json)
+        return
+    if protocol is not None or target is not None:
+        fail("--protocol and --target are of statistics of pairs; this workload has linear queries", code=2)
     request = PlanRequest(
-        _workload(workload, size, file),
+        asked,
         PureEpsilon.of(epsilon),
         objective,
         mechanism,
@@ -87,13 +110,29 @@ def plan(
         _print(summary, output)
 
 
-def _workload(kind: Kind | None, size: int | None, file: Path | None) -> Workload:
+def _plan_statistic(request: StatisticRequest, output: Path | None, as_json: bool) -> None:
+    with _displayed() as show:
+        finished = request.finish(show)
+    if output is not None:
+        _write(finished.first, finished.summary, output)
+        (output / PROTOCOL_FILE).write_bytes(finished.protocol.content)
+    if as_json:
+        print_json(finished.summary)
+        return
+    print_protocols(console, finished.summary)
+    if output is not None:
+        names = f"{PROTOCOL_FILE}, {DEVICE_FILE}, {ANALYST_FILE}, {SUMMARY_FILE}"
+        console.print(f"written to {output}/: {names}", highlight=False)
+
+
+def _asked(kind: Kind | None, size: int | None, file: Path | None) -> Workload | StatisticSpecification:
     if (kind is None) == (file is None) or (kind is not None and size is None):
         fail("give --workload with --size, or --file", code=2)
     if file is not None:
         if size is not None:
             fail("--size goes with --workload; a workload file has its own domain", code=2)
-        return load_specification(file).build()
+        specification = load_either(file)
+        return specification if isinstance(specification, StatisticSpecification) else specification.build()
     return builtin(str(kind), size or 0)
 
 
@@ -112,14 +151,20 @@ def _cached(request: PlanRequest, cache: PlanCache) -> FinishedPlan:
 
 
 def _computed(request: PlanRequest) -> FinishedPlan:
+    with finishing_when_asked() as asked, _displayed() as show:
+        return compile_plan(request, show, asked).finished()
+
+
+@contextmanager
+def _displayed() -> Iterator[ReportProgress]:
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
-    with finishing_when_asked() as asked, Display(*columns, console=progress_console, transient=True) as display:
+    with Display(*columns, console=progress_console, transient=True) as display:
         task = display.add_task("planning", total=1.0)
 
         def show(told: Progress) -> None:
             display.update(task, description=shown_progress(told), completed=told.fraction)
 
-        return compile_plan(request, show, asked).finished()
+        yield show
 
 
 def shown_progress(told: Progress) -> str:

@@ -22,6 +22,12 @@ DEFAULT_SERVER = "http://127.0.0.1:8000"
 _TIMEOUT_S = 60.0
 
 
+def estimates_path(campaign: str, index: int | None) -> str:
+    """Where the estimates of a campaign are, or those of one of its rounds."""
+    of = f"/v1/campaigns/{campaign}"
+    return f"{of}/estimates" if index is None else f"{of}/rounds/{index}/estimates"
+
+
 class RemoteProblem(SordinoError):
     """The server refused; `document` is its problem document."""
 
@@ -66,16 +72,16 @@ class Remote:
         """The JSON answer to `body`."""
         return self._checked(self._http.post(path, json=body)).json()
 
+    def patch(self, path: str, body: Any, etag: str) -> Any:
+        """The JSON answer to a change of what has this ETag."""
+        return self._checked(self._http.patch(path, json=body, headers={"If-Match": etag})).json()
+
     def listed(self, path: str, member: str) -> Iterator[Any]:
         """Every item of a list, page by page."""
         parameters: dict[str, str | int] = {"page_size": 200}
         while True:
             page = self.get(path, **parameters)
             yield from page[member]
-    def patch(self, path: str, body: Any, etag: str) -> Any:
-        """The JSON answer to a change of what has this ETag."""
-        return self._checked(self._http.patch(path, json=body, headers={"If-Match": etag})).json()
-
             if page["next_page_token"] is None:
                 return
             parameters["page_token"] = page["next_page_token"]
@@ -93,12 +99,24 @@ class Remote:
             queued = document["state"] == "queued"
             patience.pause("no worker has taken it yet; is `sordino worker` running?" if queued else None, later)
 
-    def awaited_estimates(self, campaign: str, index: int, patience: Patience) -> Any:
-        """The estimates of a round, waited for while the server computes them; raises StillWaiting."""
-        later = f"ask again with: sordino campaigns estimates {campaign} --round {index}"
+    def awaited_round(self, campaign: str, index: int, patience: Patience) -> None:
+        """Wait until the campaign's round takes reports; raises SordinoError where the one before led nowhere."""
+        while True:
+            rounds = self.get(f"/v1/campaigns/{campaign}/status")["rounds"]
+            if len(rounds) > index:
+                return
+            if error := rounds[-1]["error"]:
+                raise SordinoError(f"round {rounds[-1]['index']} led to no further one: {error}")
+            later = f"look again with: sordino campaigns show {campaign}"
+            patience.pause("the next round is not there yet; is `sordino worker` running?", later)
+
+    def awaited_estimates(self, campaign: str, index: int | None, patience: Patience) -> Any:
+        """Estimates of a round or the campaign, waited for while the server computes them; raises StillWaiting."""
+        asked = campaign if index is None else f"{campaign} --round {index}"
+        later = f"ask again with: sordino campaigns estimates {asked}"
         while True:
             try:
-                return self.get(f"/v1/campaigns/{campaign}/rounds/{index}/estimates")
+                return self.get(estimates_path(campaign, index))
             except RemoteProblem as problem:
                 # Only an estimate that is being computed comes with a time to ask again.
                 if problem.slug != "estimate-not-ready" or "retry_after" not in problem.document:

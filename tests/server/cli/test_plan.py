@@ -11,6 +11,7 @@ from sordino_server.cli.plan import shown_progress
 from sordino_server.design.planner import compile_plan
 from sordino_server.design.progress import Progress
 from sordino_server.design.workloads import builtin
+from sordino_server.protocols.plan import ProtocolPlan
 from sordino_shared.protocol import AnalystPart, DevicePart, Digest
 
 PREFIX = ("plan", "--workload", "prefix", "--size", "8", "--epsilon", "1", "--mechanism", "factorization")
@@ -192,3 +193,33 @@ def test_progress_shows_how_good_the_best_is():
     assert shown_progress(Progress("searching", 0.5)) == "searching"
     assert shown_progress(Progress("searching", 0.5, 3.0)) == "searching · variance 3"
     assert shown_progress(Progress("searching", 0.5, 3.0, 2.0)) == "searching · variance 3, 1.500× the bound"
+
+
+GINI = """
+name: mixed colours
+domain: [{name: colour, kind: categorical, labels: [red, green, blue]}]
+statistic: {kind: gini_diversity}
+"""
+
+
+def test_protocols_for_a_statistic_of_pairs(run_command, json_of, tmp_path):
+    (tmp_path / "gini.yaml").write_text(GINI)
+    asked = ("plan", "--file", "gini.yaml", "--epsilon", "1", "--users", "1000", "--effort", "quick")
+    summary = json_of(*asked, "--protocol", "one_round", "--target", "histogram")
+    assert (summary["protocol"], summary["target"], summary["rounds"]) == ("one_round", "histogram", [1.0])
+    text = run_command(*asked, "--protocol", "one_round_split", "--output", "parts").stdout
+    assert "→ one_round_split" in text
+    protocol = ProtocolPlan.read((tmp_path / "parts" / "protocol.json").read_bytes())
+    device = DevicePart.read((tmp_path / "parts" / "device.cbor").read_bytes())
+    assert (protocol.protocol, protocol.rounds) == ("one_round_split", (device.guarantee.nano,))
+
+
+@pytest.mark.parametrize("extra", [(), ("--users", "9", "--mechanism", "factorization")])
+def test_what_a_statistic_needs(run_command, tmp_path, extra):
+    (tmp_path / "gini.yaml").write_text(GINI)
+    said = run_command("plan", "--file", "gini.yaml", "--epsilon", "1", *extra, code=2).stderr
+    assert "needs --users" in said
+
+
+def test_linear_queries_have_no_protocol(run_command):
+    assert "linear queries" in run_command(*PREFIX, "--protocol", "one_round", code=2).stderr

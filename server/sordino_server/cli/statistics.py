@@ -1,0 +1,69 @@
+"""Statistics of pairs for people: the protocols that were compared, and an estimate with its rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+
+def print_protocols(console: Console, summary: Mapping[str, Any]) -> None:
+    """The comparison of protocols that a plan's summary holds."""
+    table = Table(title=f"{summary['statistic']} · ε = {summary['epsilon']:g} · {summary['users']:,} users")
+    table.add_column("protocol", no_wrap=True)
+    for heading in ("predicted error", "seconds"):
+        table.add_column(heading, justify="right")
+    for row in summary["protocols"]:
+        chosen = row["name"] == summary["protocol"]
+        error = "" if row["predicted_rmse"] is None else f"{row['predicted_rmse']:.4g}"
+        name = f"→ {row['name']}" if chosen else f"  {row['name']}"
+        table.add_row(name, error, f"{row['seconds']:.2f}", style="bold" if chosen else "")
+    console.print(table)
+    for row in summary["protocols"]:
+        if row["reason"]:
+            console.print(f"{row['name']} was not taken: {row['reason']}", highlight=False, markup=False)
+    for line in _lines(summary):
+        console.print(line, highlight=False, markup=False)
+
+
+def _lines(summary: Mapping[str, Any]) -> list[str]:
+    spent = ", ".join(f"{epsilon:g}" for epsilon in summary["rounds"])
+    share = summary["share_of_first_round"]
+    drawn = "" if share is None else f"; each device answers one round, round 0 with probability {share:.3g}"
+    lines = [
+        f"{summary['k']} types, target {summary['target']}; ε by round: {spent}{drawn}",
+        f"protocol plan {summary['digest']}",
+        f"device part of round 0 {summary['device_bytes']:,} bytes, analyst part {summary['analyst_bytes']:,} bytes",
+    ]
+    if summary["cut_short"]:
+        lines.append(f"cut short ({summary['cut_short']}): with more time the predicted errors may be lower")
+    return lines
+
+
+def print_statistic(console: Console, document: Mapping[str, Any]) -> None:
+    """An estimate of a statistic with its interval, its rounds and its warnings."""
+    low, high = document["interval"]
+    wide_low, wide_high = document["population_interval"]
+    percent = f"{100 * document['level']:g} %"
+    lines = [
+        f"{document['statistic']}: {document['value']:.5f}",
+        f"of the users who reported: standard error {document['standard_error']:.5f}, "
+        f"{percent} interval {low:.5f} … {high:.5f}",
+        f"of their population: standard error {document['population_standard_error']:.5f}, "
+        f"{percent} interval {wide_low:.5f} … {wide_high:.5f}",
+        f"protocol {document['protocol']['name']}, target {document['target']}, ε = {document['epsilon']:g} a device; "
+        f"predicted error {document['predicted_rmse']:.4g}",
+    ]
+    lines += [
+        f"round {each['index']}: {each['users']:,} reports of {each['expected_users']:,.0f} expected, "
+        f"ε = {each['epsilon']:g}"
+        for each in document["rounds"]
+    ]
+    if document["clipped"]:
+        lines.append(f"clipped: {document['clipped']}")
+    for line in lines:
+        console.print(line, highlight=False, markup=False)
+    for warning in document["warnings"]:
+        console.print(warning, style="yellow", highlight=False, markup=False)
