@@ -19,6 +19,7 @@ from sordino_server.kit.clock import Clock, SystemClock
 from sordino_server.kit.db import Database
 from sordino_server.problem_details import ProblemDocument
 from sordino_server.reports import ReportWriter
+from sordino_server.reports.admission import Admission
 
 
 def create_app(settings: Settings, database: Database | None = None, clock: Clock | None = None) -> FastAPI:
@@ -48,6 +49,7 @@ def create_app(settings: Settings, database: Database | None = None, clock: Cloc
         openapi_url="/v1/openapi.json",
     )
     app.state.context = context
+    app.state.admission = Admission(context)
     app.include_router(router)
     app.add_middleware(BodyLimit, limit=settings.max_body_bytes)
     problem_details.install(app)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from typing import Literal, Self
 
-from pydantic import Field, SecretStr, ValidationError, model_validator
+from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from sordino_server.kit.addresses import NO_PROXY, TrustedProxies
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import ReportBatch
 
@@ -29,6 +30,18 @@ class Settings(BaseSettings):
     port: int = Field(8000, ge=0, le=65535, description="Port that `sordino serve` listens on; 0 takes a free one.")
     max_body_bytes: int = Field(
         16 << 20, ge=ReportBatch.limit, le=1 << 30, description="Largest body of a request, in bytes."
+    )
+    anonymous_uploads_per_s: float = Field(
+        0.0, ge=0, le=10**6, description="Uploads a second that one address may send without a token; 0 for any number."
+    )
+    anonymous_uploads_burst: int = Field(
+        20,
+        ge=1,
+        le=10**6,
+        description="Uploads that one address may send at once without a token, if they are limited.",
+    )
+    trusted_proxies: str = Field(
+        NO_PROXY, description="Addresses and networks, between commas, whose X-Forwarded-For is believed; or none."
     )
     retry_min_s: int = Field(
         60, ge=0, le=7 * 86400, description="Least seconds a device waits before it tries again, as told in `task`."
@@ -58,6 +71,12 @@ class Settings(BaseSettings):
         "info", description="Least severity that is logged."
     )
     log_format: Literal["text", "json"] = Field("text", description="One readable line, or one JSON object, an event.")
+
+    @field_validator("trusted_proxies")
+    @classmethod
+    def _check_proxies(cls, text: str) -> str:
+        TrustedProxies.parse(text)
+        return text
 
     @model_validator(mode="after")
     def _check_retry_window(self) -> Self:

@@ -15,6 +15,7 @@ import httpx
 import numpy as np
 import pytest
 import uvicorn
+from fastapi import FastAPI
 
 from sordino_server.app import create_app
 from sordino_server.config import Settings
@@ -59,6 +60,7 @@ class RunningServer:
     api: httpx.Client
     anonymous: httpx.Client
     compute: ComputePlan
+    app: FastAPI
 
     def key(self, role: Role) -> str:
         """A new key of `role`."""
@@ -176,7 +178,7 @@ def _served(url: str) -> Iterator[RunningServer]:
         httpx.Client(base_url=address, headers={"Authorization": f"Bearer {key}"}) as api,
         httpx.Client(base_url=address) as anonymous,
     ):
-        yield RunningServer(address, database, clock, settings, key, api, anonymous, compute_here)
+        yield RunningServer(address, database, clock, settings, key, api, anonymous, compute_here, app)
     server.should_exit = True
     thread.join()
     database.close()

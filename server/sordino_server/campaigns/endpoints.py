@@ -10,16 +10,17 @@ from fastapi import APIRouter, Request, Response
 from sqlalchemy.orm import Session
 
 from sordino_server.campaigns import repository, service, succession
-from sordino_server.campaigns.schemas import CampaignEntry, CampaignList, CampaignOrder, CampaignStatus
+from sordino_server.campaigns.schemas import CampaignEntry, CampaignList, CampaignOrder, CampaignStatus, NewCampaign
 from sordino_server.campaigns.status import status_of
 from sordino_server.context import Context, Injected
 from sordino_server.idempotency import Answer, IdempotentPost, Once
 from sordino_server.identifiers import DigestPath, RoundPath
+from sordino_server.keys import service as keys
 from sordino_server.keys.authentication import Analyst
 from sordino_server.kit.db import Database
 from sordino_server.kit.immutable import immutable_response
 from sordino_server.kit.pagination import AskedPage, cut
-from sordino_server.models import Campaign
+from sordino_server.models import Campaign, Role
 from sordino_server.plans.readable import readable_document
 from sordino_shared.protocol import CBOR_MEDIA_TYPE, Manifest
 
@@ -30,15 +31,17 @@ _CBOR_OR_JSON: dict[int | str, dict[str, Any]] = {200: {"content": {CBOR_MEDIA_T
 Change = Callable[[Database, Session, str, int], Campaign]
 
 
-@router.post("", status_code=201, response_model=CampaignStatus)
+@router.post("", status_code=201, response_model=NewCampaign)
 def create_campaign(context: Injected, _: Analyst, once: Once, body: CampaignOrder) -> Response:
     """Create a campaign from a plan that is ready. Its manifest never changes; its id is the manifest's digest."""
 
     def act(session: Session) -> Answer:
-        campaign = service.create(session, body, context.clock.now())
-        return Answer(
-            201, status_of(session, campaign).model_dump(mode="json"), location=f"/v1/campaigns/{campaign.id}"
-        )
+        now = context.clock.now()
+        campaign = service.create(session, body, now)
+        token = keys.create(session, body.name, Role.UPLOADER, now, campaign.id).text if body.upload_token else None
+        shown = status_of(session, campaign).model_dump(mode="json")
+        location = f"/v1/campaigns/{campaign.id}"
+        return Answer(201, shown | {"upload_token": token}, location, remembered=shown | {"upload_token": None})
 
     return once.run("create campaign", act)
 

@@ -28,6 +28,9 @@ class CampaignOrder(BaseModel):
     device_epsilon: StrictFloat | StrictInt | Annotated[str, Field(max_length=40)] | None = Field(
         None, description="ε that one device may spend in all rounds; the plan's ε unless given."
     )
+    upload_token: bool = Field(
+        False, description="Whether reports need the campaign's upload token, which the answer then holds; for good."
+    )
     close_after_reports: _Reports | list[_Reports | None] | None = Field(
         None, description="A round closes once so many reports were counted: one number for all, or one a round."
     )
@@ -117,6 +120,7 @@ class CampaignStatus(CampaignEntry):
 
     protocol: str | None = Field(description="Digest of the plan by which the rounds become one estimate.")
     planned_rounds: int
+    needs_token: bool = Field(description="Whether reports are taken only with the campaign's upload token.")
     rounds: list[RoundStatus] = Field(description="The rounds whose plans are sealed by now.")
     refusals: dict[str, int]
 
@@ -135,9 +139,18 @@ class CampaignStatus(CampaignEntry):
             **CampaignEntry.of(row).model_dump(),
             protocol=None if manifest.protocol is None else str(manifest.protocol),
             planned_rounds=len(manifest.rounds),
+            needs_token=row.needs_token,
             rounds=[RoundStatus.of(each, counts[each.id], rules.get(each.index)) for each in rounds],
             refusals=dict(refusals),
         )
+
+
+class NewCampaign(CampaignStatus):
+    """A campaign just made."""
+
+    upload_token: str | None = Field(
+        description="The upload token, shown this once; null without one and when the request is replayed."
+    )
 
 
 class CampaignList(BaseModel):

@@ -53,6 +53,7 @@ def create(session: Session, order: CampaignOrder, now: int) -> Campaign:
         manifest=manifest.content,
         state=CampaignState.READY,
         created_at=now,
+        needs_token=order.upload_token,
     )
     first = sealed_round(identifier, 0, ready.device, ready.analyst, now)
     if not repository.add(session, campaign, first, _rules(order, identifier, len(manifest.rounds))):

@@ -56,6 +56,9 @@ def create(
     close_after_s: Annotated[
         list[int] | None, typer.Option(min=0, help=f"A round closes after so many seconds; {_FOR_EACH}")
     ] = None,
+    upload_token: Annotated[
+        bool, typer.Option("--upload-token", help="Take reports only with the campaign's token, which is printed once.")
+    ] = False,
     open_now: Annotated[bool, typer.Option("--open", help="Open the campaign at once.")] = False,
     timeout: TimeoutOption = TIMEOUT_S,
     server: ServerOption = DEFAULT_SERVER,
@@ -71,12 +74,17 @@ def create(
             order = {"workload": registered["id"], "epsilon": epsilon, "objective": objective}
             order |= {"mechanism": mechanism, "users": users, "protocol": protocol, "target": target}
             plan_request = _awaited_plan(remote, order, Patience(timeout))
-        terms = {"name": name, "sentence": sentence, "population": population, "plan_request": plan_request}
+        terms: dict[str, Any] = {"name": name, "sentence": sentence, "population": population}
+        terms |= {"plan_request": plan_request, "upload_token": upload_token}
         closing = {"close_after_reports": _rule(close_after_reports), "close_after_s": _rule(close_after_s)}
         status = remote.post("/v1/campaigns", terms | closing)
+        token = status["upload_token"]
         if open_now:
-            status = remote.post(f"/v1/campaigns/{status['id']}/open")
+            status = remote.post(f"/v1/campaigns/{status['id']}/open") | {"upload_token": token}
     _print_status(status, as_json)
+    if token and not as_json:
+        progress_console.print("upload token, shown this once; give it to the devices:", highlight=False)
+        typer.echo(token)
 
 
 @app.command("list")

@@ -30,12 +30,15 @@ app = typer.Typer(
 def create(
     role: Annotated[Role, typer.Option(help="What the key may do; admin includes analyst.")],
     name: Annotated[str, typer.Option(help="Who or what uses the key.")],
+    campaign: Annotated[
+        str | None, typer.Option(help="Role uploader: the one campaign that the key opens, as its upload token.")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Make a key and print it. It is shown this once: only its hash is stored."""
     database = _database()
     with database.write("create key") as session:
-        new = service.create(session, name, role, SystemClock().now())
+        new = service.create(session, name, role, SystemClock().now(), campaign)
         document = _plain(KeyDocument.of(new.key))
     if as_json:
         print_json(document | {"key": new.text})

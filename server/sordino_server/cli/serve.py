@@ -59,6 +59,8 @@ def serve(
         log_config=None,
         access_log=False,
         server_header=False,
+        # SORDINO_TRUSTED_PROXIES says whom to believe, where addresses matter.
+        proxy_headers=False,
         timeout_graceful_shutdown=settings.shutdown_s,
     )
     server = uvicorn.Server(config)

@@ -22,7 +22,7 @@ def create_key(context: Injected, _: Admin, once: Once, body: KeyRequest) -> Res
     """Make a key. Its text is in this answer and nowhere else."""
 
     def act(session: Session) -> Answer:
-        new = service.create(session, body.name, body.role, context.clock.now())
+        new = service.create(session, body.name, body.role, context.clock.now(), body.campaign)
         shown = KeyDocument.of(new.key).model_dump(mode="json")
         return Answer(201, shown | {"key": new.text}, remembered=shown | {"key": None})
 

@@ -8,7 +8,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from sordino_server.kit.pagination import Page, newest_first
-from sordino_server.models import Key
+from sordino_server.models import Campaign, Key
 
 
 def add(session: Session, key: Key) -> None:
@@ -20,6 +20,11 @@ def add(session: Session, key: Key) -> None:
 def find(session: Session, identifier: str) -> Key | None:
     """The key of this id, revoked ones too."""
     return session.get(Key, identifier)
+
+
+def has_campaign(session: Session, identifier: str) -> bool:
+    """Whether there is a campaign of this id."""
+    return session.get(Campaign, identifier) is not None
 
 
 def listed(session: Session, page: Page) -> Sequence[Key]:

@@ -6,6 +6,7 @@ from typing import Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from sordino_server.identifiers import DigestText
 from sordino_server.models import Key, Role
 
 
@@ -16,6 +17,9 @@ class KeyRequest(BaseModel):
 
     name: str = Field(min_length=1, max_length=200, description="Who or what uses the key.")
     role: Role
+    campaign: DigestText | None = Field(
+        None, description="Role uploader: the one campaign whose upload token this is; all campaigns unless given."
+    )
 
 
 class KeyDocument(BaseModel):
@@ -24,13 +28,21 @@ class KeyDocument(BaseModel):
     id: str
     name: str
     role: Role
+    campaign: str | None
     created_at: int
     revoked_at: int | None
 
     @classmethod
     def of(cls, key: Key) -> Self:
         """What is shown of a row."""
-        return cls(id=key.id, name=key.name, role=Role(key.role), created_at=key.created_at, revoked_at=key.revoked_at)
+        return cls(
+            id=key.id,
+            name=key.name,
+            role=Role(key.role),
+            campaign=key.campaign_id,
+            created_at=key.created_at,
+            revoked_at=key.revoked_at,
+        )
 
 
 class NewKeyDocument(KeyDocument):

@@ -12,6 +12,7 @@ from sordino_server.errors import ServerError
 from sordino_server.keys import repository
 from sordino_server.models import Key, Role
 from sordino_shared._checks import check_name
+from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import Problem
 
 PREFIX = "sdo"
@@ -36,11 +37,13 @@ class NewKey:
         return f"NewKey({self.key.id})"
 
 
-def create(session: Session, name: str, role: Role, now: int) -> NewKey:
-    """A new key sdo_<role>_<id>_<secret> with 256 random bits of secret."""
+def create(session: Session, name: str, role: Role, now: int, campaign: str | None = None) -> NewKey:
+    """A new key sdo_<role>_<id>_<secret> with 256 random bits of secret; with `campaign`, its upload token."""
     check_name(name, "name of a key")
+    if campaign is not None:
+        _check_campaign(session, role, campaign)
     identifier, secret = secrets.token_hex(_ID_BYTES), secrets.token_hex(_SECRET_BYTES)
-    key = Key(id=identifier, name=name, role=role, secret_sha256=_hash(secret), created_at=now)
+    key = Key(id=identifier, name=name, role=role, campaign_id=campaign, secret_sha256=_hash(secret), created_at=now)
     repository.add(session, key)
     return NewKey(key, f"{PREFIX}_{role}_{identifier}_{secret}")
 
@@ -54,6 +57,24 @@ def authenticate(session: Session, text: str) -> Key:
     matches = secrets.compare_digest(_hash(secret), expected)
     if key is None or not matches or key.revoked_at is not None or key.role != parts[1]:
         raise ServerError(Problem.UNAUTHORIZED, "the key is unknown, wrong or revoked; ask an admin for another")
+    return key
+
+
+def _check_campaign(session: Session, role: Role, campaign: str) -> None:
+    if role is not Role.UPLOADER:
+        raise InvalidValue(
+            f"only a key of role {Role.UPLOADER} belongs to a campaign, not one of role {role}", campaign
+        )
+    if not repository.has_campaign(session, campaign):
+        raise ServerError(Problem.NOT_FOUND, "there is no campaign of this id")
+
+
+def authenticate_uploader(session: Session, text: str, campaign: str) -> Key:
+    """The key that `text` is, if reports of the campaign may be sent with it; raises `unauthorized`, `forbidden`."""
+    key = authenticate(session, text)
+    allow(key, Role.UPLOADER)
+    if key.campaign_id not in (None, campaign):
+        raise ServerError(Problem.FORBIDDEN, f"key {key.id} is the upload token of another campaign")
     return key
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, LargeBinary, String, Text, UniqueConstraint
+from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, LargeBinary, String, Text, UniqueConstraint, false
 from sqlalchemy.orm import Mapped, mapped_column
 
 from sordino_server.kit.leases import Leased
@@ -20,6 +20,7 @@ class Campaign(Base):
     name: Mapped[str] = mapped_column(String(200))
     population: Mapped[str] = mapped_column(String(200), index=True)
     manifest: Mapped[bytes] = mapped_column(LargeBinary)
+    needs_token: Mapped[bool] = mapped_column(default=False, server_default=false())
     state: Mapped[str] = mapped_column(String(16), default=CampaignState.READY)
     created_at: Mapped[int] = mapped_column(BigInteger, index=True)
     opened_at: Mapped[int | None] = mapped_column(BigInteger)

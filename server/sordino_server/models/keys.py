@@ -19,7 +19,10 @@ class Role(StrEnum):
 
 
 class Key(Base):
-    """A key by the SHA-256 of its secret; revoked ones stay, so that old entries still have a name."""
+    """A key by the SHA-256 of its secret; revoked ones stay, so that old entries still have a name.
+
+    An uploader's key may belong to one campaign: it is that campaign's upload token.
+    """
 
     __tablename__ = "keys"
     __table_args__ = (one_of("role", Role),)
@@ -27,6 +30,7 @@ class Key(Base):
     id: Mapped[str] = mapped_column(String(64), primary_key=True)
     name: Mapped[str] = mapped_column(String(200))
     role: Mapped[str] = mapped_column(String(16))
+    campaign_id: Mapped[str | None] = mapped_column(ForeignKey("campaigns.id"))
     secret_sha256: Mapped[str] = mapped_column(String(64))
     created_at: Mapped[int] = mapped_column(BigInteger)
     revoked_at: Mapped[int | None] = mapped_column(BigInteger)

@@ -25,6 +25,7 @@ class Problem(Enum):
     TOO_LARGE = ("too-large", 413, "The body is too large.")
     UNSUPPORTED_MEDIA_TYPE = ("unsupported-media-type", 415, "The body's media type or coding is not supported.")
     INVALID_REQUEST = ("invalid-request", 422, "The request is well formed but its content is refused.")
+    RATE_LIMITED = ("rate-limited", 429, "Too many requests come from this address; try again later.")
     INTERNAL_ERROR = ("internal-error", 500, "The server failed; the request was not counted.")
     OVERLOADED = ("overloaded", 503, "The server has more to do than it can; try again later.")
     UNAVAILABLE = ("unavailable", 503, "The server or its database is not available; try again later.")
