@@ -5,34 +5,41 @@ from __future__ import annotations
 import os
 import pwd
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from itertools import count
 from pathlib import Path
+from subprocess import DEVNULL
 from typing import Any
 
 import numpy as np
 import psycopg
 import pytest
 
-from sordino_server import models, rounds
+from sordino_server import aggregates, models, rounds
 from sordino_server.design.factorization import Objective
 from sordino_server.design.planner import CompiledPlan, PlanRequest, compile_plan
 from sordino_server.design.workloads import Workload, builtin, parse_specification
 from sordino_server.kit import migrations
 from sordino_server.kit.db import Database
+from sordino_server.reports import Upload
 from sordino_shared.domains import Categorical, Domain
 from sordino_shared.guarantees import PureEpsilon
-from sordino_shared.protocol import Digest
+from sordino_shared.protocol import Digest, ReportBatch
 from sordino_shared.protocol.plans import DevicePart
 from sordino_shared.randomizers import AnyRandomizer, RandomizedResponse
+from sordino_shared.randomizers.base import pack_indices
 
 EPOCH = 7
 OPENED_AT = 1_800_000_000
+BUCKETS = 10_000
 
 
 def _binary(name: str) -> str:
@@ -61,20 +68,29 @@ def _free_port() -> int:
         return port
 
 
+def _is_alive(process: str) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
 @dataclass(frozen=True)
 class PostgresCluster:
-    """A running server that trusts every local connection; `url` names one of its databases."""
+    """A server that trusts every local connection, with its files in `folder`; `url` names one of its databases."""
 
+    folder: Path
     port: int
+    user: list[str]
     names: Iterator[int]
 
     def url(self, name: str) -> str:
         return f"postgresql://postgres@127.0.0.1:{self.port}/{name}"
 
-    def create(self, template: str = "template1") -> str:
+    def create(self, template: str = "template1", tablespace: str = "pg_default") -> str:
         """The URL of a new database, a copy of `template`."""
         name = f"test{next(self.names)}"
-        self.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
+        self.execute(f"CREATE DATABASE {name} TEMPLATE {template} TABLESPACE {tablespace}")
         return self.url(name)
 
     def drop(self, url: str) -> None:
@@ -85,24 +101,63 @@ class PostgresCluster:
         with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
             connection.execute(statement.encode())
 
+    def start(self) -> None:
+        """Return when it takes connections; without fsync, since the machine's crash is not what tests test."""
+        options = f"-p {self.port} -k {self.folder} -c listen_addresses=127.0.0.1 -c fsync=off -c max_connections=100"
+        # Without a file of its own for its output, the server would keep this process's pipe open for ever.
+        subprocess.run([*self._control(), "-o", options, "start"], check=True, stdout=DEVNULL, cwd=self.folder)
+
+    def kill(self) -> None:
+        """SIGKILL the server and return when its last process is gone."""
+        locks = [self.folder / "data" / "postmaster.pid", *self.folder.glob(".s.PGSQL.*.lock")]
+        pid = int(locks[0].read_text().splitlines()[0])
+        # Stopped it starts no further process, so that all are known which must be gone before it can start again.
+        os.kill(pid, signal.SIGSTOP)
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        os.kill(pid, signal.SIGKILL)
+        deadline = time.monotonic() + 30
+        while any(map(_is_alive, [str(pid), *children])):
+            assert time.monotonic() < deadline, "a process of the killed server goes on"
+            time.sleep(0.01)
+        # Where orphans are reaped late, the dead server's number looks alive and its locks would hold.
+        for lock in locks:
+            lock.unlink()
+
+    def stop(self) -> None:
+        subprocess.run([*self._control(), "-m", "immediate", "stop"], check=False, capture_output=True, cwd=self.folder)
+
+    def _control(self) -> list[str]:
+        data, log = self.folder / "data", self.folder / "log"
+        return [*self.user, _binary("pg_ctl"), "-D", str(data), "-w", "-l", str(log)]
+
+
+@contextmanager
+def _cluster() -> Iterator[PostgresCluster]:
+    folder = Path(tempfile.mkdtemp(prefix="throwaway-postgres-"))
+    cluster = PostgresCluster(folder, _free_port(), _as_ordinary_user(folder), count())
+    data = str(folder / "data")
+    initdb = [*cluster.user, _binary("initdb"), "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync"]
+    try:
+        subprocess.run(initdb, check=True, capture_output=True, cwd=folder)
+        cluster.start()
+        yield cluster
+    finally:
+        cluster.stop()
+        shutil.rmtree(folder, ignore_errors=True)
+
 
 @pytest.fixture(scope="session")
 def postgres_cluster() -> Iterator[PostgresCluster]:
-    """A private cluster in a temporary folder; without fsync, since the machine's crash is not what tests test."""
-    folder = Path(tempfile.mkdtemp(prefix="throwaway-postgres-"))
-    prefix = _as_ordinary_user(folder)
-    data, port = folder / "data", _free_port()
-    options = f"-p {port} -k {folder} -c listen_addresses=127.0.0.1 -c fsync=off -c max_connections=100"
-    control = [*prefix, _binary("pg_ctl"), "-D", str(data), "-w", "-l", str(folder / "log")]
-    initdb = [*prefix, _binary("initdb"), "-D", str(data), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync"]
-    try:
-        subprocess.run(initdb, check=True, capture_output=True, cwd=folder)
-        # Without a file of its own for its output, the server would keep this process's pipe open for ever.
-        subprocess.run([*control, "-o", options, "start"], check=True, stdout=subprocess.DEVNULL, cwd=folder)
-        yield PostgresCluster(port, count())
-    finally:
-        subprocess.run([*control, "-m", "immediate", "stop"], check=False, capture_output=True, cwd=folder)
-        shutil.rmtree(folder, ignore_errors=True)
+    """A private cluster in a temporary folder, for all tests that leave it running."""
+    with _cluster() as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def mortal_postgres() -> Iterator[PostgresCluster]:
+    """A cluster of one test's own, which may kill it."""
+    with _cluster() as cluster:
+        yield cluster
 
 
 @pytest.fixture(scope="session")
@@ -205,6 +260,51 @@ def store_round() -> Callable[..., StoredRound]:
         return StoredRound(campaign, row.id, part)
 
     return store
+
+
+class Buckets:
+    """A round with a bucket of its own for every report: report n says cell n, unless told otherwise.
+
+    A count above one is a replay that counted, nought is a loss.
+    """
+
+    def __init__(self, database: Database, store_round: Callable[..., StoredRound]) -> None:
+        self._stored = store_round(database, RandomizedResponse.for_guarantee(BUCKETS, PureEpsilon(10**9)))
+        self.campaign = self._stored.campaign
+        self.path = f"/v1/campaigns/{self.campaign}/rounds/0/reports"
+
+    def upload(self, numbers: Iterable[int], shift: int = 0) -> Upload:
+        """The reports of these numbers; with a shift, their ids under other bytes."""
+        ids, payloads = self._reports(list(numbers), shift)
+        return Upload(self.campaign, 0, self._stored.part.digest, ids, payloads)
+
+    def body(self, numbers: Iterable[int], shift: int = 0) -> bytes:
+        """The same reports as the body of a request."""
+        ids, payloads = self._reports(list(numbers), shift)
+        return ReportBatch(self._stored.part.digest, b"".join(ids), payloads.tobytes()).content
+
+    def _reports(self, numbers: list[int], shift: int) -> tuple[list[bytes], np.ndarray]:
+        ids = [self._stored.report_id(number) for number in numbers]
+        return ids, pack_indices((np.array(numbers) + shift) % BUCKETS, 2)
+
+    def counts(self, database: Database) -> dict[int, int]:
+        """Count by bucket that is not empty; shares and log must agree."""
+        randomizer = self._stored.part.randomizer
+        total = aggregates.aggregate(database, self._stored.id, randomizer)
+        logged = aggregates.re_aggregate(database, self._stored.id, randomizer, total.count)
+        assert logged.sums.tobytes() == total.sums.tobytes()
+        assert total.count == int(total.sums.sum())
+        return {int(cell): int(total.sums[cell]) for cell in np.flatnonzero(total.sums)}
+
+    def arguments(self) -> list[str]:
+        """What another process needs to send the same uploads."""
+        return [self.campaign, str(self._stored.part.digest), str(self._stored.epoch)]
+
+
+@pytest.fixture(scope="session")
+def buckets(store_round: Callable[..., StoredRound]) -> Callable[[Database], Buckets]:
+    """Puts a campaign with one open round of buckets into a database."""
+    return lambda database: Buckets(database, store_round)
 
 
 @pytest.fixture(scope="session")

@@ -65,6 +65,11 @@ class Installation:
         process, log = self.start("serve", "--port", "0", *arguments, **environment)
         return process, await_text(process, log, _ADDRESS)
 
+    def serve_several(self, count: int, **environment: str) -> list[tuple[subprocess.Popen[bytes], str]]:
+        """Servers without workers that start at the same time."""
+        started = [self.start("serve", "--port", "0", "--no-worker", **environment) for _ in range(count)]
+        return [(process, await_text(process, log, _ADDRESS)) for process, log in started]
+
     def operator(self, address: str) -> Mapping[str, str]:
         """The environment of the commands that work on the server at `address` with a new admin key."""
         key = self.json("keys", "create", "--role", "admin", "--name", "test")["key"]

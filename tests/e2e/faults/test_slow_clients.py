@@ -1,0 +1,72 @@
+"""Clients that send slowly, half, or never read cost the others nothing; what breaks off is counted as refused."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from sordino_server.kit.db import Database
+from sordino_server.reports import repository as reports
+
+HALF_OPEN = 40
+# Fifty batches take a second on one busy core; a server that waited for its slow clients would wait for ever.
+ALL_ANSWERED_S = 30.0
+
+
+@pytest.fixture
+def database(migrated_sqlite_url: str) -> Iterator[Database]:
+    database = Database(migrated_sqlite_url)
+    yield database
+    database.close()
+
+
+def test_half_open_and_slow_clients_stall_nobody(
+    installation: Any,
+    database: Database,
+    buckets: Callable[..., Any],
+    load: Callable[..., Any],
+    wait_until: Callable[..., None],
+) -> None:
+    _, address = installation.serve("--no-worker", SORDINO_DATABASE_URL=str(database.url))
+    clients = load(buckets(database), [address])
+    body = clients.round.body(range(9000, 9020))
+    head = b"POST %s HTTP/1.1\r\nHost: x\r\nContent-Type: application/cbor\r\nContent-Length: %d\r\n\r\n" % (
+        clients.round.path.encode(),
+        len(body),
+    )
+    with ExitStack() as stack:
+        place = urlsplit(address)
+        sockets = [
+            stack.enter_context(socket.create_connection((place.hostname, place.port)))
+            for _ in range(3 * HALF_OPEN + 1)
+        ]
+        silent, cut, slow = (sockets[start : start + HALF_OPEN] for start in range(0, 3 * HALF_OPEN, HALF_OPEN))
+        deaf = sockets[-1]
+        for connection in cut:
+            connection.sendall(head + body[:-1])
+        for connection in slow:
+            connection.sendall(head[:20])
+        # Answered a hundred times and more, and never read.
+        deaf.sendall((head + body) * 200)
+        with clients.running():
+            assert clients.await_answers(50) < ALL_ANSWERED_S
+            sent = 20
+            for connection in slow:
+                connection.sendall(head[sent:] + body[:1])
+            assert clients.await_answers(50) < ALL_ANSWERED_S
+        assert silent
+        slow[0].sendall(body[1:])
+        assert slow[0].recv(12) == b"HTTP/1.1 200"
+    broken = 2 * HALF_OPEN - 1
+    wait_until(lambda: refusals(database, clients.round) == {"malformed-body": broken}, "what broke off is counted")
+    assert clients.round.counts(database) == dict.fromkeys({*clients.acknowledged, *range(9000, 9020)}, 1)
+
+
+def refusals(database: Database, round_: Any) -> dict[str, int]:
+    with database.read() as session:
+        return reports.refusals(session, round_.campaign)
