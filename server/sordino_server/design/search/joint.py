@@ -98,7 +98,7 @@ _FEWEST_ROWS = 256
 _FEW_TYPES = 22
 _SMALL_SETS_SHARE = 0.2
 # Sizes Q·m·k past which a third, two thirds, all of the phases run under product weights.
-_JOINT_LIMITS = (2e7, 3e7, 5e7)
+_JOINT_LIMITS = (2e7, 3e7, 6e8)
 # Past this many decoder entries (128 MiB) the decoder stays GLS, which is W times one (k, m) matrix.
 _LARGEST_DECODER = 1 << 24
 _REWEIGHTINGS = 3

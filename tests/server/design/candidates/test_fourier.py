@@ -68,7 +68,6 @@ def test_only_characters_that_queries_need_are_drawn():
 
 def test_many_attributes_need_no_matrix():
     plan = planned((2,) * 14, {"kind": "marginals", "width": 2}, "1")
-    assert plan.seconds < 20
     assert plan.summary()["ratio_mean"] < 1.3
 
 

