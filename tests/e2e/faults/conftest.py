@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import cycle
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -84,16 +85,16 @@ class Load:
         return range(self.clients * self.batches * BATCH)
 
     def _client(self, number: int) -> None:
-        first = number * self.batches
         address = number
-        while not self._stop.is_set():
-            for batch in range(first, first + self.batches):
-                numbers = range(batch * BATCH, (batch + 1) * BATCH)
-                while not self._stop.is_set() and not self._sent(
-                    self.addresses[address % len(self.addresses)], numbers
-                ):
-                    address += 1
-                    time.sleep(_PAUSE_S)
+        for batch in cycle(range(number * self.batches, (number + 1) * self.batches)):
+            numbers = range(batch * BATCH, (batch + 1) * BATCH)
+            while not self._sent(self.addresses[address % len(self.addresses)], numbers):
+                address += 1
+                self._stop.wait(_PAUSE_S)
+                if self._stop.is_set():
+                    return
+            if self._stop.is_set():
+                return
 
     def _sent(self, address: str, numbers: range) -> bool:
         try:

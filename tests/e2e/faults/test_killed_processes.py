@@ -1,4 +1,4 @@
-"""SIGKILL of server and PostgreSQL in the middle of load: what was acknowledged counts once, and the rest can be sent."""
+"""SIGKILL of server and PostgreSQL under load: what was acknowledged counts once, and the rest can be sent."""
 
 from __future__ import annotations
 
