@@ -10,12 +10,27 @@ import typer
 
 from sordino_server.charts import AnswerChart, draw_answers
 from sordino_server.cli.output import JsonOption, console, print_json, progress_console, reports_errors
-from sordino_server.cli.simulation.campaign import CampaignResult, CampaignTerms, check_users
+from sordino_server.cli.simulation.campaign import CampaignResult, CampaignTerms, check_users, run_campaign
 from sordino_server.cli.simulation.comparison import Comparison
 from sordino_server.cli.simulation.run import run_simulation
+from sordino_server.cli.simulation.statistic_campaign import run_statistic_campaign
+from sordino_server.cli.simulation.statistic_summary import print_statistic_result, statistic_document
 from sordino_server.cli.simulation.summary import answer_chart, print_result, result_document
 from sordino_server.cli.simulation.workplace import check_writable
-from sordino_server.demo.flights import ATTRIBUTE, DelayQueries, delay_edges, delay_specification, draw_delays
+from sordino_server.demo.flight_statistics import (
+    FlightStatistic,
+    device_values,
+    raw_truth,
+    statistic_specification,
+)
+from sordino_server.demo.flights import (
+    ATTRIBUTE,
+    DelayQueries,
+    delay_edges,
+    delay_specification,
+    draw_delays,
+    draw_flights,
+)
 from sordino_server.design.workloads import parse_specification
 from sordino_shared.guarantees import PureEpsilon, check_round_guarantee
 
@@ -26,6 +41,10 @@ _SENTENCE = (
     "Your device tells how late its flight arrived, hidden in so much chance that nobody learns it, "
     "so that the airport learns how late flights are on the whole."
 )
+_PAIR_SENTENCE = (
+    "Your device tells something of its flight, hidden in so much chance that nobody learns it, "
+    "so that the airport learns how flights compare with one another."
+)
 
 
 @reports_errors
@@ -35,6 +54,9 @@ def demo(
     workload: Annotated[DelayQueries, typer.Option(help="What is asked of the delays.")] = DelayQueries.PREFIX,
     bins: Annotated[int, typer.Option(help="Bins that delays are cut into, 2 to 240.")] = 64,
     mechanism: Annotated[str | None, typer.Option(help="Use this mechanism instead of the best one.")] = None,
+    statistic: Annotated[
+        FlightStatistic | None, typer.Option(help="Ask for a statistic of pairs of flights, not for delays.")
+    ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the drawn flights, the plan and the fleet.")] = 0,
     chart: Annotated[Path, typer.Option(help="Where the chart is written.")] = Path("sordino-demo.svg"),
     keep: Annotated[bool, typer.Option("--keep", help="Keep database, log, ledgers and estimates.")] = False,
@@ -45,10 +67,16 @@ def demo(
     Starts `sordino serve` with a new SQLite database, plans a mechanism, opens a campaign, has the devices answer,
     closes it and compares the estimates with the truth. The first 200 devices run the SDK as an app would and draw from
     the operating system's generator, so two runs with one seed differ a little.
+
+    A statistic of pairs goes through all rounds of its protocol, has the truth in its bins and without them beside it,
+    and draws no chart.
     """
     started = time.perf_counter()
     check_users(users)
     check_round_guarantee(PureEpsilon.of(epsilon))
+    if statistic is not None:
+        _demo_statistic(statistic, users, epsilon, seed, keep, as_json)
+        return
     delay_edges(bins)
     check_writable(chart)
     delays = draw_delays(users, seed)
@@ -60,7 +88,7 @@ def demo(
         sentence=_SENTENCE,
         population="flights from New York in 2013",
     )
-    result, kept = run_simulation(terms, delays.tolist(), apps=APPS, keep=keep, console=progress_console)
+    result, kept = run_simulation(run_campaign, terms, delays.tolist(), apps=APPS, keep=keep, console=progress_console)
     chart.write_text(draw_answers(_chart(result, workload, bins)), encoding="utf-8")
     places = {"chart": str(chart.resolve())} | ({"kept": str(kept)} if kept else {})
     seconds = time.perf_counter() - started
@@ -69,6 +97,24 @@ def demo(
         print_json(result_document(result) | asked | {"kept": None} | places)
         return
     print_result(console, result, places | {"seconds": f"{seconds:.1f}"})
+
+
+def _demo_statistic(asked: FlightStatistic, users: int, epsilon: float, seed: int, keep: bool, as_json: bool) -> None:
+    flights = draw_flights(users, seed)
+    terms = CampaignTerms(
+        specification=statistic_specification(asked),
+        plan={"epsilon": epsilon, "users": users, "seed": seed, "time_limit": _SEARCH_S, "effort": "quick"},
+        name=f"{asked} of flights",
+        sentence=_PAIR_SENTENCE,
+        population="flights from New York in 2013",
+    )
+    values = device_values(asked, flights)
+    result, kept = run_simulation(run_statistic_campaign, terms, values, apps=APPS, keep=keep, console=progress_console)
+    raw = raw_truth(asked, flights)
+    if as_json:
+        print_json(statistic_document(result, raw) | {"seed": seed, "kept": None if kept is None else str(kept)})
+        return
+    print_statistic_result(console, result, raw)
 
 
 def _chart(result: CampaignResult, workload: DelayQueries, bins: int) -> AnswerChart:

@@ -12,12 +12,16 @@ import typer
 
 from sordino_server.charts import draw_answers
 from sordino_server.cli.output import JsonOption, console, print_json, progress_console, reports_errors
-from sordino_server.cli.simulation.campaign import CampaignResult, CampaignTerms, check_users
+from sordino_server.cli.simulation.campaign import CampaignResult, CampaignTerms, check_users, run_campaign
 from sordino_server.cli.simulation.columns import device_values, inferred_specification, read_table
 from sordino_server.cli.simulation.run import RemoteServer, run_simulation
+from sordino_server.cli.simulation.statistic_campaign import run_statistic_campaign
+from sordino_server.cli.simulation.statistic_summary import print_statistic_result, statistic_document
 from sordino_server.cli.simulation.summary import answer_chart, print_result, result_document
 from sordino_server.cli.simulation.workplace import check_writable
-from sordino_server.design.workloads import WorkloadSpecification, load_specification, parse_specification
+from sordino_server.design.specifications import load_either
+from sordino_server.design.statistics import StatisticSpecification
+from sordino_server.design.workloads import WorkloadSpecification, parse_specification
 from sordino_shared.domains import Domain
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon, check_round_guarantee
@@ -48,6 +52,7 @@ def simulate(
     bins: Annotated[int, typer.Option(min=2, max=4096, help="Equal bins without --edges.")] = 32,
     spec: Annotated[Path | None, typer.Option(help="Workload file instead of --workload, --edges and --bins.")] = None,
     mechanism: Annotated[str | None, typer.Option(help="Use this mechanism instead of the best one.")] = None,
+    protocol: Annotated[str | None, typer.Option(help="Use this protocol for a statistic, not the best one.")] = None,
     objective: Annotated[Objective, typer.Option(help="Plan for the worst query or for their mean.")] = Objective.MAX,
     time_limit: Annotated[float, typer.Option(help="Seconds of search for a mechanism.")] = 60.0,
     apps: Annotated[int, typer.Option(min=0, help="Devices that run the SDK as an app, with a file each.")] = 20,
@@ -60,6 +65,8 @@ def simulate(
 ) -> None:
     """Simulate a campaign whose devices hold the rows of a CSV file, and compare the estimates with the truth.
 
+    A workload file may ask for a statistic of pairs, whose campaign goes through all rounds of its protocol.
+
     Without --spec one column is asked: numbers are cut into bins, anything else is counted by its distinct values;
     absent values become `missing`, the rest `other`. Bins and categories taken from the file itself would tell
     something of it in a real campaign: there, write them into a workload file beforehand.
@@ -69,18 +76,24 @@ def simulate(
     remote = RemoteServer.of(server, key)
     if chart is not None:
         check_writable(chart)
-    written = None if spec is None else load_specification(spec)
+    written = None if spec is None else load_either(spec)
     asked, values = _asked(csv, column, written, workload, edges, bins)
     check_users(len(values))
-    order = {"epsilon": epsilon, "objective": objective, "mechanism": mechanism, "users": len(values), "seed": seed}
+    order = {"epsilon": epsilon, "users": len(values), "seed": seed, "time_limit": time_limit, "mechanism": mechanism}
+    of_pairs = isinstance(asked, StatisticSpecification)
     terms = CampaignTerms(
         specification=asked.canonical(),
-        plan=order | {"time_limit": time_limit},
+        plan=order | ({"protocol": protocol} if of_pairs else {"objective": objective}),
         name=f"simulation of {csv.name}"[:200],
         sentence="A simulation: nobody's device is asked.",
         population="simulation",
     )
-    result, kept = run_simulation(terms, values, apps=apps, keep=keep, console=progress_console, remote=remote)
+    if of_pairs:
+        _simulate_statistic(terms, values, apps, keep, remote, as_json)
+        return
+    result, kept = run_simulation(
+        run_campaign, terms, values, apps=apps, keep=keep, console=progress_console, remote=remote
+    )
     places = {"kept": str(kept)} if kept else {}
     if chart is not None:
         chart.write_text(_drawn(result, csv.name), encoding="utf-8")
@@ -92,14 +105,31 @@ def simulate(
     print_result(console, result, places | {"seconds": f"{seconds:.1f}"})
 
 
+def _simulate_statistic(
+    terms: CampaignTerms,
+    values: Sequence[object],
+    apps: int,
+    keep: bool,
+    remote: RemoteServer | None,
+    as_json: bool,
+) -> None:
+    result, kept = run_simulation(
+        run_statistic_campaign, terms, values, apps=apps, keep=keep, console=progress_console, remote=remote
+    )
+    if as_json:
+        print_json(statistic_document(result, None) | {"kept": None if kept is None else str(kept)})
+        return
+    print_statistic_result(console, result, None)
+
+
 def _asked(
     csv: Path,
     columns: Sequence[str],
-    written: WorkloadSpecification | None,
+    written: WorkloadSpecification | StatisticSpecification | None,
     kind: ColumnQueries,
     edges: str | None,
     bins: int,
-) -> tuple[WorkloadSpecification, list[dict[str, object]]]:
+) -> tuple[WorkloadSpecification | StatisticSpecification, list[dict[str, object]]]:
     """The workload, from its file or inferred, and what every device holds."""
     if written is None:
         if len(columns) != 1:
@@ -107,9 +137,16 @@ def _asked(
         table = read_table(csv, columns)
         specification = parse_specification(inferred_specification(table, columns[0], kind, _edges(edges), bins))
         return specification, device_values(table, specification.build().domain, {columns[0]: columns[0]})
-    domain = written.build().domain
+    domain = _domain(written)
     places = _columns_of(domain, columns)
     return written, device_values(read_table(csv, list(places.values())), domain, places)
+
+
+def _domain(written: WorkloadSpecification | StatisticSpecification) -> Domain:
+    """The attributes that columns are read for; where the number of bins is open, any tells as much."""
+    if isinstance(written, StatisticSpecification) and written.open_bins() is not None:
+        return written.with_bins(2).build().domain
+    return written.build().domain
 
 
 def _columns_of(domain: Domain, columns: Sequence[str]) -> Mapping[str, str]:

@@ -64,6 +64,13 @@ def draw_delays(users: int, seed: int) -> NDArray[np.int16]:
     return generator.choice(delays, size=users, replace=users > len(delays))
 
 
+def draw_flights(users: int, seed: int) -> Flights:
+    """`users` different flights in random order; flights are drawn repeatedly above 327,346."""
+    flights = load_flights()
+    drawn = np.random.default_rng(seed).choice(len(flights), size=users, replace=users > len(flights))
+    return Flights(flights.arrival_delay[drawn], flights.departure_delay[drawn], flights.carrier[drawn])
+
+
 def delay_edges(bins: int) -> tuple[float, ...]:
     """bins − 1 edges spread like the 63 of `EDGES`: whole minutes up to 64 bins, half minutes above."""
     if not 2 <= bins <= MOST_BINS:

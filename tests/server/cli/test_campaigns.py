@@ -244,5 +244,5 @@ def _await_second_round(json_of: Run, campaign: str, operator: dict[str, str]) -
 
 def test_a_round_that_did_not_fail_is_not_tried_again(run_command: Run, running: Any, operator: dict[str, str]) -> None:
     campaign = running.campaign("open")["id"]
-    said = run_command("campaigns", "retry-round", campaign, "0", code=1, **operator).stderr
+    said = run_command("campaigns", "retry-round", campaign, "0", code=2, **operator).stderr
     assert "did not fail" in said

@@ -123,7 +123,7 @@ def test_a_campaign_that_fails_half_way_is_cancelled(
     def fail(*_: object) -> None:
         raise DevicesFailed(898, "the network is gone")
 
-    monkeypatch.setattr(campaign, "run_fleet", fail)
+    monkeypatch.setattr(campaign, "answer_as_fleet", fail)
     done = run(server, "--csv", str(rows), "--column", "delay", "--epsilon", "2")
     assert done.exit_code == 2
     assert "898 simulated reports were not counted: the network is gone" in done.output.replace("\n", " ")
@@ -139,3 +139,21 @@ def test_a_server_that_does_not_start_shows_its_last_words(tmp_path: Path, monke
     with pytest.raises(ServerFailed, match="ended with code 1") as caught, local_server(tmp_path, Stages(Console())):
         pass
     assert "the disk is on fire" in caught.value.log
+
+
+def test_a_statistic_of_pairs_goes_through_its_rounds(server: RemoteServer, tmp_path: Path) -> None:
+    """Six hundred rows of three colours through the server, six of them as apps that are started anew each round."""
+    (tmp_path / "colours.csv").write_text("colour\n" + "red\n" * 300 + "blue\n" * 200 + "green\n" * 100)
+    (tmp_path / "gini.yaml").write_text(
+        "name: mixed\ndomain: [{name: colour, kind: categorical, labels: [red, blue, green]}]\n"
+        "statistic: {kind: gini_diversity}\n"
+    )
+    asked = ("--csv", str(tmp_path / "colours.csv"), "--column", "colour", "--spec", str(tmp_path / "gini.yaml"))
+    done = run(server, *asked, "--protocol", "two_round", "--epsilon", "4", "--apps", "6", "--json")
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.stdout)
+    assert found["truth"] == pytest.approx(2 * (300 * 200 + 300 * 100 + 200 * 100) / (600 * 599))
+    # Six times the predicted error: one false alarm in 10^8.
+    assert found["error"] < 6 * found["predicted_rmse"]
+    assert (len(found["rounds"]), sum(each["users"] for each in found["rounds"])) == (2, 600)
+    assert (found["apps"], found["fleet"]) == (6, 594)

@@ -15,7 +15,7 @@ import numpy as np
 from sordino_server.cli.patience import TIMEOUT_S, Patience
 from sordino_server.cli.remote import Remote
 from sordino_server.cli.simulation.comparison import Comparison
-from sordino_server.cli.simulation.devices import Upload, run_apps, run_fleet
+from sordino_server.cli.simulation.devices import Fleet, Upload, run_apps, simulated_fleet
 from sordino_server.cli.simulation.progress import Stages
 from sordino_server.design.workloads import parse_specification
 from sordino_shared.errors import InvalidValue, SordinoError
@@ -63,14 +63,15 @@ def run_campaign(
     """
     workload = parse_specification(terms.specification).build()
     truth = workload.truth(np.asarray(workload.domain.encode_many(devices.values)))
-    clock = _StageClock()
-    plan, campaign = _publish(remote, terms, stages)
+    clock = StageClock()
+    plan, campaign = publish(remote, terms, stages)
     clock.lap("plan")
     path = f"/v1/campaigns/{campaign}"
     try:
         remote.post(f"{path}/open")
-        apps = _answer_as_apps(address, campaign, devices, stages)
-        fleet = _answer_as_fleet(address, campaign, devices, int(terms.plan["seed"]), stages)
+        apps = answer_as_apps(address, campaign, devices, stages)
+        with simulated_fleet(address, campaign, devices.values[devices.apps :], int(terms.plan["seed"])) as many:
+            fleet = answer_as_fleet(many, stages)
         clock.lap("devices")
         remote.post(f"{path}/close")
     except BaseException:
@@ -90,7 +91,7 @@ def check_users(users: int) -> None:
         raise InvalidValue(f"a simulation needs 2 to 10,000,000 devices, not {users}", users)
 
 
-def _publish(remote: Remote, terms: CampaignTerms, stages: Stages) -> tuple[Mapping[str, Any], str]:
+def publish(remote: Remote, terms: CampaignTerms, stages: Stages) -> tuple[Mapping[str, Any], str]:
     """Figures of the plan, and the id of the new campaign that uses it."""
     workload = remote.post("/v1/workloads", terms.specification)["id"]
     plan_request = remote.post("/v1/plan-requests", {"workload": workload, **terms.plan})["id"]
@@ -105,7 +106,8 @@ def _publish(remote: Remote, terms: CampaignTerms, stages: Stages) -> tuple[Mapp
     return summary, campaign
 
 
-def _answer_as_apps(address: str, campaign: str, devices: Devices, stages: Stages) -> Upload:
+def answer_as_apps(address: str, campaign: str, devices: Devices, stages: Stages) -> Upload:
+    """The devices that run the SDK as apps answer the open round."""
     values = devices.values[: devices.apps]
     if not values:
         return Upload(0, 0.0)
@@ -113,15 +115,15 @@ def _answer_as_apps(address: str, campaign: str, devices: Devices, stages: Stage
         return run_apps(address, campaign, values, devices.ledgers, progress)
 
 
-def _answer_as_fleet(address: str, campaign: str, devices: Devices, seed: int, stages: Stages) -> Upload:
-    values = devices.values[devices.apps :]
-    if not values:
+def answer_as_fleet(fleet: Fleet, stages: Stages) -> Upload:
+    """The devices that are no apps answer the open round."""
+    if not fleet.size:
         return Upload(0, 0.0)
-    with stages.stage(f"{len(values):,} devices in batches") as progress:
-        return run_fleet(address, campaign, values, seed, progress)
+    with stages.stage(f"{fleet.size:,} devices in batches") as progress:
+        return fleet.answer(progress)
 
 
-class _StageClock:
+class StageClock:
     """Seconds from one lap to the next."""
 
     def __init__(self) -> None:
@@ -129,6 +131,7 @@ class _StageClock:
         self._since = time.perf_counter()
 
     def lap(self, name: str) -> None:
+        """The time since the last lap was spent on `name`, perhaps not for the first time."""
         now = time.perf_counter()
-        self.laps[name] = now - self._since
+        self.laps[name] = self.laps.get(name, 0.0) + now - self._since
         self._since = now

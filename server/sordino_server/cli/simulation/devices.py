@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -47,9 +48,11 @@ def run_apps(
 ) -> Upload:
     """Every value takes an app's whole path: own ledger file, own verification, own connection, one report a request.
 
-    They draw from the operating system's generator, like devices, and a few run at a time, as devices would.
+    They draw from the operating system's generator, like devices, and a few run at a time, as devices would. Called
+    again for a later round, every app is started anew on its ledger; one that drew another round has nothing to do.
     """
     started = time.perf_counter()
+    reports = 0
     with ThreadPoolExecutor(_APPS_AT_ONCE) as pool:
         runs = [
             pool.submit(_run_app, server, campaign, value, ledgers / f"device-{index:05d}.sqlite3")
@@ -57,39 +60,61 @@ def run_apps(
         ]
         try:
             for done, run in enumerate(as_completed(runs), start=1):
-                run.result()
+                reports += run.result()
                 progress(done / len(values))
         finally:
             pool.shutdown(cancel_futures=True)
-    return Upload(len(values), time.perf_counter() - started)
+    return Upload(reports, time.perf_counter() - started)
 
 
-def _run_app(server: str, campaign: str, value: object, ledger: Path) -> None:
-    """One app from its first start to its delivered report."""
+def _run_app(server: str, campaign: str, value: object, ledger: Path) -> int:
+    """One app from its start to its delivered report, 1, or to a round that is not its own, 0."""
     with Client(server, ledger=ledger, caps=_CAPS, allow_http=True) as client:
         answer = client.answer(client.join(campaign), value)
         flushed = client.flush()
+    # A device that answered the one round it drew learns of no other; one that did not yet is not assigned this one.
+    if answer.status in (AnswerStatus.NOT_ASSIGNED, AnswerStatus.ALREADY_ANSWERED):
+        return 0
     if answer.status is not AnswerStatus.RECORDED or flushed.delivered != 1:
         reason = flushed.refused[0].reason if flushed.refused else flushed.trouble or answer.status.value
         raise DevicesFailed(1, reason)
+    return 1
 
 
-def run_fleet(
-    server: str, campaign: str, values: Sequence[object], seed: int, progress: Callable[[float], None]
-) -> Upload:
-    """The values answer as a fleet: ledgers in memory, one verified plan, one connection, batches of 4096 reports."""
-    started = time.perf_counter()
-    randomness = SeededRandomness(seed)
-    with Client(server, ledger=":memory:", caps=_CAPS, allow_http=True) as client:
-        fleet = DeviceFleet(client, client.join(campaign))
+class Fleet:
+    """Values that answer as a fleet: ledgers in memory, one verified plan a round, one connection, large batches."""
+
+    def __init__(self, client: Client, campaign: str, values: Sequence[object], seed: int) -> None:
+        self._devices = DeviceFleet(client, client.join(campaign))
+        self._values = values
+        self._randomness = SeededRandomness(seed)
+
+    @property
+    def size(self) -> int:
+        """Devices in the fleet."""
+        return len(self._values)
+
+    def answer(self, progress: Callable[[float], None]) -> Upload:
+        """Have the round that is open answered by the devices whose round it is."""
+        started = time.perf_counter()
+        reports, values = 0, self._values
         for first in range(0, len(values), _FLEET_AT_ONCE):
             part = values[first : first + _FLEET_AT_ONCE]
-            answered = fleet.answer_many(part, randomness, first_device=first)
-            flushed = fleet.flush(progress=_shifted(progress, first, len(values)))
-            if answered.get(AnswerStatus.RECORDED, 0) != len(part) or flushed.delivered != len(part):
+            answered = self._devices.answer_many(part, self._randomness, first_device=first)
+            flushed = self._devices.flush(progress=_shifted(progress, first, len(values)))
+            recorded = answered.get(AnswerStatus.RECORDED, 0)
+            if recorded + answered.get(AnswerStatus.NOT_ASSIGNED, 0) != len(part) or flushed.delivered != recorded:
                 reason = flushed.trouble or ", ".join(flushed.refused or answered)
-                raise DevicesFailed(len(values) - first - flushed.delivered, reason)
-    return Upload(len(values), time.perf_counter() - started)
+                raise DevicesFailed(recorded - flushed.delivered or len(part) - recorded, reason)
+            reports += recorded
+        return Upload(reports, time.perf_counter() - started)
+
+
+@contextmanager
+def simulated_fleet(server: str, campaign: str, values: Sequence[object], seed: int) -> Iterator[Fleet]:
+    """A fleet on one client, which is closed at the end."""
+    with Client(server, ledger=":memory:", caps=_CAPS, allow_http=True) as client:
+        yield Fleet(client, campaign, values, seed)
 
 
 def _shifted(progress: Callable[[float], None], before: int, whole: int) -> Callable[[int], None]:

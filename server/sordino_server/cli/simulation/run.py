@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from rich.console import Console
 
-from sordino_server.cli.remote import Remote
-from sordino_server.cli.simulation.campaign import CampaignResult, CampaignTerms, Devices, run_campaign
+from sordino_server.cli.remote import Remote, estimates_path
+from sordino_server.cli.simulation.campaign import CampaignResult, CampaignTerms, Devices
 from sordino_server.cli.simulation.progress import Stages
 from sordino_server.cli.simulation.server_process import create_key, local_server
+from sordino_server.cli.simulation.statistic_campaign import StatisticResult
 from sordino_server.cli.simulation.workplace import working_folder
 from sordino_shared.errors import InvalidValue
+
+Result = TypeVar("Result", CampaignResult, StatisticResult)
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,7 @@ class RemoteServer:
 
 
 def run_simulation(
+    run: Callable[[Remote, str, CampaignTerms, Devices, Stages], Result],
     terms: CampaignTerms,
     values: Sequence[object],
     *,
@@ -43,14 +48,14 @@ def run_simulation(
     keep: bool,
     console: Console,
     remote: RemoteServer | None = None,
-) -> tuple[CampaignResult, Path | None]:
-    """The finished campaign, and the folder that is kept if one is. Without `remote` a server of its own is started."""
+) -> tuple[Result, Path | None]:
+    """What `run` makes of the terms, and the folder that is kept if one is. Without `remote` a server is started."""
     stages = Stages(console)
     with working_folder(keep) as folder, stages.shown(), _server(folder, remote, stages) as server:
         ledgers = folder / "ledgers"
         ledgers.mkdir()
         with Remote(server.address, server.key) as connection:
-            result = run_campaign(connection, server.address, terms, Devices(values, apps, ledgers), stages)
+            result = run(connection, server.address, terms, Devices(values, apps, ledgers), stages)
             if keep:
                 _keep_estimates(connection, result, folder)
     return result, folder if keep else None
@@ -65,7 +70,7 @@ def _server(folder: Path, remote: RemoteServer | None, stages: Stages) -> Iterat
         yield RemoteServer(address, create_key(folder))
 
 
-def _keep_estimates(connection: Remote, result: CampaignResult, folder: Path) -> None:
-    table = connection.text(f"/v1/campaigns/{result.campaign}/rounds/0/estimates", format="csv")
+def _keep_estimates(connection: Remote, result: CampaignResult | StatisticResult, folder: Path) -> None:
+    table = connection.text(estimates_path(result.campaign, None), format="csv")
     (folder / "estimates.json").write_text(json.dumps(result.estimates, ensure_ascii=False), encoding="utf-8")
     (folder / "estimates.csv").write_text(table, encoding="utf-8")

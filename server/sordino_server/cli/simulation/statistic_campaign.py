@@ -1,0 +1,111 @@
+"""One campaign for a statistic of pairs, through all its rounds, with devices that hold known values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+import numpy as np
+
+from sordino_server.cli.patience import Patience
+from sordino_server.cli.remote import Remote
+from sordino_server.cli.simulation.campaign import (
+    CampaignTerms,
+    Devices,
+    StageClock,
+    answer_as_apps,
+    answer_as_fleet,
+    publish,
+)
+from sordino_server.cli.simulation.devices import simulated_fleet
+from sordino_server.cli.simulation.progress import Stages
+from sordino_server.design.statistics import Statistic, parse_statistic
+from sordino_shared.errors import SordinoError
+
+
+@dataclass(frozen=True)
+class StatisticResult:
+    """A finished campaign: figures of the plan, the estimates document, the truth in its bins, reports by source."""
+
+    campaign: str
+    plan: Mapping[str, Any]
+    estimates: Mapping[str, Any]
+    truth: float
+    app_reports: int
+    fleet_reports: int
+    seconds: Mapping[str, float]
+
+    @property
+    def error(self) -> float:
+        """Distance of the estimate from the binned truth."""
+        return abs(float(self.estimates["value"]) - self.truth)
+
+    @property
+    def inside(self) -> bool:
+        """Whether the interval holds the binned truth."""
+        low, high = self.estimates["interval"]
+        return bool(low <= self.truth <= high)
+
+
+def run_statistic_campaign(
+    remote: Remote, address: str, terms: CampaignTerms, devices: Devices, stages: Stages
+) -> StatisticResult:
+    """Plan, open, have the devices answer every round, and compare the estimate with the truth.
+
+    A campaign that fails half-way is cancelled, so that nothing stays open on a server that others use.
+    """
+    clock = StageClock()
+    plan, campaign = publish(remote, terms, stages)
+    truth = _truth(remote, plan, devices)
+    clock.lap("plan")
+    path = f"/v1/campaigns/{campaign}"
+    try:
+        remote.post(f"{path}/open")
+        apps, fleet = _answer_rounds(remote, address, campaign, len(plan["rounds"]), terms, devices, stages, clock)
+    except BaseException:
+        with suppress(httpx.HTTPError, SordinoError):
+            remote.post(f"{path}/cancel")
+        raise
+    with stages.stage("estimating"):
+        estimates = remote.awaited_estimates(campaign, None, Patience())
+    clock.lap("estimates")
+    return StatisticResult(campaign, plan, estimates, truth, apps, fleet, clock.laps)
+
+
+def _answer_rounds(
+    remote: Remote,
+    address: str,
+    campaign: str,
+    rounds: int,
+    terms: CampaignTerms,
+    devices: Devices,
+    stages: Stages,
+    clock: StageClock,
+) -> tuple[int, int]:
+    """Reports of apps and of the fleet, over all rounds."""
+    apps = fleet = 0
+    with simulated_fleet(address, campaign, devices.values[devices.apps :], int(terms.plan["seed"])) as many:
+        for index in range(rounds):
+            if index:
+                with stages.stage(f"planning round {index}"):
+                    remote.awaited_round(campaign, index, Patience())
+                clock.lap("plan")
+            apps += answer_as_apps(address, campaign, devices, stages).reports
+            fleet += answer_as_fleet(many, stages).reports
+            clock.lap("devices")
+            remote.post(f"/v1/campaigns/{campaign}/rounds/{index}/close")
+    return apps, fleet
+
+
+def _truth(remote: Remote, plan: Mapping[str, Any], devices: Devices) -> float:
+    """The statistic over the devices, in the bins that the plan settled on."""
+    whole = remote.get(f"/v1/protocol-plans/{plan['digest']}")
+    statistic: Statistic = parse_statistic(whole["statistic"]).build()
+    cells = np.asarray(statistic.domain.encode_many(devices.values))
+    counts = np.bincount(cells, minlength=statistic.size).astype(float)
+    if whole["target"] == "pairs":
+        return statistic.of_pairs(counts)
+    return statistic.of_histogram(counts / counts.sum())

@@ -1,0 +1,51 @@
+"""What `demo` and `simulate` say of a statistic at the end: lines for people, one object for programs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Console
+
+from sordino_server.cli.simulation.statistic_campaign import StatisticResult
+from sordino_server.cli.statistics import print_protocols, print_statistic
+
+
+def statistic_document(result: StatisticResult, raw_truth: float | None) -> dict[str, Any]:
+    """The figures of a campaign under the names that `--json` promises; `raw_truth` is that of values without bins."""
+    estimates, plan = result.estimates, result.plan
+    return {
+        "campaign": result.campaign,
+        "statistic": estimates["statistic"],
+        "epsilon": estimates["epsilon"],
+        "protocol": estimates["protocol"],
+        "protocols": plan["protocols"],
+        "value": estimates["value"],
+        "standard_error": estimates["standard_error"],
+        "interval": estimates["interval"],
+        "truth": result.truth,
+        "raw_truth": raw_truth,
+        "error": result.error,
+        "inside": result.inside,
+        "predicted_rmse": estimates["predicted_rmse"],
+        "rounds": estimates["rounds"],
+        "apps": result.app_reports,
+        "fleet": result.fleet_reports,
+        "stage_seconds": dict(result.seconds),
+        "warnings": list(estimates["warnings"]),
+    }
+
+
+def print_statistic_result(console: Console, result: StatisticResult, raw_truth: float | None) -> None:
+    """The comparison of protocols, the estimate, and the truth beside it."""
+    print_protocols(console, result.plan)
+    console.print()
+    print_statistic(console, result.estimates)
+    verdict = "inside the interval" if result.inside else "OUTSIDE the interval"
+    console.print(f"truth in the same bins: {result.truth:.5f}, {verdict}; error {result.error:.5f}", highlight=False)
+    if raw_truth is not None:
+        gap = result.truth - raw_truth
+        console.print(f"truth without bins: {raw_truth:.5f}; binning moves it by {gap:+.5f}", highlight=False)
+    console.print(
+        f"{result.app_reports:,} reports came from apps with a ledger file each, {result.fleet_reports:,} in batches",
+        highlight=False,
+    )
