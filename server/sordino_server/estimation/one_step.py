@@ -118,8 +118,7 @@ def _errors(
     own, population = both_errors(found.matrix, reports)
     first, second = reports.users, answers.users
     spread = 4.0 * slope_variance(found.matrix, reports)
-    noise = (1 - step) ** 2 * own.linear
-    noise += step**2 * 4.0 * float(reports.plausible @ answers.variances) / second
+    answered = step**2 * 4.0 * float(reports.plausible @ answers.variances) / second
     if answers.same_users:
         # Who skipped the second round is missing from h₂ by chance.
         split = step**2 * spread * max(1.0 / second - 1.0 / first, 0.0)
@@ -128,8 +127,10 @@ def _errors(
         share = first / (first + second)
         split = (1 - share - step) ** 2 * spread * (1.0 / first + 1.0 / second)
         sampled = spread * ((1 - step) ** 2 / first + step**2 / second)
-    turn = 1 - 2 * step
+    turned = replace(own, turn=1 - 2 * step, stretch=1 - step)
     return (
-        replace(own, linear=noise + split, quadratic=turn**2 * own.quadratic, turn=turn),
-        replace(population, linear=noise + sampled, quadratic=turn**2 * population.quadratic, turn=turn),
+        replace(turned, independent=answered + split),
+        replace(
+            turned, quadratic=population.quadratic, covariance=population.covariance, independent=answered + sampled
+        ),
     )

@@ -123,7 +123,7 @@ def _error(matrix: Floats, reports: DecodedReports, covariance: Floats, product:
     slope, users = matrix @ reports.histogram, reports.users
     quadratic = max(2.0 * float((product * product.T).sum()) / users**2, 0.0)
     linear = 4.0 * float(slope @ covariance @ slope) / users
-    return QuadraticError(max(linear - 2.0 * quadratic, 0.0), quadratic, covariance, matrix, users)
+    return QuadraticError(linear - 2.0 * quadratic, quadratic, covariance, matrix, users)
 
 
 def one_round_estimate(
@@ -159,16 +159,16 @@ def assembled(
     **provenance: Any,
 ) -> StatisticEstimate:
     """The estimate from the value and its errors about the users and about the population."""
-    (low, high), (population_low, population_high) = (error.quantiles(level) for error in errors)
+    (low, high), (population_low, population_high) = (error.interval(value, level) for error in errors)
     names = (form.name for form in statistic.forms)
     return StatisticEstimate(
         value=value,
         standard_error=errors[0].standard_error,
-        lower=value - high,
-        upper=value - low,
+        lower=low,
+        upper=high,
         population_standard_error=errors[1].standard_error,
-        population_lower=value - population_high,
-        population_upper=value - population_low,
+        population_lower=population_low,
+        population_upper=population_high,
         level=level,
         forms=tuple(zip(names, found.values.tolist(), strict=True)),
         unbiased=statistic.is_one_form,
@@ -179,10 +179,10 @@ def assembled(
 
 def _check_denominator(statistic: Statistic, index: int, value: float, reports: DecodedReports, level: float) -> None:
     form = statistic.forms[index]
-    low, high = own_error(form.matrix, reports).quantiles(level)
-    if value - high <= 0.0 <= value - low:
+    low, high = own_error(form.matrix, reports).interval(value, level)
+    if low <= 0.0 <= high:
         raise NoStatistic(
-            f"{statistic.name} divides by {form.name}, which is between {value - high:.3g} and {value - low:.3g} at a "
+            f"{statistic.name} divides by {form.name}, which is between {low:.3g} and {high:.3g} at a "
             f"level of {level:.0%}: that may be zero. More reports, or a larger ε, narrow it",
-            (value - high, value - low),
+            (low, high),
         )
