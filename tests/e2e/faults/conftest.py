@@ -38,12 +38,14 @@ class Load:
     """Clients that send each its own reports, a batch at a time until it is acknowledged, then all of them again.
 
     `addresses` may change while they run: each takes the next one after every trouble, which is no answer or a 503.
+    With `closing` set a client ends when it hears that the round is closed.
     """
 
     round: Any
     addresses: list[str]
     clients: int = 4
     batches: int = 20
+    closing: bool = False
     acknowledged: set[int] = field(default_factory=set)
     answers: int = 0
     troubles: int = 0
@@ -88,15 +90,14 @@ class Load:
         address = number
         for batch in cycle(range(number * self.batches, (number + 1) * self.batches)):
             numbers = range(batch * BATCH, (batch + 1) * BATCH)
-            while not self._sent(self.addresses[address % len(self.addresses)], numbers):
-                address += 1
-                self._stop.wait(_PAUSE_S)
-                if self._stop.is_set():
+            while (status := self._send(self.addresses[address % len(self.addresses)], numbers)) != 200:
+                if status == 409 or self._stop.wait(_PAUSE_S):
                     return
+                address += 1
             if self._stop.is_set():
                 return
 
-    def _sent(self, address: str, numbers: range) -> bool:
+    def _send(self, address: str, numbers: range) -> int:
         try:
             status, content = post(address, self.round.path, self.round.body(numbers))
         except (OSError, http.client.HTTPException):
@@ -104,11 +105,11 @@ class Load:
         with self._lock:
             if status == 200:
                 self._note(ReportOutcomes.read(content), numbers)
-            else:
+            elif status == 503:
                 self.troubles += 1
-                if status != 503:
-                    self.wrong.append((status, content))
-        return status == 200
+            elif status != 409 or not self.closing:
+                self.wrong.append((status, content))
+        return status
 
     def _note(self, outcomes: ReportOutcomes, numbers: range) -> None:
         known = self.acknowledged.issuperset(numbers)
