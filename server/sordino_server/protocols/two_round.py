@@ -34,7 +34,7 @@ from sordino_server.protocols.second_round import Allotment, answers_of, predict
 from sordino_shared.guarantees import PureEpsilon
 
 # Shares of the users that answer the first round.
-_SHARES = (0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7)
+_SHARES = (0.05, 0.1, 0.2, 0.35, 0.5, 0.65)
 _FIRST_GUESS_SHARE, _FIRST_GUESS_STEP = 0.3, 0.7
 FEWEST_USERS = 40
 _UNIT = 1 << 32
