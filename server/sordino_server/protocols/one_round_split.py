@@ -74,6 +74,10 @@ class OneRoundSplit:
         )
         return ProtocolDesign(plan, _sealed(request, best))
 
+    def predict(self, design: ProtocolDesign, histogram: Floats) -> float:
+        """The root mean squared error at the plan's number of users, for users with this histogram (k,)."""
+        return float(np.sqrt(SplitReports.of(design.first).squared_error(histogram, design.plan.users)))
+
     def step(self, plan: ProtocolPlan, closed: tuple[ClosedRound, ...]) -> StatisticEstimate:
         """The estimate after the one round; raises ProtocolError where fewer than two devices reported."""
         (only,) = closed

@@ -70,6 +70,11 @@ class ThreeRound:
         )
         return ProtocolDesign(plan, _first(request, mechanism))
 
+    def predict(self, design: ProtocolDesign, histogram: Floats) -> float:
+        """The root mean squared error at the plan's number of users, for users with this histogram (k,)."""
+        mechanism = ThreeRoundMechanism.published(design.first)
+        return float(np.sqrt(mechanism.squared_error(histogram, design.plan.users)))
+
     def step(self, plan: ProtocolPlan, closed: tuple[ClosedRound, ...]) -> RoundPlan | StatisticEstimate:
         """The second and the third round from the means of those before, and then the estimate."""
         for number, each in enumerate(closed):
