@@ -9,7 +9,8 @@ SordinoError
 │   ├── Overloaded             reports: more is waiting than may be held
 │   └── BudgetExceeded         populations: a cap does not allow what a campaign asks
 ├── InvalidValue               also of a request's content: answered as `invalid-request`
-│   └── WorkloadError, TooLargeForDense, PlanError, FactorizationError, KernelError     design
+│   ├── WorkloadError, TooLargeForDense, PlanError, FactorizationError, KernelError     design
+│   └── ProtocolError          protocols: a protocol cannot go on, or its reports allow no answer
 ├── CandidateFailed            design: one mechanism could not be worked out, others may be
 ├── EstimationError            estimation: the reports allow no estimate
 ├── AggregateMismatch          aggregates: log and shares disagree

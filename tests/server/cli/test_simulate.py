@@ -149,7 +149,9 @@ def test_a_statistic_of_pairs_goes_through_its_rounds(server: RemoteServer, tmp_
         "statistic: {kind: gini_diversity}\n"
     )
     asked = ("--csv", str(tmp_path / "colours.csv"), "--column", "colour", "--spec", str(tmp_path / "gini.yaml"))
-    done = run(server, *asked, "--protocol", "two_round", "--epsilon", "4", "--apps", "6", "--json")
+    done = run(
+        server, *asked, "--protocol", "two_round", "--time-limit", "4", "--epsilon", "4", "--apps", "6", "--json"
+    )
     assert done.exit_code == 0, done.output
     found = json.loads(done.stdout)
     assert found["truth"] == pytest.approx(2 * (300 * 200 + 300 * 100 + 200 * 100) / (600 * 599))
