@@ -17,6 +17,8 @@ from sordino_server.context import Context
 from sordino_server.kit.body_limit import BodyLimit
 from sordino_server.kit.clock import Clock, SystemClock
 from sordino_server.kit.db import Database
+from sordino_server.kit.envelope import Envelope
+from sordino_server.metrics import Metrics
 from sordino_server.problem_details import ProblemDocument
 from sordino_server.reports import ReportWriter
 from sordino_server.reports.admission import Admission
@@ -28,13 +30,17 @@ def create_app(settings: Settings, database: Database | None = None, clock: Cloc
     context = Context(settings, opened, clock or SystemClock())
 
     @asynccontextmanager
+    metrics = Metrics(context.database)
+
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        writer = ReportWriter(context.database, context.clock).start()
+        writer = ReportWriter(context.database, context.clock, committed=metrics.committed).start()
         app.state.report_writer = writer
         try:
+        metrics.watch_queue(lambda: writer.queued_bytes)
             yield
         finally:
             # Uploads that were taken are written and answered before the process ends.
+            app.state.draining = True
             await anyio.to_thread.run_sync(writer.close)
             if database is None:
                 opened.close()
@@ -50,10 +56,14 @@ def create_app(settings: Settings, database: Database | None = None, clock: Cloc
     )
     app.state.context = context
     app.state.admission = Admission(context)
+    app.state.metrics = metrics
+    app.state.draining = False
     app.include_router(router)
     app.add_middleware(BodyLimit, limit=settings.max_body_bytes)
     problem_details.install(app)
     app.openapi = lambda: openapi_of(app)  # type: ignore[method-assign]  # FastAPI's own way to replace the document
+    # Added last, so that it is outside of the other.
+    app.add_middleware(Envelope, observe=metrics.request)
     return app
 
 

@@ -9,12 +9,18 @@ from pydantic import Field, SecretStr, ValidationError, field_validator, model_v
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from sordino_server.kit.addresses import NO_PROXY, TrustedProxies
+from sordino_server.kit.db import database_url
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import ReportBatch
 
 PREFIX = "SORDINO_"
 # Read by the commands of analysts and operators; they share the prefix and are no settings of a server.
 CLIENT_VARIABLES = frozenset({"SORDINO_SERVER", "SORDINO_KEY", "SORDINO_CACHE_DIR"})
+
+
+# What images, examples and tutorials come with.
+DEFAULT_PASSWORDS = frozenset({"", "sordino", "postgres", "password", "changeme", "change-me", "secret", "admin"})
+_THIS_MACHINE = frozenset({None, "", "localhost", "127.0.0.1", "::1"})
 
 
 class Settings(BaseSettings):
@@ -67,10 +73,23 @@ class Settings(BaseSettings):
     shutdown_s: int = Field(
         20, ge=1, le=600, description="Seconds that requests and the worker get to finish when the server is stopped."
     )
+    metrics_port: int = Field(
+        0, ge=0, le=65535, description="Port on which `sordino serve` shows Prometheus its figures; 0 shows none."
+    )
+    metrics_host: str = Field("127.0.0.1", description="Address of the metrics' port.")
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         "info", description="Least severity that is logged."
     )
     log_format: Literal["text", "json"] = Field("text", description="One readable line, or one JSON object, an event.")
+
+    @field_validator("database_url")
+    @classmethod
+    def _check_password(cls, url: SecretStr) -> SecretStr:
+        parsed = database_url(url.get_secret_value())
+        local = parsed.host in _THIS_MACHINE
+        if not local and parsed.password is not None and str(parsed.password).lower() in DEFAULT_PASSWORDS:
+            raise ValueError("its password is one that everybody tries first; give the database one of its own")
+        return url
 
     @field_validator("trusted_proxies")
     @classmethod

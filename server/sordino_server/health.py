@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter
+import shutil
+from pathlib import Path
+
+from fastapi import APIRouter, Request
 from pydantic import BaseModel
 
 from sordino_server import __version__
 from sordino_server.context import Injected
+from sordino_server.errors import ServerError
+from sordino_server.kit.db import Database
 from sordino_server.kit.migrations import check_schema
-from sordino_shared.protocol import PROTOCOL_VERSION
+from sordino_shared.protocol import PROTOCOL_VERSION, Problem
+
+# As much as one process may hold in its queue of uploads.
+MIN_FREE_BYTES = 64 << 20
 
 probes = APIRouter(tags=["health"])
 router = APIRouter(tags=["health"])
@@ -34,10 +42,26 @@ async def live() -> Health:
 
 
 @probes.get("/readyz")
-def ready(context: Injected) -> Health:
-    """The database answers and has the schema of this version; send no traffic while this fails."""
+def ready(context: Injected, request: Request) -> Health:
+    """The database answers with this version's schema, there is room on its disk, and the process is not ending.
+
+    Send no traffic while this fails. How full the disk of a PostgreSQL server is cannot be seen from here.
+    """
+    if request.app.state.draining:
+        raise ServerError(Problem.UNAVAILABLE, "the server is shutting down")
     check_schema(context.database)
+    _check_room(context.database)
     return Health(status="ok")
+
+
+def _check_room(database: Database) -> None:
+    if not database.is_sqlite:
+        return
+    free = shutil.disk_usage(Path(database.url.database or "").absolute().parent).free
+    if free < MIN_FREE_BYTES:
+        raise ServerError(
+            Problem.STORAGE_FULL, f"{free >> 20} MiB are free beside the database, {MIN_FREE_BYTES >> 20} are needed"
+        )
 
 
 @router.get("/version")

@@ -15,6 +15,8 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from sordino_server.errors import ServerError
+from sordino_server.kit.envelope import enveloped
+from sordino_server.kit.logs import request_id
 from sordino_shared.errors import InvalidValue, OversizedDocument, ProtocolError
 from sordino_shared.protocol import PROBLEM_MEDIA_TYPE, IllegalTransition, Problem
 
@@ -67,7 +69,10 @@ def problem_response(problem: Problem, detail: str, instance: str, extra: Mappin
         headers["Connection"] = "close"
     # Escaped throughout: what was asked for may hold lone surrogates, which have no bytes in UTF-8.
     content = json.dumps(extra | document, allow_nan=False).encode("ascii")
-    return Response(content, problem.status, headers, PROBLEM_MEDIA_TYPE)
+    response = Response(content, problem.status, headers, PROBLEM_MEDIA_TYPE)
+    # Bugs are answered outside of every middleware.
+    response.raw_headers = enveloped(response.raw_headers, request_id.get().encode())
+    return response
 
 
 def install(app: FastAPI) -> None:

@@ -68,3 +68,16 @@ def test_the_password_does_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SORDINO_DATABASE_URL", "postgresql://me:s3cret@host/name")
     assert "s3cret" not in repr(load_settings())
     assert "s3cret" not in str(load_settings().model_dump())
+
+
+@pytest.mark.parametrize("password", ["sordino", "Postgres", "changeme", ""])
+def test_passwords_that_everybody_knows_are_refused(monkeypatch: pytest.MonkeyPatch, password: str) -> None:
+    monkeypatch.setenv("SORDINO_DATABASE_URL", f"postgresql://sordino:{password}@db.example/sordino")
+    with pytest.raises(InvalidValue, match=r"SORDINO_DATABASE_URL.*password"):
+        load_settings()
+
+
+@pytest.mark.parametrize("rest", ["me:postgres@localhost/x", "me@db.example/x", "me:vai7Iequ@db.example/x"])
+def test_other_passwords_and_this_machine_are_not(monkeypatch: pytest.MonkeyPatch, rest: str) -> None:
+    monkeypatch.setenv("SORDINO_DATABASE_URL", f"postgresql://{rest}")
+    assert load_settings().database_url.get_secret_value().endswith(rest)

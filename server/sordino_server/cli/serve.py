@@ -53,8 +53,9 @@ def serve(
     settings, database = started()
     prepare_schema(database, migrate)
     listener = _listen(host or settings.host, settings.port if port is None else port)
+    app = create_app(settings, database)
     config = uvicorn.Config(
-        create_app(settings, database),
+        app,
         lifespan="on",
         log_config=None,
         access_log=False,
@@ -68,7 +69,8 @@ def serve(
     gc.freeze()
     gc.set_threshold(_GC_THRESHOLD)
     _exit_in_order(server)
-    with listener, _supervised_worker(with_worker, settings.shutdown_s):
+    shown_metrics = app.state.metrics.served(settings.metrics_host, settings.metrics_port)
+    with listener, shown_metrics, _supervised_worker(with_worker, settings.shutdown_s):
         bound_host, bound_port = listener.getsockname()[:2]
         shown = f"[{bound_host}]" if ":" in bound_host else bound_host
         typer.echo(f"sordino is listening on http://{shown}:{bound_port}")

@@ -4,16 +4,25 @@ from __future__ import annotations
 
 import logging
 import sys
+from contextvars import ContextVar
 
 import structlog
 
 _LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
 
 
+# Of the request that is being answered; empty outside of requests.
+request_id: ContextVar[str] = ContextVar("request_id", default="")
+
+
 def configure_logs(level: str, form: str) -> None:
     """Log from `level` on, as `text` or `json`."""
     stamp = structlog.processors.TimeStamper(fmt="iso", utc=True)
-    processors: list[structlog.typing.Processor] = [structlog.processors.add_log_level, stamp]
+    processors: list[structlog.typing.Processor] = [
+        _add_request_id,
+        structlog.processors.add_log_level,
+        stamp,
+    ]
     if form == "json":
         processors += [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
     else:
@@ -27,6 +36,12 @@ def configure_logs(level: str, form: str) -> None:
         cache_logger_on_first_use=False,
     )
     _take_over_libraries(_LEVELS[level])
+
+
+def _add_request_id(_: object, __: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
+    if identifier := request_id.get():
+        event["request_id"] = identifier
+    return event
 
 
 class _Libraries(logging.Handler):

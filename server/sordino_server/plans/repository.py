@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from sordino_server.kit import leases
@@ -35,6 +35,13 @@ def claim_request(session: Session, *, owner: str, now: int, seconds: int) -> Pl
     """The oldest unfinished request that nobody works on, leased to `owner`."""
     unfinished = PlanRequest.state.in_([PlanRequestState.QUEUED, PlanRequestState.RUNNING])
     return leases.claim(session, PlanRequest, unfinished, PlanRequest.created_at, owner=owner, now=now, seconds=seconds)
+
+
+def count_by_state(session: Session) -> dict[str, int]:
+    """How many requests are in each state."""
+    query = select(PlanRequest.state, func.count()).group_by(PlanRequest.state)
+    counted = {state: int(count) for state, count in session.execute(query)}
+    return {str(state): counted.get(state, 0) for state in PlanRequestState}
 
 
 def find_ready(session: Session, content_key: str) -> PlanRequest | None:

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import threading
 from collections import deque
+from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
+from time import perf_counter
 
 from sordino_server.errors import ServerError
 from sordino_server.kit.clock import Clock
 from sordino_server.kit.db import Database
-from sordino_server.reports.ingest import Answer, Ingest, Request
+from sordino_server.reports.ingest import Answer, Ingest, Recorded, Request
 from sordino_server.reports.shares import Shares
 from sordino_server.reports.uploads import Overloaded, RefusedRequest, Upload
 from sordino_shared.protocol import MAX_REPORTS, ReportOutcomes
@@ -23,6 +25,9 @@ GROUP_REPORTS = MAX_REPORTS
 MAX_QUEUED_BYTES = 64 << 20
 MAX_QUEUED_REQUESTS = 20_000
 _REFUSED_REQUEST_BYTES = 256
+
+# Hears of every group commit, with its seconds.
+Committed = Callable[[Recorded, float], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,12 +53,14 @@ class ReportWriter:
         clock: Clock,
         *,
         max_queued_bytes: int = MAX_QUEUED_BYTES,
+        committed: Committed = lambda recorded, seconds: None,
     ) -> None:
         self._database = database
         self._clock = clock
         self._shares = Shares()
         self._ingest = Ingest(database, self._shares)
         self._max_queued_bytes = max_queued_bytes
+        self._committed = committed
         self._queue: deque[_Queued] = deque()
         self._queued_bytes = 0
         self._changed = threading.Condition()
@@ -72,6 +79,11 @@ class ReportWriter:
             self._changed.notify()
         if self._thread.ident is not None:
             self._thread.join()
+
+    @property
+    def queued_bytes(self) -> int:
+        """What waits to be written."""
+        return self._queued_bytes
 
     def submit(self, upload: Upload) -> Future[ReportOutcomes]:
         """Queue an upload; the future holds the outcomes after the commit, or a `ServerError`.
@@ -119,7 +131,7 @@ class ReportWriter:
 
     def _commit(self, group: list[_Queued]) -> None:
         requests = [queued.request for queued in group]
-        now = self._clock.now()
+        now, start = self._clock.now(), perf_counter()
         try:
             recorded = self._database.run("record reports", lambda session: self._ingest.record(session, requests, now))
         except BaseException as error:  # the thread must outlive whatever a transaction raises, and its callers hear it
@@ -128,6 +140,7 @@ class ReportWriter:
                 queued.future.set_exception(error)
             return
         self._shares.keep(recorded.shares)
+        self._committed(recorded, perf_counter() - start)
         for queued in group:
             _answer(queued.future, recorded.answers[queued.request])
 

@@ -1,6 +1,6 @@
 """Rounds: which of them take reports, and when that ends."""
 
-from sordino_server.rounds.repository import RoundName, find, lock_for_reports, of_campaign
+from sordino_server.rounds.repository import RoundName, count_by_state, find, lock_for_reports, of_campaign
 from sordino_server.rounds.service import (
     MAX_ATTEMPTS,
     RoundNotFound,
@@ -21,6 +21,7 @@ __all__ = [
     "cancel_round",
     "claim_closed_round",
     "close_round",
+    "count_by_state",
     "find",
     "give_back",
     "lock_for_reports",

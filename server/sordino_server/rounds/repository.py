@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from sqlalchemy import select, tuple_, update
+from sqlalchemy import func, select, tuple_, update
 from sqlalchemy.orm import Session
 
 from sordino_server.kit.db import Database
@@ -48,6 +48,13 @@ def lock_for_change(database: Database, session: Session, number: int) -> Round:
         .with_for_update(key_share=True)
         .execution_options(populate_existing=True)
     ).one()
+
+
+def count_by_state(session: Session) -> dict[str, int]:
+    """How many rounds are in each state."""
+    query = select(Round.state, func.count()).group_by(Round.state)
+    counted = {state: int(count) for state, count in session.execute(query)}
+    return {str(state): counted.get(state, 0) for state in RoundState}
 
 
 def give_up(session: Session, attempts: int, error: str, now: int) -> None:

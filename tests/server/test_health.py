@@ -1,0 +1,54 @@
+"""`/livez` says that the process lives, whatever else; `/readyz` says whether to send it traffic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from sqlalchemy import text
+
+from sordino_server import health
+from sordino_shared.protocol import Problem
+
+Check = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture(params=["running", "running_on_postgres"])
+def server(request: pytest.FixtureRequest) -> Any:
+    return request.getfixturevalue(request.param)
+
+
+def not_ready(server: Any) -> Any:
+    """The answer of /readyz, while /livez is as ever."""
+    assert server.anonymous.get("/livez").json() == {"status": "ok"}
+    return server.anonymous.get("/readyz")
+
+
+def test_ready(server: Any) -> None:
+    assert not_ready(server).json() == {"status": "ok"}
+
+
+def test_another_schema(server: Any) -> None:
+    with server.database.write("pretend") as session:
+        session.execute(text("UPDATE alembic_version SET version_num = 'older'"))
+    assert not_ready(server).status_code == 503
+
+
+def test_a_process_that_is_ending(running: Any, check_problem: Check) -> None:
+    running.app.state.draining = True
+    check_problem(not_ready(running), Problem.UNAVAILABLE, "shutting down")
+
+
+def test_a_disk_without_room(running: Any, check_problem: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(health, "MIN_FREE_BYTES", 1 << 60)
+    check_problem(not_ready(running), Problem.STORAGE_FULL, "MiB")
+
+
+def test_a_database_that_is_gone(
+    running_on_postgres: Any, postgres_cluster: Any, check_problem: Check, migrated_postgres_url: str
+) -> None:
+    running_on_postgres.database.engine.dispose()
+    postgres_cluster.drop(migrated_postgres_url)
+    assert not_ready(running_on_postgres).status_code == 503
+    postgres_cluster.execute(f"CREATE DATABASE {migrated_postgres_url.rpartition('/')[2]}")

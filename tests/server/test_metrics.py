@@ -1,0 +1,66 @@
+"""The figures for Prometheus: what they count, on which port, and what they never name."""
+
+from __future__ import annotations
+
+import socket
+from typing import Any
+
+import httpx
+from prometheus_client.parser import text_string_to_metric_families
+
+
+def shown(running: Any) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
+    """Samples by name and labels, as a scrape gets them."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    with running.app.state.metrics.served("127.0.0.1", port):
+        text = httpx.get(f"http://127.0.0.1:{port}/metrics").text
+    families = text_string_to_metric_families(text)
+    return {
+        (sample.name, tuple(sorted(sample.labels.items()))): sample.value
+        for family in families
+        for sample in family.samples
+    }
+
+
+def test_requests_reports_and_commits_are_counted(running: Any) -> None:
+    campaign = running.campaign("open")
+    running.report(campaign, [0, 1, 2, 3], seed=1)
+    running.report(campaign, [0, 1, 2, 3], seed=1)
+    path = f"/v1/campaigns/{campaign['id']}/rounds/0/reports"
+    running.anonymous.post(path, content=b"\xff", headers={"content-type": "application/cbor"})
+    figures = shown(running)
+    for outcome, count in (("accepted", 4), ("replayed", 4), ("malformed-body", 1)):
+        assert figures["sordino_reports_total", (("outcome", outcome),)] == count
+    route = "/v1/campaigns/{campaign}/rounds/{index}/reports"
+    for status, count in (("200", 2), ("400", 1)):
+        labels = (("method", "POST"), ("route", route), ("status", status))
+        assert figures["sordino_http_requests_total", labels] == count
+    assert figures["sordino_http_request_duration_seconds_count", (("route", route),)] == 3
+    assert figures["sordino_commit_reports_sum", ()] == 9
+    assert figures["sordino_commit_duration_seconds_count", ()] == figures["sordino_commit_reports_count", ()] == 3
+    assert 0 < figures["sordino_commit_duration_seconds_sum", ()] < 60
+    assert figures["sordino_queue_bytes", ()] == 0
+    assert figures["sordino_rounds", (("state", "open"),)] == 1
+    assert figures["sordino_plan_requests", (("state", "ready"),)] == 1
+    assert figures["sordino_plan_requests", (("state", "running"),)] == 0
+
+
+def test_no_figure_names_a_campaign_or_a_sender(running: Any) -> None:
+    campaign = running.campaign("open")
+    running.report(campaign, [0])
+    running.anonymous.get(f"/v1/campaigns/{campaign['id']}/task")
+    running.anonymous.get("/made/up/path")
+    for _, labels in shown(running):
+        assert {name for name, _ in labels} <= {"method", "route", "status", "outcome", "state", "le"}
+        for _, value in labels:
+            assert campaign["id"] not in value
+            assert "made" not in value
+            assert "127.0.0.1" not in value
+
+
+def test_the_figures_are_not_on_the_port_of_the_api(running: Any) -> None:
+    assert running.anonymous.get("/metrics").status_code == 404
+    with running.app.state.metrics.served("127.0.0.1", 0):
+        pass
