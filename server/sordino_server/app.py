@@ -29,18 +29,18 @@ def create_app(settings: Settings, database: Database | None = None, clock: Cloc
     opened = database or Database(settings.database_url.get_secret_value())
     context = Context(settings, opened, clock or SystemClock())
 
-    @asynccontextmanager
     metrics = Metrics(context.database)
 
+    @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         writer = ReportWriter(context.database, context.clock, committed=metrics.committed).start()
         app.state.report_writer = writer
-        try:
         metrics.watch_queue(lambda: writer.queued_bytes)
+        try:
             yield
         finally:
-            # Uploads that were taken are written and answered before the process ends.
             app.state.draining = True
+            # Uploads that were taken are written and answered before the process ends.
             await anyio.to_thread.run_sync(writer.close)
             if database is None:
                 opened.close()
@@ -55,15 +55,15 @@ def create_app(settings: Settings, database: Database | None = None, clock: Cloc
         openapi_url="/v1/openapi.json",
     )
     app.state.context = context
-    app.state.admission = Admission(context)
     app.state.metrics = metrics
     app.state.draining = False
+    app.state.admission = Admission(context)
     app.include_router(router)
     app.add_middleware(BodyLimit, limit=settings.max_body_bytes)
-    problem_details.install(app)
-    app.openapi = lambda: openapi_of(app)  # type: ignore[method-assign]  # FastAPI's own way to replace the document
     # Added last, so that it is outside of the other.
     app.add_middleware(Envelope, observe=metrics.request)
+    problem_details.install(app)
+    app.openapi = lambda: openapi_of(app)  # type: ignore[method-assign]  # FastAPI's own way to replace the document
     return app
 
 
