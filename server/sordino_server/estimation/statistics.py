@@ -13,7 +13,6 @@ from sordino_server.design.symmetry.orbit_sums import CharacterSums
 from sordino_server.design.symmetry.spectrum import Spectrum
 from sordino_shared.errors import InvalidValue
 from sordino_shared.randomizers import OrbitKernel, Pair, Randomizer, SeededDirection, SubsetMixture, directions
-from sordino_shared.randomizers.base import unpack_indices
 from sordino_shared.randomizers.directions import SEED_BYTES
 
 Integers = NDArray[np.int64]
@@ -22,6 +21,8 @@ Integers = NDArray[np.int64]
 # sums of 2^31 reports still fit a signed word.
 DIRECTION_SCALE = 1 << 32
 _BATCH_ENTRIES = 1 << 22
+# Unit vectors pass through the processor's cache five times, and so few of them stay in it.
+_DIRECTION_ENTRIES = 1 << 16
 # Entries of two unit vectors are multiplied as multiples of 2^-24, so that sums of products fit a word.
 _PRODUCT_SHIFT = 8
 
@@ -104,7 +105,9 @@ def _statistic(randomizer: Randomizer) -> Callable[[NDArray[np.uint8]], Integers
 
 
 def _counts(payloads: NDArray[np.uint8], size: int) -> Integers:
-    return np.bincount(unpack_indices(payloads), minlength=size).astype(np.int64)
+    width = payloads.shape[1]
+    outputs = np.ascontiguousarray(payloads).view(f"<u{width}").reshape(-1)
+    return np.bincount(outputs, minlength=size).astype(np.int64)
 
 
 def _bit_counts(payloads: NDArray[np.uint8], size: int) -> Integers:
@@ -122,15 +125,19 @@ def _sized_bit_counts(randomizer: SubsetMixture, payloads: NDArray[np.uint8]) ->
 
 def _unit_vectors(payloads: NDArray[np.uint8], size: int) -> Integers:
     """(n, d) ±g/‖g‖ in units of 2^-32, every entry of every report rounded on its own so that order cannot matter."""
-    drawn = directions(payloads[:, :SEED_BYTES], size).astype(np.int64)
-    lengths = np.sqrt(np.einsum("nd,nd->n", drawn, drawn).astype(np.float64))
+    # Sums of 2^16 squares of 16-bit atoms are exact in floats too.
+    drawn = directions(payloads[:, :SEED_BYTES], size).astype(np.float64)
+    lengths = np.sqrt(np.einsum("nd,nd->n", drawn, drawn))
     signs = 2.0 * payloads[:, SEED_BYTES] - 1.0
-    rounded = np.rint(drawn * (signs * DIRECTION_SCALE / lengths)[:, None])
-    return np.asarray(rounded.astype(np.int64))
+    drawn *= (signs * DIRECTION_SCALE / lengths)[:, None]
+    return np.asarray(np.rint(drawn, out=drawn).astype(np.int64))
 
 
 def _direction_sums(payloads: NDArray[np.uint8], size: int) -> Integers:
-    return np.asarray(_unit_vectors(payloads, size).sum(axis=0))
+    total = np.zeros(size, dtype=np.int64)
+    for batch in _batches(payloads, size, _DIRECTION_ENTRIES):
+        total += _unit_vectors(batch, size).sum(axis=0)
+    return total
 
 
 def _pair_sums(randomizer: Pair, payloads: NDArray[np.uint8]) -> Integers:
@@ -157,7 +164,7 @@ _STATISTICS: dict[str, Callable[[NDArray[np.uint8], int], Integers]] = {
 }
 
 
-def _batches(payloads: NDArray[np.uint8], size: int) -> Iterator[NDArray[np.uint8]]:
-    step = max(1, _BATCH_ENTRIES // size)
+def _batches(payloads: NDArray[np.uint8], size: int, entries: int = _BATCH_ENTRIES) -> Iterator[NDArray[np.uint8]]:
+    step = max(1, entries // size)
     for start in range(0, len(payloads), step):
         yield payloads[start : start + step]

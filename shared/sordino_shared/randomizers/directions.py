@@ -35,9 +35,12 @@ def _atoms() -> NDArray[np.int16]:
 
 def directions(seeds: NDArray[np.uint8], dimension: int) -> NDArray[np.int16]:
     """(n, dimension) unnormalised integer directions of the (n, 16) seeds."""
-    length = 2 * dimension
-    shake = hashlib.shake_128
-    stretched = b"".join([shake(_CONTEXT + seed.tobytes()).digest(length) for seed in seeds])
+    messages = np.empty((len(seeds), len(_CONTEXT) + SEED_BYTES), dtype=np.uint8)
+    messages[:, : len(_CONTEXT)] = np.frombuffer(_CONTEXT, dtype=np.uint8)
+    messages[:, len(_CONTEXT) :] = seeds
+    shake, length = hashlib.shake_128, 2 * dimension
+    # One loop over plain bytes: the hash itself takes two thirds of the time that a direction costs.
+    rows = messages.view(f"V{messages.shape[1]}").reshape(-1).tolist()
+    stretched = b"".join([shake(row).digest(length) for row in rows])
     words = np.frombuffer(stretched, dtype="<u2").reshape(len(seeds), dimension)
-    unnormalised: NDArray[np.int16] = _atoms()[words]
-    return unnormalised
+    return np.take(_atoms(), words)
