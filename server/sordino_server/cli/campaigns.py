@@ -12,7 +12,7 @@ from rich.table import Column, Table
 from sordino_server.cli.output import JsonOption, console, print_json, progress_console, reports_errors
 from sordino_server.cli.patience import TIMEOUT_S, Patience, TimeoutOption
 from sordino_server.cli.remote import DEFAULT_SERVER, KeyOption, Remote, ServerOption, estimates_path
-from sordino_server.cli.statistics import print_statistic
+from sordino_server.cli.statistics import ProtocolOption, TargetOption, print_statistic
 from sordino_shared.errors import InvalidValue
 
 app = typer.Typer(
@@ -40,13 +40,8 @@ def create(
     ] = "max",
     mechanism: Annotated[str | None, typer.Option(help="Only this mechanism; otherwise the best one.")] = None,
     users: Annotated[int | None, typer.Option(min=1, help="Expected number of users.")] = None,
-    protocol: Annotated[
-        str | None, typer.Option(help="Only this protocol for a statistic of pairs; otherwise the best one.")
-    ] = None,
-    target: Annotated[
-        Literal["pairs", "histogram"] | None,
-        typer.Option(help="A statistic's mean over pairs of different users, or that of the histogram."),
-    ] = None,
+    protocol: ProtocolOption = None,
+    target: TargetOption = None,
     plan_request: Annotated[
         str | None, typer.Option(help="A plan request that is ready, in place of --workload.")
     ] = None,

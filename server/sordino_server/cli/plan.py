@@ -16,7 +16,7 @@ from rich.table import Table
 from sordino_server.cli.interruption import finishing_when_asked
 from sordino_server.cli.output import JsonOption, console, fail, print_json, progress_console, reports_errors, say
 from sordino_server.cli.plan_cache import CacheDirOption, PlanCache, default_folder
-from sordino_server.cli.statistics import print_protocols
+from sordino_server.cli.statistics import ProtocolOption, TargetOption, print_protocols
 from sordino_server.design.finished_plan import FinishedPlan
 from sordino_server.design.planner import PlanRequest, compile_plan
 from sordino_server.design.progress import Progress, ReportProgress
@@ -24,7 +24,6 @@ from sordino_server.design.search import Effort
 from sordino_server.design.specifications import load_either
 from sordino_server.design.statistics import StatisticSpecification
 from sordino_server.design.workloads import Workload, builtin
-from sordino_server.protocols.plan import Target
 from sordino_server.protocols.statistic_request import StatisticRequest
 from sordino_shared.guarantees import PureEpsilon
 
@@ -57,10 +56,8 @@ def plan(
     time_limit: Annotated[
         float | None, typer.Option(help="Seconds of planning, after which the best so far is taken.")
     ] = None,
-    protocol: Annotated[str | None, typer.Option(help="Consider this protocol only, for a statistic of pairs.")] = None,
-    target: Annotated[
-        Target | None, typer.Option(help="A statistic's mean over pairs of different users, or that of the histogram.")
-    ] = None,
+    protocol: ProtocolOption = None,
+    target: TargetOption = None,
     output: Annotated[
         Path | None, typer.Option(help=f"Folder to write {DEVICE_FILE}, {ANALYST_FILE} and {SUMMARY_FILE} to.")
     ] = None,
@@ -80,25 +77,23 @@ def plan(
         fail("give --users or --target-error, not both", code=2)
     asked = _asked(workload, size, file)
     if isinstance(asked, StatisticSpecification):
-        if users is None or mechanism is not None or reduction is not None:
-            fail("a statistic of pairs needs --users and has no --mechanism or --reduction", code=2)
-        terms = (PureEpsilon.of(epsilon), users, protocol, target or "pairs", seed, effort, time_limit)
-        _plan_statistic(StatisticRequest(asked, *terms), output, as_json)
+        linear = (objective != "max", mechanism, reduction, target_error)
+        if users is None or any(linear):
+            fail("a statistic of pairs needs --users, and has no options of linear queries", code=2)
+        for_pairs = (PureEpsilon.of(epsilon), users, protocol, target or "pairs", seed, effort, time_limit)
+        _plan_statistic(StatisticRequest(asked, *for_pairs), output, as_json)
         return
     if protocol is not None or target is not None:
         fail("--protocol and --target are of statistics of pairs; this workload has linear queries", code=2)
-    request = PlanRequest(
-        asked,
-        PureEpsilon.of(epsilon),
-        objective,
-        mechanism,
-        users,
-        seed,
-        reduction,
-        effort,
-        time_limit,
-    )
-    finished = _cached(request, PlanCache(cache_dir or default_folder())) if cache else _computed(request)
+    terms = (PureEpsilon.of(epsilon), objective, mechanism, users, seed, reduction, effort, time_limit)
+    known = PlanCache(cache_dir or default_folder()) if cache else None
+    _plan_queries(PlanRequest(asked, *terms), known, target_error, output, as_json)
+
+
+def _plan_queries(
+    request: PlanRequest, cache: PlanCache | None, target_error: float | None, output: Path | None, as_json: bool
+) -> None:
+    finished = _computed(request) if cache is None else _cached(request, cache)
     summary = finished.summary
     if target_error is not None:
         summary |= {"target_error": target_error, "users_needed": finished.users_needed(target_error)}

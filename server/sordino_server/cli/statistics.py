@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any, Literal
 
+import typer
 from rich.console import Console
 from rich.table import Table
+
+ProtocolOption = Annotated[str | None, typer.Option(help="Only this protocol for a statistic of pairs; else the best.")]
+TargetOption = Annotated[
+    Literal["pairs", "histogram"] | None,
+    typer.Option(help="A statistic's mean over pairs of different users, or that of the histogram."),
+]
 
 
 def print_protocols(console: Console, summary: Mapping[str, Any]) -> None:
