@@ -22,6 +22,7 @@ from sordino_server.metrics import Metrics
 from sordino_server.problem_details import ProblemDocument
 from sordino_server.reports import ReportWriter
 from sordino_server.reports.admission import Admission
+from sordino_server.reports.front_door import FrontDoor
 
 
 def create_app(settings: Settings, database: Database | None = None, clock: Clock | None = None) -> FastAPI:
@@ -59,6 +60,7 @@ def create_app(settings: Settings, database: Database | None = None, clock: Cloc
     app.state.draining = False
     app.state.admission = Admission(context)
     app.include_router(router)
+    app.add_middleware(FrontDoor)
     app.add_middleware(BodyLimit, limit=settings.max_body_bytes)
     # Added last, so that it is outside of the other.
     app.add_middleware(Envelope, observe=metrics.request)

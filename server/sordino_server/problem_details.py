@@ -64,7 +64,7 @@ def problem_response(problem: Problem, detail: str, instance: str, extra: Mappin
         headers["Retry-After"] = str(retry_after)
     if problem is Problem.UNAUTHORIZED:
         headers["WWW-Authenticate"] = "Bearer"
-    if problem is Problem.TOO_LARGE:
+    if problem in (Problem.TOO_LARGE, Problem.REQUEST_TIMEOUT):
         # The rest of the body is on its way; without this the connection would go on swallowing it.
         headers["Connection"] = "close"
     # Escaped throughout: what was asked for may hold lone surrogates, which have no bytes in UTF-8.
@@ -90,11 +90,16 @@ def _answer(request: Request, problem: Problem, detail: str, **extra: Any) -> Re
     return problem_response(problem, detail, request.url.path, extra)
 
 
+def answer(error: ServerError, path: str) -> Response:
+    """The answer to a request for `path` that ended with `error`, which is logged where it is the server's."""
+    if error.problem.status >= 500:
+        log.error("request failed", path=path, problem=error.problem.slug, exc_info=error)
+    return problem_response(error.problem, error.detail, path, error.extra)
+
+
 def _of_server_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, ServerError)
-    if error.problem.status >= 500:
-        log.error("request failed", path=request.url.path, problem=error.problem.slug, exc_info=error)
-    return _answer(request, error.problem, error.detail, **error.extra)
+    return answer(error, request.url.path)
 
 
 def _of_protocol_error(request: Request, error: Exception) -> Response:

@@ -35,7 +35,6 @@ from sordino_shared.protocol import (
 )
 
 _DAY_S = 86400
-_EPOCHS = 1 << 16
 _UNUSED = {RoundState.PENDING, RoundState.OPEN, RoundState.CLOSED}
 
 RoundChange = Callable[[Database, Session, str, int, int], Round]
@@ -71,8 +70,7 @@ def sealed_round(campaign: str, index: int, device_digest: str, analyst_digest: 
         state=RoundState.PENDING,
         device_digest=device_digest,
         analyst_digest=analyst_digest,
-        # Reports made on one day share the head of their ids, which keeps the index of ids local.
-        epoch=now // _DAY_S % _EPOCHS,
+        epoch=now // _DAY_S % rounds.EPOCHS,
     )
 
 
@@ -125,7 +123,7 @@ def task(session: Session, identifier: str, settings: Settings) -> Task:
         state=CampaignState(campaign.state),
         round=None if is_open is None else is_open.index,
         device_parts=tuple(Digest.parse(row.device_digest) for row in known),
-        epoch=(is_open or known[-1]).epoch,
+        epoch=rounds.current_epoch(session, is_open or known[-1]),
         retry=RetryWindow(settings.retry_min_s, settings.retry_max_s),
     )
 

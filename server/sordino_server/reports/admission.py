@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import math
 from collections import OrderedDict
@@ -10,7 +9,6 @@ from time import monotonic
 from typing import TypeVar
 
 import anyio.to_thread
-from fastapi import Request
 from starlette.types import Scope
 
 from sordino_server.context import Context
@@ -19,8 +17,6 @@ from sordino_server.keys import service as keys
 from sordino_server.kit.addresses import TrustedProxies
 from sordino_server.kit.token_buckets import TokenBuckets
 from sordino_server.models import Campaign
-from sordino_server.reports.uploads import RefusedRequest
-from sordino_server.reports.writer import ReportWriter
 from sordino_shared.protocol import Problem
 
 Key = TypeVar("Key")
@@ -93,16 +89,6 @@ class Admission:
                 return False
         _remember(self._known_until, (campaign, _hash(token)), monotonic() + TOKEN_KNOWN_S)
         return True
-
-
-async def admitted(request: Request, campaign: str) -> None:
-    """Admission as a dependency of the route; who is refused is counted before it is told."""
-    try:
-        await request.app.state.admission.admit(request.scope, campaign)
-    except ServerError as error:
-        writer: ReportWriter = request.app.state.report_writer
-        await asyncio.wrap_future(writer.refuse(RefusedRequest(campaign, error.problem)))
-        raise
 
 
 def _token(scope: Scope) -> str | None:

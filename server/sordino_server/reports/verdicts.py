@@ -6,12 +6,13 @@ import hashlib
 from collections import Counter
 from dataclasses import dataclass
 from enum import IntEnum
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy.orm import Session
 
+from sordino_server import rounds
 from sordino_server.kit.db import Database
 from sordino_server.models import Round
 from sordino_server.reports import repository
@@ -60,7 +61,7 @@ class Judged:
         part = self._codes[start:stop]
         accepted, replayed = part.count(Verdict.ACCEPTED), part.count(Verdict.REPLAYED)
         if accepted + replayed == len(part):
-            return ReportOutcomes(accepted, replayed, ())
+            return _all_held(accepted, replayed)
         refused = (
             RefusedReport(index, _REFUSALS[Verdict(code)]) for index, code in enumerate(part) if code > Verdict.REPLAYED
         )
@@ -78,6 +79,12 @@ class Judged:
         return Counter({_REFUSALS[Verdict(int(code))]: int(count) for code, count in zip(codes, counts, strict=True)})
 
 
+@lru_cache(maxsize=1024)
+def _all_held(accepted: int, replayed: int) -> ReportOutcomes:
+    """Nearly every answer; encoding it anew would cost as much as reading the request."""
+    return ReportOutcomes(accepted, replayed, ())
+
+
 def judge(
     database: Database,
     session: Session,
@@ -93,7 +100,9 @@ def judge(
     else:
         verdicts[:] = Verdict.OUTSIDE_ALPHABET
     heads = np.frombuffer(b"".join(ids), dtype=">u2").reshape(-1, ReportId.LENGTH // 2)[:, 0]
-    verdicts[heads != row.epoch] = Verdict.WRONG_EPOCH
+    if (heads != row.epoch).any():
+        ages = (heads.astype(np.int64) - row.epoch) % rounds.EPOCHS
+        verdicts[ages >= rounds.epochs_begun(session, row)] = Verdict.WRONG_EPOCH
     _judge_ids(database, session, row.id, ids, payloads, verdicts)
     return Judged(verdicts)
 

@@ -5,14 +5,15 @@ Requests are answered after the commit. A transaction that fails fails all its r
 
 from __future__ import annotations
 
+import asyncio
 import threading
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass
 from time import perf_counter
 
-from sordino_server.errors import ServerError
 from sordino_server.kit.clock import Clock
 from sordino_server.kit.db import Database
 from sordino_server.reports.ingest import Answer, Ingest, Recorded, Request
@@ -26,6 +27,9 @@ MAX_QUEUED_BYTES = 64 << 20
 MAX_QUEUED_REQUESTS = 20_000
 _REFUSED_REQUEST_BYTES = 256
 
+_Future = Future[ReportOutcomes | None] | asyncio.Future[ReportOutcomes | None]
+_Answered = tuple[_Future, Answer | BaseException]
+
 # Hears of every group commit, with its seconds.
 Committed = Callable[[Recorded, float], None]
 
@@ -33,7 +37,7 @@ Committed = Callable[[Recorded, float], None]
 @dataclass(frozen=True, eq=False)
 class _Queued:
     request: Request
-    future: Future[ReportOutcomes | None]
+    future: _Future
 
     @property
     def reports(self) -> int:
@@ -90,14 +94,30 @@ class ReportWriter:
 
         Raises `Overloaded` when too much is queued, or the writer is closing.
         """
-        return self._enqueue(upload)  # type: ignore[return-value]  # only a refused request is answered with None
+        future: Future[ReportOutcomes] = Future()
+        self._enqueue(_Queued(upload, future))  # type: ignore[arg-type]  # only a refused request is answered with None
+        return future
 
     def refuse(self, request: RefusedRequest) -> Future[None]:
         """Queue a refused request to be counted; the future ends after the commit."""
-        return self._enqueue(request)  # type: ignore[return-value]  # an upload is never answered with None
+        future: Future[None] = Future()
+        self._enqueue(_Queued(request, future))  # type: ignore[arg-type]  # an upload is never answered with None
+        return future
 
-    def _enqueue(self, request: Request) -> Future[ReportOutcomes | None]:
-        queued = _Queued(request, Future())
+    async def write(self, upload: Upload) -> ReportOutcomes:
+        """Queue an upload and wait for its outcomes; raises what `submit` or its future would."""
+        return await self._answered(upload)  # type: ignore[return-value]  # as in `submit`
+
+    async def count(self, request: RefusedRequest) -> None:
+        """Queue a refused request and wait until it is counted."""
+        await self._answered(request)
+
+    async def _answered(self, request: Request) -> ReportOutcomes | None:
+        future: asyncio.Future[ReportOutcomes | None] = asyncio.get_running_loop().create_future()
+        self._enqueue(_Queued(request, future))
+        return await future
+
+    def _enqueue(self, queued: _Queued) -> None:
         with self._changed:
             if self._closing:
                 raise Overloaded("the server is shutting down; try again later")
@@ -106,12 +126,11 @@ class ReportWriter:
             self._queue.append(queued)
             self._queued_bytes += queued.bytes
             self._changed.notify()
-        return queued.future
 
     def _run(self) -> None:
         while group := self._next_group():
             # What its sender has given up waiting for is dropped unwritten: nobody was told that it counts.
-            group = [queued for queued in group if queued.future.set_running_or_notify_cancel()]
+            group = [queued for queued in group if _is_awaited(queued.future)]
             if group:
                 self._commit(group)
 
@@ -136,17 +155,39 @@ class ReportWriter:
             recorded = self._database.run("record reports", lambda session: self._ingest.record(session, requests, now))
         except BaseException as error:  # the thread must outlive whatever a transaction raises, and its callers hear it
             self._shares.restart()
-            for queued in group:
-                queued.future.set_exception(error)
+            _answer_all([(queued.future, error) for queued in group])
             return
         self._shares.keep(recorded.shares)
         self._committed(recorded, perf_counter() - start)
-        for queued in group:
-            _answer(queued.future, recorded.answers[queued.request])
+        _answer_all([(queued.future, recorded.answers[queued.request]) for queued in group])
 
 
-def _answer(future: Future[ReportOutcomes | None], answer: Answer) -> None:
-    if isinstance(answer, ServerError):
+def _is_awaited(future: _Future) -> bool:
+    return future.set_running_or_notify_cancel() if isinstance(future, Future) else not future.cancelled()
+
+
+def _answer_all(answers: list[_Answered]) -> None:
+    """Hand out answers; those of one event loop at once, since waking it costs as much as a request."""
+    by_loop: defaultdict[asyncio.AbstractEventLoop, list[_Answered]] = defaultdict(list)
+    for future, answer in answers:
+        if isinstance(future, Future):
+            _answer(future, answer)
+        else:
+            by_loop[future.get_loop()].append((future, answer))
+    for loop, waiting in by_loop.items():
+        # A loop that is closed has nobody left who waits.
+        with suppress(RuntimeError):
+            loop.call_soon_threadsafe(_answer_waiting, waiting)
+
+
+def _answer_waiting(answers: list[_Answered]) -> None:
+    for future, answer in answers:
+        if not future.cancelled():
+            _answer(future, answer)
+
+
+def _answer(future: _Future, answer: Answer | BaseException) -> None:
+    if isinstance(answer, BaseException):
         future.set_exception(answer)
     else:
         future.set_result(answer)

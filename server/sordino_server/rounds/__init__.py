@@ -1,6 +1,16 @@
 """Rounds: which of them take reports, and when that ends."""
 
-from sordino_server.rounds.repository import RoundName, count_by_state, find, lock_for_reports, of_campaign
+from sordino_server.rounds.repository import (
+    EPOCHS,
+    REPORTS_PER_EPOCH,
+    RoundName,
+    count_by_state,
+    current_epoch,
+    epochs_begun,
+    find,
+    lock_for_reports,
+    of_campaign,
+)
 from sordino_server.rounds.service import (
     MAX_ATTEMPTS,
     RoundNotFound,
@@ -15,13 +25,17 @@ from sordino_server.rounds.service import (
 )
 
 __all__ = [
+    "EPOCHS",
     "MAX_ATTEMPTS",
+    "REPORTS_PER_EPOCH",
     "RoundName",
     "RoundNotFound",
     "cancel_round",
     "claim_closed_round",
     "close_round",
     "count_by_state",
+    "current_epoch",
+    "epochs_begun",
     "find",
     "give_back",
     "lock_for_reports",

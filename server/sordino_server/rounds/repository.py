@@ -7,12 +7,18 @@ from collections.abc import Iterable, Sequence
 from sqlalchemy import func, select, tuple_, update
 from sqlalchemy.orm import Session
 
+from sordino_server import aggregates
 from sordino_server.kit.db import Database
 from sordino_server.models import Round
 from sordino_shared.protocol import RoundState
 
 # Names the kind of thing that is locked; any other constant of the system's own locks must differ.
 _LOCK_SPACE = 0x50D1
+
+# Random ids touch a page of the index each. Those of one epoch lie together, and so many fit the cache of pages; and so
+# many devices, on average, have ids with the same head.
+REPORTS_PER_EPOCH = 1 << 18
+EPOCHS = 1 << 16
 
 RoundName = tuple[str, int]
 
@@ -37,6 +43,20 @@ def lock_for_reports(database: Database, session: Session, names: Iterable[Round
     # Read after the locks are held: what was read before may have been closed while waiting.
     rows = session.scalars(select(Round).where(Round.id.in_(ids)).execution_options(populate_existing=True))
     return {(row.campaign_id, row.index): row for row in rows}
+
+
+def epochs_begun(session: Session, row: Round) -> int:
+    """How many epochs the ids of the round's reports may have: one more with every `REPORTS_PER_EPOCH` counted.
+
+    The round's own is the first; ids of every epoch that has begun are taken for as long as the round is open.
+    """
+    counted = aggregates.counts_by_round(session, [row.id])[row.id]
+    return min(1 + counted // REPORTS_PER_EPOCH, EPOCHS)
+
+
+def current_epoch(session: Session, row: Round) -> int:
+    """The epoch of ids that are made now."""
+    return (row.epoch + epochs_begun(session, row) - 1) % EPOCHS
 
 
 def lock_for_change(database: Database, session: Session, number: int) -> Round:

@@ -24,7 +24,7 @@ _UNSIGNED, _NEGATIVE, _BYTES, _TEXT, _ARRAY, _MAP, _TAG, _SIMPLE = range(8)
 _CONSTANTS = {20: False, 21: True, 22: None}
 _FLOAT_FORMATS = {25: ">e", 26: ">f", 27: ">d"}
 # The least argument that deserves a head of 1, 2, 4 or 8 further bytes.
-_LEAST_ARGUMENT = {1: 24, 2: 1 << 8, 4: 1 << 16, 8: 1 << 32}
+LEAST_ARGUMENT = {1: 24, 2: 1 << 8, 4: 1 << 16, 8: 1 << 32}
 
 
 def encode_value(value: Any) -> bytes:
@@ -95,7 +95,7 @@ class _Reader:
             raise self.malformed("indefinite lengths and reserved heads are not part of the protocol", start)
         width = 1 << (info - 24)
         argument = int.from_bytes(self.take(width), "big")
-        if argument < _LEAST_ARGUMENT[width]:
+        if argument < LEAST_ARGUMENT[width]:
             raise self.malformed(f"{argument} is not in its shortest form", start)
         return argument
 

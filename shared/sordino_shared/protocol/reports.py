@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sordino_shared._checks import check_increasing, check_range
-from sordino_shared.errors import InvalidValue
+from sordino_shared.errors import InvalidValue, MalformedDocument
+from sordino_shared.protocol.codec import LEAST_ARGUMENT
 from sordino_shared.protocol.documents import Document
 from sordino_shared.protocol.ids import Digest, ReportId
 
@@ -36,6 +37,20 @@ class ReportBatch(Document):
         if not self.payloads or len(self.payloads) % self.count:
             raise InvalidValue("payloads must have the same width for every report", len(self.payloads))
 
+    @classmethod
+    def read(cls, content: bytes, digest: Digest | None = None) -> Self:
+        """As `Document.read`. A batch has one form, so that its bytes are cut and compared rather than decoded.
+
+        Whatever differs in a byte goes to the general reader, which says what is wrong with it.
+        """
+        found = _columns(content) if digest is None and len(content) <= cls.limit else None
+        if found is None:
+            return super().read(content, digest)
+        try:
+            return cls(*found)
+        except InvalidValue as error:
+            raise MalformedDocument(str(error)) from error
+
     @property
     def count(self) -> int:
         return len(self.ids) // ReportId.LENGTH
@@ -52,6 +67,39 @@ class ReportBatch(Document):
     def payload_rows(self) -> NDArray[np.uint8]:
         """(n, width) payload bytes."""
         return np.frombuffer(self.payloads, dtype=np.uint8).reshape(self.count, self.width)
+
+
+# The canonical bytes of a batch, but for the heads and contents of its three byte strings.
+_BEFORE_IDS = b"\xa5cids"
+_BEFORE_PAYLOADS = b"gversion\x01hdocumentlreport_batchhpayloads"
+_BEFORE_DIGEST = b"mdevice_digestX "
+_BYTES_KIND = 2
+
+
+def _columns(content: bytes) -> tuple[Digest, bytes, bytes] | None:
+    """(device digest, ids, payloads) of canonical bytes; None for anything else."""
+    ids, end = _byte_string(content, 0, _BEFORE_IDS)
+    payloads, end = _byte_string(content, end, _BEFORE_PAYLOADS)
+    if len(content) - end != len(_BEFORE_DIGEST) + Digest.LENGTH or not content.startswith(_BEFORE_DIGEST, end):
+        return None
+    return Digest(content[-Digest.LENGTH :]), ids, payloads
+
+
+def _byte_string(content: bytes, start: int, label: bytes) -> tuple[bytes, int]:
+    """The byte string that follows `label` at `start`, and its end; an end beyond the content where there is none."""
+    head = start + len(label)
+    nowhere = b"", len(content) + 1
+    if head >= len(content) or not content.startswith(label, start):
+        return nowhere
+    kind, info = divmod(content[head], 32)
+    width = 0 if info < 24 else 1 << (info - 24)
+    if kind != _BYTES_KIND or width > 4:
+        return nowhere
+    first = head + 1 + width
+    length = int.from_bytes(content[head + 1 : first], "big") if width else info
+    if width and length < LEAST_ARGUMENT[width]:
+        return nowhere
+    return content[first : first + length], first + length
 
 
 class Refusal(StrEnum):

@@ -10,13 +10,19 @@ import pytest
 from fastapi import FastAPI
 
 from sordino_server import aggregates, problem_details
+from sordino_server.config import Settings
+from sordino_server.context import Context
 from sordino_server.kit.body_limit import BodyLimit
 from sordino_server.kit.clock import ManualClock
 from sordino_server.kit.db import Database
 from sordino_server.reports import ReportWriter
 from sordino_server.reports import repository as reports
+from sordino_server.reports.admission import Admission
 from sordino_server.reports.endpoints import router
+from sordino_server.reports.front_door import FrontDoor
 from sordino_shared.protocol import CBOR_MEDIA_TYPE, PROBLEM_MEDIA_TYPE, Digest, ReportBatch, ReportOutcomes
+
+BODY_TIMEOUT_S = 0.2
 
 
 class Door:
@@ -28,7 +34,9 @@ class Door:
         self.path = f"/v1/campaigns/{stored.campaign}/rounds/0/reports"
         self._app = FastAPI()
         self._app.include_router(router)
+        self._app.add_middleware(FrontDoor, body_timeout_s=BODY_TIMEOUT_S)
         problem_details.install(self._app)
+        self._app.state.admission = Admission(Context(Settings(), database, ManualClock()))
         self.writer = self._app.state.report_writer = ReportWriter(database, ManualClock()).start()
 
     def limit_bodies(self, limit: int) -> None:
@@ -125,6 +133,33 @@ def test_an_endless_body_is_given_up_at_the_limit(door: Door):
     assert len(taken) <= ReportBatch.limit // (1 << 20) + 2
 
 
+@pytest.mark.parametrize("sent", [b"", b"\xa5"])
+def test_a_body_that_does_not_come_is_given_up(door: Door, sent):
+    async def stalled():
+        yield sent
+        await asyncio.sleep(60)
+
+    response = door.post(stalled())
+    assert_problem(response, 408, "request-timeout")
+    assert response.headers["connection"] == "close"
+    assert door.refusals() == {"request-timeout": 1}
+
+
+def test_other_methods_and_words_for_numbers_are_refused_by_the_routes(door: Door):
+    assert_problem(door.post(door.batch({1: 1}), door.path.replace("rounds/0", "rounds/zero")), 422, "invalid-request")
+    assert_problem(door.post(door.batch({1: 1}), door.path + "/0"), 404, "not-found")
+
+
+def test_a_body_in_pieces_is_one_body(door: Door):
+    body = door.batch({1: 1, 2: 2})
+
+    async def pieces():
+        for start in range(0, len(body), 7):
+            yield body[start : start + 7]
+
+    assert ReportOutcomes.read(door.post(pieces()).content).accepted == 2
+
+
 def test_a_truncated_document_is_malformed(door: Door):
     assert_problem(door.post(door.batch({1: 10})[:-1]), 400, "malformed-body")
 
@@ -150,7 +185,7 @@ def test_an_unreadable_request_to_an_unknown_campaign_has_no_counter(door: Door)
         assert reports.refusals(session, "0" * 64) == {}
 
 
-@pytest.mark.parametrize("index", ["2147483648", "-1"])
+@pytest.mark.parametrize("index", ["2147483648", "-1", "+1", "1.0", "00000000000", "9" * 18])
 def test_round_numbers_that_cannot_be_are_not_found(door: Door, index):
     assert_problem(door.post(door.batch({1: 1}), door.path.replace("rounds/0", f"rounds/{index}")), 404, "not-found")
 

@@ -1,0 +1,141 @@
+"""The door for devices: raw ASGI in front of the routes, whose own work would cost more than counting a report."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from sordino_server import problem_details
+from sordino_server.errors import ServerError
+from sordino_server.reports.admission import Admission
+from sordino_server.reports.endpoints import ROUTE
+from sordino_server.reports.uploads import RefusedRequest, Upload
+from sordino_server.reports.writer import ReportWriter
+from sordino_shared.errors import OversizedDocument, ProtocolError
+from sordino_shared.protocol import CBOR_MEDIA_TYPE, Digest, Problem, ReportBatch, ReportOutcomes
+
+_PATH = re.compile(r"/v1/campaigns/([^/]+)/rounds/(-?[0-9]{1,10})/reports")
+_PLAIN_TYPE = CBOR_MEDIA_TYPE.encode()
+_CONTENT_TYPE = (b"content-type", _PLAIN_TYPE)
+# A phone on a slow network sends 4 MiB in this time; whoever is slower holds a connection, and not for ever.
+BODY_TIMEOUT_S = 60.0
+
+
+class FrontDoor:
+    """ASGI middleware that answers uploads of reports itself and hands everything else to `app`.
+
+    One request holds 1 to 4096 reports and is answered when they are committed. The application's state has the
+    `report_writer` and the `admission`.
+    """
+
+    def __init__(self, app: ASGIApp, body_timeout_s: float = BODY_TIMEOUT_S) -> None:
+        self._app = app
+        self._body_timeout_s = body_timeout_s
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        wanted = scope["type"] == "http" and scope["method"] == "POST"
+        match = _PATH.fullmatch(scope["path"]) if wanted else None
+        if match is None:
+            await self._app(scope, receive, send)
+            return
+        scope["route"] = ROUTE
+        try:
+            outcomes = await self._take(scope, receive, match[1], int(match[2]))
+        except ServerError as error:
+            await problem_details.answer(error, scope["path"])(scope, receive, send)
+            return
+        content = outcomes.content
+        headers = [(b"content-length", b"%d" % len(content)), _CONTENT_TYPE]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": content})
+
+    async def _take(self, scope: Scope, receive: Receive, campaign: str, index: int) -> ReportOutcomes:
+        """Outcomes after the commit; a refusal is counted before it is told."""
+        state = scope["app"].state
+        writer: ReportWriter = state.report_writer
+        admission: Admission = state.admission
+        try:
+            _check_campaign(campaign, index)
+            await admission.admit(scope, campaign)
+            _check_headers(scope)
+            body = await _read_body(receive, self._body_timeout_s)
+            upload = Upload.of(campaign, index, _read_batch(body))
+        except ServerError as error:
+            # A campaign that does not exist has no counter.
+            if error.problem is not Problem.NOT_FOUND:
+                await writer.count(RefusedRequest(campaign, error.problem))
+            raise
+        return await writer.write(upload)
+
+
+def _check_campaign(campaign: str, index: int) -> None:
+    try:
+        Digest.parse(campaign)
+    except ValueError as error:
+        raise ServerError(Problem.NOT_FOUND, str(error)) from error
+    if not 0 <= index < 2**31:
+        raise ServerError(Problem.NOT_FOUND, f"there is no round {index}")
+
+
+def _check_headers(scope: Scope) -> None:
+    media_type, coding = b"", b"identity"
+    for name, value in reversed(scope["headers"]):
+        if name == b"content-type":
+            media_type = value
+        elif name == b"content-encoding":
+            coding = value
+    if media_type != _PLAIN_TYPE:
+        named = media_type.decode("latin-1").partition(";")[0].strip().lower()
+        if named != CBOR_MEDIA_TYPE:
+            raise ServerError(Problem.UNSUPPORTED_MEDIA_TYPE, f"send reports as {CBOR_MEDIA_TYPE}, got {named!r}")
+    if coding != b"identity":
+        named = coding.decode("latin-1").strip().lower()
+        if named != "identity":
+            raise ServerError(Problem.UNSUPPORTED_MEDIA_TYPE, f"send reports without content coding, got {named!r}")
+
+
+async def _read_body(receive: Receive, timeout_s: float) -> bytes:
+    """The whole body, given up when it is longer than a batch may be or takes too long."""
+    try:
+        async with asyncio.timeout(timeout_s):
+            return await _receive_all(receive)
+    except TimeoutError as error:
+        raise ServerError(
+            Problem.REQUEST_TIMEOUT, f"the body did not come within {timeout_s:g} seconds; send fewer reports"
+        ) from error
+    except HTTPException as error:
+        # The limit of every body came first: one piece went beyond both, and this refusal is counted like the other.
+        raise _too_large() from error
+
+
+async def _receive_all(receive: Receive) -> bytes:
+    parts: list[bytes] = []
+    size = 0
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ServerError(Problem.MALFORMED_BODY, "the body broke off")
+        part = message.get("body", b"")
+        size += len(part)
+        if size > ReportBatch.limit:
+            raise _too_large()
+        parts.append(part)
+        if not message.get("more_body", False):
+            return b"".join(parts)
+
+
+def _too_large() -> ServerError:
+    limit = ReportBatch.limit
+    return ServerError(Problem.TOO_LARGE, f"a report batch has at most {limit} bytes; send fewer reports")
+
+
+def _read_batch(body: bytes) -> ReportBatch:
+    try:
+        return ReportBatch.read(body)
+    except OversizedDocument as error:
+        raise ServerError(Problem.TOO_LARGE, str(error)) from error
+    except ProtocolError as error:
+        raise ServerError(Problem.MALFORMED_BODY, str(error)) from error
