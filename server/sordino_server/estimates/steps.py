@@ -19,13 +19,13 @@ def after_round(database: Database, manifest: Manifest, last: int, *, conclude: 
     `conclude` asks for the estimate, since no further round will be opened. Raises ProtocolError if there is neither.
     """
     plan, closed = _read(database, manifest, last)
-    for index, each in enumerate(closed):
-        if each.aggregate.count == 0:
-            raise ProtocolError(
-                f"no report was counted in round {index}, so nothing follows from it; cancel the campaign and "
-                "start another one that stays open for longer",
-                index,
-            )
+    # Where nobody answered the last round of all, the protocol may still have an answer from the others.
+    if closed[-1].aggregate.count == 0 and last + 1 < len(manifest.rounds):
+        raise ProtocolError(
+            f"no report was counted in round {last}, so nothing follows from it; cancel the campaign and "
+            "start another one that stays open for longer",
+            last,
+        )
     outcome = (conclude_protocol if conclude else step_protocol)(plan, closed)
     if isinstance(outcome, RoundPlan):
         return outcome

@@ -348,3 +348,13 @@ def test_the_document_is_canonical(start: Callable[..., Life]) -> None:
     content = life.estimates().content
     again = json.dumps(json.loads(content), sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
     assert content == again
+
+
+def test_a_last_round_that_nobody_answers_is_left_to_the_protocol(start: Callable[..., Life]) -> None:
+    life = start()
+    life.report(0, FIRST)
+    life.close(0)
+    life.close(1)
+    document = life.estimates().raise_for_status().json()
+    assert [each["users"] for each in document["rounds"]] == [5, 0]
+    assert "round 1 has 5 reports fewer" in document["warnings"][0]
