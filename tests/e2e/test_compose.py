@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import re
 import socket
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import httpx
 import numpy as np
+import pytest
 import yaml
 
 from sordino_server.config import PREFIX, Settings
@@ -36,21 +40,54 @@ def _started(installation: Installation, name: str, environment: dict[str, str])
     return installation.start(*service["command"][1:], **(service["environment"] | environment))
 
 
+def _image_check() -> list[str]:
+    """The command of the image's health check."""
+    found = re.search(r"^HEALTHCHECK .* CMD (\[.*\])$", (ROOT / "Dockerfile").read_text(), flags=re.MULTILINE)
+    assert found is not None
+    command: list[str] = json.loads(found[1])
+    return command
+
+
+def _run_check(command: list[str], environment: dict[str, str], port: str = "8000") -> int:
+    """Exit code of a health check, whose processes run here and not in a container."""
+    program = {"python": [sys.executable], "sordino": [sys.executable, "-m", "sordino_server"]}[command[0]]
+    arguments = [argument.replace(":8000/", f":{port}/") for argument in command[1:]]
+    done = subprocess.run([*program, *arguments], env=environment, capture_output=True, timeout=60, check=False)
+    return done.returncode
+
+
 def test_the_order_of_the_services() -> None:
     services = _services()
-    assert set(services) == {"postgres", "migrate", "api", "worker"}
+    assert set(services) == {"postgres", "migrate", "api", "worker", "demo"}
     assert services["migrate"]["depends_on"] == {"postgres": {"condition": "service_healthy"}}
     for name in ("api", "worker"):
         assert services[name]["depends_on"] == {"migrate": {"condition": "service_completed_successfully"}}
+    assert services["demo"]["profiles"] == ["demo"]
+    assert services["demo"]["depends_on"]["api"] == {"condition": "service_healthy"}
     known = {PREFIX + name.upper() for name in Settings.model_fields}
-    for name in ("migrate", "api", "worker"):
+    for name in ("migrate", "api", "worker", "demo"):
         assert set(services[name]["environment"]) <= known
+
+
+def test_every_service_that_goes_on_has_a_health_check_and_time_to_drain() -> None:
+    services = _services()
+    assert services["postgres"]["healthcheck"]["test"][:2] == ["CMD-SHELL", "pg_isready -U sordino -d sordino"]
+    assert services["worker"]["healthcheck"]["test"][0] == "CMD"
+    assert "healthcheck" not in services["api"], "the image's own is used"
+    assert "/readyz" in _image_check()[-1]
+    for name in ("api", "worker"):
+        # Docker kills after ten seconds unless told otherwise.
+        assert int(services[name]["stop_grace_period"].removesuffix("s")) > Settings().shutdown_s
 
 
 def test_the_image_runs_as_somebody_and_starts_the_server() -> None:
     text = (ROOT / "Dockerfile").read_text()
-    assert re.search(r"^USER (?!root)\w+$", text, flags=re.MULTILINE)
+    user = re.search(r"^USER (\d+)$", text, flags=re.MULTILINE)
+    assert user is not None
+    assert int(user[1]) > 0
+    assert f"useradd --uid {user[1]} " in text
     assert 'CMD ["sordino", "serve"]' in text
+    assert text.count("\nFROM ") == 2, "what builds is left behind"
     for source in re.findall(r"^COPY (?!--from)(\S+) ", text, flags=re.MULTILINE):
         assert (ROOT / source).exists()
 
@@ -73,10 +110,41 @@ def test_the_stated_commands_run_a_campaign_on_postgresql(
     key = installation.json("keys", "create", "--role", "admin", "--name", "test", **here)["key"]
     with httpx.Client(base_url=address, headers={"Authorization": f"Bearer {key}"}) as operator:
         assert operator.get("/readyz").json() == {"status": "ok"}
+        assert _run_check(_image_check(), installation.environment, port) == 0
+        assert _run_check(_services()["worker"]["healthcheck"]["test"][1:], installation.environment | here) == 0
         _campaign(operator, wait_until)
     for process in (api, worker):
         process.terminate()
         assert process.wait(30) == 0
+
+
+def test_health_checks_fail_where_nothing_is_healthy(installation: Installation, postgres_url: str) -> None:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        assert _run_check(_image_check(), installation.environment, str(probe.getsockname()[1])) != 0
+    here = installation.environment | {"SORDINO_DATABASE_URL": postgres_url}
+    assert _run_check(_services()["worker"]["healthcheck"]["test"][1:], here) != 0
+
+
+@pytest.mark.slow
+def test_the_demo_profile_leaves_a_finished_campaign(installation: Installation, migrated_postgres_url: str) -> None:
+    """The stated shell command, with the API at another address and for fewer devices."""
+    here = {"SORDINO_DATABASE_URL": migrated_postgres_url}
+    _, address = installation.serve("--worker", **here)
+    shell, option, script = _services()["demo"]["command"]
+    # Compose writes a dollar as two.
+    script = script.replace("$$", "$").replace("http://api:8000", address).replace("--users 20000", "--users 500")
+    (installation.folder / "sordino").write_text(f'#!/bin/sh\nexec {sys.executable} -m sordino_server "$@"\n')
+    (installation.folder / "sordino").chmod(0o755)
+    path = f"{installation.folder}:{installation.environment['PATH']}"
+    environment = installation.environment | here | {"PATH": path}
+    done = subprocess.run(
+        [shell, option, script], env=environment, cwd=installation.folder, capture_output=True, text=True, timeout=240
+    )
+    assert done.returncode == 0, (done.stdout, done.stderr)
+    key = installation.json("keys", "create", "--role", "analyst", "--name", "test", **here)["key"]
+    listed = installation.json("campaigns", "list", SORDINO_SERVER=address, SORDINO_KEY=key)
+    assert [campaign["state"] for campaign in listed["campaigns"]] == ["closed"], listed
 
 
 def _campaign(operator: httpx.Client, wait_until: Callable[..., None]) -> None:

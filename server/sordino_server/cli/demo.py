@@ -12,7 +12,7 @@ from sordino_server.charts import AnswerChart, draw_answers
 from sordino_server.cli.output import JsonOption, console, print_json, progress_console, reports_errors
 from sordino_server.cli.simulation.campaign import CampaignResult, CampaignTerms, check_users, run_campaign
 from sordino_server.cli.simulation.comparison import Comparison
-from sordino_server.cli.simulation.run import run_simulation
+from sordino_server.cli.simulation.run import RemoteServer, run_simulation
 from sordino_server.cli.simulation.statistic_campaign import run_statistic_campaign
 from sordino_server.cli.simulation.statistic_summary import print_statistic_result, statistic_document
 from sordino_server.cli.simulation.summary import answer_chart, print_result, result_document
@@ -58,15 +58,17 @@ def demo(
         FlightStatistic | None, typer.Option(help="Ask for a statistic of pairs of flights, not for delays.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the drawn flights, the plan and the fleet.")] = 0,
+    server: Annotated[str | None, typer.Option(help="A running server; a temporary one if left out.")] = None,
+    key: Annotated[str | None, typer.Option(envvar="SORDINO_KEY", help="Operator's key for --server.")] = None,
     chart: Annotated[Path, typer.Option(help="Where the chart is written.")] = Path("sordino-demo.svg"),
     keep: Annotated[bool, typer.Option("--keep", help="Keep database, log, ledgers and estimates.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Run a whole campaign on this machine: real server, simulated devices, real flight delays.
 
-    Starts `sordino serve` with a new SQLite database, plans a mechanism, opens a campaign, has the devices answer,
-    closes it and compares the estimates with the truth. The first 200 devices run the SDK as an app would and draw from
-    the operating system's generator, so two runs with one seed differ a little.
+    Starts `sordino serve` with a new SQLite database, or asks --server; plans a mechanism, opens a campaign, has the
+    devices answer, closes it and compares the estimates with the truth. The first 200 devices run the SDK as an app
+    would and draw from the operating system's generator, so two runs with one seed differ a little.
 
     A statistic of pairs goes through all rounds of its protocol, has the truth in its bins and without them beside it,
     and draws no chart.
@@ -74,8 +76,9 @@ def demo(
     started = time.perf_counter()
     check_users(users)
     check_round_guarantee(PureEpsilon.of(epsilon))
+    remote = RemoteServer.of(server, key)
     if statistic is not None:
-        _demo_statistic(statistic, users, epsilon, seed, keep, as_json)
+        _demo_statistic(statistic, users, epsilon, seed, keep, as_json, remote)
         return
     delay_edges(bins)
     check_writable(chart)
@@ -88,7 +91,9 @@ def demo(
         sentence=_SENTENCE,
         population="flights from New York in 2013",
     )
-    result, kept = run_simulation(run_campaign, terms, delays.tolist(), apps=APPS, keep=keep, console=progress_console)
+    result, kept = run_simulation(
+        run_campaign, terms, delays.tolist(), apps=APPS, keep=keep, console=progress_console, remote=remote
+    )
     chart.write_text(draw_answers(_chart(result, workload, bins)), encoding="utf-8")
     places = {"chart": str(chart.resolve())} | ({"kept": str(kept)} if kept else {})
     seconds = time.perf_counter() - started
@@ -99,7 +104,15 @@ def demo(
     print_result(console, result, places | {"seconds": f"{seconds:.1f}"})
 
 
-def _demo_statistic(asked: FlightStatistic, users: int, epsilon: float, seed: int, keep: bool, as_json: bool) -> None:
+def _demo_statistic(
+    asked: FlightStatistic,
+    users: int,
+    epsilon: float,
+    seed: int,
+    keep: bool,
+    as_json: bool,
+    remote: RemoteServer | None,
+) -> None:
     flights = draw_flights(users, seed)
     terms = CampaignTerms(
         specification=statistic_specification(asked),
@@ -109,7 +122,9 @@ def _demo_statistic(asked: FlightStatistic, users: int, epsilon: float, seed: in
         population="flights from New York in 2013",
     )
     values = device_values(asked, flights)
-    result, kept = run_simulation(run_statistic_campaign, terms, values, apps=APPS, keep=keep, console=progress_console)
+    result, kept = run_simulation(
+        run_statistic_campaign, terms, values, apps=APPS, keep=keep, console=progress_console, remote=remote
+    )
     raw = raw_truth(asked, flights)
     if as_json:
         print_json(statistic_document(result, raw) | {"seed": seed, "kept": None if kept is None else str(kept)})
