@@ -1,5 +1,7 @@
 """One round's estimate, errors and intervals against users simulated with their exact laws."""
 
+import time
+
 import numpy as np
 import pytest
 
@@ -141,3 +143,20 @@ def test_one_report_is_refused():
         one_round_estimate(
             form_of(FORM), DecodedReports(response(1.0), np.array([1.0, 0, 0, 0, 0])), target="pairs", protocol="p"
         )
+
+
+@pytest.mark.slow
+def test_a_thousand_types_take_less_than_a_second():
+    generator = np.random.default_rng(0)
+    size, outputs = 1024, 4096
+    kernel = generator.random((outputs, size)) + 0.5
+    kernel /= kernel.sum(axis=0)
+    law = ReportLaw(kernel, np.linalg.pinv(kernel))
+    line = Domain((Categorical("type", tuple(f"type {number}" for number in range(size))),))
+    places = np.arange(size) / size
+    form = QuadraticForm("W", np.abs(np.subtract.outer(places, places)))
+    statistic = Statistic("form", line, (form,), lambda u: float(u[0]), lambda u: np.ones(1), (), {})
+    reports = DecodedReports(law, generator.multinomial(100_000, kernel.mean(axis=1)).astype(float))
+    start = time.process_time()
+    one_round_estimate(statistic, reports, target="pairs", protocol="p")
+    assert time.process_time() - start < 1.0
