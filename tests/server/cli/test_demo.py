@@ -154,3 +154,16 @@ def test_an_unknown_mechanism_is_refused_by_the_server_with_the_known_ones(tmp_p
     assert done.exit_code == 2
     assert "'magic'" in done.output
     assert "randomized_response" in done.output.replace("\n", "")
+
+
+@pytest.mark.slow
+def test_a_statistic_of_flights_has_both_truths_beside_it() -> None:
+    """The carriers are labels, so bins lose nothing; six times the predicted error is one false alarm in 10^8."""
+    done = CliRunner(env={"COLUMNS": "200"}).invoke(
+        app, ["demo", "--statistic", "gini", "--users", "2000", "--epsilon", "2", "--json"]
+    )
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.stdout)
+    assert found["truth"] == pytest.approx(found["raw_truth"])
+    assert found["error"] < 6 * found["predicted_rmse"]
+    assert found["apps"] + found["fleet"] == sum(each["users"] for each in found["rounds"])
