@@ -65,7 +65,8 @@ class Devices(RuleBasedStateMachine):
         return ReportBatch(self.part.digest, ids, bytes(number + shift for number in numbers)).content
 
     def send(self, numbers: list[int], shift: int = 0) -> Any:
-        headers = {"Content-Type": CBOR_MEDIA_TYPE}
+        # After an error of its own the server ends the connection, at any moment of the next request on it.
+        headers = {"Content-Type": CBOR_MEDIA_TYPE, "Connection": "close"}
         path = f"{self.path}/rounds/0/reports"
         return self.running.anonymous.post(path, content=self.body(numbers, shift), headers=headers)
 
