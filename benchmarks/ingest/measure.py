@@ -1,0 +1,173 @@
+"""The figures of the path from an upload to the sums, with both servers on one core and the load on another."""
+
+import os
+import statistics
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+from benchmarks.ingest import processes
+from benchmarks.ingest.load import Sent, send
+from benchmarks.ingest.processes import Served
+from benchmarks.ingest.store import Store
+from sordino_server import aggregates
+from sordino_server.estimation.statistics import accumulate
+from sordino_shared.arrays import Array
+from sordino_shared.guarantees import PureEpsilon
+from sordino_shared.protocol import ReportOutcomes
+from sordino_shared.randomizers import SeededDirection
+
+CONNECTIONS = 128
+BATCH_CONNECTIONS = 8
+BATCH = 256
+DIMENSION = 64
+
+
+@dataclass(frozen=True)
+class Extent:
+    """How much is measured."""
+
+    stored: int
+    single_requests: int
+    batches: int
+    seconds_at_half: float
+    reports_in_all: int
+    repeats: int
+
+
+QUICK = Extent(262_144, 10_000, 200, 3.0, 1_000_000, 3)
+FULL = Extent(4_000_000, 20_000, 400, 20.0, 10_000_000, 5)
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One measured number, and what it should be."""
+
+    name: str
+    value: float
+    unit: str
+    target: str
+    met: bool
+
+
+def figures(extent: Extent, engine: str) -> Iterator[Figure]:
+    """Every figure in turn, each as soon as it is known."""
+    os.sched_setaffinity(0, {processes.LOAD_CORE})
+    make = processes.sqlite if engine == "sqlite" else processes.postgres
+    with make() as url:
+        store = Store.create(url)
+        with _servers(url) as (server, echo):
+            yield from _single_figures(server, echo, store, extent)
+            _say(f"storing {extent.stored:,} reports")
+            store.fill(extent.stored)
+            yield from _batch_figures(server, store, extent)
+        yield _re_aggregation(store, extent.repeats)
+        store.database.close()
+    yield _decoding(extent.repeats)
+
+
+def as_json(found: list[Figure]) -> list[dict[str, object]]:
+    """Figures as plain dictionaries."""
+    return [asdict(figure) for figure in found]
+
+
+@contextmanager
+def _servers(url: str) -> Iterator[tuple[Served, Served]]:
+    serve = ("sordino_server", "serve", "--no-worker", "--port", "0")
+    with (
+        processes.served(*serve, SORDINO_DATABASE_URL=url) as server,
+        processes.served("benchmarks.ingest.echo") as echo,
+    ):
+        yield server, echo
+
+
+def _single_figures(server: Served, echo: Served, store: Store, extent: Extent) -> Iterator[Figure]:
+    """One report a request: echo and server in turns, so that both meet the same machine."""
+    echoed, counted = [], []
+    for _ in range(extent.repeats):
+        requests = store.requests(extent.single_requests, 1)
+        echoed.append(len(requests) / send(echo.port, requests, CONNECTIONS).seconds)
+        counted.append(len(requests) / _counted(send(server.port, requests, CONNECTIONS), 1).seconds)
+    ratio = statistics.median(ours / theirs for ours, theirs in zip(counted, echoed, strict=True))
+    rate = statistics.median(counted)
+    yield Figure("echo", statistics.median(echoed), "requests/s", "", True)
+    yield Figure("one report a request", rate, "reports/s", "", True)
+    yield Figure("one report a request, share of echo", ratio, "", "≥ 0.30", ratio >= 0.30)
+    requests = store.requests(int(rate / 2 * extent.seconds_at_half), 1)
+    latencies = np.array(_counted(send(server.port, requests, CONNECTIONS, rate / 2), 1).latencies) * 1000
+    median, tail = np.percentile(latencies, [50, 99])
+    yield Figure("latency at half the peak, median", float(median), "ms", "", True)
+    yield Figure("latency at half the peak, 99 %", float(tail), "ms", "< 100", bool(tail < 100))
+
+
+def _batch_figures(server: Served, store: Store, extent: Extent) -> Iterator[Figure]:
+    """Batches, until as many reports are stored as shall be in all."""
+    rates, memory = [], []
+    stored = extent.stored
+    while stored < extent.reports_in_all or len(rates) < extent.repeats:
+        requests = store.requests(extent.batches, BATCH)
+        before = server.cpu_s()
+        _counted(send(server.port, requests, BATCH_CONNECTIONS), BATCH)
+        reports = BATCH * len(requests)
+        rates.append(reports / (server.cpu_s() - before))
+        memory.append(server.memory_mb())
+        stored += reports
+        if len(rates) == extent.repeats:
+            rate = statistics.median(rates)
+            name = f"batches of {BATCH}, {extent.stored:,} ids stored before"
+            yield Figure(name, rate, "reports/CPU-s", "≥ 80,000", rate >= 80_000)
+    rate = statistics.median(rates[-extent.repeats :])
+    yield Figure(f"batches of {BATCH}, {stored:,} ids stored after", rate, "reports/CPU-s", "≥ 80,000", rate >= 80_000)
+    # The page cache fills first; from then on nothing should grow.
+    settled, end = memory[len(memory) // 4], memory[-1]
+    yield Figure(f"memory at {stored:,} reports", end, "MiB", "flat", end < 1.1 * settled)
+    yield Figure("memory after a quarter of them", settled, "MiB", "", True)
+
+
+def _re_aggregation(store: Store, repeats: int) -> Figure:
+    """The stored log added up, beside numpy counting the same outputs, decoded before."""
+    with store.database.read() as session:
+        counted = aggregates.counts_by_round(session, [store.round])[store.round]
+    decoded = np.random.default_rng(0).integers(0, 64, counted)
+    randomizer = store.part.randomizer
+    ours = _seconds(lambda: aggregates.re_aggregate(store.database, store.round, randomizer, counted), repeats)
+    theirs = _seconds(lambda: np.bincount(decoded, minlength=64), repeats)
+    name = f"re-aggregating {counted:,} reports, speed beside numpy's"
+    return Figure(name, theirs / ours, "", "≥ 0.5", theirs >= 0.5 * ours)
+
+
+def _decoding(repeats: int) -> Figure:
+    """Reports of random directions added up."""
+    weights = np.full(2, SeededDirection.largest_keep_weight(PureEpsilon(10**9)), dtype=np.uint64)
+    vectors = Array.of(np.eye(2, DIMENSION, dtype=np.int32), "<i4")
+    randomizer = SeededDirection(60, vectors, Array.of(weights, "<u8"))
+    payloads = np.random.default_rng(0).integers(0, 256, (200_000, 17), dtype=np.uint8)
+    payloads[:, 16] &= 1
+    rate = len(payloads) / _seconds(lambda: accumulate(randomizer, payloads), repeats)
+    return Figure(f"directions decoded, d = {DIMENSION}", rate, "seeds/CPU-s", "≥ 500,000", rate >= 500_000)
+
+
+def _counted(sent: Sent, reports: int) -> Sent:
+    """What was sent, if every report of it was new and is counted."""
+    expected = ReportOutcomes(reports, 0, ()).content
+    if any(answer != expected for answer in sent.answers):
+        raise RuntimeError("the server did not count every report")
+    return sent
+
+
+def _seconds(action: Callable[[], object], repeats: int) -> float:
+    """Processor seconds, the least of several: other processes only add to them."""
+    taken = []
+    for _ in range(repeats):
+        start = time.process_time()
+        action()
+        taken.append(time.process_time() - start)
+    return min(taken)
+
+
+def _say(what: str) -> None:
+    print(what, file=sys.stderr, flush=True)
