@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Annotated, ClassVar, Literal, TypeVar
 
 import numpy as np
@@ -64,13 +65,13 @@ class OfValues(Strict):
             )
         return found
 
+    @abstractmethod
     def smoothness(self, low: float, high: float) -> float | None:
         """G such that |f(x, x') − f(z, x')| ≤ G·|x − z| between `low` and `high`, where it is known for any bins."""
-        raise NotImplementedError
 
+    @abstractmethod
     def kernel(self, values: Floats) -> Floats:
         """f at (b,) values of the bins, (b, b)."""
-        raise NotImplementedError
 
     def statistic(self, subject: Subject, written: Written) -> Statistic:
         """The mean of the kernel over pairs."""
