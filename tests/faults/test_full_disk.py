@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import event
@@ -56,21 +58,44 @@ def test_a_database_at_its_size_limit_fails_whole_uploads_and_recovers(migrated_
 
 
 @pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 2 MiB."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
+def small_disk() -> Iterator[Path]:
+    """A file system of 24 MiB, where everybody may reach it; PostgreSQL's copy of its template takes 8."""
+    folder = Path(tempfile.mkdtemp(prefix="sordino-small-disk-"))
     mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", folder], capture_output=True, check=False
+        ["mount", "-t", "tmpfs", "-o", "size=24m,mode=777", "tmpfs", folder], capture_output=True, check=False
     )
     if mounted.returncode:
+        folder.rmdir()
         pytest.skip(f"this user may not mount a file system: {mounted.stderr.decode().strip()}")
+    folder.chmod(0o777)
     yield folder
     subprocess.run(["umount", "-l", folder], check=True)
+    folder.rmdir()
 
 
-def test_a_disk_that_is_really_full_loses_nothing_that_was_acknowledged(small_disk, buckets):
-    database = Database(f"sqlite:///{small_disk}/store.sqlite3")
+@pytest.fixture
+def sqlite_on_small_disk(small_disk: Path) -> str:
+    return f"sqlite:///{small_disk}/store.sqlite3"
+
+
+@pytest.fixture
+def postgres_on_small_disk(small_disk: Path, postgres_cluster: Any) -> Iterator[str]:
+    """A database whose tables are there; the log of transactions, without which PostgreSQL stops, is elsewhere."""
+    tables = small_disk / "tables"
+    tables.mkdir()
+    if postgres_cluster.user:
+        shutil.chown(tables, user=postgres_cluster.user[2])
+    postgres_cluster.execute(f"CREATE TABLESPACE small LOCATION '{tables}'")
+    url = postgres_cluster.create(tablespace="small")
+    yield url
+    postgres_cluster.drop(url)
+    postgres_cluster.execute("DROP TABLESPACE small")
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "postgres"])
+def test_a_disk_that_is_really_full_loses_nothing_that_was_acknowledged(engine, request, small_disk, buckets):
+    url = request.getfixturevalue(f"{engine}_on_small_disk")
+    database = Database(url)
     migrations.upgrade(database)
     round_ = buckets(database)
     ballast = small_disk / "ballast"
@@ -87,6 +112,6 @@ def test_a_disk_that_is_really_full_loses_nothing_that_was_acknowledged(small_di
     writer.close()
     database.close()
     # What survives is in the files, not in the process.
-    reopened = Database(f"sqlite:///{small_disk}/store.sqlite3")
+    reopened = Database(url)
     assert round_.counts(reopened) == dict.fromkeys(range(len(acknowledged) + 100), 1)
     reopened.close()
