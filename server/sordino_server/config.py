@@ -67,6 +67,9 @@ class Settings(BaseSettings):
     planning_time_limit_s: int = Field(
         3600, ge=1, le=7 * 86400, description="Seconds after which the best plan so far is taken, whatever was asked."
     )
+    raw_report_retention_days: int = Field(
+        0, ge=0, le=36600, description="Days after the end of a campaign that its reports are kept; 0 keeps them."
+    )
     lease_s: int = Field(
         30, ge=2, le=3600, description="Seconds after which the work of a worker that fell silent goes to another one."
     )

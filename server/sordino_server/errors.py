@@ -14,6 +14,7 @@ SordinoError
 ├── CandidateFailed            design: one mechanism could not be worked out, others may be
 ├── EstimationError            estimation: the reports allow no estimate
 ├── AggregateMismatch          aggregates: log and shares disagree
+├── LogPurged                  aggregates: the log was given up, only its sums are there
 ├── LeaseLost                  kit.leases: another worker has the row
 └── RemoteProblem, StillWaiting, NotWritable, DevicesFailed, ColumnError, ServerFailed  cli
 """

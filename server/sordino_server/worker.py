@@ -18,6 +18,7 @@ import structlog
 from sqlalchemy.orm import Session
 
 from sordino_server import rounds
+from sordino_server.campaigns import retention
 from sordino_server.campaigns.succession import close_due_rounds
 from sordino_server.config import Settings
 from sordino_server.design.finished_plan import FinishedPlan
@@ -39,6 +40,7 @@ log = structlog.get_logger(__name__)
 # Progress is for people: more often than this nobody reads it, and each time costs a commit.
 _PROGRESS_EVERY_S = 0.25
 _RENEWALS_A_LEASE = 3
+_PURGE_EVERY_S = 600.0
 
 
 ComputePlan = Callable[[PlannerRequest | StatisticRequest, ReportProgress], FinishedPlan | FinishedProtocol]
@@ -78,15 +80,29 @@ class Worker:
     def run(self) -> None:
         """Work until `stop` is set; a database that fails for a while is waited for."""
         log.info("worker started", owner=self.owner)
+        purge_at = monotonic()
         while not self.stop.is_set():
             try:
                 worked = self.step()
             except DatabaseError as error:
                 log.warning("the database failed; the worker tries again", problem=str(error))
                 worked = False
+            if not worked and monotonic() >= purge_at:
+                self.purge()
+                purge_at = monotonic() + _PURGE_EVERY_S
             if not worked:
                 self.stop.wait(self.settings.worker_poll_s)
         log.info("worker stopped", owner=self.owner)
+
+    def purge(self) -> None:
+        """Delete the reports that are kept no longer, if there is a limit; what fails is tried again the next time."""
+        days, now = self.settings.raw_report_retention_days, self.clock.now()
+        try:
+            for old in retention.old_reports(self.database, days, now) if days else ():
+                retention.purge(self.database, old, now)
+                log.info("reports purged", campaign=old.campaign, round=old.index, reports=old.reports, bytes=old.bytes)
+        except SordinoError as error:
+            log.error("reports could not be purged", problem=str(error))
 
     def step(self) -> bool:
         """Do one piece of work, if there is any; estimates are waited for by people, so they go first."""

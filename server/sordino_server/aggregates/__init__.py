@@ -1,13 +1,17 @@
 """What a round's reports add up to: one share a writer, merged exactly in any order, and recomputed from the log."""
 
-from sordino_server.aggregates.aggregation import AggregateMismatch, aggregate, re_aggregate
-from sordino_server.aggregates.repository import add_chunk, counts_by_round, put_share, summed_on_ingest
+from sordino_server.aggregates.aggregation import AggregateMismatch, LogPurged, aggregate, re_aggregate
+from sordino_server.aggregates.purging import purge
+from sordino_server.aggregates.repository import add_chunk, counts_by_round, log_bytes, put_share, summed_on_ingest
 
 __all__ = [
     "AggregateMismatch",
+    "LogPurged",
     "add_chunk",
     "aggregate",
     "counts_by_round",
+    "log_bytes",
+    "purge",
     "put_share",
     "re_aggregate",
     "summed_on_ingest",

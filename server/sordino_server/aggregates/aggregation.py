@@ -33,6 +33,18 @@ class AggregateMismatch(SordinoError):
         self.logged = logged
 
 
+class LogPurged(SordinoError):
+    """The log of round `round_id` was given up at `purged_at`, in Unix seconds, as its retention says."""
+
+    def __init__(self, round_id: int, purged_at: int) -> None:
+        super().__init__(
+            f"the reports of round {round_id} were purged at {purged_at} (Unix time) and cannot be added up again; "
+            "their aggregate was kept"
+        )
+        self.round_id = round_id
+        self.purged_at = purged_at
+
+
 def aggregate(
     database: Database, round_id: int, randomizer: Randomizer, progress: Progress = lambda fraction: None
 ) -> Aggregate:
@@ -43,7 +55,8 @@ def aggregate(
     with database.read("read shares") as session:
         shares = repository.shares(session, round_id)
     counted = sum(count for count, _ in shares)
-    if not repository.summed_on_ingest(randomizer):
+    whole = repository.summed_on_ingest(randomizer) or (shares and all(sums for _, sums in shares))
+    if not whole:
         return re_aggregate(database, round_id, randomizer, counted, progress)
     parts = (Aggregate.from_bytes(count, sums) for count, sums in shares)
     merged = reduce(Aggregate.__add__, parts, Aggregate.empty(randomizer))
@@ -58,7 +71,14 @@ def re_aggregate(
     counted: int,
     progress: Progress = lambda fraction: None,
 ) -> Aggregate:
-    """Every payload in the log added up; raises `AggregateMismatch` unless there are `counted` of them."""
+    """Every payload in the log added up; raises `AggregateMismatch` unless there are `counted` of them.
+
+    Raises `LogPurged` where the log was given up.
+    """
+    with database.read("is the log there") as session:
+        gone = repository.purged_at(session, round_id)
+    if gone is not None:
+        raise LogPurged(round_id, gone)
     total = Aggregate.empty(randomizer)
     for payloads in _log(database, round_id, randomizer.payload_bytes):
         total = total + Aggregate(len(payloads), accumulate(randomizer, payloads))

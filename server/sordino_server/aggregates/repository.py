@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any, cast
 
-from sqlalchemy import func, insert, select
+from sqlalchemy import CursorResult, delete, func, insert, select
 from sqlalchemy.dialects.postgresql import insert as postgres_insert
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.orm import Session
 
 from sordino_server.kit.db import Database
-from sordino_server.models import Accumulator, ReportChunk
+from sordino_server.models import Accumulator, Report, ReportChunk, Round
 from sordino_shared.randomizers import Randomizer
 
 # Statistics that take work for every report; they are added up when the round ends.
 _DECODED_AT_THE_END = frozenset({"direction_sums", "character_sums", "pair_sums"})
 # Every commit rewrites the writer's sums; beyond 128 KiB that costs more than adding up the log once at the end.
 MAX_INGEST_SUMS = 1 << 14
+# The name of the share that is left of a round whose reports were given up.
+_WHOLE = "whole"
 
 
 def summed_on_ingest(randomizer: Randomizer) -> bool:
@@ -58,3 +61,31 @@ def chunks_after(session: Session, round_id: int, last: int, limit: int) -> Sequ
     query = select(ReportChunk.id, ReportChunk.payloads).where(ReportChunk.round_id == round_id, ReportChunk.id > last)
     rows = session.execute(query.order_by(ReportChunk.id).limit(limit))
     return [(key, payloads) for key, payloads in rows]
+
+
+def purged_at(session: Session, round_id: int) -> int | None:
+    """When the round's reports were given up; None while they are there."""
+    return session.scalars(select(Round.purged_at).where(Round.id == round_id)).one()
+
+
+def log_bytes(session: Session, round_id: int) -> int:
+    """Bytes of all payloads in the log."""
+    size = func.coalesce(func.sum(func.length(ReportChunk.payloads)), 0)
+    return int(session.scalars(select(size).where(ReportChunk.round_id == round_id)).one())
+
+
+def keep_one_share(database: Database, session: Session, round_id: int, count: int, sums: bytes) -> None:
+    """Replace all shares of the round by one that is whole, also where sums were not kept on ingest."""
+    session.execute(delete(Accumulator).where(Accumulator.round_id == round_id))
+    put_share(database, session, round_id, _WHOLE, count, sums)
+
+
+def delete_reports(session: Session, round_id: int, limit: int) -> bool:
+    """Delete up to `limit` chunks and as many ids; whether there were any."""
+    chunks = select(ReportChunk.id).where(ReportChunk.round_id == round_id).limit(limit)
+    ids = select(Report.report_id).where(Report.round_id == round_id).limit(limit)
+    deleted = [
+        session.execute(delete(ReportChunk).where(ReportChunk.id.in_(chunks))),
+        session.execute(delete(Report).where(Report.round_id == round_id, Report.report_id.in_(ids))),
+    ]
+    return any(cast("CursorResult[Any]", each).rowcount for each in deleted)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from sqlalchemy import func, or_, select
-from sqlalchemy.orm import Session
+from sqlalchemy import exists, func, or_, select
+from sqlalchemy.orm import Session, aliased
 
 from sordino_server.kit.db import FOR_CHANGE
 from sordino_server.kit.once import add_once
 from sordino_server.kit.pagination import Page, newest_first
-from sordino_server.models import Accumulator, Campaign, ClosingRule, Round
+from sordino_server.models import Accumulator, Campaign, ClosingRule, Report, ReportChunk, Round
 from sordino_server.rounds import RoundName
 from sordino_shared.protocol import RoundState
+
+_NOTHING_TO_COME = (RoundState.ESTIMATED, RoundState.CANCELLED)
 
 
 def add(session: Session, campaign: Campaign, first_round: Round, rules: Iterable[ClosingRule]) -> bool:
@@ -38,6 +40,15 @@ def due_rounds(session: Session, now: int) -> Sequence[RoundName]:
     full = ClosingRule.after_reports <= counted.scalar_subquery()
     query = select(Round.campaign_id, Round.index).join(ClosingRule, rule).where(Round.state == RoundState.OPEN)
     return [(campaign, index) for campaign, index in session.execute(query.where(or_(over, full)).order_by(Round.id))]
+
+
+def ended_rounds(session: Session, before: int) -> Sequence[Round]:
+    """Rounds that still have reports, of campaigns that ended by then and of whose rounds nothing is to come."""
+    other = aliased(Round)
+    unfinished = exists().where(other.campaign_id == Campaign.id, other.state.not_in(_NOTHING_TO_COME))
+    kept = exists().where(ReportChunk.round_id == Round.id) | exists().where(Report.round_id == Round.id)
+    query = select(Round).join(Campaign, Campaign.id == Round.campaign_id)
+    return session.scalars(query.where(Campaign.closed_at <= before, ~unfinished, kept).order_by(Round.id)).all()
 
 
 def find(session: Session, identifier: str) -> Campaign | None:

@@ -94,6 +94,7 @@ class RoundStatus(BaseModel):
     analyst_digest: str
     opened_at: int | None
     closed_at: int | None
+    purged_at: int | None = Field(description="When the reports were deleted; their aggregate stays.")
     error: str | None = Field(description="Why nothing came of the closed round, and what to do.")
     close_after_reports: int | None
     close_after_s: int | None
@@ -109,6 +110,7 @@ class RoundStatus(BaseModel):
             analyst_digest=row.analyst_digest,
             opened_at=row.opened_at,
             closed_at=row.closed_at,
+            purged_at=row.purged_at,
             error=row.error,
             close_after_reports=rule and rule.after_reports,
             close_after_s=rule and rule.after_s,

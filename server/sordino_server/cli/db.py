@@ -1,18 +1,26 @@
-"""`sordino db`: the schema of the database."""
+"""`sordino db`: the schema of the database, and what is no longer kept in it."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Annotated
+
 import typer
+from rich.table import Table
 
 from sordino_server.cli.output import JsonOption, console, print_json, reports_errors
 from sordino_server.cli.processes import started
 from sordino_server.kit import migrations
+from sordino_server.kit.clock import SystemClock
+from sordino_shared.errors import InvalidValue
+
+if TYPE_CHECKING:
+    from sordino_server.campaigns.retention import OldReports
 
 app = typer.Typer(
     name="db",
     add_completion=False,
     pretty_exceptions_enable=False,
-    help="Bring the database of SORDINO_DATABASE_URL up to date, or say where it stands.",
+    help="Bring the database of SORDINO_DATABASE_URL up to date, say where it stands, or delete old reports.",
     no_args_is_help=True,
 )
 
@@ -43,6 +51,47 @@ def check(as_json: JsonOption = False) -> None:
     database.check()
     migrations.check_schema(database)
     _print(as_json, {"current": migrations.current_revision(database)})
+
+
+@app.command()
+@reports_errors
+def purge(
+    older_than_days: Annotated[
+        int | None,
+        typer.Option(min=0, help="Days since the campaign ended (default: SORDINO_RAW_REPORT_RETENTION_DAYS)."),
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list what would be deleted.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Delete the reports of campaigns that ended long ago; counts, aggregates and estimates stay."""
+    # The other commands need no numbers and should not wait for their libraries.
+    from sordino_server.campaigns import retention
+
+    settings, database = started()
+    migrations.check_schema(database)
+    days = older_than_days if older_than_days is not None else settings.raw_report_retention_days
+    if older_than_days is None and not days:
+        raise InvalidValue("reports are kept for good: give --older-than-days or set SORDINO_RAW_REPORT_RETENTION_DAYS")
+    now = SystemClock().now()
+    found = retention.old_reports(database, days, now)
+    if not dry_run:
+        for old in found:
+            retention.purge(database, old, now)
+    _print_purged(found, dry_run, as_json)
+
+
+def _print_purged(found: list[OldReports], dry_run: bool, as_json: bool) -> None:
+    if as_json:
+        rounds = [
+            {"campaign": old.campaign, "round": old.index, "reports": old.reports, "bytes": old.bytes} for old in found
+        ]
+        print_json({"purged": not dry_run, "rounds": rounds})
+        return
+    table = Table("campaign", "round", "reports", "bytes")
+    for old in found:
+        table.add_row(old.campaign, str(old.index), str(old.reports), str(old.bytes))
+    console.print(table)
+    console.print("nothing was deleted (--dry-run)" if dry_run else "these reports were deleted", highlight=False)
 
 
 def _print(as_json: bool, values: dict[str, str | None]) -> None:

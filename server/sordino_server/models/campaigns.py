@@ -42,7 +42,7 @@ class Round(Leased, Base):
     """One round of a campaign; its row exists once its plan is sealed.
 
     The lease belongs to whoever goes on from the closed round, to the next round or to the estimate; `error` says why
-    neither can be had.
+    neither can be had. From `purged_at` on the reports are gone, and what they add up to is one accumulator.
     """
 
     __tablename__ = "rounds"
@@ -61,6 +61,7 @@ class Round(Leased, Base):
     epoch: Mapped[int]
     opened_at: Mapped[int | None] = mapped_column(BigInteger)
     closed_at: Mapped[int | None] = mapped_column(BigInteger)
+    purged_at: Mapped[int | None] = mapped_column(BigInteger)
     error: Mapped[str | None] = mapped_column(Text)
 
 

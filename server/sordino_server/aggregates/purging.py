@@ -1,0 +1,41 @@
+"""Giving up a round's reports: first its whole aggregate is kept as one share, then log and ids go, page by page."""
+
+from __future__ import annotations
+
+from sqlalchemy.orm import Session
+
+from sordino_server.aggregates import repository
+from sordino_server.aggregates.aggregation import AggregateMismatch, LogPurged, aggregate
+from sordino_server.estimation.statistics import Aggregate
+from sordino_server.kit.db import Database
+from sordino_server.models import Round
+from sordino_shared.randomizers import Randomizer
+
+# Rows of one transaction: other writers wait for no more than this.
+_PAGE = 4096
+
+
+def purge(database: Database, round_id: int, randomizer: Randomizer, now: int) -> None:
+    """Delete the reports of a round that takes none any more; its aggregate stays what it is.
+
+    May be broken off and done again, also by two at once. Raises `AggregateMismatch` where shares and log disagree:
+    then nothing is deleted.
+    """
+    try:
+        whole = aggregate(database, round_id, randomizer)
+    except (AggregateMismatch, LogPurged):
+        # Unless somebody else has just begun to delete it, the log is evidence that something is wrong.
+        with database.read("purged meanwhile") as session:
+            if repository.purged_at(session, round_id) is None:
+                raise
+    else:
+        database.run("keep aggregate", lambda session: _keep(database, session, round_id, whole, now))
+    while database.run("purge reports", lambda session: repository.delete_reports(session, round_id, _PAGE)):
+        pass
+
+
+def _keep(database: Database, session: Session, round_id: int, whole: Aggregate, now: int) -> None:
+    row = session.get_one(Round, round_id, with_for_update=True, populate_existing=True)
+    if row.purged_at is None:
+        repository.keep_one_share(database, session, round_id, whole.count, whole.to_bytes())
+        row.purged_at = now

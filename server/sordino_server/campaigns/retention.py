@@ -1,0 +1,52 @@
+"""Reports of campaigns that ended long ago are given up; their counts, aggregates and estimates stay."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sordino_server import aggregates
+from sordino_server.campaigns import repository
+from sordino_server.kit.db import Database
+from sordino_server.plans import service as plans
+
+_DAY_S = 86400
+
+
+@dataclass(frozen=True)
+class OldReports:
+    """The reports of a round that nothing needs any more, and the size of their payloads."""
+
+    round_id: int
+    campaign: str
+    index: int
+    device_digest: str
+    reports: int
+    bytes: int
+
+
+def old_reports(database: Database, days: int, now: int) -> list[OldReports]:
+    """Reports of campaigns that ended `days` ago or before, every round estimated or cancelled.
+
+    A round that failed keeps its reports, since it may be tried again, and so do the other rounds of its campaign.
+    """
+    with database.read("find old reports") as session:
+        rows = repository.ended_rounds(session, now - days * _DAY_S)
+        counts = aggregates.counts_by_round(session, [row.id for row in rows])
+        return [
+            OldReports(
+                round_id=row.id,
+                campaign=row.campaign_id,
+                index=row.index,
+                device_digest=row.device_digest,
+                reports=counts[row.id],
+                bytes=aggregates.log_bytes(session, row.id),
+            )
+            for row in rows
+        ]
+
+
+def purge(database: Database, old: OldReports, now: int) -> None:
+    """Delete the reports; raises `AggregateMismatch`, and deletes nothing, where they do not add up."""
+    with database.read("read device part") as session:
+        randomizer = plans.device_part(session, old.device_digest).randomizer
+    aggregates.purge(database, old.round_id, randomizer, now)
