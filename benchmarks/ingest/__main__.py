@@ -1,4 +1,4 @@
-"""`python -m benchmarks.ingest [--quick] [--json FILE] [--database sqlite|postgres]`: what a report costs the server."""
+"""`python -m benchmarks.ingest [--quick] [--json FILE] [--database sqlite|postgres]`: what a report costs."""
 
 import argparse
 import json

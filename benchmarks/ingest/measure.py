@@ -22,7 +22,7 @@ from sordino_shared.protocol import ReportOutcomes
 from sordino_shared.randomizers import SeededDirection
 
 CONNECTIONS = 128
-BATCH_CONNECTIONS = 8
+BATCH_CONNECTIONS = 16
 BATCH = 256
 DIMENSION = 64
 

@@ -20,6 +20,7 @@ from sordino_shared.protocol import Refusal, RefusedReport, ReportId, ReportOutc
 from sordino_shared.randomizers import Randomizer
 
 HASH_BYTES = 16
+_NARROW = 2
 
 
 class Verdict(IntEnum):
@@ -42,6 +43,12 @@ _REFUSALS = {
 def content_hash(payload: bytes) -> bytes:
     """What tells a replay from a conflict: the first 16 bytes of SHA-256."""
     return hashlib.sha256(payload).digest()[:HASH_BYTES]
+
+
+@lru_cache(maxsize=1 << 16)
+def _narrow_hash(payload: bytes) -> bytes:
+    """Payloads of a byte or two come again and again, and looking up is ten times as fast as hashing."""
+    return content_hash(payload)
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +125,8 @@ def _judge_ids(
     candidates = np.flatnonzero(verdicts == Verdict.ACCEPTED).tolist()
     rows = payloads.tobytes()
     width = payloads.shape[1]
-    hashes = {index: content_hash(rows[index * width : (index + 1) * width]) for index in candidates}
+    hash_of = _narrow_hash if width <= _NARROW else content_hash
+    hashes = {index: hash_of(rows[index * width : (index + 1) * width]) for index in candidates}
     first: dict[bytes, int] = {}
     for index in candidates:
         first.setdefault(ids[index], index)

@@ -15,9 +15,9 @@ from sordino_shared.protocol import RoundState
 # Names the kind of thing that is locked; any other constant of the system's own locks must differ.
 _LOCK_SPACE = 0x50D1
 
-# Random ids touch a page of the index each. Those of one epoch lie together, and so many fit the cache of pages; and so
-# many devices, on average, have ids with the same head.
-REPORTS_PER_EPOCH = 1 << 18
+# Random ids touch a page of the index each, and a commit writes every page that it touches. Ids of one epoch lie
+# together, on so few pages that a commit adds several ids to each; and so many devices have ids with the same head.
+REPORTS_PER_EPOCH = 1 << 15
 EPOCHS = 1 << 16
 
 RoundName = tuple[str, int]
@@ -37,11 +37,13 @@ def lock_for_reports(database: Database, session: Session, names: Iterable[Round
     """The rounds that exist, none of which changes its state before the transaction ends."""
     wanted = tuple_(Round.campaign_id, Round.index).in_(list(names))
     # Everybody locks in the order of ids, so that nobody waits in a circle.
-    ids = session.scalars(select(Round.id).where(wanted).order_by(Round.id)).all()
-    for number in ids:
-        database.lock(session, _LOCK_SPACE, number, shared=True)
-    # Read after the locks are held: what was read before may have been closed while waiting.
-    rows = session.scalars(select(Round).where(Round.id.in_(ids)).execution_options(populate_existing=True))
+    query = select(Round).where(wanted).order_by(Round.id).execution_options(populate_existing=True)
+    rows = session.scalars(query).all()
+    if not database.is_sqlite:
+        for row in rows:
+            database.lock(session, _LOCK_SPACE, row.id, shared=True)
+        # Read again: what was read before the locks were held may have been closed while waiting.
+        rows = session.scalars(query).all()
     return {(row.campaign_id, row.index): row for row in rows}
 
 
