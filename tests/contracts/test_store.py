@@ -17,6 +17,7 @@ from sordino_server.kit.database_errors import StorageFull
 from sordino_server.kit.db import FOR_CHANGE, Database
 from sordino_server.reports import PlanMismatch, RefusedRequest, ReportWriter, RoundNotOpen, Upload
 from sordino_server.reports import repository as reports
+from sordino_server.rounds import repository as rounds_repository
 from sordino_shared.arrays import Array
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import Digest, Problem, Refusal, RefusedReport, ReportOutcomes
@@ -135,6 +136,28 @@ class StoreContract:
         assert refusals(database, stored) == {"payload-outside-alphabet": 1, "wrong-epoch": 2}
         # What was refused for its content left no trace: the id is free for a right report.
         assert writer.submit(upload(stored, {2: 12})).result().accepted == 1
+
+    def test_epochs_begin_as_reports_are_counted_and_never_end(self, database, writer, store_round, monkeypatch):
+        monkeypatch.setattr(rounds_repository, "REPORTS_PER_EPOCH", 3)
+        stored = store_round(database)
+        with database.write("the last epoch before the first") as session:
+            session.get_one(models.Round, stored.id).epoch = 65_535
+
+        def count(epoch: int, number: int) -> int:
+            ids = [epoch.to_bytes(2, "big") + number.to_bytes(14, "big")]
+            request = Upload(stored.campaign, 0, stored.part.digest, ids, stored.payloads(10))
+            return writer.submit(request).result().accepted
+
+        def current() -> int:
+            with database.read() as session:
+                return rounds.current_epoch(session, session.get_one(models.Round, stored.id))
+
+        assert [current(), count(0, 1)] == [65_535, 0]
+        assert [count(65_535, number) for number in (1, 2, 3)] == [1, 1, 1]
+        assert [current(), count(0, 1), count(1, 1), count(65_534, 1)] == [0, 1, 0, 0]
+        assert [count(65_535, 4), count(65_535, 4), count(0, 2)] == [1, 0, 1]
+        assert [current(), count(1, 1)] == [1, 1]
+        assert refusals(database, stored) == {"wrong-epoch": 3}
 
     def test_payloads_of_another_width_are_outside_the_alphabet(self, database, writer, store_round):
         stored = store_round(database)
