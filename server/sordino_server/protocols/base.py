@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from sordino_server.design.arrays import Floats
 from sordino_server.design.search import Effort
@@ -46,6 +46,29 @@ class ProtocolRequest:
             raise ProtocolError(
                 f"a statistic of pairs needs the number of users to expect, at least 2, got {self.users!r}", self.users
             )
+
+    def plan(
+        self,
+        protocol: str,
+        rounds: tuple[int, ...],
+        predicted_rmse: float,
+        *,
+        first_weight: int | None = None,
+        parameters: dict[str, Any] | None = None,
+    ) -> ProtocolPlan:
+        """What was asked with what a protocol decided, each field as ProtocolPlan has it."""
+        return ProtocolPlan(
+            statistic=self.statistic.specification,
+            protocol=protocol,
+            target=self.target,
+            users=self.users,
+            guarantee=self.guarantee.nano,
+            rounds=rounds,
+            first_weight=first_weight,
+            seed=self.seed,
+            predicted_rmse=predicted_rmse,
+            parameters=parameters or {},
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -50,17 +50,7 @@ class OneRound:
             progress=lambda fraction: progress(0.9 * fraction),
         )
         first = seal(form_queries(statistic), request.guarantee, found.kernel, found.decoder, MECHANISM, request.seed)
-        plan = ProtocolPlan(
-            statistic=statistic.specification,
-            protocol=self.name,
-            target=request.target,
-            users=request.users,
-            guarantee=request.guarantee.nano,
-            rounds=(request.guarantee.nano,),
-            first_weight=None,
-            seed=request.seed,
-            predicted_rmse=found.value**0.5,
-        )
+        plan = request.plan(self.name, (request.guarantee.nano,), found.value**0.5)
         return ProtocolDesign(plan, first)
 
     def predict(self, design: ProtocolDesign, histogram: Floats) -> float:

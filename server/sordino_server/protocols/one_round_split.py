@@ -61,17 +61,7 @@ class OneRoundSplit:
                 best, least = reports, error
         assert best is not None
         progress(0.8)
-        plan = ProtocolPlan(
-            statistic=request.statistic.specification,
-            protocol=self.name,
-            target=request.target,
-            users=request.users,
-            guarantee=request.guarantee.nano,
-            rounds=(request.guarantee.nano,),
-            first_weight=None,
-            seed=request.seed,
-            predicted_rmse=float(np.sqrt(least)),
-        )
+        plan = request.plan(self.name, (request.guarantee.nano,), float(np.sqrt(least)))
         return ProtocolDesign(plan, _sealed(request, best))
 
     def predict(self, design: ProtocolDesign, histogram: Floats) -> float:

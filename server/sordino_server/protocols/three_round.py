@@ -57,17 +57,7 @@ class ThreeRound:
         for number, histogram in enumerate(histograms):
             errors.append(mechanism.squared_error(histogram, request.users))
             progress(0.8 * (number + 1) / len(histograms))
-        plan = ProtocolPlan(
-            statistic=request.statistic.specification,
-            protocol=self.name,
-            target=request.target,
-            users=request.users,
-            guarantee=request.guarantee.nano,
-            rounds=(quarter, 2 * quarter, quarter),
-            first_weight=None,
-            seed=request.seed,
-            predicted_rmse=float(np.sqrt(np.mean(errors))),
-        )
+        plan = request.plan(self.name, (quarter, 2 * quarter, quarter), float(np.sqrt(np.mean(errors))))
         return ProtocolDesign(plan, _first(request, mechanism))
 
     def predict(self, design: ProtocolDesign, histogram: Floats) -> float:

@@ -67,16 +67,11 @@ class TwoRound:
         found, split = _searched(request, progress)
         statistic = request.statistic
         first = seal(form_queries(statistic), request.guarantee, found.kernel, found.decoder, MECHANISM, request.seed)
-        plan = ProtocolPlan(
-            statistic=statistic.specification,
-            protocol=self.name,
-            target=request.target,
-            users=request.users,
-            guarantee=request.guarantee.nano,
-            rounds=(request.guarantee.nano, request.guarantee.nano),
+        plan = request.plan(
+            self.name,
+            (request.guarantee.nano, request.guarantee.nano),
+            sqrt(split.variance),
             first_weight=round(split.share * _UNIT),
-            seed=request.seed,
-            predicted_rmse=sqrt(split.variance),
             parameters={"step": split.step},
         )
         return ProtocolDesign(plan, first)

@@ -67,16 +67,10 @@ class TwoRoundShared:
         allotment = Allotment(request.users, request.users, True, second_half)
         total: StepTerms = reduce(add, (predicted_terms(aim, found.law, allotment) for aim in goal.aims))
         step = total.best_step()
-        plan = ProtocolPlan(
-            statistic=statistic.specification,
-            protocol=self.name,
-            target=request.target,
-            users=request.users,
-            guarantee=request.guarantee.nano,
-            rounds=(first_half.nano, second_half.nano),
-            first_weight=None,
-            seed=request.seed,
-            predicted_rmse=sqrt(total.variance(step) / len(goal.aims)),
+        plan = request.plan(
+            self.name,
+            (first_half.nano, second_half.nano),
+            sqrt(total.variance(step) / len(goal.aims)),
             parameters={"step": step},
         )
         first = seal(form_queries(statistic), first_half, found.kernel, found.decoder, MECHANISM, request.seed)
