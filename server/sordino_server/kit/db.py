@@ -36,6 +36,13 @@ _SQLITE_PRAGMAS = (
     # Random report ids touch a page each: with the default of 1,000 pages every larger commit copies the log back.
     "wal_autocheckpoint = 8192",
 )
+# A host that vanished answers nothing at all, and the system by itself would believe in it for hours.
+_POSTGRES_PATIENCE = {
+    "keepalives_idle": "15",
+    "keepalives_interval": "5",
+    "keepalives_count": "3",
+    "tcp_user_timeout": "30000",
+}
 _POSTGRES_NAMES = ("postgres", "postgresql", "postgresql+psycopg")
 
 
@@ -50,14 +57,7 @@ class Database:
             self._reading = self.engine
             self._writing = self.engine.execution_options(**{_BEGIN_OPTION: "BEGIN IMMEDIATE"})
         else:
-            self.engine = create_engine(
-                self.url,
-                pool_size=connections,
-                max_overflow=0,
-                pool_timeout=busy_timeout_s,
-                pool_pre_ping=True,
-                hide_parameters=True,
-            )
+            self.engine = _postgres_engine(self.url, busy_timeout_s, connections)
             self._reading = self.engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
             # Said and not left to the server's default: whoever waited for a lock must see what its holder committed.
             self._writing = self.engine.execution_options(isolation_level="READ COMMITTED")
@@ -143,6 +143,20 @@ def _sqlite_engine(url: URL, busy_timeout_s: float, connections: int) -> Engine:
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
     return engine
+
+
+def _postgres_engine(url: URL, busy_timeout_s: float, connections: int) -> Engine:
+    patience = _POSTGRES_PATIENCE | {"connect_timeout": f"{busy_timeout_s:.0f}"}
+    return create_engine(
+        url,
+        pool_size=connections,
+        max_overflow=0,
+        pool_timeout=busy_timeout_s,
+        pool_pre_ping=True,
+        hide_parameters=True,
+        # What the URL says itself is left as it is.
+        connect_args={name: value for name, value in patience.items() if name not in url.query},
+    )
 
 
 def _prepare_sqlite(connection: Any, _: object) -> None:

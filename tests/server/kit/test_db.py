@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -347,6 +348,19 @@ class TestPostgres:
         database = Database("postgresql://postgres@127.0.0.1:1/none")
         with pytest.raises(DatabaseUnavailable):
             database.check()
+
+    def test_a_server_that_accepts_and_never_answers_is_unavailable(self):
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            database = Database(f"postgresql://x@127.0.0.1:{silent.getsockname()[1]}/x", busy_timeout_s=2)
+            with pytest.raises(DatabaseUnavailable):
+                database.check()
+
+    def test_a_host_that_vanished_is_noticed_unless_the_url_says_otherwise(self, postgres_url):
+        database = Database(f"{postgres_url}?keepalives_idle=77")
+        with database.read() as session:
+            asked = session.connection().connection.dbapi_connection.info.get_parameters()
+        database.close()
+        assert (asked["keepalives_idle"], asked["keepalives_count"], asked["tcp_user_timeout"]) == ("77", "3", "30000")
 
     def test_a_database_that_is_not_there_is_unavailable(self, postgres_cluster):
         with pytest.raises(DatabaseUnavailable):
