@@ -87,16 +87,25 @@ def _servers(url: str) -> Iterator[tuple[Served, Served]]:
 
 def _single_figures(server: Served, echo: Served, store: Store, extent: Extent) -> Iterator[Figure]:
     """One report a request: echo and server in turns, so that both meet the same machine."""
-    echoed, counted = [], []
+    rates: tuple[list[float], list[float]] = ([], [])
+    cpu_s: tuple[list[float], list[float]] = ([], [])
     for _ in range(extent.repeats):
         requests = store.requests(extent.single_requests, 1)
-        echoed.append(len(requests) / send(echo.port, requests, CONNECTIONS).seconds)
-        counted.append(len(requests) / _counted(send(server.port, requests, CONNECTIONS), 1).seconds)
-    ratio = statistics.median(ours / theirs for ours, theirs in zip(counted, echoed, strict=True))
-    rate = statistics.median(counted)
-    yield Figure("echo", statistics.median(echoed), "requests/s", "", True)
+        for which, served in enumerate((echo, server)):
+            before = served.cpu_s()
+            sent = send(served.port, requests, CONNECTIONS)
+            rates[which].append(len(requests) / sent.seconds)
+            cpu_s[which].append((served.cpu_s() - before) / len(requests))
+            if served is server:
+                _counted(sent, 1)
+    ratio = statistics.median(ours / theirs for theirs, ours in zip(*rates, strict=True))
+    cost = statistics.median(theirs / ours for theirs, ours in zip(*cpu_s, strict=True))
+    rate = statistics.median(rates[1])
+    yield Figure("echo", statistics.median(rates[0]), "requests/s", "", True)
     yield Figure("one report a request", rate, "reports/s", "", True)
     yield Figure("one report a request, share of echo", ratio, "", "≥ 0.30", ratio >= 0.30)
+    yield Figure("processor time of an echo, share of one report's", cost, "", "", True)
+    yield Figure("processor time of one report", 1e6 * statistics.median(cpu_s[1]), "µs", "", True)
     requests = store.requests(int(rate / 2 * extent.seconds_at_half), 1)
     latencies = np.array(_counted(send(server.port, requests, CONNECTIONS, rate / 2), 1).latencies) * 1000
     median, tail = np.percentile(latencies, [50, 99])

@@ -12,12 +12,13 @@ from sordino_server.aggregates import repository
 from sordino_server.estimation.statistics import Aggregate, accumulate
 from sordino_server.kit.db import Database
 from sordino_shared.errors import SordinoError
+from sordino_shared.protocol import MAX_REPORTS
 from sordino_shared.randomizers import Randomizer
 
 Progress = Callable[[float], None]
 
-# One page of the log is read and added up at a time: a few MiB for any payload that fits a report.
-_PAGE_CHUNKS = 64
+# One page of the log is read and added up at a time.
+_PAGE_BYTES = 16 << 20
 
 
 class AggregateMismatch(SordinoError):
@@ -90,11 +91,11 @@ def re_aggregate(
 
 def _log(database: Database, round_id: int, width: int) -> Iterator[NDArray[np.uint8]]:
     """(n, width) payloads, page by page. A closed round's log never changes, so pages need no common snapshot."""
-    last = 0
+    last, limit = 0, max(1, _PAGE_BYTES // (width * MAX_REPORTS))
     while True:
         with database.read("read log") as session:
-            chunks = repository.chunks_after(session, round_id, last, _PAGE_CHUNKS)
-        if not chunks:
+            chunks = repository.chunks_after(session, round_id, last, limit)
+        yield np.frombuffer(b"".join([payloads for _, payloads in chunks]), dtype=np.uint8).reshape(-1, width)
+        if len(chunks) < limit:
             return
         last = chunks[-1][0]
-        yield np.frombuffer(b"".join(payloads for _, payloads in chunks), dtype=np.uint8).reshape(-1, width)

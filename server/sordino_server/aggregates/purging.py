@@ -37,5 +37,5 @@ def purge(database: Database, round_id: int, randomizer: Randomizer, now: int) -
 def _keep(database: Database, session: Session, round_id: int, whole: Aggregate, now: int) -> None:
     row = session.get_one(Round, round_id, with_for_update=True, populate_existing=True)
     if row.purged_at is None:
-        repository.keep_one_share(database, session, round_id, whole.count, whole.to_bytes())
+        repository.keep_one_share(session, round_id, whole.count, whole.to_bytes())
         row.purged_at = now

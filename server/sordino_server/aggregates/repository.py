@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, cast
 
-from sqlalchemy import CursorResult, delete, func, insert, select
-from sqlalchemy.dialects.postgresql import insert as postgres_insert
-from sqlalchemy.dialects.sqlite import insert as sqlite_insert
+from sqlalchemy import CursorResult, delete, func, select, text
 from sqlalchemy.orm import Session
 
-from sordino_server.kit.db import Database
 from sordino_server.models import Accumulator, Report, ReportChunk, Round
 from sordino_shared.randomizers import Randomizer
 
@@ -18,6 +15,17 @@ from sordino_shared.randomizers import Randomizer
 _DECODED_AT_THE_END = frozenset({"direction_sums", "character_sums", "pair_sums"})
 # Every commit rewrites the writer's sums; beyond 128 KiB that costs more than adding up the log once at the end.
 MAX_INGEST_SUMS = 1 << 14
+# As text: to put a statement together takes longer than to run it, and these run in every upload's transaction.
+_ADD_CHUNK = text(
+    "INSERT INTO report_chunks (round_id, count, payloads, created_at) VALUES (:round, :count, :payloads, :now)"
+)
+_PUT_SHARE = text(
+    "INSERT INTO accumulators (round_id, shard, count, sums) VALUES (:round, :shard, :count, :sums)"
+    " ON CONFLICT (round_id, shard) DO UPDATE SET count = excluded.count, sums = excluded.sums"
+)
+_CHUNKS_AFTER = text(
+    "SELECT id, payloads FROM report_chunks WHERE round_id = :round AND id > :last ORDER BY id LIMIT :limit"
+)
 # The name of the share that is left of a round whose reports were given up.
 _WHOLE = "whole"
 
@@ -29,17 +37,14 @@ def summed_on_ingest(randomizer: Randomizer) -> bool:
 
 def add_chunk(session: Session, round_id: int, count: int, payloads: bytes, now: int) -> None:
     """Append the payloads of `count` new reports to the log."""
-    session.execute(
-        insert(ReportChunk), {"round_id": round_id, "count": count, "payloads": payloads, "created_at": now}
-    )
+    row = {"round": round_id, "count": count, "payloads": payloads, "now": now}
+    session.connection().execute(_ADD_CHUNK, row)
 
 
-def put_share(database: Database, session: Session, round_id: int, shard: str, count: int, sums: bytes) -> None:
+def put_share(session: Session, round_id: int, shard: str, count: int, sums: bytes) -> None:
     """Replace one writer's share; nobody else writes it, so nothing is read first."""
-    into = sqlite_insert if database.is_sqlite else postgres_insert
-    statement = into(Accumulator).values(round_id=round_id, shard=shard, count=count, sums=sums)
-    replaced = {"count": statement.excluded.count, "sums": statement.excluded.sums}
-    session.execute(statement.on_conflict_do_update(index_elements=["round_id", "shard"], set_=replaced))
+    row = {"round": round_id, "shard": shard, "count": count, "sums": sums}
+    session.connection().execute(_PUT_SHARE, row)
 
 
 def shares(session: Session, round_id: int) -> Sequence[tuple[int, bytes]]:
@@ -58,9 +63,8 @@ def counts_by_round(session: Session, rounds: Iterable[int]) -> dict[int, int]:
 
 def chunks_after(session: Session, round_id: int, last: int, limit: int) -> Sequence[tuple[int, bytes]]:
     """Up to `limit` chunks (id, payloads) that follow chunk `last`."""
-    query = select(ReportChunk.id, ReportChunk.payloads).where(ReportChunk.round_id == round_id, ReportChunk.id > last)
-    rows = session.execute(query.order_by(ReportChunk.id).limit(limit))
-    return [(key, payloads) for key, payloads in rows]
+    page = {"round": round_id, "last": last, "limit": limit}
+    return [(key, payloads) for key, payloads in session.connection().execute(_CHUNKS_AFTER, page)]
 
 
 def purged_at(session: Session, round_id: int) -> int | None:
@@ -74,10 +78,10 @@ def log_bytes(session: Session, round_id: int) -> int:
     return int(session.scalars(select(size).where(ReportChunk.round_id == round_id)).one())
 
 
-def keep_one_share(database: Database, session: Session, round_id: int, count: int, sums: bytes) -> None:
+def keep_one_share(session: Session, round_id: int, count: int, sums: bytes) -> None:
     """Replace all shares of the round by one that is whole, also where sums were not kept on ingest."""
     session.execute(delete(Accumulator).where(Accumulator.round_id == round_id))
-    put_share(database, session, round_id, _WHOLE, count, sums)
+    put_share(session, round_id, _WHOLE, count, sums)
 
 
 def delete_reports(session: Session, round_id: int, limit: int) -> bool:

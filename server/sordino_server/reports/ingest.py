@@ -82,7 +82,7 @@ class Ingest:
         before = recorded.shares.get(row.id) or self._shares.get(row.id) or empty_share(randomizer)
         share = recorded.shares[row.id] = with_reports(before, randomizer, new)
         aggregates.add_chunk(session, row.id, len(new), new.tobytes(), now)
-        aggregates.put_share(self._database, session, row.id, self._shares.shard, share.count, share.to_bytes())
+        aggregates.put_share(session, row.id, self._shares.shard, share.count, share.to_bytes())
 
     def _randomizer(self, session: Session, digest: str) -> Randomizer:
         if digest not in self._randomizers:

@@ -36,7 +36,7 @@ def test_long_statistics_and_directions_are_summed_when_the_round_ends():
 
 @pytest.mark.parametrize("chunks", [1, 2, 3, 6, 7])
 def test_every_chunk_of_the_log_is_read_once(database, store_round, monkeypatch, chunks):
-    monkeypatch.setattr(aggregation, "_PAGE_CHUNKS", 3)
+    monkeypatch.setattr(aggregation, "_PAGE_BYTES", 3 * 4096)
     stored, other = store_round(database), store_round(database)
     with database.write("log") as session:
         for chunk in range(chunks):
@@ -63,7 +63,7 @@ def test_shares_replace_themselves_and_add_up_to_the_round(database, store_round
     ones, twos = (Aggregate(value * size, np.full(size, value)) for value in (1, 2))
     with database.write("shares") as session:
         for shard, share in (("a", ones), ("b", ones), ("a", twos)):
-            aggregates.put_share(database, session, stored.id, shard, share.count, share.to_bytes())
+            aggregates.put_share(session, stored.id, shard, share.count, share.to_bytes())
     total = aggregates.aggregate(database, stored.id, stored.part.randomizer)
     assert (total.count, set(total.sums.tolist())) == (3 * size, {3})
 
@@ -71,7 +71,7 @@ def test_shares_replace_themselves_and_add_up_to_the_round(database, store_round
 def test_direction_sums_whose_log_lost_a_chunk_are_refused(database, store_round):
     stored = store_round(database, DIRECTION)
     with database.write("shares") as session:
-        aggregates.put_share(database, session, stored.id, "a", 2, b"")
+        aggregates.put_share(session, stored.id, "a", 2, b"")
         aggregates.add_chunk(session, stored.id, 1, bytes(17), 0)
     with pytest.raises(aggregates.AggregateMismatch):
         aggregates.aggregate(database, stored.id, DIRECTION)
