@@ -147,7 +147,7 @@ def _sqlite_engine(url: URL, busy_timeout_s: float, connections: int) -> Engine:
 
 def _postgres_engine(url: URL, busy_timeout_s: float, connections: int) -> Engine:
     patience = _POSTGRES_PATIENCE | {"connect_timeout": f"{busy_timeout_s:.0f}"}
-    return create_engine(
+    engine = create_engine(
         url,
         pool_size=connections,
         max_overflow=0,
@@ -157,6 +157,16 @@ def _postgres_engine(url: URL, busy_timeout_s: float, connections: int) -> Engin
         # What the URL says itself is left as it is.
         connect_args={name: value for name, value in patience.items() if name not in url.query},
     )
+    event.listen(engine, "connect", _prepare_postgres)
+    return engine
+
+
+def _prepare_postgres(connection: Any, _: object) -> None:
+    """A commit that is not on disk is no answer; what asks for more than the disk, as with replicas, is left alone."""
+    connection.execute(
+        "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'"
+    )
+    connection.commit()
 
 
 def _prepare_sqlite(connection: Any, _: object) -> None:

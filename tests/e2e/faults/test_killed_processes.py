@@ -78,7 +78,7 @@ def test_postgresql_is_killed_under_load(
     load: Callable[..., Any],
     written: Callable[..., str],
 ) -> None:
-    """First one of its processes, which makes it recover by itself, then the whole server for a while."""
+    """First one of its processes, which makes it recover by itself, then the server for a while, then for good."""
     worker, log = installation.start("worker", **url(mortal_database))
     process, address = installation.serve("--no-worker", **url(mortal_database))
     written(worker, log, re.compile("worker started"))
@@ -98,6 +98,7 @@ def test_postgresql_is_killed_under_load(
         assert clients.await_answers(1) <= outage
         clients.await_answers()
     check(mortal_database, clients)
+    mortal_postgres.kill()
     for survivor in (process, worker):
         assert survivor.poll() is None
         survivor.terminate()

@@ -362,6 +362,18 @@ class TestPostgres:
         database.close()
         assert (asked["keepalives_idle"], asked["keepalives_count"], asked["tcp_user_timeout"]) == ("77", "3", "30000")
 
+    @pytest.mark.parametrize(("default", "used"), [("off", "on"), ("on", "on"), ("remote_apply", "remote_apply")])
+    def test_commits_survive_a_power_cut_whatever_the_servers_default(
+        self, postgres_url, postgres_cluster, default, used
+    ):
+        name = postgres_url.rpartition("/")[2]
+        postgres_cluster.execute(f"ALTER DATABASE {name} SET synchronous_commit = '{default}'")
+        database = Database(postgres_url)
+        for _ in range(2):
+            with database.write("ask") as session:
+                assert session.scalar(text("SHOW synchronous_commit")) == used
+        database.close()
+
     def test_a_database_that_is_not_there_is_unavailable(self, postgres_cluster):
         with pytest.raises(DatabaseUnavailable):
             Database(postgres_cluster.url("nowhere")).check()
