@@ -17,6 +17,8 @@ from sordino_server.cli.plan import ANALYST_FILE, DEVICE_FILE, SUMMARY_FILE
 from sordino_server.cli.remote import DEFAULT_SERVER, ServerOption
 from sordino_server.design.audit import Check, audit_device, audit_plan
 from sordino_server.design.certificates import bounds_summary
+from sordino_server.design.contributions import manipulation
+from sordino_server.design.publish import rebuild_workload
 from sordino_shared.errors import InvalidValue, MalformedDocument
 from sordino_shared.protocol import AnalystPart, DevicePart, Digest
 
@@ -42,12 +44,13 @@ def audit(
     for target in targets:
         plan.read(target)
     checks = list(plan.audit())
-    if as_json:
-        holds = all(check.holds for check in checks)
-        print_json({"holds": holds, "checks": [asdict(check) for check in checks], **plan.ratios()})
-    else:
-        _print(checks)
     wrong = [check.name for check in checks if not check.holds]
+    moved = {} if wrong else plan.manipulations()
+    if as_json:
+        shown, figures = [asdict(check) for check in checks], {"manipulation": moved} if moved else {}
+        print_json({"holds": not wrong, "checks": shown, **plan.ratios(), **figures})
+    else:
+        _print(checks, moved)
     if wrong:
         fail(f"the plan does not hold what it publishes ({', '.join(wrong)}); do not use it")
 
@@ -82,6 +85,14 @@ class _Parts:
     def ratios(self) -> dict[str, float | None]:
         """The published bounds and variances over them; nothing for a device part alone."""
         return {} if self.analyst is None else bounds_summary(self.analyst.figures, self.analyst.certificate)
+
+    def manipulations(self) -> dict[str, float]:
+        """How far an answer moves at most, by its label, for a share of 1 of reports that are made up."""
+        if self.analyst is None or self.device is None:
+            return {}
+        workload = rebuild_workload(self.device.domain, self.analyst.queries)
+        moved = manipulation(self.device, self.analyst, workload).tolist()
+        return dict(zip(workload.labels(), moved, strict=True))
 
     def _read_folder(self, folder: Path) -> None:
         published = {}
@@ -129,12 +140,19 @@ def _digests(path: Path) -> dict[str, str]:
         raise InvalidValue(f"{path} does not name the digests of the plan's parts", path) from error
 
 
-def _print(checks: list[Check]) -> None:
+def _print(checks: list[Check], moved: dict[str, float]) -> None:
     table = Table("", "claim", "published", "recomputed")
     for check in checks:
         mark = "[green]✓[/]" if check.holds else "[bold red]✗[/]"
         table.add_row(mark, check.name, _short(check.published), _short(check.recomputed))
     console.print(table)
+    if moved:
+        most = max(moved, key=lambda label: moved[label])
+        console.print(
+            f"if a share f of the reports is made up, no answer moves by more than {moved[most]:.4g}·f ({most})",
+            highlight=False,
+            markup=False,
+        )
 
 
 def _short(text: str) -> str:

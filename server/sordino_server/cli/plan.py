@@ -205,6 +205,7 @@ def _lines(summary: dict[str, Any]) -> list[str]:
     ]
     lines = [
         f"variance beside the lower bound for unbiased one-round mechanisms: {', '.join(ratios) or 'no bound above 0'}",
+        f"if a share f of the reports is made up, no answer moves by more than {summary['manipulation']:.4g}·f",
         f"device part  {summary['digests']['device']}  {summary['device_bytes']:,} bytes",
         f"analyst part {summary['digests']['analyst']}  {summary['analyst_bytes']:,} bytes",
     ]

@@ -19,6 +19,7 @@ from sordino_server.design.candidates import (
 )
 from sordino_server.design.candidates.base import Progress as CandidateProgress
 from sordino_server.design.certificates import bounds_summary, lower_bound
+from sordino_server.design.contributions import manipulation
 from sordino_server.design.deadline import CutShort, Deadline
 from sordino_server.design.finished_plan import FinishedPlan
 from sordino_server.design.progress import Progress, ReportProgress
@@ -90,6 +91,7 @@ class CompiledPlan:
             "max_variance": figures.max_variance,
             "mean_variance": figures.mean_variance,
             "bias_bound": figures.bias_bound,
+            "manipulation": float(manipulation(self.device, self.analyst, workload).max()),
             **bounds_summary(figures, self.analyst.certificate),
             "outputs": _outputs(self.device),
             "device_bytes": len(self.device.content),

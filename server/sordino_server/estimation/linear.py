@@ -9,12 +9,12 @@ import numpy as np
 
 from sordino_server.design.answers import AnswerLaw
 from sordino_server.design.arrays import Floats
+from sordino_server.design.contributions import answer_range
 from sordino_server.design.publish import rebuild_workload
 from sordino_server.design.symmetry.orbit_answers import decoded_characters
 from sordino_server.design.variance import answer_law, counts_as_unbiased, decoded_histogram
 from sordino_server.design.weighted_decoder import PlainDecoder, spelled_out
 from sordino_server.design.workloads import Workload
-from sordino_server.design.workloads.widths import CharacterMap
 from sordino_server.estimation.consistency import RELATIVE_GAP, NearestHistogram, nearest_histogram
 from sordino_server.estimation.intervals import independent_quantile, normal_quantile, simultaneous_quantile
 from sordino_server.estimation.normality import largest_contributions, needed_users
@@ -22,8 +22,6 @@ from sordino_server.estimation.statistics import Aggregate, mean_statistic
 from sordino_shared.errors import SordinoError
 from sordino_shared.protocol import AnalystPart, AnswerDecoder, CharacterDecoder, DevicePart
 
-# Rows of a query matrix that are looked at at once: 32 MiB of doubles.
-_BLOCK_ENTRIES = 1 << 22
 # A bias beyond this share of a standard error takes a visible bite out of a 95 % interval that ignores it.
 _NOTICEABLE_BIAS = 0.1
 
@@ -185,25 +183,10 @@ def _smoothed_sampling_variances(workload: Workload, histogram: Floats, users: i
     A mixture with weight w on the ends has (1−w)·V + w·V' + w(1−w)·(m − m')² for the variances and means of its parts.
     """
     weight = z**2 / (users + z**2)
-    low, high = _ends(workload)
+    low, high = answer_range(workload)
     apart = workload.operator.matvec(histogram) - (low + high) / 2
     between = weight * ((high - low) / 2) ** 2 + weight * (1 - weight) * apart**2
     return np.asarray((1 - weight) * _sampling_variances(workload, histogram) + between)
-
-
-def _ends(workload: Workload) -> tuple[Floats, Floats]:
-    """The least and the largest entry of every query."""
-    operator = workload.operator
-    if operator.zero_one:
-        return np.zeros(workload.queries), np.ones(workload.queries)
-    if isinstance(operator, CharacterMap):
-        low, high = np.empty(workload.queries), np.empty(workload.queries)
-        for block in operator.blocks:
-            low[block.queries], high[block.queries] = block.values.min(axis=1), block.values.max(axis=1)
-        return low, high
-    step = max(1, _BLOCK_ENTRIES // workload.size)
-    blocks = [operator.rows(start, start + step) for start in range(0, workload.queries, step)]
-    return np.concatenate([rows.min(axis=1) for rows in blocks]), np.concatenate([rows.max(axis=1) for rows in blocks])
 
 
 def _doubts(users: int, largest: Floats, variances: Floats, with_sampling: Floats) -> tuple[str, ...]:

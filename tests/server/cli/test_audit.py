@@ -1,5 +1,6 @@
 """`sordino audit`: true plans pass, any touched byte is found, and messages say what is wrong."""
 
+import json
 import shutil
 
 import httpx
@@ -54,6 +55,10 @@ def test_a_plan_as_written_passes_and_shows_what_was_recomputed(written, run_com
     report = json_of("audit", str(folder / "device.cbor"), str(folder / "analyst.cbor"))
     assert report["holds"]
     assert all(check["holds"] for check in report["checks"])
+    published = json.loads((folder / "plan.json").read_text())["manipulation"]
+    assert max(report["manipulation"].values()) == pytest.approx(published, rel=1e-12)
+    assert len(report["manipulation"]) == 4
+    assert f"no answer moves by more than {published:.4g}·f" in " ".join(text.split())
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
