@@ -37,6 +37,10 @@ def test_requests_reports_and_commits_are_counted(running: Any) -> None:
     for status, count in (("200", 2), ("400", 1)):
         labels = (("method", "POST"), ("route", route), ("status", status))
         assert figures["sordino_http_requests_total", labels] == count
+    created = (("method", "POST"), ("route", "/v1/campaigns"), ("status", "201"))
+    assert figures["sordino_http_requests_total", created] == 1
+    opened = (("method", "POST"), ("route", "/v1/campaigns/{campaign_id}/open"), ("status", "200"))
+    assert figures["sordino_http_requests_total", opened] == 1
     assert figures["sordino_http_request_duration_seconds_count", (("route", route),)] == 3
     assert figures["sordino_commit_reports_sum", ()] == 9
     assert figures["sordino_commit_duration_seconds_count", ()] == figures["sordino_commit_reports_count", ()] == 3

@@ -58,7 +58,7 @@ class Envelope:
         try:
             await self._app(scope, receive, sealed)
         finally:
-            seconds, route = perf_counter() - start, getattr(scope.get("route"), "path", "unknown")
+            seconds, route = perf_counter() - start, _route(scope)
             self._observe(scope["method"], route, status, seconds)
             self._log.debug("request", method=scope["method"], route=route, status=status, seconds=round(seconds, 6))
 
@@ -69,6 +69,16 @@ def enveloped(headers: Iterable[tuple[bytes, bytes]], identifier: bytes) -> list
     names = {name for name, _ in given}
     added = [header for header in _ALWAYS if header[0] not in names]
     return [*given, *added] if REQUEST_ID in names else [*given, *added, (REQUEST_ID, identifier)]
+
+
+def _route(scope: Scope) -> str:
+    """The whole template of the path that was asked."""
+    template: str | None = getattr(scope.get("route"), "path", None)
+    if template is None:
+        return "unknown"
+    # A router that was included under a prefix knows its own part alone; the prefix has no parameters.
+    missing = scope["path"].count("/") - template.count("/")
+    return "/".join(scope["path"].split("/")[: missing + 1]) + template if missing else template
 
 
 def _request_id(scope: Scope) -> bytes:
