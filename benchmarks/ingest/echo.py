@@ -21,7 +21,9 @@ def main() -> None:
     """Serve on a free port, named as `sordino serve` does."""
     with socket.create_server(("127.0.0.1", 0), backlog=2048) as listener:
         print(f"echo is listening on http://127.0.0.1:{listener.getsockname()[1]}", flush=True)
-        config = uvicorn.Config(echo, lifespan="off", log_config=None, access_log=False, server_header=False)
+        config = uvicorn.Config(
+            echo, lifespan="off", log_config=None, access_log=False, server_header=False, proxy_headers=False
+        )
         uvicorn.Server(config).run(sockets=[listener])
 
 

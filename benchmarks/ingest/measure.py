@@ -21,7 +21,7 @@ from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import ReportOutcomes
 from sordino_shared.randomizers import SeededDirection
 
-CONNECTIONS = 128
+CONNECTIONS = 512
 BATCH_CONNECTIONS = 16
 BATCH = 256
 DIMENSION = 64

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from sordino_server.errors import ServerError
 from sordino_shared.errors import InvalidValue
-from sordino_shared.protocol import Digest, Problem, ReportBatch
+from sordino_shared.protocol import Digest, Problem, ReportBatch, ReportId
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +39,7 @@ class Upload:
     @property
     def size(self) -> int:
         """Bytes that it keeps in the queue."""
-        return self.payloads.nbytes + sum(map(len, self.report_ids))
+        return self.payloads.nbytes + ReportId.LENGTH * len(self.report_ids)
 
 
 @dataclass(frozen=True, eq=False)

@@ -118,14 +118,17 @@ class ReportWriter:
         return await future
 
     def _enqueue(self, queued: _Queued) -> None:
+        size = queued.bytes
         with self._changed:
             if self._closing:
                 raise Overloaded("the server is shutting down; try again later")
-            if len(self._queue) >= MAX_QUEUED_REQUESTS or self._queued_bytes + queued.bytes > self._max_queued_bytes:
+            if len(self._queue) >= MAX_QUEUED_REQUESTS or self._queued_bytes + size > self._max_queued_bytes:
                 raise Overloaded("too many reports are waiting to be written; try again later")
             self._queue.append(queued)
-            self._queued_bytes += queued.bytes
-            self._changed.notify()
+            self._queued_bytes += size
+            if len(self._queue) == 1:
+                # The thread waits for nothing but an empty queue.
+                self._changed.notify()
 
     def _run(self) -> None:
         while group := self._next_group():
