@@ -7,13 +7,13 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 SERVER_CORE, LOAD_CORE = 0, 1
-_TICKS = os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(frozen=True)
@@ -25,8 +25,8 @@ class Served:
 
     def cpu_s(self) -> float:
         """Processor seconds so far, of the kernel's work too."""
-        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(") ")[2].split()
-        return (int(fields[11]) + int(fields[12])) / _TICKS
+        # The clock of another process, as clock_getcpuclockid makes its number; /proc counts in hundredths only.
+        return time.clock_gettime((~self.process.pid << 3) | 2)
 
     def memory_mb(self) -> float:
         """Resident memory in MiB."""
