@@ -67,7 +67,9 @@ def test_without_patience_the_report_waits_for_the_next_flush(world, answered, c
     assert clock.slept == []
 
 
-@pytest.mark.parametrize("problem", [Problem.OVERLOADED, Problem.UNAVAILABLE, Problem.STORAGE_FULL, Problem.RATE_LIMITED])
+@pytest.mark.parametrize(
+    "problem", [Problem.OVERLOADED, Problem.UNAVAILABLE, Problem.STORAGE_FULL, Problem.RATE_LIMITED]
+)
 def test_retry_after_is_honoured_even_by_a_restarted_app(world, answered, make_client, clock, problem) -> None:
     world.replies = [world.problem(problem, Retry_After="120")]
     flushed = answered.flush()

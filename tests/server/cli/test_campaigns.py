@@ -63,7 +63,9 @@ def test_a_campaign_from_a_plan_that_is_ready(json_of: Run, running: Any, operat
     assert json_of("campaigns", "cancel", created["id"], **operator)["state"] == "cancelled"
 
 
-def test_an_upload_token_is_printed_once(run_command: Run, json_of: Run, running: Any, operator: dict[str, str]) -> None:
+def test_an_upload_token_is_printed_once(
+    run_command: Run, json_of: Run, running: Any, operator: dict[str, str]
+) -> None:
     order = ("--plan-request", running.ready_plan()["id"], "--upload-token", "--open")
     done = run_command("campaigns", "create", *TERMS, *order, **operator)
     assert done.stdout.splitlines()[-1].startswith("sdo_uploader_")
