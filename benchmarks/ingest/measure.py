@@ -1,6 +1,7 @@
 """The figures of the path from an upload to the sums, with both servers on one core and the load on another."""
 
 import os
+import resource
 import statistics
 import sys
 import time
@@ -21,7 +22,8 @@ from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import ReportOutcomes
 from sordino_shared.randomizers import SeededDirection
 
-CONNECTIONS = 512
+CONNECTIONS = 1024
+_FILES = 4096
 BATCH_CONNECTIONS = 16
 BATCH = 256
 DIMENSION = 64
@@ -57,6 +59,8 @@ class Figure:
 def figures(extent: Extent, engine: str) -> Iterator[Figure]:
     """Every figure in turn, each as soon as it is known."""
     os.sched_setaffinity(0, {processes.LOAD_CORE})
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (_FILES if hard < 0 else min(_FILES, hard), hard))
     make = processes.sqlite if engine == "sqlite" else processes.postgres
     with make() as url:
         store = Store.create(url)
@@ -115,7 +119,8 @@ def _single_figures(server: Served, echo: Served, store: Store, extent: Extent) 
 
 def _batch_figures(server: Served, store: Store, extent: Extent) -> Iterator[Figure]:
     """Batches, until as many reports are stored as shall be in all."""
-    rates, memory = [], []
+    rates: list[float] = []
+    memory: list[float] = []
     stored = extent.stored
     while stored < extent.reports_in_all or len(rates) < extent.repeats:
         requests = store.requests(extent.batches, BATCH)
