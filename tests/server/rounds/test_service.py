@@ -103,7 +103,7 @@ def test_a_round_whose_workers_keep_dying_is_given_up_with_a_reason(database, st
         "UPDATE rounds SET campaign_id = 'nobody'",
         "UPDATE campaigns SET state = 'ajar'",
         "UPDATE plan_parts SET document = 'secret'",
-        "INSERT INTO keys VALUES ('k', 'n', 'king', 's', 0, NULL)",
+        "INSERT INTO keys (id, name, role, secret_sha256, created_at) VALUES ('k', 'n', 'king', 's', 0)",
         "INSERT INTO accumulators VALUES (999, 's', 0, '')",
     ],
 )
