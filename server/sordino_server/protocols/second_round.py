@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from sordino_server.design.report_law import ReportLaw
 from sordino_server.design.single_query import answer_variances, query_kernel
 from sordino_server.design.statistics import Statistic
 from sordino_server.estimation.decoded_reports import DecodedReports
-from sordino_server.estimation.one_step import Answers, StepTerms
+from sordino_server.estimation.one_step import Answers, StepTerms, split_terms
 from sordino_server.estimation.pairwise import linearised
 from sordino_server.estimation.statistics import mean_statistic
 from sordino_server.protocols.base import ClosedRound, RoundPlan
@@ -66,8 +66,12 @@ def predicted_terms(aim: Aim, law: ReportLaw, allotment: Allotment) -> StepTerms
     answered = aim.histogram @ _answer_variances(aim, law, allotment)
     slope = aim.matrix @ aim.histogram
     spread = float(aim.histogram @ slope**2 - (aim.histogram @ slope) ** 2)
-    split = 0.0 if allotment.same_users else 4.0 * spread * (1.0 / first + 1.0 / second)
-    return StepTerms(linear, quadratic, 4.0 * float(answered) / second, split, first / (first + second))
+    terms = StepTerms(linear, quadratic, 4.0 * float(answered) / second, 0.0, first / (first + second))
+    if allotment.same_users:
+        return terms
+    crossed, sampled = split_terms(law.covariance(aim.histogram), aim.matrix, aim.histogram, (first, second))
+    split = 4.0 * spread * (1.0 / first + 1.0 / second)
+    return replace(terms, split=split, crossed=crossed, sampled=sampled)
 
 
 def _answer_variances(aim: Aim, law: ReportLaw, allotment: Allotment) -> Floats:
