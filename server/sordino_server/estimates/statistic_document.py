@@ -56,6 +56,9 @@ class StatisticDocument(BaseModel):
     population_interval: Interval = Field(description="Holds the population's statistic with about the stated level.")
     level: float
     validity: Literal["asymptotic"] = Field(description="Intervals are those of the limit law for many users.")
+    bias_bound: float | None = Field(
+        description="What no bias exceeds, by which intervals are wider; null where the estimator is only consistent."
+    )
     unbiased: bool = Field(description="Whether the estimator is unbiased for any number of users, or only consistent.")
     forms: list[FormEstimate]
     clipped: str | None = Field(description="What was clipped, in words; null if nothing was.")
@@ -86,12 +89,17 @@ def statistic_document(
         population_interval=(estimate.population_lower, estimate.population_upper),
         level=estimate.level,
         validity="asymptotic",
+        bias_bound=estimate.bias_bound,
         unbiased=estimate.unbiased,
         forms=[FormEstimate(name=name, value=value) for name, value in estimate.forms],
         clipped=estimate.clipped,
         epsilon=manifest.device_guarantee.epsilon,
         predicted_rmse=plan.predicted_rmse,
-        warnings=[*estimate.warnings, *participation_warnings(plan.first_share, [each.users for each in taken])],
+        warnings=[
+            *plan.notes,
+            *estimate.warnings,
+            *participation_warnings(plan.first_share, [each.users for each in taken]),
+        ],
     )
 
 

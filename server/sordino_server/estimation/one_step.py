@@ -16,7 +16,6 @@ round T is unbiased.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -115,7 +114,6 @@ def one_step_estimate(
     target: str,
     protocol: str,
     level: float = LEVEL,
-    warnings: Sequence[str] = (),
 ) -> StatisticEstimate:
     """T and its intervals, for λ = `step`; raises NoStatistic as one round does."""
     users = reports.users if answers.same_users else reports.users + answers.users
@@ -132,7 +130,7 @@ def one_step_estimate(
         target=target,
         protocol=protocol,
         users=(reports.users, answers.users),
-        warnings=tuple(warnings),
+        warnings=(),
     )
 
 

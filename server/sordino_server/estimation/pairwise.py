@@ -24,8 +24,8 @@ class StatisticEstimate:
 
     `value` and the interval are about the users who reported, `population_…` about the population they are an
     independent sample of. `forms` has each quadratic form's name and value, `users` the reports counted in each round.
-    `unbiased` tells whether the estimator is unbiased at this n (else it is consistent), `clipped` what was clipped, in
-    words, or None.
+    `bias_bound` is what no bias at this n exceeds, None where the estimator is consistent and no more is known;
+    `clipped` is what was clipped, in words, or None.
     """
 
     value: float
@@ -40,9 +40,14 @@ class StatisticEstimate:
     protocol: str
     users: tuple[int, ...]
     forms: tuple[tuple[str, float], ...]
-    unbiased: bool
+    bias_bound: float | None
     clipped: str | None
     warnings: tuple[str, ...]
+
+    @property
+    def unbiased(self) -> bool:
+        """Whether the estimator is unbiased at this n."""
+        return self.bias_bound == 0
 
 
 class NoStatistic(InvalidValue):
@@ -171,7 +176,7 @@ def assembled(
         population_upper=population_high,
         level=level,
         forms=tuple(zip(names, found.values.tolist(), strict=True)),
-        unbiased=statistic.is_one_form,
+        bias_bound=0.0 if statistic.is_one_form else None,
         clipped=None,
         **provenance,
     )

@@ -20,7 +20,7 @@ class Answer:
     """A value of the form called `form`, and the law of its error.
 
     `variance` is that of what the randomizers added, `spread` Var_h(q) of q = Wh, with which one more user of a sample
-    adds 4·spread/n about the population; `bias_bound` is what no histogram's bias exceeds.
+    adds 4·spread/n about the population; `bias_bound` is what no histogram's bias exceeds, None where it is not known.
     """
 
     form: str
@@ -28,10 +28,8 @@ class Answer:
     variance: float
     spread: float
     users: tuple[int, ...]
-    bias_bound: float
-    unbiased: bool
+    bias_bound: float | None
     clipped: str | None = None
-    warnings: tuple[str, ...] = ()
 
 
 def publish_answer(plan: ProtocolPlan, answer: Answer) -> StatisticEstimate:
@@ -39,7 +37,8 @@ def publish_answer(plan: ProtocolPlan, answer: Answer) -> StatisticEstimate:
     quantile = normal_quantile(LEVEL)
     error = math.sqrt(answer.variance)
     in_population = math.sqrt(answer.variance + 4 * max(answer.spread, 0.0) / min(answer.users))
-    own, population = (quantile * deviation + answer.bias_bound for deviation in (error, in_population))
+    bias = answer.bias_bound or 0.0
+    own, population = (quantile * deviation + bias for deviation in (error, in_population))
     return StatisticEstimate(
         value=answer.value,
         standard_error=error,
@@ -53,9 +52,9 @@ def publish_answer(plan: ProtocolPlan, answer: Answer) -> StatisticEstimate:
         protocol=plan.protocol,
         users=answer.users,
         forms=((answer.form, answer.value),),
-        unbiased=answer.unbiased,
+        bias_bound=answer.bias_bound,
         clipped=answer.clipped,
-        warnings=answer.warnings,
+        warnings=(),
     )
 
 

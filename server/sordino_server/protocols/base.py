@@ -68,6 +68,7 @@ class ProtocolRequest:
             seed=self.seed,
             predicted_rmse=predicted_rmse,
             parameters=parameters or {},
+            notes=self.statistic.notes,
         )
 
 

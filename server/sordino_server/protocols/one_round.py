@@ -67,9 +67,7 @@ class OneRound:
         """The estimate from the one round; raises ProtocolError where its reports allow none."""
         statistic = planned_statistic(plan)
         try:
-            return one_round_estimate(
-                statistic, decoded(closed[0]), target=plan.target, protocol=self.name, warnings=statistic.notes
-            )
+            return one_round_estimate(statistic, decoded(closed[0]), target=plan.target, protocol=self.name)
         except NoStatistic as error:
             raise ProtocolError(str(error), error.value) from error
 

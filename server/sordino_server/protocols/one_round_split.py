@@ -88,7 +88,6 @@ class OneRoundSplit:
             spread=histogram_variance(reports.matrix, histogram),
             users=(users,),
             bias_bound=reports.bias_bound,
-            unbiased=reports.bias_bound == 0,
         )
         return publish_answer(plan, answer)
 

@@ -22,6 +22,7 @@ class ProtocolPlan:
     `first_weight` the share of devices that answer round 0 in units of 2^-32 where each device answers one round only,
     `parameters` what the protocol named `protocol` reads besides (all JSON numbers, texts, lists). `predicted_rmse` is
     the root mean squared error predicted at `users` users, `guarantee` the nano-ε of a device in all rounds.
+    `notes` are sentences for whoever reads the answer.
     """
 
     statistic: dict[str, Any]
@@ -34,6 +35,7 @@ class ProtocolPlan:
     seed: int
     predicted_rmse: float
     parameters: dict[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     @cached_property
     def content(self) -> bytes:
@@ -52,7 +54,7 @@ class ProtocolPlan:
             digest.check(content)
         try:
             plain = json.loads(content)
-            plan = cls(**(plain | {"rounds": tuple(plain["rounds"])}))
+            plan = cls(**(plain | {name: tuple(plain[name]) for name in ("rounds", "notes")}))
         except (ValueError, TypeError, KeyError) as error:
             raise InvalidValue("not the plan of a protocol", content) from error
         return plan

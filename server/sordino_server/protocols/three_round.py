@@ -141,8 +141,7 @@ def _estimate(
         variance=mechanism.variance(guess, values, users),
         spread=histogram_variance(mechanism.matrix, guess),
         users=users,
-        bias_bound=0.0,
-        unbiased=False,
+        bias_bound=None,
         clipped=f"products with what the rough mean missed, to ±{mechanism.clipped.high:g}",
     )
     return publish_answer(plan, answer)

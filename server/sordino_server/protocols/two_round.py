@@ -38,8 +38,6 @@ _SHARES = (0.05, 0.1, 0.2, 0.35, 0.5, 0.65)
 _FIRST_GUESS_SHARE, _FIRST_GUESS_STEP = 0.3, 0.7
 FEWEST_USERS = 40
 _UNIT = 1 << 32
-# A number of first-round reports this many standard deviations from what was planned is not chance.
-_SURPRISING = 4.0
 
 
 @dataclass(frozen=True)
@@ -79,24 +77,32 @@ class TwoRound:
     def predict(self, design: ProtocolDesign, histogram: Floats) -> float:
         """The root mean squared error at the plan's number of users, for users with this histogram (k,)."""
         plan = design.plan
+        assert plan.first_share is not None
         law = ReportLaw.of(design.first.device.randomizer, design.first.analyst.decoder)
         aim = aim_at(planned_statistic(plan), histogram)
-        allotment = _allotted(plan.users, _first_share(plan), plan.round_guarantees()[1])
+        allotment = _allotted(plan.users, plan.first_share, plan.round_guarantees()[1])
         return sqrt(predicted_terms(aim, law, allotment).variance(plan.parameters["step"]))
 
     def step(self, plan: ProtocolPlan, closed: tuple[ClosedRound, ...]) -> RoundPlan | StatisticEstimate:
         """The second round's plan after the first, then the estimate."""
-        if len(closed) > 1:
-            return self.conclude(plan, closed)
-        guarantee = plan.round_guarantees()[1]
-        try:
-            return query_round(planned_statistic(plan), decoded(closed[0]), plan.target, guarantee, plan.seed)
-        except NoStatistic as error:
-            raise ProtocolError(str(error), error.value) from error
+        return two_round_step(plan, closed, self.name, same_users=False)
 
     def conclude(self, plan: ProtocolPlan, closed: tuple[ClosedRound, ...]) -> StatisticEstimate:
         """The estimate; from the first round alone, with a warning, where there was no second one."""
         return two_round_estimate(plan, closed, self.name, same_users=False)
+
+
+def two_round_step(
+    plan: ProtocolPlan, closed: tuple[ClosedRound, ...], protocol: str, *, same_users: bool
+) -> RoundPlan | StatisticEstimate:
+    """The plan that asks for s = Wĥ after the first round, the estimate after the second; raises ProtocolError."""
+    if len(closed) > 1:
+        return two_round_estimate(plan, closed, protocol, same_users=same_users)
+    statistic, guarantee = planned_statistic(plan), plan.round_guarantees()[1]
+    try:
+        return query_round(statistic, decoded(closed[0]), plan.target, guarantee, plan.seed)
+    except NoStatistic as error:
+        raise ProtocolError(str(error), error.value) from error
 
 
 def two_round_estimate(
@@ -107,49 +113,12 @@ def two_round_estimate(
     try:
         if len(closed) < 2 or closed[1].aggregate.count == 0:
             warning = "nobody answered the second round: this is the first round's estimate, less precise than planned"
-            return one_round_estimate(
-                statistic, reports, target=plan.target, protocol=protocol, warnings=(*statistic.notes, warning)
-            )
+            return one_round_estimate(statistic, reports, target=plan.target, protocol=protocol, warnings=(warning,))
         answers = answers_of(closed[1], same_users=same_users)
-        doubts = (_dropped if same_users else _unbalanced)(plan, reports.users, answers.users)
-        return one_step_estimate(
-            statistic,
-            reports,
-            answers,
-            plan.parameters["step"],
-            target=plan.target,
-            protocol=protocol,
-            warnings=(*statistic.notes, *doubts),
-        )
+        step = plan.parameters["step"]
+        return one_step_estimate(statistic, reports, answers, step, target=plan.target, protocol=protocol)
     except NoStatistic as error:
         raise ProtocolError(str(error), error.value) from error
-
-
-def _unbalanced(plan: ProtocolPlan, first: int, second: int) -> tuple[str, ...]:
-    """A warning where the rounds' shares cannot be what devices drew."""
-    share, users = _first_share(plan), first + second
-    deviation = sqrt(users * share * (1 - share))
-    if abs(first - share * users) <= _SURPRISING * deviation:
-        return ()
-    return (
-        f"{first} of {users} devices answered the first round, {share:.1%} were planned: who answered seems to depend "
-        "on the round, and if it depends on their values the estimate is biased",
-    )
-
-
-def _dropped(_: ProtocolPlan, first: int, second: int) -> tuple[str, ...]:
-    """A warning where devices skipped a round."""
-    if first == second:
-        return ()
-    return (
-        f"{first} devices answered the first round and {second} the second: if who skipped one depends on their "
-        "values, the estimate is biased",
-    )
-
-
-def _first_share(plan: ProtocolPlan) -> float:
-    assert plan.first_weight is not None
-    return plan.first_weight / _UNIT
 
 
 def _allotted(users: float, share: float, guarantee: PureEpsilon) -> Allotment:

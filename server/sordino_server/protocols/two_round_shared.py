@@ -15,21 +15,20 @@ from sordino_server.design.deadline import Deadline
 from sordino_server.design.form_kernel import FormGoal, search_form_kernel
 from sordino_server.design.report_law import ReportLaw
 from sordino_server.estimation.one_step import StepTerms
-from sordino_server.estimation.pairwise import NoStatistic, StatisticEstimate
+from sordino_server.estimation.pairwise import StatisticEstimate
 from sordino_server.protocols.base import (
     ClosedRound,
     Progress,
     ProtocolDesign,
-    ProtocolError,
     ProtocolRequest,
     RoundPlan,
 )
 from sordino_server.protocols.forms import aim_at, aims, form_queries, planned_statistic
-from sordino_server.protocols.one_round import MECHANISM, decoded, too_many_types
+from sordino_server.protocols.one_round import MECHANISM, too_many_types
 from sordino_server.protocols.plan import ProtocolPlan
 from sordino_server.protocols.sealing import seal
-from sordino_server.protocols.second_round import Allotment, predicted_terms, query_round
-from sordino_server.protocols.two_round import two_round_estimate
+from sordino_server.protocols.second_round import Allotment, predicted_terms
+from sordino_server.protocols.two_round import two_round_estimate, two_round_step
 from sordino_shared.guarantees import MIN_ROUND_NANO, PureEpsilon
 
 # What the kernel of the first round is searched for, before λ is known.
@@ -86,13 +85,7 @@ class TwoRoundShared:
 
     def step(self, plan: ProtocolPlan, closed: tuple[ClosedRound, ...]) -> RoundPlan | StatisticEstimate:
         """The second round's plan after the first, then the estimate."""
-        if len(closed) > 1:
-            return self.conclude(plan, closed)
-        guarantee = plan.round_guarantees()[1]
-        try:
-            return query_round(planned_statistic(plan), decoded(closed[0]), plan.target, guarantee, plan.seed)
-        except NoStatistic as error:
-            raise ProtocolError(str(error), error.value) from error
+        return two_round_step(plan, closed, self.name, same_users=True)
 
     def conclude(self, plan: ProtocolPlan, closed: tuple[ClosedRound, ...]) -> StatisticEstimate:
         """The estimate; from the first round alone, with a warning, where there was no second one."""

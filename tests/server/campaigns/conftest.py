@@ -63,7 +63,7 @@ class TwoRounds:
             self.name,
             users,
             (("made_up", value),),
-            unbiased=len(closed) == 2,
+            bias_bound=0.0 if len(closed) == 2 else None,
             clipped=None,
             warnings=(),
         )
