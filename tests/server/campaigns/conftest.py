@@ -25,6 +25,7 @@ from sordino_shared.randomizers import RandomizedResponse
 
 SIZE = 3
 EXPECTED_USERS = 40
+NOTE = "made up for tests"
 HALF = 500_000_000
 WEIGHTS = np.array([1, 100, 10_000])
 
@@ -80,6 +81,7 @@ class TwoRounds:
             "first_weight": None,
             "seed": 0,
             "predicted_rmse": 0.25,
+            "notes": (NOTE,),
         }
         return ProtocolPlan(**(terms | changes))
 
