@@ -27,6 +27,9 @@ RELEASED = {
     "2026-11-20-1140_first_tables.py": "f5c993d9ca7af6a80929773b59e916497d6c7432aac179236c3239ca3d6200aa",
     "2026-11-21-2150_plans_by_content.py": "53fb1f805b28381e6732e410252d3b4d5a987693180979a564c34e833384ca3f",
     "2026-11-21-2200_protocols.py": "072aea46287e9354643b467108edc85eef5b6aa18bdf70cf1f8b68f0f1328d3e",
+    "2026-11-21-2240_populations.py": "039332377ec5a105e0ba7fb05f6e83d5c90c0e5eecbfc22f23c8cc8c27ea87c5",
+    "2026-11-21-2250_upload_tokens.py": "32ccc0b6e833a7b65c771108dbba6df661b46f9319062eeba7459b31230a84cd",
+    "2026-11-21-2315_retention.py": "8d2b44d51c62e2427839b071370f7626a40ce682b79c913db4c259a0d3a5a3f1",
 }
 UPGRADE = "import sys; from sordino_server.kit import db, migrations; migrations.upgrade(db.Database(sys.argv[1]))"
 DEADLINE_S = 60.0
