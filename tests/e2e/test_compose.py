@@ -7,6 +7,7 @@ import re
 import socket
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ import httpx
 import numpy as np
 import pytest
 import yaml
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 
 from sordino_server.config import PREFIX, Settings
 from sordino_shared.protocol import CBOR_MEDIA_TYPE, DevicePart, ReportBatch, Task
@@ -88,8 +91,38 @@ def test_the_image_runs_as_somebody_and_starts_the_server() -> None:
     assert f"useradd --uid {user[1]} " in text
     assert 'CMD ["sordino", "serve"]' in text
     assert text.count("\nFROM ") == 2, "what builds is left behind"
-    for source in re.findall(r"^COPY (?!--from)(\S+) ", text, flags=re.MULTILINE):
-        assert (ROOT / source).exists()
+
+
+def test_the_image_is_made_of_what_is_sent_to_the_engine() -> None:
+    copied = re.findall(r"^COPY (?!--from)(\S+) (\S+)$", (ROOT / "Dockerfile").read_text(), flags=re.MULTILINE)
+    patterns = [line for line in (ROOT / ".dockerignore").read_text().splitlines() if not line.startswith("#")]
+    assert patterns[0] == "*", "nothing is sent unless it is named"
+    assert {pattern[1:] for pattern in patterns if pattern.startswith("!")} == {source for source, _ in copied}
+    for source, target in copied:
+        assert (ROOT / source).is_dir()
+        assert source == target
+    for name in ("shared", "client", "server"):
+        # What a build reads beside the package.
+        assert {"pyproject.toml", "README.md"} <= {path.name for path in (ROOT / name).iterdir()}
+
+
+def test_the_image_has_a_python_that_the_packages_take_and_keeps_what_they_need() -> None:
+    text = (ROOT / "Dockerfile").read_text()
+    (version,) = set(re.findall(r"^FROM python:(\d+\.\d+)-slim", text, flags=re.MULTILINE))
+    removed = re.search(r"pip uninstall --quiet --yes ([a-z ]+)", text)
+    assert removed is not None
+    for name in ("shared", "client", "server"):
+        project = tomllib.loads((ROOT / name / "pyproject.toml").read_text())["project"]
+        assert SpecifierSet(project["requires-python"]).contains(version)
+        assert not set(removed[1].split()) & {Requirement(need).name for need in project["dependencies"]}
+
+
+def test_one_service_builds_the_image_that_all_use() -> None:
+    """Several that build would write one tag at the same time, which fails on a machine that does not have it yet."""
+    services = _services()
+    own = [service for name, service in services.items() if name != "postgres"]
+    assert {(service["image"], service["pull_policy"]) for service in own} == {("sordino", "never")}
+    assert [name for name, service in services.items() if "build" in service] == ["migrate"]
 
 
 def test_the_stated_commands_run_a_campaign_on_postgresql(
