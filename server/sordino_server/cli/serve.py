@@ -22,6 +22,7 @@ import uvicorn
 from sordino_server.app import create_app
 from sordino_server.cli.output import fail, progress_console, reports_errors
 from sordino_server.cli.processes import prepare_schema, started
+from sordino_server.http_protocol import HttpProtocol
 
 log = structlog.get_logger(__name__)
 
@@ -56,6 +57,8 @@ def serve(
     app = create_app(settings, database)
     config = uvicorn.Config(
         app,
+        http=HttpProtocol,
+        ws="none",
         lifespan="on",
         log_config=None,
         access_log=False,

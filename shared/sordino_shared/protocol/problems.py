@@ -13,7 +13,7 @@ class Problem(Enum):
     FORBIDDEN = ("forbidden", 403, "The key's role does not allow this.")
     NOT_FOUND = ("not-found", 404, "There is no such thing here.")
     METHOD_NOT_ALLOWED = ("method-not-allowed", 405, "This resource does not know the method.")
-    REQUEST_TIMEOUT = ("request-timeout", 408, "The body took too long to come; try again later.")
+    REQUEST_TIMEOUT = ("request-timeout", 408, "The request took too long to come; try again later.")
     ROUND_NOT_OPEN = ("round-not-open", 409, "The round takes no reports.")
     PLAN_MISMATCH = ("plan-mismatch", 409, "The reports were made with another plan.")
     ILLEGAL_TRANSITION = ("illegal-transition", 409, "The state does not allow this.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import Any
@@ -10,6 +11,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from sordino_server.http_protocol import HEAD_TIMEOUT_S
 from sordino_server.kit.db import Database
 from sordino_server.reports import repository as reports
 
@@ -65,6 +67,26 @@ def test_half_open_and_slow_clients_stall_nobody(
     broken = 2 * HALF_OPEN - 1
     wait_until(lambda: refusals(database, clients.round) == {"malformed-body": broken}, "what broke off is counted")
     assert clients.round.counts(database) == dict.fromkeys({*clients.acknowledged, *range(9000, 9020)}, 1)
+
+
+def test_a_head_of_a_request_without_end_is_cut_off(installation: Any) -> None:
+    """By its size, for time would take its time: the server speaks HTTP with its own limits."""
+    _, address = installation.serve("--no-worker")
+    place = urlsplit(address)
+    with socket.create_connection((place.hostname, place.port), timeout=10) as connection:
+        connection.sendall(b"GET /livez HTTP/1.1\r\nX-Filler: x")
+        with pytest.raises((ConnectionResetError, BrokenPipeError)):
+            connection.sendall(b"x" * (64 << 20))
+
+
+@pytest.mark.slow
+def test_half_a_head_is_cut_off_in_time(installation: Any) -> None:
+    _, address = installation.serve("--no-worker")
+    place, begun = urlsplit(address), time.monotonic()
+    with socket.create_connection((place.hostname, place.port), timeout=60) as connection:
+        connection.sendall(b"GET /livez HTTP/1.1\r\nX-Filler: ")
+        assert connection.recv(12) == b"HTTP/1.1 408"
+    assert 0.5 * HEAD_TIMEOUT_S < time.monotonic() - begun < 1.5 * HEAD_TIMEOUT_S
 
 
 def refusals(database: Database, round_: Any) -> dict[str, int]:

@@ -1,0 +1,84 @@
+"""How the server speaks HTTP: as uvicorn does, but no head of a request takes longer or grows larger than it may."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import ClassVar
+
+from starlette.responses import Response
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+
+from sordino_server.kit.envelope import REQUEST_ID, enveloped
+from sordino_server.problem_details import problem_response
+from sordino_shared.protocol import Problem
+
+# The slowest phone sends its few hundred bytes in this time; whoever is slower holds a connection, and not for ever.
+HEAD_TIMEOUT_S = 20.0
+MAX_HEAD_BYTES = 64 << 10
+_ANSWERING = object()
+
+
+class HttpProtocol(HttpToolsProtocol):
+    """One connection; it ends when nothing is being answered and no whole head has come for `head_timeout_s`.
+
+    By itself uvicorn ends a connection only where not a byte follows an answer. Here each connection is looked at
+    twice in `head_timeout_s`, and ends when it is seen to wait for the same head again: a timer a request would cost
+    more than everything else about the head. The first head may so take the whole time, and a later one, counted from
+    the answer before it, at least half of it.
+    """
+
+    head_timeout_s: ClassVar[float] = HEAD_TIMEOUT_S
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
+        super().connection_made(transport)
+        self._waited_after: object = _ANSWERING
+        self._long_scope: object = None
+        self._long_bytes = 0
+        self._look_later()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._next_look.cancel()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self._is_within_head():
+            self._limit_head(len(data))
+
+    def _is_within_head(self) -> bool:
+        """Whether a head has begun that is not complete: its scope is there already, its cycle is not."""
+        return self.scope is not (None if self.cycle is None else self.cycle.scope)
+
+    def _limit_head(self, size: int) -> None:
+        # What came in the first piece may belong to the request before, and is no more than one read.
+        self._long_bytes = self._long_bytes + size if self.scope is self._long_scope else 0
+        self._long_scope = self.scope
+        if self._long_bytes > MAX_HEAD_BYTES and not self.transport.is_closing():
+            # Not answered: devices take any refusal of their report's size for the report's own.
+            self.transport.close()
+
+    def _look_later(self) -> None:
+        self._next_look = self.loop.call_later(self.head_timeout_s / 2, self._look)
+
+    def _look(self) -> None:
+        if self.transport.is_closing():
+            return
+        answered = self.cycle is None or self.cycle.response_complete
+        if answered and self.cycle is self._waited_after:
+            self._end()
+            return
+        self._waited_after = self.cycle if answered else _ANSWERING
+        self._look_later()
+
+    def _end(self) -> None:
+        if self._is_within_head():
+            detail = f"the head of the request did not come within {self.head_timeout_s:g} seconds"
+            self.transport.write(_whole(problem_response(Problem.REQUEST_TIMEOUT, detail, "")))
+        self.transport.close()
+
+
+def _whole(response: Response) -> bytes:
+    """The bytes of an answer to what is no request yet, and so has no id."""
+    headers = [header for header in enveloped(response.raw_headers, b"") if header[0] != REQUEST_ID]
+    lines = [b"%s: %s\r\n" % header for header in headers]
+    return b"".join([STATUS_LINE[response.status_code], *lines, b"\r\n", response.body])
