@@ -10,7 +10,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -68,7 +68,7 @@ def _free_port() -> int:
         return port
 
 
-def _is_alive(process: str) -> bool:
+def _is_alive(process: int) -> bool:
     try:
         return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except (FileNotFoundError, ProcessLookupError):
@@ -109,19 +109,37 @@ class PostgresCluster:
 
     def kill(self) -> None:
         """SIGKILL the server and return when its last process is gone."""
-        locks = [self.folder / "data" / "postmaster.pid", *self.folder.glob(".s.PGSQL.*.lock")]
-        pid = int(locks[0].read_text().splitlines()[0])
-        # Stopped it starts no further process, so that all are known which must be gone before it can start again.
-        os.kill(pid, signal.SIGSTOP)
-        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-        os.kill(pid, signal.SIGKILL)
+        locks = [self._lock_file(), *self.folder.glob(".s.PGSQL.*.lock")]
+        processes = self._stopped()
+        os.kill(processes[0], signal.SIGKILL)
         deadline = time.monotonic() + 30
-        while any(map(_is_alive, [str(pid), *children])):
+        while any(map(_is_alive, processes)):
             assert time.monotonic() < deadline, "a process of the killed server goes on"
             time.sleep(0.01)
         # Where orphans are reaped late, the dead server's number looks alive and its locks would hold.
         for lock in locks:
             lock.unlink()
+
+    @contextmanager
+    def frozen(self) -> Iterator[None]:
+        """While the block runs no process of the server does; their connections stay."""
+        processes = self._stopped()
+        for child in processes[1:]:
+            os.kill(child, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            for process in processes:
+                os.kill(process, signal.SIGCONT)
+
+    def _lock_file(self) -> Path:
+        return self.folder / "data" / "postmaster.pid"
+
+    def _stopped(self) -> list[int]:
+        """Stop the first process and return it with the others: it starts no further one, so that all are known."""
+        first = int(self._lock_file().read_text().splitlines()[0])
+        os.kill(first, signal.SIGSTOP)
+        return [first, *map(int, Path(f"/proc/{first}/task/{first}/children").read_text().split())]
 
     def stop(self) -> None:
         subprocess.run([*self._control(), "-m", "immediate", "stop"], check=False, capture_output=True, cwd=self.folder)
@@ -218,6 +236,10 @@ class StoredRound:
         """One payload a cell, said without noise: where outputs are cells, counts tell which reports were counted."""
         return np.array([[cell] for cell in cells], dtype=np.uint8)
 
+    def upload(self, ids: Sequence[bytes], payloads: np.ndarray, digest: Digest | None = None) -> Upload:
+        """Reports of this round; with a digest, as if they were made with that device part."""
+        return Upload(self.campaign, 0, ReportBatch(digest or self.part.digest, b"".join(ids), payloads.tobytes()))
+
 
 def device_part(randomizer: AnyRandomizer, nano: int = 10**9) -> DevicePart:
     """A device part for values "0", "1", … of the randomizer's size."""
@@ -276,7 +298,7 @@ class Buckets:
     def upload(self, numbers: Iterable[int], shift: int = 0) -> Upload:
         """The reports of these numbers; with a shift, their ids under other bytes."""
         ids, payloads = self._reports(list(numbers), shift)
-        return Upload(self.campaign, 0, self._stored.part.digest, ids, payloads)
+        return self._stored.upload(ids, payloads)
 
     def body(self, numbers: Iterable[int], shift: int = 0) -> bytes:
         """The same reports as the body of a request."""

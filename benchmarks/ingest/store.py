@@ -89,10 +89,8 @@ class Store:
         """Count `count` reports through the writer of this process."""
         writer = ReportWriter(self.database, SystemClock()).start()
         for _ in range(-(-count // MAX_REPORTS)):
-            ids = self.ids(MAX_REPORTS)
-            split = [ids[start : start + 16] for start in range(0, len(ids), 16)]
-            upload = Upload(self.campaign, 0, self.part.digest, split, self.payloads(MAX_REPORTS))
-            assert writer.submit(upload).result().accepted == MAX_REPORTS
+            batch = ReportBatch(self.part.digest, self.ids(MAX_REPORTS), self.payloads(MAX_REPORTS).tobytes())
+            assert writer.submit(Upload(self.campaign, 0, batch)).result().accepted == MAX_REPORTS
         writer.close()
 
 

@@ -15,8 +15,6 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from sordino_server.errors import ServerError
-from sordino_server.kit.envelope import enveloped
-from sordino_server.kit.logs import request_id
 from sordino_shared.errors import InvalidValue, OversizedDocument, ProtocolError
 from sordino_shared.protocol import PROBLEM_MEDIA_TYPE, IllegalTransition, Problem
 
@@ -69,10 +67,7 @@ def problem_response(problem: Problem, detail: str, instance: str, extra: Mappin
         headers["Connection"] = "close"
     # Escaped throughout: what was asked for may hold lone surrogates, which have no bytes in UTF-8.
     content = json.dumps(extra | document, allow_nan=False).encode("ascii")
-    response = Response(content, problem.status, headers, PROBLEM_MEDIA_TYPE)
-    # Bugs are answered outside of every middleware.
-    response.raw_headers = enveloped(response.raw_headers, request_id.get().encode())
-    return response
+    return Response(content, problem.status, headers, PROBLEM_MEDIA_TYPE)
 
 
 def install(app: FastAPI) -> None:
@@ -95,6 +90,13 @@ def answer(error: ServerError, path: str) -> Response:
     if error.problem.status >= 500:
         log.error("request failed", path=path, problem=error.problem.slug, exc_info=error)
     return problem_response(error.problem, error.detail, path, error.extra)
+
+
+def answer_to_bug(error: Exception, path: str) -> Response:
+    """The answer to a request for `path` that ended with an error nobody foresaw, which is logged."""
+    log.error("bug", path=path, exc_info=error)
+    detail = "the server made a mistake, which is in its log; nothing was changed"
+    return problem_response(Problem.INTERNAL_ERROR, detail, path)
 
 
 def _of_server_error(request: Request, error: Exception) -> Response:
@@ -158,7 +160,4 @@ def _known_methods(request: Request) -> list[str]:
 
 
 def _of_bug(request: Request, error: Exception) -> Response:
-    log.error("bug", path=request.url.path, exc_info=error)
-    return _answer(
-        request, Problem.INTERNAL_ERROR, "the server made a mistake, which is in its log; nothing was changed"
-    )
+    return answer_to_bug(error, request.url.path)

@@ -30,7 +30,7 @@ ONE = PureEpsilon(10**9)
 def upload(stored, reports: dict[int, int], digest: Digest | None = None) -> Upload:
     """Reports by number, each saying a cell."""
     ids = [stored.report_id(number) for number in reports]
-    return Upload(stored.campaign, 0, digest or stored.part.digest, ids, stored.payloads(*reports.values()))
+    return stored.upload(ids, stored.payloads(*reports.values()), digest)
 
 
 def counts(database: Database, stored) -> dict[int, int]:
@@ -99,7 +99,7 @@ class StoreContract:
     def test_within_one_request_the_first_of_an_id_wins(self, database, writer, store_round):
         stored = store_round(database)
         ids = [stored.report_id(number) for number in (1, 1, 1, 2)]
-        request = Upload(stored.campaign, 0, stored.part.digest, ids, stored.payloads(10, 10, 11, 12))
+        request = stored.upload(ids, stored.payloads(10, 10, 11, 12))
         conflict = RefusedReport(2, Refusal.ID_CONFLICT)
         assert writer.submit(request).result() == ReportOutcomes(2, 1, (conflict,))
         assert counts(database, stored) == {10: 1, 12: 1}
@@ -125,7 +125,7 @@ class StoreContract:
         stored = store_round(database)
         stale = (stored.epoch + 1).to_bytes(2, "big") + bytes(14)
         ids = [stored.report_id(1), stored.report_id(2), stale, stale[:15] + b"x"]
-        request = Upload(stored.campaign, 0, stored.part.digest, ids, stored.payloads(10, 200, 11, 255))
+        request = stored.upload(ids, stored.payloads(10, 200, 11, 255))
         outcomes = writer.submit(request).result()
         assert outcomes.accepted == 1
         assert [(refused.index, refused.reason) for refused in outcomes.refused] == [
@@ -145,7 +145,7 @@ class StoreContract:
 
         def count(epoch: int, number: int) -> int:
             ids = [epoch.to_bytes(2, "big") + number.to_bytes(14, "big")]
-            request = Upload(stored.campaign, 0, stored.part.digest, ids, stored.payloads(10))
+            request = stored.upload(ids, stored.payloads(10))
             return writer.submit(request).result().accepted
 
         def current() -> int:
@@ -161,7 +161,7 @@ class StoreContract:
 
     def test_payloads_of_another_width_are_outside_the_alphabet(self, database, writer, store_round):
         stored = store_round(database)
-        wide = Upload(stored.campaign, 0, stored.part.digest, [stored.report_id(1)], np.zeros((1, 2), dtype=np.uint8))
+        wide = stored.upload([stored.report_id(1)], np.zeros((1, 2), dtype=np.uint8))
         futures = [writer.submit(wide), writer.submit(upload(stored, {2: 10}))]
         assert [refused.reason for refused in futures[0].result().refused] == [Refusal.OUTSIDE_ALPHABET]
         assert futures[1].result().accepted == 1
@@ -177,7 +177,7 @@ class StoreContract:
     def test_an_unknown_round_is_not_found(self, database, writer, store_round):
         stored = store_round(database)
         request = upload(stored, {1: 10})
-        elsewhere = Upload("0" * 64, 0, request.device_digest, request.report_ids, request.payloads)
+        elsewhere = Upload("0" * 64, 0, request.batch)
         with pytest.raises(rounds.RoundNotFound):
             writer.submit(elsewhere).result()
         assert writer.submit(request).result().accepted == 1
@@ -315,7 +315,7 @@ class StoreContract:
         writers = [ReportWriter(database, ManualClock()).start() for _ in range(2)]
         for number in range(0, 120, 8):
             ids = [stored.report_id(number + offset) for offset in range(8)]
-            request = Upload(stored.campaign, 0, stored.part.digest, ids, payloads[number : number + 8])
+            request = stored.upload(ids, payloads[number : number + 8])
             assert writers[number // 8 % 2].submit(request).result().accepted == 8
         for writer in writers:
             writer.close()

@@ -24,7 +24,7 @@ import numpy as np
 from sordino_server.kit.clock import ManualClock
 from sordino_server.kit.db import Database
 from sordino_server.reports import ReportWriter, Upload
-from sordino_shared.protocol import Digest
+from sordino_shared.protocol import Digest, ReportBatch
 from sordino_shared.randomizers.base import pack_indices
 url, campaign, digest, epoch, start = sys.argv[1:]
 writer = ReportWriter(Database(url), ManualClock()).start()
@@ -32,7 +32,8 @@ waiting = deque()
 for first in range(int(start), 9000, 20):
     numbers = range(first, first + 20)
     ids = [int(epoch).to_bytes(2, "big") + number.to_bytes(14, "big") for number in numbers]
-    upload = Upload(campaign, 0, Digest.parse(digest), ids, pack_indices(np.array(numbers), 2))
+    payloads = pack_indices(np.array(numbers), 2).tobytes()
+    upload = Upload(campaign, 0, ReportBatch(Digest.parse(digest), b"".join(ids), payloads))
     waiting.append((first, writer.submit(upload)))
     while len(waiting) > 8 or (waiting and first >= 8980):
         done, future = waiting.popleft()

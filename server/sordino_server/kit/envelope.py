@@ -45,7 +45,7 @@ class Envelope:
             await self._app(scope, receive, send)
             return
         identifier, status, start = _request_id(scope), 500, perf_counter()
-        # Not reset at the end: what handles bugs is outside, and each request has a context of its own.
+        # Not reset at the end: each request has a context of its own.
         request_id.set(identifier.decode())
 
         async def sealed(message: Message) -> None:

@@ -24,8 +24,11 @@ _BODY = {
 )
 async def post_reports(campaign: str, index: int) -> Response:
     """A `report_batch` document in, a `report_outcomes` document out; anything but 200 counted nothing."""
-    # What comes here is a number that the front door does not read, such as +1 or one of twenty digits.
-    raise ServerError(Problem.NOT_FOUND, f"there is no round {index} written like this; use plain decimal digits")
+    raise ServerError(
+        Problem.NOT_FOUND,
+        "a campaign is named by 64 lower-case hexadecimal digits, a round by at most 9 decimal ones; "
+        f"there is none like {campaign!r} and {index!r}",
+    )
 
 
 # The name under which requests are observed, whoever answers them.

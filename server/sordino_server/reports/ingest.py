@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate, chain, pairwise
+from itertools import accumulate, pairwise
 from operator import itemgetter
 
 import numpy as np
@@ -52,7 +52,7 @@ class Ingest:
         groups: dict[tuple[rounds.RoundName, int], list[Upload]] = {}
         for request in requests:
             if isinstance(request, Upload):
-                groups.setdefault(((request.campaign, request.round), request.width), []).append(request)
+                groups.setdefault(((request.campaign, request.round), request.batch.width), []).append(request)
             else:
                 recorded.answers[request] = None
                 recorded.refusals[request.campaign, request.reason.slug] += 1
@@ -68,10 +68,11 @@ class Ingest:
         self, session: Session, row: Round, uploads: Sequence[Upload], recorded: Recorded, now: int
     ) -> None:
         randomizer = self._randomizer(session, row.device_digest)
-        ids = list(chain.from_iterable(upload.report_ids for upload in uploads))
-        payloads = np.concatenate([upload.payloads for upload in uploads])
+        ids = b"".join([upload.batch.ids for upload in uploads])
+        payloads = np.frombuffer(b"".join([upload.batch.payloads for upload in uploads]), dtype=np.uint8)
+        payloads = payloads.reshape(-1, uploads[0].batch.width)
         judged = judge(self._database, session, row, randomizer, ids, payloads)
-        bounds = pairwise(accumulate((len(upload.report_ids) for upload in uploads), initial=0))
+        bounds = pairwise(accumulate((upload.count for upload in uploads), initial=0))
         for upload, (start, stop) in zip(uploads, bounds, strict=True):
             recorded.answers[upload] = judged.outcomes(start, stop)
         for reason, count in judged.refusals().items():
@@ -104,7 +105,7 @@ def _admitted(row: Round | None, uploads: Iterable[Upload], recorded: Recorded) 
             continue
         recorded.answers[upload] = error
         if row is not None:
-            recorded.refusals[upload.campaign, error.problem.slug] += len(upload.report_ids)
+            recorded.refusals[upload.campaign, error.problem.slug] += upload.count
     return admitted
 
 
@@ -113,6 +114,6 @@ def _request_error(row: Round | None, upload: Upload) -> ServerError | None:
         return rounds.RoundNotFound(upload.campaign, upload.round)
     if row.state != RoundState.OPEN:
         return RoundNotOpen(upload.campaign, upload.round, row.state)
-    if row.device_digest != str(upload.device_digest):
-        return PlanMismatch(row.device_digest, str(upload.device_digest))
+    if row.device_digest != str(upload.batch.device_digest):
+        return PlanMismatch(row.device_digest, str(upload.batch.device_digest))
     return None

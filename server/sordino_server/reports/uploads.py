@@ -3,48 +3,37 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import ClassVar
 
 from sordino_server.errors import ServerError
-from sordino_shared.errors import InvalidValue
-from sordino_shared.protocol import Digest, Problem, ReportBatch, ReportId
+from sordino_shared.protocol import Problem, ReportBatch
 
 
 @dataclass(frozen=True, eq=False)
 class Upload:
-    """The reports of one request: `payloads` is (n, width) bytes in the order of the ids."""
+    """A batch of reports for one round of a campaign."""
 
     campaign: str
     round: int
-    device_digest: Digest
-    report_ids: list[bytes]
-    payloads: NDArray[np.uint8]
-
-    def __post_init__(self) -> None:
-        if self.payloads.ndim != 2 or len(self.payloads) != len(self.report_ids) or not self.report_ids:
-            raise InvalidValue("an upload has one row of payload bytes for each of its ids", self.payloads.shape)
-
-    @classmethod
-    def of(cls, campaign: str, index: int, batch: ReportBatch) -> Upload:
-        """The reports of a decoded request body."""
-        return cls(campaign, index, batch.device_digest, batch.report_ids(), batch.payload_rows())
+    batch: ReportBatch
 
     @property
-    def width(self) -> int:
-        """Bytes of one payload."""
-        return int(self.payloads.shape[1])
+    def count(self) -> int:
+        """How many reports."""
+        return self.batch.count
 
     @property
     def size(self) -> int:
         """Bytes that it keeps in the queue."""
-        return self.payloads.nbytes + ReportId.LENGTH * len(self.report_ids)
+        return len(self.batch.ids) + len(self.batch.payloads)
 
 
 @dataclass(frozen=True, eq=False)
 class RefusedRequest:
     """A request that could not be read; it is counted under its reason as one report."""
+
+    count: ClassVar[int] = 0
+    size: ClassVar[int] = 256
 
     campaign: str
     reason: Problem

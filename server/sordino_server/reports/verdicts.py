@@ -97,20 +97,24 @@ def judge(
     session: Session,
     row: Round,
     randomizer: Randomizer,
-    ids: list[bytes],
+    ids: bytes,
     payloads: NDArray[np.uint8],
 ) -> Judged:
-    """Verdicts of n reports, whose new ids are inserted: of one id the first report wins, here and across requests."""
-    verdicts = np.full(len(ids), Verdict.ACCEPTED, dtype=np.int8)
+    """Verdicts of n reports, whose new ids are inserted: of one id the first report wins, here and across requests.
+
+    The ids come end to end, the payloads as (n, width).
+    """
+    verdicts = np.full(len(payloads), Verdict.ACCEPTED, dtype=np.int8)
     if payloads.shape[1] == randomizer.payload_bytes:
         verdicts[~randomizer.in_alphabet(payloads)] = Verdict.OUTSIDE_ALPHABET
     else:
         verdicts[:] = Verdict.OUTSIDE_ALPHABET
-    heads = np.frombuffer(b"".join(ids), dtype=">u2").reshape(-1, ReportId.LENGTH // 2)[:, 0]
+    heads = np.frombuffer(ids, dtype=">u2").reshape(-1, ReportId.LENGTH // 2)[:, 0]
     if (heads != row.epoch).any():
         ages = (heads.astype(np.int64) - row.epoch) % rounds.EPOCHS
         verdicts[ages >= rounds.epochs_begun(session, row)] = Verdict.WRONG_EPOCH
-    _judge_ids(database, session, row.id, ids, payloads, verdicts)
+    split = [ids[start : start + ReportId.LENGTH] for start in range(0, len(ids), ReportId.LENGTH)]
+    _judge_ids(database, session, row.id, split, payloads, verdicts)
     return Judged(verdicts)
 
 

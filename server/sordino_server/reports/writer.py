@@ -11,7 +11,6 @@ from collections import defaultdict, deque
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import dataclass
 from time import perf_counter
 
 from sordino_server.kit.clock import Clock
@@ -25,27 +24,13 @@ from sordino_shared.protocol import MAX_REPORTS, ReportOutcomes
 GROUP_REPORTS = MAX_REPORTS
 MAX_QUEUED_BYTES = 64 << 20
 MAX_QUEUED_REQUESTS = 20_000
-_REFUSED_REQUEST_BYTES = 256
 
 _Future = Future[ReportOutcomes | None] | asyncio.Future[ReportOutcomes | None]
+_Queued = tuple[Request, _Future]
 _Answered = tuple[_Future, Answer | BaseException]
 
 # Hears of every group commit, with its seconds.
 Committed = Callable[[Recorded, float], None]
-
-
-@dataclass(frozen=True, eq=False)
-class _Queued:
-    request: Request
-    future: _Future
-
-    @property
-    def reports(self) -> int:
-        return len(self.request.report_ids) if isinstance(self.request, Upload) else 0
-
-    @property
-    def bytes(self) -> int:
-        return self.request.size if isinstance(self.request, Upload) else _REFUSED_REQUEST_BYTES
 
 
 class ReportWriter:
@@ -95,13 +80,13 @@ class ReportWriter:
         Raises `Overloaded` when too much is queued, or the writer is closing.
         """
         future: Future[ReportOutcomes] = Future()
-        self._enqueue(_Queued(upload, future))  # type: ignore[arg-type]  # only a refused request is answered with None
+        self._enqueue(upload, future)  # type: ignore[arg-type]  # only a refused request is answered with None
         return future
 
     def refuse(self, request: RefusedRequest) -> Future[None]:
         """Queue a refused request to be counted; the future ends after the commit."""
         future: Future[None] = Future()
-        self._enqueue(_Queued(request, future))  # type: ignore[arg-type]  # an upload is never answered with None
+        self._enqueue(request, future)  # type: ignore[arg-type]  # an upload is never answered with None
         return future
 
     async def write(self, upload: Upload) -> ReportOutcomes:
@@ -114,17 +99,17 @@ class ReportWriter:
 
     async def _answered(self, request: Request) -> ReportOutcomes | None:
         future: asyncio.Future[ReportOutcomes | None] = asyncio.get_running_loop().create_future()
-        self._enqueue(_Queued(request, future))
+        self._enqueue(request, future)
         return await future
 
-    def _enqueue(self, queued: _Queued) -> None:
-        size = queued.bytes
+    def _enqueue(self, request: Request, future: _Future) -> None:
+        size = request.size
         with self._changed:
             if self._closing:
                 raise Overloaded("the server is shutting down; try again later")
             if len(self._queue) >= MAX_QUEUED_REQUESTS or self._queued_bytes + size > self._max_queued_bytes:
                 raise Overloaded("too many reports are waiting to be written; try again later")
-            self._queue.append(queued)
+            self._queue.append((request, future))
             self._queued_bytes += size
             if len(self._queue) == 1:
                 # The thread waits for nothing but an empty queue.
@@ -133,7 +118,7 @@ class ReportWriter:
     def _run(self) -> None:
         while group := self._next_group():
             # What its sender has given up waiting for is dropped unwritten: nobody was told that it counts.
-            group = [queued for queued in group if _is_awaited(queued.future)]
+            group = [queued for queued in group if _is_awaited(queued[1])]
             if group:
                 self._commit(group)
 
@@ -144,25 +129,25 @@ class ReportWriter:
                 self._changed.wait()
             group: list[_Queued] = []
             reports = 0
-            while self._queue and (not group or reports + self._queue[0].reports <= GROUP_REPORTS):
-                queued = self._queue.popleft()
-                self._queued_bytes -= queued.bytes
-                reports += queued.reports
-                group.append(queued)
+            while self._queue and (not group or reports + self._queue[0][0].count <= GROUP_REPORTS):
+                request, future = self._queue.popleft()
+                self._queued_bytes -= request.size
+                reports += request.count
+                group.append((request, future))
             return group
 
     def _commit(self, group: list[_Queued]) -> None:
-        requests = [queued.request for queued in group]
+        requests = [request for request, _ in group]
         now, start = self._clock.now(), perf_counter()
         try:
             recorded = self._database.run("record reports", lambda session: self._ingest.record(session, requests, now))
         except BaseException as error:  # the thread must outlive whatever a transaction raises, and its callers hear it
             self._shares.restart()
-            _answer_all([(queued.future, error) for queued in group])
+            _answer_all([(future, error) for _, future in group])
             return
         self._shares.keep(recorded.shares)
         self._committed(recorded, perf_counter() - start)
-        _answer_all([(queued.future, recorded.answers[queued.request]) for queued in group])
+        _answer_all([(future, recorded.answers[request]) for request, future in group])
 
 
 def _is_awaited(future: _Future) -> bool:

@@ -37,7 +37,7 @@ from sordino_server.protocols.base import ClosedRound
 from sordino_server.reports import PlanMismatch, ReportWriter, RoundNotOpen, Upload
 from sordino_server.rounds import RoundNotFound
 from sordino_server.worker import Worker
-from sordino_shared.protocol import ROUND_TRANSITIONS, Digest, IllegalTransition, Manifest, RoundState
+from sordino_shared.protocol import ROUND_TRANSITIONS, Digest, IllegalTransition, Manifest, ReportBatch, RoundState
 
 SIZE = 3
 AFTER_REPORTS = 9
@@ -105,8 +105,8 @@ class Rounds(RuleBasedStateMachine):
         digest = Digest.parse(rows[plan].device_digest) if plan < len(rows) else Digest(bytes(32))
         epoch = rows[min(index, len(rows) - 1)].epoch
         ids = [epoch.to_bytes(2, "big") + number.to_bytes(14, "big") for number in numbers]
-        payloads = np.array([[number % SIZE] for number in numbers], dtype=np.uint8)
-        future = self.writer.submit(Upload(self.campaign, index, digest, ids, payloads))
+        payloads = bytes(number % SIZE for number in numbers)
+        future = self.writer.submit(Upload(self.campaign, index, ReportBatch(digest, b"".join(ids), payloads)))
         if index >= len(rows):
             assert isinstance(future.exception(timeout=30), RoundNotFound)
         elif index != self.taking:

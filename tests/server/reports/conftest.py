@@ -12,7 +12,6 @@ from fastapi import FastAPI
 from sordino_server import aggregates, problem_details
 from sordino_server.config import Settings
 from sordino_server.context import Context
-from sordino_server.kit.body_limit import BodyLimit
 from sordino_server.kit.clock import ManualClock
 from sordino_server.kit.db import Database
 from sordino_server.reports import ReportWriter, Upload
@@ -32,15 +31,12 @@ class Door:
         self.database = database
         self.stored = stored
         self.path = f"/v1/campaigns/{stored.campaign}/rounds/0/reports"
-        self._app = FastAPI()
-        self._app.include_router(router)
-        self._app.add_middleware(FrontDoor, body_timeout_s=BODY_TIMEOUT_S)
-        problem_details.install(self._app)
-        self._app.state.admission = Admission(Context(Settings(), database, ManualClock()))
-        self.writer = self._app.state.report_writer = ReportWriter(database, ManualClock()).start()
-
-    def limit_bodies(self, limit: int) -> None:
-        self._app.add_middleware(BodyLimit, limit=limit)
+        app = FastAPI()
+        app.include_router(router)
+        problem_details.install(app)
+        app.state.admission = Admission(Context(Settings(), database, ManualClock()))
+        self.writer = app.state.report_writer = ReportWriter(database, ManualClock()).start()
+        self._app = FrontDoor(app, app.state, BODY_TIMEOUT_S)
 
     def batch(self, reports: dict[int, int], digest: Digest | None = None) -> bytes:
         ids = b"".join(self.stored.report_id(number) for number in reports)
@@ -48,7 +44,7 @@ class Door:
         return ReportBatch(digest or self.stored.part.digest, ids, payloads).content
 
     def upload(self, number: int) -> Upload:
-        return Upload.of(self.stored.campaign, 0, ReportBatch.read(self.batch({number: 1})))
+        return Upload(self.stored.campaign, 0, ReportBatch.read(self.batch({number: 1})))
 
     def post(self, body, path: str | None = None, **headers: str) -> httpx.Response:
         async def send() -> httpx.Response:

@@ -51,14 +51,6 @@ def test_what_cannot_be_read_is_refused_and_counted(door: Any, headers, body, st
     assert door.count() == 0
 
 
-@pytest.mark.parametrize("limit", [ReportBatch.limit, ReportBatch.limit + 1])
-def test_a_body_beyond_the_limit_of_all_bodies_is_counted_too(door: Any, limit):
-    """It comes in one piece, so that the middleware sees it first."""
-    door.limit_bodies(limit)
-    assert_problem(door.post(b"x" * (limit + 1)), 413, "too-large")
-    assert door.refusals() == {"too-large": 1}
-
-
 def test_an_endless_body_is_given_up_at_the_limit(door: Any):
     taken = []
 
