@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import math
 from collections import OrderedDict
@@ -41,6 +42,7 @@ class Admission:
         # Whether a campaign wants a token never changes.
         self._needs_token: OrderedDict[str, bool] = OrderedDict()
         self._known_until: OrderedDict[tuple[str, bytes], float] = OrderedDict()
+        self._asked: dict[tuple[str, str | None], asyncio.Future[bool]] = {}
 
     async def admit(self, scope: Scope, campaign: str) -> None:
         """Return where the upload may be read; raises `unauthorized`, `forbidden` or `rate-limited`."""
@@ -51,7 +53,7 @@ class Admission:
         self._limit(scope)
         needed = self._needs_token.get(campaign)
         if needed is None or token is not None:
-            needed = await anyio.to_thread.run_sync(self._check, campaign, token)
+            needed = await self._ask(campaign, token)
         if needed and token is None:
             raise ServerError(
                 Problem.UNAUTHORIZED, "this campaign wants its upload token: `Authorization: Bearer sdo_uploader_…`"
@@ -70,6 +72,16 @@ class Admission:
                 "this address sends more requests than it may without a token; try again later",
                 retry_after=math.ceil(wait),
             )
+
+    async def _ask(self, campaign: str, token: str | None) -> bool:
+        """As `_check`, once for all who ask the same at the same time: a thousand devices may come at a start."""
+        key = campaign, token
+        asked = self._asked.get(key)
+        if asked is None:
+            asked = self._asked[key] = asyncio.ensure_future(anyio.to_thread.run_sync(self._check, campaign, token))
+            asked.add_done_callback(lambda _: self._asked.pop(key))
+        # Who gives up waiting does not take the answer from the others.
+        return await asyncio.shield(asked)
 
     def _check(self, campaign: str, token: str | None) -> bool:
         """Whether the campaign wants a token; raises where it does and this one does not open it."""

@@ -163,6 +163,22 @@ def test_behind_a_trusted_proxy_devices_count_one_by_one(gate: Any) -> None:
     assert forged.problem is Problem.RATE_LIMITED
 
 
+def test_who_asks_the_same_at_the_same_time_is_looked_up_once(gate: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    door, campaign = gate()
+    asked: list[str | None] = []
+    check = Admission._check
+    monkeypatch.setattr(Admission, "_check", lambda *given: asked.append(given[2]) or check(*given))
+
+    async def together() -> list[BaseException | None]:
+        tokens: list[list[tuple[bytes, bytes]]] = [[], [(b"authorization", b"Bearer made-up")]]
+        scopes = [{"client": ("192.0.2.1", 1), "headers": headers} for headers in tokens * 50]
+        return await asyncio.gather(*(door.admission.admit(scope, campaign) for scope in scopes))
+
+    assert asyncio.run(together()) == [None] * 100
+    assert sorted(map(str, asked)) == ["None", "made-up"]
+    assert not door.admission._asked
+
+
 def test_no_limit_unless_it_is_set(gate: Any) -> None:
     door, campaign = gate()
     assert [door.refusal(campaign) for _ in range(100)] == [None] * 100
