@@ -1,6 +1,6 @@
 # Everything runs from a fresh clone with Python 3.11 or newer: `make demo`, `make test`. `make help` lists the rest.
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-all check format openapi bench clean
+.PHONY: help install demo test test-all check audit format openapi bench clean
 
 BIN := .venv/bin
 STAMP := .venv/.installed
@@ -40,6 +40,10 @@ check: $(STAMP) ## Lint, format, types and import rules: the gate before every c
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+audit: $(STAMP) ## Known vulnerabilities of the pinned versions; says so where the advisories cannot be reached
+	@PIP_AUDIT_LOGLEVEL=error $(BIN)/python .ci/audit.py $(BIN)/pip-audit --requirement requirements/constraints.txt \
+		--no-deps --disable-pip --progress-spinner off --timeout 5
 
 format: $(STAMP) ## Rewrite the code as `make check` wants it
 	$(BIN)/ruff check --fix .
