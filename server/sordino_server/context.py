@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated
 
 from fastapi import Depends, Request
@@ -10,19 +10,22 @@ from fastapi import Depends, Request
 from sordino_server.config import Settings
 from sordino_server.kit.clock import Clock
 from sordino_server.kit.db import Database
+from sordino_server.kit.single_flight import SingleFlight
 
 
 @dataclass(frozen=True)
 class Context:
-    """Settings, database and clock of this process."""
+    """Settings, database and clock of this process; `readiness` is what a probe of the database asks through."""
 
     settings: Settings
     database: Database
     clock: Clock
+    readiness: SingleFlight[None] = field(default_factory=SingleFlight)
 
 
-def context_of(request: Request) -> Context:
+async def context_of(request: Request) -> Context:
     """The context of the application that took the request."""
+    # Async, though it waits for nothing: otherwise it would wait for a thread, and a database that hangs has them all.
     context: Context = request.app.state.context
     return context
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 from pathlib import Path
 
@@ -17,6 +18,8 @@ from sordino_shared.protocol import PROTOCOL_VERSION, Problem
 
 # As much as one process may hold in its queue of uploads.
 MIN_FREE_BYTES = 64 << 20
+# Whoever sends traffic wants to know soon; a database that hangs would be waited for much longer.
+READY_WITHIN_S = 2.0
 
 probes = APIRouter(tags=["health"])
 router = APIRouter(tags=["health"])
@@ -42,16 +45,25 @@ async def live() -> Health:
 
 
 @probes.get("/readyz")
-def ready(context: Injected, request: Request) -> Health:
+async def ready(context: Injected, request: Request) -> Health:
     """The database answers with this version's schema, there is room on its disk, and the process is not ending.
 
     Send no traffic while this fails. How full the disk of a PostgreSQL server is cannot be seen from here.
     """
     if request.app.state.draining:
         raise ServerError(Problem.UNAVAILABLE, "the server is shutting down")
-    check_schema(context.database)
-    _check_room(context.database)
+    checked = context.readiness.outcome(lambda: _check(context.database))
+    try:
+        await asyncio.wait_for(asyncio.shield(asyncio.wrap_future(checked)), READY_WITHIN_S)
+    except TimeoutError:
+        detail = f"the database does not answer within {READY_WITHIN_S:g} seconds"
+        raise ServerError(Problem.UNAVAILABLE, detail) from None
     return Health(status="ok")
+
+
+def _check(database: Database) -> None:
+    check_schema(database)
+    _check_room(database)
 
 
 def _check_room(database: Database) -> None:

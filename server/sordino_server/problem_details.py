@@ -72,6 +72,7 @@ def problem_response(problem: Problem, detail: str, instance: str, extra: Mappin
 
 def install(app: FastAPI) -> None:
     """Answer every error of `app` with a problem document."""
+    # Async handlers all: others would wait for a thread, and a database that hangs has them all.
     app.add_exception_handler(ServerError, _of_server_error)
     app.add_exception_handler(ProtocolError, _of_protocol_error)
     app.add_exception_handler(IllegalTransition, _of_illegal_transition)
@@ -99,26 +100,26 @@ def answer_to_bug(error: Exception, path: str) -> Response:
     return problem_response(Problem.INTERNAL_ERROR, detail, path)
 
 
-def _of_server_error(request: Request, error: Exception) -> Response:
+async def _of_server_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, ServerError)
     return answer(error, request.url.path)
 
 
-def _of_protocol_error(request: Request, error: Exception) -> Response:
+async def _of_protocol_error(request: Request, error: Exception) -> Response:
     problem = Problem.TOO_LARGE if isinstance(error, OversizedDocument) else Problem.MALFORMED_BODY
     return _answer(request, problem, str(error))
 
 
-def _of_illegal_transition(request: Request, error: Exception) -> Response:
+async def _of_illegal_transition(request: Request, error: Exception) -> Response:
     assert isinstance(error, IllegalTransition)
     return _answer(request, Problem.ILLEGAL_TRANSITION, str(error), state=str(error.current), wanted=str(error.wanted))
 
 
-def _of_invalid_value(request: Request, error: Exception) -> Response:
+async def _of_invalid_value(request: Request, error: Exception) -> Response:
     return _answer(request, Problem.INVALID_REQUEST, str(error))
 
 
-def _of_validation(request: Request, error: Exception) -> Response:
+async def _of_validation(request: Request, error: Exception) -> Response:
     """Where and why the request does not fit, without what it contained."""
     assert isinstance(error, RequestValidationError)
     found = error.errors()
@@ -136,7 +137,7 @@ def _pointer(location: Iterable[str | int]) -> str:
     return "/" + "/".join(str(part).replace("~", "~0").replace("/", "~1") for part in location)
 
 
-def _of_http_exception(request: Request, error: Exception) -> Response:
+async def _of_http_exception(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     problem = _OF_STATUS.get(error.status_code)
     if problem is None:
@@ -159,5 +160,5 @@ def _known_methods(request: Request) -> list[str]:
     return sorted(known)
 
 
-def _of_bug(request: Request, error: Exception) -> Response:
+async def _of_bug(request: Request, error: Exception) -> Response:
     return answer_to_bug(error, request.url.path)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 from sqlalchemy import text
 
 from sordino_server import health
+from sordino_server.kit.single_flight import THREAD
 from sordino_shared.protocol import Problem
 
 Check = Callable[..., dict[str, Any]]
@@ -52,3 +56,31 @@ def test_a_database_that_is_gone(
     postgres_cluster.drop(migrated_postgres_url)
     assert not_ready(running_on_postgres).status_code == 503
     postgres_cluster.execute(f"CREATE DATABASE {migrated_postgres_url.rpartition('/')[2]}")
+
+
+def test_a_database_that_hangs_is_noticed_soon_and_by_one_thread(
+    running_on_postgres: Any, postgres_cluster: Any, check_problem: Check
+) -> None:
+    """Also while more requests wait for it than the server has threads for them."""
+    api, anonymous = running_on_postgres.api, running_on_postgres.anonymous
+    with ThreadPoolExecutor(80) as clients, postgres_cluster.frozen():
+        for _ in range(50):
+            clients.submit(api.get, "/v1/campaigns", timeout=60)
+        time.sleep(0.3)
+        begun = time.monotonic()
+        asked = [clients.submit(anonymous.get, "/readyz", timeout=60) for _ in range(20)]
+        time.sleep(health.READY_WITHIN_S / 2)
+        assert [thread.name for thread in threading.enumerate()].count(THREAD) == 1
+        assert anonymous.get("/livez").json() == {"status": "ok"}
+        assert time.monotonic() - begun < health.READY_WITHIN_S
+        for answer in asked:
+            check_problem(answer.result(), Problem.UNAVAILABLE, "does not answer within 2 seconds")
+        assert time.monotonic() - begun < 2 * health.READY_WITHIN_S
+    wait_until(lambda: not_ready(running_on_postgres).status_code == 200)
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)

@@ -43,6 +43,13 @@ _POSTGRES_PATIENCE = {
     "keepalives_count": "3",
     "tcp_user_timeout": "30000",
 }
+# The same, for the server's side of each connection.
+_POSTGRES_SESSION = {
+    "tcp_keepalives_idle": "15",
+    "tcp_keepalives_interval": "5",
+    "tcp_keepalives_count": "3",
+    "tcp_user_timeout": "30000",
+}
 _POSTGRES_NAMES = ("postgres", "postgresql", "postgresql+psycopg")
 
 
@@ -146,7 +153,11 @@ def _sqlite_engine(url: URL, busy_timeout_s: float, connections: int) -> Engine:
 
 
 def _postgres_engine(url: URL, busy_timeout_s: float, connections: int) -> Engine:
-    patience = _POSTGRES_PATIENCE | {"connect_timeout": f"{busy_timeout_s:.0f}"}
+    # Here, since psycopg need not be there.
+    from sordino_server.kit import patient_connection
+
+    connect_s = min(busy_timeout_s, patient_connection.ANSWER_WITHIN_S)
+    patience = _POSTGRES_PATIENCE | {"connect_timeout": f"{connect_s:.0f}"}
     engine = create_engine(
         url,
         pool_size=connections,
@@ -157,14 +168,22 @@ def _postgres_engine(url: URL, busy_timeout_s: float, connections: int) -> Engin
         # What the URL says itself is left as it is.
         connect_args={name: value for name, value in patience.items() if name not in url.query},
     )
+    event.listen(engine, "do_connect", patient_connection.connect)
     event.listen(engine, "connect", _prepare_postgres)
     return engine
 
 
 def _prepare_postgres(connection: Any, _: object) -> None:
-    """A commit that is not on disk is no answer; what asks for more than the disk, as with replicas, is left alone."""
+    """A commit that is not on disk is no answer; what asks for more than the disk, as with replicas, is left alone.
+
+    The server for its part would keep the locks of a process whose host vanished for hours.
+    """
     connection.execute(
         "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'"
+    )
+    connection.execute(
+        "SELECT set_config(name, value, false) FROM unnest(%s::text[], %s::text[]) AS settings (name, value)",
+        (list(_POSTGRES_SESSION), list(_POSTGRES_SESSION.values())),
     )
     connection.commit()
 
