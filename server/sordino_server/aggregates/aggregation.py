@@ -17,8 +17,8 @@ from sordino_shared.randomizers import Randomizer
 
 Progress = Callable[[float], None]
 
-# One page of the log is read and added up at a time.
-_PAGE_BYTES = 16 << 20
+# One page of the log is read and added up at a time. PostgreSQL's driver keeps the memory for one in each connection.
+_PAGE_BYTES = 4 << 20
 
 
 class AggregateMismatch(SordinoError):
@@ -74,19 +74,17 @@ def re_aggregate(
 ) -> Aggregate:
     """Every payload in the log added up; raises `AggregateMismatch` unless there are `counted` of them.
 
-    Raises `LogPurged` where the log was given up.
+    Raises `LogPurged` where the log was given up, be it while it was read.
     """
-    with database.read("is the log there") as session:
-        gone = repository.purged_at(session, round_id)
-    if gone is not None:
-        raise LogPurged(round_id, gone)
     total = Aggregate.empty(randomizer)
     for payloads in _log(database, round_id, randomizer.payload_bytes):
         total = total + Aggregate(len(payloads), accumulate(randomizer, payloads))
         progress(min(1.0, total.count / max(counted, 1)))
-    if total.count != counted:
-        raise AggregateMismatch(round_id, counted, total.count)
-    return total
+    if total.count == counted:
+        return total
+    with database.read("is the log gone") as session:
+        gone = repository.purged_at(session, round_id)
+    raise AggregateMismatch(round_id, counted, total.count) if gone is None else LogPurged(round_id, gone)
 
 
 def _log(database: Database, round_id: int, width: int) -> Iterator[NDArray[np.uint8]]:
@@ -94,8 +92,7 @@ def _log(database: Database, round_id: int, width: int) -> Iterator[NDArray[np.u
     last, limit = 0, max(1, _PAGE_BYTES // (width * MAX_REPORTS))
     while True:
         with database.read("read log") as session:
-            chunks = repository.chunks_after(session, round_id, last, limit)
-        yield np.frombuffer(b"".join([payloads for _, payloads in chunks]), dtype=np.uint8).reshape(-1, width)
-        if len(chunks) < limit:
+            count, last, payloads = repository.log_after(database, session, round_id, last, limit)
+        yield np.frombuffer(payloads, dtype=np.uint8).reshape(-1, width)
+        if count < limit:
             return
-        last = chunks[-1][0]

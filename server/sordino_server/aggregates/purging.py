@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlalchemy.orm import Session
 
 from sordino_server.aggregates import repository
-from sordino_server.aggregates.aggregation import AggregateMismatch, LogPurged, aggregate
+from sordino_server.aggregates.aggregation import LogPurged, aggregate
 from sordino_server.estimation.statistics import Aggregate
 from sordino_server.kit.db import Database
 from sordino_server.models import Round
@@ -23,11 +23,9 @@ def purge(database: Database, round_id: int, randomizer: Randomizer, now: int) -
     """
     try:
         whole = aggregate(database, round_id, randomizer)
-    except (AggregateMismatch, LogPurged):
-        # Unless somebody else has just begun to delete it, the log is evidence that something is wrong.
-        with database.read("purged meanwhile") as session:
-            if repository.purged_at(session, round_id) is None:
-                raise
+    except LogPurged:
+        # Somebody else has just begun to delete it.
+        pass
     else:
         database.run("keep aggregate", lambda session: _keep(database, session, round_id, whole, now))
     while database.run("purge reports", lambda session: repository.delete_reports(session, round_id, _PAGE)):

@@ -23,6 +23,11 @@ DIRECTION_SCALE = 1 << 32
 _BATCH_ENTRIES = 1 << 22
 # Unit vectors pass through the processor's cache five times, and so few of them stay in it.
 _DIRECTION_ENTRIES = 1 << 16
+# Outputs are counted as words that stay in the cache, two at once where a table of all pairs of cells stays there too.
+_COUNT_ENTRIES = 1 << 18
+_PAIRED_CELLS = 64
+# Rows of bits that are no longer than this together are added up one by one.
+_FEW_BYTES = 1 << 12
 # Entries of two unit vectors are multiplied as multiples of 2^-24, so that sums of products fit a word.
 _PRODUCT_SHIFT = 8
 
@@ -62,9 +67,10 @@ class Aggregate:
 
 def accumulate(randomizer: Randomizer, payloads: NDArray[np.uint8]) -> Integers:
     """Σ over the (n, width) payloads of the randomizer's statistic, (p,); each payload must be in its alphabet."""
-    add_up = _statistic(randomizer)
-    total = np.zeros(randomizer.statistic_size, dtype=np.int64)
-    for batch in _batches(payloads, randomizer.statistic_size):
+    add_up, size = _statistic(randomizer), randomizer.statistic_size
+    total = np.zeros(size, dtype=np.int64)
+    counted = randomizer.statistic == "counts"
+    for batch in _batches(payloads, 1, _COUNT_ENTRIES) if counted else _batches(payloads, size, _BATCH_ENTRIES):
         total += add_up(batch)
     return total
 
@@ -107,20 +113,38 @@ def _statistic(randomizer: Randomizer) -> Callable[[NDArray[np.uint8]], Integers
 def _counts(payloads: NDArray[np.uint8], size: int) -> Integers:
     width = payloads.shape[1]
     outputs = np.ascontiguousarray(payloads).view(f"<u{width}").reshape(-1)
-    return np.bincount(outputs, minlength=size).astype(np.int64)
+    if size > _PAIRED_CELLS:
+        return np.bincount(outputs, minlength=size).astype(np.int64)
+    half = len(outputs) // 2
+    pairs = outputs[:half] * np.uint16(size) + outputs[half : 2 * half]
+    cells = np.bincount(pairs, minlength=size * size).reshape(size, size)
+    single = np.bincount(outputs[2 * half :], minlength=size)
+    return np.asarray(cells.sum(axis=0) + cells.sum(axis=1) + single, dtype=np.int64)
 
 
 def _bit_counts(payloads: NDArray[np.uint8], size: int) -> Integers:
-    bits = np.unpackbits(payloads, axis=1, bitorder="little")[:, :size]
-    return np.asarray(bits.sum(axis=0, dtype=np.int64))
+    """Full adders, on packed bits: of three rows that count `weight` one is left, and one that counts twice as much."""
+    total, weight, rows = np.zeros(size, dtype=np.int64), 1, payloads
+    few = max(2, _FEW_BYTES // payloads.shape[1])
+    while len(rows):
+        carried = [rows[:0]]
+        while len(rows) > few:
+            third = len(rows) // 3
+            first, second, last = rows[:third], rows[third : 2 * third], rows[2 * third : 3 * third]
+            odd = first ^ second
+            carried.append(first & second | odd & last)
+            rows = np.concatenate([odd ^ last, rows[3 * third :]])
+        bits = np.unpackbits(rows, axis=1, bitorder="little")[:, :size]
+        total += weight * bits.sum(axis=0, dtype=np.int64)
+        rows, weight = np.concatenate(carried), 2 * weight
+    return total
 
 
 def _sized_bit_counts(randomizer: SubsetMixture, payloads: NDArray[np.uint8]) -> Integers:
     """Bit counts of the sets of each size, one size after the other."""
     bits = np.unpackbits(payloads, axis=1, bitorder="little")[:, : randomizer.size]
-    held = bits.sum(axis=1, dtype=np.int64)
-    counts = [bits[held == size].sum(axis=0, dtype=np.int64) for size in randomizer.subset_sizes]
-    return np.concatenate(counts)
+    held = bits.sum(axis=1, dtype=np.uint32)
+    return np.concatenate([_bit_counts(payloads[held == size], randomizer.size) for size in randomizer.subset_sizes])
 
 
 def _unit_vectors(payloads: NDArray[np.uint8], size: int) -> Integers:
@@ -164,7 +188,7 @@ _STATISTICS: dict[str, Callable[[NDArray[np.uint8], int], Integers]] = {
 }
 
 
-def _batches(payloads: NDArray[np.uint8], size: int, entries: int = _BATCH_ENTRIES) -> Iterator[NDArray[np.uint8]]:
+def _batches(payloads: NDArray[np.uint8], size: int, entries: int) -> Iterator[NDArray[np.uint8]]:
     step = max(1, entries // size)
     for start in range(0, len(payloads), step):
         yield payloads[start : start + step]

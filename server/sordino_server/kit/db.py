@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, text
+from sqlalchemy import URL, Connection, Engine, ExecutionContext, create_engine, event, make_url, text
 from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.orm import Session
@@ -26,6 +26,9 @@ _BEGIN_OPTION = "sordino_begin"
 # Lock a row whose key stays. A plain FOR UPDATE would also block the foreign keys of rows that refer to it, and so the
 # reports of a campaign that is being closed: a circle.
 FOR_CHANGE = {"key_share": True}
+# Of a statement with large results: PostgreSQL sends bytes as they are. Else each is two digits, to be parsed again.
+_BYTES_OPTION = "sordino_bytes"
+AS_BYTES = {_BYTES_OPTION: True}
 # The first with INSERT … RETURNING.
 _SQLITE_NEEDED = (3, 35, 0)
 _SQLITE_PRAGMAS = (
@@ -170,6 +173,7 @@ def _postgres_engine(url: URL, busy_timeout_s: float, connections: int) -> Engin
     )
     event.listen(engine, "do_connect", patient_connection.connect)
     event.listen(engine, "connect", _prepare_postgres)
+    event.listen(engine, "before_cursor_execute", _choose_format, named=True)
     return engine
 
 
@@ -186,6 +190,12 @@ def _prepare_postgres(connection: Any, _: object) -> None:
         (list(_POSTGRES_SESSION), list(_POSTGRES_SESSION.values())),
     )
     connection.commit()
+
+
+def _choose_format(*, cursor: Any, context: ExecutionContext, **_: object) -> None:
+    if context.execution_options.get(_BYTES_OPTION):
+        # psycopg.pq.Format.BINARY; psycopg need not be there.
+        cursor.format = 1
 
 
 def _prepare_sqlite(connection: Any, _: object) -> None:

@@ -21,9 +21,9 @@ DIRECTION = SeededDirection(
 )
 
 
-@pytest.fixture
-def database(migrated_sqlite_url: str) -> Iterator[Database]:
-    database = Database(migrated_sqlite_url)
+@pytest.fixture(params=["sqlite", "postgres"])
+def database(request: pytest.FixtureRequest) -> Iterator[Database]:
+    database = Database(request.getfixturevalue(f"migrated_{request.param}_url"))
     yield database
     database.close()
 

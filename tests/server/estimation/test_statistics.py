@@ -16,6 +16,7 @@ from sordino_shared.randomizers import (
     Pair,
     RandomizedResponse,
     SeededDirection,
+    SubsetMixture,
     SubsetSelection,
     directions,
 )
@@ -33,6 +34,7 @@ def seeded_direction(dimension=5, size=4):
 RANDOMIZERS = {
     "randomized_response": RandomizedResponse.for_guarantee(300, ONE),
     "subset_selection": SubsetSelection.for_guarantee(13, 4, ONE),
+    "subset_mixture": SubsetMixture.for_guarantee(13, (2, 5), (0.25, 0.75), ONE),
     "finite_kernel": FiniteKernel(16, DenseRows(Array.of(np.full((9, 5), 7000), "<u8"))),
     "seeded_direction": seeded_direction(),
     "pair_with_counts": Pair(
@@ -53,9 +55,11 @@ def one_by_one(randomizer, payload):
         return pair_of_statistics(randomizer, payload)
     if randomizer.statistic == "counts":
         return np.eye(randomizer.statistic_size)[int.from_bytes(payload.tobytes(), "little")]
-    if randomizer.statistic == "bit_counts":
+    if randomizer.statistic in ("bit_counts", "sized_bit_counts"):
         word = int.from_bytes(payload.tobytes(), "little")
-        return np.array([(word >> cell) & 1 for cell in range(randomizer.size)])
+        held = np.array([(word >> cell) & 1 for cell in range(randomizer.size)])
+        sizes = randomizer.subset_sizes if randomizer.statistic == "sized_bit_counts" else [held.sum()]
+        return np.concatenate([held * (held.sum() == size) for size in sizes])
     drawn = directions(payload[None, :16], randomizer.dimension)[0].astype(float)
     return np.rint((2 * int(payload[16]) - 1) * DIRECTION_SCALE * drawn / np.sqrt((drawn**2).sum()))
 
@@ -75,6 +79,8 @@ def test_sums_are_those_of_the_reports_one_by_one(name, monkeypatch):
     payloads = reports(randomizer, 40)
     expected = sum(one_by_one(randomizer, payload) for payload in payloads)
     monkeypatch.setattr(statistics, "_BATCH_ENTRIES", 7 * randomizer.statistic_size)
+    monkeypatch.setattr(statistics, "_COUNT_ENTRIES", 7)
+    monkeypatch.setattr(statistics, "_FEW_BYTES", 1)
     found = accumulate(randomizer, payloads)
     assert found.dtype == np.int64
     # A product of three doubles may round the other way once in a while; it does so everywhere alike. Inner products
