@@ -10,12 +10,13 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 
 import numpy as np
+from sqlalchemy import func, select
 
 from benchmarks.ingest import processes
 from benchmarks.ingest.load import Sent, send
 from benchmarks.ingest.processes import Served
 from benchmarks.ingest.store import Store
-from sordino_server import aggregates
+from sordino_server import aggregates, models
 from sordino_server.estimation.statistics import accumulate
 from sordino_shared.arrays import Array
 from sordino_shared.guarantees import PureEpsilon
@@ -38,11 +39,12 @@ class Extent:
     batches: int
     seconds_at_half: float
     reports_in_all: int
+    reports_added_up: int
     repeats: int
 
 
-QUICK = Extent(262_144, 10_000, 200, 3.0, 1_000_000, 3)
-FULL = Extent(4_000_000, 20_000, 400, 20.0, 10_000_000, 5)
+QUICK = Extent(262_144, 10_000, 200, 3.0, 1_000_000, 1_000_000, 3)
+FULL = Extent(4_000_000, 20_000, 400, 20.0, 10_000_000, 1_000_000, 5)
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,10 @@ def figures(extent: Extent, engine: str) -> Iterator[Figure]:
             store.fill(extent.stored)
             yield from _batch_figures(server, store, extent)
         yield _re_aggregation(store, extent.repeats)
+        store.database.close()
+    with make() as url:
+        store = _batches_alone(url, extent.reports_added_up)
+        yield _re_aggregation(store, 10 * extent.repeats)
         store.database.close()
     yield _decoding(extent.repeats)
 
@@ -142,15 +148,28 @@ def _batch_figures(server: Served, store: Store, extent: Extent) -> Iterator[Fig
     yield Figure("memory after a quarter of them", settled, "MiB", "", True)
 
 
+def _batches_alone(url: str, reports: int) -> Store:
+    """A new round of so many reports, in chunks as a server makes them of batches."""
+    store = Store.create(url)
+    _say(f"sending {reports:,} reports")
+    with _servers(url) as (server, _):
+        _counted(send(server.port, store.requests(reports // BATCH, BATCH), BATCH_CONNECTIONS), BATCH)
+        if rest := reports % BATCH:
+            _counted(send(server.port, store.requests(1, rest), 1), rest)
+    return store
+
+
 def _re_aggregation(store: Store, repeats: int) -> Figure:
     """The stored log added up, beside numpy counting the same outputs, decoded before."""
     with store.database.read() as session:
         counted = aggregates.counts_by_round(session, [store.round])[store.round]
+        of_the_round = models.ReportChunk.round_id == store.round
+        chunks = session.scalar(select(func.count()).select_from(models.ReportChunk).where(of_the_round))
     decoded = np.random.default_rng(0).integers(0, 64, counted)
     randomizer = store.part.randomizer
     ours = _seconds(lambda: aggregates.re_aggregate(store.database, store.round, randomizer, counted), repeats)
     theirs = _seconds(lambda: np.bincount(decoded, minlength=64), repeats)
-    name = f"re-aggregating {counted:,} reports, speed beside numpy's"
+    name = f"re-aggregating {counted:,} reports in {chunks:,} chunks, speed beside numpy's"
     return Figure(name, theirs / ours, "", "≥ 0.5", theirs >= 0.5 * ours)
 
 
