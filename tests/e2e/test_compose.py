@@ -79,6 +79,7 @@ def test_every_service_that_goes_on_has_a_health_check_and_time_to_drain() -> No
     assert "healthcheck" not in services["api"], "the image's own is used"
     assert "/readyz" in _image_check()[-1]
     for name in ("api", "worker"):
+        assert services[name]["init"], "SIGTERM stops it while it starts, too"
         # Docker kills after ten seconds unless told otherwise.
         assert int(services[name]["stop_grace_period"].removesuffix("s")) > Settings().shutdown_s
 
