@@ -63,7 +63,9 @@ def test_a_full_queue_refuses_before_it_takes_anything(database, store_round):
     writer.close()
 
 
-def test_closing_writes_what_is_queued_and_takes_nothing_more(database, store_round):
+def test_closing_writes_what_is_queued_and_takes_nothing_more(database, store_round, monkeypatch):
+    """Every group of it, not only the one that is being written: fifty transactions here."""
+    monkeypatch.setattr("sordino_server.reports.writer.GROUP_REPORTS", 1)
     stored = store_round(database)
     writer = ReportWriter(database, ManualClock())
     futures = [writer.submit(upload(stored, number)) for number in range(50)]
