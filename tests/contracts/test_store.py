@@ -9,11 +9,11 @@ from concurrent.futures import ThreadPoolExecutor, wait
 
 import numpy as np
 import pytest
-from sqlalchemy import func, select
+from sqlalchemy import Connection, event, func, select
 
 from sordino_server import aggregates, models, rounds
 from sordino_server.kit.clock import ManualClock
-from sordino_server.kit.database_errors import StorageFull
+from sordino_server.kit.database_errors import StorageFull, TransactionConflict
 from sordino_server.kit.db import FOR_CHANGE, Database
 from sordino_server.reports import PlanMismatch, RefusedRequest, ReportWriter, RoundNotOpen, Upload
 from sordino_server.reports import repository as reports
@@ -346,6 +346,23 @@ class StoreContract:
         assert writer.submit(upload(stored, {0: 0, 1: 1})).result().accepted == 2
         writer.close()
         assert counts(database, stored) == {0: 1, 1: 1}
+
+    def test_a_transaction_that_is_run_again_after_a_conflict_counts_once(self, database, writer, store_round):
+        """The first attempt has done all its work when the engine sacrifices it, the writer's share included."""
+        stored = store_round(database)
+        assert writer.submit(upload(stored, {1: 10})).result().accepted == 1
+        attempts: list[Connection] = []
+
+        def conflict_at_first(connection: Connection) -> None:
+            attempts.append(connection)
+            if len(attempts) == 1:
+                raise TransactionConflict("the transaction lost against others")
+
+        event.listen(database.engine, "commit", conflict_at_first)
+        assert writer.submit(upload(stored, {2: 10, 3: 11})).result(timeout=30).accepted == 2
+        assert writer.submit(upload(stored, {3: 11, 4: 12})).result() == ReportOutcomes(1, 1, ())
+        assert len(attempts) == 3
+        assert counts(database, stored) == {10: 2, 11: 1, 12: 1}
 
     def test_a_commit_whose_answer_was_lost_is_neither_lost_nor_doubled(self, database, store_round, monkeypatch):
         stored = store_round(database)
