@@ -79,7 +79,10 @@ class Settings(BaseSettings):
     metrics_port: int = Field(
         0, ge=0, le=65535, description="Port on which `sordino serve` shows Prometheus its figures; 0 shows none."
     )
-    metrics_host: str = Field("127.0.0.1", description="Address of the metrics' port.")
+    worker_metrics_port: int = Field(
+        0, ge=0, le=65535, description="Port on which a worker shows Prometheus its figures; 0 shows none."
+    )
+    metrics_host: str = Field("127.0.0.1", description="Address of the metrics' ports.")
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         "info", description="Least severity that is logged."
     )
@@ -99,6 +102,15 @@ class Settings(BaseSettings):
     def _check_proxies(cls, text: str) -> str:
         TrustedProxies.parse(text)
         return text
+
+    @model_validator(mode="after")
+    def _check_metrics_ports(self) -> Self:
+        if self.metrics_port == self.worker_metrics_port != 0:
+            raise ValueError(
+                f"SORDINO_METRICS_PORT and SORDINO_WORKER_METRICS_PORT are both {self.metrics_port}, and "
+                "`sordino serve` has a worker beside it; choose two ports"
+            )
+        return self
 
     @model_validator(mode="after")
     def _check_retry_window(self) -> Self:

@@ -1,4 +1,4 @@
-"""What this process counts and measures, for Prometheus: on a port of its own, no label names a campaign or device."""
+"""What a process counts and measures, for Prometheus: on a port of its own, no label names a campaign or a device."""
 
 from __future__ import annotations
 
@@ -8,23 +8,57 @@ from contextlib import contextmanager
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, start_http_server
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
-from sqlalchemy.orm import Session
 
 from sordino_server import plans, rounds
+from sordino_server.kit.clock import Clock, SystemClock
 from sordino_server.kit.database_errors import DatabaseError
 from sordino_server.kit.db import Database
+from sordino_server.kit.single_flight import SingleFlight
 from sordino_server.reports.ingest import Recorded
+from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import ReportOutcomes
 
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+# Whoever scrapes gives up after ten seconds as a rule, and then has no figure at all.
+_STORED_WITHIN_S = 2.0
 _REPORTS = (1, 4, 16, 64, 256, 1024, 4096)
 
 
-class Metrics:
-    """The figures of one server process; `registry` is what is shown."""
+class Figures:
+    """What every process shows: `registry`, with what the database holds in it."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, clock: Clock | None = None) -> None:
         self.registry = CollectorRegistry()
+        self.registry.register(_Stored(database, clock or SystemClock()))
+
+    @contextmanager
+    def served(self, host: str, port: int) -> Iterator[None]:
+        """Show the figures at http://host:port/metrics while the block runs; port 0 shows them nowhere.
+
+        Raises InvalidValue where the port cannot be had.
+        """
+        if port == 0:
+            yield
+            return
+        try:
+            server, thread = start_http_server(port, host, self.registry)
+        except OSError as error:
+            raise InvalidValue(
+                f"figures cannot be shown on port {port} of {host}: {error.strerror}; choose another port", port
+            ) from error
+        try:
+            yield
+        finally:
+            server.shutdown()
+            server.server_close()
+            thread.join()
+
+
+class Metrics(Figures):
+    """The figures of one server process."""
+
+    def __init__(self, database: Database, clock: Clock | None = None) -> None:
+        super().__init__(database, clock)
         self._requests = Counter(
             "sordino_http_requests", "Answered requests.", ["method", "route", "status"], registry=self.registry
         )
@@ -50,7 +84,6 @@ class Metrics:
         self._queue = Gauge("sordino_queue_bytes", "Uploads that wait to be written.", registry=self.registry)
         self._counted: dict[tuple[str, str, int], Counter] = {}
         self._timed: dict[str, Histogram] = {}
-        self.registry.register(_Stored(database))
 
     def request(self, method: str, route: str, status: int, seconds: float) -> None:
         """Count an answered request."""
@@ -79,40 +112,39 @@ class Metrics:
         """Show what the function says whenever somebody looks."""
         self._queue.set_function(queued_bytes)
 
-    @contextmanager
-    def served(self, host: str, port: int) -> Iterator[None]:
-        """Show the figures at http://host:port/metrics while the block runs; port 0 shows them nowhere."""
-        if port == 0:
-            yield
-            return
-        server, thread = start_http_server(port, host, self.registry)
-        try:
-            yield
-        finally:
-            server.shutdown()
-            server.server_close()
-            thread.join()
-
 
 class _Stored(Collector):
-    """What the database holds, read when somebody looks; nothing while it does not answer."""
+    """What the database holds, read when somebody looks; nothing while it does not answer in time."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
+        self._clock = clock
+        self._reading: SingleFlight[list[GaugeMetricFamily]] = SingleFlight()
 
     def collect(self) -> Iterable[GaugeMetricFamily]:
-        requests = GaugeMetricFamily("sordino_plan_requests", "Plan requests by state.", labels=["state"])
-        opened = GaugeMetricFamily("sordino_rounds", "Rounds by state.", labels=["state"])
         try:
-            with self._database.read("metrics") as session:
-                counted = self._counts(session)
-        except DatabaseError:
-            return
-        for family, states in zip((requests, opened), counted, strict=True):
-            for state, count in states.items():
-                family.add_metric([state], count)
-            yield family
+            return self._reading.outcome(self._read).result(_STORED_WITHIN_S)
+        except (DatabaseError, TimeoutError):
+            return ()
 
-    @staticmethod
-    def _counts(session: Session) -> tuple[Mapping[str, int], Mapping[str, int]]:
-        return plans.count_by_state(session), rounds.count_by_state(session)
+    def _read(self) -> list[GaugeMetricFamily]:
+        now = self._clock.now()
+        with self._database.read("metrics") as session:
+            waiting = {"plan": plans.oldest_waiting(session, now), "round": rounds.oldest_waiting(session, now)}
+            return [
+                _gauge("sordino_plan_requests", "Plan requests by state.", "state", plans.count_by_state(session)),
+                _gauge("sordino_rounds", "Rounds by state.", "state", rounds.count_by_state(session)),
+                _gauge(
+                    "sordino_oldest_waiting_job_age_seconds",
+                    "Since the oldest job that nobody works on could be begun; 0 if there is none.",
+                    "kind",
+                    {kind: 0 if since is None else max(now - since, 0) for kind, since in waiting.items()},
+                ),
+            ]
+
+
+def _gauge(name: str, told: str, label: str, values: Mapping[str, int]) -> GaugeMetricFamily:
+    family = GaugeMetricFamily(name, told, labels=[label])
+    for value, count in values.items():
+        family.add_metric([value], count)
+    return family

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from time import monotonic
-from typing import TypedDict
+from typing import Literal, TypedDict
 
 import structlog
 from sqlalchemy.orm import Session
@@ -46,6 +46,15 @@ _PURGE_EVERY_S = 600.0
 ComputePlan = Callable[[PlannerRequest | StatisticRequest, ReportProgress], FinishedPlan | FinishedProtocol]
 
 
+# A round goes on to the next one or to its estimate; a purge is of one round's reports.
+Kind = Literal["plan", "round", "purge"]
+# A job is done or failed for good; or its lease was lost, the worker was stopped, the database failed: then another
+# worker has it, or will.
+Outcome = Literal["done", "failed", "lost", "stopped", "interrupted"]
+# Hears of every job that ended, with its seconds.
+Finished = Callable[[Kind, Outcome, float], None]
+
+
 class Stopped(Exception):
     """The worker was asked to stop while it computed; the work goes back to the queue."""
 
@@ -71,11 +80,19 @@ class Worker:
     compute: ComputePlan
     stop: threading.Event
     owner: str
+    finished: Finished
 
     @classmethod
-    def of(cls, database: Database, clock: Clock, settings: Settings, compute: ComputePlan) -> Worker:
+    def of(
+        cls,
+        database: Database,
+        clock: Clock,
+        settings: Settings,
+        compute: ComputePlan,
+        finished: Finished = lambda kind, outcome, seconds: None,
+    ) -> Worker:
         """A worker under a name that no other one has."""
-        return cls(database, clock, settings, compute, threading.Event(), uuid.uuid4().hex)
+        return cls(database, clock, settings, compute, threading.Event(), uuid.uuid4().hex, finished)
 
     def run(self) -> None:
         """Work until `stop` is set; a database that fails for a while is waited for."""
@@ -96,12 +113,16 @@ class Worker:
 
     def purge(self) -> None:
         """Delete the reports that are kept no longer, if there is a limit; what fails is tried again the next time."""
-        days, now = self.settings.raw_report_retention_days, self.clock.now()
+        days, now, begun = self.settings.raw_report_retention_days, self.clock.now(), monotonic()
         try:
             for old in retention.old_reports(self.database, days, now) if days else ():
+                begun = monotonic()
                 retention.purge(self.database, old, now)
+                self.finished("purge", "done", monotonic() - begun)
                 log.info("reports purged", campaign=old.campaign, round=old.index, reports=old.reports, bytes=old.bytes)
         except SordinoError as error:
+            outcome: Outcome = "interrupted" if isinstance(error, DatabaseError) else "failed"
+            self.finished("purge", outcome, monotonic() - begun)
             log.error("reports could not be purged", problem=str(error))
 
     def step(self) -> bool:
@@ -119,7 +140,11 @@ class Worker:
         if row is None:
             return False
         number = row.id
-        with self._work_on(Round, number, lambda session, text: rounds.mark_failed(session, number, self.owner, text)):
+
+        def fail(session: Session, text: str) -> None:
+            rounds.mark_failed(session, number, self.owner, text)
+
+        with self._work_on("round", Round, number, fail):
             outcome = estimates.compute(self.database, number)
             self.database.run(
                 "publish outcome",
@@ -139,14 +164,14 @@ class Worker:
         def fail(session: Session, text: str) -> None:
             plans.fail(session, number, self.owner, text, self.clock.now())
 
-        with self._work_on(PlanRequest, number, fail):
+        with self._work_on("plan", PlanRequest, number, fail):
             try:
                 with self.database.read("read plan request") as session:
                     request = plans.planner_request(session, row)
                 plan = self.compute(request, self._progress_of(number))
             except Stopped:
                 self.database.run("give back", lambda session: plans.give_back(session, number, self.owner))
-                return True
+                raise
             self.database.run(
                 "publish plan", lambda session: plans.publish(session, number, self.owner, plan, self.clock.now())
             )
@@ -172,27 +197,37 @@ class Worker:
 
     @contextmanager
     def _work_on(
-        self, table: type[Round] | type[PlanRequest], key: int | str, fail: Callable[[Session, str], None]
+        self, kind: Kind, table: type[Round] | type[PlanRequest], key: int | str, fail: Callable[[Session, str], None]
     ) -> Iterator[None]:
         """Keep the lease while the block runs; an error of the block becomes the row's, unless it may pass."""
+        begun = monotonic()
+        outcome: Outcome = "interrupted"
         try:
             with self._renewing(table, key):
                 yield
+            outcome = "done"
+        except Stopped:
+            outcome = "stopped"
         except LeaseLost:
             log.warning("the lease was lost; another worker has the work", table=table.__tablename__, key=key)
+            outcome = "lost"
         except DatabaseError:
             raise
         except SordinoError as error:
-            self._end(fail, str(error))
+            outcome = self._end(fail, str(error))
         except Exception as error:
             log.error("bug", table=table.__tablename__, key=key, exc_info=error)
-            self._end(fail, f"the computation failed ({type(error).__name__}); the worker's log says where")
+            outcome = self._end(fail, f"the computation failed ({type(error).__name__}); the worker's log says where")
+        finally:
+            self.finished(kind, outcome, monotonic() - begun)
 
-    def _end(self, fail: Callable[[Session, str], None], text: str) -> None:
+    def _end(self, fail: Callable[[Session, str], None], text: str) -> Outcome:
         try:
             self.database.run("store failure", lambda session: fail(session, text))
         except LeaseLost:
             log.warning("the lease was lost before the failure was stored", problem=text)
+            return "lost"
+        return "failed"
 
     @contextmanager
     def _renewing(self, table: type[Round] | type[PlanRequest], key: int | str) -> Iterator[None]:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,14 @@ def _started(installation: Installation, name: str, environment: dict[str, str])
     service = _services()[name]
     assert service["command"][0] == "sordino"
     return installation.start(*service["command"][1:], **(service["environment"] | environment))
+
+
+def _free_ports(count: int) -> list[str]:
+    with ExitStack() as stack:
+        probes = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for probe in probes:
+            probe.bind(("127.0.0.1", 0))
+        return [str(probe.getsockname()[1]) for probe in probes]
 
 
 def _image_check() -> list[str]:
@@ -129,27 +138,37 @@ def test_one_service_builds_the_image_that_all_use() -> None:
 def test_the_stated_commands_run_a_campaign_on_postgresql(
     installation: Installation, postgres_url: str, written: Callable[..., str], wait_until: Callable[..., None]
 ) -> None:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = str(probe.getsockname()[1])
-    here = {"SORDINO_DATABASE_URL": postgres_url}
+    port, figures, jobs = _free_ports(3)
+    here = {"SORDINO_DATABASE_URL": postgres_url, "SORDINO_METRICS_HOST": "127.0.0.1"}
     early = installation.run("serve", "--no-worker", code=2, **here)
     assert "sordino db upgrade" in early.stderr
     migrate, log = _started(installation, "migrate", here)
     assert migrate.wait(60) == 0, log.read_text()
-    api, log = _started(installation, "api", here | {"SORDINO_HOST": "127.0.0.1", "SORDINO_PORT": port})
+    there = here | {"SORDINO_HOST": "127.0.0.1", "SORDINO_PORT": port, "SORDINO_METRICS_PORT": figures}
+    api, log = _started(installation, "api", there)
     address = written(api, log, re.compile(r"listening on (http://\S+)\n"))
     assert address == f"http://127.0.0.1:{port}"
-    worker, _ = _started(installation, "worker", here)
+    worker, _ = _started(installation, "worker", here | {"SORDINO_WORKER_METRICS_PORT": jobs})
     key = installation.json("keys", "create", "--role", "admin", "--name", "test", **here)["key"]
     with httpx.Client(base_url=address, headers={"Authorization": f"Bearer {key}"}) as operator:
         assert operator.get("/readyz").json() == {"status": "ok"}
         assert _run_check(_image_check(), installation.environment, port) == 0
         assert _run_check(_services()["worker"]["healthcheck"]["test"][1:], installation.environment | here) == 0
         _campaign(operator, wait_until)
+    assert 'sordino_reports_total{outcome="accepted"} 1000.0' in httpx.get(f"http://127.0.0.1:{figures}/metrics").text
+    assert 'sordino_jobs_total{kind="round",outcome="done"} 1.0' in httpx.get(f"http://127.0.0.1:{jobs}/metrics").text
     for process in (api, worker):
         process.terminate()
         assert process.wait(30) == 0
+
+
+def test_figures_stay_inside_the_network_of_the_containers() -> None:
+    services = _services()
+    for name, setting in (("api", "SORDINO_METRICS_PORT"), ("worker", "SORDINO_WORKER_METRICS_PORT")):
+        stated = services[name]["environment"]
+        assert stated["SORDINO_METRICS_HOST"] == "0.0.0.0"
+        assert int(stated[setting]) > 0
+        assert not any(stated[setting] in port for port in services[name].get("ports", ()))
 
 
 def test_health_checks_fail_where_nothing_is_healthy(installation: Installation, postgres_url: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import socket
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,13 @@ def _worker_of(server: int) -> int | None:
     return None
 
 
+def _shows(port: str, figure: str) -> bool:
+    try:
+        return figure in httpx.get(f"http://127.0.0.1:{port}/metrics").text
+    except httpx.TransportError:
+        return False
+
+
 def _is_gone(process: int) -> bool:
     try:
         os.kill(process, 0)
@@ -40,12 +48,18 @@ def _is_gone(process: int) -> bool:
 def test_the_worker_comes_back_and_leaves_with_the_server(
     installation: Installation, wait_until: Callable[..., None]
 ) -> None:
-    process, address = installation.serve()
-    wait_until(lambda: _worker_of(process.pid) is not None, "a worker runs")
+    with socket.socket() as first_probe, socket.socket() as second_probe:
+        first_probe.bind(("127.0.0.1", 0))
+        second_probe.bind(("127.0.0.1", 0))
+        figures, jobs = (str(probe.getsockname()[1]) for probe in (first_probe, second_probe))
+    process, address = installation.serve(SORDINO_METRICS_PORT=figures, SORDINO_WORKER_METRICS_PORT=jobs)
+    wait_until(lambda: _shows(jobs, "sordino_jobs_total"), "a worker runs and shows its figures")
+    assert _shows(figures, "sordino_queue_bytes")
     first = _worker_of(process.pid)
     os.kill(first, signal.SIGKILL)
     wait_until(lambda: _worker_of(process.pid) not in (None, first), "another worker runs")
     second = _worker_of(process.pid)
+    wait_until(lambda: _shows(jobs, "sordino_jobs_total"), "the other worker has the same port")
     assert httpx.get(f"{address}/readyz").status_code == 200
     process.send_signal(signal.SIGINT)
     assert process.wait(30) == 0

@@ -56,11 +56,20 @@ def test_a_misspelt_name_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         ("SORDINO_MAX_BODY_BYTES", "10"),
         ("SORDINO_LOG_LEVEL", "loud"),
         ("SORDINO_RETRY_MAX_S", "1"),
+        ("SORDINO_WORKER_METRICS_PORT", "-1"),
     ],
 )
 def test_values_that_do_not_fit_are_named(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
     monkeypatch.setenv(name, value)
     with pytest.raises(InvalidValue, match=name):
+        load_settings()
+
+
+def test_a_server_and_the_worker_beside_it_show_their_figures_on_two_ports(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SORDINO_METRICS_PORT", "9000")
+    assert load_settings().worker_metrics_port == 0
+    monkeypatch.setenv("SORDINO_WORKER_METRICS_PORT", "9000")
+    with pytest.raises(InvalidValue, match=r"SORDINO_WORKER_METRICS_PORT are both 9000.*choose two"):
         load_settings()
 
 

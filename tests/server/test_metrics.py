@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import socket
+import time
 from typing import Any
 
 import httpx
+import pytest
 from prometheus_client.parser import text_string_to_metric_families
+
+from sordino_shared.errors import InvalidValue
 
 
 def shown(running: Any) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
@@ -49,6 +53,7 @@ def test_requests_reports_and_commits_are_counted(running: Any) -> None:
     assert figures["sordino_rounds", (("state", "open"),)] == 1
     assert figures["sordino_plan_requests", (("state", "ready"),)] == 1
     assert figures["sordino_plan_requests", (("state", "running"),)] == 0
+    assert figures["sordino_oldest_waiting_job_age_seconds", (("kind", "round"),)] == 0
 
 
 def test_no_figure_names_a_campaign_or_a_sender(running: Any) -> None:
@@ -57,11 +62,30 @@ def test_no_figure_names_a_campaign_or_a_sender(running: Any) -> None:
     running.anonymous.get(f"/v1/campaigns/{campaign['id']}/task")
     running.anonymous.get("/made/up/path")
     for _, labels in shown(running):
-        assert {name for name, _ in labels} <= {"method", "route", "status", "outcome", "state", "le"}
+        assert {name for name, _ in labels} <= {"method", "route", "status", "outcome", "state", "kind", "le"}
         for _, value in labels:
             assert campaign["id"] not in value
             assert "made" not in value
             assert "127.0.0.1" not in value
+
+
+def test_a_database_that_hangs_keeps_nobody_from_the_other_figures(
+    running_on_postgres: Any, postgres_cluster: Any
+) -> None:
+    running_on_postgres.anonymous.get("/livez")
+    with postgres_cluster.frozen():
+        begun = time.monotonic()
+        figures = shown(running_on_postgres)
+        assert time.monotonic() - begun < 5
+    assert ("sordino_queue_bytes", ()) in figures
+    assert "sordino_rounds" not in {name for name, _ in figures}
+
+
+def test_a_port_that_is_taken_is_named(running: Any) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(InvalidValue, match=rf"port {port} of 127\.0\.0\.1.*in use.*another port"):
+            running.app.state.metrics.served("127.0.0.1", port).__enter__()
 
 
 def test_the_figures_are_not_on_the_port_of_the_api(running: Any) -> None:

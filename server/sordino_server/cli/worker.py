@@ -15,6 +15,7 @@ from sordino_server.cli.processes import prepare_schema, started
 from sordino_server.kit.clock import SystemClock
 from sordino_server.planning_process import PlanningProcess
 from sordino_server.worker import Worker
+from sordino_server.worker_metrics import WorkerMetrics
 
 _PARENT_CHECK_S = 1.0
 
@@ -32,11 +33,13 @@ def worker(
     settings, database = started()
     prepare_schema(database, migrate=False)
     planner = PlanningProcess(settings.planning_memory_mb, settings.planning_time_limit_s)
-    work = Worker.of(database, SystemClock(), settings, planner.compute)
+    metrics = WorkerMetrics(database)
+    work = Worker.of(database, SystemClock(), settings, planner.compute, metrics.finished)
     _stop_on_signals(work.stop)
     if parent is not None:
         threading.Thread(target=_stop_without, args=(parent, work.stop), daemon=True).start()
-    work.run()
+    with metrics.served(settings.metrics_host, settings.worker_metrics_port):
+        work.run()
     database.close()
 
 

@@ -50,7 +50,7 @@ def claim(
     A lease that ends more than two leases from now is nobody's: the clock was set back since it was granted, and its
     holder may be long dead. The second one leaves room for the clocks of two machines.
     """
-    free = or_(table.lease_until.is_(None), table.lease_until <= now, table.lease_until > now + 2 * seconds)
+    free = or_(nobodys(table, now), table.lease_until > now + 2 * seconds)
     # Two workers never wait for each other: each skips what the other is just claiming.
     query = select(table).where(wanted, free).order_by(order).limit(1).with_for_update(skip_locked=True, key_share=True)
     row = session.scalars(query).first()
@@ -58,6 +58,11 @@ def claim(
         row.lease_owner, row.lease_until = owner, now + seconds
         row.attempts += 1
     return row
+
+
+def nobodys(table: type[Leased], now: int) -> ColumnElement[bool]:
+    """Whether nobody holds a row at `now`."""
+    return or_(table.lease_until.is_(None), table.lease_until <= now)
 
 
 def hold(session: Session, table: type[Row], key: object, owner: str) -> Row:

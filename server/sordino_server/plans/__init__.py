@@ -1,5 +1,5 @@
 """Requests for plans, and the immutable parts of the plans that were computed."""
 
-from sordino_server.plans.repository import count_by_state
+from sordino_server.plans.repository import count_by_state, oldest_waiting
 
-__all__ = ["count_by_state"]
+__all__ = ["count_by_state", "oldest_waiting"]

@@ -14,6 +14,8 @@ from sordino_server.models import PlanPart, PlanPartKind, PlanRequest, PlanReque
 from sordino_server.protocols.plan import ProtocolPlan
 from sordino_shared.protocol import AnalystPart, DevicePart
 
+_UNFINISHED = PlanRequest.state.in_([PlanRequestState.QUEUED, PlanRequestState.RUNNING])
+
 
 def add_request(session: Session, request: PlanRequest) -> None:
     """Insert a request."""
@@ -33,8 +35,15 @@ def listed_requests(session: Session, page: Page) -> Sequence[PlanRequest]:
 
 def claim_request(session: Session, *, owner: str, now: int, seconds: int) -> PlanRequest | None:
     """The oldest unfinished request that nobody works on, leased to `owner`."""
-    unfinished = PlanRequest.state.in_([PlanRequestState.QUEUED, PlanRequestState.RUNNING])
-    return leases.claim(session, PlanRequest, unfinished, PlanRequest.created_at, owner=owner, now=now, seconds=seconds)
+    return leases.claim(
+        session, PlanRequest, _UNFINISHED, PlanRequest.created_at, owner=owner, now=now, seconds=seconds
+    )
+
+
+def oldest_waiting(session: Session, now: int) -> int | None:
+    """When the oldest unfinished request was made that nobody works on."""
+    waiting = select(func.min(PlanRequest.created_at)).where(_UNFINISHED, leases.nobodys(PlanRequest, now))
+    return session.scalar(waiting)
 
 
 def count_by_state(session: Session) -> dict[str, int]:

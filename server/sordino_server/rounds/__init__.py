@@ -10,6 +10,7 @@ from sordino_server.rounds.repository import (
     find,
     lock_for_reports,
     of_campaign,
+    oldest_waiting,
 )
 from sordino_server.rounds.service import (
     MAX_ATTEMPTS,
@@ -42,6 +43,7 @@ __all__ = [
     "mark_estimated",
     "mark_failed",
     "of_campaign",
+    "oldest_waiting",
     "open_round",
     "retry_round",
 ]

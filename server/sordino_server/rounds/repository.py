@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from sqlalchemy import func, select, tuple_, update
+from sqlalchemy import ColumnElement, func, select, tuple_, update
 from sqlalchemy.orm import Session
 
 from sordino_server import aggregates
+from sordino_server.kit import leases
 from sordino_server.kit.db import Database
 from sordino_server.models import Round
 from sordino_shared.protocol import RoundState
@@ -79,8 +80,17 @@ def count_by_state(session: Session) -> dict[str, int]:
     return {str(state): counted.get(state, 0) for state in RoundState}
 
 
+def oldest_waiting(session: Session, now: int) -> int | None:
+    """When the oldest round was closed that something is to come of and that nobody works on."""
+    return session.scalar(select(func.min(Round.closed_at)).where(to_go_on(), leases.nobodys(Round, now)))
+
+
+def to_go_on() -> ColumnElement[bool]:
+    """Whether a round is closed and another round, or its estimate, is still to come of it."""
+    return (Round.state == RoundState.CLOSED) & Round.error.is_(None)
+
+
 def give_up(session: Session, attempts: int, error: str, now: int) -> None:
     """Note `error` on closed rounds that were claimed `attempts` times and that nobody holds any more."""
     left = (Round.attempts >= attempts) & (Round.lease_until <= now)
-    closed = (Round.state == RoundState.CLOSED) & Round.error.is_(None)
-    session.execute(update(Round).where(closed, left).values(error=error))
+    session.execute(update(Round).where(to_go_on(), left).values(error=error))

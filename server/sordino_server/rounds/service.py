@@ -66,8 +66,7 @@ def retry_round(database: Database, session: Session, campaign: str, index: int)
 def claim_closed_round(session: Session, *, owner: str, now: int, seconds: int) -> Round | None:
     """A closed round that something is to come of, held by `owner` for `seconds`; None if there is none."""
     repository.give_up(session, MAX_ATTEMPTS, GIVEN_UP, now)
-    waiting = (Round.state == RoundState.CLOSED) & Round.error.is_(None)
-    return leases.claim(session, Round, waiting, Round.id, owner=owner, now=now, seconds=seconds)
+    return leases.claim(session, Round, repository.to_go_on(), Round.id, owner=owner, now=now, seconds=seconds)
 
 
 def mark_estimated(session: Session, number: int, owner: str) -> None:
