@@ -17,7 +17,7 @@ from starlette.types import Receive, Scope, Send
 from sordino_server.http_protocol import MAX_HEAD_BYTES, HttpProtocol
 from sordino_shared.protocol import PROBLEM_MEDIA_TYPE, Problem
 
-TIMEOUT_S = 0.6
+TIMEOUT_S = 0.5
 # What a busy machine may add to every wait.
 SLACK_S = 1.5
 DRIP_S = 0.05
@@ -161,7 +161,7 @@ def test_a_later_head_is_timed_like_the_first(client: socket.socket) -> None:
 
 
 def test_requests_on_one_connection_go_on_for_as_long_as_they_come(client: socket.socket) -> None:
-    for _ in range(20):
+    for _ in range(12):
         exchange(client, body=b"x")
         time.sleep(TIMEOUT_S / 4)
 
@@ -181,7 +181,8 @@ def test_while_an_answer_is_made_the_next_head_may_wait(client: socket.socket) -
     assert time.monotonic() - begun > 2.5 * TIMEOUT_S
     answer, seconds = until_end(client)
     check_timeout(answer)
-    assert TIMEOUT_S / 2 - 0.1 < seconds < TIMEOUT_S + SLACK_S
+    # Half of the time at least, counted from the answer; begun at the look before, it would be a quarter.
+    assert TIMEOUT_S / 2 < seconds < TIMEOUT_S + SLACK_S
 
 
 def test_what_is_left_of_an_answered_request_may_not_drip_for_ever(client: socket.socket) -> None:
