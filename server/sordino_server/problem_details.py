@@ -15,10 +15,13 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from sordino_server.errors import ServerError
+from sordino_server.kit.logs import Sparingly
 from sordino_shared.errors import InvalidValue, OversizedDocument, ProtocolError
 from sordino_shared.protocol import PROBLEM_MEDIA_TYPE, IllegalTransition, Problem
 
 log = structlog.get_logger(__name__)
+# A traceback takes as long as forty reports.
+_failed = Sparingly()
 _SHOWN_ERRORS = 20
 # Devices spread their retries over the window in `task`; this is for everybody else.
 _RETRY_AFTER_S = {Problem.OVERLOADED: 1, Problem.UNAVAILABLE: 5, Problem.STORAGE_FULL: 60}
@@ -62,7 +65,7 @@ def problem_response(problem: Problem, detail: str, instance: str, extra: Mappin
         headers["Retry-After"] = str(retry_after)
     if problem is Problem.UNAUTHORIZED:
         headers["WWW-Authenticate"] = "Bearer"
-    if problem in (Problem.TOO_LARGE, Problem.REQUEST_TIMEOUT):
+    if problem in (Problem.TOO_LARGE, Problem.REQUEST_TIMEOUT, Problem.OVERLOADED):
         # The rest of the body is on its way; without this the connection would go on swallowing it.
         headers["Connection"] = "close"
     # Escaped throughout: what was asked for may hold lone surrogates, which have no bytes in UTF-8.
@@ -87,9 +90,9 @@ def _answer(request: Request, problem: Problem, detail: str, **extra: Any) -> Re
 
 
 def answer(error: ServerError, path: str) -> Response:
-    """The answer to a request for `path` that ended with `error`, which is logged where it is the server's."""
-    if error.problem.status >= 500:
-        log.error("request failed", path=path, problem=error.problem.slug, exc_info=error)
+    """The answer to a request for `path` that ended with `error`; the server's own are logged, one of a kind a second."""
+    if error.problem.status >= 500 and (times := _failed.times(error.problem)):
+        log.error("request failed", path=path, problem=error.problem.slug, times=times, exc_info=error)
     return problem_response(error.problem, error.detail, path, error.extra)
 
 

@@ -10,9 +10,13 @@ from typing import Any
 
 import httpx
 import pytest
+import structlog
 
+from sordino_server import problem_details
 from sordino_server.keys import repository
+from sordino_server.kit.body_limit import UNKNOWN_LIMIT
 from sordino_server.kit.database_errors import DatabaseUnavailable, StorageFull
+from sordino_server.kit.logs import Sparingly
 from sordino_shared.protocol import Problem
 
 Check = Callable[..., dict[str, Any]]
@@ -101,6 +105,29 @@ def test_failures_of_the_server(
     check_problem(response, problem)
     assert "s3cret" not in response.text
     assert response.headers.get("retry-after") == retry_after
+
+
+def test_a_flood_of_one_failure_is_one_line(running: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise DatabaseUnavailable("the database does not answer")
+
+    monkeypatch.setattr(repository, "listed", fail)
+    monkeypatch.setattr(problem_details, "_failed", Sparingly(clock=lambda: 0.0))
+    with structlog.testing.capture_logs() as logged:
+        assert [running.api.get("/v1/keys").status_code for _ in range(10)] == [503] * 10
+    assert [event["times"] for event in logged if event["event"] == "request failed"] == [1]
+
+
+def test_a_large_body_is_taken_of_whoever_has_a_key_only(running: Any, check_problem: Check) -> None:
+    """It is parsed before the endpoint asks for a key, and that must not be a stranger's to order."""
+    most, order = UNKNOWN_LIMIT, {"content-type": "application/json"}
+    post = running.anonymous.post
+    check_problem(post("/v1/keys", content=b" " * most + b"{}", headers=order), Problem.UNAUTHORIZED, "valid key only")
+    made_up = order | {"authorization": "Bearer sdo_admin_00_00"}
+    check_problem(post("/v1/keys", content=b" " * most + b"{}", headers=made_up), Problem.UNAUTHORIZED)
+    check_problem(post("/v1/keys", content=b" " * (most - 1) + b"x", headers=order), Problem.MALFORMED_BODY)
+    known = running.api.post("/v1/keys", content=b" " * (4 * most) + b"{}", headers=order)
+    check_problem(known, Problem.INVALID_REQUEST)
 
 
 @pytest.mark.parametrize("token", ["zz", "W10", "WzEsMl0", "AAAA", "é", "WzFlOTk5OTksImEiXQ"])

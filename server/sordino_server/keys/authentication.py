@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import Depends
+import anyio.to_thread
+from fastapi import Depends, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from starlette.types import Scope
 
-from sordino_server.context import Injected
+from sordino_server.context import Context, Injected
 from sordino_server.errors import ServerError
 from sordino_server.keys import service
 from sordino_server.models import Key, Role
@@ -24,6 +26,16 @@ def authenticated(
         raise ServerError(Problem.UNAUTHORIZED, "send `Authorization: Bearer sdo_…` with a key of this server")
     with context.database.read("authenticate") as session:
         return service.authenticate(session, credentials.credentials)
+
+
+async def is_known(context: Context, scope: Scope) -> bool:
+    """Whether the request has any valid key; what it may do with it is for its endpoint to say."""
+    credentials = await _bearer(Request(scope))
+    try:
+        await anyio.to_thread.run_sync(authenticated, context, credentials)
+    except ServerError:
+        return False
+    return True
 
 
 def analyst(key: Annotated[Key, Depends(authenticated)]) -> Key:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import logging
 import sys
+from collections import Counter
+from collections.abc import Callable, Hashable
 from contextvars import ContextVar
+from time import monotonic
 
 import structlog
 
@@ -42,6 +45,27 @@ def _add_request_id(_: object, __: str, event: structlog.typing.EventDict) -> st
     if identifier := request_id.get():
         event["request_id"] = identifier
     return event
+
+
+class Sparingly:
+    """Counts events by key, of which one in `seconds` is to be logged: a flood of refusals must not cost more than
+    the work that was refused.
+    """
+
+    def __init__(self, seconds: float = 1.0, clock: Callable[[], float] = monotonic) -> None:
+        self._seconds = seconds
+        self._clock = clock
+        self._silent_until: dict[Hashable, float] = {}
+        self._times: Counter[Hashable] = Counter()
+
+    def times(self, key: Hashable) -> int:
+        """How many there were since the last one that was logged, this one included; 0 if this is not to be."""
+        self._times[key] += 1
+        now = self._clock()
+        if now < self._silent_until.get(key, now):
+            return 0
+        self._silent_until[key] = now + self._seconds
+        return self._times.pop(key)
 
 
 class _Libraries(logging.Handler):

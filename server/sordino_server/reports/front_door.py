@@ -12,7 +12,7 @@ from sordino_server import problem_details
 from sordino_server.errors import ServerError
 from sordino_server.reports.admission import Admission
 from sordino_server.reports.endpoints import ROUTE
-from sordino_server.reports.uploads import RefusedRequest, Upload
+from sordino_server.reports.uploads import Overloaded, RefusedRequest, Upload
 from sordino_server.reports.writer import ReportWriter
 from sordino_shared.errors import OversizedDocument, ProtocolError
 from sordino_shared.protocol import CBOR_MEDIA_TYPE, Problem, ReportBatch, ReportOutcomes
@@ -24,6 +24,8 @@ _CONTENT_TYPE = (b"content-type", _PLAIN_TYPE)
 # A phone on a slow network sends 4 MiB in this time; whoever is slower holds a connection, and not for ever.
 BODY_TIMEOUT_S = 60.0
 _LATE = "the body is late"
+# Of bodies that are not whole yet, all together; as much as may wait to be written.
+MAX_ARRIVING_BYTES = 64 << 20
 
 
 class FrontDoor:
@@ -37,6 +39,7 @@ class FrontDoor:
         self._app = app
         self._state = state
         self._body_timeout_s = body_timeout_s
+        self._arriving_bytes = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         wanted = scope["type"] == "http" and scope["method"] == "POST"
@@ -65,14 +68,52 @@ class FrontDoor:
         try:
             await admission.admit(scope, campaign)
             _check_headers(scope)
-            body = await _read_body(receive, self._body_timeout_s)
+            body = await self._read_body(receive)
             upload = Upload(campaign, index, _read_batch(body))
         except ServerError as error:
-            # A campaign that does not exist has no counter.
-            if error.problem is not Problem.NOT_FOUND:
-                await writer.count(RefusedRequest(campaign, error.problem))
+            await writer.count(RefusedRequest(campaign, error.problem))
             raise
         return await writer.write(upload)
+
+    async def _read_body(self, receive: Receive) -> bytes:
+        """The whole body, given up when it is longer than a batch may be or takes too long."""
+        task = asyncio.current_task()
+        assert task is not None
+        # As `asyncio.timeout` does it, in half the time: nearly every body is there already.
+        late = asyncio.get_running_loop().call_later(self._body_timeout_s, task.cancel, _LATE)
+        try:
+            return await self._receive_all(receive)
+        except asyncio.CancelledError as error:
+            if error.args != (_LATE,):
+                raise
+            task.uncancel()
+            raise ServerError(
+                Problem.REQUEST_TIMEOUT,
+                f"the body did not come within {self._body_timeout_s:g} seconds; send fewer reports",
+            ) from error
+        finally:
+            late.cancel()
+
+    async def _receive_all(self, receive: Receive) -> bytes:
+        parts: list[bytes] = []
+        size = 0
+        try:
+            while True:
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    raise ServerError(Problem.MALFORMED_BODY, "the body broke off")
+                part = message.get("body", b"")
+                size += len(part)
+                if size > ReportBatch.limit:
+                    raise _too_large()
+                if not message.get("more_body", False):
+                    return b"".join([*parts, part])
+                parts.append(part)
+                self._arriving_bytes += len(part)
+                if self._arriving_bytes > MAX_ARRIVING_BYTES:
+                    raise Overloaded("too many bodies are on their way; try again later")
+        finally:
+            self._arriving_bytes -= sum(map(len, parts))
 
 
 def _check_headers(scope: Scope) -> None:
@@ -90,41 +131,6 @@ def _check_headers(scope: Scope) -> None:
         named = coding.decode("latin-1").strip().lower()
         if named != "identity":
             raise ServerError(Problem.UNSUPPORTED_MEDIA_TYPE, f"send reports without content coding, got {named!r}")
-
-
-async def _read_body(receive: Receive, timeout_s: float) -> bytes:
-    """The whole body, given up when it is longer than a batch may be or takes too long."""
-    task = asyncio.current_task()
-    assert task is not None
-    # As `asyncio.timeout` does it, for a quarter of its time: nearly every body is there already.
-    late = asyncio.get_running_loop().call_later(timeout_s, task.cancel, _LATE)
-    try:
-        return await _receive_all(receive)
-    except asyncio.CancelledError as error:
-        if error.args != (_LATE,):
-            raise
-        task.uncancel()
-        raise ServerError(
-            Problem.REQUEST_TIMEOUT, f"the body did not come within {timeout_s:g} seconds; send fewer reports"
-        ) from error
-    finally:
-        late.cancel()
-
-
-async def _receive_all(receive: Receive) -> bytes:
-    parts: list[bytes] = []
-    size = 0
-    while True:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise ServerError(Problem.MALFORMED_BODY, "the body broke off")
-        part = message.get("body", b"")
-        size += len(part)
-        if size > ReportBatch.limit:
-            raise _too_large()
-        parts.append(part)
-        if not message.get("more_body", False):
-            return b"".join(parts)
 
 
 def _too_large() -> ServerError:

@@ -96,7 +96,7 @@ class Ingest:
 
 
 def _admitted(row: Round | None, uploads: Iterable[Upload], recorded: Recorded) -> list[Upload]:
-    """Those that the round takes; the others are answered, and counted if there is a round to count them for."""
+    """Those that the round takes; the others are answered and counted."""
     admitted = []
     for upload in uploads:
         error = _request_error(row, upload)
@@ -104,8 +104,7 @@ def _admitted(row: Round | None, uploads: Iterable[Upload], recorded: Recorded) 
             admitted.append(upload)
             continue
         recorded.answers[upload] = error
-        if row is not None:
-            recorded.refusals[upload.campaign, error.problem.slug] += upload.count
+        recorded.refusals[upload.campaign, error.problem.slug] += upload.count
     return admitted
 
 

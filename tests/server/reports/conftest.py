@@ -47,15 +47,13 @@ class Door:
         return Upload(self.stored.campaign, 0, ReportBatch.read(self.batch({number: 1})))
 
     def post(self, body, path: str | None = None, **headers: str) -> httpx.Response:
-        async def send() -> httpx.Response:
-            transport = httpx.ASGITransport(self._app, raise_app_exceptions=False)
-            async with httpx.AsyncClient(transport=transport, base_url="http://test") as client:
-                types = {"content-type": CBOR_MEDIA_TYPE} | {
-                    key.replace("_", "-"): value for key, value in headers.items()
-                }
-                return await client.post(path or self.path, content=body, headers=types)
+        return asyncio.run(self.send(body, path, **headers))
 
-        return asyncio.run(send())
+    async def send(self, body, path: str | None = None, **headers: str) -> httpx.Response:
+        types = {"content-type": CBOR_MEDIA_TYPE} | {key.replace("_", "-"): value for key, value in headers.items()}
+        transport = httpx.ASGITransport(self._app, raise_app_exceptions=False)
+        async with httpx.AsyncClient(transport=transport, base_url="http://test") as client:
+            return await client.post(path or self.path, content=body, headers=types)
 
     def refusals(self) -> dict[str, int]:
         with self.database.read() as session:

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from sordino_server.kit.clock import ManualClock
-from sordino_server.reports import ReportWriter
+from sordino_server.reports import ReportWriter, front_door
 from sordino_server.reports import repository as reports
 from sordino_shared.protocol import CBOR_MEDIA_TYPE, PROBLEM_MEDIA_TYPE, Digest, ReportBatch, ReportOutcomes
 
@@ -75,6 +75,35 @@ def test_a_body_that_does_not_come_is_given_up(door: Any, sent):
     assert door.refusals() == {"request-timeout": 1}
 
 
+def test_bodies_on_their_way_have_one_limit_together(door: Any, monkeypatch: pytest.MonkeyPatch):
+    """What still fits passes meanwhile, and what was held is given back."""
+    monkeypatch.setattr(front_door, "MAX_ARRIVING_BYTES", 5000)
+    begun = asyncio.Event()
+
+    async def stalled():
+        yield bytes(4000)
+        begun.set()
+        await asyncio.sleep(60)
+
+    async def pieces(body):
+        yield body[:-1]
+        yield body[-1:]
+
+    async def meet() -> list[httpx.Response]:
+        first = asyncio.ensure_future(door.send(stalled()))
+        await begun.wait()
+        large = door.batch(dict.fromkeys(range(100), 1))
+        others = [await door.send(body) for body in (pieces(large), pieces(door.batch({200: 1})))]
+        return [await first, *others, await door.send(pieces(large))]
+
+    answers = asyncio.run(meet())
+    assert [answer.status_code for answer in answers] == [408, 503, 200, 200]
+    assert_problem(answers[1], 503, "overloaded")
+    assert {"retry-after", "connection"} <= answers[1].headers.keys()
+    assert door.refusals() == {"overloaded": 1, "request-timeout": 1}
+    assert door.count() == 101
+
+
 def test_other_methods_and_words_for_numbers_are_refused_by_the_routes(door: Any):
     assert_problem(door.post(door.batch({1: 1}), door.path.replace("rounds/0", "rounds/zero")), 422, "invalid-request")
     assert_problem(door.post(door.batch({1: 1}), door.path + "/0"), 404, "not-found")
@@ -97,7 +126,7 @@ def test_a_truncated_document_is_malformed(door: Any):
 def test_another_plan_and_a_closed_round_are_conflicts(door: Any):
     assert_problem(door.post(door.batch({1: 1, 2: 2}, Digest.of(b"other"))), 409, "plan-mismatch")
     assert_problem(door.post(door.batch({1: 1}), door.path.replace("rounds/0", "rounds/1")), 404, "not-found")
-    assert door.refusals() == {"plan-mismatch": 2}
+    assert door.refusals() == {"plan-mismatch": 2, "not-found": 1}
 
 
 @pytest.mark.parametrize("campaign", ["0" * 64, "0" * 63, "Z" * 64, "A" * 64])
