@@ -113,6 +113,8 @@ def _statistic(randomizer: Randomizer) -> Callable[[NDArray[np.uint8]], Integers
 def _counts(payloads: NDArray[np.uint8], size: int) -> Integers:
     width = payloads.shape[1]
     outputs = np.ascontiguousarray(payloads).view(f"<u{width}").reshape(-1)
+    if outputs.max(initial=0) >= size:
+        raise InvalidValue(f"an output is beyond the {size} of the randomizer: the log was altered", int(outputs.max()))
     if size > _PAIRED_CELLS:
         return np.bincount(outputs, minlength=size).astype(np.int64)
     half = len(outputs) // 2

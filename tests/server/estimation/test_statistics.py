@@ -130,3 +130,7 @@ def test_what_does_not_add_up_is_refused():
         Aggregate(-1, np.zeros(3, dtype=np.int64))
     with pytest.raises(InvalidValue, match="8-byte"):
         Aggregate.from_bytes(1, b"1234567")
+    # Two at once, the pair (0, 3) of three cells would pass for (1, 0).
+    for randomizer in (small, RandomizedResponse.for_guarantee(200, ONE)):
+        with pytest.raises(InvalidValue, match="altered"):
+            accumulate(randomizer, np.array([[0], [randomizer.size]], dtype=np.uint8))
