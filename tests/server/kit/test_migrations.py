@@ -30,6 +30,7 @@ RELEASED = {
     "2026-11-21-2240_populations.py": "039332377ec5a105e0ba7fb05f6e83d5c90c0e5eecbfc22f23c8cc8c27ea87c5",
     "2026-11-21-2250_upload_tokens.py": "32ccc0b6e833a7b65c771108dbba6df661b46f9319062eeba7459b31230a84cd",
     "2026-11-21-2315_retention.py": "8d2b44d51c62e2427839b071370f7626a40ce682b79c913db4c259a0d3a5a3f1",
+    "2026-11-22-0150_ledger_without_replacement.py": "ab2db1714e8214221b19c02b2c4902db74bd075774e67a188a22b5a68cd6dcaf",
 }
 UPGRADE = "import sys; from sordino_server.kit import db, migrations; migrations.upgrade(db.Database(sys.argv[1]))"
 DEADLINE_S = 60.0

@@ -116,12 +116,31 @@ def test_caps_change_for_whoever_read_the_last_ones(server: Any, check_problem: 
     assert freed["epsilon_lifetime"] is None
 
 
+_COLUMNS = "campaign_id, population_id, nano, created_at"
+_CHEAPER = "SELECT campaign_id, population_id, 0, created_at FROM population_ledger WHERE true"
+TAMPERING = (
+    "UPDATE population_ledger SET nano = 0",
+    "DELETE FROM population_ledger",
+    f"INSERT INTO population_ledger ({_COLUMNS}) {_CHEAPER} ON CONFLICT (campaign_id) DO UPDATE SET nano = 0",
+)
+SQLITE_TAMPERING = (
+    f"INSERT OR REPLACE INTO population_ledger ({_COLUMNS}) {_CHEAPER}",
+    "UPDATE OR REPLACE population_ledger SET nano = 0",
+    # The entry of the one that opened makes room for one of the other.
+    f"INSERT OR REPLACE INTO population_ledger (rowid, {_COLUMNS}) SELECT rowid,"
+    " (SELECT id FROM campaigns WHERE opened_at IS NULL), population_id, 0, created_at FROM population_ledger",
+)
+POSTGRES_TAMPERING = ("TRUNCATE population_ledger", "TRUNCATE populations CASCADE")
+
+
 def test_the_database_itself_refuses_to_change_the_ledger(server: Any) -> None:
-    opened(server, campaigns(server, 1)[0])
-    for statement in ("UPDATE population_ledger SET nano = 0", "DELETE FROM population_ledger"):
+    first, _ = campaigns(server, 2)
+    opened(server, first)
+    more = SQLITE_TAMPERING if server.database.is_sqlite else POSTGRES_TAMPERING
+    for statement in TAMPERING + more:
         with pytest.raises(Exception, match="append-only"), server.database.write("tamper") as session:
             session.execute(text(statement))
-    assert server.api.get(PATH).json()["asked"] == 1
+    assert [entry["epsilon"] for entry in server.api.get(f"{PATH}/ledger").json()["entries"]] == [1]
 
 
 @pytest.mark.parametrize(
