@@ -33,6 +33,14 @@ def test_another_request_under_the_key_is_refused(running: Any, check_problem: C
     check_problem(elsewhere, Problem.INVALID_REQUEST)
 
 
+def test_the_same_body_under_another_path_is_refused(running: Any, check_problem: Check) -> None:
+    """Neither has a body: what tells the two apart is where they go."""
+    path, key = f"/v1/campaigns/{running.campaign()['id']}", {"Idempotency-Key": "a"}
+    assert running.api.post(f"{path}/open", headers=key).json()["state"] == "open"
+    check_problem(running.api.post(f"{path}/close", headers=key), Problem.IDEMPOTENCY_CONFLICT, f"POST {path}/open")
+    assert running.api.get(f"{path}/status").json()["state"] == "open"
+
+
 def test_a_refused_request_leaves_the_key_free(running: Any) -> None:
     assert _ask(running, "a", epsilon=0).status_code == 422
     assert _ask(running, "a").status_code == 202
