@@ -69,7 +69,7 @@ def app(migrated_sqlite_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[A
 def test_every_answer_is_careful(app: App, path: str) -> None:
     (response,) = app.ask(("GET", path, {}))
     assert response.headers["x-content-type-options"] == "nosniff"
-    assert response.headers["content-security-policy"].startswith("default-src 'none'")
+    assert response.headers["content-security-policy"] == "default-src 'none'; frame-ancestors 'none'"
     assert response.headers["referrer-policy"] == "no-referrer"
     assert response.headers["cache-control"] == "no-store"
     assert len(response.headers["x-request-id"]) == 32
