@@ -15,6 +15,7 @@ import pytest
 
 from sordino_server.campaigns.succession import check_round_plan
 from sordino_server.estimates.table import STATISTIC_COLUMNS
+from sordino_server.populations.service import identifier_of
 from sordino_server.protocols.plan import ProtocolPlan
 from sordino_shared.errors import SordinoError
 from sordino_shared.guarantees import PureEpsilon
@@ -31,6 +32,7 @@ from sordino_shared.protocol import (
 )
 
 Check = Callable[..., dict[str, Any]]
+POPULATION = f"/v1/populations/{identifier_of('all')}"
 FIRST, SECOND = [0] * 3 + [1] * 2, [2] * 4 + [1]
 
 
@@ -106,6 +108,38 @@ def test_the_manifest_pins_rounds_and_protocol(running: Any, start: Callable[...
     assert content.headers["cache-control"].endswith("immutable")
     assert ProtocolPlan.read(content.content, manifest.protocol).protocol == "made_of_two_rounds"
     assert (life.status["protocol"], life.status["planned_rounds"]) == (str(manifest.protocol), 2)
+
+
+@pytest.mark.parametrize(
+    ("plan", "order", "asked"),
+    [
+        ({}, {}, 1.0),
+        ({"first_weight": 2**31, "guarantee": 500_000_000}, {}, 0.5),
+        ({}, {"device_epsilon": "1.25"}, 1.25),
+    ],
+    ids=["every round", "one of the rounds", "more than the rounds need"],
+)
+def test_a_population_is_asked_for_all_rounds_that_a_device_may_answer(
+    running: Any,
+    start: Callable[..., Life],
+    two_rounds: Any,
+    check_problem: Check,
+    plan: dict[str, Any],
+    order: dict[str, Any],
+    asked: float,
+) -> None:
+    """Whole and when the campaign opens, though its second round has no plan yet."""
+    life = start(plan, **order)
+    (entry,) = running.api.get(f"{POPULATION}/ledger").raise_for_status().json()["entries"]
+    assert (entry["campaign"], entry["epsilon"]) == (life.id, asked)
+    cap = {"epsilon_lifetime": f"{2 * asked - 1e-9:.9f}"}
+    etag = running.api.get(POPULATION).headers["etag"]
+    running.api.patch(POPULATION, json=cap, headers={"If-Match": etag}).raise_for_status()
+    terms = {"name": "next", "sentence": "Again.", "population": "all"} | order
+    terms["plan_request"] = two_rounds.ready_request(running.database, **plan)
+    path = running.api.post("/v1/campaigns", json=terms).headers["location"]
+    refused = check_problem(running.api.post(f"{path}/open"), Problem.BUDGET_EXCEEDED)
+    assert (refused["asks"], refused["asked"]) == (asked, asked)
 
 
 def test_two_rounds_lead_to_one_answer(

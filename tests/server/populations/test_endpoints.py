@@ -55,6 +55,21 @@ def test_a_campaign_that_would_exceed_the_cap_for_life_does_not_open(server: Any
     assert server.api.get(PATH).json()["asked"] == 2
 
 
+@pytest.mark.parametrize("cap", ["epsilon_lifetime", "epsilon_per_period"])
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_cap_holds_to_the_nano_epsilon(running: Any, check_problem: Check, cap: str, count: int) -> None:
+    """A cap that is just what campaigns ask in sum lets all of them open, one that is a nano-ε less not the last."""
+    period = {"period_days": 7} if cap == "epsilon_per_period" else {}
+    made(running, **{cap: f"{count - 1}.999999999"}, **period)
+    *before, last = campaigns(running, count)
+    assert [opened(running, campaign).status_code for campaign in before] == [200] * (count - 1)
+    check_problem(opened(running, last), Problem.BUDGET_EXCEEDED)
+    etag = running.api.get(PATH).headers["etag"]
+    running.api.patch(PATH, json={cap: str(count)}, headers={"If-Match": etag}).raise_for_status()
+    assert opened(running, last).status_code == 200
+    assert running.api.get(PATH).json()["asked"] == count
+
+
 def test_what_was_asked_is_forgotten_by_the_period_and_not_by_life(server: Any, check_problem: Check) -> None:
     made(server, epsilon_per_period=1, period_days=7)
     first, second, third = campaigns(server, 3)
