@@ -130,6 +130,6 @@ def test_a_large_body_is_taken_of_whoever_has_a_key_only(running: Any, check_pro
     check_problem(known, Problem.INVALID_REQUEST)
 
 
-@pytest.mark.parametrize("token", ["zz", "W10", "WzEsMl0", "AAAA", "é", "WzFlOTk5OTksImEiXQ"])
+@pytest.mark.parametrize("token", ["zz", "W10", "WzEsMl0", "AAAA", "é", "WzFlOTk5OTksImEiXQ", "WzEsICJcdWQ4MDAiXQ"])
 def test_page_tokens_that_nobody_gave(running: Any, check_problem: Check, token: str) -> None:
     check_problem(running.api.get("/v1/keys", params={"page_token": token}), Problem.INVALID_REQUEST, "page_token")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Protocol, TypeVar
@@ -15,6 +16,8 @@ from sqlalchemy.orm import InstrumentedAttribute
 from sordino_shared.errors import InvalidValue
 
 MAX_PAGE = 200
+# What rows are called: digests and random numbers. Other text may be none that a database takes.
+_IDENTIFIER = re.compile("[0-9a-f]{1,64}")
 
 
 class Dated(Protocol):
@@ -48,9 +51,13 @@ class Position:
             created_at, identifier = json.loads(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)))
         except (ValueError, TypeError, RecursionError) as error:
             raise InvalidValue("page_token is not one that this server gave", token) from error
-        if type(created_at) is not int or not 0 <= created_at < 2**62 or not isinstance(identifier, str):
+        if type(created_at) is not int or not 0 <= created_at < 2**62 or not _is_identifier(identifier):
             raise InvalidValue("page_token is not one that this server gave", token)
         return cls(created_at, identifier)
+
+
+def _is_identifier(given: object) -> bool:
+    return isinstance(given, str) and _IDENTIFIER.fullmatch(given) is not None
 
 
 @dataclass(frozen=True)

@@ -117,6 +117,7 @@ def test_the_specification_stored_rebuilds_the_same_workload(document):
         (written({"matrix": [[1, 2, 1e200]]}), "scale the queries"),
         (written({"matrix": [[0, 0, 1e-200]]}), "scale the queries"),
         (written({"matrix": [[1, 2, 3]], "labels": ["a", "b"]}), "2 labels for 1"),
+        (written({"matrix": [[1, 2, 3]], "labels": ["a\x00b"]}), "legible"),
         (written({"file": "secret.csv"}), "put the matrix here"),
         (written(None), "queries"),
         ([], "workload"),
