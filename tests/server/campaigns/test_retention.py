@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 from sqlalchemy import text
+from sqlalchemy.orm import Session
 from typer.testing import CliRunner
 
 from sordino_server import aggregates
+from sordino_server.aggregates import repository
 from sordino_server.campaigns import retention
 from sordino_server.cli import app
 from sordino_server.worker import Worker
@@ -106,19 +108,37 @@ def test_reports_of_a_cancelled_campaign_go_too(running: Any) -> None:
     assert rows(running) == {"reports": 0, "report_chunks": 0}
 
 
-def test_a_purge_that_broke_off_is_finished(running: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    campaign = estimated(running, "factorization")
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+@pytest.mark.parametrize("pages", [0, 1])
+def test_a_purge_that_broke_off_is_finished(
+    running: Any, monkeypatch: pytest.MonkeyPatch, mechanism: str, pages: int
+) -> None:
+    """Before its first page, or between two: the aggregate is safe before anything goes."""
+    campaign = estimated(running, mechanism)
     old = the_only_round(running)
     before = aggregate_of(running, campaign, old.round_id)
-    monkeypatch.setattr("sordino_server.aggregates.repository.delete_reports", lambda *_: 1 / 0)
-    with pytest.raises(ZeroDivisionError):
-        retention.purge(running.database, old, running.clock.now())
-    monkeypatch.undo()
-    assert rows(running)["reports"] == 20
+    monkeypatch.setattr("sordino_server.aggregates.purging._PAGE", 8)
+    with monkeypatch.context() as killed:
+        killed.setattr("sordino_server.aggregates.repository.delete_reports", breaking_off_after(pages))
+        with pytest.raises(KeyboardInterrupt):
+            retention.purge(running.database, old, running.clock.now())
+    assert rows(running)["reports"] == 20 - 8 * pages
     assert aggregate_of(running, campaign, old.round_id) == before
     retention.purge(running.database, the_only_round(running), running.clock.now())
-    assert rows(running)["reports"] == 0
+    assert rows(running) == {"reports": 0, "report_chunks": 0}
     assert aggregate_of(running, campaign, old.round_id) == before
+
+
+def breaking_off_after(pages: int) -> Callable[..., bool]:
+    """Deletes so many pages of reports for good, and no more."""
+    delete_reports, left = repository.delete_reports, iter(range(pages))
+
+    def delete(session: Session, round_id: int, limit: int) -> bool:
+        if next(left, None) is None:
+            raise KeyboardInterrupt
+        return delete_reports(session, round_id, limit)
+
+    return delete
 
 
 def test_a_log_that_does_not_add_up_is_kept_as_evidence(running: Any) -> None:
