@@ -13,12 +13,17 @@ import typer
 from rich.table import Table
 
 from sordino_server.cli.output import JsonOption, console, fail, print_json, reports_errors
-from sordino_server.cli.plan import ANALYST_FILE, DEVICE_FILE, SUMMARY_FILE
+from sordino_server.cli.plan import ANALYST_FILE, DEVICE_FILE, PROTOCOL_FILE, SUMMARY_FILE
 from sordino_server.cli.remote import DEFAULT_SERVER, ServerOption
+from sordino_server.cli.statistics import shown_manipulation
 from sordino_server.design.audit import Check, audit_device, audit_plan
 from sordino_server.design.certificates import bounds_summary
 from sordino_server.design.contributions import manipulation
 from sordino_server.design.publish import rebuild_workload
+from sordino_server.protocols.base import ProtocolDesign, RoundPlan
+from sordino_server.protocols.forms import planned_statistic
+from sordino_server.protocols.plan import ProtocolPlan
+from sordino_server.protocols.registry import find_protocol
 from sordino_shared.errors import InvalidValue, MalformedDocument
 from sordino_shared.protocol import AnalystPart, DevicePart, Digest
 
@@ -38,7 +43,8 @@ def audit(
     """Recompute digests, ε, variances, bias and bounds of a plan, and compare them with what it publishes.
 
     With a device part alone only its ε can be proved. A file on its own is not pinned: a folder with plan.json, or a
-    digest on the server, also shows changes that make no difference to any figure.
+    digest on the server, also shows changes that make no difference to any figure. With the plan of a protocol and the
+    parts of its first round it also says how far made-up reports move the statistic.
     """
     plan = _Parts(server)
     for target in targets:
@@ -46,11 +52,14 @@ def audit(
     checks = list(plan.audit())
     wrong = [check.name for check in checks if not check.holds]
     moved = {} if wrong else plan.manipulations()
+    of_forms = {} if wrong else plan.statistic_manipulations()
     if as_json:
-        shown, figures = [asdict(check) for check in checks], {"manipulation": moved} if moved else {}
-        print_json({"holds": not wrong, "checks": shown, **plan.ratios(), **figures})
+        shown = [asdict(check) for check in checks]
+        figures = {"manipulation": moved, "statistic_manipulation": of_forms}
+        given = {name: each for name, each in figures.items() if each}
+        print_json({"holds": not wrong, "checks": shown, **plan.ratios(), **given})
     else:
-        _print(checks, moved)
+        _print(checks, moved, of_forms)
     if wrong:
         fail(f"the plan does not hold what it publishes ({', '.join(wrong)}); do not use it")
 
@@ -62,6 +71,7 @@ class _Parts:
         self.server = server
         self.device: DevicePart | None = None
         self.analyst: AnalystPart | None = None
+        self.protocol: ProtocolPlan | None = None
         self.checks: list[Check] = []
 
     def read(self, target: str) -> None:
@@ -94,11 +104,23 @@ class _Parts:
         moved = manipulation(self.device, self.analyst, workload).tolist()
         return dict(zip(workload.labels(), moved, strict=True))
 
+    def statistic_manipulations(self) -> dict[str, dict[str, float]]:
+        """How far every form moves, by its name; nothing without the plan of a protocol and its first round's parts."""
+        if self.protocol is None or self.analyst is None or self.device is None:
+            return {}
+        if planned_statistic(self.protocol).domain != self.device.domain:
+            raise InvalidValue("the device part is of another domain than the plan of the protocol", self.protocol)
+        design = ProtocolDesign(self.protocol, RoundPlan(self.device, self.analyst))
+        return {each.form: each.summary() for each in find_protocol(self.protocol.protocol).manipulation(design)}
+
     def _read_folder(self, folder: Path) -> None:
         published = {}
         if (folder / SUMMARY_FILE).exists():
             published = _digests(folder / SUMMARY_FILE)
-        for name, part in ((DEVICE_FILE, "device"), (ANALYST_FILE, "analyst")):
+        files = [(DEVICE_FILE, "device"), (ANALYST_FILE, "analyst")]
+        if (folder / PROTOCOL_FILE).exists():
+            files.append((PROTOCOL_FILE, "protocol"))
+        for name, part in files:
             content = (folder / name).read_bytes()
             if part in published:
                 expected, actual = published[part], str(Digest.of(content))
@@ -108,22 +130,30 @@ class _Parts:
     def _keep(self, content: bytes, source: str) -> None:
         try:
             part = _part(content)
-        except MalformedDocument as error:
+        except (MalformedDocument, InvalidValue) as error:
             raise MalformedDocument(f"{source} is no part of a plan, or was tampered with ({error})") from error
         if isinstance(part, DevicePart):
             self.device = part
-        else:
+        elif isinstance(part, AnalystPart):
             self.analyst = part
+        else:
+            self.protocol = part
 
     def _fetched(self, digest: Digest) -> bytes:
-        response = httpx.get(f"{self.server.rstrip('/')}/v1/plans/{digest}", timeout=_TIMEOUT_S)
+        for kind in ("plans", "protocol-plans"):
+            response = httpx.get(f"{self.server.rstrip('/')}/v1/{kind}/{digest}", timeout=_TIMEOUT_S)
+            if response.status_code != 404:
+                break
         if response.status_code != 200:
             raise InvalidValue(f"{self.server} has no part of a plan {digest} (status {response.status_code})", digest)
         digest.check(response.content)
         return response.content
 
 
-def _part(content: bytes) -> DevicePart | AnalystPart:
+def _part(content: bytes) -> DevicePart | AnalystPart | ProtocolPlan:
+    # JSON begins with a brace, which begins no document in CBOR.
+    if content.startswith(b"{"):
+        return ProtocolPlan.read(content)
     try:
         return DevicePart.read(content)
     except MalformedDocument as error:
@@ -135,12 +165,12 @@ def _part(content: bytes) -> DevicePart | AnalystPart:
 def _digests(path: Path) -> dict[str, str]:
     try:
         digests = json.loads(path.read_text(encoding="utf-8"))["digests"]
-        return {part: str(digests[part]) for part in ("device", "analyst")}
+        return {part: str(digests[part]) for part in ("device", "analyst", *({"protocol"} & set(digests)))}
     except (ValueError, KeyError, TypeError) as error:
         raise InvalidValue(f"{path} does not name the digests of the plan's parts", path) from error
 
 
-def _print(checks: list[Check], moved: dict[str, float]) -> None:
+def _print(checks: list[Check], moved: dict[str, float], of_forms: dict[str, dict[str, float]]) -> None:
     table = Table("", "claim", "published", "recomputed")
     for check in checks:
         mark = "[green]✓[/]" if check.holds else "[bold red]✗[/]"
@@ -153,6 +183,8 @@ def _print(checks: list[Check], moved: dict[str, float]) -> None:
             highlight=False,
             markup=False,
         )
+    for line in shown_manipulation(of_forms):
+        console.print(line, highlight=False, markup=False)
 
 
 def _short(text: str) -> str:

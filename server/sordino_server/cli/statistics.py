@@ -35,12 +35,22 @@ def print_protocols(console: Console, summary: Mapping[str, Any]) -> None:
         console.print(line, highlight=False, markup=False)
 
 
+def shown_manipulation(moved: Mapping[str, Mapping[str, float]]) -> list[str]:
+    """What a share f of made-up reports does to every form, by its name."""
+    return [
+        f"if a share f of the reports of every round is made up, {form} moves by at most "
+        f"{each['linear']:.4g}·f + {each['quadratic']:.4g}·f²"
+        for form, each in moved.items()
+    ]
+
+
 def _lines(summary: Mapping[str, Any]) -> list[str]:
     spent = ", ".join(f"{epsilon:g}" for epsilon in summary["rounds"])
     share = summary["share_of_first_round"]
     drawn = "" if share is None else f"; each device answers one round, round 0 with probability {share:.3g}"
     lines = [
         f"{summary['k']} types, target {summary['target']}; ε by round: {spent}{drawn}",
+        *shown_manipulation(summary["manipulation"]),
         f"protocol plan {summary['digest']}",
         f"device part of round 0 {summary['device_bytes']:,} bytes, analyst part {summary['analyst_bytes']:,} bytes",
     ]

@@ -16,6 +16,7 @@ from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import AnalystPart, CharacterDecoder, DevicePart, ScaledHistogramDecoder, SubsetDecoder
 from sordino_shared.randomizers import (
     OrbitKernel,
+    Pair,
     RandomizedResponse,
     Randomizer,
     SeededDirection,
@@ -92,6 +93,8 @@ def _blocks(
 
 def _extremes(randomizer: Randomizer, rows: Floats, reach: float) -> Ends:
     """The least and the largest F_q · s over the statistics s of one report."""
+    if isinstance(randomizer, Pair):
+        return _of_pair(randomizer, rows, reach)
     if isinstance(randomizer, SeededDirection):
         lengths = np.linalg.norm(rows, axis=1) * reach
         return -lengths, lengths
@@ -99,6 +102,15 @@ def _extremes(randomizer: Randomizer, rows: Floats, reach: float) -> Ends:
     by_size = [_extreme_sums(part, size) for part, size in zip(np.hsplit(rows, len(sizes)), sizes, strict=True)]
     lows, highs = zip(*by_size, strict=True)
     return np.min(lows, axis=0), np.max(highs, axis=0)
+
+
+def _of_pair(randomizer: Pair, rows: Floats, reach: float) -> Ends:
+    """Both parts' ends added up, and what an inner product of two directions, between −1 and 1, adds."""
+    both = (randomizer.first, randomizer.second)
+    *blocks, products = np.split(rows, np.cumsum([part.statistic_size for part in both]), axis=1)
+    ends = [_extremes(part, block, reach) for part, block in zip(both, blocks, strict=True)]
+    most = np.abs(products).sum(axis=1)
+    return ends[0][0] + ends[1][0] - most, ends[0][1] + ends[1][1] + most
 
 
 def _subset_sizes(randomizer: Randomizer) -> tuple[int, ...]:
@@ -135,17 +147,18 @@ def _of_sets(sizes: tuple[int, ...], decoder: ScaledHistogramDecoder | SubsetDec
 
 
 def _of_characters(randomizer: OrbitKernel, decoder: CharacterDecoder, workload: Workload) -> Ends:
-    """offset_b + β_0 ∓ Σ_r |β_r slope_br| √2 max|û_b| for the row b of the kernel that makes most of it."""
+    """offset_b + β_0 ∓ Σ_r |β_r slope_br| √2 max|û_b| for the row b, and the overlap, that makes most of it."""
     operator = workload.operator
     if not isinstance(operator, CharacterMap):
         raise InvalidValue("characters answer parities and marginals only", workload)
-    heights = [np.sqrt(2) * np.abs(c.ravel()[1:]).max() for c in Spectrum(randomizer).coefficients]
+    levels = decoder.offsets.shape[1] // len(randomizer.rows)
+    heights = np.repeat([np.sqrt(2) * np.abs(c.ravel()[1:]).max() for c in Spectrum(randomizer).coefficients], levels)
     slopes = decoder.slopes.numpy().reshape(len(operator.blocks), len(heights), -1)
     low, high = np.empty(workload.queries), np.empty(workload.queries)
     for block, by_row, offsets in zip(operator.blocks, slopes, decoder.offsets.numpy(), strict=True):
         places = operator.characters.places(tuple(block.supports[0].tolist()))
         used = places > 0
-        scales = np.abs(by_row[:, operator.characters.orbit_of[places[used] - 1]]) * np.array(heights)[:, None]
+        scales = np.abs(by_row[:, operator.characters.orbit_of[places[used] - 1]]) * heights[:, None]
         waves = np.abs(block.table[:, used]) @ scales.T
         start = block.table[:, :1] * ~used[0] + offsets
         low[block.queries] = (start - waves)[None].min(axis=2)

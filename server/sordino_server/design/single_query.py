@@ -57,6 +57,11 @@ def query_kernel(values: Floats, type_weights: Floats, guarantee: PureEpsilon) -
     return QueryKernel(kernel, decoder, answer_variances(kernel, decoder))
 
 
+def furthest_answer(guarantee: PureEpsilon) -> float:
+    """How far from the middle of the values an answer stands at most, in halves of their range, whatever is asked."""
+    return _REACH * _enough(guarantee.epsilon) / (1.0 - NULL_SHARE)
+
+
 def answer_variances(kernel: FiniteKernel, decoder: AnswerDecoder) -> Floats:
     """(k,) Var of one decoded answer of each type."""
     sent, chances = decoder.matrix.numpy()[0], probabilities(kernel)
@@ -67,7 +72,7 @@ def _table(scaled: Floats, type_weights: Floats, epsilon: float) -> tuple[Floats
     """K (m, k) and the output values (m,) for values in [−1, 1]: K's mean output is a type's value exactly."""
     count, sent = (_FINE_POINTS, _FINE_OUTPUTS) if epsilon >= _FINE_FROM else (_POINTS, _OUTPUTS)
     points = np.linspace(-1.0 - _MARGIN, 1.0 + _MARGIN, count)
-    enough = (1.0 + _MARGIN) / np.tanh(epsilon / 2.0)
+    enough = _enough(epsilon)
     outputs = np.linspace(-_REACH * enough, _REACH * enough, sent)
     outputs = np.union1d(outputs, [-enough, enough])
     weights = _rounding(scaled, points) @ type_weights
@@ -75,6 +80,11 @@ def _table(scaled: Floats, type_weights: Floats, epsilon: float) -> tuple[Floats
     # What the grid's columns mean exactly, not what they were asked to.
     table = grid @ _rounding(scaled, outputs @ grid)
     return table / table.sum(axis=0), outputs
+
+
+def _enough(epsilon: float) -> float:
+    """Where two outputs are enough for values in ±1."""
+    return float((1.0 + _MARGIN) / np.tanh(epsilon / 2.0))
 
 
 def _rounding(values: Floats, points: Floats) -> Floats:

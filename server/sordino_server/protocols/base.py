@@ -11,6 +11,7 @@ from sordino_server.design.search import Effort
 from sordino_server.design.statistics import Statistic
 from sordino_server.estimation.pairwise import StatisticEstimate
 from sordino_server.estimation.statistics import Aggregate
+from sordino_server.protocols.manipulation import Manipulation
 from sordino_server.protocols.plan import ProtocolPlan, Target
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon, check_round_guarantee
@@ -113,6 +114,9 @@ class PairwiseProtocol(Protocol):
 
     def predict(self, design: ProtocolDesign, histogram: Floats) -> float:
         """The root mean squared error at the plan's number of users, for users with this histogram (k,)."""
+
+    def manipulation(self, design: ProtocolDesign) -> tuple[Manipulation, ...]:
+        """How far made-up reports move the value of every form of the statistic."""
 
     def step(self, plan: ProtocolPlan, closed: tuple[ClosedRound, ...]) -> RoundPlan | StatisticEstimate:
         """The next round's plan after `closed`, or the estimate once no round is left; raises ProtocolError."""

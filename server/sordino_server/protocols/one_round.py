@@ -21,6 +21,7 @@ from sordino_server.protocols.base import (
     RoundPlan,
 )
 from sordino_server.protocols.forms import aim_at, aims, form_queries, planned_statistic
+from sordino_server.protocols.manipulation import DecodedForgeries, Manipulation
 from sordino_server.protocols.plan import ProtocolPlan
 from sordino_server.protocols.sealing import seal
 
@@ -59,6 +60,10 @@ class OneRound:
         law = ReportLaw.of(design.first.device.randomizer, design.first.analyst.decoder)
         return float(sum(law.form_variance(aim.matrix, histogram, design.plan.users)) ** 0.5)
 
+    def manipulation(self, design: ProtocolDesign) -> tuple[Manipulation, ...]:
+        """Of every form, at every number of reports."""
+        return tuple(forgeries.in_one_round() for forgeries in decoded_forgeries(design))
+
     def step(self, plan: ProtocolPlan, closed: tuple[ClosedRound, ...]) -> RoundPlan | StatisticEstimate:
         """The estimate, after the one round."""
         return self.conclude(plan, closed)
@@ -76,6 +81,13 @@ def too_many_types(request: ProtocolRequest) -> str | None:
     """Why no dense kernel is searched for so many types, or None."""
     size = request.statistic.size
     return f"{size} types; kernels are searched for at most {MAX_TYPES}" if size > MAX_TYPES else None
+
+
+def decoded_forgeries(design: ProtocolDesign) -> tuple[DecodedForgeries, ...]:
+    """What can be made up in a first round that counts outputs, for every form; raises InvalidValue for another."""
+    law = ReportLaw.of(design.first.device.randomizer, design.first.analyst.decoder)
+    statistic = planned_statistic(design.plan)
+    return tuple(DecodedForgeries(law, form, design.plan.target) for form in statistic.forms)
 
 
 def decoded(closed: ClosedRound) -> DecodedReports:

@@ -26,6 +26,7 @@ from sordino_server.protocols.base import (
     ProtocolRequest,
     RoundPlan,
 )
+from sordino_server.protocols.manipulation import Manipulation
 from sordino_server.protocols.plan import ProtocolPlan
 from sordino_server.protocols.references import reference_histograms
 from sordino_server.protocols.sealing import RoundQueries, answers_from, seal
@@ -71,6 +72,10 @@ class OneRoundSplit:
     def predict(self, design: ProtocolDesign, histogram: Floats) -> float:
         """The root mean squared error at the plan's number of users, for users with this histogram (k,)."""
         return float(np.sqrt(SplitReports.of(design.first).squared_error(histogram, design.plan.users)))
+
+    def manipulation(self, design: ProtocolDesign) -> tuple[Manipulation, ...]:
+        """Of the one form, at every number of reports; no seed does more."""
+        return (SplitReports.of(design.first).manipulation(design.first.analyst.workload),)
 
     def step(self, plan: ProtocolPlan, closed: tuple[ClosedRound, ...]) -> StatisticEstimate:
         """The estimate after the one round; raises ProtocolError where fewer than two devices reported."""
@@ -152,6 +157,14 @@ class SplitReports:
         """Variance and squared bias for users with this histogram."""
         reduced = (self.left.columns @ histogram) @ (self.right.columns @ histogram)
         return self.variance(histogram, users) + float(reduced - histogram @ self.matrix @ histogram) ** 2
+
+    def manipulation(self, form: str) -> Manipulation:
+        """A made-up report y for R has length b whatever its seed: |⟨L e_x, y⟩| ≤ ‖L e_x‖·b; so for L, and for both."""
+        honest = np.abs(self.left.columns.T @ self.right.columns)
+        lefts, rights = (np.linalg.norm(each.columns, axis=0) for each in (self.left, self.right))
+        crossed = (lefts * self.right.scale + honest.max(axis=1)).max()
+        crossed += (rights * self.left.scale + honest.max(axis=0)).max()
+        return Manipulation.of_pairs(form, float(crossed), float(self.left.scale * self.right.scale + honest.max()))
 
     def histogram(self, mean: Floats, users: int) -> Floats:
         """A true histogram near what the second vector says of Rh."""

@@ -46,6 +46,7 @@ class CompiledProtocol:
     def summary(self) -> dict[str, Any]:
         """The choice in numbers, as JSON."""
         plan, first = self.design.plan, self.design.first
+        moved = find_protocol(plan.protocol).manipulation(self.design)
         return {
             "statistic": self.request.statistic.name,
             "k": self.request.statistic.size,
@@ -56,7 +57,13 @@ class CompiledProtocol:
             "rounds": [nano / 1e9 for nano in plan.rounds],
             "share_of_first_round": None if plan.first_weight is None else plan.first_weight / 2**32,
             "predicted_rmse": plan.predicted_rmse,
+            "manipulation": {each.form: each.summary() for each in moved},
             "digest": str(plan.digest),
+            "digests": {
+                "device": str(first.device.digest),
+                "analyst": str(first.analyst.digest),
+                "protocol": str(plan.digest),
+            },
             "device_bytes": len(first.device.content),
             "analyst_bytes": len(first.analyst.content),
             "protocols": [report.summary() for report in self.reports],

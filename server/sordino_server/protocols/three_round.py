@@ -24,6 +24,7 @@ from sordino_server.protocols.base import (
     ProtocolRequest,
     RoundPlan,
 )
+from sordino_server.protocols.manipulation import Manipulation
 from sordino_server.protocols.plan import ProtocolPlan
 from sordino_server.protocols.references import reference_histograms
 from sordino_server.protocols.sealing import RoundQueries, answers_from, seal
@@ -64,6 +65,11 @@ class ThreeRound:
         """The root mean squared error at the plan's number of users, for users with this histogram (k,)."""
         mechanism = ThreeRoundMechanism.published(design.first)
         return float(np.sqrt(mechanism.squared_error(histogram, design.plan.users)))
+
+    def manipulation(self, design: ProtocolDesign) -> tuple[Manipulation, ...]:
+        """Of what the estimate tends to as reports become many, whatever the first round said."""
+        most = ThreeRoundMechanism.published(design.first).most_moved
+        return (Manipulation(design.first.analyst.workload, most, 0.0),)
 
     def step(self, plan: ProtocolPlan, closed: tuple[ClosedRound, ...]) -> RoundPlan | StatisticEstimate:
         """The second and the third round from the means of those before, and then the estimate."""

@@ -70,6 +70,20 @@ class ThreeRoundMechanism:
         """Reports of clip ⟨Y, R e_x − μ⟩."""
         return ScalarReports(-_CLIPPED_AT * self.largest, _CLIPPED_AT * self.largest, self.quarter)
 
+    @property
+    def most_moved(self) -> float:
+        """How far the limit for many reports moves at most, for a share of 1 of made-up reports in every round.
+
+        Both mean numbers move by f·(their furthest output + the largest honest number). A share f of the reports, of
+        length b, that Y is the mean of moves ⟨Y, R e_x − μ⟩ by at most f·(b·max ‖R e_x − R e_x'‖ + the range of a row
+        of W), and clipping brings numbers no further apart. Without that the two add up to hᵀWh for every μ in R·Δ.
+        """
+        right, ranges = self.right.columns, np.ptp(self.matrix, axis=1)
+        squares = (right**2).sum(axis=0)
+        apart = np.sqrt(np.maximum(squares[:, None] + squares - 2 * right.T @ right, 0.0).max())
+        numbers = sum(float(np.abs(each.decoded()).max()) + each.high for each in (self.products, self.clipped))
+        return numbers + self.left.scale * float(apart) + float(ranges.max())
+
     def guess(self, first: ClosedRound) -> Floats:
         """h̃ (k,) with μ = R h̃ the point of R·Δ that is nearest to the mean report of R e_x."""
         mean = mean_statistic(first.plan.device.randomizer, first.aggregate)

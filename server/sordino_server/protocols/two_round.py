@@ -27,7 +27,8 @@ from sordino_server.protocols.base import (
     RoundPlan,
 )
 from sordino_server.protocols.forms import aim_at, aims, form_queries, planned_statistic
-from sordino_server.protocols.one_round import MECHANISM, decoded, too_many_types
+from sordino_server.protocols.manipulation import Manipulation
+from sordino_server.protocols.one_round import MECHANISM, decoded, decoded_forgeries, too_many_types
 from sordino_server.protocols.plan import ProtocolPlan
 from sordino_server.protocols.sealing import seal
 from sordino_server.protocols.second_round import Allotment, answers_of, predicted_terms, query_round
@@ -83,6 +84,11 @@ class TwoRound:
         allotment = _allotted(plan.users, plan.first_share, plan.round_guarantees()[1])
         return sqrt(predicted_terms(aim, law, allotment).variance(plan.parameters["step"]))
 
+    def manipulation(self, design: ProtocolDesign) -> tuple[Manipulation, ...]:
+        """Of the form that the statistic is; of a function of several, of their values after the first round."""
+        assert design.plan.first_share is not None
+        return two_round_manipulation(design, design.plan.users * design.plan.first_share)
+
     def step(self, plan: ProtocolPlan, closed: tuple[ClosedRound, ...]) -> RoundPlan | StatisticEstimate:
         """The second round's plan after the first, then the estimate."""
         return two_round_step(plan, closed, self.name, same_users=False)
@@ -119,6 +125,14 @@ def two_round_estimate(
         return one_step_estimate(statistic, reports, answers, step, target=plan.target, protocol=protocol)
     except NoStatistic as error:
         raise ProtocolError(str(error), error.value) from error
+
+
+def two_round_manipulation(design: ProtocolDesign, first_users: float) -> tuple[Manipulation, ...]:
+    """Of T where the statistic is one form, with so many users in the first round; else of the forms after that."""
+    plan, forms = design.plan, decoded_forgeries(design)
+    if len(forms) > 1:
+        return tuple(form.in_one_round() for form in forms)
+    return (forms[0].in_two_rounds(plan.parameters["step"], plan.round_guarantees()[1], first_users),)
 
 
 def _allotted(users: float, share: float, guarantee: PureEpsilon) -> Allotment:

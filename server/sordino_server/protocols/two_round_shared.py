@@ -24,11 +24,12 @@ from sordino_server.protocols.base import (
     RoundPlan,
 )
 from sordino_server.protocols.forms import aim_at, aims, form_queries, planned_statistic
+from sordino_server.protocols.manipulation import Manipulation
 from sordino_server.protocols.one_round import MECHANISM, too_many_types
 from sordino_server.protocols.plan import ProtocolPlan
 from sordino_server.protocols.sealing import seal
 from sordino_server.protocols.second_round import Allotment, predicted_terms
-from sordino_server.protocols.two_round import two_round_estimate, two_round_step
+from sordino_server.protocols.two_round import two_round_estimate, two_round_manipulation, two_round_step
 from sordino_shared.guarantees import MIN_ROUND_NANO, PureEpsilon
 
 # What the kernel of the first round is searched for, before λ is known.
@@ -82,6 +83,10 @@ class TwoRoundShared:
         allotment = Allotment(plan.users, plan.users, True, plan.round_guarantees()[1])
         terms = predicted_terms(aim_at(planned_statistic(plan), histogram), law, allotment)
         return sqrt(terms.variance(plan.parameters["step"]))
+
+    def manipulation(self, design: ProtocolDesign) -> tuple[Manipulation, ...]:
+        """Of the form that the statistic is; of a function of several, of their values after the first round."""
+        return two_round_manipulation(design, design.plan.users)
 
     def step(self, plan: ProtocolPlan, closed: tuple[ClosedRound, ...]) -> RoundPlan | StatisticEstimate:
         """The second round's plan after the first, then the estimate."""

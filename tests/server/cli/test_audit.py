@@ -29,20 +29,20 @@ def written(run_command, tmp_path):
 
 @pytest.fixture
 def plan_server(monkeypatch):
-    """A server that answers GET /v1/plans/{digest} from a folder."""
+    """A server that answers GET /v1/plans/{digest} and /v1/protocol-plans/{digest} from a folder."""
 
     def serve(folder):
-        contents = [(folder / name).read_bytes() for name in ("device.cbor", "analyst.cbor")]
-        known = {str(Digest.of(content)): content for content in contents}
+        places = {"device.cbor": "plans", "analyst.cbor": "plans", "protocol.json": "protocol-plans"}
+        contents = {name: (folder / name).read_bytes() for name in places if (folder / name).exists()}
+        digests = {name: str(Digest.of(content)) for name, content in contents.items()}
+        known = {f"http://plans.test/v1/{places[name]}/{digests[name]}": contents[name] for name in contents}
 
         def get(url, timeout):
-            assert url.startswith("http://plans.test/v1/plans/")
-            digest = url.rpartition("/")[2]
             request = httpx.Request("GET", url)
-            return httpx.Response(200 if digest in known else 404, content=known.get(digest, b"{}"), request=request)
+            return httpx.Response(200 if url in known else 404, content=known.get(url, b"{}"), request=request)
 
         monkeypatch.setattr(httpx, "get", get)
-        return list(known)
+        return list(digests.values())
 
     return serve
 
@@ -144,3 +144,52 @@ def test_what_is_no_plan_is_said(run_command, tmp_path):
     assert "device.cbor" in run_command("audit", "empty", code=1).stderr
     (tmp_path / "empty" / "plan.json").write_text("[]")
     assert "does not name the digests" in run_command("audit", "empty", code=2).stderr
+
+
+STATISTIC = """
+name: mixed colours
+domain: [{name: colour, kind: categorical, labels: [red, green, %s]}]
+statistic: {kind: gini_diversity}
+"""
+
+
+@pytest.fixture
+def written_statistic(run_command, tmp_path):
+    """Writes a protocol's plan with its first round and returns its folder."""
+
+    def write(protocol, last="blue"):
+        (tmp_path / f"{last}.yaml").write_text(STATISTIC % last)
+        folder = tmp_path / f"{protocol} {last}"
+        asked = ("--file", f"{last}.yaml", "--epsilon", "1", "--users", "1000", "--effort", "quick")
+        run_command("plan", *asked, "--protocol", protocol, "--output", str(folder))
+        return folder
+
+    return write
+
+
+@pytest.mark.parametrize("protocol", ["one_round", "one_round_split", "two_round", "two_round_shared", "three_round"])
+def test_a_statistic_shows_how_far_made_up_reports_move_it(written_statistic, run_command, json_of, protocol):
+    folder = written_statistic(protocol)
+    ((form, moved),) = json.loads((folder / "plan.json").read_text())["manipulation"].items()
+    report = json_of("audit", str(folder))
+    assert report["statistic_manipulation"][form] == pytest.approx(moved, rel=1e-9)
+    assert moved["linear"] > 0
+    text = " ".join(run_command("audit", str(folder)).stdout.split())
+    assert "digest of protocol.json" in text
+    assert f"{form} moves by at most {moved['linear']:.4g}·f + {moved['quadratic']:.4g}·f²" in text
+
+
+def test_a_protocol_is_pinned_by_its_digest_and_goes_with_its_own_first_round(
+    written_statistic, plan_server, run_command, json_of
+):
+    folder, other = written_statistic("one_round"), written_statistic("one_round", "yellow")
+    device, analyst, protocol = plan_server(folder)
+    report = json_of("audit", protocol, analyst, "--server", "http://plans.test")
+    assert report["statistic_manipulation"] == json_of("audit", str(folder))["statistic_manipulation"]
+    assert "statistic_manipulation" not in json_of("audit", device, analyst, "--server", "http://plans.test")
+    (folder / "protocol.json").write_bytes((other / "protocol.json").read_bytes())
+    assert "digest of protocol.json" in run_command("audit", str(folder), code=1).stderr
+    (folder / "plan.json").unlink()
+    assert "another domain" in run_command("audit", str(folder), code=2).stderr
+    (folder / "protocol.json").write_text("{}")
+    assert "is no part of a plan" in run_command("audit", str(folder), code=2).stderr

@@ -207,8 +207,11 @@ def test_protocols_for_a_statistic_of_pairs(run_command, json_of, tmp_path):
     asked = ("plan", "--file", "gini.yaml", "--epsilon", "1", "--users", "1000", "--effort", "quick")
     summary = json_of(*asked, "--protocol", "one_round", "--target", "histogram")
     assert (summary["protocol"], summary["target"], summary["rounds"]) == ("one_round", "histogram", [1.0])
+    moved = summary["manipulation"]["users differ"]
     text = run_command(*asked, "--protocol", "one_round_split", "--output", "parts").stdout
     assert "→ one_round_split" in text
+    assert moved["linear"] > 1
+    assert "mixed colours moves by at most" in " ".join(text.split())
     protocol = ProtocolPlan.read((tmp_path / "parts" / "protocol.json").read_bytes())
     device = DevicePart.read((tmp_path / "parts" / "device.cbor").read_bytes())
     assert (protocol.protocol, protocol.rounds) == ("one_round_split", (device.guarantee.nano,))

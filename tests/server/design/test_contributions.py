@@ -7,9 +7,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sordino_server.design.contributions import manipulation
+from sordino_server.design.contributions import extreme_contributions, manipulation
+from sordino_server.design.kernels import dense_kernel
+from sordino_server.design.publish import rebuild_workload
 from sordino_server.estimation.linear import estimate
-from sordino_server.estimation.statistics import Aggregate, accumulate
+from sordino_server.estimation.statistics import Aggregate, accumulate, mean_statistic
+from sordino_shared.arrays import Array
+from sordino_shared.domains import Domain, Ordinal
+from sordino_shared.guarantees import PureEpsilon
+from sordino_shared.protocol import AnswerDecoder, MatrixQueries
+from sordino_shared.randomizers import Pair, SeededDirection
 from sordino_shared.randomness import SeededRandomness
 
 COUNTED = ["randomized_response", "subset_selection", "optimised_kernel"]
@@ -51,6 +58,25 @@ def test_no_direction_does_more(plan_of: Any) -> None:
     assert np.all(found[varying] <= most[varying])
     # The figure is no idle bound: a few hundred seeds that somebody tries come near it.
     assert np.all(found[varying] > 0.8 * most[varying])
+
+
+def test_no_pair_of_a_direction_and_a_number_does_more() -> None:
+    """Both are chosen, so that the worst of one comes with the worst of the other."""
+    vectors, halves = np.array([[1, 0], [-1, 1], [0, -1]], dtype="<i4"), np.full(3, (1 << 60) - (1 << 58), dtype="<u8")
+    direction = SeededDirection(60, Array.of(vectors << 20, "<i4"), Array.of(halves, "<u8"))
+    number = dense_kernel(np.full((3, 3), 0.2) + 0.4 * np.eye(3), PureEpsilon.of("1.2"))
+    pair = Pair(direction, number)
+    rows = np.random.default_rng(8).standard_normal((5, pair.statistic_size))
+    decoder = AnswerDecoder(Array.of(rows, "<f8"), Array.of(np.arange(5.0), "<f8"))
+    domain = Domain((Ordinal("value", (1.0, 2.0)),))
+    queries = MatrixQueries(Array.of(np.eye(5, 3), "<f8"), tuple("abcde"))
+    low, high = extreme_contributions(pair, decoder, rebuild_workload(domain, queries))
+    payloads = pair.randomize_many(np.arange(3000, dtype=np.int64) % 3, SeededRandomness(9))
+    found = np.array([mean_statistic(pair, Aggregate(1, accumulate(pair, payload[None]))) for payload in payloads])
+    answers = found @ rows.T + np.arange(5.0)
+    assert np.all(answers >= low)
+    assert np.all(answers <= high)
+    np.testing.assert_allclose(np.ptp(answers, axis=0), high - low, rtol=1e-3)
 
 
 def test_answers_that_are_the_same_for_all_are_not_moved(plan_of: Any) -> None:
