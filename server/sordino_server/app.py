@@ -43,7 +43,6 @@ def create_app(settings: Settings, database: Database | None = None, clock: Cloc
         try:
             yield
         finally:
-            app.state.draining = True
             # Uploads that were taken are written and answered before the process ends.
             await anyio.to_thread.run_sync(writer.close)
             if database is None:

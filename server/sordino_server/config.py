@@ -73,6 +73,9 @@ class Settings(BaseSettings):
     lease_s: int = Field(
         30, ge=2, le=3600, description="Seconds after which the work of a worker that fell silent goes to another one."
     )
+    drain_s: float = Field(
+        2.0, ge=0, le=600, description="Seconds after SIGTERM that `sordino serve` goes on, while /readyz fails."
+    )
     shutdown_s: int = Field(
         20, ge=1, le=600, description="Seconds that requests and the worker get to finish when the server is stopped."
     )

@@ -93,8 +93,9 @@ def installation(tmp_path: Path) -> Iterator[Installation]:
     """Commands on a SQLite file that does not exist yet."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("SORDINO_")}
     database = f"sqlite:///{tmp_path}/sordino.sqlite3"
-    environment = {"SORDINO_DATABASE_URL": database, "SORDINO_LEASE_S": "2", "COLUMNS": "200", "NO_COLOR": "1"}
-    commands = Installation(tmp_path, kept | environment)
+    quick = {"SORDINO_LEASE_S": "2", "SORDINO_DRAIN_S": "0"}
+    environment = {"SORDINO_DATABASE_URL": database, "COLUMNS": "200", "NO_COLOR": "1"}
+    commands = Installation(tmp_path, kept | quick | environment)
     yield commands
     for process in commands.running:
         process.kill()

@@ -90,7 +90,7 @@ def test_every_service_that_goes_on_has_a_health_check_and_time_to_drain() -> No
     for name in ("api", "worker"):
         assert services[name]["init"], "SIGTERM stops it while it starts, too"
         # Docker kills after ten seconds unless told otherwise.
-        assert int(services[name]["stop_grace_period"].removesuffix("s")) > Settings().shutdown_s
+        assert int(services[name]["stop_grace_period"].removesuffix("s")) > Settings().drain_s + Settings().shutdown_s
 
 
 def test_the_image_runs_as_somebody_and_starts_the_server() -> None:

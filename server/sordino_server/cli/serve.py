@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import errno
 import gc
+import math
 import os
 import signal
 import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -18,6 +20,7 @@ from typing import Annotated
 import structlog
 import typer
 import uvicorn
+from starlette.datastructures import State
 
 from sordino_server.app import create_app
 from sordino_server.cli.output import fail, progress_console, reports_errors
@@ -49,6 +52,8 @@ def serve(
 ) -> None:
     """Serve the API until stopped (SIGTERM or Ctrl-C); uploads that were taken are written first.
 
+    SIGTERM makes /readyz fail and, SORDINO_DRAIN_S later, ends the server; Ctrl-C or a second signal ends it at once.
+
     The address is printed on standard output as soon as connections are accepted.
     """
     settings, database = started()
@@ -67,11 +72,13 @@ def serve(
         proxy_headers=False,
         timeout_graceful_shutdown=settings.shutdown_s,
     )
-    server = uvicorn.Server(config)
+    server = _Server(config, app.state, settings.drain_s)
     gc.collect()
     gc.freeze()
     gc.set_threshold(_GC_THRESHOLD)
-    _exit_in_order(server)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        # uvicorn raises the signal that stopped it once more when it is done; the process still has a worker to stop.
+        signal.signal(number, server.handle_exit)
     shown_metrics = app.state.metrics.served(settings.metrics_host, settings.metrics_port)
     with listener, shown_metrics, _supervised_worker(with_worker, settings.shutdown_s):
         bound_host, bound_port = listener.getsockname()[:2]
@@ -81,14 +88,26 @@ def serve(
     database.close()
 
 
-def _exit_in_order(server: uvicorn.Server) -> None:
-    """uvicorn raises the signal that stopped it once more when it is done; the process still has a worker to stop."""
+class _Server(uvicorn.Server):
+    """Takes connections for `drain_s` more after SIGTERM, while /readyz fails, so that whoever sends traffic hears of
+    the end before it comes. Ctrl-C and a second signal close the listener at once; what was taken is still answered.
+    """
 
-    def handle(number: int, frame: FrameType | None) -> None:
-        server.should_exit = True
+    def __init__(self, config: uvicorn.Config, state: State, drain_s: float) -> None:
+        super().__init__(config)
+        self._state = state
+        self._drain_s = drain_s
+        self._closes_at = math.inf
 
-    signal.signal(signal.SIGTERM, handle)
-    signal.signal(signal.SIGINT, handle)
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        if sig == signal.SIGTERM and not self._state.draining:
+            self._closes_at = time.monotonic() + self._drain_s
+        else:
+            super().handle_exit(sig, frame)
+        self._state.draining = True
+
+    async def on_tick(self, counter: int) -> bool:
+        return await super().on_tick(counter) or time.monotonic() >= self._closes_at
 
 
 def _listen(host: str, port: int) -> socket.socket:

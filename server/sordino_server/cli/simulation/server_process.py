@@ -65,10 +65,11 @@ def create_key(folder: Path) -> str:
 
 
 def environment(folder: Path) -> Mapping[str, str]:
-    """This process's environment without its server settings, a database in `folder`, devices that wait a second."""
+    """This process's environment without its server settings, a database in `folder`, and little to wait for."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("SORDINO_")}
     database = f"sqlite:///{folder / 'sordino.sqlite3'}"
-    return kept | {"SORDINO_DATABASE_URL": database, "SORDINO_RETRY_MIN_S": "0", "SORDINO_RETRY_MAX_S": "1"}
+    quick = {"SORDINO_RETRY_MIN_S": "0", "SORDINO_RETRY_MAX_S": "1", "SORDINO_DRAIN_S": "0"}
+    return kept | quick | {"SORDINO_DATABASE_URL": database}
 
 
 def _address(process: subprocess.Popen[bytes], log: Path) -> str:
