@@ -97,7 +97,7 @@ def small_orbits() -> OrbitKernel:
     """A row over one attribute and one over both, within a ratio of 5/2."""
     one = BaseRow.of(np.array([True, False, False]))
     both = BaseRow.of((np.arange(15) % 4 == 1).reshape(3, 5))
-    return OrbitKernel(PRODUCT.shape, 2, 60, 1 << 50, 5 << 49, (1 << 58, 3 << 58), (one, both))
+    return OrbitKernel(PRODUCT.shape, 2, False, 60, 1 << 50, 5 << 49, (1 << 58, 3 << 58), (one, both))
 
 
 RANDOMIZERS: dict[str, tuple[Domain, PureEpsilon, AnyRandomizer]] = {

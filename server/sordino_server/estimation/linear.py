@@ -11,7 +11,7 @@ from sordino_server.design.answers import AnswerLaw
 from sordino_server.design.arrays import Floats
 from sordino_server.design.contributions import answer_range
 from sordino_server.design.publish import rebuild_workload
-from sordino_server.design.symmetry.orbit_answers import decoded_characters
+from sordino_server.design.symmetry.orbit_answers import OrbitAnswers
 from sordino_server.design.variance import answer_law, counts_as_unbiased, decoded_histogram
 from sordino_server.design.weighted_decoder import PlainDecoder, spelled_out
 from sordino_server.design.workloads import Workload
@@ -71,7 +71,7 @@ def estimate(device: DevicePart, analyst: AnalystPart, aggregate: Aggregate, lev
     decoder = spelled_out(analyst.decoder, device.randomizer, workload)
     law = answer_law(device.randomizer, decoder, workload)
     mean = mean_statistic(device.randomizer, aggregate)
-    answers = _with_constants(_decode(decoder, workload, mean), workload)
+    answers = _with_constants(_decode(law, decoder, workload, mean), workload)
     nearest = _nearest(workload, answers, law, aggregate.count)
     consistent = workload.operator.matvec(nearest.histogram)
     largest = largest_contributions(device.randomizer, decoder, workload, consistent)
@@ -93,11 +93,12 @@ def _check_belongs(device: DevicePart, analyst: AnalystPart, aggregate: Aggregat
         )
 
 
-def _decode(decoder: PlainDecoder, workload: Workload, mean: Floats) -> Floats:
+def _decode(law: AnswerLaw, decoder: PlainDecoder, workload: Workload, mean: Floats) -> Floats:
     if isinstance(decoder, AnswerDecoder):
         return np.asarray(decoder.offset.numpy() + decoder.matrix.numpy() @ mean)
     if isinstance(decoder, CharacterDecoder):
-        return decoded_characters(decoder, workload, mean)
+        assert isinstance(law, OrbitAnswers)
+        return law.decoded(mean)
     return workload.operator.matvec(decoded_histogram(decoder, mean))
 
 

@@ -73,13 +73,15 @@ class OrbitKernel(Randomizer):
     """Row b with chance row_weights[b]/2^bits, a uniform arrangement A, a shift t with the weight of x_A − t in b.
 
     `shape` holds the sizes of the attributes. The aggregator adds up, row by row, the characters of up to `width`
-    attributes.
+    attributes; with `overlaps` it does so for every set of up to `width` attributes over the reports that hold the set,
+    so that a decoder can tell how many of a query's attributes a report holds.
     """
 
     kind: ClassVar[str] = "orbit_kernel"
     statistic: ClassVar[str] = "character_sums"
     shape: tuple[int, ...]
     width: int
+    overlaps: bool
     bits: int
     low: int
     high: int
@@ -130,11 +132,15 @@ class OrbitKernel(Randomizer):
 
     @property
     def statistic_size(self) -> int:
-        """For each row its reports and the sums of p characters, those of up to `width` attributes: Σ Π (size − 1)."""
+        """For each row its reports and the sums of characters: Σ Π (size − 1) over sets of up to `width` attributes.
+
+        With `overlaps` Σ Π size, as characters of fewer attributes are counted again with each set around them.
+        """
         sums = [1] + [0] * self.width
         for size in self.shape:
+            characters = size if self.overlaps and size > 1 else size - 1
             for involved in range(self.width, 0, -1):
-                sums[involved] += sums[involved - 1] * (size - 1)
+                sums[involved] += sums[involved - 1] * characters
         return len(self.rows) * sum(sums)
 
     def likelihood_ratio(self) -> tuple[int, int]:

@@ -22,7 +22,7 @@ from sordino_shared.randomness import SeededRandomness
 
 ONE = BaseRow.of(np.array([True, False]))
 PAIR = BaseRow.of(np.array([[True, False, False], [False, True, True]]))
-KERNEL = OrbitKernel((2, 3, 2), 2, 60, 3 << 40, 5 << 40, (1 << 58, 3 << 58), (ONE, PAIR))
+KERNEL = OrbitKernel((2, 3, 2), 2, False, 60, 3 << 40, 5 << 40, (1 << 58, 3 << 58), (ONE, PAIR))
 DRAWS = 200_000
 
 
@@ -87,6 +87,11 @@ def test_the_statistic_has_a_count_and_the_characters_for_each_row() -> None:
     narrow = [r for r in frequencies if sum(map(bool, r)) <= KERNEL.width]
     assert KERNEL.statistic_size == len(KERNEL.rows) * len(narrow)
     assert KERNEL.size == prod(KERNEL.shape)
+
+
+def test_with_overlaps_it_has_the_characters_of_every_set_of_attributes() -> None:
+    told = dataclasses.replace(KERNEL, shape=(2, 3, 1, 2), overlaps=True)
+    assert told.statistic_size == len(KERNEL.rows) * (1 + (2 + 3 + 2) + (2 * 3 + 2 * 2 + 3 * 2))
 
 
 def test_mixed_values_are_randomised_each_by_its_own_law() -> None:

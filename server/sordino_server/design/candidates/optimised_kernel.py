@@ -15,9 +15,9 @@ from sordino_shared.randomizers import FiniteKernel
 
 # One descent step of the search at 1024 types and four rows a type takes seconds on one core.
 _MAX_TYPES = 1024
-# Decoders of orbits are linear in characters, which costs the maximum up to 23 % at ε = 4; a search over so few types
-# takes seconds and gains that, over more it gains nothing at ε ≤ 1 and takes minutes.
-_FEW_TYPES = 32
+# Decoders of orbits know characters and overlaps only, which costs the maximum up to 3.5 % over nine types at ε = 4; a
+# search over so few types takes a second and gains that. Over 32 types it ended 11 to 15 % above them at ε = 2 and 4.
+_FEW_TYPES = 16
 # Bytes of a decoder's matrix beyond which type weights are looked for in its place. All ranges over 64 types: 0.1 MB
 # in place of 6 MB, in a second.
 _LARGEST_MATRIX = 1 << 22

@@ -39,6 +39,12 @@ class Characters:
         self.starts = dict(zip(self.supports, np.cumsum([0, *lengths[:-1]]).tolist(), strict=True))
         self.count = sum(lengths)
 
+    @cached_property
+    def table_starts(self) -> dict[Support, int]:
+        """Where each support's frequencies begin if all of them are listed, 0 … c−1 of each attribute."""
+        lengths = [math.prod(self.shape[attribute] for attribute in support) for support in self.supports]
+        return dict(zip(self.supports, np.cumsum([0, *lengths[:-1]]).tolist(), strict=True))
+
     def places(self, support: Support) -> Integers:
         """(Π c,) where each local frequency r in C order stands: 0 for r = 0, 1 + its number otherwise."""
         sizes = [self.shape[attribute] for attribute in support]
@@ -114,6 +120,13 @@ def orbit_key(sizes: Sequence[int], frequencies: Sequence[int]) -> OrbitKey:
     there = tuple(sorted((c, r) for c, r in zip(sizes, frequencies, strict=True) if r))
     back = tuple(sorted((c, c - r) for c, r in there))
     return min(there, back)
+
+
+def shifted_cells(shape: Sequence[int]) -> Integers:
+    """(K, K) index of x − a for rows a and columns x, in C order modulo the sizes."""
+    cells = np.indices(shape).reshape(len(shape), -1)
+    moved = (cells[:, None, :] - cells[:, :, None]) % np.array(shape)[:, None, None]
+    return np.asarray(np.ravel_multi_index(tuple(moved), shape))
 
 
 def hartley(values: Floats, shape: tuple[int, ...]) -> Floats:

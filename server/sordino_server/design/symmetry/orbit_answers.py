@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain, combinations
 
 import numpy as np
 
 from sordino_server.design.answers import AnswerLaw, ErrorProfile, check_dense
 from sordino_server.design.arrays import Floats
-from sordino_server.design.symmetry.characters import Characters, cas_table
-from sordino_server.design.symmetry.row_moments import LocalQuery, second_moments
+from sordino_server.design.symmetry.characters import Characters, cas_table, orbit_key, shifted_cells
+from sordino_server.design.symmetry.row_moments import LocalQuery, moments
 from sordino_server.design.symmetry.spectrum import Spectrum
 from sordino_server.design.workloads import Workload
-from sordino_server.design.workloads.operators import Indices
 from sordino_server.design.workloads.widths import CharacterBlock, CharacterMap
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import CharacterDecoder, Decoder
@@ -34,26 +35,13 @@ def orbit_answers(randomizer: Randomizer, decoder: Decoder, workload: Workload) 
             f"the kernel is for queries about {randomizer.width} of the attributes {randomizer.shape}", workload
         )
     orbits, rows = len(operator.characters.orbits), len(randomizer.rows)
-    expected = (len(operator.blocks), rows * orbits), (len(operator.blocks), rows)
+    levels = randomizer.width + 1 if randomizer.overlaps else 1
+    expected = (len(operator.blocks), rows * levels * orbits), (len(operator.blocks), rows * levels)
     if (decoder.slopes.shape, decoder.offsets.shape) != expected:
         raise InvalidValue(f"the decoder has shapes {decoder.slopes.shape} and {decoder.offsets.shape}", decoder)
-    slopes = decoder.slopes.numpy().reshape(-1, rows, orbits)
-    return OrbitAnswers(workload, operator, Spectrum(randomizer), slopes, decoder.offsets.numpy())
-
-
-def decoded_characters(decoder: CharacterDecoder, workload: Workload, mean: Floats) -> Floats:
-    """(Q,) answers from the mean statistic (rows · (1 + p),)."""
-    operator, rows = workload.operator, decoder.offsets.shape[1]
-    if not isinstance(operator, CharacterMap):
-        raise InvalidValue("characters answer parities and marginals only", workload)
-    sums = mean.reshape(rows, -1)
-    characters = operator.characters
-    slopes = decoder.slopes.numpy().reshape(-1, rows, len(characters.orbits))[:, :, characters.orbit_of]
-    decoded = [np.append(1.0, (block * sums[:, 1:]).sum(axis=0)) for block in slopes]
-    answers = operator.answers(decoded)
-    for block, offsets in zip(operator.blocks, decoder.offsets.numpy(), strict=True):
-        answers[block.queries] += offsets @ sums[:, 0]
-    return answers
+    slopes = decoder.slopes.numpy().reshape(-1, rows, levels, orbits)
+    offsets = decoder.offsets.numpy().reshape(-1, rows, levels)
+    return OrbitAnswers(workload, operator, Spectrum(randomizer), slopes, offsets)
 
 
 def local_query(characters: Characters, block: CharacterBlock, row: int) -> LocalQuery:
@@ -63,18 +51,12 @@ def local_query(characters: Characters, block: CharacterBlock, row: int) -> Loca
     return LocalQuery(block.shape, block.table[row], orbits)
 
 
-def shifted_cells(shape: tuple[int, ...]) -> Indices:
-    """(K, K) index of x − a for rows a and columns x, in C order modulo the sizes."""
-    cells = np.indices(shape).reshape(len(shape), -1)
-    moved = (cells[:, None, :] - cells[:, :, None]) % np.array(shape)[:, None, None]
-    return np.asarray(np.ravel_multi_index(tuple(moved), shape))
-
-
 @dataclass(frozen=True, eq=False)
 class OrbitAnswers(AnswerLaw):
-    """Answers offset_b + Σ_r β_r slope_br H_r from a report of row b: alike throughout a block, up to shifts.
+    """Answers offset_bj + Σ_r β_r slope_bjr H_r from a report of row b that holds j of a query's attributes.
 
-    `slopes` are (blocks, rows, orbits), `offsets` (blocks, rows).
+    They are alike throughout a block, up to shifts. `slopes` are (blocks, rows, levels, orbits) and `offsets` (blocks,
+    rows, levels); a level is an overlap j, or there is one for all.
     """
 
     workload: Workload
@@ -82,6 +64,22 @@ class OrbitAnswers(AnswerLaw):
     spectrum: Spectrum
     slopes: Floats
     offsets: Floats
+
+    def decoded(self, mean: Floats) -> Floats:
+        """(Q,) answers from the mean statistic."""
+        sums = mean.reshape(len(self.spectrum.chances), -1)
+        if self.spectrum.kernel.overlaps:
+            return self._decoded_by_overlap(sums)
+        characters = self.operator.characters
+        slopes = self.slopes[:, :, 0, characters.orbit_of]
+        answers = self.operator.answers([np.append(1.0, (block * sums[:, 1:]).sum(axis=0)) for block in slopes])
+        for block, offsets in zip(self.operator.blocks, self.offsets[:, :, 0], strict=True):
+            answers[block.queries] += offsets @ sums[:, 0]
+        return answers
+
+    def expected(self, number: int) -> Floats:
+        """(K,) the mean of the first query of a block at each local cell, up to a constant of the query."""
+        return self._moments(number, 0)[0]
 
     def profile(self) -> ErrorProfile:
         variance, bias = np.empty(self.workload.queries), np.empty(self.workload.queries)
@@ -142,21 +140,61 @@ class OrbitAnswers(AnswerLaw):
 
     def _law(self, number: int, row: int) -> tuple[Floats, float]:
         """Variance at each cell of a support, and the worst bias there, of one query."""
-        block, slopes, offsets = self.operator.blocks[number], self.slopes[number], self.offsets[number]
-        query = local_query(self.operator.characters, block, row)
-        cas, used = cas_table(block.shape), np.where(query.orbits >= 0, query.weights, 0.0)
-        chances = self.spectrum.chances
-        told = (used * (slopes * self.spectrum.told)[:, query.orbits]) @ cas
-        mean = told.sum(axis=0) + chances @ offsets
-        squares = 2 * offsets @ told + chances @ offsets**2
+        block = self.operator.blocks[number]
+        mean, squares = self._moments(number, row)
+        wrong = np.abs(mean + block.table[row, 0] - block.values[row]).max()
+        return np.maximum(squares - mean**2, 0.0), float(wrong)
+
+    def _moments(self, number: int, row: int) -> tuple[Floats, Floats]:
+        """(K,) the mean, and the mean square, of one query's answer without its constant at each cell of a support."""
+        query = local_query(self.operator.characters, self.operator.blocks[number], row)
+        weighed = np.where(query.orbits >= 0, self.slopes[number][..., query.orbits], 0.0) * query.weights
+        weighed[..., 0] = self.offsets[number]
+        shape, overlaps = self.spectrum.kernel.shape, len(query.shape) + 1
+        tables = np.broadcast_to(weighed, (len(weighed), max(overlaps, weighed.shape[1]), len(query.weights)))
+        mean, squares = (np.zeros(len(query.weights)) for _ in range(2))
         for rows in self.spectrum.alike():
             coefficients = np.stack([self.spectrum.coefficients[index] for index in rows])
-            moments = second_moments(coefficients, self.spectrum.kernel.shape, query, slopes[rows, None])
-            squares = squares + chances[rows] @ moments[:, 0, 0]
-        wrong = np.abs(mean + query.weights[0] - block.values[row]).max()
-        return np.maximum(squares - mean**2, 0.0), float(wrong)
+            first, second = moments(coefficients, shape, query.shape, tables[rows, None, :overlaps])
+            mean = mean + self.spectrum.chances[rows] @ first[:, 0]
+            squares = squares + self.spectrum.chances[rows] @ second[:, 0, 0]
+        return mean, squares
+
+    def _decoded_by_overlap(self, sums: Floats) -> Floats:
+        """Those that hold exactly a set are those that hold it less those that hold more: differences of slopes."""
+        answers = np.empty(self.workload.queries)
+        for block, slopes, offsets in zip(self.operator.blocks, self.slopes, self.offsets, strict=True):
+            found = np.zeros((len(block.supports), *block.shape))
+            for held in _subsets(len(block.shape)):
+                window = tuple(slice(None) if axis in held else 0 for axis in range(len(block.shape)))
+                found[:, *window] += self._held(block, held, slopes, offsets, sums)
+            local = found.reshape(len(found), -1)
+            answers[block.queries] = local @ np.where(np.arange(local.shape[1]) > 0, block.table, 1.0).T
+            answers[block.queries] += block.table[:, 0]
+        return answers
+
+    def _held(
+        self, block: CharacterBlock, held: tuple[int, ...], slopes: Floats, offsets: Floats, sums: Floats
+    ) -> Floats:
+        """(n, sizes of the held axes) what the sums over reports that hold these axes of each support add."""
+        characters, sizes = self.operator.characters, [block.shape[axis] for axis in held]
+        if not held:
+            return np.full(len(block.supports), float(offsets[:, 0] @ sums[:, 0]))
+        starts = [1 + characters.table_starts[tuple(support)] for support in block.supports[:, held].tolist()]
+        weights = np.empty((len(slopes), *sizes))
+        for r in np.ndindex(*sizes):
+            involved = int(np.count_nonzero(r))
+            own = slopes[:, :, characters.orbit_numbers[orbit_key(sizes, r)]] if involved else offsets
+            weights[:, *r] = np.diff(own, n=len(held) - involved, axis=1)[:, involved]
+        places = np.add.outer(starts, np.arange(math.prod(sizes)))
+        found = [row[places] * weight.ravel() for row, weight in zip(sums, weights, strict=True)]
+        return np.asarray(np.sum(found, axis=0)).reshape(-1, *sizes)
 
 
 def _every_row(block: CharacterBlock, variances: Floats) -> Floats:
     """(rows, K) the variances of every row of a block."""
     return np.asarray(variances[0][shifted_cells(block.shape)]) if block.shifted else variances
+
+
+def _subsets(axes: int) -> Iterator[tuple[int, ...]]:
+    return chain.from_iterable(combinations(range(axes), length) for length in range(axes + 1))

@@ -63,7 +63,7 @@ def best_multipliers(needed: Floats, orbits: GroupOrbits, epsilon: float) -> tup
     level, falls = cp.Variable(), cp.Variable(len(orbits.sizes) - 1, nonneg=True)
     weighted = multiply(orbits.sizes, orbits.table[:, 1:] @ multipliers / cells - level / cells)
     rises = weighted[1:] + falls
-    low = np.linspace(0.0, 1 - math.exp(-epsilon), _GRID)
+    low = 1 - np.union1d(np.linspace(math.exp(-epsilon), 1.0, _GRID), np.geomspace(math.exp(-epsilon), 1.0, _GRID))
     high = np.maximum(math.exp(epsilon) * (1 - low) - 1, 0.0)
     mixed, least = low * high / scale, np.minimum(low, high) ** 2 / scale
     told = mixed * (weighted[0] + cvx_sum(rises)) + least * cvx_sum(falls)

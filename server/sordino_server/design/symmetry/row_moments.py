@@ -1,7 +1,8 @@
-"""Exact second moments of symmetric answers from rows of an orbit kernel, without going over its reports.
+"""Exact moments of symmetric answers from rows of an orbit kernel, without going over its reports.
 
-An answer F = Σ_r β_r g_r H_r is about the attributes of one support. A random arrangement maps some of them to slots of
-the row, the others to none; given which, the report's shift there is uniform but for u's marginal on these slots.
+An answer F = Σ_r f_r H_r, H_0 = 1, is about the attributes of one support. A random arrangement maps some of them to
+slots of the row, the others to none; given which, the report's shift there is uniform but for u's marginal on these
+slots. How many are mapped, the overlap, may change f.
 """
 
 from __future__ import annotations
@@ -15,8 +16,11 @@ from itertools import product
 import numpy as np
 
 from sordino_server.design.arrays import Floats
-from sordino_server.design.symmetry.characters import Integers
+from sordino_server.design.symmetry.characters import Integers, shifted_cells
 from sordino_server.design.symmetry.spectrum import Complex
+
+# Up to here a table of shifts is faster than transforms.
+_FEW_CELLS = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,29 +32,45 @@ class LocalQuery:
     orbits: Integers
 
 
-def second_moments(coefficients: Complex, sizes: Sequence[int], query: LocalQuery, slopes: Floats) -> Floats:
-    """(n, c, c, K) E[F_i F_j | x] at each local cell x for n rows, F_i = Σ_{r ≠ 0} β_r slopes[·, i, orbit of r] H_r.
+def moments(
+    coefficients: Complex, sizes: Sequence[int], support: Sequence[int], answers: Floats
+) -> tuple[Floats, Floats]:
+    """(n, c, K) E[F_i | x] and (n, c, c, K) E[F_i F_j | x] at each local cell x, for n rows over the same slots.
 
-    `coefficients` (n, slots …) are û of rows over the same slots, `sizes` those of all attributes of the domain, and
-    `slopes` (n, c, orbits).
+    `coefficients` (n, slots …) are û of the rows, `sizes` those of all attributes of the domain, `support` of those
+    asked about, and `answers` f (n, c, overlaps, K) at each overlap, 0 to all of the support, and local frequency.
     """
-    count = slopes.shape[1]
-    total = np.zeros((len(coefficients), count, count, *query.shape))
-    factors = np.where(query.orbits >= 0, slopes[:, :, query.orbits], 0.0) * query.weights
-    factors = factors.reshape(-1, count, *query.shape)
-    for slots, chance in partial_maps(coefficients.shape[1:], query.shape, sizes):
+    rows, count = len(coefficients), answers.shape[1]
+    means, squares = (np.zeros((rows, *lead, *support)) for lead in ((count,), (count, count)))
+    tables = answers.reshape(*answers.shape[:3], *support)
+    for slots, chance in partial_maps(coefficients.shape[1:], support, sizes):
         mapped = [axis for axis, slot in enumerate(slots) if slot is not None]
         local = _on_slots(coefficients, [slot for slot in slots if slot is not None])
-        used = (slice(None), slice(None), *(slice(None) if axis in mapped else 0 for axis in range(len(slots))))
-        axes = tuple(range(2, 2 + len(mapped)))
-        waves = np.fft.ifftn(factors[used] * np.conj(local)[:, None], axes=axes) * local[0].size
-        answers = waves.real + waves.imag
-        products = answers[:, :, None] * answers[:, None, :]
-        axes = tuple(range(3, 3 + len(mapped)))
-        moments = np.fft.ifftn(np.fft.fftn(products, axes=axes) * local[:, None, None], axes=axes).real
-        lengths = [size if axis in mapped else 1 for axis, size in enumerate(query.shape)]
-        total += chance * moments.reshape(-1, count, count, *lengths)
-    return np.asarray(total.reshape(len(coefficients), count, count, -1))
+        used = tuple(slice(None) if axis in mapped else 0 for axis in range(len(slots)))
+        # Features of other overlaps are nothing here.
+        own = np.flatnonzero(answers[:, :, len(mapped)].any(axis=(0, 2)))
+        waves = tables[:, own, len(mapped)][:, :, *used] * np.conj(local)[:, None]
+        waves = np.fft.ifftn(waves, axes=tuple(range(2, 2 + len(mapped)))) * local[0].size
+        told = waves.real + waves.imag
+        left, right = np.triu_indices(len(own))
+        found = _expected(np.concatenate([told, told[:, left] * told[:, right]], axis=1), local)
+        lengths = [size if axis in mapped else 1 for axis, size in enumerate(support)]
+        found = chance * found.reshape(rows, -1, *lengths)
+        means[:, own] += found[:, : len(own)]
+        squares[:, own[left], own[right]] += found[:, len(own) :]
+    left, right = np.triu_indices(count, 1)
+    squares[:, right, left] = squares[:, left, right]
+    return means.reshape(rows, count, -1), squares.reshape(rows, count, count, -1)
+
+
+def _expected(values: Floats, local: Complex) -> Floats:
+    """(n, c, …) E[value at the shift | x] at each cell x of the mapped attributes."""
+    axes = tuple(range(2, values.ndim))
+    if local[0].size > _FEW_CELLS:
+        return np.asarray(np.fft.ifftn(np.fft.fftn(values, axes=axes) * local[:, None], axes=axes).real)
+    chances = np.fft.ifftn(local, axes=tuple(range(1, local.ndim))).real.reshape(len(local), -1)
+    law = chances[:, shifted_cells((*local.shape[1:], 1))]
+    return np.asarray(values.reshape(*values.shape[:2], -1) @ law).reshape(values.shape)
 
 
 def partial_maps(

@@ -1,26 +1,26 @@
 """Rows, chances and decoders for the worst query and type together, where marginals have types that are worse.
 
-Every block of queries may give each row slopes of its own, g_b for (1, F_o), F_o = Σ_{r of orbit o} β_r H_r. With
-h_b = p_b g_b the variance at a type x is Σ_b h_bᵀ M_bx h_b/p_b minus a constant, jointly convex in p and h, and being
-unbiased is linear in h. So it is a game: against weights ω on (block, type) the best slopes are g_b = A_b⁻¹ K_b y with
-A_b = Σ_x ω_x M_bx, K_b = diag(what row b tells of 1 and of each orbit) and y = (Σ_b p_b K_b A_b⁻¹ K_b)⁻¹ (0, 1, …, 1).
-Both sides move multiplicatively; the best point met is kept.
+Every block of queries may give each row weights of its own, g_b for its features: 1 and F_o = Σ_{r of orbit o} β_r H_r,
+or these at each overlap. With h_b = p_b g_b the variance at a type x is Σ_b h_bᵀ M_bx h_b/p_b minus a constant, jointly
+convex in p and h, and being unbiased is linear in h. So it is a game: against weights ω on (block, type) the best ones
+are g_b = A_b⁻¹ K_bᵀ y with A_b = Σ_x ω_x M_bx, K_b what the features of row b tell of 1 and of each orbit, and
+y = (Σ_b p_b K_b A_b⁻¹ K_bᵀ)⁻¹ (0, 1, …, 1). Both sides move multiplicatively; the best point met is kept.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from sordino_server.design.arrays import Floats, Mask
-from sordino_server.design.symmetry.characters import cas_table, orbit_key
 from sordino_server.design.symmetry.energies import energies
+from sordino_server.design.symmetry.local_features import LocalFeatures, QueryParts, local_features
 from sordino_server.design.symmetry.orbit_answers import local_query
 from sordino_server.design.symmetry.orbit_design import OrbitDesign
 from sordino_server.design.symmetry.orbit_rows import row_shapes
-from sordino_server.design.symmetry.row_moments import second_moments
+from sordino_server.design.symmetry.row_moments import moments
 from sordino_server.design.symmetry.spectrum import likelihood_ratios, orbit_weights
 from sordino_server.design.workloads.operators import Indices
 from sordino_server.design.workloads.widths import CharacterMap
@@ -37,34 +37,39 @@ _RIDGE = 1e-13
 
 @dataclass(frozen=True, eq=False)
 class WorstCaseDesign:
-    """Rows and chances, and each block's `slopes` (blocks, rows, orbits) and `offsets` (blocks, rows)."""
+    """Rows and chances, and each block's `slopes` (blocks, rows, levels, orbits) and `offsets` (blocks, rows, levels).
+
+    The levels are the overlaps, or one for all of them. `variance` is that of the worst block's worst type.
+    """
 
     rows: tuple[Mask, ...]
     chances: Floats
     slopes: Floats
     offsets: Floats
+    variance: float
 
 
 @dataclass(frozen=True, eq=False)
 class _Block:
-    """One side of the game: M (n, 1 + o, 1 + o, types), K (n, 1 + o), the true values and first weights (types,)."""
+    """One side of the game: M (n, c, c, types), K (n, 1 + o, c), the true values and first weights (types,)."""
 
     orbits: Indices
+    features: LocalFeatures
     moments: Floats
     told: Floats
     values: Floats
     weights: Floats
 
     def only(self, rows: Indices) -> _Block:
-        return _Block(self.orbits, self.moments[rows], self.told[rows], self.values, self.weights)
+        return replace(self, moments=self.moments[rows], told=self.told[rows])
 
 
 @dataclass(frozen=True, eq=False)
 class _Point:
-    """Variance at each type of each block, slopes (n, 1 + o) of each, and how much each row is missed (n,)."""
+    """Variance at each type of each block, weights (n, c) of its features, and how much each row is missed (n,)."""
 
     variances: list[Floats]
-    slopes: list[Floats]
+    found: list[Floats]
     missed: Floats
 
     @property
@@ -72,25 +77,32 @@ class _Point:
         return max(float(found.max()) for found in self.variances)
 
 
-def worst_case_design(operator: CharacterMap, epsilon: float, start: OrbitDesign, seed: int) -> WorstCaseDesign | None:
+def worst_case_design(
+    operator: CharacterMap, epsilon: float, start: OrbitDesign, seed: int, *, by_overlap: bool
+) -> WorstCaseDesign | None:
     """A design whose worst type is better than with one slope an orbit; None where the game is too large to be played.
 
     `start` is the best design for the mean variance of the worst block.
     """
     rows = _rows(operator, epsilon, start, np.random.Generator(np.random.PCG64(seed)))
+    features = [_features(operator, number, by_overlap=by_overlap) for number in range(len(operator.blocks))]
     types = sum(len(_representatives(block.shape)[0]) for block in operator.blocks)
-    needs = energies(operator).by_orbit
-    if len(rows) * types * int((needs > 0).sum(axis=1).max() + 1) ** 2 > _MOST_MOMENTS:
+    if len(rows) * types * max(len(found.parts) for found in features) ** 2 > _MOST_MOMENTS:
         return None
     blocks = [
-        _block(operator, number, rows, epsilon, float(weight)) for number, weight in enumerate(start.block_weights)
+        _block(operator, number, found, rows, epsilon, float(weight))
+        for number, (found, weight) in enumerate(zip(features, start.block_weights, strict=True))
     ]
     kept, chances, point = _play(blocks)
-    slopes = np.zeros((len(blocks), len(kept), needs.shape[1]))
-    offsets = np.zeros((len(blocks), len(kept)))
-    for number, (block, found) in enumerate(zip(blocks, point.slopes, strict=True)):
-        offsets[number], slopes[number][:, block.orbits] = found[:, 0], found[:, 1:]
-    return WorstCaseDesign(tuple(rows[row] for row in kept), chances, slopes, offsets)
+    levels = operator.characters.width + 1 if by_overlap else 1
+    offsets = np.zeros((len(blocks), len(kept), levels))
+    slopes = np.zeros((*offsets.shape, len(operator.characters.orbits)))
+    for number, (block, found) in enumerate(zip(blocks, point.found, strict=True)):
+        constant, level = block.features.parts == 0, block.features.levels
+        offsets[number][:, level[constant]] = found[:, constant]
+        orbits = block.orbits[block.features.parts[~constant] - 1]
+        slopes[number][:, level[~constant], orbits] = found[:, ~constant]
+    return WorstCaseDesign(tuple(rows[row] for row in kept), chances, slopes, offsets, point.worst)
 
 
 def _rows(operator: CharacterMap, epsilon: float, start: OrbitDesign, generator: np.random.Generator) -> list[Mask]:
@@ -135,37 +147,43 @@ def _most_telling(sets: Mask, values: Floats) -> list[int]:
 
 
 def _representatives(shape: tuple[int, ...]) -> tuple[Indices, Floats]:
-    """A local cell of every orbit, and the orbits' shares of all cells: of one orbit, all have the same variance."""
-    keys = [orbit_key(shape, cell) for cell in np.ndindex(*shape)]
+    """A local cell of every orbit of exchanges, and their shares of all cells: of one orbit, all have one variance.
+
+    A cell and its negative are not of one orbit: shifts and arrangements do not take a row to its mirror image.
+    """
+    keys = [tuple(sorted(zip(shape, cell, strict=True))) for cell in np.ndindex(*shape)]
     numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
     of_cell = np.array([numbers[key] for key in keys])
     _, first, counts = np.unique(of_cell, return_index=True, return_counts=True)
     return first, counts / len(keys)
 
 
-def _block(operator: CharacterMap, number: int, rows: list[Mask], epsilon: float, weight: float) -> _Block:
-    block, characters = operator.blocks[number], operator.characters
-    query = local_query(characters, block, 0)
-    orbits = np.flatnonzero(energies(operator).by_orbit[number] > 0)
-    types, shares = _representatives(block.shape)
-    told = np.ones((len(rows), 1 + len(orbits)))
-    moments = np.zeros((len(rows), 1 + len(orbits), 1 + len(orbits), len(types)))
-    moments[:, 0, 0] = 1.0
-    unit_slopes = np.eye(len(characters.orbits))[orbits]
+def _needed(operator: CharacterMap, number: int) -> Indices:
+    return np.flatnonzero(energies(operator).by_orbit[number] > 0)
+
+
+def _features(operator: CharacterMap, number: int, *, by_overlap: bool) -> LocalFeatures:
+    query = local_query(operator.characters, operator.blocks[number], 0)
+    return local_features(QueryParts.of(query, _needed(operator, number)), by_overlap=by_overlap)
+
+
+def _block(
+    operator: CharacterMap, number: int, features: LocalFeatures, rows: list[Mask], epsilon: float, weight: float
+) -> _Block:
+    shape, count = operator.blocks[number].shape, len(features.parts)
+    types, shares = _representatives(shape)
+    told = np.zeros((len(rows), len(features.query.waves), count))
+    squares = np.zeros((len(rows), count, count, len(types)))
     by_shape: dict[tuple[int, ...], list[int]] = {}
     for index, row in enumerate(rows):
         by_shape.setdefault(row.shape, []).append(index)
     for alike in by_shape.values():
         levels = np.stack([likelihood_ratios(rows[index], math.exp(epsilon)) for index in alike])
-        axes = tuple(range(1, levels.ndim))
-        coefficients = np.fft.fftn(levels, axes=axes) / levels[0].size
-        slopes = np.broadcast_to(unit_slopes, (len(alike), *unit_slopes.shape))
-        moments[alike, 1:, 1:] = second_moments(coefficients, characters.shape, query, slopes)[..., types]
-    weights = [orbit_weights(row, math.exp(epsilon), characters)[orbits] for row in rows]
-    told[:, 1:] = np.array(weights) / characters.orbit_sizes[orbits]
-    waves = np.where(query.orbits == orbits[:, None], query.weights, 0.0) @ cas_table(block.shape)[:, types]
-    moments[:, 0, 1:] = moments[:, 1:, 0] = told[:, 1:, None] * waves
-    return _Block(orbits, moments, told, waves.sum(axis=0), np.maximum(weight * shares, 1e-9))
+        coefficients = np.fft.fftn(levels, axes=tuple(range(1, levels.ndim))) / levels[0].size
+        means, found = moments(coefficients, operator.characters.shape, shape, features.tables[None])
+        told[alike], squares[alike] = features.told(means), found[..., types]
+    values = features.query.waves[1:, types].sum(axis=0)
+    return _Block(_needed(operator, number), features, squares, told, values, np.maximum(weight * shares, 1e-9))
 
 
 def _play(blocks: list[_Block]) -> tuple[Indices, Floats, _Point]:
@@ -191,18 +209,18 @@ def _play(blocks: list[_Block]) -> tuple[Indices, Floats, _Point]:
 
 
 def _point(blocks: list[_Block], chances: Floats, weights: list[Floats]) -> _Point:
-    variances, slopes, missed = [], [], np.zeros(len(chances))
+    variances, weighed, missed = [], [], np.zeros(len(chances))
     for block, weight in zip(blocks, weights, strict=True):
         pressed = block.moments @ weight
         scale = np.trace(pressed, axis1=1, axis2=2)[:, None, None]
-        reach = np.linalg.inv(pressed + _RIDGE * scale * np.eye(pressed.shape[1])) * block.told[:, None, :]
-        gains = block.told[:, :, None] * reach
+        reach = np.linalg.inv(pressed + _RIDGE * scale * np.eye(pressed.shape[1])) @ block.told.swapaxes(1, 2)
+        gains = block.told @ reach
         wanted = np.ones(gains.shape[1])
         wanted[0] = 0.0
         multipliers = np.linalg.solve(np.tensordot(chances, gains, 1), wanted)
         found = reach @ multipliers
         squares = np.einsum("nix,ni->nx", np.einsum("nijx,nj->nix", block.moments, found), found)
         variances.append(chances @ squares - block.values**2)
-        slopes.append(found)
+        weighed.append(found)
         missed += (gains @ multipliers) @ multipliers
-    return _Point(variances, slopes, missed)
+    return _Point(variances, weighed, missed)

@@ -66,7 +66,7 @@ def test_one_multiplier_for_all_is_the_trace_bound_at_uniform_weights(workload_o
 
 
 @pytest.mark.parametrize(("shape", "queries"), CASES)
-@pytest.mark.parametrize("epsilon", [0.5, 2, 4])
+@pytest.mark.parametrize("epsilon", [0.5, 2, 4, 7])
 def test_it_is_below_the_exact_optimum_and_close(workload_of, exact_optimum, shape, queries, epsilon):
     operator = workload_of(shape, queries).operator
     bound = character_bound(operator, epsilon, uniform(operator))

@@ -7,7 +7,7 @@ from itertools import permutations, product
 import numpy as np
 import pytest
 
-from sordino_server.design.symmetry.orbit_answers import decoded_characters
+from sordino_server.design.symmetry.orbit_answers import orbit_answers
 from sordino_server.design.symmetry.spectrum import Spectrum
 from sordino_server.design.variance import answer_law
 from sordino_server.design.workloads import parse_specification
@@ -19,10 +19,10 @@ from sordino_shared.randomizers import BaseRow, OrbitKernel
 LOW, HIGH = 1 << 40, 5 << 39
 
 
-def kernel(shape, width, rows, chances=None):
+def kernel(shape, width, rows, overlaps):
     weights = [1 << 59, 1 << 59] if len(rows) == 2 else [1 << 60]
     rows = tuple(BaseRow.of(np.array(row, dtype=bool)) for row in rows)
-    return OrbitKernel(shape, width, 60, LOW, HIGH, tuple(chances or weights), rows)
+    return OrbitKernel(shape, width, overlaps, 60, LOW, HIGH, tuple(weights), rows)
 
 
 def workload(shape, queries):
@@ -70,12 +70,14 @@ CASES = [
 ]
 
 
+@pytest.mark.parametrize("overlaps", [False, True])
 @pytest.mark.parametrize(("shape", "width", "rows", "queries"), CASES)
-def test_variances_are_those_of_every_output_written_out(shape, width, rows, queries):
-    randomizer, asked = kernel(shape, width, rows), workload(shape, queries)
+def test_variances_are_those_of_every_output_written_out(shape, width, rows, queries, overlaps):
+    randomizer, asked = kernel(shape, width, rows, overlaps), workload(shape, queries)
     rng = np.random.default_rng(4)
     blocks, orbits = len(asked.operator.blocks), len(asked.operator.characters.orbits)
-    slopes, offsets = rng.uniform(1, 5, (blocks, len(rows) * orbits)), rng.uniform(-1, 1, (blocks, len(rows)))
+    levels = len(rows) * (width + 1 if overlaps else 1)
+    slopes, offsets = rng.uniform(1, 5, (blocks, levels * orbits)), rng.uniform(-1, 1, (blocks, levels))
     decoder = CharacterDecoder(Array.of(slopes, "<f8"), Array.of(offsets, "<f8"))
     listed = list(outputs(randomizer))
     table = np.array([mass for _, mass in listed])
@@ -87,7 +89,7 @@ def test_variances_are_those_of_every_output_written_out(shape, width, rows, que
     sums = np.array([accumulate(randomizer, payload[None]) for payload in payloads])
     assert np.abs(sums).max() <= DIRECTION_SCALE
     assert np.array_equal(accumulate(randomizer, payloads), sums.sum(axis=0))
-    answers = np.stack([decoded_characters(decoder, asked, report * unit) for report in sums], axis=1)
+    answers = np.stack([orbit_answers(randomizer, decoder, asked).decoded(report * unit) for report in sums], axis=1)
     means = answers @ table
     variances = answers**2 @ table - means**2
     law = answer_law(randomizer, decoder, asked)

@@ -6,12 +6,15 @@ import numpy as np
 import pytest
 
 from sordino_server.design.audit import audit_plan
+from sordino_server.design.candidates import orbit_kernel as candidate
 from sordino_server.design.candidates.orbit_kernel import orbit_kernel, unbiased_slopes
 from sordino_server.design.planner import PlanError, PlanRequest, compile_plan
+from sordino_server.design.symmetry import worst_case
 from sordino_server.design.symmetry.energies import energies
 from sordino_server.design.symmetry.orbit_design import design_rows
 from sordino_server.design.symmetry.orbit_rows import row_shapes
 from sordino_server.design.symmetry.spectrum import Spectrum, orbit_weights
+from sordino_server.design.symmetry.worst_case import worst_case_design
 from sordino_server.design.variance import answer_law
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon
@@ -45,7 +48,7 @@ SMALL = [
 
 
 @pytest.mark.parametrize(("shape", "queries"), SMALL)
-@pytest.mark.parametrize("epsilon", [0.5, 1, 2])
+@pytest.mark.parametrize("epsilon", [0.5, 1, 2, 4])
 @pytest.mark.parametrize(("objective", "share"), [("mean", 1.01), ("max", 1.12)])
 def test_small_cases_are_near_the_optimum_over_all_kernels(
     workload_of, exact_optimum, shape, queries, epsilon, objective, share
@@ -100,6 +103,42 @@ def test_the_worst_type_is_better_than_with_one_slope_an_orbit(workload_of):
     workload = workload_of((3, 4, 3, 2), {"kind": "marginals", "width": 2})
     one_slope = plan(workload, 2, "mean").analyst.figures
     assert plan(workload, 2, "max").analyst.figures.max_variance < 0.6 * one_slope.max_variance
+
+
+@pytest.mark.parametrize(("epsilon", "share"), [(2, 0.95), (4, 0.8)])
+def test_telling_overlaps_apart_helps_the_worst_type(workload_of, epsilon, share):
+    operator = workload_of((2,) * 6, {"kind": "marginals", "width": 2}).operator
+    start = design_rows(operator, epsilon, "max", seed=0)
+    whole, apart = (
+        worst_case_design(operator, epsilon, start, seed=0, by_overlap=by_overlap) for by_overlap in (False, True)
+    )
+    assert apart.variance < share * whole.variance
+    assert whole.slopes.shape[2] == 1
+    assert apart.slopes.shape[2] == 3
+
+
+@pytest.mark.parametrize(("epsilon", "overlaps"), [(1, False), (2, True)])
+def test_the_worst_type_is_as_bad_as_the_game_says(workload_of, epsilon, overlaps):
+    workload = workload_of((2, 3, 2, 3), {"kind": "marginals", "width": 2})
+    start = design_rows(workload.operator, epsilon, "max", seed=0)
+    design = worst_case_design(workload.operator, epsilon, start, seed=0, by_overlap=overlaps)
+    found = plan(workload, epsilon, "max")
+    assert found.device.randomizer.overlaps is overlaps
+    assert found.analyst.figures.max_variance == pytest.approx(design.variance, rel=1e-6)
+    assert found.analyst.figures.bias_bound <= 1e-9
+
+
+def test_sums_by_overlap_that_are_too_many_are_not_kept(workload_of, monkeypatch):
+    workload = workload_of((2,) * 4, {"kind": "marginals", "width": 2})
+    monkeypatch.setattr(candidate, "MAX_SUMS", 30)
+    assert not plan(workload, 2, "max").device.randomizer.overlaps
+
+
+def test_a_game_that_is_too_large_leaves_the_plan_for_the_mean(workload_of, monkeypatch):
+    workload = workload_of((2,) * 4, {"kind": "marginals", "width": 2})
+    monkeypatch.setattr(worst_case, "_MOST_MOMENTS", 0)
+    found = plan(workload, 2, "max").analyst.figures
+    assert found.max_variance == pytest.approx(found.mean_variance, rel=1)
 
 
 def test_twenty_attributes_are_within_reach(workload_of):
