@@ -71,7 +71,10 @@ def test_no_pair_of_a_direction_and_a_number_does_more() -> None:
     domain = Domain((Ordinal("value", (1.0, 2.0)),))
     queries = MatrixQueries(Array.of(np.eye(5, 3), "<f8"), tuple("abcde"))
     low, high = extreme_contributions(pair, decoder, rebuild_workload(domain, queries))
-    payloads = pair.randomize_many(np.arange(3000, dtype=np.int64) % 3, SeededRandomness(9))
+    seeds = direction.randomize_many(np.arange(1000, dtype=np.int64) % 3, SeededRandomness(9))
+    # One output after the other, the null output that hardly ever comes among them.
+    names = np.arange(len(seeds), dtype=np.uint8)[:, None] % number.outputs
+    payloads = np.hstack([seeds, names])
     found = np.array([mean_statistic(pair, Aggregate(1, accumulate(pair, payload[None]))) for payload in payloads])
     answers = found @ rows.T + np.arange(5.0)
     assert np.all(answers >= low)
