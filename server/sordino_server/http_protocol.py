@@ -1,4 +1,4 @@
-"""How the server speaks HTTP: as uvicorn does, but no head of a request takes longer or grows larger than it may."""
+"""How the server speaks HTTP: as uvicorn does, but heads and trailers are limited in size, and heads in time too."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ _ANSWERING = object()
 
 
 class HttpProtocol(HttpToolsProtocol):
-    """One connection; it ends when nothing is being answered and no whole head has come for `head_timeout_s`.
+    """One connection; it ends when nothing is being answered and no whole head has come for `head_timeout_s`, or when
+    more than MAX_HEAD_BYTES came with neither the end of a head nor a byte of a body: the parser keeps them all.
 
     By itself uvicorn ends a connection only where not a byte follows an answer. Here each connection is looked at
     twice in `head_timeout_s`, and ends when it is seen to wait for the same head again: a timer a request would cost
@@ -32,8 +33,8 @@ class HttpProtocol(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         super().connection_made(transport)
         self._waited_after: object = _ANSWERING
-        self._long_scope: object = None
-        self._long_bytes = 0
+        self._fruitless_bytes = 0
+        self._limited: object = None
         self._look_later()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -41,19 +42,22 @@ class HttpProtocol(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
+        self._fruitless_bytes += len(data)
         super().data_received(data)
-        if self._is_within_head():
-            self._limit_head(len(data))
+        if self._fruitless_bytes > MAX_HEAD_BYTES:
+            self._limit()
 
-    def _is_within_head(self) -> bool:
-        """Whether a head has begun that is not complete: its scope is there already, its cycle is not."""
-        return self.scope is not (None if self.cycle is None else self.cycle.scope)
+    def on_body(self, body: bytes) -> None:
+        # What follows in the same piece is not counted, and is no more than one read.
+        self._fruitless_bytes = 0
+        super().on_body(body)
 
-    def _limit_head(self, size: int) -> None:
-        # What came in the first piece may belong to the request before, and is no more than one read.
-        self._long_bytes = self._long_bytes + size if self.scope is self._long_scope else 0
-        self._long_scope = self.scope
-        if self._long_bytes > MAX_HEAD_BYTES and not self.transport.is_closing():
+    def _limit(self) -> None:
+        if self.cycle is not self._limited:
+            # Some of the bytes were its head; asking at every head would cost more.
+            self._limited = self.cycle
+            self._fruitless_bytes = 0
+        elif not self.transport.is_closing():
             # Not answered: devices take any refusal of their report's size for the report's own.
             self.transport.close()
 
@@ -69,6 +73,10 @@ class HttpProtocol(HttpToolsProtocol):
             return
         self._waited_after = self.cycle if answered else _ANSWERING
         self._look_later()
+
+    def _is_within_head(self) -> bool:
+        """Whether a head has begun that is not complete: its scope is there already, its cycle is not."""
+        return self.scope is not (None if self.cycle is None else self.cycle.scope)
 
     def _end(self) -> None:
         if self._is_within_head():
