@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from typing import Any
 
 import httpx
 import pytest
 import structlog
+from starlette.applications import Starlette
+from starlette.routing import Mount
+from starlette.types import Receive, Scope, Send
 
 from sordino_server import problem_details
 from sordino_server.keys import repository
-from sordino_server.kit.body_limit import UNKNOWN_LIMIT
+from sordino_server.kit.body_limit import UNKNOWN_LIMIT, BodyLimit
 from sordino_server.kit.database_errors import DatabaseUnavailable, StorageFull
 from sordino_server.kit.logs import Sparingly
 from sordino_shared.protocol import Problem
@@ -22,8 +26,16 @@ from sordino_shared.protocol import Problem
 Check = Callable[..., dict[str, Any]]
 
 
-def test_unknown_path(running: Any, check_problem: Check) -> None:
-    check_problem(running.api.get("/v1/nothing"), Problem.NOT_FOUND)
+@pytest.mark.parametrize(
+    "path", ["/v1/nothing", "/v1/keys/", "/livez/", f"/v1/campaigns/{'0' * 64}/task/", f"/v1/plans/{'0' * 64}/"]
+)
+def test_unknown_path(running: Any, check_problem: Check, path: str) -> None:
+    check_problem(running.api.get(path), Problem.NOT_FOUND)
+
+
+def test_an_upload_with_a_slash_behind_it_is_not_sent_elsewhere(running: Any, check_problem: Check) -> None:
+    path = f"/v1/campaigns/{'0' * 64}/rounds/0/reports/"
+    check_problem(running.anonymous.post(path, headers={"Host": "elsewhere.example"}), Problem.NOT_FOUND)
 
 
 @pytest.mark.parametrize(
@@ -116,6 +128,30 @@ def test_a_flood_of_one_failure_is_one_line(running: Any, monkeypatch: pytest.Mo
     with structlog.testing.capture_logs() as logged:
         assert [running.api.get("/v1/keys").status_code for _ in range(10)] == [503] * 10
     assert [event["times"] for event in logged if event["event"] == "request failed"] == [1]
+
+
+def test_a_body_that_drips_is_given_up() -> None:
+    """One byte now and one never, to a route of operators."""
+
+    async def body() -> AsyncIterator[bytes]:
+        yield b"{"
+        await asyncio.sleep(60)
+
+    async def endpoint(scope: Scope, receive: Receive, send: Send) -> None:
+        while (await receive())["more_body"]:
+            pass
+
+    async def known(_: Scope) -> bool:
+        return True
+
+    async def post() -> int:
+        app = Starlette(routes=[Mount("/", endpoint)])
+        app.add_middleware(BodyLimit, limit=100, is_known=known, timeout_s=0.1)
+        transport = httpx.ASGITransport(app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://test") as client:
+            return (await client.post("/", content=body())).status_code
+
+    assert asyncio.run(post()) == 408
 
 
 def test_a_large_body_is_taken_of_whoever_has_a_key_only(running: Any, check_problem: Check) -> None:
