@@ -25,12 +25,16 @@ _failed = Sparingly()
 _SHOWN_ERRORS = 20
 # Devices spread their retries over the window in `task`; this is for everybody else.
 _RETRY_AFTER_S = {Problem.OVERLOADED: 1, Problem.UNAVAILABLE: 5, Problem.STORAGE_FULL: 60}
+# After the first two the rest of the body is on its way, and the connection would go on swallowing it. After a bug it is
+# ended, and must not be by surprise, in the middle of the next request.
+_LAST_ANSWERS = (Problem.TOO_LARGE, Problem.REQUEST_TIMEOUT, Problem.INTERNAL_ERROR)
 _OF_STATUS = {
     400: Problem.MALFORMED_BODY,
     401: Problem.UNAUTHORIZED,
     403: Problem.FORBIDDEN,
     404: Problem.NOT_FOUND,
     405: Problem.METHOD_NOT_ALLOWED,
+    408: Problem.REQUEST_TIMEOUT,
     413: Problem.TOO_LARGE,
     415: Problem.UNSUPPORTED_MEDIA_TYPE,
     503: Problem.UNAVAILABLE,
