@@ -51,14 +51,20 @@ def aggregate(
 ) -> Aggregate:
     """The merged shares of a closed round; where sums are not kept on ingest, its log added up.
 
-    `progress` is called with the fraction done. Raises `AggregateMismatch` where shares and log disagree.
+    `progress` is called with the fraction done. Raises `AggregateMismatch` where shares and log, unless it was given
+    up, do not count the same.
     """
     with database.read("read shares") as session:
         shares = repository.shares(session, round_id)
+        logged = repository.logged(session, round_id)
+        # Read last: whoever begins to give the log up says so first.
+        is_gone = repository.purged_at(session, round_id) is not None
     counted = sum(count for count, _ in shares)
     whole = repository.summed_on_ingest(randomizer) or (shares and all(sums for _, sums in shares))
     if not whole:
         return re_aggregate(database, round_id, randomizer, counted, progress)
+    if logged != counted and not is_gone:
+        raise AggregateMismatch(round_id, counted, logged)
     parts = (Aggregate.from_bytes(count, sums) for count, sums in shares)
     merged = reduce(Aggregate.__add__, parts, Aggregate.empty(randomizer))
     progress(1.0)

@@ -76,6 +76,12 @@ def log_after(database: Database, session: Session, round_id: int, last: int, li
     return len(chunks), chunks[-1].id if chunks else last, b"".join([payloads for _, payloads in chunks])
 
 
+def logged(session: Session, round_id: int) -> int:
+    """Reports in the log, as its chunks were counted when they were written: no payload is read."""
+    count = func.coalesce(func.sum(ReportChunk.count), 0)
+    return int(session.scalars(select(count).where(ReportChunk.round_id == round_id)).one())
+
+
 def purged_at(session: Session, round_id: int) -> int | None:
     """When the round's reports were given up; None while they are there."""
     return session.scalars(select(Round.purged_at).where(Round.id == round_id)).one()

@@ -64,14 +64,22 @@ def test_shares_replace_themselves_and_add_up_to_the_round(database, store_round
     with database.write("shares") as session:
         for shard, share in (("a", ones), ("b", ones), ("a", twos)):
             aggregates.put_share(session, stored.id, shard, share.count, share.to_bytes())
+        aggregates.add_chunk(session, stored.id, 3 * size, bytes(3 * size), 0)
     total = aggregates.aggregate(database, stored.id, stored.part.randomizer)
     assert (total.count, set(total.sums.tolist())) == (3 * size, {3})
 
 
-def test_direction_sums_whose_log_lost_a_chunk_are_refused(database, store_round):
-    stored = store_round(database, DIRECTION)
+@pytest.mark.parametrize("randomizer", [DIRECTION, RandomizedResponse.for_guarantee(3, ONE)])
+def test_sums_whose_log_lost_a_chunk_are_refused_and_nothing_is_purged(database, store_round, randomizer):
+    """Also where the sums were kept on ingest, and the log is not needed for them."""
+    stored = store_round(database, randomizer)
+    sums = Aggregate.empty(randomizer).to_bytes() if aggregates.summed_on_ingest(randomizer) else b""
     with database.write("shares") as session:
-        aggregates.put_share(session, stored.id, "a", 2, b"")
-        aggregates.add_chunk(session, stored.id, 1, bytes(17), 0)
-    with pytest.raises(aggregates.AggregateMismatch):
-        aggregates.aggregate(database, stored.id, DIRECTION)
+        aggregates.put_share(session, stored.id, "a", 2, sums)
+        aggregates.add_chunk(session, stored.id, 1, bytes(randomizer.payload_bytes), 0)
+    for adds_up in (aggregates.aggregate, lambda *asked: aggregates.purge(*asked, 1)):
+        with pytest.raises(aggregates.AggregateMismatch) as caught:
+            adds_up(database, stored.id, randomizer)
+        assert (caught.value.counted, caught.value.logged) == (2, 1)
+    with database.read() as session:
+        assert aggregates.log_bytes(session, stored.id) == randomizer.payload_bytes
