@@ -25,9 +25,9 @@ _failed = Sparingly()
 _SHOWN_ERRORS = 20
 # Devices spread their retries over the window in `task`; this is for everybody else.
 _RETRY_AFTER_S = {Problem.OVERLOADED: 1, Problem.UNAVAILABLE: 5, Problem.STORAGE_FULL: 60}
-# After the first two the rest of the body is on its way, and the connection would go on swallowing it. After a bug it is
-# ended, and must not be by surprise, in the middle of the next request.
-_LAST_ANSWERS = (Problem.TOO_LARGE, Problem.REQUEST_TIMEOUT, Problem.INTERNAL_ERROR)
+# With the first three the rest of the body is on its way, and the connection would go on swallowing it. After a bug it
+# is ended, and must not be by surprise, in the middle of the next request.
+_LAST_ANSWERS = (Problem.TOO_LARGE, Problem.REQUEST_TIMEOUT, Problem.OVERLOADED, Problem.INTERNAL_ERROR)
 _OF_STATUS = {
     400: Problem.MALFORMED_BODY,
     401: Problem.UNAUTHORIZED,
@@ -69,8 +69,7 @@ def problem_response(problem: Problem, detail: str, instance: str, extra: Mappin
         headers["Retry-After"] = str(retry_after)
     if problem is Problem.UNAUTHORIZED:
         headers["WWW-Authenticate"] = "Bearer"
-    if problem in (Problem.TOO_LARGE, Problem.REQUEST_TIMEOUT, Problem.OVERLOADED):
-        # The rest of the body is on its way; without this the connection would go on swallowing it.
+    if problem in _LAST_ANSWERS:
         headers["Connection"] = "close"
     # Escaped throughout: what was asked for may hold lone surrogates, which have no bytes in UTF-8.
     content = json.dumps(extra | document, allow_nan=False).encode("ascii")
@@ -94,7 +93,7 @@ def _answer(request: Request, problem: Problem, detail: str, **extra: Any) -> Re
 
 
 def answer(error: ServerError, path: str) -> Response:
-    """The answer to a request for `path` that ended with `error`; the server's own are logged, one of a kind a second."""
+    """The answer where a request for `path` ended with `error`; the server's own are logged, one of a kind a second."""
     if error.problem.status >= 500 and (times := _failed.times(error.problem)):
         log.error("request failed", path=path, problem=error.problem.slug, times=times, exc_info=error)
     return problem_response(error.problem, error.detail, path, error.extra)

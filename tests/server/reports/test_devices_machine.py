@@ -65,8 +65,7 @@ class Devices(RuleBasedStateMachine):
         return ReportBatch(self.part.digest, ids, bytes(number + shift for number in numbers)).content
 
     def send(self, numbers: list[int], shift: int = 0) -> Any:
-        # After an error of its own the server ends the connection, at any moment of the next request on it.
-        headers = {"Content-Type": CBOR_MEDIA_TYPE, "Connection": "close"}
+        headers = {"Content-Type": CBOR_MEDIA_TYPE}
         path = f"{self.path}/rounds/0/reports"
         return self.running.anonymous.post(path, content=self.body(numbers, shift), headers=headers)
 
