@@ -69,7 +69,10 @@ def figures(extent: Extent, engine: str) -> Iterator[Figure]:
         with _servers(url) as (server, echo):
             yield from _single_figures(server, echo, store, extent)
             _say(f"storing {extent.stored:,} reports")
+            before = store.disk_bytes()
             store.fill(extent.stored)
+            disk = (store.disk_bytes() - before) / extent.stored
+            yield Figure("disk of one report of one byte, with its id", disk, "bytes", "", True)
             yield from _batch_figures(server, store, extent)
         yield _re_aggregation(store, extent.repeats)
         store.database.close()

@@ -4,6 +4,7 @@ import os
 from dataclasses import dataclass
 
 import numpy as np
+from sqlalchemy import text
 
 from benchmarks.ingest.load import request
 from sordino_server import models, rounds
@@ -84,6 +85,13 @@ class Store:
             for start in range(0, count * reports, reports)
         )
         return [request(self.path, batch.content) for batch in batches]
+
+    def disk_bytes(self) -> int:
+        """The size of the database."""
+        sqlite = "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()"
+        postgres = "SELECT pg_database_size(current_database())"
+        with self.database.read() as session:
+            return int(session.scalar(text(sqlite if self.database.is_sqlite else postgres)))
 
     def fill(self, count: int) -> None:
         """Count `count` reports through the writer of this process."""
