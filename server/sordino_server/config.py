@@ -7,6 +7,7 @@ from typing import Literal, Self
 
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
+from sqlalchemy import URL
 
 from sordino_server.kit.addresses import NO_PROXY, TrustedProxies
 from sordino_server.kit.db import database_url
@@ -20,7 +21,7 @@ CLIENT_VARIABLES = frozenset({"SORDINO_SERVER", "SORDINO_KEY", "SORDINO_CACHE_DI
 
 # What images, examples and tutorials come with.
 DEFAULT_PASSWORDS = frozenset({"", "sordino", "postgres", "password", "changeme", "change-me", "secret", "admin"})
-_THIS_MACHINE = frozenset({None, "", "localhost", "127.0.0.1", "::1"})
+_THIS_MACHINE = frozenset({"", "localhost", "127.0.0.1", "::1"})
 
 
 class Settings(BaseSettings):
@@ -95,8 +96,7 @@ class Settings(BaseSettings):
     @classmethod
     def _check_password(cls, url: SecretStr) -> SecretStr:
         parsed = database_url(url.get_secret_value())
-        local = parsed.host in _THIS_MACHINE
-        if not local and parsed.password is not None and str(parsed.password).lower() in DEFAULT_PASSWORDS:
+        if not all(map(_is_this_machine, _hosts(parsed))) and not DEFAULT_PASSWORDS.isdisjoint(_passwords(parsed)):
             raise ValueError("its password is one that everybody tries first; give the database one of its own")
         return url
 
@@ -122,6 +122,23 @@ class Settings(BaseSettings):
                 f"SORDINO_RETRY_MAX_S ({self.retry_max_s}) is below SORDINO_RETRY_MIN_S ({self.retry_min_s})"
             )
         return self
+
+
+def _hosts(url: URL) -> list[str]:
+    """Every host that the URL names, wherever it does."""
+    named = (url.host or "", *url.normalized_query.get("host", ()), *url.normalized_query.get("hostaddr", ()))
+    return [host for hosts in named for host in hosts.split(",")]
+
+
+def _is_this_machine(host: str) -> bool:
+    # Folders hold sockets.
+    return host in _THIS_MACHINE or host.startswith("/")
+
+
+def _passwords(url: URL) -> list[str]:
+    """Every password that the URL has, in lower case."""
+    main = () if url.password is None else (str(url.password),)
+    return [password.lower() for password in (*main, *url.normalized_query.get("password", ()))]
 
 
 def load_settings() -> Settings:

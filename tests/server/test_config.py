@@ -86,7 +86,37 @@ def test_passwords_that_everybody_knows_are_refused(monkeypatch: pytest.MonkeyPa
         load_settings()
 
 
-@pytest.mark.parametrize("rest", ["me:postgres@localhost/x", "me@db.example/x", "me:vai7Iequ@db.example/x"])
+@pytest.mark.parametrize(
+    "rest",
+    [
+        "sordino:sordino@/x?host=db",
+        "sordino:sordino@localhost/x?hostaddr=10.0.0.7",
+        "sordino:sordino@/x?host=localhost&host=db:5432",
+        "sordino:sordino@/x?host=/run/postgresql,db",
+        "sordino:%73ordino@db/x",
+        "sordino@db/x?password=postgres",
+        "sordino:vai7Iequ@db/x?password=Postgres",
+        "/x?user=sordino&password=postgres&host=db",
+    ],
+)
+def test_they_are_refused_wherever_the_url_has_them(monkeypatch: pytest.MonkeyPatch, rest: str) -> None:
+    monkeypatch.setenv("SORDINO_DATABASE_URL", f"postgresql://{rest}")
+    with pytest.raises(InvalidValue, match=r"SORDINO_DATABASE_URL.*password"):
+        load_settings()
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        "me:postgres@localhost/x",
+        "me:postgres@[::1]/x",
+        "me:postgres@/x?host=/run/postgresql",
+        "me@/x?host=localhost&hostaddr=127.0.0.1&password=postgres",
+        "me@db.example/x",
+        "me:vai7Iequ@db.example/x",
+        "me@/x?host=db.example&password=vai7Iequ",
+    ],
+)
 def test_other_passwords_and_this_machine_are_not(monkeypatch: pytest.MonkeyPatch, rest: str) -> None:
     monkeypatch.setenv("SORDINO_DATABASE_URL", f"postgresql://{rest}")
     assert load_settings().database_url.get_secret_value().endswith(rest)
