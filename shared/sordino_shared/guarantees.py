@@ -1,12 +1,14 @@
 """Guarantees a mechanism carries, and the integer arithmetic that proves them.
 
-A guarantee is a tagged union; pure ε is the only member of protocol v1. ε is an integer number of nano-ε,
-rounded up, so that two sides never disagree about a last digit and a debit never rounds in the spender's favour.
+A guarantee is a tagged union; pure ε is the only member of protocol v1. ε is an integer number of nano-ε, so that two
+sides never disagree about a last digit: rounded up where it is spent and down where it is a cap, never in the spender's
+favour.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
@@ -23,6 +25,9 @@ MAX_NANO = 1000 * NANO
 MIN_ROUND_NANO = NANO // 1000
 MAX_ROUND_NANO = 16 * NANO
 _FRACTION_BITS = 192
+_ONE_NANO = Fraction(1, NANO)
+# Decimal also reads 1_000 and the digits of every script, in which people take one number for another.
+_WRITTEN = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
 @dataclass(frozen=True, order=True)
@@ -38,17 +43,17 @@ class PureEpsilon:
     @classmethod
     def of(cls, epsilon: float | str | Decimal | Fraction) -> PureEpsilon:
         """ε as a person writes it (1, .5, "0.1"), rounded up to a whole nano-ε."""
-        number = epsilon if isinstance(epsilon, Fraction) else _decimal(epsilon)
-        if number <= 0:
-            raise InvalidValue(f"ε must be above 0, got {epsilon!r}", epsilon)
-        if number > MAX_NANO // NANO:
-            raise InvalidValue(
-                f"ε must be at most {MAX_ROUND_NANO // NANO} for a round and {MAX_NANO // NANO} for a lifetime, "
-                f"got {epsilon!r}",
-                epsilon,
-            )
+        number = _positive(epsilon)
         # Below a nano-ε the ceiling is 1, and an exponent like −10⁹ is never expanded.
-        return cls(1 if number < Fraction(1, NANO) else math.ceil(Fraction(number) * NANO))
+        return cls(1 if number < _ONE_NANO else math.ceil(Fraction(number) * NANO))
+
+    @classmethod
+    def at_most(cls, cap: float | str | Decimal | Fraction) -> PureEpsilon:
+        """A cap on ε as a person writes it, rounded down to a whole nano-ε: never more than was asked for."""
+        number = _positive(cap)
+        if number < _ONE_NANO:
+            raise InvalidValue(f"a cap on ε must be at least 1e-9, got {cap!r}; nothing less is ever spent", cap)
+        return cls(math.floor(Fraction(number) * NANO))
 
     @property
     def epsilon(self) -> float:
@@ -60,13 +65,27 @@ class PureEpsilon:
         return PureEpsilon(self.nano + other.nano)
 
 
+def _positive(epsilon: float | str | Decimal | Fraction) -> Decimal | Fraction:
+    number = epsilon if isinstance(epsilon, Fraction) else _decimal(epsilon)
+    if number <= 0:
+        raise InvalidValue(f"ε must be above 0, got {epsilon!r}", epsilon)
+    if number > MAX_NANO // NANO:
+        raise InvalidValue(
+            f"ε must be at most {MAX_ROUND_NANO // NANO} for a round and {MAX_NANO // NANO} for a lifetime, "
+            f"got {epsilon!r}",
+            epsilon,
+        )
+    return number
+
+
 def _decimal(epsilon: float | str | Decimal) -> Decimal:
     try:
-        number = Decimal(str(epsilon))
+        text = str(epsilon).strip()
+        number = Decimal(text) if _WRITTEN.fullmatch(text) else None
     except (InvalidOperation, ValueError) as error:
         raise InvalidValue(f"ε must be a number, got {epsilon!r}", epsilon) from error
-    if not number.is_finite():
-        raise InvalidValue(f"ε must be a finite number, got {epsilon!r}", epsilon)
+    if number is None or not number.is_finite():
+        raise InvalidValue(f"ε must be a finite number written like 0.5 or 5e-1, got {epsilon!r}", epsilon)
     return number
 
 

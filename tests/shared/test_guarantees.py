@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from typing import Any
@@ -107,13 +108,38 @@ def test_epsilon_as_people_write_it_is_rounded_up(given_: Any, nano: int) -> Non
     [
         *(0, -1, "0", "-0.5", 1000.0001, 10**400, "1e999999999", Fraction(0)),
         *(float("nan"), float("inf"), -float("inf"), "nan", "sNaN", "x", "", None, True, [1]),
+        *("1_000", "1e1_0", "٣", "１", "1٫5", "1,5", ".", "1e", "0x1", "1/3", "1 0", "1e99999999999999999999", "+-1"),
     ],
 )
-def test_what_is_no_epsilon_is_refused_at_once(given_: Any) -> None:
+@pytest.mark.parametrize("read", [PureEpsilon.of, PureEpsilon.at_most])
+def test_what_is_no_epsilon_is_refused_at_once(read: Callable[[Any], PureEpsilon], given_: Any) -> None:
     started = time.process_time()
     with pytest.raises(InvalidValue, match="ε"):
-        PureEpsilon.of(given_)
+        read(given_)
     assert time.process_time() - started < 1
+
+
+@pytest.mark.parametrize(
+    ("given_", "nano"),
+    [
+        *((1, 10**9), (0.1, 10**8), ("0.1", 10**8), ("1e-9", 1), (1000, MAX_NANO), ("  2.  ", 2 * 10**9)),
+        *((Fraction(1, 3), 333_333_333), (math.log(2), 693_147_180), ("1.9999999999", 2 * 10**9 - 1), ("1.99e-9", 1)),
+    ],
+)
+def test_a_cap_is_rounded_down(given_: Any, nano: int) -> None:
+    assert PureEpsilon.at_most(given_).nano == nano
+
+
+@given(st.fractions(Fraction(1, 10**9), 1000))
+def test_a_cap_is_the_most_that_is_not_above(cap: Fraction) -> None:
+    nano = PureEpsilon.at_most(cap).nano
+    assert Fraction(nano, 10**9) <= cap < Fraction(nano + 1, 10**9)
+
+
+@pytest.mark.parametrize("given_", ["1e-400", "9.9e-10", 1e-10, 5e-324, Fraction(1, 10**9 + 1), "1e-999999999"])
+def test_a_cap_below_a_nano_epsilon_is_refused(given_: Any) -> None:
+    with pytest.raises(InvalidValue, match="at least 1e-9"):
+        PureEpsilon.at_most(given_)
 
 
 def test_tiny_exponents_cost_nothing() -> None:

@@ -119,7 +119,7 @@ class Ledger(BaseModel):
 
 
 def _nano(given: float | int | str | None) -> int | None:
-    return None if given is None else PureEpsilon.of(given).nano
+    return None if given is None else PureEpsilon.at_most(given).nano
 
 
 def _epsilon(nano: int | None) -> float | None:

@@ -70,6 +70,11 @@ def test_a_cap_holds_to_the_nano_epsilon(running: Any, check_problem: Check, cap
     assert running.api.get(PATH).json()["asked"] == count
 
 
+@pytest.mark.parametrize(("cap", "shown"), [("1.9999999999", 1.999999999), ("1.0000000009", 1), (0.3, 0.3)])
+def test_a_cap_is_never_more_than_was_asked_for(running: Any, cap: Any, shown: float) -> None:
+    assert made(running, epsilon_lifetime=cap)["epsilon_lifetime"] == shown
+
+
 def test_what_was_asked_is_forgotten_by_the_period_and_not_by_life(server: Any, check_problem: Check) -> None:
     made(server, epsilon_per_period=1, period_days=7)
     first, second, third = campaigns(server, 3)
@@ -167,6 +172,8 @@ def test_the_database_itself_refuses_to_change_the_ledger(server: Any) -> None:
         ({"epsilon_lifetime": 0}, "above 0"),
         ({"epsilon_lifetime": 10_000}, "1000"),
         ({"epsilon_lifetime": "much"}, "number"),
+        *(({"epsilon_lifetime": written}, "number") for written in ("1_000", "٣", "1e9999999999999999999")),
+        *(({"epsilon_lifetime": tiny}, "at least 1e-9") for tiny in ("1e-400", "9e-10", 9e-10)),
         ({"name": "a\tb"}, "population"),
     ],
 )

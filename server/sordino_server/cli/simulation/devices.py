@@ -16,7 +16,7 @@ from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.randomness import SeededRandomness
 
 # Simulated owners allow whatever one campaign asks; a real app chooses smaller caps.
-_CAPS = Caps(per_period=PureEpsilon.of(16), period_days=30, lifetime=PureEpsilon.of(16))
+_CAPS = Caps(per_period=PureEpsilon.at_most(16), period_days=30, lifetime=PureEpsilon.at_most(16))
 # An app mostly waits for its disk and for the server.
 _APPS_AT_ONCE = 8
 _FLEET_AT_ONCE = 16384
