@@ -52,6 +52,20 @@ def test_body_that_is_not_json(running: Any, check_problem: Check) -> None:
     check_problem(response, Problem.MALFORMED_BODY, "not JSON")
 
 
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("populations", '{"name": "x", "epsilon_lifetime": 1, "epsilon_lifetime": 1000}'),
+        ("populations", '{"name": "x", "n\\u0061me": "x"}'),
+        ("workloads", '{"name": "x", "domain": [{"kind": "ordinal", "kind": "ordinal"}]}'),
+    ],
+)
+def test_two_members_of_one_name(running: Any, check_problem: Check, path: str, body: str) -> None:
+    for method, where in (("POST", f"/v1/{path}"), ("PATCH", f"/v1/populations/{'0' * 64}")):
+        headers = {"Content-Type": "application/json", "If-Match": '"1"'}
+        check_problem(running.api.request(method, where, content=body, headers=headers), Problem.MALFORMED_BODY, "two")
+
+
 @pytest.mark.parametrize("depth", [1_000, 200_000])
 def test_body_of_brackets(running: Any, check_problem: Check, depth: int) -> None:
     response = running.api.post("/v1/keys", content=b"[" * depth, headers={"content-type": "application/json"})
