@@ -38,12 +38,14 @@ class Version(BaseModel):
     protocol: int
 
 
+@probes.head("/livez", include_in_schema=False)
 @probes.get("/livez")
 async def live() -> Health:
     """The process answers; restart it when this does not."""
     return Health(status="ok")
 
 
+@probes.head("/readyz", include_in_schema=False)
 @probes.get("/readyz")
 async def ready(context: Injected, request: Request) -> Health:
     """The database answers with this version's schema, there is room on its disk, and the process is not ending.

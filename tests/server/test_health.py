@@ -33,6 +33,14 @@ def test_ready(server: Any) -> None:
     assert not_ready(server).json() == {"status": "ok"}
 
 
+def test_load_balancers_ask_for_the_head_alone(running: Any) -> None:
+    for state, draining in ((200, False), (503, True)):
+        running.app.state.draining = draining
+        alive, ready = running.anonymous.head("/livez"), running.anonymous.head("/readyz")
+        assert (alive.status_code, ready.status_code) == (200, state)
+        assert alive.content == ready.content == b""
+
+
 def test_another_schema(server: Any) -> None:
     with server.database.write("pretend") as session:
         session.execute(text("UPDATE alembic_version SET version_num = 'older'"))
