@@ -47,3 +47,9 @@ def test_what_cannot_be_done(run_command: Run, operator: dict[str, str]) -> None
     assert "no population" in run_command("populations", "show", "nobody", code=2, **operator).stderr
     assert "nothing to change" in run_command("populations", "update", "nobody", code=2, **operator).stderr
     assert "together" in run_command("populations", "create", "x", "--per-period", "1", code=2, **operator).stderr
+
+
+@pytest.mark.parametrize("command", ["create", "show", "update", "ledger"])
+def test_a_name_that_is_not_utf8_is_told(run_command: Run, operator: dict[str, str], command: str) -> None:
+    more = ("--lifetime", "1") if command == "update" else ()
+    assert "UTF-8" in run_command("populations", command, "a\udcff", *more, code=2, **operator).stderr
