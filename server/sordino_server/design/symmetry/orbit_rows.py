@@ -62,6 +62,15 @@ class RowShape:
         first, _ = distinct_profiles(self.profiles(sets, epsilon, orbits))
         return np.asarray(sets[np.sort(first)])
 
+    def pairs(self) -> Mask:
+        """(slots, K) sets of two cells that differ in the first slot, in the first two, …, in all."""
+        slots = len(self.sizes)
+        others = np.ravel_multi_index(tuple(np.triu(np.ones((slots, slots), dtype=np.int64))), self.sizes)
+        sets = np.zeros((slots, self.cells), dtype=bool)
+        sets[:, 0] = True
+        sets[np.arange(slots), others] = True
+        return sets
+
     def telling_sets(self, prices: Floats, epsilon: float, generator: np.random.Generator) -> Mask:
         """(n, K) sets that no single flip makes tell more, from random starts; `prices` (orbits,) are not negative."""
         likeness = self._likeness(prices)

@@ -28,6 +28,8 @@ from sordino_server.design.workloads.widths import CharacterMap
 # Against the worst type larger sets are better than against the mean one: those that are best at a smaller ε.
 _SHARES_OF_EPSILON = np.linspace(1.0, 0.1, 10)
 _ROWS_PER_SIZE, _ROWS_PER_SHAPE = 4, 60
+# Where single cells tell most on average, some pairs help the worst type, and not those that tell most on average.
+_CELLS_PER_PAIR = 2
 _MOST_MOMENTS = 1 << 22
 _STEPS, _FIRST_STEP, _STEPS_TO_HALF = 1200, 8.0, 60
 _PRUNE_EVERY, _LEAST_SHARE = 100, 1e-7
@@ -117,10 +119,11 @@ def _rows(operator: CharacterMap, epsilon: float, start: OrbitDesign, generator:
         else:
             smaller = (shape.telling_sets(prices, share * epsilon, generator) for share in _SHARES_OF_EPSILON)
             sets = np.unique(np.vstack(list(smaller)), axis=0)
-        told = shape.profiles(sets, epsilon, orbits)
-        kept = _most_telling(sets, told @ prices)
-        found += [sets[row].reshape(shape.sizes) for row in kept]
-        profiles.append(told[kept])
+        sets = sets[_most_telling(sets, shape.profiles(sets, epsilon, orbits) @ prices)]
+        if shape.cells < _CELLS_PER_PAIR * (math.exp(epsilon) + 1):
+            sets = np.vstack([sets, shape.pairs()])
+        found += [members.reshape(shape.sizes) for members in sets]
+        profiles.append(shape.profiles(sets, epsilon, orbits))
     # A row with a slot more that it does not look at is the same row.
     known = np.vstack(profiles)
     _, first = np.unique(np.round(known / known.max(), _PROFILE_DIGITS), axis=0, return_index=True)
