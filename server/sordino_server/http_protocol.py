@@ -52,6 +52,10 @@ class HttpProtocol(HttpToolsProtocol):
         self._fruitless_bytes = 0
         super().on_body(body)
 
+    def on_chunk_header(self) -> None:
+        # Trailers would be put behind the headers: an address, say, that no proxy in front has seen.
+        self.headers = []
+
     def _limit(self) -> None:
         if self.cycle is not self._limited:
             # Some of the bytes were its head; asking at every head would cost more.

@@ -31,13 +31,14 @@ class Impatient(HttpProtocol):
 
 
 async def application(scope: Scope, receive: Receive, send: Send) -> None:
-    """Reads the body, but answers /early before it; takes its time for /late."""
+    """Reads the body, but answers /early before it; takes its time for /late; says when trailers came as headers."""
     while scope["path"] != "/early" and (await receive())["more_body"]:
         pass
     if scope["path"] == "/late":
         await asyncio.sleep(2.75 * TIMEOUT_S)
     await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]})
-    await send({"type": "http.response.body", "body": b"ok"})
+    trailed = any(name == b"digest" for name, _ in scope["headers"])
+    await send({"type": "http.response.body", "body": b"no" if trailed else b"ok"})
 
 
 @contextmanager
@@ -248,6 +249,15 @@ def test_chunks_of_any_size_and_small_trailers_are_taken(patient: socket.socket,
         for start in range(0, len(request), 50_000):
             patient.sendall(request[start : start + 50_000])
         check_answered(patient)
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_trailers_are_no_headers(client: socket.socket, at_once: bool) -> None:
+    parts = [CHUNKED % b"", b"5\r\nabcde\r\n", b"0\r\nDigest: none\r\n\r\n"]
+    for part in [b"".join(parts)] if at_once else parts:
+        client.sendall(part)
+        time.sleep(DRIP_S)
+    check_answered(client)
 
 
 def test_large_heads_and_bodies_in_pieces_are_taken(client: socket.socket) -> None:
