@@ -42,7 +42,6 @@ def check(database: Database, clients: Any) -> None:
     assert clients.acknowledged <= set(counts)
 
 
-@pytest.mark.slow
 def test_servers_that_are_killed_lose_nothing(
     installation: Any, database: Database, buckets: Callable[..., Any], load: Callable[..., Any]
 ) -> None:

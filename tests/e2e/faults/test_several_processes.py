@@ -7,7 +7,6 @@ from typing import Any
 
 import httpx
 import numpy as np
-import pytest
 
 from sordino_server import aggregates, rounds
 from sordino_server.kit.db import Database
@@ -57,7 +56,6 @@ class Campaign:
         return api.post(path, json=document).raise_for_status().json()
 
 
-@pytest.mark.slow
 def test_two_servers_and_two_workers_on_one_postgresql(
     installation: Any, migrated_postgres_url: str, load: Callable[..., Any], wait_until: Callable[..., None]
 ) -> None:
