@@ -7,21 +7,15 @@ from typing import Literal, Self
 
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
-from sqlalchemy import URL
 
 from sordino_server.kit.addresses import NO_PROXY, TrustedProxies
-from sordino_server.kit.db import database_url
+from sordino_server.kit.default_passwords import has_default_password
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import ReportBatch
 
 PREFIX = "SORDINO_"
 # Read by the commands of analysts and operators; they share the prefix and are no settings of a server.
 CLIENT_VARIABLES = frozenset({"SORDINO_SERVER", "SORDINO_KEY", "SORDINO_CACHE_DIR"})
-
-
-# What images, examples and tutorials come with.
-DEFAULT_PASSWORDS = frozenset({"", "sordino", "postgres", "password", "changeme", "change-me", "secret", "admin"})
-_THIS_MACHINE = frozenset({"", "localhost", "127.0.0.1", "::1"})
 
 
 class Settings(BaseSettings):
@@ -95,8 +89,7 @@ class Settings(BaseSettings):
     @field_validator("database_url")
     @classmethod
     def _check_password(cls, url: SecretStr) -> SecretStr:
-        parsed = database_url(url.get_secret_value())
-        if not all(map(_is_this_machine, _hosts(parsed))) and not DEFAULT_PASSWORDS.isdisjoint(_passwords(parsed)):
+        if has_default_password(url.get_secret_value()):
             raise ValueError("its password is one that everybody tries first; give the database one of its own")
         return url
 
@@ -122,23 +115,6 @@ class Settings(BaseSettings):
                 f"SORDINO_RETRY_MAX_S ({self.retry_max_s}) is below SORDINO_RETRY_MIN_S ({self.retry_min_s})"
             )
         return self
-
-
-def _hosts(url: URL) -> list[str]:
-    """Every host that the URL names, wherever it does."""
-    named = (url.host or "", *url.normalized_query.get("host", ()), *url.normalized_query.get("hostaddr", ()))
-    return [host for hosts in named for host in hosts.split(",")]
-
-
-def _is_this_machine(host: str) -> bool:
-    # Folders hold sockets.
-    return host in _THIS_MACHINE or host.startswith("/")
-
-
-def _passwords(url: URL) -> list[str]:
-    """Every password that the URL has, in lower case."""
-    main = () if url.password is None else (str(url.password),)
-    return [password.lower() for password in (*main, *url.normalized_query.get("password", ()))]
 
 
 def load_settings() -> Settings:
