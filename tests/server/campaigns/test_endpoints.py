@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from sordino_shared.protocol import (
     Digest,
     Manifest,
     Problem,
+    RetryWindow,
     Task,
 )
 
@@ -43,6 +45,16 @@ def test_the_manifest_is_the_promise(running: Any) -> None:
     assert manifest.domain == running.device_part(status).domain
     shown = running.anonymous.get(f"/v1/campaigns/{status['id']}", headers={"accept": "application/json"}).json()
     assert (shown["digest"], shown["sentence"]) == (status["id"], manifest.sentence)
+
+
+def test_the_task_tells_what_the_settings_say(running: Any) -> None:
+    """When devices try again, and how long caches keep it."""
+    path = f"/v1/campaigns/{running.campaign()['id']}/task"
+    changed = running.settings.model_copy(update={"retry_min_s": 7, "retry_max_s": 11, "task_max_age_s": 13})
+    running.app.state.context = replace(running.app.state.context, settings=changed)
+    response = running.anonymous.get(path)
+    assert Task.read(response.content).retry == RetryWindow(7, 11)
+    assert response.headers["cache-control"] == "public, max-age=13"
 
 
 def test_opening_changes_the_task_and_not_the_manifest(running: Any) -> None:

@@ -215,10 +215,15 @@ def test_tasks_refuse_the_impossible(changes: dict[str, Any]) -> None:
         task(**changes)
 
 
-@pytest.mark.parametrize("window", [(-1, 2), (3, 2), (0, 8 * 86400)])
+@pytest.mark.parametrize("window", [(-1, 2), (3, 2), (0, 604_801), (604_801, 604_801)])
 def test_retry_windows_refuse_the_impossible(window: tuple[int, int]) -> None:
     with pytest.raises(InvalidValue):
         RetryWindow(*window)
+
+
+@pytest.mark.parametrize("window", [(0, 0), (7, 7), (604_800, 604_800)])
+def test_retry_windows_take_their_ends(window: tuple[int, int]) -> None:
+    assert (RetryWindow(*window).min_s, RetryWindow(*window).max_s) == window
 
 
 def test_a_batch_reads_as_columns() -> None:
