@@ -8,6 +8,7 @@ from email.utils import formatdate
 import httpx
 import pytest
 
+from sordino_client._delivery import delay_s
 from sordino_shared.protocol import (
     Problem,
     RefusedReport,
@@ -15,6 +16,7 @@ from sordino_shared.protocol import (
     RetryWindow,
 )
 from sordino_shared.protocol.reports import Refusal
+from sordino_shared.randomness import SeededRandomness
 
 
 @pytest.fixture
@@ -81,6 +83,15 @@ def test_retry_after_is_honoured_even_by_a_restarted_app(world, answered, make_c
     assert len(world.bodies) == 1
     clock.time += 10
     assert make_client().flush(patience_s=0).delivered == 1
+
+
+@pytest.mark.parametrize(("after_s", "low", "high"), [(None, 4, 8), (120.0, 120, 128)])
+def test_a_fleet_that_was_told_the_same_does_not_come_back_together(after_s, low, high) -> None:
+    """Nor where Retry-After names one second: of a hundred devices some are in each eighth of the window."""
+    delays = [delay_s(RetryWindow(4, 8), 0, after_s, SeededRandomness(seed)) for seed in range(100)]
+    places = [(delay - low) / (high - low) for delay in delays]
+    assert 0 <= min(places) <= max(places) <= 1
+    assert {min(int(8 * place), 7) for place in places} == set(range(8))
 
 
 def test_retry_after_as_a_date(world, answered, clock) -> None:
