@@ -42,7 +42,7 @@ def spoken(seconds: float) -> str:
     return {60: "a minute", 600: "ten minutes"}.get(int(seconds), f"{seconds:g} seconds")
 
 
-HEAD_S = http_protocol.HEAD_TIMEOUT_S
+HEAD_S, HEAD_BYTES = http_protocol.HEAD_TIMEOUT_S, http_protocol.MAX_HEAD_BYTES
 KEEP_ALIVE_S = uvicorn.Config("").timeout_keep_alive
 STATED = [
     (OPERATIONS, f"while the database answers within {health.READY_WITHIN_S:g} seconds"),
@@ -62,7 +62,7 @@ STATED = [
     (OPERATIONS, f"a body that does not come within {spoken(front_door.BODY_TIMEOUT_S)} 408"),
     (OPERATIONS, f"no whole head of a request has come for {HEAD_S:g} seconds ({HEAD_S / 2:g} at least after"),
     (OPERATIONS, f"holds at most {HEAD_S:g} c of them"),
-    (OPERATIONS, f"when a head has more than {kib(http_protocol.MAX_HEAD_BYTES)}"),
+    (OPERATIONS, f"when {kib(HEAD_BYTES)} ({2 * HEAD_BYTES >> 10} behind"),
     (OPERATIONS, f"after {KEEP_ALIVE_S} seconds without a byte behind an answer"),
     (OPERATIONS, f"whoever has waited {patient_connection.ASK_AFTER_S:g} seconds for one asks for another connection"),
     (OPERATIONS, f"when it does not come within {patient_connection.ANSWER_WITHIN_S}."),
@@ -70,7 +70,7 @@ STATED = [
     (THREATS, f"nothing but a batch is read beyond {kib(body_limit.UNKNOWN_LIMIT)}"),
     (THREATS, f"{mib(front_door.MAX_ARRIVING_BYTES)} of them together, then 503"),
     (THREATS, f"[within {HEAD_S:g} seconds](operations.md#throughput-and-sizing)"),
-    (THREATS, f"at {kib(http_protocol.MAX_HEAD_BYTES)} of head"),
+    (THREATS, f"after {kib(HEAD_BYTES)} ({2 * HEAD_BYTES >> 10} behind an answer) of a head"),
     (THREATS, f"{8 * keys._SECRET_BYTES} random bits"),
     (QUICKSTART, f"can be repeated safely for {idempotency.REMEMBERED_S / 86400:g} days"),
     (PROTOCOL, f"what the owner is shown: 1 to {campaigns.MAX_SENTENCE} characters"),
