@@ -95,7 +95,10 @@ def _answer(request: Request, problem: Problem, detail: str, **extra: Any) -> Re
 def answer(error: ServerError, path: str) -> Response:
     """The answer where a request for `path` ended with `error`; the server's own are logged, one of a kind a second."""
     if error.problem.status >= 500 and (times := _failed.times(error.problem)):
-        log.error("request failed", path=path, problem=error.problem.slug, times=times, exc_info=error)
+        # What was raised for no other error was foreseen, and where it was says nothing.
+        trace = error if error.__cause__ else None
+        said = {"path": path, "problem": error.problem.slug, "detail": error.detail, "times": times}
+        log.error("request failed", **said, exc_info=trace)
     return problem_response(error.problem, error.detail, path, error.extra)
 
 

@@ -144,7 +144,10 @@ def test_a_flood_of_one_failure_is_one_line(running: Any, monkeypatch: pytest.Mo
     monkeypatch.setattr(problem_details, "_failed", Sparingly(clock=lambda: 0.0))
     with structlog.testing.capture_logs() as logged:
         assert [running.api.get("/v1/keys").status_code for _ in range(10)] == [503] * 10
-    assert [event["times"] for event in logged if event["event"] == "request failed"] == [1]
+    said = [event for event in logged if event["event"] == "request failed"]
+    assert [(event["times"], event["detail"], event["exc_info"]) for event in said] == [
+        (1, "the database does not answer", None)
+    ]
 
 
 def test_a_body_that_drips_is_given_up() -> None:
