@@ -126,6 +126,8 @@ class Remote:
     def _checked(self, response: httpx.Response) -> httpx.Response:
         if response.is_success:
             return response
+        if response.status_code == 401 and "Authorization" not in self._http.headers:
+            raise SordinoError("the server wants an operator's key: give --key, or set SORDINO_KEY")
         if response.headers.get("content-type", "").startswith(PROBLEM_MEDIA_TYPE):
             raise RemoteProblem(response.json())
         raise SordinoError(

@@ -203,6 +203,12 @@ def test_wrong_keys(run_command: Run, running: Any, key: str) -> None:
     assert "key" in done.stderr
 
 
+def test_a_key_that_is_left_out(run_command: Run, running: Any) -> None:
+    done = run_command("campaigns", "list", "--server", running.address, code=2)
+    assert "give --key, or set SORDINO_KEY" in " ".join(done.stderr.split())
+    assert "Bearer" not in done.stderr
+
+
 GINI = """
 name: mixed colours
 domain: [{name: colour, kind: categorical, labels: [red, green, blue]}]
