@@ -15,6 +15,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from sordino_server.errors import ServerError
+from sordino_server.identifiers import IN_WORDS
 from sordino_server.kit.logs import Sparingly
 from sordino_shared.errors import InvalidValue, OversizedDocument, ProtocolError
 from sordino_shared.protocol import PROBLEM_MEDIA_TYPE, IllegalTransition, Problem
@@ -136,10 +137,15 @@ async def _of_validation(request: Request, error: Exception) -> Response:
         return _answer(request, Problem.MALFORMED_BODY, f"the body is not JSON: {found[0]['ctx']['error']}")
     if found[0]["loc"] == ("body",) and "json" not in request.headers.get("content-type", ""):
         return _answer(request, Problem.UNSUPPORTED_MEDIA_TYPE, "send a JSON body with Content-Type: application/json")
-    listed = [{"pointer": _pointer(item["loc"]), "detail": item["msg"]} for item in found[:_SHOWN_ERRORS]]
+    listed = [{"pointer": _pointer(item["loc"]), "detail": _reason(item)} for item in found[:_SHOWN_ERRORS]]
     first = listed[0]
     more = f" (and {len(found) - 1} more, see `errors`)" if len(found) > 1 else ""
     return _answer(request, Problem.INVALID_REQUEST, f"{first['pointer']}: {first['detail']}{more}", errors=listed)
+
+
+def _reason(item: Mapping[str, Any]) -> str:
+    words = IN_WORDS.get(item.get("ctx", {}).get("pattern"))
+    return f"give {words}" if words else str(item["msg"])
 
 
 def _pointer(location: Iterable[str | int]) -> str:

@@ -84,6 +84,13 @@ def test_wrong_fields_are_named_without_their_content(running: Any, check_proble
     assert "s3cret" not in response.text
 
 
+def test_the_digits_of_an_identifier_are_told_in_words(running: Any, check_problem: Check) -> None:
+    for path, digits in (("campaigns/x/status", 64), ("plan-requests/x", 32)):
+        response = running.api.get(f"/v1/{path}")
+        check_problem(response, Problem.INVALID_REQUEST, f"give {digits} lower-case hexadecimal digits")
+        assert "pattern" not in response.text
+
+
 @pytest.mark.parametrize("name", ["\ud800", "a\x00b", "", " x", "y" * 201])
 def test_names_that_no_database_should_hold(running: Any, check_problem: Check, name: str) -> None:
     body = json.dumps({"name": name, "role": "analyst"})

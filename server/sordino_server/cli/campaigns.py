@@ -13,7 +13,8 @@ from sordino_server.cli.output import JsonOption, console, print_json, progress_
 from sordino_server.cli.patience import TIMEOUT_S, Patience, TimeoutOption
 from sordino_server.cli.remote import DEFAULT_SERVER, KeyOption, Remote, ServerOption, estimates_path
 from sordino_server.cli.statistics import ProtocolOption, TargetOption, print_statistic
-from sordino_shared.errors import InvalidValue
+from sordino_shared.errors import InvalidValue, SordinoError
+from sordino_shared.protocol import Digest
 
 app = typer.Typer(
     name="campaigns",
@@ -23,7 +24,16 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 _FOR_EACH = "once for all rounds, or once for each in order with 0 for a round without"
-CampaignArgument = Annotated[str, typer.Argument(help="Id of the campaign: 64 hexadecimal digits.")]
+
+
+def _whole_id(text: str) -> str:
+    try:
+        return str(Digest.parse(text))
+    except SordinoError:
+        raise typer.BadParameter("an id has 64 lower-case hexadecimal digits: see `sordino campaigns list`") from None
+
+
+CampaignArgument = Annotated[str, typer.Argument(help="Id of the campaign: 64 hexadecimal digits.", callback=_whole_id)]
 RoundArgument = Annotated[int, typer.Argument(min=0, help="Number of the round, from 0.")]
 
 

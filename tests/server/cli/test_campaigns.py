@@ -203,6 +203,14 @@ def test_wrong_keys(run_command: Run, running: Any, key: str) -> None:
     assert "key" in done.stderr
 
 
+@pytest.mark.parametrize("campaign", ["delays", "0" * 63, "0" * 65, "../keys", "A" * 64])
+def test_an_id_that_is_none(run_command: Run, campaign: str) -> None:
+    for command in (["show"], ["open"], ["close-round"], ["estimates"]):
+        index = ["0"] if command == ["close-round"] else []
+        said = run_command("campaigns", *command, campaign, *index, code=2).stderr
+        assert "64 lower-case hexadecimal digits: see `sordino campaigns list`" in said
+
+
 def test_a_key_that_is_left_out(run_command: Run, running: Any) -> None:
     done = run_command("campaigns", "list", "--server", running.address, code=2)
     assert "give --key, or set SORDINO_KEY" in " ".join(done.stderr.split())
