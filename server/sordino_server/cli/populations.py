@@ -41,8 +41,9 @@ def create(
 ) -> None:
     """Make a population with its caps, before its first campaign opens. Needs an admin's key."""
     with Remote(server, key) as remote:
-        order = {"name": name} | _caps(per_period, period_days, lifetime)
-        _print(remote.post("/v1/populations", order), as_json)
+        caps = _caps(per_period, period_days, lifetime)
+        _check_period(caps)
+        _print(remote.post("/v1/populations", {"name": name} | caps), as_json)
 
 
 @app.command()
@@ -61,8 +62,9 @@ def update(
     if not caps:
         raise InvalidValue("nothing to change: give --per-period, --period-days or --lifetime")
     with Remote(server, key) as remote:
-        version = remote.get(_path(name))["version"]
-        _print(remote.patch(_path(name), caps, f'"{version}"'), as_json)
+        before = remote.get(_path(name))
+        _check_period(before | caps)
+        _print(remote.patch(_path(name), caps, f'"{before["version"]}"'), as_json)
 
 
 @app.command("list")
@@ -120,6 +122,12 @@ def _caps(per_period: str | None, period_days: int | None, lifetime: str | None)
     if lifetime is not None:
         caps["epsilon_lifetime"] = None if lifetime == NO_CAP else lifetime
     return caps
+
+
+def _check_period(caps: dict[str, Any]) -> None:
+    """The server asks the same, by the names that its API has."""
+    if (caps.get("epsilon_per_period") is None) != (caps.get("period_days") is None):
+        raise InvalidValue(f"--per-period and --period-days go together; --per-period {NO_CAP} takes both away", caps)
 
 
 def _print(population: dict[str, Any], as_json: bool) -> None:

@@ -46,7 +46,18 @@ def test_a_campaign_beyond_the_cap_is_told(run_command: Run, json_of: Run, runni
 def test_what_cannot_be_done(run_command: Run, operator: dict[str, str]) -> None:
     assert "no population" in run_command("populations", "show", "nobody", code=2, **operator).stderr
     assert "nothing to change" in run_command("populations", "update", "nobody", code=2, **operator).stderr
-    assert "together" in run_command("populations", "create", "x", "--per-period", "1", code=2, **operator).stderr
+
+
+@pytest.mark.parametrize("half", [("--per-period", "2"), ("--period-days", "30")])
+def test_half_a_cap_names_both_options(
+    run_command: Run, json_of: Run, operator: dict[str, str], half: tuple[str, str]
+) -> None:
+    told = "--per-period and --period-days go together"
+    assert told in run_command("populations", "create", "x", *half, code=2, **operator).stderr
+    json_of("populations", "create", "x", "--lifetime", "9", **operator)
+    assert told in run_command("populations", "update", "x", *half, code=2, **operator).stderr
+    json_of("populations", "update", "x", "--per-period", "1", "--period-days", "7", **operator)
+    json_of("populations", "update", "x", *half, **operator)
 
 
 @pytest.mark.parametrize("command", ["create", "show", "update", "ledger"])
