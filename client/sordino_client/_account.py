@@ -8,7 +8,7 @@ from typing import Any
 
 from sordino_client._config import Caps
 from sordino_client._ledger import Debit, Ledger
-from sordino_shared.guarantees import NANO
+from sordino_shared.guarantees import PureEpsilon, exact_decimal
 from sordino_shared.protocol import CampaignId, Manifest, ReportBatch
 
 _STATES = {"spooled": "waits to be sent", "delivered": "sent", "refused": "not counted", "deleted": "deleted"}
@@ -56,14 +56,13 @@ class Account:
         return asdict(self)
 
     def __str__(self) -> str:
-        caps = self.caps
         lines = [
-            f"spent in {caps.period_days} days: ε {_epsilon(self.period_nano)} of {caps.per_period.epsilon:g}",
-            f"spent for life: ε {_epsilon(self.lifetime_nano)} of {caps.lifetime.epsilon:g}",
+            f"spent in {self.caps.period_days} days: {_of(self.period_nano, self.caps.per_period)}",
+            f"spent for life: {_of(self.lifetime_nano, self.caps.lifetime)}",
         ]
         for campaign in self.campaigns:
             left = " (left)" if campaign.opted_out else ""
-            lines += ["", f"{campaign.name}{left}: ε {_epsilon(campaign.epsilon_nano)}", f"  {campaign.sentence}"]
+            lines += ["", f"{campaign.name}{left}: ε {exact_decimal(campaign.epsilon_nano)}", f"  {campaign.sentence}"]
             lines += [f"  {_line(entry)}" for entry in campaign.entries] or ["  nothing answered"]
         return "\n".join(lines)
 
@@ -92,9 +91,9 @@ def _line(entry: AccountEntry) -> str:
     day = datetime.fromtimestamp(entry.at, UTC).strftime("%Y-%m-%d")
     reason = f": {entry.reason}" if entry.reason else ""
     sent = f"  {entry.report[:32]}{'…' if len(entry.report) > 32 else ''}" if entry.report else ""
-    return f"{day}  round {entry.round}  ε {_epsilon(entry.epsilon_nano):>11}  {_STATES[entry.state]}{reason}{sent}"
+    epsilon = exact_decimal(entry.epsilon_nano)
+    return f"{day}  round {entry.round}  ε {epsilon:>11}  {_STATES[entry.state]}{reason}{sent}"
 
 
-def _epsilon(nano: int) -> str:
-    whole, rest = divmod(nano, NANO)
-    return f"{whole}.{rest:09d}".rstrip("0").rstrip(".")
+def _of(spent: int, cap: PureEpsilon) -> str:
+    return f"ε {exact_decimal(spent)} of {exact_decimal(cap.nano)}"

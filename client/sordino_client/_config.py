@@ -24,8 +24,8 @@ class Caps:
         check_range(self.period_days, 1, 3660, "period in days")
         if self.per_period.nano > self.lifetime.nano:
             raise InvalidValue(
-                f"the cap per period ({self.per_period.epsilon:g}) is above the cap for life "
-                f"({self.lifetime.epsilon:g}): it could never be reached",
+                f"the cap per period ({self.per_period}) is above the cap for life ({self.lifetime}): "
+                "it could never be reached",
                 self,
             )
 

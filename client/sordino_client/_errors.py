@@ -16,7 +16,7 @@ In the app's tests (`strict=True`) a value outside an exhaustive domain raises `
 from __future__ import annotations
 
 from sordino_shared.errors import SordinoError
-from sordino_shared.guarantees import PureEpsilon
+from sordino_shared.guarantees import PureEpsilon, exact_decimal
 from sordino_shared.protocol import CampaignId
 
 
@@ -75,7 +75,7 @@ class BudgetExceeded(ClientError):
         self, scope: str, asked: PureEpsilon, spent: PureEpsilon, cap: PureEpsilon, campaign: CampaignId
     ) -> None:
         super().__init__(
-            f"the round costs ε = {asked.epsilon:g} and {spent.epsilon:g} of the {cap.epsilon:g} "
+            f"the round costs {asked} and {exact_decimal(spent.nano)} of the {exact_decimal(cap.nano)} "
             f"allowed {scope} is spent; nothing was randomised"
         )
         self.scope = scope

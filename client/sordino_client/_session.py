@@ -118,7 +118,7 @@ class Session:
         if verified.part.guarantee.nano > terms.guarantee.nano:
             raise self._refused(
                 "plan",
-                f"it claims ε = {verified.part.guarantee.epsilon:g}, the manifest allows {terms.guarantee.epsilon:g}",
+                f"it claims {verified.part.guarantee}, the manifest allows {terms.guarantee}",
             )
 
     def randomize(self, verified: VerifiedPart, cell: int, epoch: int, randomness: Randomness) -> ReportBatch:

@@ -64,6 +64,16 @@ class PureEpsilon:
         """Sequential composition."""
         return PureEpsilon(self.nano + other.nano)
 
+    def __str__(self) -> str:
+        """`ε = 1`, with every digit there is."""
+        return f"ε = {exact_decimal(self.nano)}"
+
+
+def exact_decimal(nano: int) -> str:
+    """nano · 10⁻⁹ with every digit there is: a shorter text would show less than is spent, or more than is allowed."""
+    whole, rest = divmod(nano, NANO)
+    return f"{whole}.{rest:09d}".rstrip("0").rstrip(".")
+
 
 def _positive(epsilon: float | str | Decimal | Fraction) -> Decimal | Fraction:
     number = epsilon if isinstance(epsilon, Fraction) else _decimal(epsilon)
@@ -97,7 +107,7 @@ def check_round_guarantee(guarantee: PureEpsilon) -> None:
     if not MIN_ROUND_NANO <= guarantee.nano <= MAX_ROUND_NANO:
         raise InvalidValue(
             f"ε of one round must be from {MIN_ROUND_NANO / NANO:g} to {MAX_ROUND_NANO / NANO:g}, "
-            f"got {guarantee.epsilon:g}",
+            f"got {exact_decimal(guarantee.nano)}",
             guarantee,
         )
 

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import json
 
+from sordino_client import Caps, PureEpsilon
 from sordino_shared.protocol import Problem, ReportBatch
 
 
 def test_an_empty_ledger(client) -> None:
     assert str(client.account()) == "spent in 30 days: ε 0 of 4\nspent for life: ε 0 of 40"
     assert client.account().campaigns == ()
+
+
+def test_caps_are_shown_to_the_last_nano(make_client) -> None:
+    client = make_client(caps=Caps(PureEpsilon(4 * 10**9 + 1), 30, PureEpsilon(40 * 10**9 + 1)))
+    assert str(client.account()) == "spent in 30 days: ε 0 of 4.000000001\nspent for life: ε 0 of 40.000000001"
 
 
 def test_what_was_spent_and_sent_is_shown(world, make_client) -> None:

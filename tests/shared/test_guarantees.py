@@ -19,7 +19,9 @@ from sordino_shared.guarantees import (
     MAX_NANO,
     MAX_ROUND_NANO,
     MIN_ROUND_NANO,
+    NANO,
     PureEpsilon,
+    check_round_guarantee,
     epsilon_of_ratio,
     exp_lower_bound,
     ratio_within,
@@ -159,3 +161,21 @@ def test_composition_adds() -> None:
     assert PureEpsilon(3) < PureEpsilon(4)
     with pytest.raises(InvalidValue):
         PureEpsilon(MAX_NANO) + PureEpsilon(1)
+
+
+@pytest.mark.parametrize(
+    ("nano", "text"),
+    [(0, "0"), (1, "0.000000001"), (10**8, "0.1"), (10**9, "1"), (10**9 + 1, "1.000000001"), (MAX_NANO, "1000")],
+)
+def test_epsilon_reads_as_its_exact_decimal(nano: int, text: str) -> None:
+    assert str(PureEpsilon(nano)) == f"ε = {text}"
+
+
+@given(nanos)
+def test_what_is_read_is_what_is_spent(nano: int) -> None:
+    assert Decimal(str(PureEpsilon(nano)).removeprefix("ε = ")) * NANO == nano
+
+
+def test_a_round_refused_for_a_nano_too_much_reads_like_it() -> None:
+    with pytest.raises(InvalidValue, match=r"16, got 16\.000000001"):
+        check_round_guarantee(PureEpsilon(MAX_ROUND_NANO + 1))
