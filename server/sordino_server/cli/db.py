@@ -46,10 +46,11 @@ def current(as_json: JsonOption = False) -> None:
 @app.command()
 @reports_errors
 def check(as_json: JsonOption = False) -> None:
-    """Exit with an error unless the database answers and has the schema of this version."""
+    """Exit with an error unless the database answers, has the schema of this version and, on SQLite, is not damaged."""
     _, database = started()
     database.check()
     migrations.check_schema(database)
+    database.check_pages()
     _print(as_json, {"current": migrations.current_revision(database)})
 
 

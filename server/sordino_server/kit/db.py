@@ -13,7 +13,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.orm import Session
 
-from sordino_server.kit.database_errors import DatabaseBusy, TransactionConflict, database_error
+from sordino_server.kit.database_errors import DatabaseBusy, DatabaseCorrupted, TransactionConflict, database_error
 from sordino_shared.errors import InvalidValue
 
 T = TypeVar("T")
@@ -113,6 +113,18 @@ class Database:
         """Raise unless the database answers."""
         with self.read("check") as session:
             session.execute(text("SELECT 1"))
+
+    def check_pages(self) -> None:
+        """Raise `DatabaseCorrupted` where SQLite's file is damaged; reads all of it. PostgreSQL looks after its own."""
+        if not self.is_sqlite:
+            return
+        with self.read("check pages") as session:
+            found = session.scalar(text("PRAGMA quick_check(1)"))
+        if found != "ok":
+            raise DatabaseCorrupted(
+                "the database is damaged; restore it from a backup, with no -wal and -shm of another state beside it "
+                f"(SQLite found: {' '.join(str(found).split())})"
+            )
 
     def close(self) -> None:
         """Close the pooled connections."""

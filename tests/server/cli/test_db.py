@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -23,3 +25,20 @@ def test_databases_that_cannot_be_opened(run_command: Run, tmp_path: Path) -> No
     (tmp_path / "text").write_text("this is no database, it only has the name of one" * 100)
     for url in (f"sqlite:///{tmp_path}/no/such/folder/x", f"sqlite:///{tmp_path}/text", "oracle://x", "x"):
         assert "error:" in run_command("db", "check", code=2, SORDINO_DATABASE_URL=url).stderr
+
+
+def test_a_backup_beside_the_log_of_another_state_is_found(run_command: Run, tmp_path: Path) -> None:
+    run_command("db", "upgrade")
+    with closing(sqlite3.connect(tmp_path / "sordino.sqlite3")) as server:
+        for name in ("alone", "mixed"):
+            with closing(sqlite3.connect(tmp_path / name)) as backup:
+                server.backup(backup)
+        server.executescript("CREATE TABLE blobs (content); INSERT INTO blobs VALUES (zeroblob(1000000))")
+        server.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        server.executescript("INSERT INTO blobs VALUES (zeroblob(1000000))")
+        # What a crash leaves behind.
+        (tmp_path / "mixed-wal").write_bytes((tmp_path / "sordino.sqlite3-wal").read_bytes())
+    run_command("db", "check")
+    run_command("db", "check", SORDINO_DATABASE_URL=f"sqlite:///{tmp_path}/alone")
+    error = run_command("db", "check", code=2, SORDINO_DATABASE_URL=f"sqlite:///{tmp_path}/mixed").stderr
+    assert "with no -wal and -shm of another state beside it (SQLite found: " in error.replace("\n", " ")

@@ -313,6 +313,8 @@ class TestSqlite:
         path.write_bytes(content)
         with pytest.raises(DatabaseCorrupted), sqlite.read() as session:
             session.execute(text("SELECT content FROM blobs")).all()
+        with pytest.raises(DatabaseCorrupted):
+            sqlite.check_pages()
 
     def test_a_folder_that_does_not_exist_is_named_as_the_cause(self, tmp_path):
         with pytest.raises(DatabaseUnavailable, match="folder"):
