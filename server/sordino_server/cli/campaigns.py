@@ -11,7 +11,7 @@ from rich.table import Column, Table
 
 from sordino_server.cli.output import JsonOption, console, print_json, progress_console, reports_errors
 from sordino_server.cli.patience import TIMEOUT_S, Patience, TimeoutOption
-from sordino_server.cli.remote import DEFAULT_SERVER, KeyOption, Remote, ServerOption, estimates_path
+from sordino_server.cli.remote import DEFAULT_SERVER, KeyOption, Remote, RemoteProblem, ServerOption, estimates_path
 from sordino_server.cli.statistics import ProtocolOption, TargetOption, print_statistic
 from sordino_shared.errors import InvalidValue, SordinoError
 from sordino_shared.protocol import Digest
@@ -83,13 +83,12 @@ def create(
         terms |= {"plan_request": plan_request, "upload_token": upload_token}
         closing = {"close_after_reports": _rule(close_after_reports), "close_after_s": _rule(close_after_s)}
         status = remote.post("/v1/campaigns", terms | closing)
-        token = status["upload_token"]
-        if open_now:
-            status = remote.post(f"/v1/campaigns/{status['id']}/open") | {"upload_token": token}
-    _print_status(status, as_json)
-    if token and not as_json:
-        progress_console.print("upload token, shown this once; give it to the devices:", highlight=False)
-        typer.echo(token)
+        try:
+            if open_now:
+                status |= _opened(remote, status["id"])
+        finally:
+            # A campaign that cannot be opened is there all the same, and nobody shows its token again.
+            _print_created(status, as_json)
 
 
 @app.command("list")
@@ -248,6 +247,22 @@ def _awaited_plan(remote: Remote, order: dict[str, Any], patience: Patience) -> 
                 progress_console.print(f"planning, {document['progress']:.0%}: {stage}", highlight=False, markup=False)
             said = stage
     return identifier
+
+
+def _opened(remote: Remote, campaign: str) -> dict[str, Any]:
+    """The status of the campaign, open, without its token; raises SordinoError where it stays ready."""
+    try:
+        status: dict[str, Any] = remote.post(f"/v1/campaigns/{campaign}/open")
+    except RemoteProblem as problem:
+        raise SordinoError(f"{problem} (the campaign is made but not open: open it later, or cancel it)") from problem
+    return {name: value for name, value in status.items() if name != "upload_token"}
+
+
+def _print_created(status: dict[str, Any], as_json: bool) -> None:
+    _print_status(status, as_json)
+    if status["upload_token"] and not as_json:
+        progress_console.print("upload token, shown this once; give it to the devices:", highlight=False)
+        typer.echo(status["upload_token"])
 
 
 def _print_status(status: dict[str, Any], as_json: bool) -> None:

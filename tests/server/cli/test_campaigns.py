@@ -72,6 +72,23 @@ def test_an_upload_token_is_printed_once(
     assert json_of("campaigns", "list", **operator)["campaigns"][0]["state"] == "open"
 
 
+def test_a_campaign_that_cannot_be_opened_is_printed_with_its_token(
+    run_command: Run, json_of: Run, running: Any, operator: dict[str, str]
+) -> None:
+    json_of("populations", "create", "travellers", "--lifetime", "0.5", **operator)
+    order = ("--plan-request", running.ready_plan()["id"], "--upload-token", "--open")
+    done = run_command("campaigns", "create", *TERMS, *order, code=2, **operator)
+    assert json_of("campaigns", "list", **operator)["campaigns"][0]["id"] in done.stdout
+    assert done.stdout.splitlines()[-1].startswith("sdo_uploader_")
+    said = " ".join(done.stderr.split())
+    assert "of ε = 0.5 that population 'travellers' allows" in said
+    assert "open it later, or cancel it" in said
+    running.clock.advance(1)
+    again = run_command("campaigns", "create", *TERMS, *order, "--json", code=2, **operator)
+    assert (status := json.loads(again.stdout))["state"] == "ready"
+    assert status["upload_token"].startswith("sdo_uploader_")
+
+
 def test_estimates_in_three_forms(run_command: Run, json_of: Run, running: Any, operator: dict[str, str]) -> None:
     campaign = running.campaign("open")
     running.report(campaign, [0, 1, 2, 3] * 10)
