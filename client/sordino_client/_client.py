@@ -60,7 +60,8 @@ class Client:
         """Randomise `value` and record the report, once for each round; `flush` sends it.
 
         Raises `NotJoined`, `PlanUnavailable`, `PlanRefused`, `BudgetExceeded`, `SpoolFull`, `LedgerUnavailable`:
-        after any of them nothing was spent by this call and the value is nowhere.
+        after any of them nothing was spent by this call and the value is nowhere. So it is after
+        `sordino_shared.errors.InvalidValue`, for a value whose shape or names are not the domain's, whatever it holds.
         """
         return self._run(self._device.answer(campaign_id(campaign), value))
 

@@ -135,6 +135,7 @@ class Device:
         if isinstance(index, AnswerStatus):
             return Answer(index, campaign, task.round)
         verified = yield from self.fetch_part(session, task, index)
+        verified.part.domain.check_shape(value)
         cell = verified.part.domain.encode(value, strict=self.config.strict)
         status = self._ledger.record(
             session,

@@ -10,7 +10,8 @@ SordinoError (sordino_shared)
     ├── LedgerUnavailable    the ledger is locked, read-only, full, damaged or not a ledger
     └── TransportFailed      what a transport raises when no response arrived; `flush` and the above absorb it
 
-In the app's tests (`strict=True`) a value outside an exhaustive domain raises `sordino_shared.errors.OutsideDomain`.
+A value whose shape or names are not the domain's raises `sordino_shared.errors.InvalidValue`, always: that is the app's
+mistake. One that an exhaustive domain does not list raises its `OutsideDomain`, in the app's tests (`strict=True`).
 """
 
 from __future__ import annotations

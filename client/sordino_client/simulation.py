@@ -92,7 +92,10 @@ class DeviceFleet:
             return _counts({AnswerStatus.NOT_OPEN: len(values)})
         assert task.round is not None
         verified = self._client._run(self._device.fetch_part(self._session, task, task.round))
-        cells = verified.part.domain.encode_many(values, strict=self._device.config.strict)
+        domain = verified.part.domain
+        for value in values:
+            domain.check_shape(value)
+        cells = domain.encode_many(values, strict=self._device.config.strict)
         return self._answer_cells(devices, cells, task, task.round, verified, randomness)
 
     def flush(self, patience_s: float = PATIENCE_S, progress: Callable[[int], None] | None = None) -> FleetFlushed:

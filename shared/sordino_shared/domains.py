@@ -6,6 +6,7 @@ Cells are numbered in C order: the last attribute varies fastest.
 Silence must not speak. A device that holds a value answers whatever the value is: a value that the domain does
 not list becomes `other` where the attribute has such a member. An attribute without one is *exhaustive*: a wrong
 value raises `OutsideDomain` where `strict` (the app's tests) and answers as the attribute's first member in production.
+How a value is passed is the app's doing and no secret: `check_shape` refuses shapes and names other than the domain's.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
-from typing import ClassVar
+from typing import ClassVar, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -207,9 +208,26 @@ class Domain:
             parts.append(attribute.labels[index])
         return " · ".join(reversed(parts))
 
+    def check_shape(self, value: object) -> None:
+        """Raise `InvalidValue` unless a value comes in a shape that `encode` reads, whatever its attributes hold.
+
+        A name that is left out, or None for the whole, is an attribute that is missing. The error holds and quotes
+        nothing of the value, for it may end up in a crash report.
+        """
+        if isinstance(value, Mapping):
+            if not value.keys() <= set(self._names):
+                raise InvalidValue(f"the value names an attribute that the domain does not have; it has {self._names}")
+        elif len(self._names) > 1 and value is not None and not self._is_sequence(value):
+            raise InvalidValue(f"give a mapping by name, or a list or tuple with one value for each of {self._names}")
+
     def encode(self, value: object, *, strict: bool = False) -> int:
-        """Cell of a value: a scalar where there is one attribute, else a mapping by name or a sequence in order."""
-        parts = self._parts(value, strict)
+        """Cell of a value: a scalar where there is one attribute, else a mapping by name or a list or tuple in order.
+
+        Every value has a cell unless `strict`: one of another shape counts as missing, `check_shape` tells.
+        """
+        if strict:
+            self.check_shape(value)
+        parts = self._parts(value)
         codes = (a.encode(part, strict=strict) for a, part in zip(self.attributes, parts, strict=True))
         cell = 0
         for size, code in zip(self.shape, codes, strict=True):
@@ -220,16 +238,16 @@ class Domain:
         """(n,) cells of many values."""
         return np.fromiter((self.encode(value, strict=strict) for value in values), dtype=np.int64, count=len(values))
 
-    def _parts(self, value: object, strict: bool) -> Sequence[object]:
-        names = [attribute.name for attribute in self.attributes]
+    def _parts(self, value: object) -> Sequence[object]:
         if isinstance(value, Mapping):
-            if strict and (unknown := set(value) - set(names)):
-                raise InvalidValue(f"the domain has no attribute {sorted(map(str, unknown))}; it has {names}", value)
-            return [value.get(name) for name in names]
-        if len(names) == 1:
+            return [value.get(name) for name in self._names]
+        if len(self._names) == 1:
             return [value]
-        if isinstance(value, (tuple, list)) and len(value) == len(names):
-            return value
-        if strict:
-            raise InvalidValue(f"give a mapping or a sequence with the attributes {names}, got {value!r}", value)
-        return [None] * len(names)
+        return value if self._is_sequence(value) else [None] * len(self._names)
+
+    def _is_sequence(self, value: object) -> TypeGuard[Sequence[object]]:
+        return isinstance(value, (tuple, list)) and len(value) == len(self._names)
+
+    @cached_property
+    def _names(self) -> list[str]:
+        return [attribute.name for attribute in self.attributes]

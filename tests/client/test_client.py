@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import sqlite3
+from contextlib import suppress
 
 import httpx
 import pytest
 
 from sordino_client import AnswerStatus, NotJoined, PlanUnavailable, PureEpsilon, RefusedUpload
-from sordino_shared.errors import OutsideDomain
+from sordino_shared.domains import Categorical, Domain, Ordinal
+from sordino_shared.errors import InvalidValue, OutsideDomain
 from sordino_shared.protocol import (
     CampaignState,
     Digest,
@@ -140,6 +142,35 @@ def test_a_value_outside_an_exhaustive_domain_raises_in_the_apps_tests_and_answe
         strict.answer(campaign, "ultraviolet")
     assert strict.account().lifetime_nano == 0
     assert make_client(exhaustive).answer(campaign, "ultraviolet").status is AnswerStatus.RECORDED
+
+
+WRONG_SHAPES = ["recognisable", ("recognisable",), 3, {"OS": "recognisable", "crashes": 2}, {"recognisable": 1}]
+
+
+@pytest.mark.parametrize("value", WRONG_SHAPES)
+def test_a_wrong_shape_is_the_apps_mistake_and_spends_nothing(make_world, make_client, make_part, value) -> None:
+    domain = Domain((Categorical("os", ("ios", "android"), other=True), Ordinal("crashes", (0.0, 1.0), missing=True)))
+    world = make_world(make_part(1.0, domain))
+    client = make_client(world)
+    campaign = client.join(world.campaign)
+    with pytest.raises(InvalidValue, match="'os', 'crashes'") as raised:
+        client.answer(campaign, value)
+    assert "recognisable" not in str(raised.value)
+    assert (client.account().lifetime_nano, client.flush().waiting) == (0, 0)
+    assert client.answer(campaign, {"os": "beos", "crashes": None}).status is AnswerStatus.RECORDED
+
+
+def test_requests_are_the_same_for_a_wrong_shape_up_to_the_report(make_world, make_client, tmp_path) -> None:
+    seen = []
+    for number, value in enumerate(["red", {"hue": "red"}]):
+        world = make_world()
+        client = make_client(world, ledger=tmp_path / f"{number}.sqlite3")
+        campaign = client.join(world.campaign)
+        with suppress(InvalidValue):
+            client.answer(campaign, value)
+        seen.append([(r.method, str(r.url), sorted(r.headers.raw)) for r in world.requests])
+    assert len(seen[0]) == 3
+    assert seen[1] == seen[0]
 
 
 def test_a_kept_part_is_not_fetched_again(world, make_client) -> None:

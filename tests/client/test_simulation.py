@@ -127,6 +127,13 @@ def test_caps_and_strictness_are_the_clients(world, make_client) -> None:
     assert fleet.waiting == 0
 
 
+def test_one_wrong_shape_stops_the_fleet_before_anything_is_kept(fleet) -> None:
+    with pytest.raises(InvalidValue, match=r"it has \['colour'\]"):
+        fleet.answer_many(["red", {"hue": "red"}], SeededRandomness(1))
+    assert fleet.waiting == 0
+    assert fleet.answer_many(["red", {"colour": "mauve"}], SeededRandomness(1)) == {AnswerStatus.RECORDED: 2}
+
+
 def test_each_device_draws_its_own_round(world, make_client) -> None:
     first = world.manifest.rounds[0]
     drawn = type(world)(world.part, rounds=(first, first), assignment=OneRound(2**30))

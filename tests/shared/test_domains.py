@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal
 from fractions import Fraction
 from itertools import product
@@ -115,11 +116,38 @@ def test_values_come_as_mapping_sequence_or_scalar() -> None:
     assert EXHAUSTIVE.encode((5, "UA"), strict=True) == EXHAUSTIVE.encode([5, "UA"], strict=True) == cell == 3
     assert ORDINAL.encode({"delay": 5}, strict=True) == ORDINAL.encode(5, strict=True) == 1
     assert ORDINAL.encode_many([5, None, -3]).tolist() == [1, 3, 0]
-    with pytest.raises(InvalidValue, match="no attribute"):
-        EXHAUSTIVE.encode({"delay": 5, "carrier": "UA", "extra": 1}, strict=True)
-    for wrong in (5, (5,), (5, "UA", 1), "UA"):
-        with pytest.raises(InvalidValue, match="mapping or a sequence"):
-            EXHAUSTIVE.encode(wrong, strict=True)
+
+
+@given(anything)
+def test_a_right_shape_passes_whatever_is_in_it(value: object) -> None:
+    for domain in (EXHAUSTIVE, OPEN):
+        for shaped in ((value, value), [value, value], {"delay": value}, {"delay": value, "carrier": value}, {}, None):
+            domain.check_shape(shaped)
+    for shaped in ({"delay": value}, {}, *(() if isinstance(value, dict) else (value,))):
+        ORDINAL.check_shape(shaped)
+
+
+WRONG_SHAPES: tuple[object, ...] = (4711, "secret", ("secret",), (4711, "secret", 1), [], b"se", {"secret"})
+NAMES, SHAPE = "does not have; it has .*'delay'", "mapping by name, or a list or tuple .*'delay', 'carrier'"
+
+
+@pytest.mark.parametrize(
+    ("domain", "value", "message"),
+    [
+        *((OPEN, wrong, SHAPE) for wrong in WRONG_SHAPES),
+        (OPEN, np.array([4711, 4711]), SHAPE),
+        *((OPEN, {name: "secret"}, NAMES) for name in ("Delay", "secret", 4711, None)),
+        (OPEN, {"delay": 4711, "carrier": "secret", "secret": 4711}, NAMES),
+        (ORDINAL, {"secret": 4711}, NAMES),
+    ],
+)
+def test_a_wrong_shape_is_refused_and_nothing_of_the_value_told(domain: Domain, value: object, message: str) -> None:
+    with pytest.raises(InvalidValue, match=message) as raised:
+        domain.check_shape(value)
+    assert raised.value.value is None
+    assert not {"secret", "4711"} & set(re.findall(r"\w+", str(raised.value)))
+    with pytest.raises(InvalidValue, match=message):
+        domain.encode(value, strict=True)
 
 
 def test_labels_are_distinct_and_readable() -> None:
