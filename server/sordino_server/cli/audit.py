@@ -10,7 +10,7 @@ from typing import Annotated
 
 import httpx
 import typer
-from rich.table import Table
+from rich.table import Column, Table
 
 from sordino_server.cli.output import JsonOption, console, fail, print_json, reports_errors
 from sordino_server.cli.plan import ANALYST_FILE, DEVICE_FILE, PROTOCOL_FILE, SUMMARY_FILE
@@ -171,10 +171,13 @@ def _digests(path: Path) -> dict[str, str]:
 
 
 def _print(checks: list[Check], moved: dict[str, float], of_forms: dict[str, dict[str, float]]) -> None:
-    table = Table("", "claim", "published", "recomputed")
+    whole = [Column(name, overflow="fold") for name in ("published", "recomputed")]
+    table = Table("", "claim", *whole)
     for check in checks:
         mark = "[green]✓[/]" if check.holds else "[bold red]✗[/]"
-        table.add_row(mark, check.name, _short(check.published), _short(check.recomputed))
+        figures = (check.published, check.recomputed)
+        # Two digests that differ may begin alike.
+        table.add_row(mark, check.name, *(map(_short, figures) if check.holds else figures))
     console.print(table)
     if moved:
         most = max(moved, key=lambda label: moved[label])

@@ -7,9 +7,9 @@ from typing import Annotated, Any, Literal
 
 import typer
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Column, Table
+from rich.table import Table
 
-from sordino_server.cli.output import JsonOption, console, print_json, progress_console, reports_errors
+from sordino_server.cli.output import JsonOption, console, print_json, print_listing, progress_console, reports_errors
 from sordino_server.cli.patience import TIMEOUT_S, Patience, TimeoutOption
 from sordino_server.cli.remote import DEFAULT_SERVER, KeyOption, Remote, RemoteProblem, ServerOption, estimates_path
 from sordino_server.cli.statistics import ProtocolOption, TargetOption, print_statistic
@@ -100,10 +100,8 @@ def list_campaigns(server: ServerOption = DEFAULT_SERVER, key: KeyOption = None,
     if as_json:
         print_json({"campaigns": campaigns})
         return
-    table = Table(Column("id", overflow="fold"), "state", "name", "population")
-    for campaign in campaigns:
-        table.add_row(campaign["id"], campaign["state"], campaign["name"], campaign["population"])
-    console.print(table)
+    columns = ("id", "state", "name", "population")
+    print_listing(columns, ([campaign[name] for name in columns] for campaign in campaigns))
 
 
 @app.command()

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
 
-from sordino_server.cli.output import JsonOption, console, print_json, reports_errors
+from sordino_server.cli.output import JsonOption, console, print_json, print_listing, reports_errors
 from sordino_server.cli.processes import started
 from sordino_server.kit import migrations
 from sordino_server.kit.clock import SystemClock
@@ -88,10 +87,8 @@ def _print_purged(found: list[OldReports], dry_run: bool, as_json: bool) -> None
         ]
         print_json({"purged": not dry_run, "rounds": rounds})
         return
-    table = Table("campaign", "round", "reports", "bytes")
-    for old in found:
-        table.add_row(old.campaign, str(old.index), str(old.reports), str(old.bytes))
-    console.print(table)
+    rows = ((old.campaign, str(old.index), str(old.reports), str(old.bytes)) for old in found)
+    print_listing(("campaign", "round", "reports", "bytes"), rows)
     console.print("nothing was deleted (--dry-run)" if dry_run else "these reports were deleted", highlight=False)
 
 

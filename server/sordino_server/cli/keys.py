@@ -5,9 +5,16 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
 
-from sordino_server.cli.output import JsonOption, console, print_json, progress_console, reports_errors
+from sordino_server.cli.output import (
+    JsonOption,
+    console,
+    moment,
+    print_json,
+    print_listing,
+    progress_console,
+    reports_errors,
+)
 from sordino_server.cli.processes import prepare_schema, started
 from sordino_server.keys import repository, service
 from sordino_server.keys.schemas import KeyDocument
@@ -55,11 +62,7 @@ def list_keys(as_json: JsonOption = False) -> None:
     if as_json:
         print_json({"keys": [_plain(document) for document in documents]})
         return
-    table = Table("id", "role", "name", "state")
-    for document in documents:
-        state = "in use" if document.revoked_at is None else "revoked"
-        table.add_row(document.id, document.role, document.name, state)
-    console.print(table)
+    print_listing(("id", "role", "name", "made at", "state", "campaign"), map(_row, documents))
 
 
 @app.command()
@@ -92,6 +95,12 @@ def _all(database: Database) -> list[KeyDocument]:
         if token is None:
             return documents
         after = Position.parse(token)
+
+
+def _row(document: KeyDocument) -> tuple[str, ...]:
+    state = "in use" if document.revoked_at is None else "revoked"
+    opens = document.campaign or ("all" if document.role is Role.UPLOADER else "")
+    return document.id, document.role, document.name, moment(document.created_at), state, opens
 
 
 def _plain(document: KeyDocument) -> dict[str, Any]:

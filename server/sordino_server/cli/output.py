@@ -5,13 +5,16 @@ from __future__ import annotations
 import functools
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime
 from typing import Annotated, Any, NoReturn, ParamSpec, TypeVar
 
 import httpx
 import typer
 from rich.console import Console
 from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
 
 from sordino_shared.errors import SordinoError
 
@@ -23,12 +26,26 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object 
 # Progress and errors go to standard error, so that standard output can be piped.
 progress_console = Console(stderr=True)
 console = Console()
+_WIDEST = 10_000
 
 
 def print_json(value: Any) -> None:
     """One JSON object on standard output."""
     json.dump(value, sys.stdout, ensure_ascii=False, indent=2, allow_nan=False)
     sys.stdout.write("\n")
+
+
+def print_listing(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """A table of what gets copied: no cell is cut or folded, and a narrow window shows a line on two."""
+    table = Table(*headings, box=None, pad_edge=False, header_style="bold")
+    for row in rows:
+        table.add_row(*map(Text, row))
+    Console(width=_WIDEST).print(table)
+
+
+def moment(unix: int) -> str:
+    """Unix time for people."""
+    return datetime.fromtimestamp(unix, UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
 def say(message: str) -> None:

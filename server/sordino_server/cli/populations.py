@@ -6,9 +6,8 @@ import hashlib
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
 
-from sordino_server.cli.output import JsonOption, console, print_json, reports_errors
+from sordino_server.cli.output import JsonOption, console, moment, print_json, print_listing, reports_errors
 from sordino_server.cli.remote import DEFAULT_SERVER, KeyOption, Remote, ServerOption
 from sordino_shared.errors import InvalidValue
 
@@ -76,10 +75,8 @@ def list_populations(server: ServerOption = DEFAULT_SERVER, key: KeyOption = Non
     if as_json:
         print_json({"populations": populations})
         return
-    table = Table("name", "cap per period", "cap for life")
-    for each in populations:
-        table.add_row(each["name"], _per_period(each), _cap(each["epsilon_lifetime"]))
-    console.print(table)
+    rows = ((each["name"], _per_period(each), _cap(each["epsilon_lifetime"])) for each in populations)
+    print_listing(("name", "cap per period", "cap for life"), rows)
 
 
 @app.command()
@@ -103,10 +100,8 @@ def ledger(
     if as_json:
         print_json({"entries": entries})
         return
-    table = Table("campaign", "ε per device", "opened at")
-    for entry in entries:
-        table.add_row(entry["campaign"], f"{entry['epsilon']:g}", str(entry["opened_at"]))
-    console.print(table)
+    rows = ((entry["campaign"], f"{entry['epsilon']:g}", moment(entry["opened_at"])) for entry in entries)
+    print_listing(("campaign", "ε per device", "opened at"), rows)
 
 
 def _path(name: str) -> str:

@@ -26,7 +26,7 @@ def run_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     monkeypatch.chdir(tmp_path)
 
     def run(*arguments: str, code: int = 0, **environment: str) -> Any:
-        result = CliRunner().invoke(app, list(arguments), env=environment | {"COLUMNS": "200"})
+        result = CliRunner().invoke(app, list(arguments), env={"COLUMNS": "200"} | environment)
         assert result.exit_code == code, (result.stdout, result.stderr, result.exception)
         return result
 

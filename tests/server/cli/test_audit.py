@@ -98,6 +98,18 @@ def test_a_wrong_figure_is_named(written, run_command):
     assert "do not use it" in " ".join(error.split())
 
 
+def test_digests_that_differ_are_shown_whole(written, run_command):
+    folder = written("subset_selection")
+    published = json.loads((folder / "plan.json").read_text())
+    true = published["digests"]["device"]
+    published["digests"]["device"] = wrong = true[:-1] + ("0" if true[-1] != "0" else "1")
+    (folder / "plan.json").write_text(json.dumps(published))
+    shown = run_command("audit", str(folder), code=1).stdout
+    assert true in shown
+    assert wrong in shown
+    assert published["digests"]["analyst"] not in shown
+
+
 def test_a_device_part_alone_shows_its_epsilon(written, json_of):
     report = json_of("audit", str(written("subset_selection") / "device.cbor"))
     assert [check["name"] for check in report["checks"]] == ["ε"]

@@ -49,7 +49,7 @@ def test_a_campaign_from_a_workload_file(
     created = json_of("campaigns", "create", *TERMS, *plan, "--open", **operator)
     assert (created["state"], created["name"]) == ("open", "delays")
     listed = run_command("campaigns", "list", **operator).stdout
-    assert created["id"] in listed.replace("\n", "")
+    assert created["id"] in listed
     shown = run_command("campaigns", "show", created["id"], **operator).stdout
     assert "delays, for travellers: open" in shown
     assert "round 0: open, 0 reports" in shown
@@ -61,6 +61,16 @@ def test_a_campaign_from_a_plan_that_is_ready(json_of: Run, running: Any, operat
     assert created["state"] == "ready"
     assert json_of("campaigns", "open", created["id"], **operator)["state"] == "open"
     assert json_of("campaigns", "cancel", created["id"], **operator)["state"] == "cancelled"
+
+
+def test_names_are_listed_whole_and_as_they_are(run_command: Run, running: Any, operator: dict[str, str]) -> None:
+    """In a window of 40 columns, which cuts no id; brackets are no markup."""
+    name = "delays [/] of [bold]flights"
+    terms = {"name": name, "sentence": "We ask.", "population": "travellers"}
+    campaign = running.api.post("/v1/campaigns", json=terms | {"plan_request": running.ready_plan()["id"]}).json()
+    line = run_command("campaigns", "list", COLUMNS="40", **operator).stdout.splitlines()[1]
+    assert line.split()[:2] == [campaign["id"], "ready"]
+    assert name in line
 
 
 def test_an_upload_token_is_printed_once(

@@ -22,6 +22,17 @@ def test_from_making_to_revoking(run_command: Run, json_of: Run) -> None:
     assert made[Role.ADMIN]["key"] not in table
 
 
+def test_what_a_key_opens_and_when_it_was_made(run_command: Run, json_of: Run, running: Any) -> None:
+    database = {"SORDINO_DATABASE_URL": str(running.database.url)}
+    campaign = running.campaign()["id"]
+    for name, more in (("one", ("--campaign", campaign)), ("every", ())):
+        json_of("keys", "create", "--role", "uploader", "--name", name, *more, **database)
+    rows = run_command("keys", "list", COLUMNS="40", **database).stdout.splitlines()[1:]
+    opened = [(row.split()[2], row.split()[-1]) for row in rows if " uploader " in row]
+    assert sorted(opened) == [("every", "all"), ("one", campaign)]
+    assert all(re.search(r" \d{4}-\d\d-\d\d \d\d:\d\d UTC ", row) for row in rows)
+
+
 def test_the_text_alone_goes_to_standard_output(run_command: Run) -> None:
     done = run_command("keys", "create", "--role", "admin", "--name", "me")
     assert re.fullmatch(r"sdo_admin_[0-9a-f]{16}_[0-9a-f]{64}\n", done.stdout)

@@ -40,7 +40,8 @@ def test_a_campaign_beyond_the_cap_is_told(run_command: Run, json_of: Run, runni
     assert [entry["campaign"] for entry in json_of("populations", "ledger", "travellers", **operator)["entries"]] == [
         first
     ]
-    assert first in run_command("populations", "ledger", "travellers", **operator).stdout
+    line = run_command("populations", "ledger", "travellers", COLUMNS="40", **operator).stdout.splitlines()[1]
+    assert line.split() == [first, "1", "2027-01-15", "08:00", "UTC"]
 
 
 def test_what_cannot_be_done(run_command: Run, operator: dict[str, str]) -> None:
