@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -9,9 +10,29 @@ import pytest
 from sqlalchemy import text
 
 from sordino_server.models import Role
+from sordino_server.openapi import document
 from sordino_shared.protocol import Problem
 
 Check = Callable[..., dict[str, Any]]
+
+# As docs/operations.md says it, under "Who may do what"; everything else is for analysts.
+ANYBODYS = {
+    "GET /livez",
+    "GET /readyz",
+    "GET /v1/version",
+    "GET /v1/campaigns/{campaign_id}",
+    "GET /v1/campaigns/{campaign_id}/task",
+    "GET /v1/plans/{digest}",
+    "GET /v1/protocol-plans/{digest}",
+    "POST /v1/campaigns/{campaign}/rounds/{index}/reports",
+}
+ADMINS = {
+    "POST /v1/keys",
+    "GET /v1/keys",
+    "DELETE /v1/keys/{key_id}",
+    "POST /v1/populations",
+    "PATCH /v1/populations/{population_id}",
+}
 
 
 def test_a_new_key_opens_what_its_role_allows(running: Any, check_problem: Check) -> None:
@@ -28,6 +49,22 @@ def test_an_uploader_reads_nothing(running: Any, check_problem: Check) -> None:
     with running.client(running.key(Role.UPLOADER)) as uploader:
         for path in ("/v1/workloads", "/v1/plan-requests", "/v1/campaigns", "/v1/keys"):
             check_problem(uploader.get(path), Problem.FORBIDDEN)
+
+
+def test_every_operation_wants_the_role_that_is_documented(running: Any) -> None:
+    named = [
+        (f"{method.upper()} {path}", re.sub("{.*?}", "0", path))
+        for path, operations in document()["paths"].items()
+        for method in operations
+    ]
+    opened: dict[str, set[str]] = {}
+    for who, key in {"anybody": "none", **{role.value: running.key(role) for role in Role}}.items():
+        with running.client(key) as client:
+            answers = {name: client.request(name.split()[0], path).status_code for name, path in named}
+        opened[who] = {name for name, status in answers.items() if status not in (401, 403)}
+    assert opened["anybody"] == opened["uploader"] == ANYBODYS
+    assert opened["analyst"] == {name for name, _ in named} - ADMINS
+    assert opened["admin"] == {name for name, _ in named}
 
 
 def test_a_revoked_key_opens_nothing(running: Any, check_problem: Check) -> None:
