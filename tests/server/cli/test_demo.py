@@ -76,6 +76,10 @@ def test_the_estimates_are_as_near_as_predicted(histogram: tuple[dict[str, Any],
     result, _ = histogram
     assert 0.0 < result["max_abs_error"] < 5 * result["predicted_max_rmse"]
     assert result["rms_error"] <= result["max_abs_error"]
+    answers = result["answers"]
+    assert max(abs(each["value"] - each["truth"]) for each in answers) == result["max_abs_error"]
+    inside = [each["interval"][0] <= each["truth"] <= each["interval"][1] for each in answers]
+    assert sum(inside) / 8 == result["interval_coverage"]
     assert result["predicted_max_rmse"] < 0.1
 
 

@@ -62,6 +62,12 @@ class Comparison:
         """Root of the mean squared error over the queries of this one campaign."""
         return float(np.sqrt(np.mean((self.estimate - self.truth) ** 2)))
 
+    def answers(self) -> list[dict[str, Any]]:
+        """Every answer with its truth, under the names of an estimates document."""
+        columns = (self.truth, self.estimate, self.interval, self.band)
+        rows = zip(self.labels, *(column.tolist() for column in columns), strict=True)
+        return [dict(zip(("label", "truth", "value", "interval", "band"), row, strict=True)) for row in rows]
+
     def only(self, queries: Sequence[int]) -> Comparison:
         """The same for some of the queries."""
         chosen = list(queries)

@@ -35,6 +35,7 @@ def result_document(result: CampaignResult) -> dict[str, Any]:
         "level": estimates["level"],
         "interval_coverage": comparison.interval_coverage,
         "band_holds": comparison.band_holds,
+        "answers": comparison.answers(),
         "apps": result.apps.reports,
         "app_reports_per_second": result.apps.per_second,
         "fleet": result.fleet.reports,
