@@ -71,7 +71,7 @@ class Metrics(Figures):
         )
         self._reports = Counter(
             "sordino_reports",
-            "Reports by outcome: accepted, replayed, or why refused.",
+            "Reports by outcome: accepted, replayed, or why refused; an upload refused unread counts as one.",
             ["outcome"],
             registry=self.registry,
         )
