@@ -90,9 +90,9 @@ def _entry(debit: Debit) -> AccountEntry:
 def _line(entry: AccountEntry) -> str:
     day = datetime.fromtimestamp(entry.at, UTC).strftime("%Y-%m-%d")
     reason = f": {entry.reason}" if entry.reason else ""
-    sent = f"  {entry.report[:32]}{'…' if len(entry.report) > 32 else ''}" if entry.report else ""
+    report = f", report {entry.report[:32]}{'…' if len(entry.report) > 32 else ''}" if entry.report else ""
     epsilon = exact_decimal(entry.epsilon_nano)
-    return f"{day}  round {entry.round}  ε {epsilon:>11}  {_STATES[entry.state]}{reason}{sent}"
+    return f"{day}  round {entry.round}  ε {epsilon:>11}  {_STATES[entry.state]}{reason}{report}"
 
 
 def _of(spent: int, cap: PureEpsilon) -> str:

@@ -33,7 +33,7 @@ def test_what_was_spent_and_sent_is_shown(world, make_client) -> None:
         "\n"
         "colours: ε 1\n"
         "  Which colour the app is set to.\n"
-        f"  2027-01-15  round 0  ε           1  sent  {entry.report}"
+        f"  2027-01-15  round 0  ε           1  sent, report {entry.report}"
     )
 
 
