@@ -1,17 +1,35 @@
-"""The SDK's page names every public thing, and its first example runs."""
+"""The SDK's page names every public thing, and the examples of the pages run."""
 
 from __future__ import annotations
 
 import inspect
 import re
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
+import httpx
 import pytest
 
 import sordino_client
 from sordino_client import AnswerStatus, Client
+from sordino_shared.domains import Categorical, Domain, Ordinal
+from sordino_shared.errors import OutsideDomain
 
-PAGE = (Path(__file__).parents[2] / "docs" / "sdk.md").read_text()
+SDK, QUICKSTART, README = "docs/sdk.md", "docs/quickstart.md", "client/README.md"
+
+
+def read(page: str) -> str:
+    return (Path(__file__).parents[2] / page).read_text()
+
+
+def examples(page: str) -> list[str]:
+    """The Python of a page."""
+    return re.findall(r"```python\n(.*?)```", read(page), re.DOTALL)
+
+
+PAGE = read(SDK)
 
 
 @pytest.mark.parametrize("name", sordino_client.__all__)
@@ -29,12 +47,61 @@ def test_every_status_is_on_the_page(status) -> None:
     assert f"| `{status.value}` |" in PAGE
 
 
-def test_the_first_example_runs(world, make_client, tmp_path, monkeypatch, capsys) -> None:
-    example = re.search(r"```python\n(.*?)```", PAGE, re.DOTALL)
-    assert example is not None
-    text = example[1].replace("<the campaign's id, 64 hexadecimal digits>", str(world.campaign))
-    client = make_client()
-    monkeypatch.setattr(sordino_client, "Client", lambda *_, **__: client)
-    exec(compile(text, "docs/sdk.md", "exec"), {})
-    assert "spent for life: ε 1 of 40" in capsys.readouterr().out
-    assert len(world.counted) == 1
+@pytest.fixture
+def delays(make_world, make_part):
+    """A campaign of delays, as the pages speak of."""
+    part = make_part(1.0, Domain((Ordinal("delay", (-30.0, -15.0, 0.0, 15.0, 60.0, 180.0), "min", missing=True),)))
+    return make_world(part, name="delays", sentence="Your device tells how late you arrived, hidden in chance.")
+
+
+@pytest.fixture
+def run(monkeypatch, make_client) -> Callable[..., None]:
+    """Run an example on a server of the tests."""
+
+    def execute(example: str, world, names=None) -> None:
+        monkeypatch.setattr(sordino_client, "Client", lambda *_, strict=False, **__: make_client(world, strict=strict))
+        text = re.sub(r'(?<=join\(")<.*?>', str(world.campaign), example)
+        exec(compile(text, "example", "exec"), {"Client": sordino_client.Client} | (names or {}))
+
+    return execute
+
+
+def test_the_first_example_prints_what_the_page_shows(delays, run, capsys) -> None:
+    run(examples(SDK)[0], delays)
+    shown = re.search(r"```text\n(.*?)```", PAGE, re.DOTALL)
+    assert shown is not None
+    assert capsys.readouterr().out == shown[1]
+    assert len(delays.counted) == 1
+
+
+@pytest.mark.parametrize("page", [SDK, QUICKSTART, README], ids=str)
+def test_the_first_example_survives_a_start_without_a_connection(page, delays, run, capsys) -> None:
+    def offline(_: httpx.Request) -> httpx.Response:
+        raise httpx.ConnectError("no route")
+
+    delays.handle = offline
+    run(examples(page)[0], delays)
+    assert capsys.readouterr().out == "spent in 30 days: ε 0 of 4\nspent for life: ε 0 of 40\n"
+
+
+def test_a_value_of_several_attributes_is_given_as_the_page_does(make_world, make_part, make_client) -> None:
+    (example,) = [text for text in examples(SDK) if '"crashes"' in text]
+    world = make_world(make_part(1.0, Domain((Categorical("os", ("ios",), other=True), Ordinal("crashes", (1.0,))))))
+    client = make_client(world, strict=True)
+    exec(compile(example, "example", "exec"), {"client": client, "campaign": client.join(world.campaign)})
+    assert client.flush().delivered == 1
+
+
+def test_the_simulation_runs_and_tells_the_apps_mistakes(delays, run) -> None:
+    (example,) = [text for text in examples(SDK) if "DeviceFleet(" in text]
+    run(example, delays, {"caps": None, "values": [17.0, None, -40]})
+    assert len(delays.counted) == 3
+    with pytest.raises(OutsideDomain):
+        run(example, delays, {"caps": None, "values": ["17"]})
+
+
+def test_every_table_of_the_ledger_is_on_the_page(client, ledger) -> None:
+    with closing(sqlite3.connect(ledger)) as connection:
+        names = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+    tables = PAGE.partition("## The ledger")[2].partition("##")[0]
+    assert {f"`{name}`" for (name,) in names} <= set(re.findall(r"`\w+`", tables))

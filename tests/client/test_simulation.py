@@ -71,6 +71,14 @@ def test_a_seed_reproduces_a_simulation(make_world, make_client) -> None:
     assert bodies[0] == bodies[1]
 
 
+def test_a_piece_with_the_seed_of_another_has_its_ids(fleet) -> None:
+    fleet.answer_many(["red"] * 500, SeededRandomness(5))
+    fleet.answer_many(["blue"] * 500, SeededRandomness(5), first_device=500)
+    assert fleet.flush().refused.keys() == {"report-id-conflict"}
+    fleet.answer_many(["blue"] * 500, SeededRandomness(6), first_device=1000)
+    assert fleet.flush().delivered == 500
+
+
 def test_trouble_is_retried_with_the_same_bytes(world, fleet, clock) -> None:
     fleet.answer_many(["red"] * 5000, SeededRandomness(1))
     world.replies = [httpx.ReadTimeout("lost"), world.problem(Problem.OVERLOADED, Retry_After="20")]
