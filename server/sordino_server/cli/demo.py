@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from sordino_server.charts import AnswerChart, draw_answers
+from sordino_server.cli.idle_options import refuse_given
 from sordino_server.cli.output import JsonOption, console, print_json, progress_console, reports_errors
 from sordino_server.cli.simulation.campaign import CampaignResult, CampaignTerms, check_users, run_campaign
 from sordino_server.cli.simulation.comparison import Comparison
@@ -49,6 +50,7 @@ _PAIR_SENTENCE = (
 
 @reports_errors
 def demo(
+    context: typer.Context,
     users: Annotated[int, typer.Option(help="Simulated devices, one flight each.")] = 50_000,
     epsilon: Annotated[float, typer.Option(help="ε of every device for the campaign.")] = 1.0,
     workload: Annotated[DelayQueries, typer.Option(help="What is asked of the delays.")] = DelayQueries.PREFIX,
@@ -78,6 +80,7 @@ def demo(
     check_round_guarantee(PureEpsilon.of(epsilon))
     remote = RemoteServer.of(server, key)
     if statistic is not None:
+        refuse_given(context, ("workload", "bins", "mechanism", "chart"), "a statistic of pairs has no use for it")
         _demo_statistic(statistic, users, epsilon, seed, keep, as_json, remote)
         return
     delay_edges(bins)

@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from sordino_server.charts import draw_answers
+from sordino_server.cli.idle_options import refuse_given
 from sordino_server.cli.output import JsonOption, console, print_json, progress_console, reports_errors
 from sordino_server.cli.simulation.campaign import CampaignResult, CampaignTerms, check_users, run_campaign
 from sordino_server.cli.simulation.columns import device_values, inferred_specification, read_table
@@ -44,6 +45,7 @@ class Objective(StrEnum):
 
 @reports_errors
 def simulate(
+    context: typer.Context,
     csv: Annotated[Path, typer.Option("--csv", help="CSV file with a header; every row is one device.")],
     column: Annotated[list[str], typer.Option(help="Column a device holds; several as ATTRIBUTE=COLUMN, with --spec.")],
     epsilon: Annotated[float, typer.Option(help="ε of every device for the campaign.")] = 1.0,
@@ -74,9 +76,10 @@ def simulate(
     started = time.perf_counter()
     check_round_guarantee(PureEpsilon.of(epsilon))
     remote = RemoteServer.of(server, key)
+    written = None if spec is None else load_either(spec)
+    _refuse_idle(context, written)
     if chart is not None:
         check_writable(chart)
-    written = None if spec is None else load_either(spec)
     asked, values = _asked(csv, column, written, workload, edges, bins)
     check_users(len(values))
     order = {"epsilon": epsilon, "users": len(values), "seed": seed, "time_limit": time_limit, "mechanism": mechanism}
@@ -103,6 +106,15 @@ def simulate(
         print_json(result_document(result) | {"seed": seed, "seconds": seconds, "kept": None, "chart": None} | places)
         return
     print_result(console, result, places | {"seconds": f"{seconds:.1f}"})
+
+
+def _refuse_idle(context: typer.Context, written: WorkloadSpecification | StatisticSpecification | None) -> None:
+    if written is not None:
+        refuse_given(context, ("workload", "edges", "bins"), "the workload file says what is asked")
+    if isinstance(written, StatisticSpecification):
+        refuse_given(context, ("mechanism", "objective", "chart"), "a statistic of pairs has no use for it")
+    else:
+        refuse_given(context, ("protocol",), "only a statistic of pairs has a protocol, which --spec may ask for")
 
 
 def _simulate_statistic(

@@ -143,6 +143,8 @@ def test_sigterm_stops_the_server_and_removes_the_folder(tmp_path: Path) -> None
         (["--bins", "1"], "2 to 240 bins"),
         (["--chart", "no/such/folder/chart.svg"], "cannot be written"),
         (["--workload", "median"], "histogram"),
+        (["--statistic", "gini", "--bins", "7", "--mechanism", "x"], "leave out --bins, --mechanism, --chart"),
+        (["--statistic", "gini", "--workload", "prefix"], "leave out --workload, --chart"),
     ],
 )
 def test_bad_options_are_refused_before_anything_starts(options: list[str], message: str, tmp_path: Path) -> None:

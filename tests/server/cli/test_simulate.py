@@ -86,6 +86,28 @@ def test_two_columns_with_a_workload_file(server: RemoteServer, rows: Path, tmp_
     assert "ATTRIBUTE=COLUMN" in done.output
 
 
+GINI = "name: x\ndomain: [{name: c, kind: categorical, labels: [A, B]}]\nstatistic: {kind: gini_diversity}\n"
+
+
+@pytest.mark.parametrize(
+    ("specification", "idle"),
+    [
+        (SPECIFICATION, ["--bins", "32"]),
+        (SPECIFICATION, ["--protocol", "two_round"]),
+        (GINI, ["--objective", "max"]),
+        (GINI, ["--mechanism", "subset_selection"]),
+        (GINI, ["--chart", "c.svg"]),
+    ],
+)
+def test_options_that_would_change_nothing(
+    server: RemoteServer, rows: Path, tmp_path: Path, specification: str, idle: list[str]
+) -> None:
+    (tmp_path / "asked.yaml").write_text(specification)
+    done = run(server, "--csv", str(rows), "--spec", str(tmp_path / "asked.yaml"), "--column", "carrier", *idle)
+    assert done.exit_code == 2
+    assert f"leave out {idle[0]}: " in done.output.replace("\n", " ")
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -98,6 +120,7 @@ def test_two_columns_with_a_workload_file(server: RemoteServer, rows: Path, tmp_
         (["--column", "delay", "--epsilon", "-1"], "ε must be above 0"),
         (["--column", "delay", "--bins", "1"], "--bins"),
         (["--column", "delay", "--spec", "none.yaml"], "none.yaml"),
+        (["--column", "delay", "--protocol", "two_round"], "leave out --protocol"),
         (["--column", "delay", "--chart", "/no/such/folder/c.svg"], "cannot be written"),
     ],
 )

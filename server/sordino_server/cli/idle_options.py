@@ -1,0 +1,21 @@
+"""Options that would change nothing beside the others are refused: whoever gave them expects that they do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import typer
+
+from sordino_shared.errors import InvalidValue
+
+
+def refuse_given(context: typer.Context, names: Iterable[str], reason: str) -> None:
+    """Raises InvalidValue with those of the parameters `names` that stand on the command line."""
+    given = [f"--{name.replace('_', '-')}" for name in names if _on_command_line(context, name)]
+    if given:
+        raise InvalidValue(f"leave out {', '.join(given)}: {reason}", given)
+
+
+def _on_command_line(context: typer.Context, name: str) -> bool:
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
