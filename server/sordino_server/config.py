@@ -10,6 +10,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from sordino_server.kit.addresses import NO_PROXY, TrustedProxies
 from sordino_server.kit.default_passwords import has_default_password
+from sordino_server.validation_messages import reason
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import ReportBatch
 
@@ -130,4 +131,4 @@ def load_settings() -> Settings:
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         name = f"{PREFIX}{str(first['loc'][0]).upper()}: " if first["loc"] else ""
-        raise InvalidValue(f"{name}{first['msg']}") from error
+        raise InvalidValue(f"{name}{reason(first)}") from error

@@ -17,6 +17,7 @@ from starlette.responses import Response
 from sordino_server.errors import ServerError
 from sordino_server.identifiers import IN_WORDS
 from sordino_server.kit.logs import Sparingly
+from sordino_server.validation_messages import reason
 from sordino_shared.errors import InvalidValue, OversizedDocument, ProtocolError
 from sordino_shared.protocol import PROBLEM_MEDIA_TYPE, IllegalTransition, Problem
 
@@ -145,7 +146,7 @@ async def _of_validation(request: Request, error: Exception) -> Response:
 
 def _reason(item: Mapping[str, Any]) -> str:
     words = IN_WORDS.get(item.get("ctx", {}).get("pattern"))
-    return f"give {words}" if words else str(item["msg"])
+    return f"give {words}" if words else reason(item)
 
 
 def _pointer(location: Iterable[str | int]) -> str:

@@ -79,6 +79,12 @@ def test_the_password_does_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "s3cret" not in str(load_settings().model_dump())
 
 
+def test_a_url_of_no_database_is_told_plainly(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SORDINO_DATABASE_URL", "reports.sqlite3")
+    with pytest.raises(InvalidValue, match=r"^SORDINO_DATABASE_URL: not a database URL"):
+        load_settings()
+
+
 @pytest.mark.parametrize("password", ["sordino", "Postgres", "changeme", ""])
 def test_passwords_that_everybody_knows_are_refused(monkeypatch: pytest.MonkeyPatch, password: str) -> None:
     monkeypatch.setenv("SORDINO_DATABASE_URL", f"postgresql://sordino:{password}@db.example/sordino")

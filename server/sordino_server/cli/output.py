@@ -73,6 +73,9 @@ def reports_errors(command: Callable[P, R]) -> Callable[P, R]:
             fail(f"{wrong!r} cannot be written in {error.encoding}; is UTF-8 what the terminal is set to?", code=2)
         except httpx.TransportError as error:
             fail(f"the server cannot be reached: {error}; is it running, and is the address right?")
+        except BrokenPipeError:
+            # Whoever reads has enough, as `head` has: typer ends the command without a word.
+            raise
         except OSError as error:
             fail(f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}")
 

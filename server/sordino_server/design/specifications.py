@@ -34,8 +34,15 @@ def parse_either(document: Mapping[str, Any]) -> WorkloadSpecification | Statist
     """Read a workload of either form strictly; WorkloadError names the place of everything that does not fit."""
     form = _asks(document)
     if form is None:
-        raise WorkloadError(_EITHER, document)
+        raise WorkloadError(_EITHER + _unknown(document), document)
     return parse_statistic(document) if form == "statistic" else parse_specification(document)
+
+
+def _unknown(document: Mapping[str, Any]) -> str:
+    """A misspelt `queries` or `statistic` is among these."""
+    known = WorkloadSpecification.model_fields.keys() | StatisticSpecification.model_fields.keys()
+    names = [repr(name) for name in document if name not in known]
+    return f" (there is no field {', '.join(names)})" if names else ""
 
 
 def load_either(path: Path | str) -> WorkloadSpecification | StatisticSpecification:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -37,6 +40,17 @@ def test_the_text_alone_goes_to_standard_output(run_command: Run) -> None:
     done = run_command("keys", "create", "--role", "admin", "--name", "me")
     assert re.fullmatch(r"sdo_admin_[0-9a-f]{16}_[0-9a-f]{64}\n", done.stdout)
     assert "sdo_" not in done.stderr
+
+
+def test_who_stops_reading_is_told_nothing(run_command: Run) -> None:
+    """As `sordino keys list --json | head -c 0`: the pipe is closed before anything is written."""
+    run_command("keys", "create", "--role", "admin", "--name", "me")
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = (sys.executable, "-m", "sordino_server", "keys", "list", "--json")
+    with os.fdopen(writing, "w") as closed:
+        done = subprocess.run(command, stdout=closed, stderr=subprocess.PIPE, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (1, b"")
 
 
 def test_what_cannot_be_done(run_command: Run) -> None:

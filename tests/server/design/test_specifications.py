@@ -61,6 +61,8 @@ def test_a_kernel_is_read_from_beside_the_file(write: Callable[..., Path], kind:
     [
         ("", TWO_WAYS),
         ("queries: prefix\nstatistic: {kind: gini_diversity}", TWO_WAYS),
+        ("querys: prefix", "there is no field 'querys'"),
+        ("queries: prefix\nmore: 1", "more: there is no such field"),
         ("statistic: {kind: matrix, file: absent.csv}", "cannot read"),
         ("statistic: {kind: matrix, file: kernel.txt}", "ends in .csv or .npy"),
         ("statistic: {kind: gini_diversity, file: kernel.csv}", "matrix"),

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, ValidationError
 
 from sordino_server.design.workloads.workload import WorkloadError
+from sordino_server.validation_messages import reason
 from sordino_shared.domains import MAX_MEMBERS, Attribute, Categorical, Domain, Ordinal
 from sordino_shared.errors import InvalidValue
 
@@ -109,6 +110,6 @@ def domain_of(attributes: Sequence[OrdinalSpecification | CategoricalSpecificati
 def readable(error: ValidationError) -> str:
     """One sentence with the place of everything that does not fit."""
     shown = error.errors(include_url=False, include_context=False)[:5]
-    places = (f"{'.'.join(map(str, item['loc'])) or 'workload'}: {item['msg']}" for item in shown)
+    places = (f"{'.'.join(map(str, item['loc'])) or 'workload'}: {reason(item)}" for item in shown)
     more = f" (and {error.error_count() - len(shown)} more)" if error.error_count() > len(shown) else ""
     return "the workload does not fit its form: " + "; ".join(places) + more
