@@ -9,7 +9,15 @@ import typer
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from sordino_server.cli.output import JsonOption, console, print_json, print_listing, progress_console, reports_errors
+from sordino_server.cli.output import (
+    JsonOption,
+    console,
+    moment,
+    print_json,
+    print_listing,
+    progress_console,
+    reports_errors,
+)
 from sordino_server.cli.patience import TIMEOUT_S, Patience, TimeoutOption
 from sordino_server.cli.remote import DEFAULT_SERVER, KeyOption, Remote, RemoteProblem, ServerOption, estimates_path
 from sordino_server.cli.statistics import ProtocolOption, TargetOption, print_statistic
@@ -272,8 +280,10 @@ def _print_status(status: dict[str, Any], as_json: bool) -> None:
     if status["planned_rounds"] > 1:
         console.print(f"{status['planned_rounds']} rounds, protocol plan {status['protocol']}", highlight=False)
     for each in status["rounds"]:
+        purged = f", purged {moment(each['purged_at'])}" if each["purged_at"] else ""
         error = f"; {each['error']}" if each["error"] else ""
-        console.print(f"round {each['index']}: {each['state']}, {each['reports']} reports{error}", highlight=False)
+        counted = f"{each['reports']} reports{purged}{error}"
+        console.print(f"round {each['index']}: {each['state']}, {counted}", highlight=False)
     for reason, count in status["refusals"].items():
         console.print(f"refused, {reason}: {count}", highlight=False)
 

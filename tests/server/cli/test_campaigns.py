@@ -13,6 +13,9 @@ from typing import Any
 
 import pytest
 
+from sordino_server.campaigns import retention
+from sordino_server.cli.output import moment
+
 Run = Callable[..., Any]
 TERMS = ("--name", "delays", "--sentence", "We ask how late you were.", "--population", "travellers")
 
@@ -97,6 +100,18 @@ def test_a_campaign_that_cannot_be_opened_is_printed_with_its_token(
     again = run_command("campaigns", "create", *TERMS, *order, "--json", code=2, **operator)
     assert (status := json.loads(again.stdout))["state"] == "ready"
     assert status["upload_token"].startswith("sdo_uploader_")
+
+
+def test_a_round_says_when_its_reports_went(run_command: Run, running: Any, operator: dict[str, str]) -> None:
+    campaign = running.campaign("open")
+    running.report(campaign, [0, 1, 2])
+    running.api.post(f"/v1/campaigns/{campaign['id']}/close").raise_for_status()
+    running.work()
+    running.clock.advance(1)
+    (old,) = retention.old_reports(running.database, 0, running.clock.now())
+    retention.purge(running.database, old, running.clock.now())
+    shown = run_command("campaigns", "show", campaign["id"], **operator).stdout
+    assert f"round 0: estimated, 3 reports, purged {moment(running.clock.now())}" in shown
 
 
 def test_estimates_in_three_forms(run_command: Run, json_of: Run, running: Any, operator: dict[str, str]) -> None:
