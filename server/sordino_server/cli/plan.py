@@ -13,6 +13,7 @@ from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeElapsed
 from rich.progress import Progress as Display
 from rich.table import Table
 
+from sordino_server.cli.idle_options import refuse_given
 from sordino_server.cli.interruption import finishing_when_asked
 from sordino_server.cli.output import JsonOption, console, fail, print_json, progress_console, reports_errors, say
 from sordino_server.cli.plan_cache import CacheDirOption, PlanCache, default_folder
@@ -31,11 +32,15 @@ DEVICE_FILE, ANALYST_FILE, SUMMARY_FILE = "device.cbor", "analyst.cbor", "plan.j
 PROTOCOL_FILE = "protocol.json"
 _SHOWN_ERRORS = 12
 
+# The cache holds plans of linear queries only.
+_OF_QUERIES = ("objective", "target_error", "mechanism", "reduction", "cache_dir")
+
 Kind = Literal["histogram", "prefix", "ranges"]
 
 
 @reports_errors
 def plan(
+    context: typer.Context,
     epsilon: Annotated[str, typer.Option(help="ε of one report: 1, 0.5, …")],
     workload: Annotated[Kind | None, typer.Option(help="A built-in workload over --size bins.")] = None,
     size: Annotated[int | None, typer.Option(help="Number of bins of a built-in workload.")] = None,
@@ -73,18 +78,17 @@ def plan(
 
     The lower bound is for unbiased, one-round, non-adaptive mechanisms whose estimator is a sum over users.
     """
-    if users is not None and target_error is not None:
-        fail("give --users or --target-error, not both", code=2)
     asked = _asked(workload, size, file)
     if isinstance(asked, StatisticSpecification):
-        linear = (objective != "max", mechanism, reduction, target_error)
-        if users is None or any(linear):
-            fail("a statistic of pairs needs --users, and has no options of linear queries", code=2)
+        refuse_given(context, _OF_QUERIES, "they are of linear queries; this file asks for a statistic of pairs")
+        if users is None:
+            fail("a statistic of pairs needs --users: its protocol depends on how many devices answer", code=2)
         for_pairs = (PureEpsilon.of(epsilon), users, protocol, target or "pairs", seed, effort, time_limit)
         _plan_statistic(StatisticRequest(asked, *for_pairs), output, as_json)
         return
-    if protocol is not None or target is not None:
-        fail("--protocol and --target are of statistics of pairs; this workload has linear queries", code=2)
+    refuse_given(context, ("protocol", "target"), "they are of statistics of pairs; this workload has linear queries")
+    if users is not None and target_error is not None:
+        fail("give --users or --target-error, not both", code=2)
     terms = (PureEpsilon.of(epsilon), objective, mechanism, users, seed, reduction, effort, time_limit)
     known = PlanCache(cache_dir or default_folder()) if cache else None
     _plan_queries(PlanRequest(asked, *terms), known, target_error, output, as_json)

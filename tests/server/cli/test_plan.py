@@ -68,7 +68,7 @@ def test_a_workload_file_gives_the_plan_of_the_workload_it_describes(json_of, tm
         (("--epsilon", "1"), "--workload with --size, or --file"),
         (("--workload", "prefix", "--size", "8", "--epsilon", "0"), "above 0"),
         (("--workload", "prefix", "--size", "8", "--epsilon", "900"), "from 0.001 to 16"),
-        (("--workload", "prefix", "--size", "8", "--epsilon", "much"), "must be a number"),
+        (("--workload", "prefix", "--size", "8", "--epsilon", "much"), "written like 0.5"),
         (("--workload", "prefix", "--size", "8", "--epsilon", "1", "--mechanism", "magic"), "use one of"),
         (("--workload", "prefix", "--size", "8", "--epsilon", "1", "--users", "0"), "at least 1"),
         (("--workload", "prefix", "--size", "8", "--epsilon", "1", "--users", "9", "--target-error", "1"), "not both"),
@@ -217,11 +217,19 @@ def test_protocols_for_a_statistic_of_pairs(run_command, json_of, tmp_path):
     assert (protocol.protocol, protocol.rounds) == ("one_round_split", (device.guarantee.nano,))
 
 
-@pytest.mark.parametrize("extra", [(), ("--users", "9", "--mechanism", "factorization")])
-def test_what_a_statistic_needs(run_command, tmp_path, extra):
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ((), "a statistic of pairs needs --users: its protocol"),
+        (("--users", "9", "--mechanism", "factorization"), "leave out --mechanism: they are of linear queries"),
+        (("--users", "9", "--target-error", "1"), "leave out --target-error: "),
+        (("--users", "9", "--objective", "max", "--reduction", "2"), "leave out --objective, --reduction: "),
+    ],
+)
+def test_what_a_statistic_needs_and_has_no_use_for(run_command, tmp_path, options, message):
     (tmp_path / "gini.yaml").write_text(GINI)
-    said = run_command("plan", "--file", "gini.yaml", "--epsilon", "1", *extra, code=2).stderr
-    assert "needs --users" in said
+    said = run_command("plan", "--file", "gini.yaml", "--epsilon", "1", *options, code=2).stderr
+    assert message in " ".join(said.split())
 
 
 def test_linear_queries_have_no_protocol(run_command):
