@@ -72,4 +72,4 @@ def check_round_plan(manifest: Manifest, index: int, plan: RoundPlan) -> None:
     allowed = manifest.rounds[index].guarantee
     check_guarantee(plan.device)
     if plan.device.guarantee > allowed:
-        raise InvalidValue(f"the plan of round {index} spends more than the manifest's ε = {allowed.epsilon:g}", plan)
+        raise InvalidValue(f"the plan of round {index} spends more than the manifest's {allowed}", plan)

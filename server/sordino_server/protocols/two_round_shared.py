@@ -44,7 +44,7 @@ class TwoRoundShared:
     def reason_against(self, request: ProtocolRequest) -> str | None:
         """Why it does not apply, or None."""
         if request.guarantee.nano < 2 * MIN_ROUND_NANO:
-            return f"half of ε = {request.guarantee.epsilon:g} is less than a round may have"
+            return f"half of {request.guarantee} is less than a round may have"
         return too_many_types(request)
 
     def design(self, request: ProtocolRequest, progress: Progress) -> ProtocolDesign:
