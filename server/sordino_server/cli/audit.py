@@ -80,13 +80,16 @@ class _Parts:
             self._keep(self._fetched(Digest.parse(target)), target)
         elif Path(target).is_dir():
             self._read_folder(Path(target))
+        elif not Path(target).exists():
+            digits = f"a digest has {2 * Digest.LENGTH} lower-case hexadecimal digits"
+            raise InvalidValue(f"there is no file or folder {target}, and {digits}", target)
         else:
             self._keep(Path(target).read_bytes(), target)
 
     def audit(self) -> Iterator[Check]:
         """Every check that the parts at hand allow."""
         if self.analyst is not None and self.device is None:
-            self._keep(self._fetched(self.analyst.device_digest), "the device part")
+            self._keep(self._fetched_device(self.analyst), "the device part")
         yield from self.checks
         if self.device is None:
             raise InvalidValue("name at least a device part to audit")
@@ -138,6 +141,13 @@ class _Parts:
             self.analyst = part
         else:
             self.protocol = part
+
+    def _fetched_device(self, analyst: AnalystPart) -> bytes:
+        try:
+            return self._fetched(analyst.device_digest)
+        except (InvalidValue, httpx.TransportError) as error:
+            advice = f"an analyst part is audited with its device part: give its {DEVICE_FILE} too"
+            raise InvalidValue(f"{advice} ({error})", analyst.device_digest) from error
 
     def _fetched(self, digest: Digest) -> bytes:
         for kind in ("plans", "protocol-plans"):

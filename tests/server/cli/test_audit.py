@@ -140,6 +140,26 @@ def test_digests_are_fetched_from_the_server(written, plan_server, run_command, 
     assert "has no part of a plan" in error
 
 
+def test_an_analyst_part_alone_asks_for_its_device_part(written, plan_server, run_command, tmp_path):
+    analyst = str(written("subset_selection") / "analyst.cbor")
+    (tmp_path / "empty").mkdir()
+    plan_server(tmp_path / "empty")
+    unknown = run_command("audit", analyst, "--server", "http://plans.test", code=2).stderr
+    assert "give its device.cbor too" in " ".join(unknown.split())
+
+
+def test_without_a_server_an_analyst_part_asks_for_its_device_part(written, run_command):
+    analyst = str(written("subset_selection") / "analyst.cbor")
+    error = run_command("audit", analyst, "--server", "http://127.0.0.1:9", code=2).stderr
+    assert "give its device.cbor too" in " ".join(error.split())
+
+
+@pytest.mark.parametrize("target", ["deadbeef", "no/such/device.cbor"])
+def test_what_is_no_file_may_have_been_meant_as_a_digest(run_command, target):
+    error = " ".join(run_command("audit", target, code=2).stderr.split())
+    assert f"no file or folder {target}, and a digest has 64 lower-case hexadecimal digits" in error
+
+
 def test_a_server_that_sends_other_bytes_is_not_believed(run_command, monkeypatch):
     answer = httpx.Response(200, content=b"other", request=httpx.Request("GET", "http://plans.test"))
     monkeypatch.setattr(httpx, "get", lambda url, timeout: answer)
@@ -150,7 +170,7 @@ def test_a_server_that_sends_other_bytes_is_not_believed(run_command, monkeypatc
 def test_what_is_no_plan_is_said(run_command, tmp_path):
     (tmp_path / "text").write_text("hello")
     assert "is no part of a plan" in run_command("audit", "text", code=2).stderr
-    assert "missing.cbor" in run_command("audit", "missing.cbor", code=1).stderr
+    assert "missing.cbor" in run_command("audit", "missing.cbor", code=2).stderr
     assert "be reached" in run_command("audit", "0" * 64, "--server", "http://127.0.0.1:1", code=1).stderr
     (tmp_path / "empty").mkdir()
     assert "device.cbor" in run_command("audit", "empty", code=1).stderr
