@@ -30,6 +30,8 @@ class _Commands(TyperGroup):
         if group is None:
             group = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
             group.command(cmd_name)(getattr(module, cmd_name))
+        # Paragraphs of the help fill the window, whatever the lines of the source are.
+        group.rich_markup_mode = "markdown"
         return typer.main.get_command(group)
 
 

@@ -45,6 +45,10 @@ def audit(
     With a device part alone only its ε can be proved. A file on its own is not pinned: a folder with plan.json, or a
     digest on the server, also shows changes that make no difference to any figure. With the plan of a protocol and the
     parts of its first round it also says how far made-up reports move the statistic.
+
+    Example, after `sordino plan --output delays`:
+
+        sordino audit delays
     """
     plan = _Parts(server)
     for target in targets:

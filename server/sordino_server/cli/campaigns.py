@@ -9,6 +9,7 @@ import typer
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from sordino_server.cli.candidates import MechanismOption, ProtocolOption
 from sordino_server.cli.output import (
     JsonOption,
     console,
@@ -20,7 +21,7 @@ from sordino_server.cli.output import (
 )
 from sordino_server.cli.patience import TIMEOUT_S, Patience, TimeoutOption
 from sordino_server.cli.remote import DEFAULT_SERVER, KeyOption, Remote, RemoteProblem, ServerOption, estimates_path
-from sordino_server.cli.statistics import ProtocolOption, TargetOption, print_statistic
+from sordino_server.cli.statistics import TargetOption, print_statistic
 from sordino_shared.errors import InvalidValue, SordinoError
 from sordino_shared.protocol import Digest
 
@@ -56,8 +57,14 @@ def create(
     objective: Annotated[
         Literal["max", "mean"], typer.Option(help="Error to make small: of the worst query, or on average.")
     ] = "max",
-    mechanism: Annotated[str | None, typer.Option(help="Only this mechanism; otherwise the best one.")] = None,
-    users: Annotated[int | None, typer.Option(min=1, help="Expected number of users.")] = None,
+    mechanism: MechanismOption = None,
+    users: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Users to expect, at whose number errors are predicted and protocols compared; it closes nothing.",
+        ),
+    ] = None,
     protocol: ProtocolOption = None,
     target: TargetOption = None,
     plan_request: Annotated[
@@ -78,7 +85,16 @@ def create(
     key: KeyOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Create a campaign, from a workload file (waits for its plan) or from a plan request that is ready."""
+    """Create a campaign, from a workload file (waits for its plan) or from a plan request that is ready.
+
+    Options of the plan go with --workload, and a statistic of pairs needs --users among them.
+
+    Example:
+
+        sordino campaigns create --name delays --population travellers \\
+            --sentence "We ask how late you were." \\
+            --workload delays.yaml --epsilon 1 --open
+    """
     if (workload is None) == (plan_request is None) or (workload is None) != (epsilon is None):
         raise InvalidValue("give either --workload with --epsilon, or --plan-request")
     with Remote(server, key) as remote:

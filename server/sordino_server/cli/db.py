@@ -58,12 +58,15 @@ def check(as_json: JsonOption = False) -> None:
 def purge(
     older_than_days: Annotated[
         int | None,
-        typer.Option(min=0, help="Days since the campaign ended (default: SORDINO_RAW_REPORT_RETENTION_DAYS)."),
+        typer.Option(min=0, help="Days since the campaign ended; the setting unless given."),
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list what would be deleted.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Delete the reports of campaigns that ended long ago; counts, aggregates and estimates stay."""
+    """Delete the reports of campaigns that ended long ago; counts, aggregates and estimates stay.
+
+    How long ago is --older-than-days, or the setting SORDINO_RAW_REPORT_RETENTION_DAYS.
+    """
     # The other commands need no numbers and should not wait for their libraries.
     from sordino_server.campaigns import retention
 

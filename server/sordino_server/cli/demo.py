@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from sordino_server.charts import AnswerChart, draw_answers
+from sordino_server.cli.candidates import MechanismOption
 from sordino_server.cli.idle_options import refuse_given
 from sordino_server.cli.output import JsonOption, console, print_json, progress_console, reports_errors
 from sordino_server.cli.simulation.campaign import CampaignResult, CampaignTerms, check_users, run_campaign
@@ -55,7 +56,7 @@ def demo(
     epsilon: Annotated[float, typer.Option(help="ε of every device for the campaign.")] = 1.0,
     workload: Annotated[DelayQueries, typer.Option(help="What is asked of the delays.")] = DelayQueries.PREFIX,
     bins: Annotated[int, typer.Option(help="Bins that delays are cut into, 2 to 240.")] = 64,
-    mechanism: Annotated[str | None, typer.Option(help="Use this mechanism instead of the best one.")] = None,
+    mechanism: MechanismOption = None,
     statistic: Annotated[
         FlightStatistic | None, typer.Option(help="Ask for a statistic of pairs of flights, not for delays.")
     ] = None,

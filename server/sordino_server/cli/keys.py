@@ -42,7 +42,15 @@ def create(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Make a key and print it. It is shown this once: only its hash is stored."""
+    """Make a key and print it. It is shown this once: only its hash is stored.
+
+    An admin does what an analyst does, and also makes keys and sets the caps of populations. An uploader only sends
+    reports.
+
+    Example:
+
+        export SORDINO_KEY=$(sordino keys create --role admin --name me)
+    """
     database = _database()
     with database.write("create key") as session:
         new = service.create(session, name, role, SystemClock().now(), campaign)

@@ -13,11 +13,12 @@ from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeElapsed
 from rich.progress import Progress as Display
 from rich.table import Table
 
+from sordino_server.cli.candidates import MechanismOption, ProtocolOption
 from sordino_server.cli.idle_options import refuse_given
 from sordino_server.cli.interruption import finishing_when_asked
 from sordino_server.cli.output import JsonOption, console, fail, print_json, progress_console, reports_errors, say
 from sordino_server.cli.plan_cache import CacheDirOption, PlanCache, default_folder
-from sordino_server.cli.statistics import ProtocolOption, TargetOption, print_protocols
+from sordino_server.cli.statistics import TargetOption, print_protocols
 from sordino_server.design.finished_plan import FinishedPlan
 from sordino_server.design.planner import PlanRequest, compile_plan
 from sordino_server.design.progress import Progress, ReportProgress
@@ -48,11 +49,13 @@ def plan(
     objective: Annotated[
         Literal["max", "mean"], typer.Option(help="Make the worst query's variance small, or the mean over queries.")
     ] = "max",
-    users: Annotated[int | None, typer.Option(help="Predict every query's error for this many reports.")] = None,
+    users: Annotated[
+        int | None, typer.Option(help="Predict errors for this many reports; a statistic needs it.")
+    ] = None,
     target_error: Annotated[
         float | None, typer.Option(help="Say how many reports give at most this root mean squared error.")
     ] = None,
-    mechanism: Annotated[str | None, typer.Option(help="Consider this mechanism only.")] = None,
+    mechanism: MechanismOption = None,
     reduction: Annotated[
         int | None, typer.Option(help="Dimension to which the factorization mechanism projects; needs --users.")
     ] = None,
@@ -64,7 +67,10 @@ def plan(
     protocol: ProtocolOption = None,
     target: TargetOption = None,
     output: Annotated[
-        Path | None, typer.Option(help=f"Folder to write {DEVICE_FILE}, {ANALYST_FILE} and {SUMMARY_FILE} to.")
+        Path | None,
+        typer.Option(
+            help=f"Folder to write {DEVICE_FILE}, {ANALYST_FILE}, {SUMMARY_FILE} and a statistic's {PROTOCOL_FILE} to."
+        ),
     ] = None,
     cache: Annotated[bool, typer.Option(help="Take a plan that was computed before, and keep this one.")] = True,
     cache_dir: CacheDirOption = None,
@@ -77,6 +83,10 @@ def plan(
     Ctrl-C ends the search with the best so far, a second one without a plan.
 
     The lower bound is for unbiased, one-round, non-adaptive mechanisms whose estimator is a sum over users.
+
+    Example:
+
+        sordino plan --workload prefix --size 64 --epsilon 1 --users 10000
     """
     asked = _asked(workload, size, file)
     if isinstance(asked, StatisticSpecification):

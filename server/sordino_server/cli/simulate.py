@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from sordino_server.charts import draw_answers
+from sordino_server.cli.candidates import MechanismOption, ProtocolOption
 from sordino_server.cli.idle_options import refuse_given
 from sordino_server.cli.output import JsonOption, console, print_json, progress_console, reports_errors
 from sordino_server.cli.simulation.campaign import CampaignResult, CampaignTerms, check_users, run_campaign
@@ -53,8 +54,8 @@ def simulate(
     edges: Annotated[str | None, typer.Option(help="Edges of a numeric column's bins, like 0,10,20.5")] = None,
     bins: Annotated[int, typer.Option(min=2, max=4096, help="Equal bins without --edges.")] = 32,
     spec: Annotated[Path | None, typer.Option(help="Workload file instead of --workload, --edges and --bins.")] = None,
-    mechanism: Annotated[str | None, typer.Option(help="Use this mechanism instead of the best one.")] = None,
-    protocol: Annotated[str | None, typer.Option(help="Use this protocol for a statistic, not the best one.")] = None,
+    mechanism: MechanismOption = None,
+    protocol: ProtocolOption = None,
     objective: Annotated[Objective, typer.Option(help="Plan for the worst query or for their mean.")] = Objective.MAX,
     time_limit: Annotated[float, typer.Option(help="Seconds of search for a mechanism.")] = 60.0,
     apps: Annotated[int, typer.Option(min=0, help="Devices that run the SDK as an app, with a file each.")] = 20,
@@ -72,6 +73,10 @@ def simulate(
     Without --spec one column is asked: numbers are cut into bins, anything else is counted by its distinct values;
     absent values become `missing`, the rest `other`. Bins and categories taken from the file itself would tell
     something of it in a real campaign: there, write them into a workload file beforehand.
+
+    Example:
+
+        sordino simulate --csv arrivals.csv --column delay --workload prefix
     """
     started = time.perf_counter()
     check_round_guarantee(PureEpsilon.of(epsilon))

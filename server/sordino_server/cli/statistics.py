@@ -9,7 +9,6 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-ProtocolOption = Annotated[str | None, typer.Option(help="Only this protocol for a statistic of pairs; else the best.")]
 TargetOption = Annotated[
     Literal["pairs", "histogram"] | None,
     typer.Option(help="A statistic's mean over pairs of different users, or that of the histogram."),
