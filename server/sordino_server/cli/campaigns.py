@@ -43,6 +43,13 @@ def _whole_id(text: str) -> str:
 
 
 CampaignArgument = Annotated[str, typer.Argument(help="Id of the campaign: 64 hexadecimal digits.", callback=_whole_id)]
+UsersOption = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        help="Users to expect, at whose number errors are predicted and protocols compared; it closes nothing.",
+    ),
+]
 RoundArgument = Annotated[int, typer.Argument(min=0, help="Number of the round, from 0.")]
 
 
@@ -58,13 +65,7 @@ def create(
         Literal["max", "mean"], typer.Option(help="Error to make small: of the worst query, or on average.")
     ] = "max",
     mechanism: MechanismOption = None,
-    users: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            help="Users to expect, at whose number errors are predicted and protocols compared; it closes nothing.",
-        ),
-    ] = None,
+    users: UsersOption = None,
     protocol: ProtocolOption = None,
     target: TargetOption = None,
     plan_request: Annotated[

@@ -32,6 +32,12 @@ from sordino_shared.guarantees import PureEpsilon
 DEVICE_FILE, ANALYST_FILE, SUMMARY_FILE = "device.cbor", "analyst.cbor", "plan.json"
 PROTOCOL_FILE = "protocol.json"
 _SHOWN_ERRORS = 12
+OutputOption = Annotated[
+    Path | None,
+    typer.Option(
+        help=f"Folder to write {DEVICE_FILE}, {ANALYST_FILE}, {SUMMARY_FILE} and a statistic's {PROTOCOL_FILE} to."
+    ),
+]
 
 # The cache holds plans of linear queries only.
 _OF_QUERIES = ("objective", "target_error", "mechanism", "reduction", "cache_dir")
@@ -66,12 +72,7 @@ def plan(
     ] = None,
     protocol: ProtocolOption = None,
     target: TargetOption = None,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            help=f"Folder to write {DEVICE_FILE}, {ANALYST_FILE}, {SUMMARY_FILE} and a statistic's {PROTOCOL_FILE} to."
-        ),
-    ] = None,
+    output: OutputOption = None,
     cache: Annotated[bool, typer.Option(help="Take a plan that was computed before, and keep this one.")] = True,
     cache_dir: CacheDirOption = None,
     as_json: JsonOption = False,

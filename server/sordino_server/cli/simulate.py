@@ -89,13 +89,7 @@ def simulate(
     check_users(len(values))
     order = {"epsilon": epsilon, "users": len(values), "seed": seed, "time_limit": time_limit, "mechanism": mechanism}
     of_pairs = isinstance(asked, StatisticSpecification)
-    terms = CampaignTerms(
-        specification=asked.canonical(),
-        plan=order | ({"protocol": protocol} if of_pairs else {"objective": objective}),
-        name=f"simulation of {csv.name}"[:200],
-        sentence="A simulation: nobody's device is asked.",
-        population="simulation",
-    )
+    terms = _terms(asked, order | ({"protocol": protocol} if of_pairs else {"objective": objective}), csv.name)
     if of_pairs:
         _simulate_statistic(terms, values, apps, keep, remote, as_json)
         return
@@ -111,6 +105,18 @@ def simulate(
         print_json(result_document(result) | {"seed": seed, "seconds": seconds, "kept": None, "chart": None} | places)
         return
     print_result(console, result, places | {"seconds": f"{seconds:.1f}"})
+
+
+def _terms(
+    asked: WorkloadSpecification | StatisticSpecification, plan: Mapping[str, object], source: str
+) -> CampaignTerms:
+    return CampaignTerms(
+        specification=asked.canonical(),
+        plan=plan,
+        name=f"simulation of {source}"[:200],
+        sentence="A simulation: nobody's device is asked.",
+        population="simulation",
+    )
 
 
 def _refuse_idle(context: typer.Context, written: WorkloadSpecification | StatisticSpecification | None) -> None:
