@@ -16,6 +16,7 @@ from sordino_server.design.search import Effort
 ROOT = Path(__file__).resolve().parents[2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("population", populations(8), ids=lambda population: population.name)
 def test_consistent_answers_are_never_worse_with_few_or_many_users(population, monkeypatch):
     monkeypatch.setattr(measure, "_REPORTS", 100_000)

@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 SCRIPT = Path(__file__).with_name("client_kill_script.py")
 
 
@@ -26,6 +28,7 @@ def test_a_device_killed_anywhere_spends_once_and_sends_one_report(tmp_path: Pat
     assert min(found["points"]) > 60
 
 
+@pytest.mark.slow
 def test_the_search_finds_a_client_that_randomises_again(tmp_path: Path) -> None:
     found = search(tmp_path, "--broken")
     assert any("different reports were sent" in wrong for wrong in found["wrong"])

@@ -49,7 +49,7 @@ def answers(plan, cells, seed):
     return estimate(plan.device, plan.analyst, whole)
 
 
-@pytest.mark.parametrize("name", list(CASES))
+@pytest.mark.parametrize("name", ["histogram", pytest.param("marginals", marks=pytest.mark.slow), "parities"])
 def test_estimates_of_one_type_have_its_answers_and_its_variances(plans, name):
     plan, users, campaigns = plans[name], 200, 300
     exact = type_variances(plan.device, plan.analyst.decoder, plan.request.workload)

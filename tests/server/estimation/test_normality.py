@@ -55,7 +55,10 @@ def test_rows_of_any_numbers_are_bounded_too(plan_of):
     np.testing.assert_allclose(bound(plan, centre), furthest(plan, centre), rtol=1e-9)
 
 
-@pytest.mark.parametrize(("kind", "epsilon"), [("marginals", "1"), ("marginals", "3"), ("parities", "1")])
+@pytest.mark.parametrize(
+    ("kind", "epsilon"),
+    [pytest.param("marginals", "1", marks=pytest.mark.slow), ("marginals", "3"), ("parities", "1")],
+)
 def test_no_report_of_an_orbit_kernel_goes_further_than_the_bound(kind, epsilon):
     yes_or_no = [{"name": f"a{i}", "kind": "ordinal", "edges": [1.0]} for i in range(4)]
     document = {"name": "pairs", "domain": yes_or_no, "queries": {"kind": kind, "width": 2}}

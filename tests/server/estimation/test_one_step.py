@@ -109,6 +109,7 @@ def test_users_who_skip_the_second_round_by_chance_widen_the_error_only():
     assert np.mean([e.standard_error**2 for e in found]) == pytest.approx(errors.var(), rel=0.64)
 
 
+@pytest.mark.slow
 def test_a_small_first_round_errs_by_whom_it_holds():
     """The standard error of a variance of 3000 runs is 2.6 %; the terms of the split are 18 % of it."""
     law, found, answer_variance = played(8.0, 0.05, 3000)
