@@ -62,6 +62,7 @@ def _values() -> list[dict[str, Any]]:
     wrapped = {"kind": "finite_kernel", "bits": 62, "rows": {"kind": "dense", "table": to_plain(wrap)}}
     infinity = {"element": "<f8", "shape": [1], "data": b"\x00\x00\x00\x00\x00\x00\xf0\x7f"}
     bound = plain(ANALYST_PART)["certificate"]["max"] | {"type_weights": infinity}
+    negative = plain(ANALYST_PART)["figures"] | {"max_variance": -4.5}
     infinite = plain(ANALYST_PART) | {"certificate": {"max": bound, "mean": bound}}
     cases: list[tuple[str, str, dict[str, Any], str]] = [
         ("epoch_65536", "an epoch has 16 bits", task | {"epoch": 65536}, "task"),
@@ -77,6 +78,7 @@ def _values() -> list[dict[str, Any]]:
         ("ragged_payloads", "payloads of unequal width", batch | {"payloads": bytes(33)}, "report_batch"),
         ("array_too_short", "an array's bytes do not fit its shape", wrong_array, "device_part"),
         ("array_not_finite", "an array holds an infinity", infinite, "analyst_part"),
+        ("negative_variance", "a variance below 0", plain(ANALYST_PART) | {"figures": negative}, "analyst_part"),
         ("wrong_domain", "randomizer and domain differ in size", wide, "device_part"),
         ("weight_too_large", "probabilities above one", over, "device_part"),
         (

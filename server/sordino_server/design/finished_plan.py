@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -17,11 +18,21 @@ _LENGTH_BYTES = 8
 
 @dataclass(frozen=True, eq=False)
 class FinishedPlan:
-    """The parts of a plan and its `summary`, JSON-able, whose "cut_short" says why it could be better, or None."""
+    """The parts of a plan and its figures as JSON text, whose "cut_short" says why it could be better, or null."""
 
     device: DevicePart
     analyst: AnalystPart
-    summary: dict[str, Any]
+    figures: str
+
+    @classmethod
+    def of(cls, device: DevicePart, analyst: AnalystPart, summary: Mapping[str, Any]) -> Self:
+        """The plan with this `summary`; raises ValueError for what is not JSON."""
+        return cls(device, analyst, json.dumps(dict(summary), ensure_ascii=False, allow_nan=False))
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """The figures. Every call makes them anew, so that changing them does not change the plan."""
+        return dict(json.loads(self.figures))
 
     @property
     def complete(self) -> bool:
@@ -44,9 +55,8 @@ class FinishedPlan:
 
     @property
     def content(self) -> bytes:
-        """Digest of the rest, then summary, device part and analyst part, each behind its length."""
-        summary = json.dumps(self.summary, ensure_ascii=False, allow_nan=False).encode()
-        parts = (summary, self.device.content, self.analyst.content)
+        """Digest of the rest, then figures, device part and analyst part, each behind its length."""
+        parts = (self.figures.encode(), self.device.content, self.analyst.content)
         body = b"".join(len(part).to_bytes(_LENGTH_BYTES, "big") + part for part in parts)
         return Digest.of(body) + body
 
@@ -62,9 +72,9 @@ class FinishedPlan:
             start += _LENGTH_BYTES
             parts.append(content[start : start + length])
             start += length
-        summary, device_content, analyst_content = parts
+        figures, device_content, analyst_content = parts
         device, analyst = DevicePart.read(device_content), AnalystPart.read(analyst_content)
         if analyst.device_digest != device.digest:
             raise SordinoError("the analyst part belongs to another device part")
         check_guarantee(device)
-        return cls(device, analyst, json.loads(summary))
+        return cls(device, analyst, figures.decode())

@@ -76,7 +76,7 @@ class CompiledPlan:
 
     def finished(self) -> FinishedPlan:
         """What is kept of it."""
-        return FinishedPlan(self.device, self.analyst, self.summary())
+        return FinishedPlan.of(self.device, self.analyst, self.summary())
 
     def summary(self) -> dict[str, Any]:
         """The plan in numbers, as JSON."""

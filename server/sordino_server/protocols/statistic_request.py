@@ -106,7 +106,7 @@ class StatisticRequest:
         compiled = self.compile(progress)
         design = compiled.design
         summary = compiled.summary() | {"cut_short": self._cut_short(compiled)}
-        return FinishedProtocol(design.plan, FinishedPlan(design.first.device, design.first.analyst, summary))
+        return FinishedProtocol(design.plan, FinishedPlan.of(design.first.device, design.first.analyst, summary))
 
     def _cut_short(self, compiled: CompiledProtocol) -> str | None:
         if self.time_limit is None:

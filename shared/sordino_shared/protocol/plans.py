@@ -316,14 +316,21 @@ class Certificate:
 
 @dataclass(frozen=True)
 class Figures:
-    """One user's exact variances under the shipped randomizer and decoder, and the exact bound on the bias."""
+    """One user's exact variances under the shipped randomizer and decoder, and the exact bound on the bias.
+
+    None is below 0: a variance that is was made by a formula that does not hold for the workload.
+    """
 
     max_variance: float
     mean_variance: float
     bias_bound: float
 
     def __post_init__(self) -> None:
-        set_finite_floats(self, "max_variance", "mean_variance", "bias_bound")
+        names = ("max_variance", "mean_variance", "bias_bound")
+        set_finite_floats(self, *names)
+        for name in names:
+            if (value := getattr(self, name)) < 0:
+                raise InvalidValue(f"{name} must not be below 0, got {value}", value)
 
 
 @dataclass(frozen=True)

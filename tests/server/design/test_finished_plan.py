@@ -24,6 +24,17 @@ def test_it_reads_back(plan_of):
     assert again.complete
 
 
+def test_changing_its_summary_does_not_change_it(plan_of):
+    plan = plan_of("prefix", 3, mechanism="randomized_response").finished()
+    content, told = plan.content, plan.summary
+    told["cut_short"] = "changed"
+    told["candidates"][0]["name"] = "changed"
+    del told["digests"]["device"]
+    assert plan.content == content
+    assert plan.complete
+    assert plan.summary == FinishedPlan.read(content).summary != told
+
+
 def test_every_byte_counts(plan_of):
     content = plan_of("prefix", 3, mechanism="randomized_response").finished().content
     for place in range(0, len(content), 7):

@@ -36,13 +36,13 @@ class LinearMap(ABC):
     """A Q×k matrix W known by its products.
 
     Arguments and results are float arrays; a trailing axis of several vectors is carried along by `matvec` and
-    `rmatvec`. `constant_row` is the one query, if any, that has the same answer for all types. `zero_one` says that
-    every entry is 0 or 1.
+    `rmatvec`. `constant_row` is the one query, if any, that has the same answer for all types. `zero_one` promises that
+    every entry is 0 or 1; closed forms of variances rest on it.
     """
 
     constant_row: int | None = None
     symmetry: Symmetry = Symmetry.NONE
-    zero_one: bool = True
+    zero_one: bool = False
 
     @property
     @abstractmethod
@@ -61,9 +61,9 @@ class LinearMap(ABC):
     def take(self, rows: Indices) -> Floats:
         """The dense block of the rows with these indices, (len(rows), k)."""
 
+    @abstractmethod
     def squared_matvec(self, histogram: Floats) -> Floats:
-        """(W∘W) h, the mean squares of the answers of users with the histogram."""
-        return self.matvec(histogram)
+        """(W∘W) h, the mean squares of the answers of users with the histogram; shapes as of `matvec`."""
 
     def varying(self) -> Indices:
         """Indices of the rows that are not constant; a built-in kind leaves the constant ones out."""
@@ -92,10 +92,17 @@ class LinearMap(ABC):
         return self.rows(0, self.shape[0])
 
 
+class ZeroOneMap(LinearMap):
+    """A matrix whose entries are all 0 or 1, so that it is its own square entry by entry."""
+
+    zero_one = True
+
+    def squared_matvec(self, histogram: Floats) -> Floats:
+        return self.matvec(histogram)
+
+
 class Dense(LinearMap):
     """A matrix held as an array."""
-
-    zero_one = False
 
     def __init__(self, matrix: Floats) -> None:
         self.matrix = matrix
@@ -120,7 +127,7 @@ class Dense(LinearMap):
         return self.matrix[rows]
 
 
-class Identity(LinearMap):
+class Identity(ZeroOneMap):
     """The histogram: query x is the share of type x."""
 
     symmetry = Symmetry.TYPES
@@ -143,7 +150,7 @@ class Identity(LinearMap):
         return np.asarray(rows[:, None] == np.arange(self.size), dtype=float)
 
 
-class Total(LinearMap):
+class Total(ZeroOneMap):
     """One query, the share of all types: 1, and of use as a factor that leaves an attribute out."""
 
     constant_row = 0
@@ -165,7 +172,7 @@ class Total(LinearMap):
         return np.ones((len(rows), self.size))
 
 
-class Prefix(LinearMap):
+class Prefix(ZeroOneMap):
     """Query j is the share of bins 0…j; members after the last bin (missing, other) are in none of them."""
 
     def __init__(self, bins: int, size: int) -> None:
@@ -189,7 +196,7 @@ class Prefix(LinearMap):
         return np.asarray((cells <= rows[:, None]) & (cells < self.bins), dtype=float)
 
 
-class Ranges(LinearMap):
+class Ranges(ZeroOneMap):
     """Every interval i…j of bins, in the order (0,0), (0,1), …, (1,1), …; later members are in none of them."""
 
     def __init__(self, bins: int, size: int) -> None:
@@ -232,6 +239,7 @@ class Kronecker(LinearMap):
 
     def __init__(self, factors: Sequence[LinearMap]) -> None:
         self.factors = tuple(factors)
+        self.zero_one = all(factor.zero_one for factor in self.factors)
         if all(factor.symmetry is Symmetry.TYPES for factor in self.factors):
             self.symmetry = Symmetry.TYPES
         constant = [factor.constant_row for factor in self.factors]
@@ -252,10 +260,10 @@ class Kronecker(LinearMap):
         return tuple(factor.shape[1] for factor in self.factors)
 
     def matvec(self, histogram: Floats) -> Floats:
-        cube = histogram.reshape(*self._widths, *histogram.shape[1:])
-        for axis, factor in enumerate(self.factors):
-            cube = _along(axis, factor.matvec, cube)
-        return cube.reshape(self.shape[0], *histogram.shape[1:])
+        return self._forward([factor.matvec for factor in self.factors], histogram)
+
+    def squared_matvec(self, histogram: Floats) -> Floats:
+        return self._forward([factor.squared_matvec for factor in self.factors], histogram)
 
     def rmatvec(self, weights: Floats) -> Floats:
         cube = weights.reshape(*self._heights, *weights.shape[1:])
@@ -275,12 +283,19 @@ class Kronecker(LinearMap):
         blocks = (factor.take(part) for factor, part in zip(self.factors, parts, strict=True))
         return reduce(_rowwise_product, blocks)
 
+    def _forward(self, products: Sequence[Callable[[Floats], Floats]], histogram: Floats) -> Floats:
+        cube = histogram.reshape(*self._widths, *histogram.shape[1:])
+        for axis, product in enumerate(products):
+            cube = _along(axis, product, cube)
+        return cube.reshape(self.shape[0], *histogram.shape[1:])
+
 
 class WithoutRow(LinearMap):
     """A map without one of its queries, which is answered exactly and costs nothing."""
 
     def __init__(self, whole: LinearMap, omitted: int) -> None:
         self.whole, self.omitted = whole, omitted
+        self.zero_one = whole.zero_one
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -288,6 +303,9 @@ class WithoutRow(LinearMap):
 
     def matvec(self, histogram: Floats) -> Floats:
         return np.delete(self.whole.matvec(histogram), self.omitted, axis=0)
+
+    def squared_matvec(self, histogram: Floats) -> Floats:
+        return np.delete(self.whole.squared_matvec(histogram), self.omitted, axis=0)
 
     def rmatvec(self, weights: Floats) -> Floats:
         return self.whole.rmatvec(np.insert(weights, self.omitted, 0.0, axis=0))
