@@ -3,29 +3,30 @@
 from __future__ import annotations
 
 import math
-import unicodedata
 from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
 
+from sordino_shared._text import is_legible, is_visible
 from sordino_shared.errors import InvalidValue
-
-_DIRECTION_CHANGES = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
 def check_name(name: str, what: str) -> None:
-    """1 to 200 characters on one line, without blanks at either end."""
-    if not isinstance(name, str) or not name or name != name.strip() or len(name) > 200 or not is_legible(name):
+    """1 to 200 characters on one line, one of them visible and none hidden, without blanks at either end."""
+    if not isinstance(name, str) or not name or name != name.strip() or len(name) > 200:
         raise InvalidValue(f"{what} must be 1 to 200 legible characters without blanks at its ends, got {name!r}", name)
+    check_text(name, what)
 
 
-def is_legible(text: str) -> bool:
-    """Whether people see what is written: no control or surrogate characters, none that changes the direction."""
-    return text.isprintable() or not any(
-        unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp") or character in _DIRECTION_CHANGES
-        for character in text
-    )
+def check_text(text: str, what: str) -> None:
+    """People see what is written: something is visible, and nothing is hidden."""
+    if not is_visible(text) or not is_legible(text):
+        raise InvalidValue(
+            f"{what} must be legible: at least one letter, number, punctuation mark or symbol, and no control, "
+            f"direction-changing or invisible characters, got {text!r}",
+            text,
+        )
 
 
 def check_distinct(values: Sequence[object], what: str) -> None:

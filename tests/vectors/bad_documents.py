@@ -70,6 +70,7 @@ def _values() -> list[dict[str, Any]]:
         ("retry_reversed", "max_s below min_s", task | {"retry": {"min_s": 2, "max_s": 1}}, "task"),
         ("empty_sentence", "the owner must be told", manifest | {"sentence": " "}, "manifest"),
         ("hidden_direction", "the sentence would not show as written", manifest | {"sentence": "a\u202eb"}, "manifest"),
+        *_hidden_texts(manifest),
         ("first_plan_unknown", "round 0 has no plan", _without_first_plan(manifest), "manifest"),
         ("short_protocol", "a digest of 31 bytes", manifest | {"protocol": bytes(31)}, "manifest"),
         ("budget_exceeded", "rounds may spend more than stated", manifest | {"device_guarantee": _nano(1)}, "manifest"),
@@ -95,6 +96,19 @@ def _values() -> list[dict[str, Any]]:
         ),
     ]
     return [entry(name, why, encode_value(content), read_as) for name, why, content, read_as in cases]
+
+
+def _hidden_texts(manifest: dict[str, Any]) -> list[tuple[str, str, dict[str, Any], str]]:
+    """Names that show nothing, and names in which something does not show."""
+    unseen = ("\u3164", "\u200b", "\u2800", "\U000e0041", "\u200e", "\u00ad", "\ufeff", "\u0301")
+    hidden = ("\u061c", "\u115f", "\u200d", "\u2060", "\ufe0f", "\U000e0041")
+    return [
+        *((f"unseen_{ord(c):x}", "nothing visible", manifest | {"sentence": c}, "manifest") for c in unseen),
+        *(
+            (f"hidden_{ord(c):x}", "a hidden character", manifest | {"population": f"a{c}b"}, "manifest")
+            for c in hidden
+        ),
+    ]
 
 
 def _without_first_plan(manifest: dict[str, Any]) -> dict[str, Any]:
