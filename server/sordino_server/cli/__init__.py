@@ -13,7 +13,19 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-COMMANDS = ("audit", "campaigns", "db", "demo", "keys", "plan", "populations", "serve", "simulate", "worker")
+COMMANDS = (
+    "audit",
+    "campaigns",
+    "conformance",
+    "db",
+    "demo",
+    "keys",
+    "plan",
+    "populations",
+    "serve",
+    "simulate",
+    "worker",
+)
 
 
 class _Commands(TyperGroup):

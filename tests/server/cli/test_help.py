@@ -20,7 +20,7 @@ def test_the_names_in_the_help_are_those_that_a_plan_takes() -> None:
     assert tuple(protocol.name for protocol in KNOWN_PROTOCOLS) == PROTOCOLS
 
 
-@pytest.mark.parametrize("command", ["plan", "campaigns create", "simulate", "audit", "keys create"])
+@pytest.mark.parametrize("command", ["plan", "campaigns create", "simulate", "audit", "conformance", "keys create"])
 def test_an_example_has_only_options_that_there_are(run_command: Run, command: str) -> None:
     before, _, options = run_command(*command.split(), "--help").stdout.partition("─ Options")
     example = re.search(rf"^ +(?:export .*)?sordino {command} .*?\n\s*\n", before, re.MULTILINE | re.DOTALL)

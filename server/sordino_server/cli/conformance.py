@@ -1,0 +1,113 @@
+"""`sordino conformance`: whether somebody's sampler draws what a device part states."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from sordino_server.cli.output import JsonOption, console, fail, print_json, reports_errors
+from sordino_server.cli.plan import DEVICE_FILE
+from sordino_server.conformance.samples import read_samples
+from sordino_server.conformance.verdict import FALSE_ALARM, Verdict, judge, reports_needed
+from sordino_shared.audit import check_guarantee
+from sordino_shared.errors import InvalidValue, ProtocolError
+from sordino_shared.protocol import DevicePart
+
+
+@reports_errors
+def conformance(
+    device_part: Annotated[
+        Path, typer.Argument(help=f"The device part, as in {DEVICE_FILE} from `sordino plan --output`.")
+    ],
+    false_alarm: Annotated[
+        float,
+        typer.Option(
+            "--false-alarm", min=1e-12, max=0.1, help="The share of runs in which a true sampler is refused, at most."
+        ),
+    ] = FALSE_ALARM,
+    needed: Annotated[
+        bool, typer.Option("--needed", help="Say how many reports of each value a test needs, and read nothing.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Test a device's sampler, in whatever language, against the exact law of a device part.
+
+    Reads reports from standard input, one a line: VALUE PAYLOAD. VALUE is the number of the value's cell, from 0;
+    PAYLOAD is what the sampler drew for it, in hexadecimal, without the report's id. Draw every value, each
+    report anew.
+
+    Every count (of payloads, of reports in favour of the value, of what should be uniform, of reports equal to the one
+    before) is held against its exact law. p is the chance that a true sampler shows anything as unlikely. The sampler
+    is refused where p is at most the false-alarm rate.
+
+    A test of few reports finds little. `--needed` says how many of each value show an ε that is 10 % too large in 99 of
+    100 runs. Exit codes: 0 the sampler conforms, 1 it differs or there are too few reports to say, 2 bad input.
+
+    Example, after `sordino plan --output delays`, with such lines in a file:
+
+        sordino conformance delays/device.cbor < lines
+    """
+    part = _read_part(device_part)
+    if needed:
+        _print_needed(part, false_alarm, as_json)
+        return
+    samples = read_samples(sys.stdin.buffer, part.randomizer)
+    verdict = judge(part, samples, false_alarm)
+    unseen = part.randomizer.size - verdict.values
+    if as_json:
+        print_json(_summary(verdict) | {"values_without_reports": unseen})
+    else:
+        _print(verdict, unseen)
+    if verdict.outcome == "differs":
+        fail(f"the sampler does not draw what the device part states; do not ship it ({verdict.seen})")
+    if verdict.outcome == "too_few":
+        fail(
+            f"too few reports to tell an ε that is 10 % too large: a value has {verdict.fewest}, "
+            f"{verdict.needed} are needed; draw more"
+        )
+
+
+def _read_part(path: Path) -> DevicePart:
+    try:
+        part = DevicePart.read(path.read_bytes())
+    except ProtocolError as error:
+        raise InvalidValue(f"{path} is no device part: {error}", path) from error
+    check_guarantee(part)
+    return part
+
+
+def _print_needed(part: DevicePart, false_alarm: float, as_json: bool) -> None:
+    size = part.randomizer.size
+    tested = range(min(size, 64))
+    most = max(reports_needed(part, cell, size, false_alarm) for cell in tested)
+    if as_json:
+        print_json({"reports_a_value": most, "values": size, "false_alarm": false_alarm})
+    else:
+        _say(f"{most} reports of each of the {size} values show an ε 10 % too large in 99 of 100 runs")
+
+
+def _summary(verdict: Verdict) -> dict[str, Any]:
+    return {
+        "verdict": verdict.outcome,
+        "p": verdict.p,
+        "least_likely": verdict.seen,
+        "false_alarm": verdict.false_alarm,
+        "reports": verdict.reports,
+        "values": verdict.values,
+        "fewest_reports_of_a_value": verdict.fewest,
+        "reports_of_a_value_needed": verdict.needed,
+    }
+
+
+def _print(verdict: Verdict, unseen: int) -> None:
+    _say(f"{verdict.reports} reports of {verdict.values} values: p = {verdict.p:.3g}")
+    _say(f"least likely: {verdict.seen}")
+    if unseen:
+        _say(f"{unseen} values have no report and are not tested")
+
+
+def _say(line: str) -> None:
+    console.print(line, highlight=False, markup=False, soft_wrap=True)

@@ -1,0 +1,99 @@
+"""`sordino conformance`: what it reads, what it says, and its exit codes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from sordino_server.cli import app
+from sordino_shared.domains import Categorical, Domain
+from sordino_shared.guarantees import PureEpsilon
+from sordino_shared.protocol import DevicePart
+from sordino_shared.randomizers import RandomizedResponse
+from sordino_shared.randomness import SeededRandomness
+
+EPSILON = PureEpsilon.of(1)
+PART = DevicePart(
+    Domain((Categorical("answer", ("no", "yes", "perhaps")),)), EPSILON, RandomizedResponse.for_guarantee(3, EPSILON)
+)
+
+
+@pytest.fixture
+def device_part(tmp_path: Path) -> Path:
+    path = tmp_path / "device.cbor"
+    path.write_bytes(PART.content)
+    return path
+
+
+def run(path: Path, lines: str | bytes, *options: str, code: int) -> Any:
+    result = CliRunner().invoke(app, ["conformance", str(path), *options], input=lines, env={"COLUMNS": "200"})
+    assert result.exit_code == code, (result.stdout, result.stderr, result.exception)
+    return result
+
+
+def drawn(count: int, seed: int) -> str:
+    cells = np.arange(count) % 3
+    payloads = PART.randomizer.randomize_many(cells, SeededRandomness(seed))
+    return "".join(f"{cell} {payload.tobytes().hex()}\n" for cell, payload in zip(cells, payloads, strict=True))
+
+
+def test_a_true_sampler_conforms_and_a_raw_value_does_not(device_part: Path) -> None:
+    """The first fails for one seed in a million."""
+    verdict = json.loads(run(device_part, drawn(150_000, 1), "--json", code=0).stdout)
+    assert verdict["verdict"] == "conforms"
+    assert verdict["p"] > verdict["false_alarm"] == 1e-6
+    assert (verdict["reports"], verdict["values"], verdict["values_without_reports"]) == (150_000, 3, 0)
+    assert "p = " in run(device_part, drawn(150_000, 1), code=0).stdout
+    refused = run(device_part, "".join(f"{at % 3} 0{at % 3}\n" for at in range(60_000)), "--json", code=1)
+    assert json.loads(refused.stdout)["verdict"] == "differs"
+    assert "do not ship it" in refused.stderr
+
+
+def test_too_few_reports_are_no_pass(device_part: Path) -> None:
+    found = run(device_part, drawn(300, 2), code=1)
+    assert "too few reports" in found.stderr
+    needed = json.loads(run(device_part, "", "--needed", "--json", code=0).stdout)["reports_a_value"]
+    assert f"{needed} are needed" in found.stderr
+    assert f"{needed} reports of each of the 3 values" in run(device_part, "", "--needed", code=0).stdout
+
+
+def test_values_without_a_report_are_named(device_part: Path) -> None:
+    lines = drawn(150_000, 3).replace("2 ", "1 ")
+    assert "1 values have no report" in run(device_part, lines, code=1).stdout
+
+
+def test_a_payload_that_no_value_gives_is_named_with_its_line(device_part: Path) -> None:
+    found = run(device_part, "0 00\n\n1 03\n", code=1)
+    assert "line 3, value 1: 03 is a payload that no value gives" in found.stderr.replace("\n", " ")
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        ("", "there are no lines to test"),
+        ("\n \n", "there are no lines to test"),
+        ("0 00\n0\n", "line 2 ('0'): a line has two words"),
+        ("0 00 00\n", "line 1 ('0 00 00'): a line has two words"),
+        ("3 00\n", "line 1 ('3 00'): VALUE must be the number of a cell, 0 to 2"),
+        ("-1 00\n", "VALUE must be the number of a cell"),
+        ("²  00\n", "VALUE must be the number of a cell"),
+        ("9" * 5000 + " 00\n", "VALUE must be the number of a cell"),
+        ("0 0\n", "PAYLOAD must be written in hexadecimal digits"),
+        ("0 zz\n", "PAYLOAD must be written in hexadecimal digits"),
+        ("0 0001\n", "PAYLOAD has 2 bytes, those of this device part have 1"),
+        (b"0 \xff\xff\n", "PAYLOAD must be written in hexadecimal digits"),
+    ],
+)
+def test_a_bad_line_is_named(device_part: Path, lines: str | bytes, said: str) -> None:
+    assert said in run(device_part, lines, code=2).stderr.replace("\n", " ")
+
+
+def test_what_is_no_device_part_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "other.cbor").write_bytes(b"{}")
+    assert "is no device part" in run(tmp_path / "other.cbor", "0 00\n", code=2).stderr
+    assert "No such file" in run(tmp_path / "absent.cbor", "0 00\n", code=1).stderr

@@ -1,0 +1,121 @@
+"""The whole law of small randomizers, payload by payload, and the bit of a direction for every seed and type."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from good_documents import small_directions, small_kernel, two_level_kernel
+from good_numbers import SEEDS
+
+from sordino_server.conformance.enumeration import bit_law, payload_law
+from sordino_shared.arrays import Array
+from sordino_shared.domains import Categorical, Domain
+from sordino_shared.guarantees import PureEpsilon
+from sordino_shared.protocol import DevicePart
+from sordino_shared.randomizers import (
+    AnyRandomizer,
+    BaseRow,
+    FiniteKernel,
+    OrbitKernel,
+    Pair,
+    RandomizedResponse,
+    SeededDirection,
+    SubsetMixture,
+    SubsetSelection,
+    TwoLevelRows,
+)
+
+ONE = PureEpsilon.of(1)
+
+
+def uneven_kernel() -> FiniteKernel:
+    """Four rows over five types with another sum in every column: the null output's chance depends on the type."""
+    members = np.array([[1, 0, 0, 1, 0], [0, 1, 0, 0, 1], [0, 0, 1, 0, 0], [1, 1, 1, 1, 1]], dtype=np.bool_)
+    low = np.array([2**57, 2**57, 2**56, 2**55], dtype=np.uint64)
+    return FiniteKernel(60, TwoLevelRows.of(low, 2 * low, members))
+
+
+def three_attributes() -> OrbitKernel:
+    """Attributes of sizes 3, 2 and 3; a row over one of size 3, one over both of them, one over a 3 and the 2."""
+    one = BaseRow.of(np.array([True, True, False]))
+    two = BaseRow.of(np.array([[1, 0, 0], [0, 1, 0], [0, 0, 0]], dtype=np.bool_))
+    mixed = BaseRow.of(np.array([[1, 0], [0, 0], [0, 1]], dtype=np.bool_))
+    weights = (1 << 58, 1 << 59, 1 << 58)
+    return OrbitKernel((3, 2, 3), 2, False, 60, 1 << 50, 5 << 49, weights, (one, two, mixed))
+
+
+def long_directions() -> SeededDirection:
+    """Three types of twelve dimensions and unequal lengths."""
+    vectors = np.arange(36).reshape(3, 12) * np.array([[7], [-11], [2]]) % 101 - 50
+    keep = SeededDirection.largest_keep_weight(ONE)
+    weights = np.array([keep, 2**59 + 2**57, keep - 5], dtype=np.uint64)
+    return SeededDirection(60, Array.of(vectors, "<i4"), Array.of(weights, "<u8"))
+
+
+def sampled() -> dict[str, AnyRandomizer]:
+    """Randomizers whose payloads are few, by name; those with a seed come after them."""
+    return {
+        "randomized_response": RandomizedResponse.for_guarantee(5, ONE),
+        "subset_selection": SubsetSelection.for_guarantee(5, 2, ONE),
+        "subset_mixture": SubsetMixture.for_guarantee(4, (1, 2), (0.25, 0.75), ONE),
+        "finite_kernel_dense": small_kernel(),
+        "finite_kernel_two_level": two_level_kernel(),
+        "finite_kernel_null": uneven_kernel(),
+        "orbit_kernel": three_attributes(),
+        "pair_of_kernels": Pair(two_level_kernel(), small_kernel()),
+        "seeded_direction": small_directions(),
+        "seeded_direction_long": long_directions(),
+        "pair_with_directions": Pair(long_directions(), small_directions()),
+    }
+
+
+def sampling_parts() -> dict[str, DevicePart]:
+    """Device parts around them, whose ε covers the integers."""
+    return {
+        name: DevicePart(_domain(randomizer), PureEpsilon.of(3), randomizer) for name, randomizer in sampled().items()
+    }
+
+
+def _domain(randomizer: AnyRandomizer) -> Domain:
+    shape = randomizer.shape if isinstance(randomizer, OrbitKernel) else (randomizer.size,)
+    return Domain(tuple(Categorical(f"a{at}", tuple("vwxyz"[:size])) for at, size in enumerate(shape)))
+
+
+def _listed(randomizer: AnyRandomizer) -> dict[str, Any]:
+    laws: list[dict[bytes, Fraction]] = [dict(payload_law(randomizer, cell)) for cell in range(randomizer.size)]
+    denominator = math.lcm(*(chance.denominator for law in laws for chance in law.values()))
+    numerators = [{payload.hex(): str(int(p * denominator)) for payload, p in law.items()} for law in laws]
+    types = [{"type": cell, "numerators": law} for cell, law in enumerate(numerators)]
+    return {"denominator": str(denominator), "types": types}
+
+
+def _given_seeds(randomizer: SeededDirection) -> dict[str, Any]:
+    seeds = []
+    for seed in SEEDS:
+        bits = [bit_law(randomizer, cell, seed) for cell in range(randomizer.size)]
+        types = [
+            {"type": cell, "side": side, "numerators": {"00": str(zero), "01": str(one)}}
+            for cell, (side, zero, one) in enumerate(bits)
+        ]
+        seeds.append({"seed": seed.hex(), "types": types})
+    return {"denominator_given_seed": str(1 << randomizer.bits), "seeds": seeds}
+
+
+def _law(randomizer: AnyRandomizer) -> dict[str, Any]:
+    if isinstance(randomizer, SeededDirection):
+        return _given_seeds(randomizer)
+    if isinstance(randomizer, Pair) and isinstance(randomizer.first, SeededDirection):
+        return {"first": _law(randomizer.first), "second": _law(randomizer.second)}
+    return _listed(randomizer)
+
+
+def sampling() -> dict[str, Any]:
+    """The file of laws, by path."""
+    vectors = [
+        {"name": name, "device_part": part.content.hex(), **_law(part.randomizer)}
+        for name, part in sampling_parts().items()
+    ]
+    return {"good/sampling.json": {"vectors": vectors}}
