@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter, Depends, Request
+from starlette.responses import JSONResponse
 
 from sordino_server import health
 from sordino_server.campaigns import endpoints as campaigns
 from sordino_server.estimates import endpoints as estimates
 from sordino_server.keys import endpoints as keys
 from sordino_server.kit.distinct_members import check_members
+from sordino_server.kit.known_parameters import check_parameters
 from sordino_server.plans import endpoints as plans
 from sordino_server.populations import endpoints as populations
 from sordino_server.problem_details import ProblemDocument
@@ -23,8 +25,14 @@ _PROBLEM: dict[str, Any] = {
     "content": {PROBLEM_MEDIA_TYPE: {"schema": {"$ref": f"#/components/schemas/{ProblemDocument.__name__}"}}},
 }
 
-router = APIRouter(responses={"4XX": _PROBLEM, "5XX": _PROBLEM})
+router = APIRouter(responses={"4XX": _PROBLEM, "5XX": _PROBLEM}, dependencies=[Depends(check_parameters)])
 router.include_router(health.probes)
 for noun in (health, workloads, plans, populations, campaigns, estimates, keys):
     router.include_router(noun.router, prefix="/v1", dependencies=[Depends(check_members)])
 router.include_router(reports.router)
+
+
+@router.get("/v1/openapi.json", include_in_schema=False)
+async def describe(request: Request) -> JSONResponse:
+    """This API as an OpenAPI document."""
+    return JSONResponse(request.app.openapi())

@@ -55,7 +55,7 @@ def create_app(settings: Settings, database: Database | None = None, clock: Cloc
         lifespan=lifespan,
         docs_url=None,
         redoc_url=None,
-        openapi_url="/v1/openapi.json",
+        openapi_url=None,
         redirect_slashes=False,
         # This server has metrics of its own; asking for others at every request takes as long as reading its body.
         telemetry={"tracing": False, "metrics": False},

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 from sordino_server.openapi import document
+from sordino_shared.protocol import Problem
 
 PUBLISHED = Path(__file__).parents[2] / "docs" / "openapi.json"
 
@@ -26,6 +28,22 @@ def test_every_operation_is_described_and_fails_with_a_problem() -> None:
             problems = [operation["responses"][status]["content"] for status in ("4XX", "5XX")]
             assert all(list(content) == ["application/problem+json"] for content in problems), where
             assert "422" not in operation["responses"], where
+
+
+def test_every_operation_refuses_parameters_that_it_does_not_have(running: Any, check_problem: Any) -> None:
+    """`page_siz` is a slip: without an error its writer would take the usual page for the one that was asked for."""
+    content = b"{}"
+    described = [(m, p, o) for p, operations in document()["paths"].items() for m, o in operations.items()]
+    for method, template, operation in [*described, ("get", "/v1/openapi.json", {})]:
+        path = re.sub(r"\{[^}]+\}", "0", template.replace("{campaign}", "0" * 64).replace("{index}", "0"))
+        path = re.sub(r"\{\w+_id\}|\{digest\}", "0" * 64, path)
+        known = [each["name"] for each in operation.get("parameters", ()) if each["in"] == "query"]
+        for name in ("page_siz", "Format", *(f"{each}x" for each in known)):
+            json_type = {"Content-Type": "application/cbor" if "reports" in path else "application/json"}
+            response = running.api.request(method, path, params={name: "1"}, content=content, headers=json_type)
+            refused = check_problem(response, Problem.INVALID_REQUEST)
+            assert "reports" in path or name in refused["detail"], (method, path)
+            assert all(each in refused["detail"] for each in known)
 
 
 def test_every_reference_leads_somewhere() -> None:

@@ -86,8 +86,9 @@ def revoke(key_id: Annotated[str, typer.Argument(help="Id of the key.")], as_jso
 
 
 def _database() -> Database:
-    """The database, migrated if it is the embedded one: making a key is the first thing that is done."""
+    """The database, which is there already: a new one in the wrong folder would give a key that opens nothing."""
     _, database = started()
+    database.check_exists()
     prepare_schema(database, migrate=True)
     return database
 

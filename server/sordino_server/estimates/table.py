@@ -1,4 +1,8 @@
-"""The estimate as CSV: a row a query or statistic, and on every row what a spreadsheet needs to cite it."""
+"""The estimate as CSV: a row a query or statistic, and on every row what a spreadsheet needs to cite it.
+
+A text that a spreadsheet would take for a formula stands behind an apostrophe: the label `=1+1` is written `'=1+1`.
+Numbers are never touched.
+"""
 
 from __future__ import annotations
 
@@ -84,7 +88,15 @@ def _of_queries(document: EstimateDocument) -> str:
     return _written(rows)
 
 
+# What begins with these is a formula to one spreadsheet or another, some of which drop blanks before they look.
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+
+
+def _harmless(cell: object) -> object:
+    return f"'{cell}" if isinstance(cell, str) and cell.lstrip(" ").startswith(_FORMULA_STARTS) else cell
+
+
 def _written(rows: Iterable[tuple[object, ...]]) -> str:
     table = io.StringIO()
-    csv.writer(table).writerows(rows)
+    csv.writer(table).writerows(map(_harmless, row) for row in rows)
     return table.getvalue()

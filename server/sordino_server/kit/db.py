@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import partial
+from pathlib import Path
 from typing import Any, TypeVar
 
 from sqlalchemy import URL, Connection, Engine, ExecutionContext, create_engine, event, make_url, text
@@ -114,6 +117,15 @@ class Database:
         with self.read("check") as session:
             session.execute(text("SELECT 1"))
 
+    def check_exists(self) -> None:
+        """Raise `InvalidValue` where SQLite's file is not there; any other use of the database would make it."""
+        if self.is_sqlite and not _file_of(self.url).exists():
+            raise InvalidValue(
+                f"there is no database at {_file_of(self.url).absolute()}: start `sordino serve` or run "
+                "`sordino db upgrade` first, do this in the same folder, or set SORDINO_DATABASE_URL as for the server",
+                str(self.url),
+            )
+
     def check_pages(self) -> None:
         """Raise `DatabaseCorrupted` where SQLite's file is damaged; reads all of it. PostgreSQL looks after its own."""
         if not self.is_sqlite:
@@ -148,6 +160,10 @@ def database_url(url: str) -> URL:
     raise InvalidValue(f"database URLs begin with sqlite:/// or postgresql://, got {parsed.drivername!r}", url)
 
 
+def _file_of(url: URL) -> Path:
+    return Path(url.database or "")
+
+
 def _sqlite_engine(url: URL, busy_timeout_s: float, connections: int) -> Engine:
     if sqlite3.sqlite_version_info < _SQLITE_NEEDED:
         needed = ".".join(map(str, _SQLITE_NEEDED))
@@ -162,6 +178,7 @@ def _sqlite_engine(url: URL, busy_timeout_s: float, connections: int) -> Engine:
         hide_parameters=True,
         connect_args={"timeout": busy_timeout_s, "check_same_thread": False},
     )
+    event.listen(engine, "do_connect", partial(_keep_private, _file_of(url)))
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
     return engine
@@ -208,6 +225,15 @@ def _choose_format(*, cursor: Any, context: ExecutionContext, **_: object) -> No
     if context.execution_options.get(_BYTES_OPTION):
         # psycopg.pq.Format.BINARY; psycopg need not be there.
         cursor.format = 1
+
+
+def _keep_private(file: Path, *_: object) -> None:
+    """The file is its owner's alone from the moment that it is there; SQLite gives -wal and -shm the same mode.
+
+    A file that is there already keeps its mode: a group may have been let in on purpose.
+    """
+    with suppress(FileExistsError, FileNotFoundError, PermissionError, NotADirectoryError, IsADirectoryError):
+        os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 
 
 def _prepare_sqlite(connection: Any, _: object) -> None:

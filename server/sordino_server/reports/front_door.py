@@ -67,6 +67,7 @@ class FrontDoor:
         admission: Admission = self._state.admission
         try:
             await admission.admit(scope, campaign)
+            _check_query(scope)
             _check_headers(scope)
             body = await self._read_body(receive)
             upload = Upload(campaign, index, _read_batch(body))
@@ -114,6 +115,11 @@ class FrontDoor:
                     raise Overloaded("too many bodies are on their way; try again later")
         finally:
             self._arriving_bytes -= sum(map(len, parts))
+
+
+def _check_query(scope: Scope) -> None:
+    if scope.get("query_string"):
+        raise ServerError(Problem.INVALID_REQUEST, "this path takes no query parameters; send it without")
 
 
 def _check_headers(scope: Scope) -> None:

@@ -7,11 +7,19 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
+
+import pytest
 
 from sordino_server.models import Role
 
 Run = Callable[..., Any]
+
+
+@pytest.fixture(autouse=True)
+def _database(run_command: Run) -> None:
+    run_command("db", "upgrade")
 
 
 def test_from_making_to_revoking(run_command: Run, json_of: Run) -> None:
@@ -57,3 +65,13 @@ def test_what_cannot_be_done(run_command: Run) -> None:
     assert "no key" in run_command("keys", "revoke", "nothing", code=2).stderr
     assert "name" in run_command("keys", "create", "--role", "admin", "--name", " ", code=2).stderr
     assert "owner" in run_command("keys", "create", "--role", "owner", "--name", "me", code=2).stderr
+
+
+@pytest.mark.parametrize("command", [("create", "--role", "admin", "--name", "me"), ("list",), ("revoke", "0" * 16)])
+def test_no_database_is_made_in_the_wrong_folder(run_command: Run, tmp_path: Path, command: tuple[str, ...]) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    os.chdir(tmp_path / "elsewhere")
+    done = run_command("keys", *command, code=2, SORDINO_DATABASE_URL="sqlite:///sordino.sqlite3")
+    assert str(tmp_path / "elsewhere" / "sordino.sqlite3") in " ".join(done.stderr.split())
+    assert "sordino serve" in done.stderr
+    assert list((tmp_path / "elsewhere").iterdir()) == []

@@ -74,6 +74,21 @@ def test_the_table_holds_the_same_numbers(running: Any) -> None:
     assert running.api.get(path, params={"format": "json"}, headers={"accept": "text/csv"}).json() == document
 
 
+def test_no_cell_of_the_table_is_a_formula(running: Any) -> None:
+    labels = ["=HYPERLINK(1)", "+1", "-1", "@SUM(1)", " =1", "plain"]
+    places = [{"name": "city", "kind": "categorical", "labels": ["Rome", "Oslo", "Bern"]}]
+    rows = [[number, 1, -number] for number in range(1, len(labels) + 1)]
+    workload = {"name": "rows", "domain": places, "queries": {"matrix": rows, "labels": labels}}
+    campaign = running.campaign("open", workload=running.workload(workload))
+    assert running.report(campaign, [2] * 600 + [1]).status_code == 200
+    running.api.post(f"/v1/campaigns/{campaign['id']}/close").raise_for_status()
+    running.work()
+    text = running.api.get(f"/v1/campaigns/{campaign['id']}/rounds/0/estimates", params={"format": "csv"}).text
+    table = list(csv.DictReader(io.StringIO(text)))
+    assert [row["label"] for row in table] == [f"'{label}" for label in labels[:-1]] + ["plain"]
+    assert any(float(row["value"]) < 0 for row in table)
+
+
 def test_an_estimate_is_not_there_before_its_time(running: Any, check_problem: Check) -> None:
     campaign = running.campaign("open")
     path = f"/v1/campaigns/{campaign['id']}/rounds/0/estimates"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import sqlite3
+import stat
 import subprocess
 import sys
 import threading
@@ -404,3 +406,27 @@ class TestPostgres:
         with database.write("first"), pytest.raises(DatabaseBusy):
             database.check()
         database.close()
+
+
+@pytest.mark.parametrize("mask", [0o000, 0o022, 0o027])
+def test_the_files_of_a_new_database_are_their_owners_alone(tmp_path: Path, mask: int) -> None:
+    before = os.umask(mask)
+    try:
+        database = Database(f"sqlite:///{tmp_path}/new.sqlite3")
+        with database.write("make") as session:
+            session.execute(text("CREATE TABLE t (x INTEGER)"))
+        modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in tmp_path.iterdir()}
+        database.close()
+    finally:
+        os.umask(before)
+    assert modes == {"new.sqlite3": 0o600, "new.sqlite3-wal": 0o600, "new.sqlite3-shm": 0o600}
+
+
+def test_a_file_that_is_there_keeps_its_mode(tmp_path: Path) -> None:
+    file = tmp_path / "shared.sqlite3"
+    file.touch()
+    file.chmod(0o660)
+    database = Database(f"sqlite:///{file}")
+    database.check()
+    database.close()
+    assert stat.S_IMODE(file.stat().st_mode) == 0o660
