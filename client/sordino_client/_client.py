@@ -10,7 +10,7 @@ from typing import Self, TypeVar
 
 from sordino_client._account import Account
 from sordino_client._clock import Clock, SystemClock
-from sordino_client._config import DEFAULT_SPOOL_LIMIT, Caps, Config
+from sordino_client._config import DEFAULT_LARGEST_PART, DEFAULT_SPOOL_LIMIT, Caps, Config
 from sordino_client._device import Answer, Campaign, Device, Finished, Flow, Flushed, Pause, advance, campaign_id
 from sordino_client._errors import TransportFailed
 from sordino_client._transport import HttpxTransport, Response, Transport
@@ -38,13 +38,14 @@ class Client:
         strict: bool = False,
         spool_limit: int = DEFAULT_SPOOL_LIMIT,
         upload_token: str | None = None,
+        largest_part: int = DEFAULT_LARGEST_PART,
         allow_http: bool = False,
         transport: Transport | None = None,
         randomness: Randomness | None = None,
         clock: Clock | None = None,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        config = Config(caps, strict, spool_limit, upload_token)
+        config = Config(caps, strict, spool_limit, upload_token, largest_part)
         self._transport = transport or HttpxTransport(server, allow_http=allow_http)
         self._device = Device(ledger, config, randomness or SystemRandomness(), clock or SystemClock())
         self._sleep = sleep

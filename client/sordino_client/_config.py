@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from sordino_shared._checks import check_range
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon
+from sordino_shared.protocol import DevicePart
 
 DAY_S = 86_400
 DEFAULT_SPOOL_LIMIT = 500
+DEFAULT_LARGEST_PART = DevicePart.usual_limit
 
 
 @dataclass(frozen=True)
@@ -39,16 +41,19 @@ class Caps:
 class Config:
     """Settings of one client. `strict` raises on values outside the domain: for the app's tests, never in production.
 
-    `upload_token` is the campaign's, the same for every device; it is sent with reports only.
+    `upload_token` is the campaign's, the same for every device; it is sent with reports only. `largest_part` is the
+    device's class: the most bytes of a plan that it fetches and verifies. It must not depend on the device's value.
     """
 
     caps: Caps
     strict: bool = False
     spool_limit: int = DEFAULT_SPOOL_LIMIT
     upload_token: str | None = field(default=None, repr=False)
+    largest_part: int = DEFAULT_LARGEST_PART
 
     def __post_init__(self) -> None:
         check_range(self.spool_limit, 1, 100_000, "spool limit")
+        check_range(self.largest_part, 1, DevicePart.limit, "largest part in bytes")
         token = self.upload_token
         if token is not None and not (token.isascii() and token.isprintable() and token and " " not in token):
             raise InvalidValue("an upload token is printable ASCII without blanks")

@@ -195,8 +195,9 @@ class Device:
         digest = task.device_parts[index]
         verified = self._parts.get(digest) or self._kept_part(digest)
         if verified is None:
-            verified = verify_part((yield from self._fetch("plan", f"/v1/plans/{digest}", DevicePart.limit)), digest)
-            self._ledger.keep_part(verified)
+            content = yield from self._fetch_plan(digest)
+            verified = verify_part(content, digest)
+            self._ledger.keep_part(digest, content)
         self._parts[digest] = verified
         session.check_part(verified, index)
         return verified
@@ -204,10 +205,22 @@ class Device:
     def _kept_part(self, digest: Digest) -> VerifiedPart | None:
         content = self._ledger.kept_part(digest)
         try:
-            return None if content is None else verify_part(content, digest)
+            if content is None or len(content) > self.config.largest_part:
+                return None
+            return verify_part(content, digest)
         except PlanRefused:
             # A kept copy that was damaged costs a request, no more.
             return None
+
+    def _fetch_plan(self, digest: Digest) -> Flow[bytes]:
+        limit = self.config.largest_part
+        try:
+            return (yield from self._fetch("plan", f"/v1/plans/{digest}", limit))
+        except PlanRefused as error:
+            if limit == DevicePart.limit or not isinstance(error.__cause__, OversizedDocument):
+                raise
+            reason = f"it is larger than the {limit:,} bytes that this app's largest_part allows its devices"
+            raise PlanRefused("plan", reason) from error.__cause__
 
     def _fetch(self, what: str, path: str, limit: int) -> Flow[bytes]:
         try:

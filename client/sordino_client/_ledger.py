@@ -11,7 +11,7 @@ from sordino_client._accounting import Spending, check_budget
 from sordino_client._clock import Clock
 from sordino_client._config import Config
 from sordino_client._errors import NotJoined, PlanRefused
-from sordino_client._session import AnswerStatus, Session, VerifiedPart, draw_assignment, pin_manifest
+from sordino_client._session import AnswerStatus, Session, draw_assignment, pin_manifest
 from sordino_client._spool import Spool
 from sordino_client._storage import Storage
 from sordino_shared.guarantees import PureEpsilon
@@ -140,15 +140,12 @@ class Ledger:
             row = connection.execute("SELECT content FROM parts WHERE digest = ?", (bytes(digest),)).fetchone()
         return None if row is None else bytes(row[0])
 
-    def keep_part(self, verified: VerifiedPart) -> None:
-        """Keep a verified part for later, if it is small; the oldest gives way."""
-        if len(verified.part.content) > KEPT_PART_BYTES:
+    def keep_part(self, digest: Digest, content: bytes) -> None:
+        """Keep the bytes of a verified part for later, if it is small; the oldest gives way."""
+        if len(content) > KEPT_PART_BYTES:
             return
         with self._storage.write() as connection:
-            connection.execute(
-                "INSERT OR REPLACE INTO parts (digest, content) VALUES (?, ?)",
-                (bytes(verified.digest), verified.part.content),
-            )
+            connection.execute("INSERT OR REPLACE INTO parts (digest, content) VALUES (?, ?)", (bytes(digest), content))
             connection.execute(
                 "DELETE FROM parts WHERE number NOT IN (SELECT number FROM parts ORDER BY number DESC LIMIT ?)",
                 (KEPT_PARTS,),

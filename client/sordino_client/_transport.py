@@ -6,6 +6,7 @@ dropped), no conditional requests, no redirects, nothing taken from the environm
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 import ssl
 from collections.abc import Mapping
@@ -17,13 +18,17 @@ from urllib.parse import urlsplit
 
 import httpx
 
+from sordino_client._body import Body
+from sordino_client._deadline import DeadlinePassed, DeadlineTransport, deadline, time_left
 from sordino_client._errors import TransportFailed
-from sordino_shared.errors import InvalidValue, OversizedDocument
+from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import CBOR_MEDIA_TYPE
 
 # The protocol's version, not the SDK's or the app's: every device of protocol v1 says the same.
 USER_AGENT = "sordino/1"
 TIMEOUT_S = 30.0
+# A part of 1 MiB passes at 70 kbit/s; a server that drips is left alone.
+DEADLINE_S = 120.0
 _FIXED_HEADERS = {"User-Agent": USER_AGENT, "Accept": CBOR_MEDIA_TYPE, "Accept-Encoding": "gzip"}
 
 
@@ -65,7 +70,12 @@ class AsyncTransport(Protocol):
 
 def check_address(address: str, allow_http: bool) -> str:
     """`address` without a slash at its end; https, or http to this machine, or http where the app insists."""
-    parts = urlsplit(address)
+    try:
+        parts, _ = urlsplit(address), httpx.URL(address)
+    except (ValueError, TypeError, httpx.InvalidURL) as error:
+        raise InvalidValue(
+            f"the server's address must look like https://telemetry.example: {error}", address
+        ) from error
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise InvalidValue(f"the server's address must look like https://telemetry.example, got {address!r}", address)
     if parts.query or parts.fragment or parts.username or parts.password:
@@ -98,32 +108,33 @@ def _no_cookies() -> CookieJar:
     return CookieJar(policy=DefaultCookiePolicy(allowed_domains=[]))
 
 
-def _trust(address: str) -> ssl.SSLContext | bool:
+def _trust(address: str) -> ssl.SSLContext:
     """Certificate authorities for https. Loading them takes 45 ms, so http gets a context that trusts nobody."""
-    return True if address.startswith("https://") else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    if address.startswith("https://"):
+        return httpx.create_ssl_context(trust_env=False)
+    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
-class _Body:
-    """Collects chunks up to the request's limit."""
+def _body(request: Request, response: httpx.Response) -> Body:
+    """Room for a response's raw bytes. A handler's answer that is no stream is there already, and decoded."""
+    if response.is_stream_consumed:
+        body = Body(request.limit, ())
+        body.add(response.content)
+        return body
+    return Body(request.limit, response.headers.get_list("content-encoding", split_commas=True))
 
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._chunks: list[bytes] = []
-        self._size = 0
 
-    def add(self, chunk: bytes) -> None:
-        self._size += len(chunk)
-        if self._size > self._limit:
-            raise OversizedDocument(self._size, self._limit)
-        self._chunks.append(chunk)
-
-    def response(self, response: httpx.Response) -> Response:
-        headers = {name.lower(): value for name, value in response.headers.items()}
-        return Response(response.status_code, MappingProxyType(headers), b"".join(self._chunks))
+def _response(response: httpx.Response, body: Body) -> Response:
+    headers = {name.lower(): value for name, value in response.headers.items()}
+    return Response(response.status_code, MappingProxyType(headers), body.content())
 
 
 class HttpxTransport:
-    """Requests through httpx; `handler` is an httpx transport to use instead of the network."""
+    """Requests through httpx, each within `deadline_s` from its first step to the last byte of its answer.
+
+    `timeout_s` bounds each single wait on the network. `handler` is an httpx transport to use instead of the network;
+    the deadline is then looked at between the chunks of an answer.
+    """
 
     def __init__(
         self,
@@ -131,26 +142,39 @@ class HttpxTransport:
         *,
         allow_http: bool = False,
         timeout_s: float = TIMEOUT_S,
+        deadline_s: float = DEADLINE_S,
         handler: httpx.BaseTransport | None = None,
     ) -> None:
         self._address = check_address(address, allow_http)
-        trust = _trust(self._address)
-        self._http = httpx.Client(
-            timeout=timeout_s, transport=handler, trust_env=False, cookies=_no_cookies(), verify=trust
-        )
+        self._deadline_s = deadline_s
+        transport = handler or DeadlineTransport(_trust(self._address))
+        self._http = httpx.Client(timeout=timeout_s, transport=transport, trust_env=False, cookies=_no_cookies())
         self._http.headers.clear()
 
     def send(self, request: Request) -> Response:
-        body = _Body(request.limit)
         try:
-            with self._http.stream(
-                request.method, self._address + request.path, content=request.body, headers=_headers(request)
-            ) as response:
-                for chunk in response.iter_bytes():
-                    body.add(chunk)
+            with deadline(self._deadline_s):
+                return self._send(request)
+        except DeadlinePassed as error:
+            raise _too_slow(self._address, self._deadline_s) from error
+
+    def _send(self, request: Request) -> Response:
+        try:
+            return self._exchange(request)
         except httpx.HTTPError as error:
+            time_left()
             raise TransportFailed(_describe(error, self._address)) from error
-        return body.response(response)
+
+    def _exchange(self, request: Request) -> Response:
+        with self._http.stream(
+            request.method, self._address + request.path, content=request.body, headers=_headers(request)
+        ) as response:
+            body = _body(request, response)
+            if not response.is_stream_consumed:
+                for chunk in response.iter_raw():
+                    body.add(chunk)
+                    time_left()
+            return _response(response, body)
 
     def close(self) -> None:
         self._http.close()
@@ -165,29 +189,46 @@ class AsyncHttpxTransport:
         *,
         allow_http: bool = False,
         timeout_s: float = TIMEOUT_S,
+        deadline_s: float = DEADLINE_S,
         handler: httpx.AsyncBaseTransport | None = None,
     ) -> None:
         self._address = check_address(address, allow_http)
-        trust = _trust(self._address)
+        self._deadline_s = deadline_s
         self._http = httpx.AsyncClient(
-            timeout=timeout_s, transport=handler, trust_env=False, cookies=_no_cookies(), verify=trust
+            timeout=timeout_s,
+            transport=handler or httpx.AsyncHTTPTransport(verify=_trust(self._address), trust_env=False),
+            trust_env=False,
+            cookies=_no_cookies(),
         )
         self._http.headers.clear()
 
     async def send(self, request: Request) -> Response:
-        body = _Body(request.limit)
         try:
-            async with self._http.stream(
-                request.method, self._address + request.path, content=request.body, headers=_headers(request)
-            ) as response:
-                async for chunk in response.aiter_bytes():
-                    body.add(chunk)
+            async with asyncio.timeout(self._deadline_s):
+                return await self._send(request)
+        except TimeoutError as error:
+            raise _too_slow(self._address, self._deadline_s) from error
         except httpx.HTTPError as error:
             raise TransportFailed(_describe(error, self._address)) from error
-        return body.response(response)
+
+    async def _send(self, request: Request) -> Response:
+        async with self._http.stream(
+            request.method, self._address + request.path, content=request.body, headers=_headers(request)
+        ) as response:
+            body = _body(request, response)
+            if not response.is_stream_consumed:
+                async for chunk in response.aiter_raw():
+                    body.add(chunk)
+            return _response(response, body)
 
     async def close(self) -> None:
         await self._http.aclose()
+
+
+def _too_slow(address: str, seconds: float) -> TransportFailed:
+    return TransportFailed(
+        f"{address} took longer than {seconds:g} s for one request; try again with a better connection"
+    )
 
 
 def _describe(error: httpx.HTTPError, address: str) -> str:

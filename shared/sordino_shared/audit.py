@@ -7,6 +7,8 @@ from sordino_shared.guarantees import PureEpsilon, epsilon_of_ratio
 from sordino_shared.protocol.plans import DevicePart
 from sordino_shared.randomizers import Randomizer
 
+_UNPACKING_BYTES = 6 << 20
+
 
 def prove_epsilon(randomizer: Randomizer) -> PureEpsilon | None:
     """The least whole nano-ε that covers every likelihood ratio of the randomizer's integers; None if none does."""
@@ -20,3 +22,15 @@ def check_guarantee(part: DevicePart) -> PureEpsilon:
     if proved is None or proved.nano > part.guarantee.nano:
         raise GuaranteeNotMet(part.guarantee.nano, None if proved is None else proved.nano)
     return proved
+
+
+def verification_memory(part: DevicePart) -> int:
+    """A bound in bytes on what a device allocates to read and verify the part and to answer once.
+
+    Content and arrays count three times, a member of an attribute as a Python object, a cell as a row of sums, and
+    the rest is room to unpack a few rows at a time. `tests/client/test_verification_memory.py` holds it against parts
+    of every kind.
+    """
+    members, cells = sum(part.domain.shape), part.domain.size
+    rows = part.randomizer.statistic_size
+    return 3 * len(part.content) + 128 * members + 48 * (cells + rows) + _UNPACKING_BYTES

@@ -10,7 +10,7 @@ import pytest
 NOUNS = ("aggregates", "campaigns", "estimates", "keys", "plans", "reports", "rounds", "workloads")
 ALLOWED = {
     "sordino_shared": {"sordino_shared", "numpy", "cbor2"},
-    "sordino_client": {"sordino_client", "sordino_shared", "numpy", "httpx", "cbor2"},
+    "sordino_client": {"sordino_client", "sordino_shared", "numpy", "httpx", "httpcore", "cbor2"},
 }
 # What may say SQL: the repositories, the database itself, and the one table that belongs to no noun.
 SPEAKS_SQL = ("sordino_server.kit.", "sordino_server.models", "sordino_server.idempotency")

@@ -18,7 +18,7 @@ from sordino_server.cli.idle_options import refuse_given
 from sordino_server.cli.interruption import finishing_when_asked
 from sordino_server.cli.output import JsonOption, console, fail, print_json, progress_console, reports_errors, say
 from sordino_server.cli.plan_cache import CacheDirOption, PlanCache, default_folder
-from sordino_server.cli.statistics import TargetOption, print_protocols
+from sordino_server.cli.statistics import TargetOption, print_protocols, shown_device_part
 from sordino_server.design.finished_plan import FinishedPlan
 from sordino_server.design.planner import PlanRequest, compile_plan
 from sordino_server.design.progress import Progress, ReportProgress
@@ -221,7 +221,7 @@ def _lines(summary: dict[str, Any]) -> list[str]:
     lines = [
         f"variance beside the lower bound for unbiased one-round mechanisms: {', '.join(ratios) or 'no bound above 0'}",
         f"if a share f of the reports is made up, no answer moves by more than {summary['manipulation']:.4g}·f",
-        f"device part  {summary['digests']['device']}  {summary['device_bytes']:,} bytes",
+        f"device part  {summary['digests']['device']}  {shown_device_part(summary)}",
         f"analyst part {summary['digests']['analyst']}  {summary['analyst_bytes']:,} bytes",
     ]
     if summary["cut_short"]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 import typer
 from rich.console import Console
 from rich.table import Table
+
+from sordino_shared.protocol import DevicePart
 
 TargetOption = Annotated[
     Literal["pairs", "histogram"] | None,
@@ -43,6 +46,13 @@ def shown_manipulation(moved: Mapping[str, Mapping[str, float]]) -> list[str]:
     ]
 
 
+def shown_device_part(summary: Mapping[str, Any]) -> str:
+    """The size of a device part, and what a device needs for it."""
+    size, megabytes = summary["device_bytes"], math.ceil(summary["device_memory"] / 1e6)
+    leave = "" if size <= DevicePart.usual_limit else f"; apps must allow it by largest_part={size}"
+    return f"{size:,} bytes, verified by a device in at most {megabytes:,} MB{leave}"
+
+
 def _lines(summary: Mapping[str, Any]) -> list[str]:
     spent = ", ".join(f"{epsilon:g}" for epsilon in summary["rounds"])
     share = summary["share_of_first_round"]
@@ -51,7 +61,8 @@ def _lines(summary: Mapping[str, Any]) -> list[str]:
         f"{summary['k']} types, target {summary['target']}; ε by round: {spent}{drawn}",
         *shown_manipulation(summary["manipulation"]),
         f"protocol plan {summary['digest']}",
-        f"device part of round 0 {summary['device_bytes']:,} bytes, analyst part {summary['analyst_bytes']:,} bytes",
+        f"device part of round 0 {shown_device_part(summary)}",
+        f"analyst part {summary['analyst_bytes']:,} bytes",
     ]
     if summary["cut_short"]:
         lines.append(f"cut short ({summary['cut_short']}): with more time the predicted errors may be lower")

@@ -26,7 +26,7 @@ from sordino_server.design.progress import Progress, ReportProgress
 from sordino_server.design.publish import published_queries
 from sordino_server.design.request import PlanError, PlanRequest
 from sordino_server.design.variance import counts_as_unbiased
-from sordino_shared.audit import check_guarantee
+from sordino_shared.audit import check_guarantee, verification_memory
 from sordino_shared.protocol import AnalystPart, Certificate, DevicePart, Figures
 from sordino_shared.randomizers import FiniteKernel, RandomizedResponse
 
@@ -95,6 +95,7 @@ class CompiledPlan:
             **bounds_summary(figures, self.analyst.certificate),
             "outputs": _outputs(self.device),
             "device_bytes": len(self.device.content),
+            "device_memory": verification_memory(self.device),
             "analyst_bytes": len(self.analyst.content),
             "digests": {"device": str(self.device.digest), "analyst": str(self.analyst.digest)},
             "seconds": round(self.seconds, 3),

@@ -8,6 +8,7 @@ from typing import Any
 
 from sordino_server.protocols.base import PairwiseProtocol, Progress, ProtocolDesign, ProtocolError, ProtocolRequest
 from sordino_server.protocols.registry import PROTOCOLS, find_protocol
+from sordino_shared.audit import verification_memory
 from sordino_shared.errors import InvalidValue
 
 # Two protocols closer than this are as good as each other; the simpler one, with fewer rounds, is taken.
@@ -65,6 +66,7 @@ class CompiledProtocol:
                 "protocol": str(plan.digest),
             },
             "device_bytes": len(first.device.content),
+            "device_memory": verification_memory(first.device),
             "analyst_bytes": len(first.analyst.content),
             "protocols": [report.summary() for report in self.reports],
             "seconds": round(self.seconds, 3),

@@ -26,6 +26,8 @@ class DevicePart(Document):
 
     document: ClassVar[str] = "device_part"
     limit: ClassVar[int] = 64 << 20
+    # What a device fetches and verifies unless its app allows more.
+    usual_limit: ClassVar[int] = 1 << 20
 
     domain: Domain
     guarantee: PureEpsilon

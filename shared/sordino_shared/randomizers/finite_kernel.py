@@ -7,6 +7,7 @@ output that carries no statistic of its own, the null output, so columns sum to 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
@@ -27,8 +28,12 @@ from sordino_shared.randomizers.base import (
 from sordino_shared.randomness import Randomness
 
 MAX_OUTPUTS = 1 << 20
-# A table of 2^24 integers is 128 MiB: two megabytes of membership bits may ask for it, so no device unpacks more.
+# A table of 2^24 integers is 128 MiB, and two megabytes of membership bits may ask for it.
 MAX_ENTRIES = 1 << 24
+# Rows are unpacked for this many entries at a time: 2 MiB as 64-bit integers.
+_BATCH_ENTRIES = 1 << 18
+_LEVELS_AT_ONCE = 1 << 12
+_HALF = np.uint64(2**32 - 1)
 
 
 @dataclass(frozen=True)
@@ -50,6 +55,16 @@ class DenseRows:
     def integers(self) -> NDArray[np.uint64]:
         """(m, k) integers over 2^bits."""
         return self.table.numpy()
+
+    def some(self, start: int, stop: int) -> NDArray[np.uint64]:
+        """(stop − start, k) the rows from `start` to before `stop`."""
+        rows: NDArray[np.uint64] = self.table.numpy()[start:stop]
+        return rows
+
+    def column(self, cell: int) -> NDArray[np.uint64]:
+        """(m,) the integers of one type."""
+        column: NDArray[np.uint64] = self.table.numpy()[:, cell]
+        return column
 
 
 @dataclass(frozen=True)
@@ -85,8 +100,17 @@ class TwoLevelRows:
 
     def integers(self) -> NDArray[np.uint64]:
         """(m, k) integers over 2^bits."""
-        bits = np.unpackbits(self.members.numpy(), axis=1, bitorder="little")[:, : self.types]
-        return np.where(bits == 1, self.high.numpy()[:, None], self.low.numpy()[:, None])
+        return self.some(0, len(self.low.numpy()))
+
+    def some(self, start: int, stop: int) -> NDArray[np.uint64]:
+        """(stop − start, k) the rows from `start` to before `stop`."""
+        bits = np.unpackbits(self.members.numpy()[start:stop], axis=1, bitorder="little")[:, : self.types]
+        return np.where(bits == 1, self.high.numpy()[start:stop, None], self.low.numpy()[start:stop, None])
+
+    def column(self, cell: int) -> NDArray[np.uint64]:
+        """(m,) the integers of one type."""
+        inside = self.members.numpy()[:, cell // 8] >> np.uint8(cell % 8) & np.uint8(1)
+        return np.where(inside == 1, self.high.numpy(), self.low.numpy())
 
 
 KernelRows = DenseRows | TwoLevelRows
@@ -103,9 +127,9 @@ class FiniteKernel(Randomizer):
 
     def __post_init__(self) -> None:
         check_bits(self.bits)
-        if int(self.integers.max()) > 1 << self.bits:
+        if int(self._extremes[1].max()) > 1 << self.bits:
             raise InvalidValue("a kernel entry is above 2^bits: a probability above one")
-        if min(self._deficits) < 0:
+        if self._deficits is None:
             raise InvalidValue("a kernel column sums to more than 2^bits: probabilities above one")
 
     @property
@@ -117,16 +141,43 @@ class FiniteKernel(Randomizer):
         """(m, k) integers over 2^bits, without the null output."""
         return self.rows.integers()
 
+    def _batches(self) -> Iterator[NDArray[np.uint64]]:
+        """The rows a few at a time: a device verifies and answers without ever holding the whole table."""
+        rows, types = self.rows.shape
+        step = max(1, _BATCH_ENTRIES // types)
+        for start in range(0, rows, step):
+            yield self.rows.some(start, min(start + step, rows))
+
     @cached_property
-    def _deficits(self) -> list[int]:
+    def _extremes(self) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+        """(m,) the least and (m,) the greatest integer of every row."""
+        pairs = [(batch.min(axis=1), batch.max(axis=1)) for batch in self._batches()]
+        return np.concatenate([least for least, _ in pairs]), np.concatenate([most for _, most in pairs])
+
+    @cached_property
+    def _deficits(self) -> NDArray[np.uint64] | None:
+        """(k,) what the rows leave of every column's 2^bits; None where they leave less than nothing."""
         # Sums of up to 2^20 entries of 62 bits overflow a word, so the two halves are summed apart.
-        upper = (self.integers >> np.uint64(32)).sum(axis=0, dtype=np.uint64)
-        lower = (self.integers & np.uint64(2**32 - 1)).sum(axis=0, dtype=np.uint64)
-        return [(1 << self.bits) - (int(u) << 32) - int(v) for u, v in zip(upper, lower, strict=True)]
+        upper, lower = np.zeros((2, self.size), dtype=np.uint64)
+        for batch in self._batches():
+            upper += (batch >> np.uint64(32)).sum(axis=0, dtype=np.uint64)
+            lower += (batch & _HALF).sum(axis=0, dtype=np.uint64)
+        upper += lower >> np.uint64(32)
+        if int(upper.max()) >> 31:
+            return None
+        sums = (upper << np.uint64(32)) | (lower & _HALF)
+        whole = np.uint64(1 << self.bits)
+        return None if (sums > whole).any() else whole - sums
+
+    @cached_property
+    def has_null_output(self) -> bool:
+        return self._deficits is not None and bool(self._deficits.any())
 
     @property
-    def has_null_output(self) -> bool:
-        return any(self._deficits)
+    def _null(self) -> NDArray[np.uint64]:
+        """(k,) the integers of the null output."""
+        assert self._deficits is not None
+        return self._deficits
 
     @property
     def outputs(self) -> int:
@@ -144,19 +195,25 @@ class FiniteKernel(Randomizer):
     @cached_property
     def table(self) -> NDArray[np.uint64]:
         """(outputs, k) integers over 2^bits, the null output last; every column sums to 2^bits."""
-        if not self.has_null_output:
-            return self.integers
-        return np.vstack([self.integers, np.array(self._deficits, dtype=np.uint64)])
+        return np.vstack([self.integers, self._null[None, :]]) if self.has_null_output else self.integers
 
     def likelihood_ratio(self) -> tuple[int, int] | None:
-        highest, lowest = self.table.max(axis=1).tolist(), self.table.min(axis=1).tolist()
         numerator, denominator = 1, 1
-        for high, low in zip(highest, lowest, strict=True):
+        for high, low in self._levels():
             if low == 0 and high > 0:
                 return None
             if high * denominator > numerator * low:
                 numerator, denominator = high, low
         return numerator, denominator
+
+    def _levels(self) -> Iterator[tuple[int, int]]:
+        """The greatest and the least integer of every output, the null output included."""
+        least, most = self._extremes
+        for start in range(0, len(most), _LEVELS_AT_ONCE):
+            rows = slice(start, start + _LEVELS_AT_ONCE)
+            yield from zip(most[rows].tolist(), least[rows].tolist(), strict=True)
+        if self.has_null_output:
+            yield int(self._null.max()), int(self._null.min())
 
     def randomize_many(self, cells: NDArray[np.int64], randomness: Randomness) -> NDArray[np.uint8]:
         self._check_cells(cells)
@@ -164,7 +221,8 @@ class FiniteKernel(Randomizer):
         outputs = np.empty(len(cells), dtype=np.int64)
         for cell in np.unique(cells):
             holders = cells == cell
-            steps = np.cumsum(self.table[:, cell], dtype=np.uint64)
+            # What is above the last step is the null output, whose deficit ends at 2^bits.
+            steps = np.cumsum(self.rows.column(int(cell)), dtype=np.uint64)
             outputs[holders] = np.searchsorted(steps, draws[holders], side="right")
         return pack_indices(outputs, self.payload_bytes)
 
@@ -176,8 +234,8 @@ class FiniteKernel(Randomizer):
     @cached_property
     def _possible(self) -> NDArray[np.bool_]:
         """(outputs,) whether some value produces the output: a row of zeros is never sent."""
-        possible: NDArray[np.bool_] = np.greater(self.table.max(axis=1), 0)
-        return possible
+        possible = self._extremes[1] > 0
+        return np.append(possible, True) if self.has_null_output else possible
 
 
 def _check_extent(rows: int, columns: int) -> None:

@@ -50,7 +50,7 @@ class SeededDirection(Randomizer):
         check_range(self.dimension, 1, MAX_DIMENSION, "dimension")
         self.vectors.check_form("<i4", (self.size, self.dimension), "vectors")
         self.keep_weights.check_form("<u8", (self.size,), "keep weights")
-        if not all(0 < weight < 1 << self.bits for weight in self.keep_weights.numpy().tolist()):
+        if not 0 < int(self.keep_weights.numpy().min()) <= int(self.keep_weights.numpy().max()) < 1 << self.bits:
             raise InvalidValue("a keep weight must be above 0 and below 2^bits")
 
     @staticmethod
@@ -79,9 +79,8 @@ class SeededDirection(Randomizer):
 
     def likelihood_ratio(self) -> tuple[int, int]:
         # A seed can put any two types on either side, so the extremes over all types and both bits are reached.
-        weights = self.keep_weights.numpy().tolist()
-        kept, flipped = weights, [(1 << self.bits) - weight for weight in weights]
-        return max(kept + flipped), min(kept + flipped)
+        least, most = int(self.keep_weights.numpy().min()), int(self.keep_weights.numpy().max())
+        return max(most, (1 << self.bits) - least), min(least, (1 << self.bits) - most)
 
     def randomize_many(self, cells: NDArray[np.int64], randomness: Randomness) -> NDArray[np.uint8]:
         self._check_cells(cells)

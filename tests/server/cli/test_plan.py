@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 
 import pytest
@@ -39,6 +40,7 @@ def test_the_table_marks_the_choice_and_says_what_was_not_taken(run_command):
     assert "factorization was not taken: 3000 types" in text
     assert "predicted error of the worst query with 50 users" in text
     assert "no bound above 0" in text
+    assert re.search(r"device part  \w{64}  [\d,]+ bytes, verified by a device in at most \d+ MB\n", text)
     assert "users needed for an error of 0.1" in run_command(*PREFIX, "--target-error", "0.1").stdout
 
 

@@ -23,8 +23,8 @@ from sordino_shared.randomizers import RandomizedResponse
 ONE = PureEpsilon.of(1)
 SUMMARY = {
     "workload", "k", "queries", "epsilon", "objective", "mechanism", "max_variance", "mean_variance", "bias_bound",
-    "lower_bound_max", "lower_bound_mean", "ratio_max", "ratio_mean", "outputs", "device_bytes", "analyst_bytes",
-    "digests", "seconds", "cut_short", "candidates", "manipulation",
+    "lower_bound_max", "lower_bound_mean", "ratio_max", "ratio_mean", "outputs", "device_bytes", "device_memory",
+    "analyst_bytes", "digests", "seconds", "cut_short", "candidates", "manipulation",
 }  # fmt: skip
 
 

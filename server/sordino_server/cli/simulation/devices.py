@@ -13,9 +13,10 @@ from sordino_client import AnswerStatus, Caps, Client
 from sordino_client.simulation import DeviceFleet
 from sordino_shared.errors import SordinoError
 from sordino_shared.guarantees import PureEpsilon
+from sordino_shared.protocol import DevicePart
 from sordino_shared.randomness import SeededRandomness
 
-# Simulated owners allow whatever one campaign asks; a real app chooses smaller caps.
+# Simulated owners allow whatever one campaign asks, and their devices have this machine's memory; an app chooses less.
 _CAPS = Caps(per_period=PureEpsilon.at_most(16), period_days=30, lifetime=PureEpsilon.at_most(16))
 # An app mostly waits for its disk and for the server.
 _APPS_AT_ONCE = 8
@@ -69,7 +70,7 @@ def run_apps(
 
 def _run_app(server: str, campaign: str, value: object, ledger: Path) -> int:
     """One app from its start to its delivered report, 1, or to a round that is not its own, 0."""
-    with Client(server, ledger=ledger, caps=_CAPS, allow_http=True) as client:
+    with Client(server, ledger=ledger, caps=_CAPS, allow_http=True, largest_part=DevicePart.limit) as client:
         answer = client.answer(client.join(campaign), value)
         flushed = client.flush()
     # A device that answered the one round it drew learns of no other; one that did not yet is not assigned this one.
@@ -113,7 +114,7 @@ class Fleet:
 @contextmanager
 def simulated_fleet(server: str, campaign: str, values: Sequence[object], seed: int) -> Iterator[Fleet]:
     """A fleet on one client, which is closed at the end."""
-    with Client(server, ledger=":memory:", caps=_CAPS, allow_http=True) as client:
+    with Client(server, ledger=":memory:", caps=_CAPS, allow_http=True, largest_part=DevicePart.limit) as client:
         yield Fleet(client, campaign, values, seed)
 
 

@@ -1,0 +1,179 @@
+"""A server that packs gigabytes into bytes, or sends a byte at a time: refused within twice the limit and in time."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import socket
+import threading
+import time
+import tracemalloc
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from sordino_client import (
+    AsyncHttpxTransport,
+    Caps,
+    Client,
+    ClientError,
+    HttpxTransport,
+    PlanRefused,
+    PlanUnavailable,
+    PureEpsilon,
+    Request,
+    TransportFailed,
+)
+from sordino_shared.errors import OversizedDocument
+
+LIMIT = 1 << 20
+ID = "00" * 32
+Script = Callable[[socket.socket], None]
+
+
+@pytest.fixture
+def serve() -> Iterator[Callable[[Script], str]]:
+    """A server that runs a script on each connection once the request's head is there; gives its address."""
+    listeners: list[socket.socket] = []
+
+    def accept(listener: socket.socket, script: Script) -> None:
+        while True:
+            try:
+                connection, _ = listener.accept()
+            except OSError:
+                return
+            with connection:
+                try:
+                    connection.recv(1 << 16)
+                    script(connection)
+                except OSError:
+                    pass
+
+    def start(script: Script) -> str:
+        listener = socket.create_server(("127.0.0.1", 0))
+        listeners.append(listener)
+        threading.Thread(target=accept, args=(listener, script), daemon=True).start()
+        return f"http://127.0.0.1:{listener.getsockname()[1]}"
+
+    yield start
+    for listener in listeners:
+        listener.close()
+
+
+def answers(body: bytes, coding: str = "", status: str = "200 OK") -> Script:
+    coded = f"Content-Encoding: {coding}\r\n" if coding else ""
+    whole = f"HTTP/1.1 {status}\r\nContent-Length: {len(body)}\r\n{coded}\r\n".encode() + body
+    return lambda connection: connection.sendall(whole)
+
+
+def drips(head: bytes, byte: bytes, end: bytes) -> Script:
+    """`head`, then a byte every .05 s for 10 s, then an end that makes it a whole answer."""
+
+    def script(connection: socket.socket) -> None:
+        connection.sendall(head)
+        for _ in range(200):
+            time.sleep(0.05)
+            connection.sendall(byte)
+        connection.sendall(end)
+
+    return script
+
+
+def ask(address: str, twin: str, deadline_s: float = 60.0) -> bytes:
+    request = Request("GET", "/v1/x", LIMIT)
+    if twin == "sync":
+        transport = HttpxTransport(address, deadline_s=deadline_s)
+        try:
+            return transport.send(request).content
+        finally:
+            transport.close()
+
+    async def send() -> bytes:
+        transport = AsyncHttpxTransport(address, deadline_s=deadline_s)
+        try:
+            return (await transport.send(request)).content
+        finally:
+            await transport.close()
+
+    return asyncio.run(send())
+
+
+def nested(times: int, size: int = 64 << 20) -> bytes:
+    body = bytes(size)
+    for _ in range(times):
+        body = gzip.compress(body)
+    return body
+
+
+BOMBS = {
+    "one gzip of zeros": answers(nested(1), "gzip"),
+    "three codings": answers(nested(3), "gzip, gzip, gzip"),
+    "three headers": answers(nested(2), "gzip\r\nContent-Encoding: gzip"),
+    "a name without end in the gzip": answers(b"\x1f\x8b\x08\x08\0\0\0\0\0\xff" + b"a" * (4 << 20), "gzip"),
+    "empty blocks without end": answers(gzip.compress(b"")[:10] + b"\0\0\0\xff\xff" * (1 << 20), "gzip"),
+    "plain": answers(bytes(LIMIT + 1)),
+}
+
+
+@pytest.mark.parametrize("twin", ["sync", "async"])
+@pytest.mark.parametrize("bomb", BOMBS)
+def test_a_bomb_is_refused_within_twice_the_limit(serve, bomb, twin) -> None:
+    address = serve(BOMBS[bomb])
+    ask(serve(answers(b"what is loaded once")), twin)
+    tracemalloc.start()
+    with pytest.raises((OversizedDocument, TransportFailed)):
+        ask(address, twin)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak <= 2 * LIMIT
+
+
+@pytest.mark.parametrize("twin", ["sync", "async"])
+def test_one_gzip_of_a_whole_document_is_read(serve, twin) -> None:
+    document = bytes(range(256)) * (LIMIT // 256)
+    assert ask(serve(answers(gzip.compress(document), "gzip")), twin) == document
+    assert ask(serve(answers(document)), twin) == document
+    assert ask(serve(answers(b"", "GZIP", "404 Not Found")), twin) == b""
+
+
+BROKEN = {
+    "cut": (gzip.compress(b"hello")[:-3], "gzip", "ends before its end"),
+    "followed": (gzip.compress(b"hello") + b"x", "gzip", "bytes follow"),
+    "no gzip": (b"hello", "gzip", "damaged"),
+    "wrong sum": (gzip.compress(b"hello")[:-8] + bytes(8), "gzip", "damaged"),
+    "brotli": (b"hello", "br", "content coding 'br'"),
+    "identity by name": (b"hello", "identity", "content coding"),
+    "twice": (gzip.compress(gzip.compress(b"hello")), "gzip, gzip", "at most one gzip"),
+}
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_another_coding_and_a_damaged_gzip_are_no_answer(serve, case) -> None:
+    body, coding, reason = BROKEN[case]
+    with pytest.raises(TransportFailed, match=reason):
+        ask(serve(answers(body, coding)), "sync")
+
+
+DRIPS = {
+    "head": drips(b"HTTP/1.1 200 OK\r\nX: ", b"a", b"\r\nContent-Length: 0\r\n\r\n"),
+    "body": drips(b"HTTP/1.1 200 OK\r\nContent-Length: 200\r\n\r\n", b"a", b""),
+    "chunks": drips(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", b"1\r\na\r\n", b"0\r\n\r\n"),
+    "status lines": drips(b"", b"HTTP/1.1 102 Processing\r\n\r\n", b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"),
+}
+
+
+@pytest.mark.parametrize("twin", ["sync", "async"])
+@pytest.mark.parametrize("what", DRIPS)
+def test_the_whole_request_has_a_deadline(serve, what, twin) -> None:
+    """The server would send a whole answer after 10 s, never pausing for as long as a wait may take."""
+    with pytest.raises(TransportFailed, match=r"took longer than 0\.5 s"):
+        ask(serve(DRIPS[what]), twin, deadline_s=0.5)
+
+
+@pytest.mark.parametrize("bomb", BOMBS)
+def test_the_sdk_turns_every_bomb_into_an_error_of_its_own(serve, bomb, tmp_path) -> None:
+    caps = Caps(PureEpsilon.of(1), 30, PureEpsilon.of(1))
+    with Client(serve(BOMBS[bomb]), ledger=tmp_path / "ledger", caps=caps) as client:
+        with pytest.raises(ClientError) as caught:
+            client.join(ID)
+        assert isinstance(caught.value, (PlanRefused, PlanUnavailable))
