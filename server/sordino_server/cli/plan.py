@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 import typer
 from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
@@ -17,7 +17,7 @@ from sordino_server.cli.candidates import MechanismOption, ProtocolOption
 from sordino_server.cli.idle_options import refuse_given
 from sordino_server.cli.interruption import finishing_when_asked
 from sordino_server.cli.output import JsonOption, console, fail, print_json, progress_console, reports_errors, say
-from sordino_server.cli.plan_cache import CacheDirOption, PlanCache, default_folder
+from sordino_server.cli.plan_cache import CacheDirOption, Finished, PlanCache, Request, default_folder
 from sordino_server.cli.statistics import TargetOption, print_protocols, shown_device_part
 from sordino_server.design.finished_plan import FinishedPlan
 from sordino_server.design.planner import PlanRequest, compile_plan
@@ -26,7 +26,7 @@ from sordino_server.design.search import Effort
 from sordino_server.design.specifications import load_either
 from sordino_server.design.statistics import StatisticSpecification
 from sordino_server.design.workloads import Workload, builtin
-from sordino_server.protocols.statistic_request import StatisticRequest
+from sordino_server.protocols.statistic_request import FinishedProtocol, StatisticRequest
 from sordino_shared.guarantees import PureEpsilon
 
 DEVICE_FILE, ANALYST_FILE, SUMMARY_FILE = "device.cbor", "analyst.cbor", "plan.json"
@@ -39,10 +39,13 @@ OutputOption = Annotated[
     ),
 ]
 
-# The cache holds plans of linear queries only.
-_OF_QUERIES = ("objective", "target_error", "mechanism", "reduction", "cache_dir")
+_OF_QUERIES = ("objective", "target_error", "mechanism", "reduction")
 
 Kind = Literal["histogram", "prefix", "ranges"]
+
+P = TypeVar("P", bound=Finished)
+# Makes a plan, told whom to show progress and whom to ask whether it was interrupted.
+Compute = Callable[[ReportProgress, Callable[[], bool]], P]
 
 
 @reports_errors
@@ -90,25 +93,28 @@ def plan(
         sordino plan --workload prefix --size 64 --epsilon 1 --users 10000
     """
     asked = _asked(workload, size, file)
+    folder = (cache_dir or default_folder()) if cache else None
     if isinstance(asked, StatisticSpecification):
         refuse_given(context, _OF_QUERIES, "they are of linear queries; this file asks for a statistic of pairs")
         if users is None:
             fail("a statistic of pairs needs --users: its protocol depends on how many devices answer", code=2)
         for_pairs = (PureEpsilon.of(epsilon), users, protocol, target or "pairs", seed, effort, time_limit)
-        _plan_statistic(StatisticRequest(asked, *for_pairs), output, as_json)
+        _plan_statistic(StatisticRequest(asked, *for_pairs), folder, output, as_json)
         return
     refuse_given(context, ("protocol", "target"), "they are of statistics of pairs; this workload has linear queries")
     if users is not None and target_error is not None:
         fail("give --users or --target-error, not both", code=2)
     terms = (PureEpsilon.of(epsilon), objective, mechanism, users, seed, reduction, effort, time_limit)
-    known = PlanCache(cache_dir or default_folder()) if cache else None
-    _plan_queries(PlanRequest(asked, *terms), known, target_error, output, as_json)
+    _plan_queries(PlanRequest(asked, *terms), folder, target_error, output, as_json)
 
 
 def _plan_queries(
-    request: PlanRequest, cache: PlanCache | None, target_error: float | None, output: Path | None, as_json: bool
+    request: PlanRequest, folder: Path | None, target_error: float | None, output: Path | None, as_json: bool
 ) -> None:
-    finished = _computed(request) if cache is None else _cached(request, cache)
+    def computed(show: ReportProgress, interrupted: Callable[[], bool]) -> FinishedPlan:
+        return compile_plan(request, show, interrupted).finished()
+
+    finished = _finished(request, computed, None if folder is None else PlanCache(folder, FinishedPlan.read))
     summary = finished.summary
     if target_error is not None:
         summary |= {"target_error": target_error, "users_needed": finished.users_needed(target_error)}
@@ -120,9 +126,9 @@ def _plan_queries(
         _print(summary, output)
 
 
-def _plan_statistic(request: StatisticRequest, output: Path | None, as_json: bool) -> None:
-    with _displayed() as show:
-        finished = request.finish(show)
+def _plan_statistic(request: StatisticRequest, folder: Path | None, output: Path | None, as_json: bool) -> None:
+    known = None if folder is None else PlanCache(folder, FinishedProtocol.read)
+    finished = _finished(request, request.finish, known)
     if output is not None:
         _write(finished.first, finished.summary, output)
         (output / PROTOCOL_FILE).write_bytes(finished.protocol.content)
@@ -146,13 +152,15 @@ def _asked(kind: Kind | None, size: int | None, file: Path | None) -> Workload |
     return builtin(str(kind), size or 0)
 
 
-def _cached(request: PlanRequest, cache: PlanCache) -> FinishedPlan:
+def _finished(request: Request, compute: Compute[P], cache: PlanCache[P] | None) -> P:
     """The plan that was computed for the same request before, else computed now and kept."""
+    if cache is None:
+        return _computed(compute)
     found = cache.find(request)
     if found is not None:
         say(f"computed before; taken from {cache.folder} (--no-cache computes it again)")
         return found
-    plan = _computed(request)
+    plan = _computed(compute)
     try:
         cache.keep(request, plan)
     except OSError as error:
@@ -160,9 +168,9 @@ def _cached(request: PlanRequest, cache: PlanCache) -> FinishedPlan:
     return plan
 
 
-def _computed(request: PlanRequest) -> FinishedPlan:
+def _computed(compute: Compute[P]) -> P:
     with finishing_when_asked() as asked, _displayed() as show:
-        return compile_plan(request, show, asked).finished()
+        return compute(show, asked)
 
 
 @contextmanager

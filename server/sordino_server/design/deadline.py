@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from typing import Literal
+from typing import Literal, Self
 
 CutShort = Literal["time limit", "interrupted"]
 
@@ -21,6 +21,7 @@ class Deadline:
         self.cut_short: CutShort | None = None
         self._moment = math.inf if seconds is None else time.monotonic() + seconds
         self._interrupted = interrupted
+        self._whole: Deadline | None = None
 
     def passed(self) -> bool:
         """Whether to stop now."""
@@ -28,15 +29,29 @@ class Deadline:
 
     def sooner(self, share: float) -> Callable[[], bool]:
         """`passed` for a part of the computation, which may take `share` of the time that is left now."""
-        now = time.monotonic()
-        moment = now + share * (self._moment - now)
+        moment = self._moment_of(share)
         return lambda: self._passed(moment)
+
+    def part(self, share: float) -> Self:
+        """A deadline for a part that divides its time further; what cuts the part short cuts the whole short."""
+        found = type(self)(None, self._interrupted)
+        found._moment, found._whole = self._moment_of(share), self
+        return found
+
+    def _moment_of(self, share: float) -> float:
+        now = time.monotonic()
+        return now + share * (self._moment - now)
 
     def _passed(self, moment: float) -> bool:
         if self._interrupted():
-            self.cut_short = "interrupted"
+            self._stopped("interrupted")
         elif time.monotonic() >= moment:
-            self.cut_short = self.cut_short or "time limit"
+            self._stopped(self.cut_short or "time limit")
         else:
             return False
         return True
+
+    def _stopped(self, reason: CutShort) -> None:
+        self.cut_short = reason
+        if self._whole is not None and self._whole.cut_short != "interrupted":
+            self._whole._stopped(reason)

@@ -98,7 +98,7 @@ def search_form_kernel(
     steps = _STEPS[effort]
     for step in range(steps):
 
-        def told(fraction: float, _: float, step: int = step) -> None:
+        def told(fraction: float, _: float | None, step: int = step) -> None:
             progress((step + fraction) / steps)
 
         found = _step(goal, guarantee, covariances, effort, seed, deadline, told)
@@ -125,7 +125,7 @@ def _step(
     effort: Effort,
     seed: int,
     deadline: Deadline,
-    progress: Callable[[float, float], None],
+    progress: Callable[[float, float | None], None],
 ) -> FormKernel | None:
     queries = _root(goal.gradient(covariances))
     try:

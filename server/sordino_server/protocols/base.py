@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from sordino_server.design.arrays import Floats
+from sordino_server.design.deadline import Deadline
 from sordino_server.design.search import Effort
 from sordino_server.design.statistics import Statistic
 from sordino_server.estimation.pairwise import StatisticEstimate
@@ -29,7 +30,8 @@ class ProtocolRequest:
     """An estimate of `statistic` from `users` devices, each spending `guarantee` in all rounds it answers.
 
     `protocol` names the only one to consider, None compares all by predicted error. `target` is the mean over pairs of
-    different users ("pairs") or hᵀWh ("histogram"). `time_limit` in seconds bounds the search for kernels.
+    different users ("pairs") or hᵀWh ("histogram"). Whoever improves something step by step asks `deadline` whether to
+    go on.
     """
 
     statistic: Statistic
@@ -39,7 +41,7 @@ class ProtocolRequest:
     target: Target = "pairs"
     seed: int = 0
     effort: Effort = Effort.STANDARD
-    time_limit: float | None = None
+    deadline: Deadline = field(default_factory=Deadline)
 
     def __post_init__(self) -> None:
         check_round_guarantee(self.guarantee)

@@ -7,7 +7,6 @@ pairs of different users, whatever the kernel; the kernel is the one found with 
 from __future__ import annotations
 
 from sordino_server.design.arrays import Floats
-from sordino_server.design.deadline import Deadline
 from sordino_server.design.form_kernel import FormGoal, search_form_kernel
 from sordino_server.design.report_law import ReportLaw
 from sordino_server.estimation.decoded_reports import DecodedReports
@@ -47,7 +46,7 @@ class OneRound:
             request.guarantee,
             effort=request.effort,
             seed=request.seed,
-            deadline=Deadline(request.time_limit),
+            deadline=request.deadline,
             progress=lambda fraction: progress(0.9 * fraction),
         )
         first = seal(form_queries(statistic), request.guarantee, found.kernel, found.decoder, MECHANISM, request.seed)

@@ -63,7 +63,7 @@ class OneRoundSplit:
             variances = [reports.variance(histogram, request.users) for histogram in histograms]
             return float(np.mean(variances)) + reports.bias_bound**2
 
-        best = min(_reductions(request), key=assured)
+        best = min(_in_time(request), key=assured)
         progress(0.8)
         errors = [best.squared_error(histogram, request.users) for histogram in histograms]
         plan = request.plan(self.name, (request.guarantee.nano,), float(np.sqrt(np.mean(errors))))
@@ -173,9 +173,17 @@ class SplitReports:
         return plausible_histogram(self.right.columns, self.right.scale * mean[split:-1], noise)
 
 
+def _in_time(request: ProtocolRequest) -> Iterator[SplitReports]:
+    """The reductions that are made before the deadline: at least the first, which reduces nothing."""
+    for reports in _reductions(request):
+        yield reports
+        if request.deadline.passed():
+            return
+
+
 def _reductions(request: ProtocolRequest) -> Iterator[SplitReports]:
     matrix, half = request.statistic.forms[0].matrix, PureEpsilon(request.guarantee.nano // 2)
-    whole = factorize(matrix, "max", _GAP, centred=False)
+    whole = factorize(matrix, "max", _GAP, centred=False, late=request.deadline.passed)
     left, right = balanced_factors(whole)
     for share in _REDUCTIONS:
         dimension = max(1, round(share * whole.rank))

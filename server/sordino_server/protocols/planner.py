@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,6 +12,8 @@ from sordino_server.protocols.registry import PROTOCOLS, find_protocol
 from sordino_shared.audit import verification_memory
 from sordino_shared.errors import InvalidValue
 
+# Designed before those that search, in seconds at most: a request that is cut short then has something to take.
+_WITHOUT_SEARCH = {"one_round_split", "three_round"}
 # Two protocols closer than this are as good as each other; the simpler one, with fewer rounds, is taken.
 _TIE = 0.01
 
@@ -76,42 +79,69 @@ class CompiledProtocol:
 def compile_protocol(request: ProtocolRequest, progress: Progress = lambda fraction: None) -> CompiledProtocol:
     """The protocol with the least root mean squared error predicted at the request's number of users.
 
-    Predictions are means of squared errors over `reference_histograms`. Without a time limit the same request gives
-    the same design. Raises ProtocolError, with every protocol's reason, where none applies.
+    Predictions are means of squared errors over `reference_histograms`. Without a deadline the same request gives
+    the same design; what the deadline cut short is the best of what was designed before it. Raises ProtocolError, with
+    every protocol's reason, where none is.
     """
     start = time.perf_counter()
     asked = PROTOCOLS if request.protocol is None else (find_protocol(request.protocol),)
-    limit = None if request.time_limit is None else request.time_limit / len(asked)
-    limited = replace(request, time_limit=limit)
-    best: ProtocolDesign | None = None
-    reports = []
-    for number, protocol in enumerate(asked):
+    comparison = _Comparison(request)
+    for number, protocol in enumerate(sorted(asked, key=lambda each: each.name not in _WITHOUT_SEARCH)):
 
         def told(fraction: float, number: int = number) -> None:
             progress((number + fraction) / len(asked))
 
+        told(0.0)
+        comparison.consider(protocol, 1.0 / (len(asked) - number), told)
+    best = comparison.best(asked)
+    progress(1.0)
+    reports = tuple(comparison.reports[protocol.name] for protocol in asked)
+    return CompiledProtocol(request, best, reports, time.perf_counter() - start)
+
+
+class _Comparison:
+    """The designs so far, and a report of each protocol, by its name."""
+
+    def __init__(self, request: ProtocolRequest) -> None:
+        self.request = request
+        self.reports: dict[str, ProtocolReport] = {}
+        self._designs: dict[str, ProtocolDesign] = {}
+
+    def consider(self, protocol: PairwiseProtocol, share: float, progress: Progress) -> None:
+        """Design the protocol in a share of the time that is left."""
         began = time.perf_counter()
-        found = _designed(protocol, limited, told)
+        found = self._designed(protocol, share, progress)
         seconds = time.perf_counter() - began
         if isinstance(found, str):
-            reports.append(ProtocolReport(protocol.name, found, None, seconds))
-            continue
-        reports.append(ProtocolReport(protocol.name, None, found.plan.predicted_rmse, seconds))
-        if best is None or found.plan.predicted_rmse < best.plan.predicted_rmse * (1 - _TIE):
-            best = found
-    if best is None:
-        reasons = "".join(f"\n- {report.name}: {report.reason}" for report in reports)
-        raise ProtocolError(f"no protocol applies to this request:{reasons}", request.protocol)
-    progress(1.0)
-    return CompiledProtocol(request, best, tuple(reports), time.perf_counter() - start)
+            self.reports[protocol.name] = ProtocolReport(protocol.name, found, None, seconds)
+            return
+        self._designs[protocol.name] = found
+        self.reports[protocol.name] = ProtocolReport(protocol.name, None, found.plan.predicted_rmse, seconds)
 
+    def best(self, asked: Sequence[PairwiseProtocol]) -> ProtocolDesign:
+        """The least predicted error, the first in the order of `asked` among equals; raises ProtocolError."""
+        best: ProtocolDesign | None = None
+        for found in (self._designs[each.name] for each in asked if each.name in self._designs):
+            if best is None or found.plan.predicted_rmse < best.plan.predicted_rmse * (1 - _TIE):
+                best = found
+        if best is None:
+            reasons = "".join(f"\n- {each.name}: {self.reports[each.name].reason}" for each in asked)
+            raise ProtocolError(f"no protocol {self._missing}:{reasons}", self.request.protocol)
+        return best
 
-def _designed(protocol: PairwiseProtocol, request: ProtocolRequest, progress: Progress) -> ProtocolDesign | str:
-    """The protocol's design, or why there is none."""
-    reason = protocol.reason_against(request)
-    if reason is not None:
-        return reason
-    try:
-        return protocol.design(request, progress)
-    except InvalidValue as error:
-        return str(error)
+    @property
+    def _missing(self) -> str:
+        cut = self.request.deadline.cut_short
+        return "applies to this request" if cut is None else f"was designed before the end ({cut}): allow more time"
+
+    def _designed(self, protocol: PairwiseProtocol, share: float, progress: Progress) -> ProtocolDesign | str:
+        """The protocol's design, or why there is none."""
+        reason = protocol.reason_against(self.request)
+        if reason is not None:
+            return reason
+        if self._designs and self.request.deadline.passed():
+            return "the time was over before its turn"
+        try:
+            return protocol.design(replace(self.request, deadline=self.request.deadline.part(share)), progress)
+        except InvalidValue as error:
+            return str(error)

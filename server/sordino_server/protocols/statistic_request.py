@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
+from sordino_server.design.deadline import Deadline
 from sordino_server.design.finished_plan import FinishedPlan
 from sordino_server.design.progress import Progress, ReportProgress
 from sordino_server.design.search import Effort
@@ -22,6 +24,8 @@ from sordino_shared.protocol import Digest
 _LENGTH_BYTES = 8
 # Bins are compared by the protocol that is quickest to design: errors of the others move alike with their number.
 _BINS_BY = "one_round"
+# Of a limited time.
+_SHARE_OF_BINS = 0.4
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +82,8 @@ class StatisticRequest:
             raise ProtocolError(
                 f"the time limit must be a positive number of seconds, got {self.time_limit!r}", self.time_limit
             )
-        self._with(self.specification if self.specification.open_bins() is None else self.specification.with_bins(2))
+        open_bins = self.specification.open_bins() is not None
+        self._with(self.specification.with_bins(2) if open_bins else self.specification, Deadline())
 
     @property
     def digest(self) -> Digest:
@@ -95,39 +100,39 @@ class StatisticRequest:
         }
         return Digest.of(json.dumps(content, sort_keys=True, allow_nan=False).encode())
 
-    def compile(self, progress: ReportProgress) -> CompiledProtocol:
-        """The protocol with the least predicted error, at the number of bins that errs least where that is open."""
-        return compile_protocol(
-            self._with(self._binned(progress)), lambda done: progress(Progress("comparing protocols", done))
-        )
+    def compile(self, progress: ReportProgress, interrupted: Callable[[], bool] = lambda: False) -> CompiledProtocol:
+        """The protocol with the least predicted error, at the number of bins that errs least where that is open.
 
-    def finish(self, progress: ReportProgress) -> FinishedProtocol:
+        The time limit is that of the whole; it is cut short at once when `interrupted` becomes true.
+        """
+        deadline = Deadline(self.time_limit, interrupted)
+        request = self._with(self._binned(progress, deadline), deadline)
+        return compile_protocol(request, lambda done: progress(Progress("comparing protocols", done)))
+
+    def finish(self, progress: ReportProgress, interrupted: Callable[[], bool] = lambda: False) -> FinishedProtocol:
         """The compiled protocol as it travels and is kept."""
-        compiled = self.compile(progress)
+        compiled = self.compile(progress, interrupted)
         design = compiled.design
-        summary = compiled.summary() | {"cut_short": self._cut_short(compiled)}
+        summary = compiled.summary() | {"cut_short": compiled.request.deadline.cut_short}
         return FinishedProtocol(design.plan, FinishedPlan.of(design.first.device, design.first.analyst, summary))
 
-    def _cut_short(self, compiled: CompiledProtocol) -> str | None:
-        if self.time_limit is None:
-            return None
-        share = self.time_limit / len(compiled.reports)
-        late = [report.name for report in compiled.reports if report.seconds >= share]
-        return f"the time limit of {self.time_limit:g} s ended the search of {', '.join(late)}" if late else None
-
-    def _binned(self, progress: ReportProgress) -> StatisticSpecification:
+    def _binned(self, progress: ReportProgress, deadline: Deadline) -> StatisticSpecification:
         line = self.specification.open_bins()
         if line is None:
             return self.specification
+        share = deadline.part(_SHARE_OF_BINS)
 
         def predicted(bins: int) -> float:
-            progress(Progress(f"trying {bins} bins", 0.0))
-            tried = replace(self._with(self.specification.with_bins(bins)), protocol=_BINS_BY, effort=Effort.QUICK)
-            return compile_protocol(tried).design.plan.predicted_rmse
+            def told(_: float) -> None:
+                progress(Progress(f"trying {bins} bins", 0.0))
 
-        return self.specification.with_bins(choose_bins(line, predicted))
+            asked = self._with(self.specification.with_bins(bins), share)
+            tried = replace(asked, protocol=_BINS_BY, effort=Effort.QUICK)
+            return compile_protocol(tried, told).design.plan.predicted_rmse
 
-    def _with(self, specification: StatisticSpecification) -> ProtocolRequest:
+        return self.specification.with_bins(choose_bins(line, predicted, share.passed))
+
+    def _with(self, specification: StatisticSpecification, deadline: Deadline) -> ProtocolRequest:
         return ProtocolRequest(
             specification.build(),
             self.guarantee,
@@ -136,5 +141,5 @@ class StatisticRequest:
             self.target,
             self.seed,
             self.effort,
-            self.time_limit,
+            deadline,
         )

@@ -12,7 +12,6 @@ from math import sqrt
 from operator import add
 
 from sordino_server.design.arrays import Floats
-from sordino_server.design.deadline import Deadline
 from sordino_server.design.form_kernel import FormGoal, FormKernel, search_form_kernel
 from sordino_server.design.report_law import ReportLaw
 from sordino_server.design.search import Effort
@@ -31,11 +30,11 @@ from sordino_server.protocols.manipulation import Manipulation
 from sordino_server.protocols.one_round import MECHANISM, decoded, decoded_forgeries, too_many_types
 from sordino_server.protocols.plan import ProtocolPlan
 from sordino_server.protocols.sealing import seal
-from sordino_server.protocols.second_round import Allotment, answers_of, predicted_terms, query_round
+from sordino_server.protocols.second_round import SHARE_OF_SEARCH, Allotment, answers_of, predicted_terms, query_round
 from sordino_shared.guarantees import PureEpsilon
 
-# Shares of the users that answer the first round.
-_SHARES = (0.05, 0.1, 0.2, 0.35, 0.5, 0.65)
+# Shares of the users that answer the first round, the nearest to the first guess first: they are tried while time is.
+_SHARES = (0.35, 0.2, 0.5, 0.1, 0.65, 0.05)
 _FIRST_GUESS_SHARE, _FIRST_GUESS_STEP = 0.3, 0.7
 FEWEST_USERS = 40
 _UNIT = 1 << 32
@@ -141,20 +140,19 @@ def _allotted(users: float, share: float, guarantee: PureEpsilon) -> Allotment:
 
 def _searched(request: ProtocolRequest, progress: Progress) -> tuple[FormKernel, Split]:
     """A first kernel for guessed shares; then, unless it has to be quick, one for the shares that are best with it."""
-    deadline = Deadline(request.time_limit)
     guess = Split(_FIRST_GUESS_SHARE, _FIRST_GUESS_STEP, 0.0)
     quick = replace(request, effort=Effort.QUICK)
-    found = _kernel(quick, guess, deadline, lambda fraction: progress(0.2 * fraction))
-    split = _best_split(request, found.law)
-    if request.effort is not Effort.QUICK and not deadline.passed():
-        again = _kernel(request, split, deadline, lambda fraction: progress(0.2 + 0.7 * fraction))
-        better = _best_split(request, again.law)
+    found = _kernel(quick, guess, lambda fraction: progress(0.15 * fraction))
+    split = _best_split(request, found.law, lambda fraction: progress(0.15 + 0.1 * fraction))
+    if request.effort is not Effort.QUICK and not request.deadline.passed():
+        again = _kernel(request, split, lambda fraction: progress(0.25 + 0.6 * fraction))
+        better = _best_split(request, again.law, lambda fraction: progress(0.85 + 0.1 * fraction))
         if better.variance < split.variance:
             found, split = again, better
     return found, split
 
 
-def _kernel(request: ProtocolRequest, split: Split, deadline: Deadline, progress: Progress) -> FormKernel:
+def _kernel(request: ProtocolRequest, split: Split, progress: Progress) -> FormKernel:
     goal = FormGoal(
         aims(request.statistic),
         split.share * request.users,
@@ -162,18 +160,35 @@ def _kernel(request: ProtocolRequest, split: Split, deadline: Deadline, progress
         quadratic=(1 - 2 * split.step) ** 2,
     )
     return search_form_kernel(
-        goal, request.guarantee, effort=request.effort, seed=request.seed, deadline=deadline, progress=progress
+        goal,
+        request.guarantee,
+        effort=request.effort,
+        seed=request.seed,
+        deadline=request.deadline.part(SHARE_OF_SEARCH),
+        progress=progress,
     )
 
 
-def _best_split(request: ProtocolRequest, law: ReportLaw) -> Split:
-    """f and λ with the least mean predicted variance over the references."""
-    return min((_split(request, law, share) for share in _SHARES), key=lambda split: split.variance)
+def _best_split(request: ProtocolRequest, law: ReportLaw, progress: Progress) -> Split:
+    """f and λ with the least mean predicted variance over the references, of the shares tried before the deadline."""
+    found: list[Split] = []
+    for number, share in enumerate(_SHARES):
+        if found and request.deadline.passed():
+            break
+
+        def told(fraction: float, number: int = number) -> None:
+            progress((number + fraction) / len(_SHARES))
+
+        found.append(_split(request, law, share, told))
+    return min(found, key=lambda split: split.variance)
 
 
-def _split(request: ProtocolRequest, law: ReportLaw, share: float) -> Split:
+def _split(request: ProtocolRequest, law: ReportLaw, share: float, progress: Progress) -> Split:
     allotment = _allotted(request.users, share, request.guarantee)
-    terms = [predicted_terms(aim, law, allotment) for aim in aims(request.statistic)]
+    references, terms = aims(request.statistic), []
+    for number, aim in enumerate(references):
+        progress(number / len(references))
+        terms.append(predicted_terms(aim, law, allotment))
     total: StepTerms = reduce(add, terms)
     step = total.best_step()
     return Split(share, step, total.variance(step) / len(terms))

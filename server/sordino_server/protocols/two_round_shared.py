@@ -11,7 +11,6 @@ from math import sqrt
 from operator import add
 
 from sordino_server.design.arrays import Floats
-from sordino_server.design.deadline import Deadline
 from sordino_server.design.form_kernel import FormGoal, search_form_kernel
 from sordino_server.design.report_law import ReportLaw
 from sordino_server.estimation.one_step import StepTerms
@@ -28,7 +27,7 @@ from sordino_server.protocols.manipulation import Manipulation
 from sordino_server.protocols.one_round import MECHANISM, too_many_types
 from sordino_server.protocols.plan import ProtocolPlan
 from sordino_server.protocols.sealing import seal
-from sordino_server.protocols.second_round import Allotment, predicted_terms
+from sordino_server.protocols.second_round import SHARE_OF_SEARCH, Allotment, predicted_terms
 from sordino_server.protocols.two_round import two_round_estimate, two_round_manipulation, two_round_step
 from sordino_shared.guarantees import MIN_ROUND_NANO, PureEpsilon
 
@@ -61,11 +60,15 @@ class TwoRoundShared:
             first_half,
             effort=request.effort,
             seed=request.seed,
-            deadline=Deadline(request.time_limit),
+            deadline=request.deadline.part(SHARE_OF_SEARCH),
             progress=lambda fraction: progress(0.9 * fraction),
         )
         allotment = Allotment(request.users, request.users, True, second_half)
-        total: StepTerms = reduce(add, (predicted_terms(aim, found.law, allotment) for aim in goal.aims))
+        terms = []
+        for number, aim in enumerate(goal.aims):
+            progress(0.9 + 0.05 * number / len(goal.aims))
+            terms.append(predicted_terms(aim, found.law, allotment))
+        total: StepTerms = reduce(add, terms)
         step = total.best_step()
         plan = request.plan(
             self.name,

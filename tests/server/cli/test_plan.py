@@ -12,7 +12,9 @@ from sordino_server.cli.plan import shown_progress
 from sordino_server.design.planner import compile_plan
 from sordino_server.design.progress import Progress
 from sordino_server.design.workloads import builtin
+from sordino_server.protocols.one_round import OneRound
 from sordino_server.protocols.plan import ProtocolPlan
+from sordino_server.protocols.statistic_request import StatisticRequest
 from sordino_shared.protocol import AnalystPart, DevicePart, Digest
 
 PREFIX = ("plan", "--workload", "prefix", "--size", "8", "--epsilon", "1", "--mechanism", "factorization")
@@ -217,6 +219,55 @@ def test_protocols_for_a_statistic_of_pairs(run_command, json_of, tmp_path):
     protocol = ProtocolPlan.read((tmp_path / "parts" / "protocol.json").read_bytes())
     device = DevicePart.read((tmp_path / "parts" / "device.cbor").read_bytes())
     assert (protocol.protocol, protocol.rounds) == ("one_round_split", (device.guarantee.nano,))
+
+
+ASKED_GINI = ("plan", "--file", "gini.yaml", "--epsilon", "1", "--users", "1000", "--effort", "quick")
+
+
+def test_a_protocol_is_computed_once(run_command, json_of, monkeypatch, tmp_path):
+    (tmp_path / "gini.yaml").write_text(GINI)
+    first = json_of(*ASKED_GINI, "--protocol", "one_round_split")
+    computed = []
+    finish = StatisticRequest.finish
+    monkeypatch.setattr(StatisticRequest, "finish", lambda *asked: computed.append(asked) or finish(*asked))
+    again = run_command(*ASKED_GINI, "--protocol", "one_round_split", "--json", "--output", "parts")
+    assert json.loads(again.stdout) == first
+    assert "computed before" in again.stderr
+    protocol = ProtocolPlan.read((tmp_path / "parts" / "protocol.json").read_bytes())
+    assert protocol.digest == Digest.parse(first["digest"])
+    assert computed == []
+    json_of(*ASKED_GINI, "--protocol", "one_round_split", "--no-cache")
+    assert len(computed) == 1
+
+
+def test_a_plan_of_queries_is_no_plan_of_a_statistic(json_of, monkeypatch, tmp_path):
+    (tmp_path / "gini.yaml").write_text(GINI)
+    json_of(*PREFIX)
+    (entry,) = (tmp_path / "cache").iterdir()
+    first = json_of(*ASKED_GINI, "--protocol", "one_round_split")
+    (added,) = set((tmp_path / "cache").iterdir()) - {entry}
+    added.write_bytes(added.read_bytes()[:32] + entry.read_bytes()[32:])
+    assert json_of(*ASKED_GINI, "--protocol", "one_round_split")["digest"] == first["digest"]
+
+
+def test_an_interrupted_comparison_gives_the_best_so_far(run_command, monkeypatch, tmp_path):
+    """Ctrl-C while the search of one_round is under way: the protocols without a search are designed by then."""
+    (tmp_path / "gini.yaml").write_text(GINI)
+    design = OneRound.design
+
+    def interrupted(protocol, request, progress):
+        os.kill(os.getpid(), signal.SIGINT)
+        return design(protocol, request, progress)
+
+    monkeypatch.setattr(OneRound, "design", interrupted)
+    done = run_command(*ASKED_GINI, "--json")
+    summary = json.loads(done.stdout)
+    assert summary["cut_short"] == "interrupted"
+    reasons = {row["name"]: row["reason"] for row in summary["protocols"]}
+    assert reasons["two_round"] == reasons["two_round_shared"] == "the time was over before its turn"
+    assert reasons["one_round"] is reasons["one_round_split"] is None
+    assert not list(tmp_path.glob("cache/*"))
+    assert "cut short (interrupted)" in run_command(*ASKED_GINI).stdout
 
 
 @pytest.mark.parametrize(

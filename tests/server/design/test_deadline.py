@@ -1,9 +1,11 @@
 """A deadline says when to stop, and remembers that it said so."""
 
 import time
+from types import SimpleNamespace
 
 import pytest
 
+from sordino_server.design import deadline as deadline_module
 from sordino_server.design.deadline import Deadline
 
 
@@ -44,3 +46,38 @@ def test_an_interruption_passes_at_once_for_every_part(seconds):
     assert part()
     assert deadline.passed()
     assert deadline.cut_short == "interrupted"
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock that stands still until it is set."""
+    shown = SimpleNamespace(now=100.0)
+    monkeypatch.setattr(deadline_module, "time", SimpleNamespace(monotonic=lambda: shown.now))
+    return shown
+
+
+def test_a_part_divides_its_share_of_the_time_further(clock):
+    whole = Deadline(10)
+    part = whole.part(0.5)
+    half_of_it = part.sooner(0.5)
+    clock.now += 2.4
+    assert not half_of_it()
+    clock.now += 0.1
+    assert half_of_it()
+    assert not part.passed()
+    assert not whole.passed()
+    assert (part.cut_short, whole.cut_short) == ("time limit", "time limit")
+    clock.now += 2.5
+    assert part.passed()
+    assert not whole.passed()
+
+
+def test_an_interruption_of_a_part_is_one_of_the_whole():
+    asked = []
+    whole = Deadline(None, lambda: bool(asked))
+    part = whole.part(0.1).part(0.1)
+    assert not part.passed()
+    assert whole.cut_short is None
+    asked.append("stop")
+    assert part.passed()
+    assert whole.cut_short == "interrupted"

@@ -10,7 +10,6 @@ from scipy.optimize import Bounds, minimize
 
 from sordino_server.design.arrays import Floats
 from sordino_server.design.search.balanced_rows import balance, balanced_weights
-from sordino_server.design.search.objectives import AveragedVariance, SoftMaximum
 
 # Logits are scaled so that a unit step moves them as much, relative to their gradients, as it moves a weight.
 _LOGIT_SCALE = 6.0
@@ -18,7 +17,8 @@ _MEMORY = 10
 _LARGE = 1 << 22
 _WALL = 1e10
 
-Objectives = AveragedVariance | SoftMaximum
+# Value and derivatives by kernel and by decoder.
+Evaluate = Callable[[Floats, Floats | None], tuple[float, Floats, Floats | None]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +37,7 @@ class Point:
 
 def descend(
     point: Point,
-    evaluate: Objectives,
+    evaluate: Evaluate,
     epsilon: float,
     floor: float,
     evaluations: int,

@@ -17,7 +17,7 @@ from sordino_server.design.deadline import Deadline
 from sordino_server.design.factorization import Factorization
 from sordino_server.design.search.balanced_rows import balance, balanced_weights
 from sordino_server.design.search.column_generation import MOST_TYPES, WeightedRows, generate_columns
-from sordino_server.design.search.descent import Objectives, Point, descend
+from sordino_server.design.search.descent import Evaluate, Point, descend
 from sordino_server.design.search.minimax_decoder import minimax_decoder
 from sordino_server.design.search.objectives import (
     AveragedVariance,
@@ -28,7 +28,8 @@ from sordino_server.design.search.objectives import (
 )
 from sordino_server.design.search.starts import Start, begin, portfolio, small_sets
 
-Progress = Callable[[float, float], None]
+# The fraction done, and the objective's variance once there is one.
+Progress = Callable[[float, float | None], None]
 
 
 class Effort(StrEnum):
@@ -102,6 +103,8 @@ _JOINT_LIMITS = (2e7, 3e7, 6e8)
 # Past this many decoder entries (128 MiB) the decoder stays GLS, which is W times one (k, m) matrix.
 _LARGEST_DECODER = 1 << 24
 _REWEIGHTINGS = 3
+# Of the progress that is told; the rest is for new rows.
+_SHARE_OF_PHASES, _SHARE_OF_SNAPPING = 0.7, 0.1
 # Of a limited time; the rest is for the weights and the decoder of the rows that were found.
 _SHARE_FOR_ROWS = 0.7
 
@@ -137,21 +140,52 @@ def search_kernel(
     made a kernel of. `progress` gets the fraction done and the objective's variance.
     """
     deadline = deadline or Deadline()
-    search = _Search(matrix, epsilon, factorization, deadline.sooner(_SHARE_FOR_ROWS))
+    pace = _Pace(progress)
+    search = _Search(matrix, epsilon, factorization, pace, deadline.sooner(_SHARE_FOR_ROWS))
     schedule = _SCHEDULES[effort].fitted(len(matrix), matrix.shape[1], epsilon)
     start = search.best_start(seed, schedule)
     point = search.begin(start, seed, schedule)
     for phase in range(schedule.phases):
+        pace.begin(_SHARE_OF_PHASES * phase / schedule.phases, _SHARE_OF_PHASES / schedule.phases, schedule.evaluations)
         point = search.phase(point, schedule, phase, start)
-        progress((phase + 1) / (schedule.phases + 1), search.worst(point))
+        pace.variance = search.worst(point)
         if search.late():
             break
     search.late = deadline.passed
     return search.with_new_rows(search.snap(point, schedule), schedule)
 
 
+class _Pace:
+    """Tells how far a search is at every step: an evaluation of a descent, or a round of new rows.
+
+    A step takes up to a tenth of a second at 256 types.
+    """
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self.variance: float | None = None
+        self.begin(0.0, 0.0, 1)
+
+    def begin(self, done: float, share: float, steps: int) -> None:
+        """At most so many steps follow, which take this share of the whole after what is done."""
+        self._done, self._share, self._steps, self._taken = done, share, steps, 0
+
+    def step(self) -> None:
+        """One step more; those beyond the promised number move nothing."""
+        self._taken = min(self._taken + 1, self._steps)
+        self._progress(self._done + self._share * self._taken / self._steps, self.variance)
+
+
 class _Search:
-    def __init__(self, matrix: Floats, epsilon: float, factorization: Factorization, late: Callable[[], bool]) -> None:
+    def __init__(
+        self,
+        matrix: Floats,
+        epsilon: float,
+        factorization: Factorization,
+        pace: _Pace,
+        late: Callable[[], bool],
+    ) -> None:
+        self.pace = pace
         self.matrix = matrix
         self.epsilon = epsilon
         self.objective = factorization.objective
@@ -211,6 +245,7 @@ class _Search:
 
     def snap(self, point: Point, schedule: Schedule) -> KernelDesign:
         """Rows to their nearest levels, equal rows merged, weights and decoder optimised for the rows as they are."""
+        self.pace.begin(_SHARE_OF_PHASES, _SHARE_OF_SNAPPING, 2 * schedule.evaluations)
         soft = self.worst(point)
         members, weights = _merged(*self._with_small_sets(point.logits > 0, point.weights))
         logits = np.where(members, np.inf, -np.inf)
@@ -228,7 +263,9 @@ class _Search:
             return design
         start = WeightedRows(design.members, design.low, design.type_weights)
         rounds = schedule.column_rounds * (MOST_TYPES // self.types)
-        found = generate_columns(self.matrix, self.epsilon, start, rounds, self.late)
+        done = _SHARE_OF_PHASES + _SHARE_OF_SNAPPING
+        self.pace.begin(done, 1.0 - done, rounds)
+        found = generate_columns(self.matrix, self.epsilon, start, rounds, self._late_for_more)
         return replace(design, members=found.members, low=found.weights, type_weights=found.type_weights)
 
     def _with_small_sets(self, members: Mask, weights: Floats) -> tuple[Mask, Floats]:
@@ -282,8 +319,17 @@ class _Search:
         evaluate = SoftMaximum(self.matrix, point.type_weights, self.worst(point), sharpness)
         return self._run(point, evaluate, floor, evaluations, rows_move)
 
-    def _run(self, point: Point, evaluate: Objectives, floor: float, evaluations: int, rows_move: bool) -> Point:
-        return descend(point, evaluate, self.epsilon, floor, evaluations, self.late, rows_move=rows_move)
+    def _run(self, point: Point, evaluate: Evaluate, floor: float, evaluations: int, rows_move: bool) -> Point:
+        def told(kernel: Floats, free: Floats | None) -> tuple[float, Floats, Floats | None]:
+            self.pace.step()
+            return evaluate(kernel, free)
+
+        return descend(point, told, self.epsilon, floor, evaluations, self.late, rows_move=rows_move)
+
+    def _late_for_more(self) -> bool:
+        """Whether it is too late for the next round of new rows, which is told."""
+        self.pace.step()
+        return self.late()
 
     def _reweighted(self, point: Point) -> Point:
         """More weight on the types, and for the maximum on the queries, whose variance is above the others'."""
