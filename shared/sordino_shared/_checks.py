@@ -11,12 +11,34 @@ import numpy as np
 from sordino_shared._text import is_legible, is_visible
 from sordino_shared.errors import InvalidValue
 
+MAX_NAME = 200
+# What shows as nothing at the ends of a line, written out: every language's own trimming has another list.
+_BLANKS = "\u0020\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
+
 
 def check_name(name: str, what: str) -> None:
     """1 to 200 characters on one line, one of them visible and none hidden, without blanks at either end."""
-    if not isinstance(name, str) or not name or name != name.strip() or len(name) > 200:
-        raise InvalidValue(f"{what} must be 1 to 200 legible characters without blanks at its ends, got {name!r}", name)
+    check_length(name, 1, MAX_NAME, what)
+    if name != name.strip(_BLANKS):
+        raise InvalidValue(f"{what} must neither begin nor end with a blank, got {name!r}", name)
     check_text(name, what)
+
+
+def check_length(text: str, low: int, high: int, what: str) -> None:
+    """low to high characters, which are Unicode code points."""
+    if not isinstance(text, str) or not low <= len(text) <= high:
+        shown = repr(text) if len(str(text)) <= high else f"{len(str(text))}"
+        raise InvalidValue(f"{what} must be text of {low} to {high} characters, got {shown}", text)
+
+
+def check_label(label: str) -> None:
+    """A query's label: up to 2000 characters of which none is hidden, as it is shown beside answers."""
+    check_length(label, 0, 2000, "label of a query")
+    if not is_legible(label):
+        raise InvalidValue(
+            f"labels of queries must be legible: no control, direction-changing or invisible characters, got {label!r}",
+            label,
+        )
 
 
 def check_text(text: str, what: str) -> None:

@@ -9,8 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sordino_shared._checks import check_range
 from sordino_shared.errors import InvalidValue
 
+# The bytes of the largest document.
+MAX_ENTRIES = 1 << 30
 _ELEMENT_TYPES = frozenset({"|u1", "<i4", "<i8", "<u8", "<f8"})
 
 
@@ -25,8 +28,9 @@ class Array:
     def __post_init__(self) -> None:
         if self.element not in _ELEMENT_TYPES:
             raise InvalidValue(f"array element type must be one of {sorted(_ELEMENT_TYPES)}, got {self.element!r}")
-        if not 1 <= len(self.shape) <= 2 or any(size < 1 for size in self.shape):
-            raise InvalidValue(f"array must have one or two dimensions, none empty, got shape {self.shape}", self.shape)
+        check_range(len(self.shape), 1, 2, "number of dimensions of an array")
+        for size in self.shape:
+            check_range(size, 1, MAX_ENTRIES, "size of an array")
         expected = math.prod(self.shape) * np.dtype(self.element).itemsize
         if len(self.data) != expected:
             raise InvalidValue(f"array of shape {self.shape} needs {expected} bytes, got {len(self.data)}", self.shape)

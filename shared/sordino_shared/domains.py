@@ -24,7 +24,15 @@ from typing import ClassVar, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
-from sordino_shared._checks import check_distinct, check_increasing, check_name, check_range, finite_float
+from sordino_shared._checks import (
+    MAX_NAME,
+    check_distinct,
+    check_increasing,
+    check_length,
+    check_name,
+    check_range,
+    finite_float,
+)
 from sordino_shared.errors import InvalidValue, OutsideDomain
 
 MISSING = "missing"
@@ -91,6 +99,7 @@ class Ordinal:
 
     def __post_init__(self) -> None:
         check_name(self.name, "attribute name")
+        check_length(self.unit, 0, MAX_NAME, "unit")
         if self.unit:
             check_name(self.unit, "unit")
         what = f"edges of attribute {self.name!r}"

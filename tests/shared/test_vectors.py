@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
+import struct
 import subprocess
 import sys
 from pathlib import Path
+from statistics import NormalDist
 from typing import Any
 
 import cbor2
@@ -27,7 +30,7 @@ from sordino_shared.protocol.schema import from_plain
 from sordino_shared.randomizers import RandomizedResponse, SeededDirection, SubsetSelection, directions
 
 DOCUMENTS = ("manifest", "task", "device_part", "analyst_part", "report_batch", "report_outcomes")
-BAD_GROUPS = ("canonical", "bytes", "schema", "values", "version", "oversized", "digest", "guarantee")
+BAD_GROUPS = ("canonical", "bytes", "schema", "values", "ranges", "version", "oversized", "digest", "guarantee")
 ERRORS = {
     "malformed": MalformedDocument,
     "oversized": OversizedDocument,
@@ -118,6 +121,22 @@ def test_directions(vectors: dict[str, Any]) -> None:
         drawn = directions(seed, case["dimension"])[0]
         assert drawn[: len(case["head"])].tolist() == case["head"]
         assert Digest.of(drawn.astype("<i2").tobytes()) == Digest.parse(case["sha256_of_int16_little_endian"])
+
+
+def test_the_atoms_beside_the_vectors_are_those_of_the_page(repository: Path) -> None:
+    """The formula of docs/protocol.md, with the standard library's normal distribution."""
+    content = (repository / "tests/vectors/v1/normal_atoms.bin").read_bytes()
+    page = (repository / "docs/protocol.md").read_text("utf-8")
+    assert content == (repository / "shared/sordino_shared/randomizers/normal_atoms.bin").read_bytes()
+    assert f"`{hashlib.sha256(content).hexdigest()}`" in page
+    normal, half = NormalDist(), 32_768
+    densities = [normal.pdf(normal.inv_cdf(0.5 + i / 65_536)) for i in range(half)] + [0.0]
+    products = [4096 * 65_536 * (densities[i] - densities[i + 1]) for i in range(half)]
+    atoms = [max(1, round(product)) for product in products]
+    assert atoms == [value for (value,) in struct.iter_unpack("<h", content)]
+    assert min(abs(product % 1 - 0.5) for product in products) > 1e-5
+    assert f"The first three are {atoms[0]}, {atoms[1]} and {atoms[2]}, the hundredth is {atoms[99]}" in page
+    assert f"the last {atoms[-1]:,}" in page
 
 
 def test_epsilon(vectors: dict[str, Any]) -> None:

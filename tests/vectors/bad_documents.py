@@ -121,9 +121,11 @@ def _nano(nano: int) -> dict[str, Any]:
 
 def _versions() -> list[dict[str, Any]]:
     numbers = (0, 2, 2**63)
+    other = encode_value(plain(MANIFEST) | {"version": 2})
     contents = {number: encode_value(plain(TASK) | {"version": number}) for number in numbers}
     return [
         *(entry(f"version_{n}", "another version", contents[n], error="unsupported_version") for n in numbers),
+        entry("document_first", "another document, whatever its version", other),
         entry("version_text", "no number", encode_value(plain(TASK) | {"version": "1"})),
     ]
 

@@ -265,6 +265,9 @@ def manifests() -> dict[str, Manifest]:
     first = RoundTerms(EPSILON, reference)
     later = RoundTerms(PureEpsilon.of("0.5"), None)
     sentence = "Your last arrival delay,\nwith noise that hides it."
+    # Lengths count code points: these take four bytes each in UTF-8, and two units in UTF-16.
+    longest = "\N{COMET}\N{SHOOTING STAR}" * 100
+    most = Domain((Categorical(longest, ("missing", longest), other=True), Ordinal("x", (), longest, missing=True)))
     return {
         "one_round": Manifest(
             "delays", sentence, "travellers", 1_800_000_000, PRODUCT, EPSILON, (first,), EveryRound()
@@ -280,6 +283,9 @@ def manifests() -> dict[str, Manifest]:
             OneRound(2**31),
             Digest(bytes(range(32, 64))),
         ),
+        "at_limits": Manifest(
+            longest, longest * 10, longest, 2**40, most, PureEpsilon(10**12), (first,) * 16, EveryRound()
+        ),
     }
 
 
@@ -287,6 +293,7 @@ def tasks() -> dict[str, Task]:
     campaign, device = manifests()["one_round"].campaign, device_parts()["randomized_response"].digest
     return {
         "open": Task(campaign, CampaignState.OPEN, 0, (device,), 7, RetryWindow(60, 3600)),
+        "at_limits": Task(campaign, CampaignState.OPEN, 15, (device,) * 16, 65535, RetryWindow(604800, 604800)),
         "closed": Task(CampaignId(bytes(range(32))), CampaignState.CLOSED, None, (device,), 65535, RetryWindow(0, 0)),
     }
 

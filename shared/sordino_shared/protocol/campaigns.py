@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from sordino_shared._checks import check_name, check_range, check_text
+from sordino_shared._checks import check_length, check_name, check_range, check_text
 from sordino_shared.domains import Domain
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon, check_round_guarantee
@@ -84,8 +84,7 @@ class Manifest(Document):
 
     def _check_sentence(self) -> None:
         shown = self.sentence.replace("\n", " ")
-        if len(shown) > MAX_SENTENCE:
-            raise InvalidValue(f"the sentence for the owner may have {MAX_SENTENCE} characters", self.sentence)
+        check_length(shown, 1, MAX_SENTENCE, "the sentence for the owner")
         check_text(shown, "the sentence for the owner")
 
     def _check_spending(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from sordino_shared._checks import check_name, check_range, set_finite_floats
+from sordino_shared._checks import check_label, check_name, check_range, set_finite_floats
 from sordino_shared.arrays import Array
 from sordino_shared.domains import Domain
 from sordino_shared.errors import InvalidValue
@@ -49,6 +49,11 @@ class ProductQueries:
     kind: ClassVar[str] = "product"
     factors: tuple[str, ...]
 
+    def __post_init__(self) -> None:
+        check_range(len(self.factors), 1, MAX_LABELS, "number of factors")
+        for factor in self.factors:
+            check_name(factor, "kind of query")
+
 
 @dataclass(frozen=True)
 class MatrixQueries:
@@ -60,6 +65,8 @@ class MatrixQueries:
 
     def __post_init__(self) -> None:
         check_range(len(self.labels), 1, MAX_LABELS, "number of queries with a label")
+        for label in self.labels:
+            check_label(label)
         self.matrix.check_form("<f8", (len(self.labels), self.matrix.shape[-1]), "query matrix")
 
 

@@ -100,10 +100,11 @@ class OrbitKernel(Randomizer):
         check_range(self.high, self.low, 1 << self.bits, "high level")
         if self.statistic_size > MAX_SUMS:
             raise InvalidValue(f"{self.statistic_size} sums of characters are too many: at most {MAX_SUMS}", self.width)
+        for weight in self.row_weights:
+            check_range(weight, 1, 1 << self.bits, "weight of a row")
         if len(self.row_weights) != len(self.rows) or sum(self.row_weights) != 1 << self.bits:
             raise InvalidValue("every row needs a weight, and the weights must sum to 2^bits", self.row_weights)
-        for weight, row in zip(self.row_weights, self.rows, strict=True):
-            check_range(weight, 1, 1 << self.bits, "weight of a row")
+        for row in self.rows:
             self._check_row(row)
 
     def _check_row(self, row: BaseRow) -> None:

@@ -41,6 +41,8 @@ class SubsetMixture(Randomizer):
         check_range(len(self.subset_sizes), 1, MAX_SIZES, "number of subset sizes")
         if not len(self.subset_sizes) == len(self.size_weights) == len(self.include_weights):
             raise InvalidValue("every subset size needs a weight and a weight of including the value", self)
+        for chosen in self.subset_sizes:
+            check_range(chosen, 1, self.size - 1, "subset size")
         check_increasing(self.subset_sizes, "subset sizes")
         for weight in self.size_weights:
             check_range(weight, 1, 1 << self.bits, "weight of a subset size")

@@ -13,7 +13,7 @@ from sordino_server.design.workloads.operators import DENSE_LIMIT, Dense
 from sordino_server.design.workloads.stacks import stack_of
 from sordino_server.design.workloads.widths import marginals, parities
 from sordino_server.design.workloads.workload import Workload, WorkloadError
-from sordino_shared._text import is_legible
+from sordino_shared._checks import check_label
 from sordino_shared.domains import Domain
 
 Kind = Literal["histogram", "prefix", "ranges", "total"]
@@ -138,10 +138,8 @@ def _of_matrix(domain: Domain, queries: MatrixQueries) -> Factor:
     labels = queries.labels
     if labels is not None and len(labels) != len(matrix):
         raise WorkloadError(f"{len(labels)} labels for {len(matrix)} queries: give one label a query", labels)
-    if not all(map(is_legible, labels or ())):
-        raise WorkloadError(
-            "labels of queries must be legible: no control, direction-changing or invisible characters", labels
-        )
+    for written in labels or ():
+        check_label(written)
 
     def label(query: int) -> str:
         return f"query {query + 1}" if labels is None else labels[query]

@@ -1,0 +1,200 @@
+"""One past the end of every range that docs/protocol.md states: integers, lengths of texts and arrays, and sums."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from bad_encodings import entry, plain
+from good_documents import documents
+
+from sordino_shared.arrays import Array
+from sordino_shared.protocol.codec import encode_value
+from sordino_shared.protocol.schema import to_plain
+
+Place = tuple[str | int, ...]
+WHOLE = 2**60
+BLANKS = "\u0020\u00a0\u1680\u2000\u200a\u202f\u205f\u3000"
+
+
+def changed(value: Any, place: Place, wrong: Any) -> Any:
+    """A plain value with what is at `place` replaced."""
+    if not place:
+        return wrong
+    step, rest = place[0], place[1:]
+    if isinstance(value, list):
+        return [changed(item, rest, wrong) if index == step else item for index, item in enumerate(value)]
+    assert step in value, step
+    return {name: changed(item, rest, wrong) if name == step else item for name, item in value.items()}
+
+
+def one_past(document: str, example: str, place: Place, *wrong: Any, why: str) -> list[dict[str, Any]]:
+    """An example of a document with each wrong value in one place."""
+    good = plain(documents()[document][example])
+    name = "_".join((document, example, *map(str, place)))
+    return [
+        entry(f"{name}#{number}", why, encode_value(changed(good, place, each)), document)
+        for number, each in enumerate(wrong)
+    ]
+
+
+def _array(values: Any, element: str) -> dict[str, Any]:
+    plain_array: dict[str, Any] = to_plain(Array.of(np.array(values), element))
+    return plain_array
+
+
+def _manifests() -> list[dict[str, Any]]:
+    first, carrier = ("domain", "attributes", 0), ("domain", "attributes", 1)
+    long, edges = "x" * 201, [f"{b}a" for b in BLANKS] + [f"a{b}" for b in BLANKS]
+    breaks = ["a\nb", "a\tb", "a\u2028b", "a\u2029b", "a\x7fb", "a\x85b"]
+    rounds = plain(documents()["manifest"]["one_round"])["rounds"]
+    one, two, limits = (("manifest", name) for name in ("one_round", "two_rounds", "at_limits"))
+    nano = ("rounds", 0, "guarantee", "nano")
+    other = plain(documents()["manifest"]["one_round"])["domain"]["attributes"]
+    return [
+        *one_past(*one, ("name",), "", long, "\u2603" * 201, *edges, *breaks, why="1 to 200 characters, no blank ends"),
+        *one_past(*one, ("population",), "", long, "a\u00a0", *breaks, why="1 to 200 characters, no blank ends"),
+        *one_past(*one, ("sentence",), "", "x" * 2001, why="1 to 2000 characters"),
+        *(
+            entry(f"sentence_{ord(c):x}", "only U+000A breaks a line", _sentence(f"a{c}b"), "manifest")
+            for c in "\r\t\v\x85\u2028\u2029"
+        ),
+        *one_past(*one, ("created_at",), -1, 2**40 + 1, why="0 to 2^40"),
+        *one_past(*one, ("rounds",), [], why="at least one round"),
+        *one_past(*limits, ("rounds",), rounds * 17, why="at most 16 rounds"),
+        *one_past(*one, ("device_guarantee", "nano"), -1, 10**12 + 1, why="ε up to 1000"),
+        *one_past(*one, nano, 999_999, why="ε of a round is at least .001"),
+        *one_past(*limits, nano, 16 * 10**9 + 1, why="ε of a round is at most 16"),
+        *one_past(*two, ("assignment", "first_weight"), 0, 2**32, why="1 to 2^32 − 1"),
+        *one_past(*two, ("rounds",), rounds, why="one of two rounds is drawn, there is one"),
+        *one_past(
+            *one, ("domain", "attributes"), [], other * 2, [_categorical(["AA"])], why="distinct, at least two cells"
+        ),
+        *one_past(*one, (*first, "name"), "", long, " a", why="1 to 200 characters, no blank ends"),
+        *one_past(*one, (*first, "unit"), long, "a ", why="0 to 200 characters, no blank ends"),
+        *one_past(*one, (*first, "edges"), [1.0, 1.0], [2.0, 1.0], why="edges increase strictly"),
+        *one_past(*one, (*carrier, "categories"), ["AA", "AA"], ["AA", "other"], why="two members of one label"),
+        *one_past(*limits, (*first, "missing"), True, why="the label of the member `missing`"),
+        *one_past(*one, (*carrier, "categories", 0), "", long, "AA\u3000", why="1 to 200 characters, no blank ends"),
+        *one_past(*one, carrier, _categorical([]), why="an attribute without a member"),
+    ]
+
+
+def _sentence(text: str) -> bytes:
+    return encode_value(plain(documents()["manifest"]["one_round"]) | {"sentence": text})
+
+
+def _categorical(categories: list[str]) -> dict[str, Any]:
+    return {"kind": "categorical", "name": "c", "categories": categories, "missing": False, "other": False}
+
+
+def _tasks() -> list[dict[str, Any]]:
+    part = bytes(32)
+    return [
+        *one_past("task", "closed", ("device_parts",), [], [part] * 17, why="1 to 16 parts"),
+        *one_past("task", "open", ("round",), -1, 1, why="a round whose part is named"),
+        *one_past("task", "open", ("epoch",), -1, why="0 to 65,535"),
+        *one_past("task", "open", ("retry", "min_s"), -1, why="0 to 604,800"),
+        *one_past("task", "open", ("retry", "max_s"), 59, 604_801, why="min_s to 604,800"),
+    ]
+
+
+def _parts() -> list[dict[str, Any]]:
+    kinds = ("randomized_response", "subset_selection", "subset_mixture", "finite_kernel_dense", "seeded_direction")
+    bits, whole = ("randomizer", "bits"), WHOLE
+    found = [one_past("device_part", kind, bits, 15, 63, why="16 to 62") for kind in (*kinds, "orbit_kernel")]
+    return [
+        *(case for cases in found for case in cases),
+        *one_past("device_part", kinds[0], ("randomizer", "other_weight"), 0, whole // 15 + 1, why="up to ⌊2^bits/k⌋"),
+        *one_past("device_part", kinds[1], ("randomizer", "subset_size"), 0, 15, why="1 to size − 1"),
+        *one_past("device_part", kinds[1], ("randomizer", "include_weight"), 0, whole, why="1 to 2^bits − 1"),
+        *_mixtures(),
+        *_kernels(),
+        *_orbits(),
+    ]
+
+
+def _mixtures() -> list[dict[str, Any]]:
+    kind = ("device_part", "subset_mixture")
+    return [
+        *one_past(*kind, ("randomizer", "subset_sizes"), [0, 4], [3, 15], [4, 3], [3, 3], [3], [], why="they increase"),
+        *one_past(*kind, ("randomizer", "size_weights"), [0, WHOLE], [1, WHOLE], [WHOLE], why="weights sum to 2^bits"),
+        *one_past(*kind, ("randomizer", "include_weights", 0), 0, WHOLE, WHOLE // 8, why="a ratio of at least 1"),
+    ]
+
+
+def _kernels() -> list[dict[str, Any]]:
+    dense, levels = ("device_part", "finite_kernel_dense"), ("device_part", "finite_kernel_two_level")
+    seeded, pair = ("device_part", "seeded_direction"), ("device_part", "pair_of_directions")
+    coin, coins = 2**59, _array([[2**59, 2**59], [2**59, 2**59]], "<u8")
+    of_two_types = {"kind": "finite_kernel", "bits": 60, "rows": {"kind": "dense", "table": coins}}
+    two = _array([[1, 2], [3, 4]], "<i4")
+    return [
+        *one_past(*dense, ("randomizer", "rows", "table"), _array([1, 2, 3], "<u8"), why="a table has two dimensions"),
+        *one_past(*dense, ("randomizer", "rows", "table", "element"), "<i8", "<f4", ">u8", why="<u8"),
+        *one_past(*dense, ("randomizer", "rows", "table", "shape"), [0, 3], [9], [3, 3, 1], [], why="(m, k)"),
+        *one_past(*levels, ("randomizer", "rows", "types"), 1, 2, 9, 2**20 + 1, why="k of the members' width"),
+        *one_past(*levels, ("randomizer", "rows", "members", "data"), b"\x05\x0a", why="bits past the last type are 0"),
+        *one_past(*seeded, ("randomizer", "keep_weights"), _array([0, coin, coin], "<u8"), why="1 to 2^bits − 1"),
+        *one_past(*seeded, ("randomizer", "vectors"), two, why="a vector for every type"),
+        *one_past(*pair, ("randomizer", "second"), of_two_types, why="both parts are for the same k"),
+    ]
+
+
+def _orbits() -> list[dict[str, Any]]:
+    kind, one, both = ("device_part", "orbit_kernel"), ("randomizer", "rows", 0), ("randomizer", "rows", 1)
+    low = 1 << 50
+    return [
+        *one_past(*kind, ("randomizer", "width"), 0, 3, why="1 to the number of attributes"),
+        *one_past(*kind, ("randomizer", "low"), 0, WHOLE + 1, why="1 to 2^bits"),
+        *one_past(*kind, ("randomizer", "high"), low - 1, WHOLE + 1, 2**60, why="low to 2^bits, a row's sum to 2^62"),
+        *one_past(*kind, ("randomizer", "row_weights"), [0, WHOLE], [1, 1], [WHOLE], why="weights sum to 2^bits"),
+        *one_past(*kind, (*one, "shape"), [1], [2], [4], [], [5, 5], why="slots of the attributes' sizes"),
+        *one_past(
+            *kind, (*one, "members", "data"), b"\x00", b"\x07", b"\x09", why="some are 1, some 0, past the last 0"
+        ),
+        *one_past(*kind, both, _huge_row(), why="at most 4096 cells"),
+        *one_past(*kind, ("randomizer", "rows"), [], why="1 to 256 rows"),
+    ]
+
+
+def _huge_row() -> dict[str, Any]:
+    return {"shape": [65, 64], "members": {"element": "|u1", "shape": [520], "data": b"\x01" + bytes(519)}}
+
+
+def _reports() -> list[dict[str, Any]]:
+    ids, index = bytes(16 * 4097), ("refused", 0, "index")
+    batch = plain(documents()["report_batch"]["two_reports"]) | {"ids": ids, "payloads": bytes(4097)}
+    refused = ("report_outcomes", "refused")
+    return [
+        entry("batch_of_4097", "1 to 4096 reports", encode_value(batch), "report_batch"),
+        *one_past("report_outcomes", "accepted", ("accepted",), -1, 0, 4097, why="1 to 4096 reports in all"),
+        *one_past("report_outcomes", "accepted", ("replayed",), -1, 4096, 4097, why="1 to 4096 reports in all"),
+        *one_past(*refused, index, -1, 2, 4096, why="0 to 4095, increasing"),
+        *one_past(*refused, ("refused", 0, "reason"), "late", "", why="a reason that there is not"),
+    ]
+
+
+def _analyst_parts() -> list[dict[str, Any]]:
+    kind, widths, weights = "analyst_part", ("queries", "width"), ("decoder", "type_weights")
+    label, stack = ("queries", "labels", 0), ("analyst_part", "characters")
+    return [
+        *one_past(kind, "parities", widths, 0, 63, why="1 to 62"),
+        *one_past(*stack, ("queries", "parts"), [], why="at least one part"),
+        *one_past(*stack, ("queries", "parts", 0, "weight"), 0.0, -1.0, why="a weight is above 0"),
+        *one_past(kind, "answers", label, "x" * 2001, "a\u200b", "a\nb", why="0 to 2000 characters, none hidden"),
+        *one_past(kind, "answers", ("queries", "labels"), ["a", "b"], [], why="one label a query"),
+        *one_past(kind, "histogram", ("queries", "factors"), [], [""], ["x" * 201], why="1 to 200 characters each"),
+        *one_past(kind, "histogram", ("workload",), "", "x" * 201, "a ", why="1 to 200 characters, no blank ends"),
+        *one_past(kind, "histogram", ("mechanism",), "", "x" * 201, "a ", why="1 to 200 characters, no blank ends"),
+        *one_past(kind, "histogram", ("objective",), "median", "", why="max or mean"),
+        *one_past(kind, "histogram", ("seed",), -1, 2**63, why="0 to 2^63 − 1"),
+        *one_past(kind, "type_weights", weights, _array([[2.0, -1.0, 0.0], [0, 1, 0]], "<f8"), why="none is negative"),
+        *one_past(kind, "type_weights", ("decoder", "groups"), _array([0, 2, 0], "<i4"), why="a group there is not"),
+    ]
+
+
+def bad_ranges() -> dict[str, Any]:
+    """The file of values beyond their ranges, by path."""
+    vectors = [*_manifests(), *_tasks(), *_parts(), *_reports(), *_analyst_parts()]
+    return {"bad/ranges.json": {"vectors": vectors}}
