@@ -108,6 +108,12 @@ def generate_columns(
     return progress.best
 
 
+def unevenness(matrix: Floats, epsilon: float, rows: WeightedRows) -> float:
+    """1 − (π-average over types of the mean variance)/(the worst type's): what better type weights could gain."""
+    variance = _Master(matrix, epsilon, len(rows.members)).by_type(rows)
+    return 1.0 - float(rows.type_weights @ variance) / float(variance.max())
+
+
 class _Master:
     """The convex problem over the weights of the rows at hand."""
 
