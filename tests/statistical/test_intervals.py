@@ -25,7 +25,9 @@ def campaigns(plan, histogram, users, number):
         interval = (made.lower <= truth) & (truth <= made.upper)
         drawn = (made.population_lower <= population) & (population <= made.population_upper)
         band = (made.band_lower <= truth) & (truth <= made.band_upper)
-        found.append((interval.mean(), drawn.mean(), band.all(), any("doubtful" in text for text in made.warnings)))
+        found.append(
+            (interval.mean(), drawn.mean(), band.all(), any("expected to hold" in text for text in made.warnings))
+        )
     return np.mean(found, axis=0)
 
 

@@ -305,13 +305,24 @@ def _print_status(status: dict[str, Any], as_json: bool) -> None:
         console.print(f"refused, {reason}: {count}", highlight=False)
 
 
+def _holds(coverage: dict[str, Any] | None) -> str:
+    """How often an answer's interval is expected to hold, and where that is too seldom what would do."""
+    if coverage is None:
+        return "not known"
+    enough = coverage["enough_reports"]
+    wanted = f", needs {enough:,} reports" if enough is not None else ""
+    return f"{coverage['interval']:.1%}{wanted}"
+
+
 def _print_estimates(document: dict[str, Any]) -> None:
     percent = f"{100 * document['level']:g} %"
-    table = Table("query", "value", "standard error", f"{percent} interval", f"{percent} band", "consistent")
+    table = Table(
+        "query", "value", "standard error", f"{percent} interval", f"{percent} band", "consistent", "holds in"
+    )
     for query in document["queries"]:
         spans = [f"{low:.4f} … {high:.4f}" for low, high in (query["interval"], query["band"])]
         figures = [f"{query[name]:.4f}" for name in ("value", "standard_error")]
-        table.add_row(query["label"], *figures, *spans, f"{query['consistent']:.4f}")
+        table.add_row(query["label"], *figures, *spans, f"{query['consistent']:.4f}", _holds(query["coverage"]))
     console.print(table)
     console.print(
         f"{document['users']} users, ε = {document['epsilon']:g}, mechanism {document['mechanism']}", highlight=False

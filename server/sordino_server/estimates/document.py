@@ -9,6 +9,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field
 
 from sordino_server.estimation.linear import LinearEstimate
+from sordino_server.estimation.normality import Normality
 from sordino_shared.protocol import AnalystPart, DevicePart
 
 Interval = tuple[float, float]
@@ -19,6 +20,16 @@ class PlanDigests(BaseModel):
 
     device: str
     analyst: str
+
+
+class ExpectedCoverage(BaseModel):
+    """How often intervals like these hold, from the exact law of a report and the histogram that was estimated."""
+
+    interval: float = Field(description="Share of campaigns in which `interval` holds the answer of the reporters.")
+    population_interval: float = Field(description="The same of `population_interval` and the population's answer.")
+    enough_reports: int | None = Field(
+        description="Where either is below the level by more than .0125: about how many reports would do. Else null."
+    )
 
 
 class QueryEstimate(BaseModel):
@@ -32,6 +43,9 @@ class QueryEstimate(BaseModel):
     population_standard_error: float = Field(description="For the answer in the population the users came from.")
     population_interval: Interval = Field(description="Holds the population's answer with the stated level.")
     consistent: float = Field(description="The answer of the nearest true histogram: no longer unbiased.")
+    coverage: ExpectedCoverage | None = Field(
+        default=None, description="Null where a report's law is not known in full."
+    )
 
 
 class EstimateDocument(BaseModel):
@@ -102,9 +116,18 @@ def _queries(labels: list[str], estimate: LinearEstimate) -> list[QueryEstimate]
         "population_standard_error": estimate.population_standard_error.tolist(),
         "population_interval": _pairs(estimate.population_lower, estimate.population_upper),
         "consistent": estimate.consistent.tolist(),
+        "coverage": [_coverage(each) for each in estimate.normality],
     }
     rows = zip(*columns.values(), strict=True)
     return [QueryEstimate(**dict(zip(columns, row, strict=True))) for row in rows]
+
+
+def _coverage(found: Normality | None) -> ExpectedCoverage | None:
+    if found is None:
+        return None
+    # The fourth digit is below what the estimated histogram leaves open.
+    own, population = round(found.coverage, 4), round(found.population_coverage, 4)
+    return ExpectedCoverage(interval=own, population_interval=population, enough_reports=found.enough_reports)
 
 
 def _pairs(low: Any, high: Any) -> list[Interval]:

@@ -11,7 +11,7 @@ import io
 import json
 from collections.abc import Iterable
 
-from sordino_server.estimates.document import EstimateDocument
+from sordino_server.estimates.document import EstimateDocument, QueryEstimate
 from sordino_server.estimates.statistic_document import StatisticDocument
 
 COLUMNS = (
@@ -26,6 +26,9 @@ COLUMNS = (
     "population_interval_low",
     "population_interval_high",
     "consistent",
+    "expected_coverage",
+    "population_expected_coverage",
+    "enough_reports",
     "users",
     "epsilon",
     "level",
@@ -84,8 +87,14 @@ def _of_queries(document: EstimateDocument) -> str:
     for query in document.queries:
         own = (query.value, query.standard_error, *query.interval, *query.band)
         population = (query.population_standard_error, *query.population_interval)
-        rows.append((query.label, *own, *population, query.consistent, *shared))
+        rows.append((query.label, *own, *population, query.consistent, *_coverage(query), *shared))
     return _written(rows)
+
+
+def _coverage(query: QueryEstimate) -> tuple[float | None, float | None, int | None]:
+    """Empty cells where nothing is known or nothing is to be said."""
+    found = query.coverage
+    return (None, None, None) if found is None else (found.interval, found.population_interval, found.enough_reports)
 
 
 # What begins with these is a formula to one spreadsheet or another, some of which drop blanks before they look.

@@ -44,7 +44,7 @@ def predicted_coverage(
     return np.asarray(np.clip(2 * ndtr(z) - 1 - 2 * density * z * bend, 0.0, 1.0))
 
 
-def enough_reports(reports: float, shortfall: Floats, *, allowed: float = ALLOWED_SHORTFALL) -> Floats:
+def enough_reports(reports: float, shortfall: Floats | float, *, allowed: float = ALLOWED_SHORTFALL) -> Floats:
     """How many reports bring a `shortfall` (level − coverage) of so many `reports` down to `allowed`.
 
     What an expansion's terms of order 1/n take from the coverage falls as 1/n.

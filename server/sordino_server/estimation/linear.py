@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from sordino_server.design.answers import AnswerLaw
 from sordino_server.design.arrays import Floats
+from sordino_server.design.contribution_law import Moments, contribution_laws
 from sordino_server.design.contributions import answer_range
 from sordino_server.design.publish import rebuild_workload
 from sordino_server.design.symmetry.orbit_answers import OrbitAnswers
@@ -17,13 +19,15 @@ from sordino_server.design.weighted_decoder import PlainDecoder, spelled_out
 from sordino_server.design.workloads import Workload
 from sordino_server.estimation.consistency import RELATIVE_GAP, NearestHistogram, nearest_histogram
 from sordino_server.estimation.intervals import independent_quantile, normal_quantile, simultaneous_quantile
-from sordino_server.estimation.normality import largest_contributions, needed_users
+from sordino_server.estimation.normality import Normality, normality
 from sordino_server.estimation.statistics import Aggregate, mean_statistic
 from sordino_shared.errors import SordinoError
 from sordino_shared.protocol import AnalystPart, AnswerDecoder, CharacterDecoder, DevicePart
 
 # A bias beyond this share of a standard error takes a visible bite out of a 95 % interval that ignores it.
 _NOTICEABLE_BIAS = 0.1
+# Values times classes of the laws of all queries that are worked out exactly, in some seconds; of more, moments.
+_MOST_LISTED = 20_000_000
 
 
 class EstimationError(SordinoError):
@@ -50,6 +54,7 @@ class LinearEstimate:
     population_upper: Floats
     band_lower: Floats
     band_upper: Floats
+    normality: tuple[Normality | None, ...]
     level: float
     users: int
     bias_bound: float
@@ -58,32 +63,103 @@ class LinearEstimate:
 
 
 def estimate(device: DevicePart, analyst: AnalystPart, aggregate: Aggregate, level: float = 0.95) -> LinearEstimate:
-    """Decode the aggregate of a closed round with the two parts of its plan.
-
-    The variance of an answer is Σ_x h_x Var(x)/n with the exact variances of the shipped mechanism and a smoothed
-    consistent histogram in place of h; a sample's own variance h(1−h)/n is added for the population. Raises
-    EstimationError where there are no reports, or parts and aggregate do not belong together.
-    """
-    if not 0 < level < 1:
-        raise EstimationError(f"the level of an interval lies between 0 and 1, got {level}")
-    _check_belongs(device, analyst, aggregate)
-    workload = rebuild_workload(device.domain, analyst.queries, analyst.workload)
-    decoder = spelled_out(analyst.decoder, device.randomizer, workload)
-    law = answer_law(device.randomizer, decoder, workload)
-    mean = mean_statistic(device.randomizer, aggregate)
-    answers = _with_constants(_decode(law, decoder, workload, mean), workload)
-    nearest = _nearest(workload, answers, law, aggregate.count)
-    consistent = workload.operator.matvec(nearest.histogram)
-    largest = largest_contributions(device.randomizer, decoder, workload, consistent)
-    return _assemble(analyst, workload, law, answers, nearest, largest, aggregate.count, level)
+    """Decode the aggregate of a closed round with the two parts of its plan; see `LinearEstimator.estimate`."""
+    return LinearEstimator.of(device, analyst).estimate(aggregate, level)
 
 
-def _check_belongs(device: DevicePart, analyst: AnalystPart, aggregate: Aggregate) -> None:
-    if analyst.device_digest != device.digest:
-        raise EstimationError(
-            f"the analyst part belongs to the device part {analyst.device_digest}, not to {device.digest}; "
-            "use the two parts of one plan"
+@dataclass(frozen=True, eq=False)
+class LinearEstimator:
+    """A plan made ready to decode rounds: its queries, its decoder spelled out, the law of its answers."""
+
+    device: DevicePart
+    analyst: AnalystPart
+    workload: Workload
+    decoder: PlainDecoder
+    law: AnswerLaw
+
+    @classmethod
+    def of(cls, device: DevicePart, analyst: AnalystPart) -> LinearEstimator:
+        """Raises EstimationError where the two parts are not of one plan."""
+        if analyst.device_digest != device.digest:
+            raise EstimationError(
+                f"the analyst part belongs to the device part {analyst.device_digest}, not to {device.digest}; "
+                "use the two parts of one plan"
+            )
+        workload = rebuild_workload(device.domain, analyst.queries, analyst.workload)
+        decoder = spelled_out(analyst.decoder, device.randomizer, workload)
+        return cls(device, analyst, workload, decoder, answer_law(device.randomizer, decoder, workload))
+
+    def estimate(self, aggregate: Aggregate, level: float = 0.95) -> LinearEstimate:
+        """Answers, errors and intervals from the aggregate of a closed round.
+
+        The variance of an answer is Σ_x h_x Var(x)/n with the exact variances of the shipped mechanism and a smoothed
+        consistent histogram in place of h; a sample's own variance h(1−h)/n is added for the population. Raises
+        EstimationError where there are no reports, or the aggregate is of another plan.
+        """
+        if not 0 < level < 1:
+            raise EstimationError(f"the level of an interval lies between 0 and 1, got {level}")
+        _check_aggregate(self.device, aggregate)
+        mean = mean_statistic(self.device.randomizer, aggregate)
+        answers = _with_constants(_decode(self.law, self.decoder, self.workload, mean), self.workload)
+        nearest = _nearest(self.workload, answers, self.law, aggregate.count)
+        return self._assemble(answers, nearest, aggregate.count, level)
+
+    def _assemble(self, answers: Floats, nearest: NearestHistogram, users: int, level: float) -> LinearEstimate:
+        bias, z, histogram = self.analyst.figures.bias_bound, normal_quantile(level), nearest.histogram
+        smoothed = _smoothed(histogram, users, z)
+        variances = self.law.mixed_variances(smoothed)
+        error = np.sqrt(variances / users)
+        sampled = np.where(variances > 0, _smoothed_sampling_variances(self.workload, histogram, users, z), 0.0)
+        population_error = np.sqrt((variances + sampled) / users)
+        around, in_population, at_once = (
+            np.where(variances > 0, quantile * deviation + bias, 0.0)
+            for quantile, deviation in ((z, error), (z, population_error), (_band(self.law, smoothed, level), error))
         )
+        normal = self._normality(histogram, users, z * error, z * population_error, level)
+        return LinearEstimate(
+            unbiased=answers,
+            consistent=self.workload.operator.matvec(histogram),
+            standard_error=error,
+            population_standard_error=population_error,
+            lower=answers - around,
+            upper=answers + around,
+            population_lower=answers - in_population,
+            population_upper=answers + in_population,
+            band_lower=answers - at_once,
+            band_upper=answers + at_once,
+            normality=normal,
+            level=level,
+            users=users,
+            bias_bound=bias,
+            counts_as_unbiased=counts_as_unbiased(self.analyst.figures),
+            warnings=(
+                *_doubts(self.workload, users, level, normal),
+                *_warnings(bias, error),
+                *_unfinished(nearest),
+            ),
+        )
+
+    def _normality(
+        self, histogram: Floats, users: int, own: Floats, drawn: Floats, level: float
+    ) -> tuple[Normality | None, ...]:
+        """Of every query; None where nothing is known of a report's law."""
+        z, queries = normal_quantile(level), np.arange(self.workload.queries)
+        laws = contribution_laws(self.device.randomizer, self.decoder, self.workload, histogram, queries.tolist())
+        work = len(queries) * int(np.count_nonzero(histogram))
+        found = tuple(
+            normality(
+                law if isinstance(law, Moments) or work * len(law.values) <= _MOST_LISTED else law.moments,
+                users,
+                (float(own[query]), float(drawn[query])),
+                z,
+                level,
+            )
+            for query, law in zip(queries, laws, strict=False)
+        )
+        return found or (None,) * len(queries)
+
+
+def _check_aggregate(device: DevicePart, aggregate: Aggregate) -> None:
     if aggregate.count == 0:
         raise EstimationError("no report was counted in this round, so there is nothing to estimate")
     if aggregate.sums.shape != (device.randomizer.statistic_size,):
@@ -114,49 +190,6 @@ def _nearest(workload: Workload, answers: Floats, law: AnswerLaw, users: int) ->
     uniform = np.full(workload.size, 1.0 / workload.size)
     noise = float(law.mixed_variances(uniform).sum()) / users
     return nearest_histogram(workload.operator, answers, RELATIVE_GAP * noise)
-
-
-def _assemble(
-    analyst: AnalystPart,
-    workload: Workload,
-    law: AnswerLaw,
-    answers: Floats,
-    nearest: NearestHistogram,
-    largest: Floats,
-    users: int,
-    level: float,
-) -> LinearEstimate:
-    bias, z, histogram = analyst.figures.bias_bound, normal_quantile(level), nearest.histogram
-    smoothed = _smoothed(histogram, users, z)
-    variances = law.mixed_variances(smoothed)
-    error = np.sqrt(variances / users)
-    sampled = np.where(variances > 0, _smoothed_sampling_variances(workload, histogram, users, z), 0.0)
-    population_error = np.sqrt((variances + sampled) / users)
-    around, in_population, at_once = (
-        np.where(variances > 0, quantile * deviation + bias, 0.0)
-        for quantile, deviation in ((z, error), (z, population_error), (_band(law, smoothed, level), error))
-    )
-    return LinearEstimate(
-        unbiased=answers,
-        consistent=workload.operator.matvec(histogram),
-        standard_error=error,
-        population_standard_error=population_error,
-        lower=answers - around,
-        upper=answers + around,
-        population_lower=answers - in_population,
-        population_upper=answers + in_population,
-        band_lower=answers - at_once,
-        band_upper=answers + at_once,
-        level=level,
-        users=users,
-        bias_bound=bias,
-        counts_as_unbiased=counts_as_unbiased(analyst.figures),
-        warnings=(
-            *_doubts(users, largest, variances, variances + sampled),
-            *_warnings(bias, error),
-            *_unfinished(nearest),
-        ),
-    )
 
 
 def _band(law: AnswerLaw, histogram: Floats, level: float) -> float:
@@ -190,18 +223,18 @@ def _smoothed_sampling_variances(workload: Workload, histogram: Floats, users: i
     return np.asarray((1 - weight) * _sampling_variances(workload, histogram) + between)
 
 
-def _doubts(users: int, largest: Floats, variances: Floats, with_sampling: Floats) -> tuple[str, ...]:
-    """One sentence where so few reports can make up the error of an answer that its error may not be normal."""
-    needed = needed_users(largest, np.sqrt(variances))
-    reporters, population = (
-        int((users < count).sum()) for count in (needed, needed_users(largest, np.sqrt(with_sampling)))
-    )
-    if not reporters:
+def _doubts(workload: Workload, users: int, level: float, normal: Sequence[Normality | None]) -> tuple[str, ...]:
+    """One sentence where so few reports make up the error of some answer that its intervals hold too seldom."""
+    doubted = {query: one for query, one in enumerate(normal) if one is not None and one.enough_reports is not None}
+    if not doubted:
         return ()
+    worst = min(doubted, key=lambda query: min(doubted[query].coverage, doubted[query].population_coverage))
+    least = min(doubted[worst].coverage, doubted[worst].population_coverage)
+    enough = max(one.enough_reports or 0 for one in doubted.values())
     return (
-        f"only {users} users reported: the intervals and bands of {reporters} of {len(needed)} answers ("
-        f"of {population} for the population) rest on a normal approximation that is doubtful here and may hold less "
-        f"often than stated; about {math.ceil(needed.max()):,} reports would do, fewer at a smaller ε",
+        f"only {users} users reported: intervals of {len(doubted)} of {len(normal)} answers are expected to hold less "
+        f"often than {level:.0%}, that of {workload.labels()[worst]} in {least:.1%} of campaigns; about {enough:,} "
+        "reports would do, fewer at a smaller ε",
     )
 
 

@@ -8,6 +8,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 from sordino_server.estimates.table import COLUMNS
 from sordino_shared.protocol import Problem
 
@@ -39,6 +41,8 @@ def test_the_document_says_everything(running: Any) -> None:
         assert query["band"][0] <= query["interval"][0] < query["value"] < query["interval"][1] <= query["band"][1]
         assert query["population_standard_error"] > query["standard_error"] > 0
         assert 0 <= query["consistent"] <= 1
+        assert query["coverage"]["interval"] == pytest.approx(0.95, abs=0.0125)
+        assert query["coverage"]["enough_reports"] is None
     worst = max(query["standard_error"] for query in document["queries"])
     assert 0 < worst <= document["predicted_rmse_max"] * 1.05
 
@@ -69,6 +73,8 @@ def test_the_table_holds_the_same_numbers(running: Any) -> None:
         assert row["label"] == query["label"]
         numbers = {name: float(row[name]) for name in ("value", "standard_error", "consistent")}
         assert numbers == {name: query[name] for name in numbers}
+        assert float(row["expected_coverage"]) == query["coverage"]["interval"]
+        assert row["enough_reports"] == ""
         assert [float(row["band_low"]), float(row["band_high"])] == query["band"]
         assert (int(row["users"]), row["campaign"]) == (len(CELLS), document["campaign"])
     assert running.api.get(path, params={"format": "json"}, headers={"accept": "text/csv"}).json() == document

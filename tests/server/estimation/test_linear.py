@@ -90,9 +90,10 @@ def test_a_matrix_of_any_numbers_has_the_sampling_variance_of_its_values(plan_of
 
 
 def test_warnings_say_when_users_are_few_and_when_a_bias_matters(plan_of):
+    rare = plan_of("prefix", 6, "8", mechanism="subset_selection")
+    _, few = simulated(rare, np.full(6, 1 / 6), 150, 3)
+    assert any("only 150 users" in text for text in estimate(rare.device, rare.analyst, few).warnings)
     plan = plan_of("prefix", 6, mechanism="factorization")
-    _, few = simulated(plan, np.full(6, 1 / 6), 20, 3)
-    assert any("only 20 users" in text for text in estimate(plan.device, plan.analyst, few).warnings)
     many = expected_aggregate(plan.device, np.full(6, 1 / 6))
     found = estimate(plan.device, plan.analyst, many)
     assert any("bias of up to" in text for text in found.warnings)
