@@ -4,6 +4,7 @@ Ghazi et al., Theorem 24, with a quarter of ε for each of four reports in three
 1. the vector R e_x; its mean, projected onto R·Δ, is μ (the projection mechanism of their Theorem 19);
 2. the vector L e_x, whose mean is Y, and the number ⟨L e_x, μ⟩;
 3. the number ⟨Y, R e_x − μ⟩, clipped to ±4‖W‖_∞.
+Both numbers are public for every type once their round is sealed, so each is asked with the best kernel for its values.
 The means of the two numbers add up to hᵀLᵀμ + Yᵀ(Rh − μ), that is hᵀWh + ⟨Y − Lh, Rh − μ⟩.
 """
 
@@ -13,8 +14,8 @@ import numpy as np
 
 from sordino_server.design.arrays import Floats
 from sordino_server.design.candidates.factorization import direction_randomizer
+from sordino_server.design.single_query import QueryKernel
 from sordino_server.estimation.pairwise import StatisticEstimate
-from sordino_server.estimation.statistics import mean_statistic
 from sordino_server.protocols.answers import Answer, histogram_variance, publish_answer
 from sordino_server.protocols.base import (
     ClosedRound,
@@ -26,13 +27,14 @@ from sordino_server.protocols.base import (
 )
 from sordino_server.protocols.manipulation import Manipulation
 from sordino_server.protocols.plan import ProtocolPlan
+from sordino_server.protocols.public_numbers import MeanNumber
 from sordino_server.protocols.references import reference_histograms
 from sordino_server.protocols.sealing import RoundQueries, answers_from, seal
 from sordino_server.protocols.three_round_mechanism import ThreeRoundMechanism
 from sordino_server.protocols.vector_reports import row_labels
 from sordino_shared.arrays import Array
 from sordino_shared.guarantees import PureEpsilon
-from sordino_shared.protocol import Factors
+from sordino_shared.protocol import AnswerDecoder, Factors
 from sordino_shared.randomizers import Pair
 
 
@@ -68,8 +70,7 @@ class ThreeRound:
 
     def manipulation(self, design: ProtocolDesign) -> tuple[Manipulation, ...]:
         """Of what the estimate tends to as reports become many, whatever the first round said."""
-        most = ThreeRoundMechanism.published(design.first).most_moved
-        return (Manipulation(design.first.analyst.workload, most, 0.0),)
+        return (ThreeRoundMechanism.published(design.first).manipulation(design.first.analyst.workload),)
 
     def step(self, plan: ProtocolPlan, closed: tuple[ClosedRound, ...]) -> RoundPlan | StatisticEstimate:
         """The second and the third round from the means of those before, and then the estimate."""
@@ -82,8 +83,8 @@ class ThreeRound:
             return _second(plan, closed[0].plan, mechanism, guess)
         values = mechanism.remainders(mechanism.left_mean(closed[1]), guess)
         if len(closed) == 2:
-            return _third(plan, closed[0].plan, mechanism, values)
-        return _estimate(plan, closed, mechanism, guess, values)
+            return _third(plan, closed[0].plan, values, mechanism.asked(values, guess))
+        return _estimate(plan, closed, mechanism, guess)
 
     def conclude(self, plan: ProtocolPlan, closed: tuple[ClosedRound, ...]) -> StatisticEstimate:
         """The three rounds make up the estimate together; raises ProtocolError where one is missing."""
@@ -111,43 +112,43 @@ def _first(request: ProtocolRequest, mechanism: ThreeRoundMechanism) -> RoundPla
 
 def _second(plan: ProtocolPlan, first: RoundPlan, mechanism: ThreeRoundMechanism, guess: Floats) -> RoundPlan:
     """Reports of L e_x, which answer Wh through R, and of ⟨L e_x, μ⟩."""
-    products, numbers = mechanism.products_with(guess), mechanism.products
-    randomizer = Pair(direction_randomizer(mechanism.left.columns, mechanism.quarter), numbers.kernel(products))
-    matrix = np.vstack([mechanism.matrix, products])
-    dimension = len(mechanism.left.columns)
-    decoder = np.zeros((len(matrix), randomizer.statistic_size))
-    decoder[:-1, :dimension] = mechanism.left.scale * mechanism.right.columns.T
-    decoder[-1, dimension:] = numbers.decoded()
+    products, left = mechanism.products_with(guess), mechanism.left
+    asked = mechanism.asked(products, guess)
+    matrix, dimension = np.vstack([mechanism.matrix, products]), len(left.columns)
+    decoder = np.zeros((len(matrix), dimension + asked.kernel.outputs))
+    decoder[:-1, :dimension] = left.scale * mechanism.right.columns.T
+    decoder[-1, dimension:] = asked.decoder.matrix.numpy()[0]
+    offset = np.append(np.zeros(len(matrix) - 1), asked.decoder.offset.numpy())
     labels = (*row_labels(len(matrix) - 1), "product with the rough mean")
     queries = RoundQueries(first.analyst.workload, first.device.domain, matrix, labels)
-    return seal(queries, plan.round_guarantees()[1], randomizer, answers_from(decoder), "three_round", plan.seed)
+    randomizer = Pair(direction_randomizer(left.columns, mechanism.quarter), asked.kernel)
+    both = AnswerDecoder(Array.of(decoder, "<f8"), Array.of(offset, "<f8"))
+    return seal(queries, plan.round_guarantees()[1], randomizer, both, "three_round", plan.seed)
 
 
-def _third(plan: ProtocolPlan, first: RoundPlan, mechanism: ThreeRoundMechanism, values: Floats) -> RoundPlan:
+def _third(plan: ProtocolPlan, first: RoundPlan, values: Floats, asked: QueryKernel) -> RoundPlan:
     """Reports of ⟨Y, R e_x − μ⟩, clipped."""
     labels = ("product with what the rough mean missed",)
     queries = RoundQueries(first.analyst.workload, first.device.domain, values[None, :], labels)
-    decoder = answers_from(mechanism.clipped.decoded()[None, :])
-    kernel = mechanism.clipped.kernel(values)
-    return seal(queries, plan.round_guarantees()[2], kernel, decoder, "three_round", plan.seed)
+    return seal(queries, plan.round_guarantees()[2], asked.kernel, asked.decoder, "three_round", plan.seed)
 
 
 def _estimate(
-    plan: ProtocolPlan, closed: tuple[ClosedRound, ...], mechanism: ThreeRoundMechanism, guess: Floats, values: Floats
+    plan: ProtocolPlan, closed: tuple[ClosedRound, ...], mechanism: ThreeRoundMechanism, guess: Floats
 ) -> StatisticEstimate:
-    means = [mean_statistic(each.plan.device.randomizer, each.aggregate) for each in closed]
-    numbers = float(mechanism.products.decoded() @ means[1][len(mechanism.left.columns) :])
-    numbers += float(mechanism.clipped.decoded() @ means[2])
+    """The sum of both mean numbers; its variance is that of their noise, and of what h̃ would miss were it the truth."""
     users = (closed[0].aggregate.count, closed[1].aggregate.count, closed[2].aggregate.count)
+    product, remainder = (MeanNumber.of(each) for each in closed[1:])
+    value, noise = product.value + remainder.value, product.variances / users[1] + remainder.variances / users[2]
     if plan.target == "pairs":
-        numbers = (min(users) * numbers - float(np.diag(mechanism.matrix) @ guess)) / (min(users) - 1)
+        value = (min(users) * value - float(np.diag(mechanism.matrix) @ guess)) / (min(users) - 1)
     answer = Answer(
         form=closed[0].plan.analyst.workload,
-        value=numbers,
-        variance=mechanism.variance(guess, values, users),
+        value=value,
+        variance=float(guess @ noise) + mechanism.missed(guess, users),
         spread=histogram_variance(mechanism.matrix, guess),
         users=users,
         bias_bound=None,
-        clipped=f"products with what the rough mean missed, to ±{mechanism.clipped.high:g}",
+        clipped=f"products with what the rough mean missed, to ±{mechanism.clipped_at:g}",
     )
     return publish_answer(plan, answer)

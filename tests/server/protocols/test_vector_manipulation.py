@@ -140,7 +140,7 @@ def three_rounds(design: ProtocolDesign, crowd: Crowd, pushed: Floats, turned: F
 
 
 @pytest.mark.parametrize("share", [0.002, 0.02, 0.3])
-def test_nobody_does_more_in_three_rounds_and_somebody_nearly_half_of_it(small: Any, share: float) -> None:
+def test_nobody_does_more_in_three_rounds_and_somebody_nearly_a_third_of_it(small: Any, share: float) -> None:
     design = ThreeRound().design(small.request(8, MANY), lambda fraction: None)
     mechanism, most = ThreeRoundMechanism.published(design.first), ThreeRound().manipulation(design)[0].most(share)
     columns, furthest = mechanism.right.columns, 0.0
@@ -148,4 +148,4 @@ def test_nobody_does_more_in_three_rounds_and_somebody_nearly_half_of_it(small: 
         apart, crowd = columns[:, pushed] - columns[:, held], Crowd(UNITS[held], share)
         found = three_rounds(design, crowd, apart, sign * apart, -sign)
         furthest = max(furthest, abs(found - small.distances().of_histogram(UNITS[held])))
-    assert 0.45 * most < furthest <= most
+    assert 0.3 * most < furthest <= most
