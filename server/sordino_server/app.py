@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import anyio.to_thread
@@ -16,11 +16,10 @@ from sordino_server import __version__, problem_details
 from sordino_server.api import router
 from sordino_server.config import Settings
 from sordino_server.context import Context
-from sordino_server.keys import authentication
-from sordino_server.kit.body_limit import BodyLimit
 from sordino_server.kit.clock import Clock, SystemClock
 from sordino_server.kit.db import Database
 from sordino_server.kit.envelope import Envelope
+from sordino_server.kit.unread_body import UnreadBody
 from sordino_server.metrics import Metrics
 from sordino_server.problem_details import ProblemDocument
 from sordino_server.reports import ReportWriter
@@ -37,6 +36,7 @@ def create_app(settings: Settings, database: Database | None = None, clock: Cloc
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        context.checks.start()
         writer = ReportWriter(context.database, context.clock, committed=metrics.committed).start()
         app.state.report_writer = writer
         metrics.watch_queue(lambda: writer.queued_bytes)
@@ -65,7 +65,7 @@ def create_app(settings: Settings, database: Database | None = None, clock: Cloc
     app.state.draining = False
     app.state.admission = Admission(context)
     app.include_router(router)
-    app.add_middleware(BodyLimit, limit=settings.max_body_bytes, is_known=partial(authentication.is_known, context))
+    app.add_middleware(UnreadBody)
     problem_details.install(app)
     app.openapi = lambda: openapi_of(app)  # type: ignore[method-assign]  # FastAPI's own way to replace the document
     return app

@@ -31,7 +31,10 @@ class Settings(BaseSettings):
     host: str = Field("127.0.0.1", description="Address that `sordino serve` listens on.")
     port: int = Field(8000, ge=0, le=65535, description="Port that `sordino serve` listens on; 0 takes a free one.")
     max_body_bytes: int = Field(
-        16 << 20, ge=ReportBatch.limit, le=1 << 30, description="Largest body of a request, in bytes."
+        16 << 20,
+        ge=ReportBatch.limit,
+        le=1 << 30,
+        description="Largest body of a workload, in bytes; other orders have 64 KiB.",
     )
     anonymous_uploads_per_s: float = Field(
         0.0, ge=0, le=10**6, description="Uploads a second that one address may send without a token; 0 for any number."

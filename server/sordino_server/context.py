@@ -8,6 +8,7 @@ from typing import Annotated
 from fastapi import Depends, Request
 
 from sordino_server.config import Settings
+from sordino_server.kit.bounded_process import BoundedWork
 from sordino_server.kit.clock import Clock
 from sordino_server.kit.db import Database
 from sordino_server.kit.single_flight import SingleFlight
@@ -15,12 +16,15 @@ from sordino_server.kit.single_flight import SingleFlight
 
 @dataclass(frozen=True)
 class Context:
-    """Settings, database and clock of this process; `readiness` is what a probe of the database asks through."""
+    """Settings, database and clock of this process; `readiness` is what a probe of the database asks through, and
+    `checks` does what may take long on what somebody sent.
+    """
 
     settings: Settings
     database: Database
     clock: Clock
     readiness: SingleFlight[None] = field(default_factory=SingleFlight)
+    checks: BoundedWork = field(default_factory=BoundedWork)
 
 
 async def context_of(request: Request) -> Context:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,13 +10,13 @@ from typing import Annotated, Any
 from fastapi import Depends, Header, Request, Response
 from sqlalchemy import delete
 from sqlalchemy.orm import Session
-from starlette.responses import JSONResponse
 
 from sordino_server.context import Context, Injected
 from sordino_server.errors import ServerError
 from sordino_server.keys.authentication import Analyst
 from sordino_server.kit.once import add_once
 from sordino_server.models import IdempotencyKey, Key
+from sordino_server.operator_route import OperatorRequest
 from sordino_shared.protocol import Problem
 
 # Long enough for a retry after a weekend's outage; later the key is free again.
@@ -27,10 +26,12 @@ _UNFINISHED = 0
 
 @dataclass(frozen=True)
 class Answer:
-    """Status and JSON body of a POST; `remembered` is stored in place of a body that holds a secret."""
+    """Status and JSON body of a POST, written already where it may be large; `remembered` is stored in place of a body
+    that holds a secret.
+    """
 
     status: int
-    body: dict[str, Any]
+    body: dict[str, Any] | bytes
     location: str | None = None
     remembered: dict[str, Any] | None = None
 
@@ -39,7 +40,24 @@ class Answer:
         headers = {"Cache-Control": "no-store"}
         if self.location is not None:
             headers["Location"] = self.location
-        return JSONResponse(self.body, self.status, headers)
+        return Response(_written(self.body), self.status, headers, "application/json")
+
+    def kept(self) -> bytes:
+        """What a replay needs: the location on a line of its own, and the body as it is or is remembered."""
+        return json.dumps({"location": self.location}).encode() + b"\n" + _written(self.remembered or self.body)
+
+    @classmethod
+    def of_kept(cls, status: int, kept: bytes) -> Answer:
+        """The answer again; a large body is never parsed."""
+        head, _, body = kept.partition(b"\n")
+        if not body:  # one object, as versions before kept it for three days
+            whole = json.loads(head)
+            return cls(status, whole["body"], whole["location"])
+        return cls(status, body, json.loads(head)["location"])
+
+
+def _written(body: dict[str, Any] | bytes) -> bytes:
+    return body if isinstance(body, bytes) else json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 @dataclass(frozen=True)
@@ -63,8 +81,7 @@ class IdempotentPost:
         if row.status != _UNFINISHED:
             return self._stored(row)
         answer = act(session)
-        kept = {"body": answer.remembered or answer.body, "location": answer.location}
-        row.status, row.response = answer.status, json.dumps(kept).encode()
+        row.status, row.response = answer.status, answer.kept()
         return answer
 
     def _claim(self, session: Session, token: str) -> IdempotencyKey:
@@ -87,8 +104,7 @@ class IdempotentPost:
                 Problem.IDEMPOTENCY_CONFLICT,
                 f"this Idempotency-Key was used for another {row.method_path}; take a new one for a new request",
             )
-        kept = json.loads(row.response)
-        return Answer(row.status, kept["body"], kept["location"])
+        return Answer.of_kept(row.status, row.response)
 
 
 async def _of_request(
@@ -99,8 +115,9 @@ async def _of_request(
         str | None, Header(min_length=1, max_length=255, description="The same request with it is done only once.")
     ] = None,
 ) -> IdempotentPost:
-    digest = hashlib.sha256(await request.body()).hexdigest()
-    return IdempotentPost(context, key, idempotency_key, f"{request.method} {request.url.path}", digest)
+    assert isinstance(request, OperatorRequest)
+    path = f"{request.method} {request.url.path}"
+    return IdempotentPost(context, key, idempotency_key, path, request.arrived.sha256)
 
 
 Once = Annotated[IdempotentPost, Depends(_of_request)]

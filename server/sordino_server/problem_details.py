@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import structlog
@@ -15,16 +15,14 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from sordino_server.errors import ServerError
-from sordino_server.identifiers import IN_WORDS
 from sordino_server.kit.logs import Sparingly
-from sordino_server.validation_messages import reason
+from sordino_server.validation_problem import invalid_request
 from sordino_shared.errors import InvalidValue, OversizedDocument, ProtocolError
 from sordino_shared.protocol import PROBLEM_MEDIA_TYPE, IllegalTransition, Problem
 
 log = structlog.get_logger(__name__)
 # A traceback takes as long as forty reports.
 _failed = Sparingly()
-_SHOWN_ERRORS = 20
 # Devices spread their retries over the window in `task`; this is for everybody else.
 _RETRY_AFTER_S = {Problem.OVERLOADED: 1, Problem.UNAVAILABLE: 5, Problem.STORAGE_FULL: 60}
 # With the first three the rest of the body is on its way, and the connection would go on swallowing it. After a bug it
@@ -134,23 +132,9 @@ async def _of_validation(request: Request, error: Exception) -> Response:
     """Where and why the request does not fit, without what it contained."""
     assert isinstance(error, RequestValidationError)
     found = error.errors()
-    if any(item["type"] == "json_invalid" for item in found):
-        return _answer(request, Problem.MALFORMED_BODY, f"the body is not JSON: {found[0]['ctx']['error']}")
     if found[0]["loc"] == ("body",) and "json" not in request.headers.get("content-type", ""):
         return _answer(request, Problem.UNSUPPORTED_MEDIA_TYPE, "send a JSON body with Content-Type: application/json")
-    listed = [{"pointer": _pointer(item["loc"]), "detail": _reason(item)} for item in found[:_SHOWN_ERRORS]]
-    first = listed[0]
-    more = f" (and {len(found) - 1} more, see `errors`)" if len(found) > 1 else ""
-    return _answer(request, Problem.INVALID_REQUEST, f"{first['pointer']}: {first['detail']}{more}", errors=listed)
-
-
-def _reason(item: Mapping[str, Any]) -> str:
-    words = IN_WORDS.get(item.get("ctx", {}).get("pattern"))
-    return f"give {words}" if words else reason(item)
-
-
-def _pointer(location: Iterable[str | int]) -> str:
-    return "/" + "/".join(str(part).replace("~", "~0").replace("/", "~1") for part in location)
+    return answer(invalid_request(found), request.url.path)
 
 
 async def _of_http_exception(request: Request, error: Exception) -> Response:

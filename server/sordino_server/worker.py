@@ -32,7 +32,10 @@ from sordino_server.kit.db import Database
 from sordino_server.kit.leases import LeaseLost
 from sordino_server.models import PlanRequest, Round
 from sordino_server.plans import service as plans
+from sordino_server.plans.checking import planner_request
+from sordino_server.plans.schemas import PlanOrder
 from sordino_server.protocols.statistic_request import FinishedProtocol, StatisticRequest
+from sordino_server.workloads import service as workloads
 from sordino_shared.errors import SordinoError
 
 log = structlog.get_logger(__name__)
@@ -167,7 +170,9 @@ class Worker:
         with self._work_on("plan", PlanRequest, number, fail):
             try:
                 with self.database.read("read plan request") as session:
-                    request = plans.planner_request(session, row)
+                    asked = PlanOrder.model_validate_json(row.request)
+                    written = workloads.get(session, row.workload_id).specification
+                request = planner_request(asked, written)
                 plan = self.compute(request, self._progress_of(number))
             except Stopped:
                 self.database.run("give back", lambda session: plans.give_back(session, number, self.owner))

@@ -9,7 +9,7 @@ import uvicorn
 
 from sordino_server import health, http_protocol, idempotency, metrics, worker
 from sordino_server.keys import service as keys
-from sordino_server.kit import body_limit, patient_connection, token_buckets
+from sordino_server.kit import arriving_body, bounded_process, patient_connection, token_buckets
 from sordino_server.reports import admission, front_door, writer
 from sordino_server.rounds import repository as rounds
 from sordino_shared import domains, guarantees
@@ -67,11 +67,12 @@ STATED = [
     (OPERATIONS, f"whoever has waited {patient_connection.ASK_AFTER_S:g} seconds for one asks for another connection"),
     (OPERATIONS, f"when it does not come within {patient_connection.ANSWER_WITHIN_S}."),
     (THREATS, f"413 at {mib(ReportBatch.limit)} for a batch"),
-    (THREATS, f"nothing but a batch is read beyond {kib(body_limit.UNKNOWN_LIMIT)}"),
+    (THREATS, f"{kib(arriving_body.SMALL_LIMIT)} for an operator's order"),
     (THREATS, f"{mib(front_door.MAX_ARRIVING_BYTES)} of them together, then 503"),
     (THREATS, f"[within {HEAD_S:g} seconds](operations.md#throughput-and-sizing)"),
     (THREATS, f"after {kib(HEAD_BYTES)} ({2 * HEAD_BYTES >> 10} behind an answer) of a head"),
     (THREATS, f"{8 * keys._SECRET_BYTES} random bits"),
+    (THREATS, f"within {bounded_process.CPU_S} seconds of processor time and {bounded_process.MEMORY_MB >> 10} GiB"),
     (QUICKSTART, f"can be repeated safely for {idempotency.REMEMBERED_S / 86400:g} days"),
     (PROTOCOL, f"what the owner is shown: 1 to {campaigns.MAX_SENTENCE} characters"),
     (PROTOCOL, f"array of `RoundTerms` | 1 to {campaigns.MAX_ROUNDS}, in order"),
@@ -100,4 +101,4 @@ def test_the_page_states_what_holds(page: str, stated: str) -> None:
 
 
 def test_reports_and_other_bodies_have_the_same_time() -> None:
-    assert body_limit.TIMEOUT_S == front_door.BODY_TIMEOUT_S
+    assert arriving_body.TIMEOUT_S == front_door.BODY_TIMEOUT_S

@@ -5,20 +5,19 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
 import httpx
 import pytest
 import structlog
-from starlette.applications import Starlette
-from starlette.routing import Mount
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message
 
 from sordino_server import problem_details
+from sordino_server.errors import ServerError
 from sordino_server.keys import repository
-from sordino_server.kit.body_limit import UNKNOWN_LIMIT, BodyLimit
+from sordino_server.kit.arriving_body import ArrivingBody
 from sordino_server.kit.database_errors import DatabaseUnavailable, StorageFull
 from sordino_server.kit.logs import Sparingly
 from sordino_shared.protocol import Problem
@@ -66,9 +65,9 @@ def test_two_members_of_one_name(running: Any, check_problem: Check, path: str, 
         check_problem(running.api.request(method, where, content=body, headers=headers), Problem.MALFORMED_BODY, "two")
 
 
-@pytest.mark.parametrize("depth", [1_000, 200_000])
-def test_body_of_brackets(running: Any, check_problem: Check, depth: int) -> None:
-    response = running.api.post("/v1/keys", content=b"[" * depth, headers={"content-type": "application/json"})
+@pytest.mark.parametrize(("path", "depth"), [("keys", 1_000), ("keys", 60_000), ("workloads", 200_000)])
+def test_body_of_brackets(running: Any, check_problem: Check, path: str, depth: int) -> None:
+    response = running.api.post(f"/v1/{path}", content=b"[" * depth, headers={"content-type": "application/json"})
     check_problem(response, Problem.MALFORMED_BODY)
 
 
@@ -112,6 +111,7 @@ def test_body_beyond_the_limit_is_not_read_to_its_end(running: Any, check_proble
             pytest.fail("the server took 200 MiB")
     response = running.api.post("/v1/keys", content=b" " * (running.settings.max_body_bytes + 1))
     check_problem(response, Problem.TOO_LARGE, "send less")
+    assert response.headers["connection"] == "close"
 
 
 @pytest.mark.parametrize(
@@ -160,37 +160,15 @@ def test_a_flood_of_one_failure_is_one_line(running: Any, monkeypatch: pytest.Mo
 def test_a_body_that_drips_is_given_up() -> None:
     """One byte now and one never, to a route of operators."""
 
-    async def body() -> AsyncIterator[bytes]:
-        yield b"{"
-        await asyncio.sleep(60)
+    async def receive() -> Message:
+        if body.size:
+            await asyncio.sleep(60)
+        return {"type": "http.request", "body": b"{", "more_body": True}
 
-    async def endpoint(scope: Scope, receive: Receive, send: Send) -> None:
-        while (await receive())["more_body"]:
-            pass
-
-    async def known(_: Scope) -> bool:
-        return True
-
-    async def post() -> int:
-        app = Starlette(routes=[Mount("/", endpoint)])
-        app.add_middleware(BodyLimit, limit=100, is_known=known, timeout_s=0.1)
-        transport = httpx.ASGITransport(app)
-        async with httpx.AsyncClient(transport=transport, base_url="http://test") as client:
-            return (await client.post("/", content=body())).status_code
-
-    assert asyncio.run(post()) == 408
-
-
-def test_a_large_body_is_taken_of_whoever_has_a_key_only(running: Any, check_problem: Check) -> None:
-    """It is parsed before the endpoint asks for a key, and that must not be a stranger's to order."""
-    most, order = UNKNOWN_LIMIT, {"content-type": "application/json"}
-    post = running.anonymous.post
-    check_problem(post("/v1/keys", content=b" " * most + b"{}", headers=order), Problem.UNAUTHORIZED, "valid key only")
-    made_up = order | {"authorization": "Bearer sdo_admin_00_00"}
-    check_problem(post("/v1/keys", content=b" " * most + b"{}", headers=made_up), Problem.UNAUTHORIZED)
-    check_problem(post("/v1/keys", content=b" " * (most - 1) + b"x", headers=order), Problem.MALFORMED_BODY)
-    known = running.api.post("/v1/keys", content=b" " * (4 * most) + b"{}", headers=order)
-    check_problem(known, Problem.INVALID_REQUEST)
+    body = ArrivingBody(100, timeout_s=0.1)
+    with pytest.raises(ServerError) as raised:
+        asyncio.run(body.read(receive, None))
+    assert raised.value.problem is Problem.REQUEST_TIMEOUT
 
 
 @pytest.mark.parametrize("token", ["zz", "W10", "WzEsMl0", "AAAA", "é", "WzFlOTk5OTksImEiXQ", "WzEsICJcdWQ4MDAiXQ"])

@@ -21,10 +21,11 @@ from sordino_server.kit.db import Database
 from sordino_server.kit.immutable import immutable_response
 from sordino_server.kit.pagination import AskedPage, cut
 from sordino_server.models import Campaign, Role
+from sordino_server.operator_route import OperatorRoute
 from sordino_server.plans.readable import readable_document
 from sordino_shared.protocol import CBOR_MEDIA_TYPE, Manifest
 
-router = APIRouter(prefix="/campaigns", tags=["campaigns"])
+router = APIRouter(prefix="/campaigns", tags=["campaigns"], route_class=OperatorRoute)
 
 _CBOR_OR_JSON: dict[int | str, dict[str, Any]] = {200: {"content": {CBOR_MEDIA_TYPE: {}, "application/json": {}}}}
 

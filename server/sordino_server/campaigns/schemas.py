@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Self
 
-from pydantic import BaseModel, ConfigDict, Field, StrictFloat, StrictInt
+from pydantic import BaseModel, Field, StrictFloat, StrictInt
 
 from sordino_server.identifiers import RequestText
 from sordino_server.models import Campaign, ClosingRule, Round
+from sordino_server.strict_model import Listed, StrictModel
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import CampaignState, Manifest, RoundState
 
@@ -16,10 +17,8 @@ _Reports = Annotated[int, Field(strict=True, ge=1, lt=2**53)]
 _Seconds = Annotated[int, Field(strict=True, ge=1, le=366 * 86400)]
 
 
-class CampaignOrder(BaseModel):
+class CampaignOrder(StrictModel):
     """What a campaign is made of."""
-
-    model_config = ConfigDict(extra="forbid")
 
     name: str = Field(min_length=1, max_length=200)
     sentence: str = Field(min_length=1, max_length=2000, description="What the owner of a device is told.")
@@ -31,10 +30,10 @@ class CampaignOrder(BaseModel):
     upload_token: bool = Field(
         False, description="Whether reports need the campaign's upload token, which the answer then holds; for good."
     )
-    close_after_reports: _Reports | list[_Reports | None] | None = Field(
+    close_after_reports: _Reports | Listed[_Reports | None] | None = Field(
         None, description="A round closes once so many reports were counted: one number for all, or one a round."
     )
-    close_after_s: _Seconds | list[_Seconds | None] | None = Field(
+    close_after_s: _Seconds | Listed[_Seconds | None] | None = Field(
         None, description="A round closes so many seconds after it opened: one number for all, or one a round."
     )
 

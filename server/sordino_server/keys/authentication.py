@@ -1,4 +1,8 @@
-"""Who asks: the key in `Authorization: Bearer sdo_…`, as a dependency of the endpoints that need one."""
+"""Who asks: the key in `Authorization: Bearer sdo_…`, looked at before anything else of a request is.
+
+An endpoint says which role it needs by a parameter `Analyst` or `Admin`; its route finds that and admits the request
+before its body is read.
+"""
 
 from __future__ import annotations
 
@@ -6,49 +10,55 @@ from typing import Annotated
 
 import anyio.to_thread
 from fastapi import Depends, Request
+from fastapi.dependencies.models import Dependant
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
-from starlette.types import Scope
 
-from sordino_server.context import Context, Injected
+from sordino_server.context import Context
 from sordino_server.errors import ServerError
 from sordino_server.keys import service
 from sordino_server.models import Key, Role
 from sordino_shared.protocol import Problem
 
 _bearer = HTTPBearer(auto_error=False, description="An operator's key: sdo_<role>_<id>_<secret>.")
+# For the description of the API; what it finds was looked at before.
+_Described = Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]
 
 
-def authenticated(
-    context: Injected, credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]
-) -> Key:
-    """The key of the request; raises `unauthorized`."""
-    if credentials is None:
-        raise ServerError(Problem.UNAUTHORIZED, "send `Authorization: Bearer sdo_…` with a key of this server")
-    with context.database.read("authenticate") as session:
-        return service.authenticate(session, credentials.credentials)
-
-
-async def is_known(context: Context, scope: Scope) -> bool:
-    """Whether the request has any valid key; what it may do with it is for its endpoint to say."""
-    credentials = await _bearer(Request(scope))
-    try:
-        await anyio.to_thread.run_sync(authenticated, context, credentials)
-    except ServerError:
-        return False
-    return True
-
-
-def analyst(key: Annotated[Key, Depends(authenticated)]) -> Key:
+async def analyst(request: Request, _: _Described) -> Key:
     """The key of an analyst or admin."""
-    service.allow(key, Role.ANALYST)
+    key: Key = request.state.key
     return key
 
 
-def admin(key: Annotated[Key, Depends(authenticated)]) -> Key:
+async def admin(request: Request, _: _Described) -> Key:
     """The key of an admin."""
-    service.allow(key, Role.ADMIN)
+    key: Key = request.state.key
     return key
 
 
 Analyst = Annotated[Key, Depends(analyst)]
 Admin = Annotated[Key, Depends(admin)]
+_ROLES = {analyst: Role.ANALYST, admin: Role.ADMIN}
+
+
+def wanted_role(dependant: Dependant) -> Role | None:
+    """The role that an endpoint asks for; None where anybody may ask."""
+    wanted = [_ROLES[each.call] for each in dependant.dependencies if each.call in _ROLES]
+    return wanted[0] if wanted else None
+
+
+async def admit(request: Request, wanted: Role) -> None:
+    """Put the key of the request into its state; raises `unauthorized` or `forbidden`."""
+    credentials = await _bearer(request)
+    if credentials is None:
+        raise ServerError(Problem.UNAUTHORIZED, "send `Authorization: Bearer sdo_…` with a key of this server")
+    request.state.key = await anyio.to_thread.run_sync(
+        _key_of, request.app.state.context, credentials.credentials, wanted
+    )
+
+
+def _key_of(context: Context, text: str, wanted: Role) -> Key:
+    with context.database.read("authenticate") as session:
+        key = service.authenticate(session, text)
+    service.allow(key, wanted)
+    return key

@@ -13,8 +13,9 @@ from sordino_server.keys import repository, service
 from sordino_server.keys.authentication import Admin
 from sordino_server.keys.schemas import KeyDocument, KeyList, KeyRequest, NewKeyDocument
 from sordino_server.kit.pagination import AskedPage, cut
+from sordino_server.operator_route import OperatorRoute
 
-router = APIRouter(prefix="/keys", tags=["keys"])
+router = APIRouter(prefix="/keys", tags=["keys"], route_class=OperatorRoute)
 
 
 @router.post("", status_code=201, response_model=NewKeyDocument)

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from sordino_server.identifiers import DigestText
 from sordino_server.models import Key, Role
+from sordino_server.strict_model import StrictModel
 
 
-class KeyRequest(BaseModel):
+class KeyRequest(StrictModel):
     """A key to make."""
-
-    model_config = ConfigDict(extra="forbid")
 
     name: str = Field(min_length=1, max_length=200, description="Who or what uses the key.")
     role: Role

@@ -12,13 +12,15 @@ from sordino_server.models.base import Base, DigestText, one_of
 
 
 class Workload(Base):
-    """A workload by the digest of its canonical specification."""
+    """A workload by the digest of its canonical specification; `cells` is null while a number of bins is open."""
 
     __tablename__ = "workloads"
 
     id: Mapped[str] = mapped_column(DigestText, primary_key=True)
     name: Mapped[str] = mapped_column(String(200))
     specification: Mapped[str] = mapped_column(Text)
+    cells: Mapped[int | None] = mapped_column(BigInteger)
+    queries: Mapped[int] = mapped_column(BigInteger)
     created_at: Mapped[int] = mapped_column(BigInteger)
 
 

@@ -5,34 +5,44 @@ from __future__ import annotations
 import json
 from typing import Annotated, Literal
 
+import anyio.to_thread
 from fastapi import APIRouter, Query, Request, Response
 from sqlalchemy.orm import Session
 
-from sordino_server.context import Injected
+from sordino_server.context import Context, Injected
 from sordino_server.idempotency import Answer, Once
 from sordino_server.identifiers import DigestPath, RequestPath
 from sordino_server.keys.authentication import Analyst
 from sordino_server.kit.immutable import immutable_response
 from sordino_server.kit.pagination import AskedPage, cut
 from sordino_server.models import PlanPart, PlanPartKind
+from sordino_server.operator_route import OperatorRoute
 from sordino_server.plans import repository, service
+from sordino_server.plans.checking import content_key
 from sordino_server.plans.readable import readable_document
 from sordino_server.plans.schemas import PlanOrder, PlanRequestDocument, PlanRequestList
 from sordino_shared.protocol import CBOR_MEDIA_TYPE, AnalystPart, DevicePart
 
-router = APIRouter(tags=["plans"])
+router = APIRouter(tags=["plans"], route_class=OperatorRoute)
 
 
 @router.post("/plan-requests", status_code=202, response_model=PlanRequestDocument)
-def request_plan(context: Injected, _: Analyst, once: Once, body: PlanOrder) -> Response:
+async def request_plan(context: Injected, _: Analyst, once: Once, body: PlanOrder) -> Response:
     """Ask for a plan. A worker computes it, unless it was computed before; ask its Location for the progress."""
+    specification = await anyio.to_thread.run_sync(_asked_specification, context, body)
+    key = await context.checks.run(content_key, body, specification)
 
     def act(session: Session) -> Answer:
-        row = service.request(session, body, context.clock.now())
+        row = service.request(session, body, key, context.clock.now())
         document = PlanRequestDocument.of(row).model_dump(mode="json")
         return Answer(202, document, location=f"/v1/plan-requests/{row.id}")
 
-    return once.run("request plan", act)
+    return await anyio.to_thread.run_sync(once.run, "request plan", act)
+
+
+def _asked_specification(context: Context, order: PlanOrder) -> str:
+    with context.database.read("read workload") as session:
+        return service.asked_specification(session, order)
 
 
 @router.get("/plan-requests")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, StrictInt
+from pydantic import BaseModel, Field, StrictInt
 
 from sordino_server.design.search import Effort
 from sordino_server.design.statistics import StatisticSpecification
@@ -13,6 +13,7 @@ from sordino_server.identifiers import DigestText
 from sordino_server.models import PlanRequest, PlanRequestState
 from sordino_server.protocols.plan import Target
 from sordino_server.protocols.statistic_request import StatisticRequest
+from sordino_server.strict_model import StrictModel
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon
 
@@ -22,10 +23,8 @@ MAX_USERS = 2**53
 _FiniteFloat = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 
 
-class PlanOrder(BaseModel):
+class PlanOrder(StrictModel):
     """What a plan is asked for."""
-
-    model_config = ConfigDict(extra="forbid")
 
     workload: DigestText
     epsilon: _FiniteFloat | StrictInt | Annotated[str, Field(max_length=40)] = Field(

@@ -14,8 +14,6 @@ from sqlalchemy.orm import Session
 from sordino_server.design.candidates import mechanism_names
 from sordino_server.design.finished_plan import FinishedPlan
 from sordino_server.design.progress import Progress
-from sordino_server.design.request import PlanRequest
-from sordino_server.design.statistics import StatisticSpecification
 from sordino_server.errors import ServerError
 from sordino_server.kit import leases
 from sordino_server.models import PlanPart, PlanRequestState
@@ -24,10 +22,9 @@ from sordino_server.plans import repository
 from sordino_server.plans.schemas import PlanOrder
 from sordino_server.protocols.base import RoundPlan
 from sordino_server.protocols.plan import ProtocolPlan
-from sordino_server.protocols.statistic_request import FinishedProtocol, StatisticRequest
+from sordino_server.protocols.statistic_request import FinishedProtocol
 from sordino_server.workloads import service as workloads
 from sordino_shared.errors import InvalidValue
-from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import AnalystPart, DevicePart, Digest, Problem
 
 # A computation whose worker dies this often would most likely kill the next one as well.
@@ -35,16 +32,24 @@ MAX_ATTEMPTS = 3
 _STAGE_LENGTH = 200
 
 
-def request(session: Session, order: PlanOrder, now: int) -> PlanRequestRow:
-    """A queued request, ready if its plan is known; what can be refused without computing is refused here."""
+def asked_specification(session: Session, order: PlanOrder) -> str:
+    """The specification of the workload that is asked for, as it is stored; refuses what there is not."""
     if not workloads.exists(session, order.workload):
         raise InvalidValue(f"there is no workload {order.workload}; register it first with POST /v1/workloads")
     if order.mechanism is not None and order.mechanism not in mechanism_names():
         raise InvalidValue(f"there is no mechanism {order.mechanism!r}; there are {', '.join(mechanism_names())}")
+    return workloads.get(session, order.workload).specification
+
+
+def request(session: Session, order: PlanOrder, content_key: str, now: int) -> PlanRequestRow:
+    """A queued request, ready if a plan of its `content_key` is known; that was made outside of the transaction."""
     row = PlanRequestRow(
-        id=secrets.token_hex(16), workload_id=order.workload, request=order.model_dump_json(), created_at=now
+        id=secrets.token_hex(16),
+        workload_id=order.workload,
+        request=order.model_dump_json(),
+        content_key=content_key,
+        created_at=now,
     )
-    row.content_key = str(planner_request(session, row).digest)
     _answer_from_known(session, row, now)
     repository.add_request(session, row)
     return row
@@ -125,26 +130,6 @@ def begin(session: Session, *, owner: str, now: int, seconds: int) -> PlanReques
     row.state, row.started_at = PlanRequestState.RUNNING, now
     row.progress, row.stage, row.variance, row.ratio = 0.0, "starting", None, None
     return row
-
-
-def planner_request(session: Session, row: PlanRequestRow) -> PlanRequest | StatisticRequest:
-    """What the planner is asked for; raises InvalidValue where it would refuse."""
-    order = PlanOrder.model_validate_json(row.request)
-    specification = workloads.either_of(workloads.get(session, row.workload_id))
-    if isinstance(specification, StatisticSpecification):
-        return order.for_statistic(specification)
-    order.check_linear()
-    return PlanRequest(
-        workload=specification.build(),
-        guarantee=PureEpsilon.of(order.epsilon),
-        objective=order.objective,
-        mechanism=order.mechanism,
-        users=order.users,
-        seed=order.seed,
-        reduction=order.reduction,
-        effort=order.effort,
-        time_limit=order.time_limit,
-    )
 
 
 def report_progress(session: Session, identifier: str, owner: str, told: Progress) -> None:

@@ -12,6 +12,7 @@ from sordino_server.idempotency import Answer, Once
 from sordino_server.identifiers import DigestPath
 from sordino_server.keys.authentication import Admin, Analyst
 from sordino_server.kit.pagination import AskedPage, cut
+from sordino_server.operator_route import OperatorRoute
 from sordino_server.populations import repository, service
 from sordino_server.populations.schemas import (
     Ledger,
@@ -23,7 +24,7 @@ from sordino_server.populations.schemas import (
     PopulationOrder,
 )
 
-router = APIRouter(prefix="/populations", tags=["populations"])
+router = APIRouter(prefix="/populations", tags=["populations"], route_class=OperatorRoute)
 
 _IfMatch = Annotated[str, Header(max_length=64, description="The ETag of the caps that were read.")]
 

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from typing import Annotated, Self
 
-from pydantic import BaseModel, ConfigDict, Field, StrictFloat, StrictInt
+from pydantic import BaseModel, Field, StrictFloat, StrictInt
 
 from sordino_server.models import AskedEpsilon, Population
+from sordino_server.strict_model import StrictModel
 from sordino_shared.guarantees import NANO, PureEpsilon
 
 _Epsilon = StrictFloat | StrictInt | Annotated[str, Field(max_length=40)]
 
 
-class PopulationCaps(BaseModel):
+class PopulationCaps(StrictModel):
     """ε that campaigns may ask of one device. A member that is left out stays as it is; null takes a cap away."""
-
-    model_config = ConfigDict(extra="forbid")
 
     epsilon_per_period: _Epsilon | None = Field(None, description="Most ε in any `period_days` days.")
     period_days: Annotated[int, Field(strict=True, ge=1, le=3660)] | None = Field(

@@ -2,29 +2,50 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Response
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Request, Response
 from sqlalchemy.orm import Session
 
 from sordino_server.context import Injected
-from sordino_server.design.specifications import Specification
 from sordino_server.idempotency import Answer, Once
 from sordino_server.identifiers import DigestPath
 from sordino_server.keys.authentication import Analyst
 from sordino_server.kit.pagination import AskedPage, cut
+from sordino_server.operator_route import LargeBodyRoute, OperatorRequest
 from sordino_server.workloads import repository, service
+from sordino_server.workloads.checking import CheckedWorkload, check_workload
 from sordino_server.workloads.schemas import WorkloadDocument, WorkloadEntry, WorkloadList
 
-router = APIRouter(prefix="/workloads", tags=["workloads"])
+router = APIRouter(prefix="/workloads", tags=["workloads"], route_class=LargeBodyRoute)
 
 
-@router.post("", status_code=201, response_model=WorkloadDocument)
-def register_workload(context: Injected, _: Analyst, once: Once, body: Specification) -> Response:
+def _form(form: str) -> dict[str, str]:
+    return {"$ref": f"#/components/schemas/{form}Specification"}
+
+
+# Read by the endpoint, in a process of its own, and so not by FastAPI.
+_BODY = {
+    "required": True,
+    "content": {"application/json": {"schema": {"oneOf": [_form("Workload"), _form("Statistic")], "title": "Body"}}},
+}
+
+
+async def _checked(context: Injected, request: Request, _: Analyst) -> CheckedWorkload:
+    assert isinstance(request, OperatorRequest)
+    request.check_json()
+    return await context.checks.run(check_workload, request.arrived.content)
+
+
+@router.post("", status_code=201, response_model=WorkloadDocument, openapi_extra={"requestBody": _BODY})
+def register_workload(
+    context: Injected, _: Analyst, once: Once, checked: Annotated[CheckedWorkload, Depends(_checked)]
+) -> Response:
     """Register a workload: 201 if it is new, 200 with the same document if it was known."""
 
     def act(session: Session) -> Answer:
-        workload, new = service.register(session, body, context.clock.now())
-        document = WorkloadDocument.of(workload).model_dump(mode="json", exclude_none=True)
-        return Answer(201 if new else 200, document, location=f"/v1/workloads/{workload.id}")
+        workload, new = service.register(session, checked, context.clock.now())
+        return Answer(201 if new else 200, WorkloadDocument.written(workload), f"/v1/workloads/{workload.id}")
 
     return once.run("register workload", act)
 
@@ -37,8 +58,8 @@ def list_workloads(context: Injected, _: Analyst, page: AskedPage) -> WorkloadLi
         return WorkloadList(workloads=[WorkloadEntry.of(row) for row in rows], next_page_token=token)
 
 
-@router.get("/{workload_id}", response_model_exclude_none=True)
-def get_workload(context: Injected, _: Analyst, workload_id: DigestPath) -> WorkloadDocument:
+@router.get("/{workload_id}", response_model=WorkloadDocument)
+def get_workload(context: Injected, _: Analyst, workload_id: DigestPath) -> Response:
     """A workload with its specification."""
     with context.database.read("get workload") as session:
-        return WorkloadDocument.of(service.get(session, workload_id))
+        return Response(WorkloadDocument.written(service.get(session, workload_id)), media_type="application/json")

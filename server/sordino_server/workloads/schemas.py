@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import Self
 
 from pydantic import BaseModel
 
 from sordino_server.design.specifications import Specification
-from sordino_server.design.statistics import StatisticSpecification
 from sordino_server.models import Workload
-from sordino_server.workloads import service
 
 
 class WorkloadEntry(BaseModel):
@@ -38,26 +37,13 @@ class WorkloadDocument(BaseModel):
     specification: Specification
     cells: int | None = None
 
-    @classmethod
-    def of(cls, workload: Workload) -> Self:
-        """A row, with the sizes that follow from its specification."""
-        specification = service.either_of(workload)
-        cells, queries = _sizes(specification)
-        return cls(
-            id=workload.id,
-            name=workload.name,
-            cells=cells,
-            queries=queries,
-            created_at=workload.created_at,
-            specification=specification,
-        )
-
-
-def _sizes(specification: Specification) -> tuple[int | None, int]:
-    if isinstance(specification, StatisticSpecification):
-        return specification.cells, 1
-    built = specification.build()
-    return built.size, built.queries
+    @staticmethod
+    def written(workload: Workload) -> bytes:
+        """A row as JSON, its specification as it is stored: reading and writing 16 MiB of it would stop all else."""
+        shown = {"id": workload.id, "name": workload.name, "queries": workload.queries}
+        shown |= {"created_at": workload.created_at} | ({} if workload.cells is None else {"cells": workload.cells})
+        head = json.dumps(shown, separators=(",", ":")).removesuffix("}")
+        return f'{head},"specification":{workload.specification}}}'.encode()
 
 
 class WorkloadList(BaseModel):

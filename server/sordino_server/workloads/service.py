@@ -1,4 +1,4 @@
-"""A workload is registered once it can be built; its id is the digest of its canonical specification."""
+"""A workload is registered once it was built; its id is the digest of its canonical specification."""
 
 from __future__ import annotations
 
@@ -12,22 +12,21 @@ from sordino_server.design.workloads import WorkloadError, WorkloadSpecification
 from sordino_server.errors import ServerError
 from sordino_server.models import Workload
 from sordino_server.workloads import repository
-from sordino_shared._checks import check_name
-from sordino_shared.protocol import Digest, Problem
+from sordino_server.workloads.checking import CheckedWorkload
+from sordino_shared.protocol import Problem
 
 
-def register(
-    session: Session, specification: WorkloadSpecification | StatisticSpecification, now: int
-) -> tuple[Workload, bool]:
-    """The workload's row, and whether it is new; the same specification is the same workload.
-
-    Raises WorkloadError for a specification that contradicts itself.
-    """
-    check_name(specification.name, "workload name")
-    specification.check()
-    text = json.dumps(specification.canonical(), sort_keys=True, separators=(",", ":"), allow_nan=False)
-    identifier = str(Digest.of(text.encode()))
-    return repository.add(session, Workload(id=identifier, name=specification.name, specification=text, created_at=now))
+def register(session: Session, checked: CheckedWorkload, now: int) -> tuple[Workload, bool]:
+    """The workload's row, and whether it is new; the same specification is the same workload."""
+    row = Workload(
+        id=checked.id,
+        name=checked.name,
+        specification=checked.specification,
+        cells=checked.cells,
+        queries=checked.queries,
+        created_at=now,
+    )
+    return repository.add(session, row)
 
 
 def get(session: Session, identifier: str) -> Workload:

@@ -23,6 +23,7 @@ from sordino_server.design.workloads.attributes import (
     Strict,
 )
 from sordino_server.design.workloads.specification import checked_matrix
+from sordino_server.strict_model import Listed
 from sordino_shared.domains import Categorical, Domain, Ordinal
 
 Written = list[OrdinalSpecification | CategoricalSpecification]
@@ -49,7 +50,7 @@ class OfValues(Strict):
     forms: ClassVar[int] = 1
     kind: str
     attribute: str | None = None
-    values: list[Number] | None = None
+    values: Listed[Number] | None = None
     outer: tuple[Number, Number] | None = None
 
     def line(self, written: Written) -> OrdinalSpecification:
@@ -118,8 +119,8 @@ class Variance(OfValues):
 class Function(Strict):
     """f(|x − x'|): straight lines between `values` at `distances`, which begin at 0; constant beyond the last."""
 
-    distances: list[Number] = Field(min_length=2)
-    values: list[Number]
+    distances: Listed[Number] = Field(min_length=2)
+    values: Listed[Number]
 
     def checked(self) -> Function:
         """Itself; raises WorkloadError where the two lists make no function."""
@@ -141,8 +142,8 @@ class Lipschitz(OfValues):
     """A kernel of one ordinal attribute by its values: by steps between bins, by pairs of bins, or by distance."""
 
     kind: Literal["lipschitz"]
-    table: list[Number] | None = None
-    matrix: list[list[Number]] | None = None
+    table: Listed[Number] | None = None
+    matrix: Listed[Listed[Number]] | None = None
     function: Function | None = None
 
     def smoothness(self, low: float, high: float) -> float | None:
@@ -236,7 +237,7 @@ class CustomMatrix(Strict):
 
     forms: ClassVar[int] = 1
     kind: Literal["matrix"]
-    matrix: list[list[Number]]
+    matrix: Listed[Listed[Number]]
 
     def statistic(self, subject: Subject, written: Written) -> Statistic:
         """The mean of the table over pairs."""

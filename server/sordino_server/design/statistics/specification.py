@@ -24,6 +24,7 @@ from sordino_server.design.workloads.attributes import (
     readable,
 )
 from sordino_server.design.workloads.specification import check_scale
+from sordino_server.strict_model import Listed
 from sordino_shared.errors import InvalidValue
 
 # 128 MiB of doubles for all tables of a statistic: a search for its kernel works on several of this size at once.
@@ -34,7 +35,7 @@ class StatisticSpecification(Strict):
     """A name, a domain and the statistic that is asked of pairs of its users."""
 
     name: str = Field(min_length=1, max_length=200)
-    domain: list[AttributeSpecification]
+    domain: Listed[AttributeSpecification]
     statistic: StatisticKind
 
     def canonical(self) -> dict[str, Any]:

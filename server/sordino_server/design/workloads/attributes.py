@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, ValidationError
+from pydantic import ConfigDict, Discriminator, Field, Tag, ValidationError
 
 from sordino_server.design.workloads.workload import WorkloadError
+from sordino_server.strict_model import Listed, StrictModel
 from sordino_server.validation_messages import reason
 from sordino_shared.domains import MAX_MEMBERS, Attribute, Categorical, Domain, Ordinal
 from sordino_shared.errors import InvalidValue
@@ -13,10 +14,10 @@ from sordino_shared.errors import InvalidValue
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 
 
-class Strict(BaseModel):
+class Strict(StrictModel):
     """A frozen part of a specification that refuses fields it does not know."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(frozen=True)
 
 
 class EvenBins(Strict):
@@ -69,7 +70,7 @@ class OrdinalSpecification(Strict):
     name: str
     kind: Literal["ordinal"]
     edges: Annotated[
-        Annotated[list[Number], Tag("listed")] | Annotated[EvenBins, Tag("even")], Discriminator(_form_of_edges)
+        Annotated[Listed[Number], Tag("listed")] | Annotated[EvenBins, Tag("even")], Discriminator(_form_of_edges)
     ]
     unit: str = ""
     missing: bool = False
@@ -86,7 +87,7 @@ class CategoricalSpecification(Strict):
 
     name: str
     kind: Literal["categorical"]
-    labels: list[str]
+    labels: Listed[str]
     missing: bool = False
     other: bool = False
 

@@ -1,10 +1,11 @@
 """The written form of a workload, in YAML or JSON, and how it becomes a Workload."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
-from pydantic import Discriminator, Field, Tag, ValidationError
+from pydantic import BeforeValidator, Discriminator, Field, Tag, ValidationError
+from pydantic_core import PydanticCustomError
 
 from sordino_server.design.arrays import Floats, varying_rows
 from sordino_server.design.workloads.attributes import AttributeSpecification, Number, Strict, domain_of, readable
@@ -13,6 +14,7 @@ from sordino_server.design.workloads.operators import DENSE_LIMIT, Dense
 from sordino_server.design.workloads.stacks import stack_of
 from sordino_server.design.workloads.widths import marginals, parities
 from sordino_server.design.workloads.workload import Workload, WorkloadError
+from sordino_server.strict_model import Listed
 from sordino_shared._checks import check_label
 from sordino_shared.domains import Domain
 
@@ -23,11 +25,25 @@ _LARGEST, _SMALLEST = 1e100, 1e-100
 _MOST_TIMES_AS_LARGE = 1e9
 
 
+def _one_wrong_kind(value: Any) -> Any:
+    """An object of a million wrong kinds is one error, the first."""
+    known = get_args(Kind)
+    wrong = next(((n, k) for n, k in value.items() if k not in known), None) if isinstance(value, Mapping) else None
+    if wrong is None:
+        return value
+    raise PydanticCustomError(
+        "kind", "give {name} one of {known}", {"name": repr(str(wrong[0])[:40]), "known": ", ".join(known)}
+    )
+
+
+Factors = Annotated[dict[str, Kind], BeforeValidator(_one_wrong_kind)]
+
+
 class MatrixQueries(Strict):
     """Explicit rows, one entry for each cell of the domain in C order, with optional names."""
 
-    matrix: list[list[Number]]
-    labels: list[str] | None = None
+    matrix: Listed[Listed[Number]]
+    labels: Listed[str] | None = None
 
 
 class WidthQueries(Strict):
@@ -48,7 +64,7 @@ class StackedQueries(Strict):
 class StackQueries(Strict):
     """Several kinds of queries of one domain, answered from the same reports."""
 
-    stack: list[StackedQueries] = Field(min_length=1)
+    stack: Listed[StackedQueries] = Field(min_length=1)
 
 
 def _form_of_queries(value: Any) -> str:
@@ -65,14 +81,14 @@ def _form_of_queries(value: Any) -> str:
 
 OneQueries = Annotated[
     Annotated[Kind, Tag("kind")]
-    | Annotated[dict[str, Kind], Tag("factors")]
+    | Annotated[Factors, Tag("factors")]
     | Annotated[MatrixQueries, Tag("matrix")]
     | Annotated[WidthQueries, Tag("width")],
     Discriminator(_form_of_queries),
 ]
 Queries = Annotated[
     Annotated[Kind, Tag("kind")]
-    | Annotated[dict[str, Kind], Tag("factors")]
+    | Annotated[Factors, Tag("factors")]
     | Annotated[MatrixQueries, Tag("matrix")]
     | Annotated[WidthQueries, Tag("width")]
     | Annotated[StackQueries, Tag("stack")],
@@ -84,7 +100,7 @@ class WorkloadSpecification(Strict):
     """A name, a domain and the queries: one kind for all attributes, a kind for each, a matrix, a width or a stack."""
 
     name: str = Field(min_length=1, max_length=200)
-    domain: list[AttributeSpecification]
+    domain: Listed[AttributeSpecification]
     queries: Queries
 
     def canonical(self) -> dict[str, Any]:

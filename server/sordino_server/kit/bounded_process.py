@@ -1,0 +1,129 @@
+"""Work of unknown size on what somebody sent, in a process that lives for it, within bounds of memory and time.
+
+Parsing 16 MiB of JSON, or building the map of half a million bins, holds the interpreter for seconds and leaves its
+memory in pieces; here both are the process's own and go with it. It is a fork of one that has imported `PRELOADED`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing as mp
+import os
+import resource
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from multiprocessing import forkserver
+from multiprocessing.connection import Connection
+from typing import Any, TypeVar
+
+import anyio.to_thread
+
+from sordino_server.errors import ServerError
+from sordino_shared.errors import InvalidValue, SordinoError
+from sordino_shared.protocol import Problem
+
+T = TypeVar("T")
+
+PRELOADED = ["sordino_server.workloads.checking", "sordino_server.plans.checking"]
+# Processor time; the largest workloads that can be planned are checked in a third of it.
+CPU_S = 20
+MEMORY_MB = 2048
+# Of the wall's clock, for a machine that has other things to do: the work stands behind what answers requests.
+_WITHIN_S = 120.0
+_NICENESS = 10
+# As many as wait for the one before them; whoever comes then is told to come later.
+MAX_WAITING = 16
+
+
+@dataclass(frozen=True)
+class Refused:
+    """Why the work has no result, as it travels: the parts of a `ServerError`."""
+
+    problem: Problem
+    detail: str
+    extra: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Bug:
+    """An error that nobody expected, as text."""
+
+    trace: str
+
+
+class ProcessFailed(SordinoError):
+    """The work met an error that nobody expected."""
+
+
+class BoundedWork:
+    """Does one piece of work at a time, so that half of a small machine is left for answering."""
+
+    def __init__(self, cpu_s: int = CPU_S) -> None:
+        self._cpu_s = cpu_s
+        self._turn = asyncio.Semaphore(1)
+        self._waiting = 0
+
+    def start(self) -> None:
+        """Begin to import what the work needs, which takes seconds that the first one who asks should not wait for."""
+        mp.get_context("forkserver").set_forkserver_preload(PRELOADED)
+        forkserver.ensure_running()
+
+    async def run(self, work: Callable[..., T], *given: object) -> T:
+        """What `work` returns; raises `ServerError` where it refuses or does not end within the bounds.
+
+        `work` and what it is given are pickled. It refuses by raising `ServerError` or `InvalidValue`.
+        """
+        if self._waiting >= MAX_WAITING:
+            raise ServerError(Problem.OVERLOADED, "too many workloads wait to be checked; try again later")
+        self._waiting += 1
+        try:
+            async with self._turn:
+                return await anyio.to_thread.run_sync(partial(_run, self._cpu_s, work, given))
+        finally:
+            self._waiting -= 1
+
+
+def _run(cpu_s: int, work: Callable[..., T], given: tuple[object, ...]) -> T:
+    context = mp.get_context("forkserver")
+    ours, theirs = context.Pipe(duplex=False)
+    process = context.Process(target=_work, args=(theirs, cpu_s, work, given), daemon=True)
+    process.start()
+    theirs.close()
+    try:
+        told: Any = ours.recv() if ours.poll(_WITHIN_S) else None
+    except EOFError:
+        told = None
+    finally:
+        ours.close()
+        process.kill()
+        process.join()
+        process.close()
+    if told is None:
+        detail = f"checking it takes more than {cpu_s} seconds or {MEMORY_MB} MiB: send a smaller workload"
+        raise ServerError(Problem.INVALID_REQUEST, detail)
+    if isinstance(told, Refused):
+        raise ServerError(told.problem, told.detail, **told.extra)
+    if isinstance(told, Bug):
+        raise ProcessFailed(told.trace)
+    result: T = told[0]
+    return result
+
+
+def _work(pipe: Connection, cpu_s: int, work: Callable[..., object], given: tuple[object, ...]) -> None:
+    os.nice(_NICENESS)
+    resource.setrlimit(resource.RLIMIT_CPU, (cpu_s, cpu_s))
+    # Not the address space, of which libraries reserve more than they use.
+    resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_MB << 20, MEMORY_MB << 20))
+    try:
+        told: object = (work(*given),)
+    except ServerError as error:
+        told = Refused(error.problem, error.detail, error.extra)
+    except InvalidValue as error:
+        told = Refused(Problem.INVALID_REQUEST, str(error))
+    except MemoryError:
+        told = Refused(Problem.INVALID_REQUEST, f"checking it takes more than {MEMORY_MB} MiB: send a smaller workload")
+    except Exception:
+        told = Bug(traceback.format_exc())
+    pipe.send(told)

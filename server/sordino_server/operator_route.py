@@ -1,0 +1,81 @@
+"""Routes of operators: who asks is known before a byte of the body is read, and the body is read within a limit.
+
+An upload token, which ships in every app, so opens no route that reads JSON. The body is parsed once, in a thread; more
+than `SMALL_LIMIT` bytes are taken by a `LargeBodyRoute` alone, which parses nothing: its endpoint does that elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import anyio.to_thread
+from fastapi import Request, Response
+from fastapi.routing import APIRoute
+
+from sordino_server.errors import ServerError
+from sordino_server.keys.authentication import admit, wanted_role
+from sordino_server.kit.arriving_body import SMALL_LIMIT, ArrivingBody
+from sordino_server.kit.json_body import read_json
+from sordino_shared.protocol import Problem
+
+Handler = Callable[[Request], Coroutine[Any, Any, Response]]
+
+
+class OperatorRequest(Request):
+    """A request whose body has come; `json()` is what was parsed of it."""
+
+    arrived: ArrivingBody
+
+    async def load(self, limit: int) -> None:
+        """Take the body, and parse it where it is small JSON."""
+        self.arrived = ArrivingBody(limit)
+        await self.arrived.read(self.receive, self.headers.get("content-length"))
+        content = self.arrived.content
+        self._body = content if isinstance(content, bytes) else b""
+        if self._body and self.is_json:
+            self._json = await anyio.to_thread.run_sync(read_json, self._body)
+
+    @property
+    def is_json(self) -> bool:
+        """Whether the body says that it is JSON."""
+        return "json" in self.headers.get("content-type", "")
+
+    def check_json(self) -> None:
+        """Raise `unsupported-media-type` unless the body says that it is JSON."""
+        if not self.is_json:
+            detail = "send a JSON body with Content-Type: application/json"
+            raise ServerError(Problem.UNSUPPORTED_MEDIA_TYPE, detail)
+
+
+class OperatorRoute(APIRoute):
+    """A route with a small body, or none."""
+
+    def body_limit(self, request: Request) -> int:
+        """Bytes that a body of this request may have, whoever sends it."""
+        return SMALL_LIMIT
+
+    def get_route_handler(self) -> Handler:
+        answer, role = super().get_route_handler(), wanted_role(self.dependant)
+
+        async def handle(request: Request) -> Response:
+            if role is not None:
+                await admit(request, role)
+            if request.method in ("GET", "HEAD"):
+                return await answer(request)
+            loaded = OperatorRequest(request.scope, request.receive)
+            try:
+                await loaded.load(self.body_limit(request))
+                return await answer(loaded)
+            finally:
+                loaded.arrived.close()
+
+        return handle
+
+
+class LargeBodyRoute(OperatorRoute):
+    """A route whose body may have `SORDINO_MAX_BODY_BYTES`; its endpoint finds it at `request.arrived`, not parsed."""
+
+    def body_limit(self, request: Request) -> int:
+        limit: int = request.app.state.context.settings.max_body_bytes
+        return limit
