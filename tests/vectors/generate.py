@@ -12,13 +12,15 @@ from bad_ranges import bad_ranges
 from good_documents import good_documents
 from good_numbers import good_numbers
 from sampling import sampling
+from worked_trace import trace
 
 FOLDER = Path(__file__).parent / "v1"
 
 
 def files() -> dict[str, str]:
     """Text of every file by its path below the version's folder."""
-    vectors = good_documents() | good_numbers() | sampling() | bad_encodings() | bad_documents() | bad_ranges()
+    good = good_documents() | good_numbers() | sampling() | trace()
+    vectors = good | bad_encodings() | bad_documents() | bad_ranges()
     return {path: json.dumps(content, ensure_ascii=True, indent=1) + "\n" for path, content in vectors.items()}
 
 

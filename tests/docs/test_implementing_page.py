@@ -1,0 +1,112 @@
+"""The page for writers of devices: its trace is what the code makes, its rules are those of the SDK."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sordino_client._delivery import Counted, RetryLater, delay_s, read_upload
+from sordino_client._session import Session, VerifiedPart, pin_manifest, verify_part
+from sordino_client._transport import DEADLINE_S, USER_AGENT, Response
+from sordino_shared.protocol import CampaignId, DevicePart, Digest, Problem, RetryWindow
+from sordino_shared.randomness import Randomness
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "implementing.md").read_text("utf-8")
+TRACE = json.loads((ROOT / "tests/vectors/v1/good/trace.json").read_text("ascii"))
+
+
+class Listed(Randomness):
+    """Gives the same bytes for every draw of one length."""
+
+    def __init__(self, *content: bytes) -> None:
+        self._by_length = {len(each): each for each in content}
+
+    def bytes(self, count: int) -> bytes:
+        return self._by_length[count]
+
+
+def content(document: str) -> bytes:
+    return bytes.fromhex(TRACE["documents"][document]["hex"])
+
+
+def test_the_trace_of_the_page_is_the_one_that_the_script_writes() -> None:
+    code = "import worked_trace, sys; sys.stdout.buffer.write(worked_trace.rendered().encode())"
+    run = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT / "tests" / "vectors", capture_output=True, check=True, timeout=60
+    )
+    rendered = run.stdout.decode()
+    assert len(rendered) > 5000
+    assert rendered in PAGE
+
+
+def test_the_lines_of_the_trace_are_the_bytes_of_the_documents() -> None:
+    blocks = re.findall(r"```text\n(a[0-9a-f].*?)\n```", PAGE, re.DOTALL)
+    shown = ["".join(re.findall(r"^[0-9a-f ]{1,80}?(?=  |$)", line.strip())) for line in "\n".join(blocks).splitlines()]
+    assert "".join(shown).replace(" ", "") == "".join(each["hex"] for each in TRACE["documents"].values())
+
+
+def test_the_sdk_goes_the_way_of_the_trace() -> None:
+    """Pinned manifest, checked task, proved part, the same draw and the same report."""
+    steps, digests = TRACE["steps"], {name: each["sha256"] for name, each in TRACE["documents"].items()}
+    manifest = pin_manifest(content("manifest"), CampaignId.parse(digests["manifest"]))
+    session = Session(manifest, None)
+    task = session.read_task(content("task"))
+    verified: VerifiedPart = verify_part(content("device_part"), task.device_parts[0])
+    session.check_part(verified, 0)
+    assert verified.proved.nano == steps["proved_nano"]
+    cell = verified.part.domain.encode(steps["value"])
+    assert cell == steps["cell"]
+    source = Listed(bytes.fromhex(steps["word"]), bytes.fromhex(steps["id"])[2:])
+    assert session.randomize(verified, cell, task.epoch, source).content == content("report_batch")
+    assert Digest.parse(digests["device_part"]) == DevicePart.read(content("device_part")).digest
+
+
+def answer(problem: Problem, status: int) -> Response:
+    body = json.dumps({"type": f"/problems/{problem.slug}"}).encode()
+    return Response(status, {"content-type": "application/problem+json"}, body)
+
+
+def test_what_is_final_is_what_the_page_lists() -> None:
+    row = next(line for line in PAGE.splitlines() if line.startswith("| 4xx with a problem"))
+    listed = set(re.findall(r"`([\w-]+)`", row))
+    final = {each.slug for each in Problem if not isinstance(read_upload(answer(each, 400), 1, 0.0), RetryLater)}
+    assert listed == final
+    assert all(isinstance(read_upload(answer(each, 500), 1, 0.0), RetryLater) for each in Problem)
+    assert isinstance(read_upload(Response(200, {}, content("report_outcomes")), 1, 0.0), Counted)
+    assert isinstance(read_upload(Response(200, {}, content("report_outcomes")), 2, 0.0), RetryLater)
+
+
+def test_which_trouble_makes_every_report_wait_is_what_the_page_says() -> None:
+    listed = re.search(r"([\d, ]+ and \d+) make every report", " ".join(PAGE.split()))
+    assert listed is not None
+    assert list(map(int, re.findall(r"\d+", listed[1]))) == [each for each in range(300, 600) if _waits_all(each)]
+
+
+def _waits_all(status: int) -> bool:
+    outcome = read_upload(Response(status, {}, b""), 1, 0.0)
+    return isinstance(outcome, RetryLater) and outcome.everything
+
+
+@pytest.mark.parametrize("failures", [0, 1, 3, 8, 9, 20])
+@pytest.mark.parametrize(("low", "high"), [(0, 0), (60, 3600), (604_800, 604_800)])
+@pytest.mark.parametrize("after", [None, 0.0, 100.0, 86_400.0])
+def test_the_wait_is_the_formula_of_the_page(failures: int, low: int, high: int, after: float | None) -> None:
+    source = Listed(bytes.fromhex("00000000e1a95d40"))
+    u = int(source.uniform_bits(32, 1)[0]) / 2**32
+    least, most = max(low, 1), max(high, 2)
+    wait = (least + u * (most - least)) * 2 ** min(failures, 8)
+    wait = min(max(wait, 0 if after is None else after + u * most), 2 * 86_400)
+    assert delay_s(RetryWindow(low, high), failures, after, source) == pytest.approx(wait, abs=2e-3)
+
+
+def test_the_constants_of_requests_are_those_of_the_page() -> None:
+    assert f"`User-Agent: {USER_AGENT}`" in PAGE
+    assert f"({DEADLINE_S:g} s in the SDK)" in PAGE
+    assert "Refuse a part above 1 MiB unless" in " ".join(PAGE.split())
+    assert DevicePart.usual_limit == 1 << 20
