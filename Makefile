@@ -50,7 +50,7 @@ format: $(STAMP) ## Rewrite the code as `make check` wants it
 	$(BIN)/ruff format .
 
 openapi: $(STAMP) ## Write docs/openapi.json anew, after a change of the API
-	$(BIN)/python -m sordino_server.openapi > docs/openapi.json
+	$(BIN)/python -m sordino_server.serving.openapi > docs/openapi.json
 
 bench: $(STAMP) ## The benchmarks, one process after the other
 	for folder in benchmarks/*/; do \

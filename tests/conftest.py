@@ -23,10 +23,10 @@ import numpy as np
 import psycopg
 import pytest
 
+from sordino_analysis.optimisation.factorization import Objective
+from sordino_analysis.planning.planner import CompiledPlan, PlanRequest, compile_plan
+from sordino_analysis.questions.linear import Workload, builtin, parse_specification
 from sordino_server import aggregates, models, rounds
-from sordino_server.design.factorization import Objective
-from sordino_server.design.planner import CompiledPlan, PlanRequest, compile_plan
-from sordino_server.design.workloads import Workload, builtin, parse_specification
 from sordino_server.kit import migrations
 from sordino_server.kit.db import Database
 from sordino_server.reports import Upload

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from sordino_server.charts.svg import document, number, text
-from sordino_server.design.factorization import Objective
-from sordino_server.design.planner import PlanRequest, compile_plan
-from sordino_server.design.workloads import builtin
+from sordino_analysis.charts.svg import document, number, text
+from sordino_analysis.optimisation.factorization import Objective
+from sordino_analysis.planning.planner import PlanRequest, compile_plan
+from sordino_analysis.questions.linear import builtin
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.randomizers import FiniteKernel, TwoLevelRows
 

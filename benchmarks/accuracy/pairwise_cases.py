@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import beta, multivariate_normal, norm
 
-from sordino_server.design.statistics import Statistic, parse_statistic
+from sordino_analysis.questions.pairwise import Statistic, parse_statistic
 
 Floats = NDArray[np.float64]
 CATEGORIES, EDGE, CORRELATION, POSITIVES = 256, 2.2, 0.5, 0.35

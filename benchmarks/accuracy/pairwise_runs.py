@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.accuracy.pairwise_cases import Case
-from sordino_server.design.search import Effort
-from sordino_server.estimation.pairwise import StatisticEstimate
-from sordino_server.estimation.statistics import Aggregate, accumulate
-from sordino_server.protocols.base import ClosedRound, ProtocolDesign, ProtocolRequest, RoundPlan
-from sordino_server.protocols.registry import PROTOCOLS, find_protocol
+from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
+from sordino_analysis.optimisation.search import Effort
+from sordino_analysis.pairwise.estimators import StatisticEstimate
+from sordino_analysis.pairwise.protocol import ClosedRound, ProtocolDesign, ProtocolRequest, RoundPlan
+from sordino_analysis.pairwise.protocol_registry import PROTOCOLS, find_protocol
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.randomizers import FiniteKernel
 from sordino_shared.randomness import SeededRandomness

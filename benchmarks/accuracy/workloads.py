@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from sordino_server.design.workloads import Workload, builtin, parse_specification
+from sordino_analysis.questions.linear import Workload, builtin, parse_specification
 
 # All ranges over 64 bins are 2,079 queries, over 16 × 16 cells 18,495: minutes for every ε.
 _LARGEST_RANGES, _LARGEST_SIDE = 32, 8

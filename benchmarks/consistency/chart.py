@@ -5,8 +5,8 @@ from itertools import groupby
 from math import log10
 
 from benchmarks.consistency.measure import Errors
-from sordino_server.charts.scales import Scale
-from sordino_server.charts.svg import document, dot, line, path, text
+from sordino_analysis.charts.scales import Scale
+from sordino_analysis.charts.svg import document, dot, line, path, text
 
 _WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 860, 420, 70, 560, 60, 360
 _COLOURS = ("#2563eb", "#c2571a", "#15803d", "#8a3ffc", "#9f1853", "#0891b2")

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from benchmarks.consistency.populations import Population
-from sordino_server.design.planner import CompiledPlan, PlanRequest, compile_plan
-from sordino_server.design.search import Effort
-from sordino_server.estimation.linear import estimate
-from sordino_server.estimation.statistics import Aggregate, accumulate
+from sordino_analysis.estimation.linear import estimate
+from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
+from sordino_analysis.optimisation.search import Effort
+from sordino_analysis.planning.planner import CompiledPlan, PlanRequest, compile_plan
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.randomness import SeededRandomness
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sordino_analysis.questions.linear import Workload, builtin, parse_specification
 from sordino_server.demo.flights import DelayQueries, delay_edges, delay_specification, draw_delays
-from sordino_server.design.workloads import Workload, builtin, parse_specification
 
 Cells = NDArray[np.int64]
 

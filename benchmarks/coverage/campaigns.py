@@ -7,9 +7,9 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-from sordino_server.design.arrays import Floats
-from sordino_server.design.laws import exchangeable_law
-from sordino_server.estimation.statistics import Aggregate, accumulate
+from sordino_analysis.arrays import Floats
+from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
+from sordino_analysis.evaluation.accumulator_moments import exchangeable_law
 from sordino_shared.randomizers import (
     FiniteKernel,
     RandomizedResponse,

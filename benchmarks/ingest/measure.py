@@ -16,8 +16,8 @@ from benchmarks.ingest import processes
 from benchmarks.ingest.load import Sent, send
 from benchmarks.ingest.processes import Served
 from benchmarks.ingest.store import Store
+from sordino_analysis.evaluation.accumulate import accumulate
 from sordino_server import aggregates, models
-from sordino_server.estimation.statistics import accumulate
 from sordino_shared.arrays import Array
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import ReportOutcomes

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from sordino_server.design.bounds import trace_bound
-from sordino_server.design.factorization import Objective, check_certificate, factorize
-from sordino_server.design.factorization.semidefinite import SemidefiniteSolution, solve_semidefinite
-from sordino_server.design.workloads import builtin
+from sordino_analysis.optimisation.bounds import trace_bound
+from sordino_analysis.optimisation.factorization import Objective, check_certificate, factorize
+from sordino_analysis.optimisation.factorization.semidefinite import SemidefiniteSolution, solve_semidefinite
+from sordino_analysis.questions.linear import builtin
 
 GAP = 0.01
 OBJECTIVES: tuple[Objective, ...] = ("max", "mean")

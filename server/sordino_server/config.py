@@ -8,9 +8,9 @@ from typing import Literal, Self
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from sordino_analysis.validation_messages import reason
 from sordino_server.kit.addresses import NO_PROXY, TrustedProxies
 from sordino_server.kit.default_passwords import has_default_password
-from sordino_server.validation_messages import reason
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import ReportBatch
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from sordino_analysis.validation_messages import reason
 from sordino_server.errors import ServerError
 from sordino_server.identifiers import IN_WORDS
-from sordino_server.validation_messages import reason
 from sordino_shared.protocol import Problem
 
 SHOWN_ERRORS = 20

@@ -13,7 +13,7 @@ ALLOWED = {
     "sordino_client": {"sordino_client", "sordino_shared", "numpy", "httpx", "httpcore", "cbor2"},
 }
 # What may say SQL: the repositories, the database itself, and the one table that belongs to no noun.
-SPEAKS_SQL = ("sordino_server.kit.", "sordino_server.models", "sordino_server.idempotency")
+SPEAKS_SQL = ("sordino_server.kit.", "sordino_server.models", "sordino_server.keys.idempotency")
 TYPES_ONLY = {("sqlalchemy.orm", "Session")}
 
 

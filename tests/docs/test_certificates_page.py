@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from sordino_analysis.documents.certificate import Bound
 from sordino_server.cli import app
-from sordino_shared.protocol.plans import Bound
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "certificates.md").read_text(encoding="utf-8")
 

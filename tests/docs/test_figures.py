@@ -7,11 +7,14 @@ from pathlib import Path
 import pytest
 import uvicorn
 
-from sordino_server import health, http_protocol, idempotency, metrics, worker
+from sordino_server import metrics
+from sordino_server.jobs import worker
+from sordino_server.keys import idempotency
 from sordino_server.keys import service as keys
 from sordino_server.kit import arriving_body, bounded_process, patient_connection, token_buckets
 from sordino_server.reports import admission, front_door, writer
 from sordino_server.rounds import repository as rounds
+from sordino_server.serving import health, http_protocol
 from sordino_shared import domains, guarantees
 from sordino_shared.guarantees import NANO
 from sordino_shared.protocol import MAX_REPORTS, ReportBatch, campaigns

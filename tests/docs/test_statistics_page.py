@@ -9,10 +9,10 @@ from typing import get_args
 import pytest
 import yaml
 
-from sordino_server.design.specifications import parse_either
-from sordino_server.design.statistics import StatisticSpecification
-from sordino_server.design.statistics.kinds import StatisticKind
-from sordino_server.design.statistics.specification import MAX_ENTRIES
+from sordino_analysis.questions.pairwise import StatisticSpecification
+from sordino_analysis.questions.pairwise.kinds import StatisticKind
+from sordino_analysis.questions.pairwise.specification import MAX_ENTRIES
+from sordino_analysis.questions.specifications import parse_either
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "statistics.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"```yaml\n(.*?)```", PAGE, flags=re.DOTALL)

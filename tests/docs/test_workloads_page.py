@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from sordino_server.design.workloads import parse_specification
+from sordino_analysis.questions.linear import parse_specification
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "workloads.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"```yaml\n(.*?)```", PAGE, flags=re.DOTALL)

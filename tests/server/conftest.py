@@ -17,19 +17,19 @@ import pytest
 import uvicorn
 from fastapi import FastAPI
 
-from sordino_server.app import create_app
+from sordino_analysis.pairwise.statistic_request import FinishedProtocol, StatisticRequest
+from sordino_analysis.planning.finished_plan import FinishedPlan
+from sordino_analysis.planning.planner import PlanRequest, compile_plan
+from sordino_analysis.progress import ReportProgress
 from sordino_server.config import Settings
-from sordino_server.design.finished_plan import FinishedPlan
-from sordino_server.design.planner import PlanRequest, compile_plan
-from sordino_server.design.progress import ReportProgress
+from sordino_server.jobs.worker import ComputePlan, Worker
 from sordino_server.keys import service as keys
 from sordino_server.kit import migrations
 from sordino_server.kit.clock import ManualClock
 from sordino_server.kit.db import Database
 from sordino_server.kit.logs import configure_logs
 from sordino_server.models import Role
-from sordino_server.protocols.statistic_request import FinishedProtocol, StatisticRequest
-from sordino_server.worker import ComputePlan, Worker
+from sordino_server.serving.app import create_app
 from sordino_shared.protocol import (
     CBOR_MEDIA_TYPE,
     PROBLEM_MEDIA_TYPE,

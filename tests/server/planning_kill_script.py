@@ -2,10 +2,10 @@
 
 import multiprocessing as mp
 
-from sordino_server.design.planner import PlanRequest
-from sordino_server.design.progress import Progress
-from sordino_server.design.workloads import builtin
-from sordino_server.planning_process import PlanningProcess
+from sordino_analysis.planning.planner import PlanRequest
+from sordino_analysis.progress import Progress
+from sordino_analysis.questions.linear import builtin
+from sordino_server.jobs.planning_process import PlanningProcess
 from sordino_shared.guarantees import PureEpsilon
 
 

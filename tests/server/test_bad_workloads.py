@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from sordino_analysis.planning.planner import CompiledPlan, PlanRequest, compile_plan
+from sordino_analysis.questions.linear import parse_specification
 from sordino_server.cli import app
-from sordino_server.design.planner import CompiledPlan, PlanRequest, compile_plan
-from sordino_server.design.workloads import parse_specification
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import Problem
 

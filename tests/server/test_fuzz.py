@@ -9,7 +9,7 @@ import schemathesis
 from hypothesis import HealthCheck, settings
 from schemathesis.specs.openapi import checks
 
-from sordino_server.openapi import document
+from sordino_server.serving.openapi import document
 from sordino_shared.protocol import CBOR_MEDIA_TYPE, PROBLEM_MEDIA_TYPE
 
 # Every check of a response by itself but one: that whatever fits the schema be accepted. A schema cannot say that a

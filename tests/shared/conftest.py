@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_shared.arrays import Array
 from sordino_shared.guarantees import PureEpsilon
-from sordino_shared.protocol import AnalystPart, DevicePart, Document, Manifest, ReportBatch, ReportOutcomes, Task
+from sordino_shared.protocol import DevicePart, Document, Manifest, ReportBatch, ReportOutcomes, Task
 from sordino_shared.randomizers import (
     DenseRows,
     FiniteKernel,

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from sordino_server.estimation.linear import estimate
-from sordino_server.estimation.statistics import Aggregate, accumulate
+from sordino_analysis.estimation.linear import estimate
+from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
 from sordino_shared.randomness import SeededRandomness
 
 TYPES = 16

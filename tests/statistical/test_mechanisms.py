@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.stats import binom, norm
 
-from sordino_server.design.variance import decoded_rows, type_variances
-from sordino_server.estimation.linear import estimate
-from sordino_server.estimation.statistics import Aggregate, accumulate, mean_statistic
+from sordino_analysis.estimation.linear import estimate
+from sordino_analysis.evaluation.accumulate import Aggregate, accumulate, mean_statistic
+from sordino_analysis.evaluation.variance import decoded_rows, type_variances
 from sordino_shared.randomness import SeededRandomness
 
 MECHANISMS = ["randomized_response", "subset_selection", "hyperplane_codebook", "optimised_kernel", "factorization"]

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from scipy.stats import binom, norm
 
-from sordino_server.design.planner import PlanRequest, compile_plan
-from sordino_server.design.variance import type_variances
-from sordino_server.design.workloads import parse_specification
-from sordino_server.estimation.linear import estimate
-from sordino_server.estimation.statistics import Aggregate, accumulate, mean_statistic
+from sordino_analysis.estimation.linear import estimate
+from sordino_analysis.evaluation.accumulate import Aggregate, accumulate, mean_statistic
+from sordino_analysis.evaluation.variance import type_variances
+from sordino_analysis.planning.planner import PlanRequest, compile_plan
+from sordino_analysis.questions.linear import parse_specification
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.randomness import SeededRandomness
 

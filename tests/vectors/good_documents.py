@@ -6,46 +6,50 @@ from typing import Any
 
 import numpy as np
 
+from sordino_analysis.documents.analyst_part import AnalystPart, Factors, Figures
+from sordino_analysis.documents.certificate import (
+    Certificate,
+    CharacterBound,
+    LowerBound,
+    PairBound,
+    SubsetBound,
+)
+from sordino_analysis.documents.decoders import (
+    AnswerDecoder,
+    CharacterDecoder,
+    HistogramDecoder,
+    ScaledHistogramDecoder,
+    SubsetDecoder,
+    WeightedDecoder,
+)
+from sordino_analysis.documents.queries import (
+    MarginalQueries,
+    MatrixQueries,
+    ParityQueries,
+    ProductQueries,
+    StackedQueries,
+    StackQueries,
+)
 from sordino_shared.arrays import Array
 from sordino_shared.domains import Categorical, Domain, Ordinal
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import (
-    AnalystPart,
-    AnswerDecoder,
     CampaignId,
     CampaignState,
-    Certificate,
-    CharacterBound,
-    CharacterDecoder,
     DevicePart,
     Digest,
     Document,
     EveryRound,
-    Factors,
-    Figures,
-    HistogramDecoder,
-    LowerBound,
     Manifest,
-    MarginalQueries,
-    MatrixQueries,
     OneRound,
-    PairBound,
-    ParityQueries,
     PlanReference,
-    ProductQueries,
     Refusal,
     RefusedReport,
     ReportBatch,
     ReportOutcomes,
     RetryWindow,
     RoundTerms,
-    ScaledHistogramDecoder,
-    StackedQueries,
-    StackQueries,
-    SubsetBound,
-    SubsetDecoder,
     Task,
-    WeightedDecoder,
 )
 from sordino_shared.protocol.documents import PROTOCOL_VERSION
 from sordino_shared.protocol.schema import to_plain

@@ -10,7 +10,7 @@ import numpy as np
 from good_documents import small_directions, small_kernel, two_level_kernel
 from good_numbers import SEEDS
 
-from sordino_server.conformance.enumeration import bit_law, payload_law
+from sordino_analysis.conformance.enumeration import bit_law, payload_law
 from sordino_shared.arrays import Array
 from sordino_shared.domains import Categorical, Domain
 from sordino_shared.guarantees import PureEpsilon

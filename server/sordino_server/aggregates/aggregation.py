@@ -8,8 +8,8 @@ from functools import reduce
 import numpy as np
 from numpy.typing import NDArray
 
+from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
 from sordino_server.aggregates import repository
-from sordino_server.estimation.statistics import Aggregate, accumulate
 from sordino_server.kit.db import Database
 from sordino_shared.errors import SordinoError
 from sordino_shared.protocol import MAX_REPORTS

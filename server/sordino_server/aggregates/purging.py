@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from sqlalchemy.orm import Session
 
+from sordino_analysis.evaluation.accumulate import Aggregate
 from sordino_server.aggregates import repository
 from sordino_server.aggregates.aggregation import LogPurged, aggregate
-from sordino_server.estimation.statistics import Aggregate
 from sordino_server.kit.db import Database
 from sordino_server.models import Round
 from sordino_shared.randomizers import Randomizer

@@ -13,15 +13,15 @@ from sordino_server.campaigns import repository, service, succession
 from sordino_server.campaigns.schemas import CampaignEntry, CampaignList, CampaignOrder, CampaignStatus, NewCampaign
 from sordino_server.campaigns.status import status_of
 from sordino_server.context import Context, Injected
-from sordino_server.idempotency import Answer, IdempotentPost, Once
 from sordino_server.identifiers import DigestPath, RoundPath
 from sordino_server.keys import service as keys
 from sordino_server.keys.authentication import Analyst
+from sordino_server.keys.idempotency import Answer, IdempotentPost, Once
+from sordino_server.keys.operator_route import OperatorRoute
 from sordino_server.kit.db import Database
 from sordino_server.kit.immutable import immutable_response
 from sordino_server.kit.pagination import AskedPage, cut
 from sordino_server.models import Campaign, Role
-from sordino_server.operator_route import OperatorRoute
 from sordino_server.plans.readable import readable_document
 from sordino_shared.protocol import CBOR_MEDIA_TYPE, Manifest
 

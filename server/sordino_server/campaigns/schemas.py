@@ -7,9 +7,9 @@ from typing import Annotated, Self
 
 from pydantic import BaseModel, Field, StrictFloat, StrictInt
 
+from sordino_analysis.strict_model import Listed, StrictModel
 from sordino_server.identifiers import RequestText
 from sordino_server.models import Campaign, ClosingRule, Round
-from sordino_server.strict_model import Listed, StrictModel
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import CampaignState, Manifest, RoundState
 

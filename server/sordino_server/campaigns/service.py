@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from sqlalchemy.orm import Session
 
+from sordino_analysis.pairwise.protocol_plan import ProtocolPlan
 from sordino_server import rounds
 from sordino_server.campaigns import repository
 from sordino_server.campaigns.schemas import CampaignOrder
@@ -16,7 +17,6 @@ from sordino_server.models import Campaign, ClosingRule, Round
 from sordino_server.plans import service as plans
 from sordino_server.plans.service import ReadyPlan
 from sordino_server.populations import service as populations
-from sordino_server.protocols.plan import ProtocolPlan
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import (
     CampaignState,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from sqlalchemy.orm import Session
 
+from sordino_analysis.pairwise.protocol import RoundPlan
 from sordino_server import rounds
 from sordino_server.campaigns import repository, service
 from sordino_server.kit.db import Database
 from sordino_server.models import Campaign
 from sordino_server.plans import service as plans
-from sordino_server.protocols.base import RoundPlan
 from sordino_shared.audit import check_guarantee
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import CampaignState, IllegalTransition, Manifest

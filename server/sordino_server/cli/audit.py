@@ -12,20 +12,21 @@ import httpx
 import typer
 from rich.table import Column, Table
 
+from sordino_analysis.documents.analyst_part import AnalystPart
+from sordino_analysis.evaluation.manipulation import manipulation
+from sordino_analysis.pairwise.forms import planned_statistic
+from sordino_analysis.pairwise.protocol import ProtocolDesign, RoundPlan
+from sordino_analysis.pairwise.protocol_plan import ProtocolPlan
+from sordino_analysis.pairwise.protocol_registry import find_protocol
+from sordino_analysis.planning.audit import Check, audit_device, audit_plan
+from sordino_analysis.planning.certificates import bounds_summary
+from sordino_analysis.questions.queries_document import rebuild_workload
 from sordino_server.cli.output import JsonOption, console, fail, print_json, reports_errors
 from sordino_server.cli.plan import ANALYST_FILE, DEVICE_FILE, PROTOCOL_FILE, SUMMARY_FILE
 from sordino_server.cli.remote import DEFAULT_SERVER, ServerOption
 from sordino_server.cli.statistics import shown_manipulation
-from sordino_server.design.audit import Check, audit_device, audit_plan
-from sordino_server.design.certificates import bounds_summary
-from sordino_server.design.contributions import manipulation
-from sordino_server.design.publish import rebuild_workload
-from sordino_server.protocols.base import ProtocolDesign, RoundPlan
-from sordino_server.protocols.forms import planned_statistic
-from sordino_server.protocols.plan import ProtocolPlan
-from sordino_server.protocols.registry import find_protocol
 from sordino_shared.errors import InvalidValue, MalformedDocument
-from sordino_shared.protocol import AnalystPart, DevicePart, Digest
+from sordino_shared.protocol import DevicePart, Digest
 
 _TIMEOUT_S = 60.0
 _SHOWN_DIGITS = 24

@@ -250,7 +250,7 @@ def _rule(given: list[int] | None) -> int | list[int | None] | None:
 
 def _specification(path: Path) -> dict[str, Any]:
     # The other commands need no numbers and should not wait for their libraries.
-    from sordino_server.design.specifications import load_either
+    from sordino_analysis.questions.specifications import load_either
 
     return load_either(path).canonical()
 

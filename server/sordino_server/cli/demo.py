@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from sordino_server.charts import AnswerChart, draw_answers
+from sordino_analysis.charts import AnswerChart, draw_answers
+from sordino_analysis.questions.linear import parse_specification
 from sordino_server.cli.candidates import MechanismOption
 from sordino_server.cli.idle_options import refuse_given
 from sordino_server.cli.output import JsonOption, console, print_json, progress_console, reports_errors
@@ -33,7 +34,6 @@ from sordino_server.demo.flights import (
     draw_delays,
     draw_flights,
 )
-from sordino_server.design.workloads import parse_specification
 from sordino_shared.guarantees import PureEpsilon, check_round_guarantee
 
 APPS = 200

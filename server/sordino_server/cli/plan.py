@@ -13,20 +13,20 @@ from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeElapsed
 from rich.progress import Progress as Display
 from rich.table import Table
 
+from sordino_analysis.optimisation.search import Effort
+from sordino_analysis.pairwise.statistic_request import FinishedProtocol, StatisticRequest
+from sordino_analysis.planning.finished_plan import FinishedPlan
+from sordino_analysis.planning.planner import PlanRequest, compile_plan
+from sordino_analysis.progress import Progress, ReportProgress
+from sordino_analysis.questions.linear import Workload, builtin
+from sordino_analysis.questions.pairwise import StatisticSpecification
+from sordino_analysis.questions.specifications import load_either
 from sordino_server.cli.candidates import MechanismOption, ProtocolOption
 from sordino_server.cli.idle_options import refuse_given
 from sordino_server.cli.interruption import finishing_when_asked
 from sordino_server.cli.output import JsonOption, console, fail, print_json, progress_console, reports_errors, say
 from sordino_server.cli.plan_cache import CacheDirOption, Finished, PlanCache, Request, default_folder
 from sordino_server.cli.statistics import TargetOption, print_protocols, shown_device_part
-from sordino_server.design.finished_plan import FinishedPlan
-from sordino_server.design.planner import PlanRequest, compile_plan
-from sordino_server.design.progress import Progress, ReportProgress
-from sordino_server.design.search import Effort
-from sordino_server.design.specifications import load_either
-from sordino_server.design.statistics import StatisticSpecification
-from sordino_server.design.workloads import Workload, builtin
-from sordino_server.protocols.statistic_request import FinishedProtocol, StatisticRequest
 from sordino_shared.guarantees import PureEpsilon
 
 DEVICE_FILE, ANALYST_FILE, SUMMARY_FILE = "device.cbor", "analyst.cbor", "plan.json"

@@ -22,10 +22,10 @@ import typer
 import uvicorn
 from starlette.datastructures import State
 
-from sordino_server.app import create_app
 from sordino_server.cli.output import fail, progress_console, reports_errors
 from sordino_server.cli.processes import prepare_schema, started
-from sordino_server.http_protocol import HttpProtocol
+from sordino_server.serving.app import create_app
+from sordino_server.serving.http_protocol import HttpProtocol
 
 log = structlog.get_logger(__name__)
 

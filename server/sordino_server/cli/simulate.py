@@ -10,7 +10,10 @@ from typing import Annotated
 
 import typer
 
-from sordino_server.charts import draw_answers
+from sordino_analysis.charts import draw_answers
+from sordino_analysis.questions.linear import WorkloadSpecification, parse_specification
+from sordino_analysis.questions.pairwise import StatisticSpecification
+from sordino_analysis.questions.specifications import load_either
 from sordino_server.cli.candidates import MechanismOption, ProtocolOption
 from sordino_server.cli.idle_options import refuse_given
 from sordino_server.cli.output import JsonOption, console, print_json, progress_console, reports_errors
@@ -21,9 +24,6 @@ from sordino_server.cli.simulation.statistic_campaign import run_statistic_campa
 from sordino_server.cli.simulation.statistic_summary import print_statistic_result, statistic_document
 from sordino_server.cli.simulation.summary import answer_chart, print_result, result_document
 from sordino_server.cli.simulation.workplace import check_writable
-from sordino_server.design.specifications import load_either
-from sordino_server.design.statistics import StatisticSpecification
-from sordino_server.design.workloads import WorkloadSpecification, parse_specification
 from sordino_shared.domains import Domain
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon, check_round_guarantee

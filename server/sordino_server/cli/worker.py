@@ -12,10 +12,10 @@ import typer
 
 from sordino_server.cli.output import reports_errors
 from sordino_server.cli.processes import prepare_schema, started
+from sordino_server.jobs.planning_process import PlanningProcess
+from sordino_server.jobs.worker import Worker
+from sordino_server.jobs.worker_metrics import WorkerMetrics
 from sordino_server.kit.clock import SystemClock
-from sordino_server.planning_process import PlanningProcess
-from sordino_server.worker import Worker
-from sordino_server.worker_metrics import WorkerMetrics
 
 _PARENT_CHECK_S = 1.0
 

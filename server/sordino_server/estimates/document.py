@@ -8,9 +8,10 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
-from sordino_server.estimation.linear import LinearEstimate
-from sordino_server.estimation.normality import Normality
-from sordino_shared.protocol import AnalystPart, DevicePart
+from sordino_analysis.documents.analyst_part import AnalystPart
+from sordino_analysis.estimation.linear import LinearEstimate
+from sordino_analysis.estimation.normality import Normality
+from sordino_shared.protocol import DevicePart
 
 Interval = tuple[float, float]
 

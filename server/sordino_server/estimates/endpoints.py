@@ -13,7 +13,7 @@ from sordino_server.estimates.statistic_document import StatisticDocument
 from sordino_server.estimates.table import as_csv
 from sordino_server.identifiers import DigestPath, RoundPath
 from sordino_server.keys.authentication import Analyst
-from sordino_server.operator_route import OperatorRoute
+from sordino_server.keys.operator_route import OperatorRoute
 
 router = APIRouter(prefix="/campaigns", tags=["estimates"], route_class=OperatorRoute)
 

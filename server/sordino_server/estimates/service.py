@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from sqlalchemy.orm import Session
 
+from sordino_analysis.estimation.linear import estimate
+from sordino_analysis.pairwise.protocol import RoundPlan
+from sordino_analysis.questions.queries_document import rebuild_workload
 from sordino_server import rounds
 from sordino_server.aggregates import aggregate
 from sordino_server.campaigns import service as campaigns
 from sordino_server.campaigns.succession import open_next_round
-from sordino_server.design.publish import rebuild_workload
 from sordino_server.errors import ServerError
 from sordino_server.estimates import repository
 from sordino_server.estimates.document import document_of
 from sordino_server.estimates.steps import after_round
-from sordino_server.estimation.linear import estimate
 from sordino_server.kit.db import Database
 from sordino_server.models import Estimate, Round
 from sordino_server.plans import service as plans
-from sordino_server.protocols.base import RoundPlan
 from sordino_shared.protocol import CampaignState, Manifest, Problem, RoundState
 
 RETRY_AFTER_S = 2

@@ -7,11 +7,11 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
+from sordino_analysis.pairwise.estimators import StatisticEstimate
+from sordino_analysis.pairwise.protocol import ClosedRound
+from sordino_analysis.pairwise.protocol_plan import ProtocolPlan
 from sordino_server.estimates.document import Interval, PlanDigests, canonical_bytes
 from sordino_server.estimates.participation import participation_warnings
-from sordino_server.estimation.pairwise import StatisticEstimate
-from sordino_server.protocols.base import ClosedRound
-from sordino_server.protocols.plan import ProtocolPlan
 from sordino_shared.protocol import Manifest
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from sordino_analysis.pairwise.protocol import ClosedRound, ProtocolError, RoundPlan
+from sordino_analysis.pairwise.protocol_plan import ProtocolPlan
+from sordino_analysis.pairwise.protocol_registry import conclude_protocol, step_protocol
 from sordino_server import rounds
 from sordino_server.aggregates import aggregate
 from sordino_server.estimates.statistic_document import statistic_document
 from sordino_server.kit.db import Database
 from sordino_server.plans import service as plans
-from sordino_server.protocols.base import ClosedRound, ProtocolError, RoundPlan
-from sordino_server.protocols.plan import ProtocolPlan
-from sordino_server.protocols.registry import conclude_protocol, step_protocol
 from sordino_shared.protocol import Manifest
 
 

@@ -8,12 +8,12 @@ from fastapi import APIRouter, Path, Response
 from sqlalchemy.orm import Session
 
 from sordino_server.context import Injected
-from sordino_server.idempotency import Answer, Once
 from sordino_server.keys import repository, service
 from sordino_server.keys.authentication import Admin
+from sordino_server.keys.idempotency import Answer, Once
+from sordino_server.keys.operator_route import OperatorRoute
 from sordino_server.keys.schemas import KeyDocument, KeyList, KeyRequest, NewKeyDocument
 from sordino_server.kit.pagination import AskedPage, cut
-from sordino_server.operator_route import OperatorRoute
 
 router = APIRouter(prefix="/keys", tags=["keys"], route_class=OperatorRoute)
 

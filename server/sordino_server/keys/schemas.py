@@ -6,9 +6,9 @@ from typing import Self
 
 from pydantic import BaseModel, Field
 
+from sordino_analysis.strict_model import StrictModel
 from sordino_server.identifiers import DigestText
 from sordino_server.models import Key, Role
-from sordino_server.strict_model import StrictModel
 
 
 class KeyRequest(StrictModel):

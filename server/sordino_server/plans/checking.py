@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from sordino_server.design.request import PlanRequest
-from sordino_server.design.specifications import parse_either
-from sordino_server.design.statistics import StatisticSpecification
+from sordino_analysis.mechanisms.request import PlanRequest
+from sordino_analysis.pairwise.statistic_request import StatisticRequest
+from sordino_analysis.questions.pairwise import StatisticSpecification
+from sordino_analysis.questions.specifications import parse_either
 from sordino_server.plans.schemas import PlanOrder
-from sordino_server.protocols.statistic_request import StatisticRequest
 from sordino_shared.guarantees import PureEpsilon
 
 

@@ -9,19 +9,20 @@ import anyio.to_thread
 from fastapi import APIRouter, Query, Request, Response
 from sqlalchemy.orm import Session
 
+from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_server.context import Context, Injected
-from sordino_server.idempotency import Answer, Once
 from sordino_server.identifiers import DigestPath, RequestPath
 from sordino_server.keys.authentication import Analyst
+from sordino_server.keys.idempotency import Answer, Once
+from sordino_server.keys.operator_route import OperatorRoute
 from sordino_server.kit.immutable import immutable_response
 from sordino_server.kit.pagination import AskedPage, cut
 from sordino_server.models import PlanPart, PlanPartKind
-from sordino_server.operator_route import OperatorRoute
 from sordino_server.plans import repository, service
 from sordino_server.plans.checking import content_key
 from sordino_server.plans.readable import readable_document
 from sordino_server.plans.schemas import PlanOrder, PlanRequestDocument, PlanRequestList
-from sordino_shared.protocol import CBOR_MEDIA_TYPE, AnalystPart, DevicePart
+from sordino_shared.protocol import CBOR_MEDIA_TYPE, DevicePart
 
 router = APIRouter(tags=["plans"], route_class=OperatorRoute)
 

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
+from sordino_analysis.documents.analyst_part import AnalystPart
+from sordino_analysis.pairwise.protocol_plan import ProtocolPlan
 from sordino_server.kit import leases
 from sordino_server.kit.once import add_once
 from sordino_server.kit.pagination import Page, newest_first
 from sordino_server.models import PlanPart, PlanPartKind, PlanRequest, PlanRequestState, ProtocolPlanContent
-from sordino_server.protocols.plan import ProtocolPlan
-from sordino_shared.protocol import AnalystPart, DevicePart
+from sordino_shared.protocol import DevicePart
 
 _UNFINISHED = PlanRequest.state.in_([PlanRequestState.QUEUED, PlanRequestState.RUNNING])
 

@@ -7,13 +7,13 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, Field, StrictInt
 
-from sordino_server.design.search import Effort
-from sordino_server.design.statistics import StatisticSpecification
+from sordino_analysis.optimisation.search import Effort
+from sordino_analysis.pairwise.protocol_plan import Target
+from sordino_analysis.pairwise.statistic_request import StatisticRequest
+from sordino_analysis.questions.pairwise import StatisticSpecification
+from sordino_analysis.strict_model import StrictModel
 from sordino_server.identifiers import DigestText
 from sordino_server.models import PlanRequest, PlanRequestState
-from sordino_server.protocols.plan import Target
-from sordino_server.protocols.statistic_request import StatisticRequest
-from sordino_server.strict_model import StrictModel
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon
 

@@ -11,21 +11,22 @@ from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
 
-from sordino_server.design.candidates import mechanism_names
-from sordino_server.design.finished_plan import FinishedPlan
-from sordino_server.design.progress import Progress
+from sordino_analysis.documents.analyst_part import AnalystPart
+from sordino_analysis.mechanisms import mechanism_names
+from sordino_analysis.pairwise.protocol import RoundPlan
+from sordino_analysis.pairwise.protocol_plan import ProtocolPlan
+from sordino_analysis.pairwise.statistic_request import FinishedProtocol
+from sordino_analysis.planning.finished_plan import FinishedPlan
+from sordino_analysis.progress import Progress
 from sordino_server.errors import ServerError
 from sordino_server.kit import leases
 from sordino_server.models import PlanPart, PlanRequestState
 from sordino_server.models import PlanRequest as PlanRequestRow
 from sordino_server.plans import repository
 from sordino_server.plans.schemas import PlanOrder
-from sordino_server.protocols.base import RoundPlan
-from sordino_server.protocols.plan import ProtocolPlan
-from sordino_server.protocols.statistic_request import FinishedProtocol
 from sordino_server.workloads import service as workloads
 from sordino_shared.errors import InvalidValue
-from sordino_shared.protocol import AnalystPart, DevicePart, Digest, Problem
+from sordino_shared.protocol import DevicePart, Digest, Problem
 
 # A computation whose worker dies this often would most likely kill the next one as well.
 MAX_ATTEMPTS = 3

@@ -6,8 +6,8 @@ from typing import Annotated, Self
 
 from pydantic import BaseModel, Field, StrictFloat, StrictInt
 
+from sordino_analysis.strict_model import StrictModel
 from sordino_server.models import AskedEpsilon, Population
-from sordino_server.strict_model import StrictModel
 from sordino_shared.guarantees import NANO, PureEpsilon
 
 _Epsilon = StrictFloat | StrictInt | Annotated[str, Field(max_length=40)]

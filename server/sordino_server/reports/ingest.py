@@ -11,9 +11,9 @@ from operator import itemgetter
 import numpy as np
 from sqlalchemy.orm import Session
 
+from sordino_analysis.evaluation.accumulate import Aggregate
 from sordino_server import aggregates, rounds
 from sordino_server.errors import ServerError
-from sordino_server.estimation.statistics import Aggregate
 from sordino_server.kit.db import Database
 from sordino_server.models import PlanPart, Round
 from sordino_server.reports import repository

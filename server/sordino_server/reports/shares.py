@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
 from sordino_server import aggregates
-from sordino_server.estimation.statistics import Aggregate, accumulate
 from sordino_shared.randomizers import Randomizer
 from sordino_shared.randomness import Randomness, SystemRandomness
 

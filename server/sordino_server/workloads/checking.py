@@ -12,9 +12,9 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from sordino_server.design.specifications import Specification
-from sordino_server.design.statistics import StatisticSpecification
-from sordino_server.design.workloads import WorkloadSpecification
+from sordino_analysis.questions.linear import WorkloadSpecification
+from sordino_analysis.questions.pairwise import StatisticSpecification
+from sordino_analysis.questions.specifications import Specification
 from sordino_server.kit.json_body import read_json
 from sordino_server.validation_problem import invalid_request
 from sordino_shared._checks import check_name

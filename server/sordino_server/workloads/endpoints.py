@@ -8,11 +8,11 @@ from fastapi import APIRouter, Depends, Request, Response
 from sqlalchemy.orm import Session
 
 from sordino_server.context import Injected
-from sordino_server.idempotency import Answer, Once
 from sordino_server.identifiers import DigestPath
 from sordino_server.keys.authentication import Analyst
+from sordino_server.keys.idempotency import Answer, Once
+from sordino_server.keys.operator_route import LargeBodyRoute, OperatorRequest
 from sordino_server.kit.pagination import AskedPage, cut
-from sordino_server.operator_route import LargeBodyRoute, OperatorRequest
 from sordino_server.workloads import repository, service
 from sordino_server.workloads.checking import CheckedWorkload, check_workload
 from sordino_server.workloads.schemas import WorkloadDocument, WorkloadEntry, WorkloadList

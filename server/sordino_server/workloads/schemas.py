@@ -7,7 +7,7 @@ from typing import Self
 
 from pydantic import BaseModel
 
-from sordino_server.design.specifications import Specification
+from sordino_analysis.questions.specifications import Specification
 from sordino_server.models import Workload
 
 

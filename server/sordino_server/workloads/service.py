@@ -6,9 +6,9 @@ import json
 
 from sqlalchemy.orm import Session
 
-from sordino_server.design.specifications import parse_either
-from sordino_server.design.statistics import StatisticSpecification
-from sordino_server.design.workloads import WorkloadError, WorkloadSpecification
+from sordino_analysis.questions.linear import WorkloadError, WorkloadSpecification
+from sordino_analysis.questions.pairwise import StatisticSpecification
+from sordino_analysis.questions.specifications import parse_either
 from sordino_server.errors import ServerError
 from sordino_server.models import Workload
 from sordino_server.workloads import repository

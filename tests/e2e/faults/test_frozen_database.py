@@ -9,9 +9,9 @@ from typing import Any
 import httpx
 import pytest
 
-from sordino_server.health import READY_WITHIN_S
 from sordino_server.kit.db import Database
 from sordino_server.kit.patient_connection import ANSWER_WITHIN_S, ASK_AFTER_S
+from sordino_server.serving.health import READY_WITHIN_S
 
 SLACK_S = 5.0
 

@@ -11,9 +11,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from sordino_server.http_protocol import HEAD_TIMEOUT_S
 from sordino_server.kit.db import Database
 from sordino_server.reports import repository as reports
+from sordino_server.serving.http_protocol import HEAD_TIMEOUT_S
 
 HALF_OPEN = 40
 # Fifty batches take a second on one busy core; a server that waited for its slow clients would wait for ever.

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
+from sordino_analysis.evaluation.accumulate import Aggregate
 from sordino_server import aggregates
 from sordino_server.aggregates import aggregation
-from sordino_server.estimation.statistics import Aggregate
 from sordino_server.kit.db import Database
 from sordino_shared.arrays import Array
 from sordino_shared.guarantees import PureEpsilon

@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 from sqlalchemy.orm import Session
 
+from sordino_analysis.pairwise import protocol_registry as registry
+from sordino_analysis.pairwise.estimators import StatisticEstimate
+from sordino_analysis.pairwise.protocol import ClosedRound, ProtocolError, RoundPlan
+from sordino_analysis.pairwise.protocol_plan import ProtocolPlan
+from sordino_analysis.planning.planner import CompiledPlan
 from sordino_server import models
-from sordino_server.design.planner import CompiledPlan
-from sordino_server.estimation.pairwise import StatisticEstimate
 from sordino_server.kit.db import Database
 from sordino_server.plans import repository as plans
-from sordino_server.protocols import registry
-from sordino_server.protocols.base import ClosedRound, ProtocolError, RoundPlan
-from sordino_server.protocols.plan import ProtocolPlan
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import DevicePart
 from sordino_shared.randomizers import RandomizedResponse

@@ -16,7 +16,7 @@ from sordino_server import aggregates
 from sordino_server.aggregates import repository
 from sordino_server.campaigns import retention
 from sordino_server.cli import app
-from sordino_server.worker import Worker
+from sordino_server.jobs.worker import Worker
 
 DAY_S = 86400
 # Sums of the first are kept on ingest, those of the second are computed from the log at the end.

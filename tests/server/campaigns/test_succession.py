@@ -13,10 +13,10 @@ import httpx
 import numpy as np
 import pytest
 
+from sordino_analysis.pairwise.protocol_plan import ProtocolPlan
 from sordino_server.campaigns.succession import check_round_plan
 from sordino_server.estimates.table import STATISTIC_COLUMNS
 from sordino_server.populations.service import identifier_of
-from sordino_server.protocols.plan import ProtocolPlan
 from sordino_shared.errors import SordinoError
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import (

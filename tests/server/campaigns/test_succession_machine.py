@@ -21,8 +21,9 @@ from hypothesis.stateful import (
 )
 from sqlalchemy.orm import Session
 
+from sordino_analysis.evaluation.accumulate import Aggregate
+from sordino_analysis.pairwise.protocol import ClosedRound
 from sordino_server import aggregates, models, rounds
-from sordino_server import worker as worker_module
 from sordino_server.campaigns import service as campaigns
 from sordino_server.campaigns import succession
 from sordino_server.campaigns.schemas import CampaignOrder
@@ -30,13 +31,12 @@ from sordino_server.config import Settings
 from sordino_server.errors import ServerError
 from sordino_server.estimates import repository as estimates
 from sordino_server.estimates.statistic_document import statistic_document
-from sordino_server.estimation.statistics import Aggregate
+from sordino_server.jobs import worker as worker_module
+from sordino_server.jobs.worker import Worker
 from sordino_server.kit.clock import ManualClock
 from sordino_server.kit.db import Database
-from sordino_server.protocols.base import ClosedRound
 from sordino_server.reports import PlanMismatch, ReportWriter, RoundNotOpen, Upload
 from sordino_server.rounds import RoundNotFound
-from sordino_server.worker import Worker
 from sordino_shared.protocol import ROUND_TRANSITIONS, Digest, IllegalTransition, Manifest, ReportBatch, RoundState
 
 SIZE = 3

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from sordino_analysis.mechanisms.registry import mechanism_names
+from sordino_analysis.pairwise.protocol_registry import PROTOCOLS as KNOWN_PROTOCOLS
 from sordino_server.cli.candidates import MECHANISMS, PROTOCOLS
-from sordino_server.design.candidates.registry import mechanism_names
-from sordino_server.protocols.registry import PROTOCOLS as KNOWN_PROTOCOLS
 
 Run = Callable[..., Any]
 

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sordino_server.design.workloads import WorkloadError
-from sordino_server.design.workloads.yaml_text import parse_yaml
+from sordino_analysis.questions.linear import WorkloadError
+from sordino_analysis.questions.linear.yaml_text import parse_yaml
 
 DOMAIN = "name: x\ndomain: [{name: v, kind: ordinal, edges: [1, 2]}]\n"
 LAUGHS = "a: &a [x, x]\n" + "".join(f"{b}: &{b} [*{a}, *{a}]\n" for a, b in zip("abcdefgh", "bcdefghi", strict=True))
@@ -134,7 +134,7 @@ def test_without_libyaml_the_same_is_read() -> None:
 
     script = (
         "import yaml; del yaml.CSafeLoader\n"
-        "from sordino_server.design.workloads.yaml_text import parse_yaml, _Loader\n"
+        "from sordino_analysis.questions.linear.yaml_text import parse_yaml, _Loader\n"
         "assert issubclass(_Loader, yaml.SafeLoader)\n"
         "assert parse_yaml('[1e-5, a]') == [1e-5, 'a']\n"
         "for text in ('[' * 20000, '2026-13-45', '&a [*a]', '!!int x', 'a\\0'):\n"

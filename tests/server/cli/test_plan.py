@@ -7,15 +7,16 @@ import signal
 
 import pytest
 
+from sordino_analysis.documents.analyst_part import AnalystPart
+from sordino_analysis.pairwise.one_round import OneRound
+from sordino_analysis.pairwise.protocol_plan import ProtocolPlan
+from sordino_analysis.pairwise.statistic_request import StatisticRequest
+from sordino_analysis.planning.planner import compile_plan
+from sordino_analysis.progress import Progress
+from sordino_analysis.questions.linear import builtin
 from sordino_server.cli import plan as plan_command
 from sordino_server.cli.plan import shown_progress
-from sordino_server.design.planner import compile_plan
-from sordino_server.design.progress import Progress
-from sordino_server.design.workloads import builtin
-from sordino_server.protocols.one_round import OneRound
-from sordino_server.protocols.plan import ProtocolPlan
-from sordino_server.protocols.statistic_request import StatisticRequest
-from sordino_shared.protocol import AnalystPart, DevicePart, Digest
+from sordino_shared.protocol import DevicePart, Digest
 
 PREFIX = ("plan", "--workload", "prefix", "--size", "8", "--epsilon", "1", "--mechanism", "factorization")
 
@@ -189,7 +190,7 @@ def test_an_interruption_in_the_search_gives_the_kernel_it_has(json_of, monkeypa
 
 def test_a_second_interruption_ends_the_command(run_command, monkeypatch):
     interrupting(monkeypatch, "evaluating hyperplane_codebook", signal.SIGINT, signal.SIGINT)
-    monkeypatch.setattr("sordino_server.design.deadline.Deadline.passed", lambda deadline: False)
+    monkeypatch.setattr("sordino_analysis.optimisation.deadline.Deadline.passed", lambda deadline: False)
     run_command("plan", "--workload", "prefix", "--size", "24", "--epsilon", "1", code=130)
 
 

@@ -49,7 +49,7 @@ def test_a_value_that_does_not_fit(run_command: Run) -> None:
 # A server with a bug in its probe, and a library that warns in its own way at the start.
 _BROKEN = """
 import logging
-from sordino_server import health
+from sordino_server.serving import health
 from sordino_server.cli import app
 
 def fail(database):

@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from sordino_analysis.arrays import Floats
+from sordino_analysis.questions.pairwise import Statistic, parse_statistic
+from sordino_analysis.questions.specifications import load_either
 from sordino_server.demo.flight_statistics import FlightStatistic, device_values, raw_truth, statistic_specification
 from sordino_server.demo.flights import Flights, load_flights
-from sordino_server.design.arrays import Floats
-from sordino_server.design.specifications import load_either
-from sordino_server.design.statistics import Statistic, parse_statistic
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 # What the READMEs of the examples say, over all 327,346 flights: raw and binned.

@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from sordino_analysis.questions.linear import parse_specification
 from sordino_server.demo import flights
 from sordino_server.demo.make_flights import write_flights
-from sordino_server.design.workloads import parse_specification
 from sordino_shared.errors import InvalidValue
 
 

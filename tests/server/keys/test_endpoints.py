@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import text
 
 from sordino_server.models import Role
-from sordino_server.openapi import document
+from sordino_server.serving.openapi import document
 from sordino_shared.protocol import Problem
 
 Check = Callable[..., dict[str, Any]]

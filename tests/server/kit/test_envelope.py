@@ -13,10 +13,10 @@ from typing import Any
 import httpx
 import pytest
 
-from sordino_server.app import create_app
 from sordino_server.config import Settings
 from sordino_server.kit.db import Database
 from sordino_server.kit.logs import configure_logs
+from sordino_server.serving.app import create_app
 from sordino_shared.protocol import CBOR_MEDIA_TYPE, PROBLEM_MEDIA_TYPE
 
 ADDRESS = "203.0.113.77"

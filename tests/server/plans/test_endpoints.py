@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
+from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_shared.audit import check_guarantee
-from sordino_shared.protocol import CBOR_MEDIA_TYPE, AnalystPart, DevicePart, Digest, Problem
+from sordino_shared.protocol import CBOR_MEDIA_TYPE, DevicePart, Digest, Problem
 
 Check = Callable[..., dict[str, Any]]
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from sordino_server.design.finished_plan import FinishedPlan
-from sordino_server.design.progress import ReportProgress
-from sordino_server.design.request import PlanError, PlanRequest
+from sordino_analysis.mechanisms.request import PlanError, PlanRequest
+from sordino_analysis.planning.finished_plan import FinishedPlan
+from sordino_analysis.progress import ReportProgress
 
 SHOWN = ("summary", "device_digest", "analyst_digest", "variance", "ratio", "state", "progress", "stage")
 

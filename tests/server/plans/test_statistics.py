@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from sordino_server.design.search import Effort
-from sordino_server.design.statistics import parse_statistic
-from sordino_server.planning_process import PlanningProcess
-from sordino_server.protocols.plan import ProtocolPlan
-from sordino_server.protocols.registry import PROTOCOLS
-from sordino_server.protocols.statistic_request import FinishedProtocol, StatisticRequest
+from sordino_analysis.optimisation.search import Effort
+from sordino_analysis.pairwise.protocol_plan import ProtocolPlan
+from sordino_analysis.pairwise.protocol_registry import PROTOCOLS
+from sordino_analysis.pairwise.statistic_request import FinishedProtocol, StatisticRequest
+from sordino_analysis.questions.pairwise import parse_statistic
+from sordino_server.jobs.planning_process import PlanningProcess
 from sordino_shared.errors import SordinoError
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import DevicePart, Digest, Manifest, Problem

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from sqlalchemy import text
 
-from sordino_server.design.planner import CompiledPlan
+from sordino_analysis.planning.planner import CompiledPlan
 from sordino_server.kit import migrations
 from sordino_server.kit.db import Database
 from sordino_server.populations import repository

@@ -9,24 +9,22 @@ from typing import Any
 import numpy as np
 import pytest
 
+from sordino_analysis.documents.analyst_part import AnalystPart, Factors, Figures
+from sordino_analysis.documents.certificate import LowerBound
+from sordino_analysis.documents.decoders import AnswerDecoder, ScaledHistogramDecoder
+from sordino_analysis.documents.queries import MatrixQueries
 from sordino_shared.arrays import Array
 from sordino_shared.domains import Categorical, Domain, Ordinal
 from sordino_shared.errors import InvalidValue, MalformedDocument, OversizedDocument, UnsupportedVersion
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import (
-    AnalystPart,
-    AnswerDecoder,
     CampaignId,
     CampaignState,
     DevicePart,
     Digest,
     Document,
     EveryRound,
-    Factors,
-    Figures,
-    LowerBound,
     Manifest,
-    MatrixQueries,
     OneRound,
     PlanReference,
     Refusal,
@@ -36,7 +34,6 @@ from sordino_shared.protocol import (
     ReportOutcomes,
     RetryWindow,
     RoundTerms,
-    ScaledHistogramDecoder,
     Task,
 )
 from sordino_shared.protocol.codec import decode_value, encode_value

@@ -12,12 +12,12 @@ from typing import Any
 import httpx
 import numpy as np
 
+from sordino_analysis.questions.linear import parse_specification
 from sordino_server.cli.patience import TIMEOUT_S, Patience
 from sordino_server.cli.remote import Remote
 from sordino_server.cli.simulation.comparison import Comparison
 from sordino_server.cli.simulation.devices import Fleet, Upload, run_apps, simulated_fleet
 from sordino_server.cli.simulation.progress import Stages
-from sordino_server.design.workloads import parse_specification
 from sordino_shared.errors import InvalidValue, SordinoError
 
 

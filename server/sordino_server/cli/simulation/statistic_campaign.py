@@ -10,6 +10,7 @@ from typing import Any
 import httpx
 import numpy as np
 
+from sordino_analysis.questions.pairwise import Statistic, parse_statistic
 from sordino_server.cli.patience import Patience
 from sordino_server.cli.remote import Remote
 from sordino_server.cli.simulation.campaign import (
@@ -22,7 +23,6 @@ from sordino_server.cli.simulation.campaign import (
 )
 from sordino_server.cli.simulation.devices import simulated_fleet
 from sordino_server.cli.simulation.progress import Stages
-from sordino_server.design.statistics import Statistic, parse_statistic
 from sordino_shared.errors import SordinoError
 
 

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from sordino_server.charts import AnswerChart
+from sordino_analysis.charts import AnswerChart
 from sordino_server.cli.simulation.campaign import CampaignResult
 from sordino_server.cli.simulation.comparison import Comparison
 

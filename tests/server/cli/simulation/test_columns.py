@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from sordino_analysis.questions.linear import parse_specification
 from sordino_server.cli.simulation.columns import ColumnError, device_values, inferred_specification, read_table
-from sordino_server.design.workloads import parse_specification
 from sordino_shared.domains import Categorical, Domain, Ordinal
 
 

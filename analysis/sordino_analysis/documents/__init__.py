@@ -1,0 +1,1 @@
+"""Documents that only analysts read, in the same canonical form as those of devices."""

@@ -1,0 +1,80 @@
+"""The analyst part of a plan: workload, decoder, factors, certificate and error figures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from sordino_analysis.documents.certificate import Certificate
+from sordino_analysis.documents.decoders import Decoder
+from sordino_analysis.documents.queries import Queries
+from sordino_shared._checks import check_name, check_range, set_finite_floats
+from sordino_shared.arrays import Array
+from sordino_shared.errors import InvalidValue
+from sordino_shared.protocol.documents import Document
+from sordino_shared.protocol.ids import Digest
+
+
+@dataclass(frozen=True)
+class Factors:
+    """W = LᵀR + c1ᵀ (up to the stated bias): L is (r, Q), R (r, k), c (Q,).
+
+    `left` and `right` are the factors before a reduction; `transform` is T (ℓ, r) if it reduced them to TL and TR.
+    """
+
+    left: Array
+    right: Array
+    centre: Array
+    transform: Array | None
+
+    def __post_init__(self) -> None:
+        rank = self.left.shape[0]
+        self.left.check_form("<f8", (rank, self.centre.shape[0]), "factor L")
+        self.right.check_form("<f8", (rank, self.right.shape[-1]), "factor R")
+        if self.transform is not None:
+            self.transform.check_form("<f8", (self.transform.shape[0], rank), "transform T")
+
+
+@dataclass(frozen=True)
+class Figures:
+    """One user's exact variances under the shipped randomizer and decoder, and the exact bound on the bias.
+
+    None is below 0: a variance that is was made by a formula that does not hold for the workload.
+    """
+
+    max_variance: float
+    mean_variance: float
+    bias_bound: float
+
+    def __post_init__(self) -> None:
+        names = ("max_variance", "mean_variance", "bias_bound")
+        set_finite_floats(self, *names)
+        for name in names:
+            if (value := getattr(self, name)) < 0:
+                raise InvalidValue(f"{name} must not be below 0, got {value}", value)
+
+
+@dataclass(frozen=True)
+class AnalystPart(Document):
+    """Workload, decoder, factors, certificate and figures of the plan whose device part has `device_digest`."""
+
+    document: ClassVar[str] = "analyst_part"
+    limit: ClassVar[int] = 1 << 30
+
+    device_digest: Digest
+    workload: str
+    queries: Queries
+    mechanism: str
+    objective: str
+    seed: int
+    decoder: Decoder
+    factors: Factors | None
+    certificate: Certificate
+    figures: Figures
+
+    def __post_init__(self) -> None:
+        check_name(self.workload, "workload name")
+        check_name(self.mechanism, "mechanism")
+        if self.objective not in ("max", "mean"):
+            raise InvalidValue(f"objective must be 'max' or 'mean', got {self.objective!r}", self.objective)
+        check_range(self.seed, 0, 2**63 - 1, "seed")

@@ -1,0 +1,91 @@
+"""Lower bounds on the variance, with what anyone needs to recheck them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from sordino_shared._checks import set_finite_floats
+from sordino_shared.arrays import Array
+
+
+@dataclass(frozen=True)
+class LowerBound:
+    """Trace bound on one user's variance for unbiased, one-round, non-adaptive mechanisms; rechecked from (ρ, π)."""
+
+    kind: ClassVar[str] = "trace"
+    value: float
+    query_weights: Array
+    type_weights: Array
+
+    def __post_init__(self) -> None:
+        set_finite_floats(self, "value")
+        for weights in (self.query_weights, self.type_weights):
+            weights.check_form("<f8", weights.shape[:1], "weights of a bound")
+
+
+@dataclass(frozen=True)
+class SubsetBound:
+    """The least variance of a histogram where a query's own type weighs `own_weight`; rechecked over subset sizes."""
+
+    kind: ClassVar[str] = "subset_sizes"
+    value: float
+    own_weight: float
+
+    def __post_init__(self) -> None:
+        set_finite_floats(self, "value", "own_weight")
+
+
+@dataclass(frozen=True)
+class CharacterBound:
+    """A bound for symmetric queries through their characters; rechecked from weights and multipliers.
+
+    `query_weights` has a weight for each block of queries alike, `spectrum` c one for each orbit of characters that
+    queries use, `multipliers` g ≥ c one for each orbit of all characters but the constant one, `level` one number.
+    """
+
+    kind: ClassVar[str] = "character_orbits"
+    value: float
+    query_weights: Array
+    spectrum: Array
+    multipliers: Array
+    level: float
+
+    def __post_init__(self) -> None:
+        set_finite_floats(self, "value", "level")
+        for weights in (self.query_weights, self.spectrum, self.multipliers):
+            weights.check_form("<f8", weights.shape[:1], "weights of a bound")
+
+
+@dataclass(frozen=True)
+class PairBound:
+    """A bound from products of what bounds two entries of a kernel's row; rechecked from (ρ, π) and multipliers.
+
+    `levels` (k,) has a multiplier for each type, `pairs` one for each pair x < y of types, (0, 1), (0, 2), … in order.
+    """
+
+    kind: ClassVar[str] = "doubly_nonnegative"
+    value: float
+    query_weights: Array
+    type_weights: Array
+    levels: Array
+    pairs: Array
+
+    def __post_init__(self) -> None:
+        set_finite_floats(self, "value")
+        types = self.type_weights.shape[0]
+        self.query_weights.check_form("<f8", self.query_weights.shape[:1], "weights of a bound")
+        for numbers in (self.type_weights, self.levels):
+            numbers.check_form("<f8", (types,), "weights and multipliers of a bound")
+        self.pairs.check_form("<f8", (types * (types - 1) // 2,), "multipliers of a bound")
+
+
+Bound = LowerBound | SubsetBound | CharacterBound | PairBound
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """Lower bounds for both objectives, with what a stranger needs to recheck them."""
+
+    max: Bound
+    mean: Bound

@@ -1,0 +1,101 @@
+"""Queries of a plan as the analyst part publishes them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from sordino_shared._checks import check_label, check_name, check_range, set_finite_floats
+from sordino_shared.arrays import Array
+from sordino_shared.errors import InvalidValue
+from sordino_shared.protocol.codec import MAX_ITEMS
+from sordino_shared.randomizers.orbit_kernel import MAX_ATTRIBUTES as MAX_WIDTH
+
+# Half of what a document may hold in items.
+MAX_LABELS = MAX_ITEMS // 2
+
+
+@dataclass(frozen=True)
+class ProductQueries:
+    """One kind of query an attribute (histogram, prefix, ranges, total); the workload is their Kronecker product."""
+
+    kind: ClassVar[str] = "product"
+    factors: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        check_range(len(self.factors), 1, MAX_LABELS, "number of factors")
+        for factor in self.factors:
+            check_name(factor, "kind of query")
+
+
+@dataclass(frozen=True)
+class MatrixQueries:
+    """Queries given as the rows of a matrix, <f8 of shape (Q, k), with a label each."""
+
+    kind: ClassVar[str] = "matrix"
+    matrix: Array
+    labels: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        check_range(len(self.labels), 1, MAX_LABELS, "number of queries with a label")
+        for label in self.labels:
+            check_label(label)
+        self.matrix.check_form("<f8", (len(self.labels), self.matrix.shape[-1]), "query matrix")
+
+
+@dataclass(frozen=True)
+class ParityQueries:
+    """(−1)^(Σ x_i over S) for the non-empty sets S of up to `width` attributes of two members, or of exactly as many.
+
+    Sets go by their number of attributes, then lexicographically.
+    """
+
+    kind: ClassVar[str] = "parities"
+    width: int
+    exactly: bool
+
+    def __post_init__(self) -> None:
+        check_range(self.width, 1, MAX_WIDTH, "width of the parities")
+
+
+@dataclass(frozen=True)
+class MarginalQueries:
+    """The share of every cell of the sets of up to `width` attributes, or of exactly as many.
+
+    Attributes of one member are left out. Sets go as those of parities, the cells of one in C order.
+    """
+
+    kind: ClassVar[str] = "marginals"
+    width: int
+    exactly: bool
+
+    def __post_init__(self) -> None:
+        check_range(self.width, 1, MAX_WIDTH, "width of the marginals")
+
+
+@dataclass(frozen=True)
+class StackedQueries:
+    """A part of a stack; the variances of its queries count `weight` times in the objective."""
+
+    queries: ProductQueries | MatrixQueries | ParityQueries | MarginalQueries
+    weight: float
+
+    def __post_init__(self) -> None:
+        set_finite_floats(self, "weight")
+        if self.weight <= 0:
+            raise InvalidValue(f"the weight of a part must be above 0, got {self.weight}", self.weight)
+
+
+@dataclass(frozen=True)
+class StackQueries:
+    """The queries of every part, one part after the other."""
+
+    kind: ClassVar[str] = "stack"
+    parts: tuple[StackedQueries, ...]
+
+    def __post_init__(self) -> None:
+        if not self.parts:
+            raise InvalidValue("a stack needs at least one part", self.parts)
+
+
+Queries = ProductQueries | MatrixQueries | ParityQueries | MarginalQueries | StackQueries

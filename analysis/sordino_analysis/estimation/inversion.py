@@ -1,0 +1,63 @@
+"""Exact coverage of an interval from the law of one report: the characteristic function of a sum, turned back."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sordino_analysis.arrays import Floats
+from sordino_analysis.evaluation.contribution_law import ContributionLaw
+from sordino_analysis.optimisation.symmetry.spectrum import Complex
+from sordino_analysis.questions.linear.operators import Indices
+
+# The sum is blurred by a normal variable of this many standard errors: an interval whose end falls on a value that has
+# a chance of its own is neither inside nor outside, as the histogram that its ends come from is itself uncertain.
+_BLUR = 0.1
+# Frequencies to where the blur leaves e^-8, as far apart as sums within ± 15 standard errors allow.
+_STEP = 0.2
+_FREQUENCIES = _STEP * np.arange(1, int(4.0 / (_BLUR * _STEP)) + 1)
+
+
+def reporters_coverage(law: ContributionLaw, users: int, half_width: float, deviation: float) -> float:
+    """P(|mean error of `users` reports| ≤ `half_width`) about these users' own answer.
+
+    `deviation` is the standard error, that sets the scale only. Users hold whole numbers of the classes.
+    """
+    held = _whole_numbers(law.shares, users)
+    present = np.flatnonzero(held)
+    steps = _transforms(law, present, np.zeros(len(present)), users * deviation)
+    return _within(np.prod(steps ** held[present], axis=1), half_width / deviation)
+
+
+def population_coverage(law: ContributionLaw, users: int, half_width: float, deviation: float) -> float:
+    """The same about the population's answer, whom the users are drawn from independently."""
+    present = np.flatnonzero(law.shares > 0)
+    shares = law.shares[present] / law.shares.sum()
+    centre = law.truth[present] - law.truth[present] @ shares
+    steps = _transforms(law, present, centre, users * deviation) @ shares
+    return _within(steps**users, half_width / deviation)
+
+
+def _transforms(law: ContributionLaw, classes: Indices, moved: Floats, scale: float) -> Complex:
+    """(T, g) E exp(i t (c − E c + moved)/scale) of some classes."""
+    chances = law.chances[:, classes] / law.chances[:, classes].sum(axis=0)
+    # Frequencies are multiples of one: powers cost less than as many exponentials.
+    turns = np.exp(1j * _STEP * law.values / scale)
+    at_values = np.multiply.accumulate(np.broadcast_to(turns, (len(_FREQUENCIES), len(turns))), axis=0)
+    return np.asarray((at_values @ chances) * np.exp(1j * np.outer(_FREQUENCIES, moved - law.values @ chances) / scale))
+
+
+def _within(transform: Complex, width: float) -> float:
+    """P(|E + blur| ≤ width·√(1 + blur²)) from E's transform at the frequencies."""
+    end = width * float(np.sqrt(1 + _BLUR**2))
+    blurred = transform.real * np.exp(-((_BLUR * _FREQUENCIES) ** 2) / 2)
+    waves = np.sin(end * _FREQUENCIES) / (np.pi * _FREQUENCIES)
+    return float(np.clip(_STEP * (end / np.pi + 2 * waves @ blurred), 0.0, 1.0))
+
+
+def _whole_numbers(shares: Floats, users: int) -> Floats:
+    """How many of the users are of each class: rounded down, the rest to the largest remainders."""
+    wanted = users * shares / shares.sum()
+    whole = np.floor(wanted)
+    left = round(users - whole.sum())
+    whole[np.argsort(whole - wanted, kind="stable")[:left]] += 1
+    return np.asarray(whole)

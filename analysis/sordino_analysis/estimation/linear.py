@@ -1,0 +1,257 @@
+"""Answers to a workload from the aggregate of one round: unbiased, consistent, and how far both may be off."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sordino_analysis.arrays import Floats
+from sordino_analysis.documents.analyst_part import AnalystPart
+from sordino_analysis.documents.decoders import AnswerDecoder, CharacterDecoder
+from sordino_analysis.estimation.consistency import RELATIVE_GAP, NearestHistogram, nearest_histogram
+from sordino_analysis.estimation.intervals import independent_quantile, normal_quantile, simultaneous_quantile
+from sordino_analysis.estimation.normality import Normality, normality
+from sordino_analysis.evaluation.accumulate import Aggregate, mean_statistic
+from sordino_analysis.evaluation.answer_moments import AnswerLaw
+from sordino_analysis.evaluation.contribution_law import Moments, contribution_laws
+from sordino_analysis.evaluation.manipulation import answer_range
+from sordino_analysis.evaluation.orbit_answers import OrbitAnswers
+from sordino_analysis.evaluation.variance import answer_law, counts_as_unbiased, decoded_histogram
+from sordino_analysis.evaluation.weighted_decoder import PlainDecoder, spelled_out
+from sordino_analysis.questions.linear import Workload
+from sordino_analysis.questions.queries_document import rebuild_workload
+from sordino_shared.errors import SordinoError
+from sordino_shared.protocol import DevicePart
+
+# A bias beyond this share of a standard error takes a visible bite out of a 95 % interval that ignores it.
+_NOTICEABLE_BIAS = 0.1
+# Values times classes of the laws of all queries that are worked out exactly, in some seconds; of more, moments.
+_MOST_LISTED = 20_000_000
+
+
+class EstimationError(SordinoError):
+    """The reports allow no estimate; the message says why."""
+
+
+@dataclass(frozen=True, eq=False)
+class LinearEstimate:
+    """Answers W h of one round, arrays of shape (Q,).
+
+    `unbiased` has the `standard_error` of the answers among the users who reported, and the intervals of `lower` to
+    `upper` and of the simultaneous `band_lower` to `band_upper` are about those; `population_…` is about the population
+    that the users are an independent sample of. Intervals are widened by `bias_bound`, which no answer's bias exceeds.
+    `consistent` are the answers of the nearest true histogram: closer to the truth, but no longer unbiased.
+    """
+
+    unbiased: Floats
+    consistent: Floats
+    standard_error: Floats
+    population_standard_error: Floats
+    lower: Floats
+    upper: Floats
+    population_lower: Floats
+    population_upper: Floats
+    band_lower: Floats
+    band_upper: Floats
+    normality: tuple[Normality | None, ...]
+    level: float
+    users: int
+    bias_bound: float
+    counts_as_unbiased: bool
+    warnings: tuple[str, ...]
+
+
+def estimate(device: DevicePart, analyst: AnalystPart, aggregate: Aggregate, level: float = 0.95) -> LinearEstimate:
+    """Decode the aggregate of a closed round with the two parts of its plan; see `LinearEstimator.estimate`."""
+    return LinearEstimator.of(device, analyst).estimate(aggregate, level)
+
+
+@dataclass(frozen=True, eq=False)
+class LinearEstimator:
+    """A plan made ready to decode rounds: its queries, its decoder spelled out, the law of its answers."""
+
+    device: DevicePart
+    analyst: AnalystPart
+    workload: Workload
+    decoder: PlainDecoder
+    law: AnswerLaw
+
+    @classmethod
+    def of(cls, device: DevicePart, analyst: AnalystPart) -> LinearEstimator:
+        """Raises EstimationError where the two parts are not of one plan."""
+        if analyst.device_digest != device.digest:
+            raise EstimationError(
+                f"the analyst part belongs to the device part {analyst.device_digest}, not to {device.digest}; "
+                "use the two parts of one plan"
+            )
+        workload = rebuild_workload(device.domain, analyst.queries, analyst.workload)
+        decoder = spelled_out(analyst.decoder, device.randomizer, workload)
+        return cls(device, analyst, workload, decoder, answer_law(device.randomizer, decoder, workload))
+
+    def estimate(self, aggregate: Aggregate, level: float = 0.95) -> LinearEstimate:
+        """Answers, errors and intervals from the aggregate of a closed round.
+
+        The variance of an answer is Σ_x h_x Var(x)/n with the exact variances of the shipped mechanism and a smoothed
+        consistent histogram in place of h; a sample's own variance h(1−h)/n is added for the population. Raises
+        EstimationError where there are no reports, or the aggregate is of another plan.
+        """
+        if not 0 < level < 1:
+            raise EstimationError(f"the level of an interval lies between 0 and 1, got {level}")
+        _check_aggregate(self.device, aggregate)
+        mean = mean_statistic(self.device.randomizer, aggregate)
+        answers = _with_constants(_decode(self.law, self.decoder, self.workload, mean), self.workload)
+        nearest = _nearest(self.workload, answers, self.law, aggregate.count)
+        return self._assemble(answers, nearest, aggregate.count, level)
+
+    def _assemble(self, answers: Floats, nearest: NearestHistogram, users: int, level: float) -> LinearEstimate:
+        bias, z, histogram = self.analyst.figures.bias_bound, normal_quantile(level), nearest.histogram
+        smoothed = _smoothed(histogram, users, z)
+        variances = self.law.mixed_variances(smoothed)
+        error = np.sqrt(variances / users)
+        sampled = np.where(variances > 0, _smoothed_sampling_variances(self.workload, histogram, users, z), 0.0)
+        population_error = np.sqrt((variances + sampled) / users)
+        around, in_population, at_once = (
+            np.where(variances > 0, quantile * deviation + bias, 0.0)
+            for quantile, deviation in ((z, error), (z, population_error), (_band(self.law, smoothed, level), error))
+        )
+        normal = self._normality(histogram, users, z * error, z * population_error, level)
+        return LinearEstimate(
+            unbiased=answers,
+            consistent=self.workload.operator.matvec(histogram),
+            standard_error=error,
+            population_standard_error=population_error,
+            lower=answers - around,
+            upper=answers + around,
+            population_lower=answers - in_population,
+            population_upper=answers + in_population,
+            band_lower=answers - at_once,
+            band_upper=answers + at_once,
+            normality=normal,
+            level=level,
+            users=users,
+            bias_bound=bias,
+            counts_as_unbiased=counts_as_unbiased(self.analyst.figures),
+            warnings=(
+                *_doubts(self.workload, users, level, normal),
+                *_warnings(bias, error),
+                *_unfinished(nearest),
+            ),
+        )
+
+    def _normality(
+        self, histogram: Floats, users: int, own: Floats, drawn: Floats, level: float
+    ) -> tuple[Normality | None, ...]:
+        """Of every query; None where nothing is known of a report's law."""
+        z, queries = normal_quantile(level), np.arange(self.workload.queries)
+        laws = contribution_laws(self.device.randomizer, self.decoder, self.workload, histogram, queries.tolist())
+        work = len(queries) * int(np.count_nonzero(histogram))
+        found = tuple(
+            normality(
+                law if isinstance(law, Moments) or work * len(law.values) <= _MOST_LISTED else law.moments,
+                users,
+                (float(own[query]), float(drawn[query])),
+                z,
+                level,
+            )
+            for query, law in zip(queries, laws, strict=False)
+        )
+        return found or (None,) * len(queries)
+
+
+def _check_aggregate(device: DevicePart, aggregate: Aggregate) -> None:
+    if aggregate.count == 0:
+        raise EstimationError("no report was counted in this round, so there is nothing to estimate")
+    if aggregate.sums.shape != (device.randomizer.statistic_size,):
+        raise EstimationError(
+            f"the plan's statistic has {device.randomizer.statistic_size} sums, the aggregate {len(aggregate.sums)}; "
+            "it is of another plan"
+        )
+
+
+def _decode(law: AnswerLaw, decoder: PlainDecoder, workload: Workload, mean: Floats) -> Floats:
+    if isinstance(decoder, AnswerDecoder):
+        return np.asarray(decoder.offset.numpy() + decoder.matrix.numpy() @ mean)
+    if isinstance(decoder, CharacterDecoder):
+        assert isinstance(law, OrbitAnswers)
+        return law.decoded(mean)
+    return workload.operator.matvec(decoded_histogram(decoder, mean))
+
+
+def _with_constants(answers: Floats, workload: Workload) -> Floats:
+    """A query with the same answer for every type has that answer, without error."""
+    known = np.setdiff1d(np.arange(workload.queries), workload.varying_rows)
+    if len(known):
+        answers[known] = workload.operator.take(known)[:, 0]
+    return answers
+
+
+def _nearest(workload: Workload, answers: Floats, law: AnswerLaw, users: int) -> NearestHistogram:
+    uniform = np.full(workload.size, 1.0 / workload.size)
+    noise = float(law.mixed_variances(uniform).sum()) / users
+    return nearest_histogram(workload.operator, answers, RELATIVE_GAP * noise)
+
+
+def _band(law: AnswerLaw, histogram: Floats, level: float) -> float:
+    root = law.covariance_root(histogram)
+    return independent_quantile(level, law.workload.queries) if root is None else simultaneous_quantile(root, level)
+
+
+def _sampling_variances(workload: Workload, histogram: Floats) -> Floats:
+    """Var of W_q,X for X drawn from the histogram: what one user adds as a sample of the population."""
+    operator = workload.operator
+    return np.maximum(operator.squared_matvec(histogram) - operator.matvec(histogram) ** 2, 0.0)
+
+
+def _smoothed(histogram: Floats, users: int, z: float) -> Floats:
+    """The histogram of the users and z² more who are spread evenly: a type that nobody seems to hold may be held.
+
+    z² users are what moves the centre of Wilson's interval for a share, which Agresti and Coull (1998) add to it.
+    """
+    return np.asarray((users * histogram + z**2 / len(histogram)) / (users + z**2))
+
+
+def _smoothed_sampling_variances(workload: Workload, histogram: Floats, users: int, z: float) -> Floats:
+    """Sampling variances with z²/2 more users at either end of every query, as Agresti and Coull add to a share.
+
+    A mixture with weight w on the ends has (1−w)·V + w·V' + w(1−w)·(m − m')² for the variances and means of its parts.
+    """
+    weight = z**2 / (users + z**2)
+    low, high = answer_range(workload)
+    apart = workload.operator.matvec(histogram) - (low + high) / 2
+    between = weight * ((high - low) / 2) ** 2 + weight * (1 - weight) * apart**2
+    return np.asarray((1 - weight) * _sampling_variances(workload, histogram) + between)
+
+
+def _doubts(workload: Workload, users: int, level: float, normal: Sequence[Normality | None]) -> tuple[str, ...]:
+    """One sentence where so few reports make up the error of some answer that its intervals hold too seldom."""
+    doubted = {query: one for query, one in enumerate(normal) if one is not None and one.enough_reports is not None}
+    if not doubted:
+        return ()
+    worst = min(doubted, key=lambda query: min(doubted[query].coverage, doubted[query].population_coverage))
+    least = min(doubted[worst].coverage, doubted[worst].population_coverage)
+    enough = max(one.enough_reports or 0 for one in doubted.values())
+    return (
+        f"only {users} users reported: intervals of {len(doubted)} of {len(normal)} answers are expected to hold less "
+        f"often than {level:.0%}, that of {workload.labels()[worst]} in {least:.1%} of campaigns; about {enough:,} "
+        "reports would do, fewer at a smaller ε",
+    )
+
+
+def _warnings(bias: float, error: Floats) -> tuple[str, ...]:
+    smallest = float(error[error > 0].min()) if (error > 0).any() else math.inf
+    if bias <= _NOTICEABLE_BIAS * smallest:
+        return ()
+    return (f"answers may be off by a bias of up to {bias:.3g}, which the intervals were widened by",)
+
+
+def _unfinished(nearest: NearestHistogram) -> tuple[str, ...]:
+    """One sentence where the nearest histogram was not found."""
+    if nearest.converged:
+        return ()
+    return (
+        f"the consistent answers are feasible but not the nearest: their squared distance to the unbiased ones exceeds "
+        f"the least by up to {nearest.excess:.3g}, {nearest.excess / nearest.tolerance:.3g} times what was asked for",
+    )

@@ -1,0 +1,102 @@
+"""Whether the error of an answer is normal enough: how often its intervals hold, and how many reports would do.
+
+A plausible histogram stands for the users. Answers of few reports are worked out exactly from the law of one report,
+those of many, and those whose law is not listed, from its first four moments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from sordino_analysis.estimation.coverage import ALLOWED_SHORTFALL, enough_reports, predicted_coverage
+from sordino_analysis.estimation.inversion import population_coverage, reporters_coverage
+from sordino_analysis.evaluation.contribution_law import ContributionLaw, Cumulants, Moments
+
+# Equal events of chance p have reach²/variance = 1/p, so that so many times this see as many of them. Steps of 1/√60
+# standard errors move a coverage by .0075 at most, φ(1.96)/√60, and moments, that know of no steps, will do.
+_MANY_EVENTS = 60
+# From so many events on no step takes as much as is allowed; below, numbers of reports a factor apart are tried.
+_STEADY_EVENTS = 12
+_FACTOR = 1.1
+
+
+@dataclass(frozen=True)
+class Normality:
+    """How often the intervals of an answer hold the reporters' and the population's answer, as far as can be predicted.
+
+    `enough_reports` is None where neither falls short of the level by more than ALLOWED_SHORTFALL, and otherwise the
+    number of reports from which on neither would.
+    """
+
+    coverage: float
+    population_coverage: float
+    enough_reports: int | None
+
+
+def normality(
+    law: ContributionLaw | Moments, users: int, half_widths: tuple[float, float], z: float, level: float
+) -> Normality:
+    """Of one answer from `users` reports, whose intervals are ± `half_widths`, the second for the population's answer.
+
+    With more users they would be ± z standard errors.
+    """
+    moments = law.moments if isinstance(law, ContributionLaw) else law
+    listed = law if isinstance(law, ContributionLaw) else None
+    errors = (
+        _Error(moments.of_reporters, listed, reporters_coverage),
+        _Error(moments.of_population, listed, population_coverage),
+    )
+    found = [
+        error.coverage(users, error.relative(width, users)) for error, width in zip(errors, half_widths, strict=True)
+    ]
+    needed = [
+        error.enough(users, z, level, level - coverage)
+        for error, coverage in zip(errors, found, strict=True)
+        if level - coverage > ALLOWED_SHORTFALL
+    ]
+    return Normality(found[0], found[1], max(needed) if needed else None)
+
+
+@dataclass(frozen=True, eq=False)
+class _Error:
+    """The error of one answer, about the reporters or the population; `law` where it is listed and can be `exact`."""
+
+    cumulants: Cumulants
+    law: ContributionLaw | None
+    exact: Callable[[ContributionLaw, int, float, float], float]
+
+    def relative(self, width: float, users: int) -> float:
+        """A half-width in standard errors."""
+        variance = self.cumulants.variance
+        return width * float(np.sqrt(users / variance)) if variance > 0 else np.inf
+
+    def coverage(self, users: int, z: float) -> float:
+        """How often ± z standard errors hold the truth; always where there is no error."""
+        if not np.isfinite(z):
+            return 1.0
+        if self.law is not None and users < self._many:
+            deviation = float(np.sqrt(self.cumulants.variance / users))
+            return self.exact(self.law, users, z * deviation, deviation)
+        return float(
+            predicted_coverage(z, self.cumulants.skewness / np.sqrt(users), self.cumulants.excess_kurtosis / users)
+        )
+
+    def enough(self, users: int, z: float, level: float, shortfall: float) -> int:
+        """Of falling numbers of reports the last before one that falls short."""
+        if self.law is None:
+            return int(np.ceil(enough_reports(users, shortfall)))
+        enough = self._many * _STEADY_EVENTS / _MANY_EVENTS
+        while enough / _FACTOR > users:
+            if self.coverage(int(enough / _FACTOR), z) < level - ALLOWED_SHORTFALL:
+                break
+            enough /= _FACTOR
+        return int(np.ceil(max(enough, users * _FACTOR)))
+
+    @property
+    def _many(self) -> float:
+        """From so many reports on moments will do."""
+        assert self.law is not None
+        return _MANY_EVENTS * self.law.reach**2 / self.cumulants.variance

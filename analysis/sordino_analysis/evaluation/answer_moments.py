@@ -1,0 +1,62 @@
+"""What is known of one user's contribution to the answers of a workload, whatever the mechanism."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+
+from sordino_analysis.arrays import Floats
+from sordino_analysis.documents.analyst_part import Figures
+from sordino_analysis.questions.linear import TooLargeForDense, Workload
+from sordino_analysis.questions.linear.operators import DENSE_LIMIT
+
+
+@dataclass(frozen=True, eq=False)
+class ErrorProfile:
+    """One user's error, query by query: `variance` (Q,) is the largest over types, `bias` (Q,) a bound for all types.
+
+    `type_variance` (k,) is the mean over the varying queries, for each type.
+    """
+
+    variance: Floats
+    bias: Floats
+    type_variance: Floats
+
+    def figures(self) -> Figures:
+        """The three numbers that a plan publishes."""
+        return Figures(float(self.variance.max()), float(self.type_variance.max()), float(self.bias.max()))
+
+    def rmse(self, users: int) -> Floats:
+        """(Q,) root mean squared error of each answer from `users` reports, for the worst histogram."""
+        return np.asarray(np.sqrt(self.variance / users + self.bias**2))
+
+
+class AnswerLaw(ABC):
+    """The law of one user's contribution to the answers of a workload."""
+
+    workload: Workload
+
+    @abstractmethod
+    def profile(self) -> ErrorProfile:
+        """Worst variance and bias of every query, mean variance of every type."""
+
+    @abstractmethod
+    def mixed_variances(self, histogram: Floats) -> Floats:
+        """Σ_x h_x Var(answer | x) of every query, (Q,)."""
+
+    @abstractmethod
+    def type_variances(self) -> Floats:
+        """Var(answer | x), (Q, k); raises TooLargeForDense."""
+
+    @abstractmethod
+    def covariance_root(self, histogram: Floats) -> Floats | None:
+        """A (Q, r) with A·Aᵀ = Σ_x h_x Cov(answers | x); None where it would be too large."""
+
+
+def check_dense(workload: Workload) -> None:
+    """Raise TooLargeForDense where a variance for each query and type is too much to hold."""
+    queries, size = workload.operator.shape
+    if queries * size > DENSE_LIMIT:
+        raise TooLargeForDense(f"{queries} × {size} variances exceed the limit of {DENSE_LIMIT}", workload.operator)

@@ -1,0 +1,193 @@
+"""The exact law of symmetric answers from an orbit kernel: variances block by block of queries that are alike."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import chain, combinations
+
+import numpy as np
+
+from sordino_analysis.arrays import Floats
+from sordino_analysis.documents.decoders import CharacterDecoder, Decoder
+from sordino_analysis.evaluation.answer_moments import AnswerLaw, ErrorProfile, check_dense
+from sordino_analysis.optimisation.symmetry.row_moments import local_query, moments
+from sordino_analysis.optimisation.symmetry.spectrum import Spectrum
+from sordino_analysis.questions.linear import Workload
+from sordino_analysis.questions.linear.characters import cas_table, orbit_key, shifted_cells
+from sordino_analysis.questions.linear.widths import CharacterBlock, CharacterMap
+from sordino_shared.errors import InvalidValue
+from sordino_shared.randomizers import OrbitKernel, Randomizer
+
+
+def orbit_answers(randomizer: Randomizer, decoder: Decoder, workload: Workload) -> OrbitAnswers:
+    """The law of the answers; raises InvalidValue where randomizer, decoder and workload do not belong together."""
+    operator = workload.operator
+    if not isinstance(randomizer, OrbitKernel) or not isinstance(decoder, CharacterDecoder):
+        raise InvalidValue("an orbit kernel and a decoder of characters go together only", (randomizer, decoder))
+    if not isinstance(operator, CharacterMap) or (operator.characters.shape, operator.characters.width) != (
+        randomizer.shape,
+        randomizer.width,
+    ):
+        raise InvalidValue(
+            f"the kernel is for queries about {randomizer.width} of the attributes {randomizer.shape}", workload
+        )
+    orbits, rows = len(operator.characters.orbits), len(randomizer.rows)
+    levels = randomizer.width + 1 if randomizer.overlaps else 1
+    expected = (len(operator.blocks), rows * levels * orbits), (len(operator.blocks), rows * levels)
+    if (decoder.slopes.shape, decoder.offsets.shape) != expected:
+        raise InvalidValue(f"the decoder has shapes {decoder.slopes.shape} and {decoder.offsets.shape}", decoder)
+    slopes = decoder.slopes.numpy().reshape(-1, rows, levels, orbits)
+    offsets = decoder.offsets.numpy().reshape(-1, rows, levels)
+    return OrbitAnswers(workload, operator, Spectrum(randomizer), slopes, offsets)
+
+
+@dataclass(frozen=True, eq=False)
+class OrbitAnswers(AnswerLaw):
+    """Answers offset_bj + Σ_r β_r slope_bjr H_r from a report of row b that holds j of a query's attributes.
+
+    They are alike throughout a block, up to shifts. `slopes` are (blocks, rows, levels, orbits) and `offsets` (blocks,
+    rows, levels); a level is an overlap j, or there is one for all.
+    """
+
+    workload: Workload
+    operator: CharacterMap
+    spectrum: Spectrum
+    slopes: Floats
+    offsets: Floats
+
+    def decoded(self, mean: Floats) -> Floats:
+        """(Q,) answers from the mean statistic."""
+        sums = mean.reshape(len(self.spectrum.chances), -1)
+        if self.spectrum.kernel.overlaps:
+            return self._decoded_by_overlap(sums)
+        characters = self.operator.characters
+        slopes = self.slopes[:, :, 0, characters.orbit_of]
+        answers = self.operator.answers([np.append(1.0, (block * sums[:, 1:]).sum(axis=0)) for block in slopes])
+        for block, offsets in zip(self.operator.blocks, self.offsets[:, :, 0], strict=True):
+            answers[block.queries] += offsets @ sums[:, 0]
+        return answers
+
+    def expected(self, number: int) -> Floats:
+        """(K,) the mean of the first query of a block at each local cell, up to a constant of the query."""
+        return self._moments(number, 0)[0]
+
+    def profile(self) -> ErrorProfile:
+        variance, bias = np.empty(self.workload.queries), np.empty(self.workload.queries)
+        local = []
+        for block, variances, wrong in self._blocks():
+            variance[block.queries] = np.broadcast_to(variances.max(axis=1), block.queries.shape)
+            bias[block.queries] = np.broadcast_to(wrong, block.queries.shape)
+            every = len(block.table) * variances.mean(axis=1) if block.shifted else variances.sum(axis=0)
+            local.append(np.broadcast_to(every, len(block.values[0])))
+        return ErrorProfile(variance, bias, self._totals(local) / self.workload.queries)
+
+    def mixed_variances(self, histogram: Floats) -> Floats:
+        mixed = np.empty(self.workload.queries)
+        marginals = self.operator.marginals(histogram)
+        for (block, variances, _), held in zip(self._blocks(), marginals, strict=True):
+            mixed[block.queries] = held @ _every_row(block, variances).T
+        return np.maximum(mixed, 0.0)
+
+    def type_variances(self) -> Floats:
+        check_dense(self.workload)
+        found = np.empty(self.operator.shape)
+        cells = np.indices(self.operator.characters.shape).reshape(len(self.operator.characters.shape), -1)
+        for block, variances, _ in self._blocks():
+            every = _every_row(block, variances)
+            for support, queries in zip(block.supports, block.queries, strict=True):
+                found[queries] = every[:, np.ravel_multi_index(tuple(cells[support]), block.shape)]
+        return found
+
+    def covariance_root(self, histogram: Floats) -> Floats | None:
+        """None: the band of such answers is Šidák's, which needs no covariance."""
+        return None
+
+    def _totals(self, local: list[Floats]) -> Floats:
+        """(k,) Σ over blocks, and over the supports s of each, of local_block(x_s)."""
+        starts = np.cumsum([0, *(len(block.supports) for block in self.operator.blocks)])
+        blocks = [
+            replace(
+                block,
+                table=(values @ cas_table(block.shape) / len(values))[None],
+                queries=start + np.arange(len(block.supports))[:, None],
+            )
+            for block, values, start in zip(self.operator.blocks, local, starts[:-1], strict=True)
+        ]
+        return CharacterMap(self.operator.characters.shape, blocks).rmatvec(np.ones(starts[-1]))
+
+    def _blocks(self) -> Iterator[tuple[CharacterBlock, Floats, Floats]]:
+        return zip(self.operator.blocks, *zip(*self._by_block, strict=True), strict=True)
+
+    @cached_property
+    def _by_block(self) -> list[tuple[Floats, Floats]]:
+        """Variances (rows, K) and worst biases (rows,); of the first row only where the others are shifts of it."""
+        found = []
+        for number, block in enumerate(self.operator.blocks):
+            rows = range(1 if block.shifted else len(block.table))
+            laws = [self._law(number, row) for row in rows]
+            found.append((np.stack([law[0] for law in laws]), np.array([law[1] for law in laws])))
+        return found
+
+    def _law(self, number: int, row: int) -> tuple[Floats, float]:
+        """Variance at each cell of a support, and the worst bias there, of one query."""
+        block = self.operator.blocks[number]
+        mean, squares = self._moments(number, row)
+        wrong = np.abs(mean + block.table[row, 0] - block.values[row]).max()
+        return np.maximum(squares - mean**2, 0.0), float(wrong)
+
+    def _moments(self, number: int, row: int) -> tuple[Floats, Floats]:
+        """(K,) the mean, and the mean square, of one query's answer without its constant at each cell of a support."""
+        query = local_query(self.operator.characters, self.operator.blocks[number], row)
+        weighed = np.where(query.orbits >= 0, self.slopes[number][..., query.orbits], 0.0) * query.weights
+        weighed[..., 0] = self.offsets[number]
+        shape, overlaps = self.spectrum.kernel.shape, len(query.shape) + 1
+        tables = np.broadcast_to(weighed, (len(weighed), max(overlaps, weighed.shape[1]), len(query.weights)))
+        mean, squares = (np.zeros(len(query.weights)) for _ in range(2))
+        for rows in self.spectrum.alike():
+            coefficients = np.stack([self.spectrum.coefficients[index] for index in rows])
+            first, second = moments(coefficients, shape, query.shape, tables[rows, None, :overlaps])
+            mean = mean + self.spectrum.chances[rows] @ first[:, 0]
+            squares = squares + self.spectrum.chances[rows] @ second[:, 0, 0]
+        return mean, squares
+
+    def _decoded_by_overlap(self, sums: Floats) -> Floats:
+        """Those that hold exactly a set are those that hold it less those that hold more: differences of slopes."""
+        answers = np.empty(self.workload.queries)
+        for block, slopes, offsets in zip(self.operator.blocks, self.slopes, self.offsets, strict=True):
+            found = np.zeros((len(block.supports), *block.shape))
+            for held in _subsets(len(block.shape)):
+                window = tuple(slice(None) if axis in held else 0 for axis in range(len(block.shape)))
+                found[:, *window] += self._held(block, held, slopes, offsets, sums)
+            local = found.reshape(len(found), -1)
+            answers[block.queries] = local @ np.where(np.arange(local.shape[1]) > 0, block.table, 1.0).T
+            answers[block.queries] += block.table[:, 0]
+        return answers
+
+    def _held(
+        self, block: CharacterBlock, held: tuple[int, ...], slopes: Floats, offsets: Floats, sums: Floats
+    ) -> Floats:
+        """(n, sizes of the held axes) what the sums over reports that hold these axes of each support add."""
+        characters, sizes = self.operator.characters, [block.shape[axis] for axis in held]
+        if not held:
+            return np.full(len(block.supports), float(offsets[:, 0] @ sums[:, 0]))
+        starts = [1 + characters.table_starts[tuple(support)] for support in block.supports[:, held].tolist()]
+        weights = np.empty((len(slopes), *sizes))
+        for r in np.ndindex(*sizes):
+            involved = int(np.count_nonzero(r))
+            own = slopes[:, :, characters.orbit_numbers[orbit_key(sizes, r)]] if involved else offsets
+            weights[:, *r] = np.diff(own, n=len(held) - involved, axis=1)[:, involved]
+        places = np.add.outer(starts, np.arange(math.prod(sizes)))
+        found = [row[places] * weight.ravel() for row, weight in zip(sums, weights, strict=True)]
+        return np.asarray(np.sum(found, axis=0)).reshape(-1, *sizes)
+
+
+def _every_row(block: CharacterBlock, variances: Floats) -> Floats:
+    """(rows, K) the variances of every row of a block."""
+    return np.asarray(variances[0][shifted_cells(block.shape)]) if block.shifted else variances
+
+
+def _subsets(axes: int) -> Iterator[tuple[int, ...]]:
+    return chain.from_iterable(combinations(range(axes), length) for length in range(axes + 1))

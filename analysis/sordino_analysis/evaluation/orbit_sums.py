@@ -1,0 +1,85 @@
+"""Character sums of the reports of an orbit kernel, exact in fixed point."""
+
+from __future__ import annotations
+
+from itertools import combinations, product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sordino_analysis.arrays import Floats
+from sordino_analysis.optimisation.symmetry.spectrum import Spectrum
+from sordino_analysis.questions.linear.characters import Characters, Integers
+from sordino_shared.randomizers import OrbitKernel
+
+
+class CharacterSums:
+    """For each row Σ over its reports of (1, H_r for every r)/unit, each entry rounded to a multiple of 1/scale.
+
+    Where the kernel asks for overlaps it is (1, for every set of attributes H_r for all r on it, H_0 = 1): a report
+    counts for the sets that it holds.
+    """
+
+    def __init__(self, kernel: OrbitKernel, scale: int) -> None:
+        self.kernel = kernel
+        spectrum = Spectrum(kernel)
+        least = 0 if kernel.overlaps else 1
+        self._places = _Places(spectrum.characters, least)
+        self._one = round(scale / spectrum.unit)
+        self._tables = [
+            [(slots, np.rint(table * (scale / spectrum.unit)).astype(np.int64)) for slots, table in contributions]
+            for contributions in (_contributions(c, kernel.width, least) for c in spectrum.coefficients)
+        ]
+
+    def __call__(self, payloads: NDArray[np.uint8]) -> Integers:
+        """(rows · (1 + p),) the sums over (n, width) payloads."""
+        sums = np.zeros((len(self._tables), self.kernel.statistic_size // len(self._tables)), dtype=np.int64)
+        for number, (total, tables) in enumerate(zip(sums, self._tables, strict=True)):
+            attributes, shifts = self.kernel.parse(payloads, number)
+            total[0] = self._one * len(shifts)
+            sizes = self.kernel.rows[number].shape
+            for slots, table in tables:
+                chosen = attributes[:, slots]
+                np.add.at(total[1:], self._places(chosen, [sizes[slot] for slot in slots]), table[shifts])
+        return sums.ravel()
+
+
+class _Places:
+    """Where the frequencies from `least` on of given attributes are counted."""
+
+    def __init__(self, characters: Characters, least: int) -> None:
+        self._least, starts = least, characters.starts if least else characters.table_starts
+        # A set of attributes as bits: there are at most 62.
+        masks = np.array([sum(1 << a for a in support) for support in characters.supports], dtype=np.int64)
+        order = np.argsort(masks)
+        self._masks = masks[order]
+        self._starts = np.array([starts[s] for s in characters.supports], dtype=np.int64)[order]
+
+    def __call__(self, attributes: Integers, sizes: list[int]) -> Integers:
+        """(n, F) for (n, m) distinct attributes of these sizes; the frequencies in C order of the columns."""
+        order = np.argsort(attributes, axis=1)
+        lengths = np.array(sizes, dtype=np.int64)[order] - self._least
+        strides = np.ones_like(lengths)
+        strides[:, :-1] = np.cumprod(lengths[:, :0:-1], axis=1)[:, ::-1]
+        by_column = np.empty_like(strides)
+        np.put_along_axis(by_column, order, strides, axis=1)
+        starts = self._starts[np.searchsorted(self._masks, (1 << attributes).sum(axis=1))]
+        frequencies = np.indices([size - self._least for size in sizes]).reshape(len(sizes), -1)
+        return np.asarray(starts[:, None] + by_column @ frequencies)
+
+
+def _contributions(coefficients: NDArray[np.complex128], width: int, least: int) -> list[tuple[list[int], Floats]]:
+    """Slots and (shifts, frequencies from `least` on) H_r of a row, for every set of up to `width` slots."""
+    shape, found = coefficients.shape, []
+    shifts = np.indices(shape).reshape(len(shape), -1)
+    for involved in range(1, min(width, len(shape)) + 1):
+        for slots in combinations(range(len(shape)), involved):
+            columns = []
+            for values in product(*(range(least, shape[slot]) for slot in slots)):
+                frequency = np.zeros(len(shape), dtype=np.intp)
+                frequency[list(slots)] = values
+                phase = 2 * np.pi * (frequency / np.array(shape)) @ shifts
+                value = np.conj(coefficients[tuple(frequency)]) * np.exp(1j * phase)
+                columns.append(value.real + value.imag)
+            found.append((list(slots), np.stack(columns, axis=1)))
+    return found

@@ -1,0 +1,77 @@
+"""Column generation as a candidate: the least mean variance of a few types, to a thousandth, without a search."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sordino_analysis.evaluation.integer_kernels import answer_decoder, histogram_decoder, integer_kernel
+from sordino_analysis.mechanisms.mechanism import CandidateFailed, Progress, Proposal, SharedWork
+from sordino_analysis.optimisation.search.column_generation import (
+    MOST_TYPES,
+    WeightedRows,
+    generate_columns,
+    unevenness,
+)
+from sordino_analysis.questions.linear.operators import Symmetry
+
+if TYPE_CHECKING:
+    from sordino_analysis.optimisation.search.cone_program import ConeDesign
+
+# Up to here it takes a second; beyond, the joint search does most of the work faster and ends with the same rounds.
+_MAX_TYPES = 32
+_ROUNDS = 120
+# What the worst type's variance may be above the average of all before cone programs end the search.
+_AT_REST = 2e-3
+# Numbers in their cones: 5,000 take a second a program.
+_LARGEST_PROGRAM = 3000
+
+
+class ColumnGenerationCandidate:
+    """From the single types: weights by Newton's method, rows by their prices, until none lowers the mean variance."""
+
+    name = "column_generation"
+
+    def reason_against(self, work: SharedWork) -> str | None:
+        request = work.request
+        if request.objective != "mean":
+            return "it lowers the mean variance only"
+        if request.mechanism is None and request.workload.symmetry is Symmetry.ATTRIBUTES:
+            return "orbits of characters solve its problem for parities and marginals within seconds"
+        limit = _MAX_TYPES if request.mechanism is None else MOST_TYPES
+        if request.workload.size > limit:
+            return f"{request.workload.size} types; from scratch it is made for at most {limit}"
+        return work.solved_in_closed_form or work.too_large_for_dense
+
+    def propose(self, work: SharedWork, progress: Progress) -> Proposal:
+        size, epsilon = work.request.workload.size, work.request.guarantee.epsilon
+        uniform = np.full(size, 1.0 / size)
+        start = WeightedRows(np.eye(size, dtype=bool), np.full(size, 1.0 / (np.exp(epsilon) + size - 1)), uniform)
+        try:
+            found = generate_columns(work.matrix, epsilon, start, _ROUNDS, work.deadline.passed)
+        except np.linalg.LinAlgError as error:
+            raise CandidateFailed(f"single types do not make a start ({error})") from error
+        progress(1.0)
+        settled = None if work.deadline.passed() else _settled(work, found)
+        if settled is not None:
+            kernel = integer_kernel(settled.low, settled.members, work.request.guarantee)
+            return Proposal(kernel, answer_decoder(kernel, settled.decoder, work.matrix, settled.type_weights))
+        kernel = integer_kernel(found.weights, found.members, work.request.guarantee)
+        return Proposal(kernel, histogram_decoder(kernel, found.type_weights))
+
+
+def _settled(work: SharedWork, found: WeightedRows) -> ConeDesign | None:
+    """The end of the search by cone programs, where its type weights have not come to rest; None where they have."""
+    epsilon, matrix = work.request.guarantee.epsilon, work.matrix
+    dimensions = min(len(matrix), matrix.shape[1]) * len(found.members)
+    if unevenness(matrix, epsilon, found) <= _AT_REST or dimensions > _LARGEST_PROGRAM:
+        return None
+    # The solver takes seconds to import, which is not for those who need no cone program.
+    from sordino_analysis.optimisation.search.cone_columns import settle_columns
+    from sordino_analysis.optimisation.search.cone_program import ConeProgramFailed
+
+    try:
+        return settle_columns(matrix, epsilon, found.members, work.deadline.passed)
+    except ConeProgramFailed:
+        return None

@@ -1,0 +1,80 @@
+"""The papers' mechanism as a candidate: W = LᵀR, the vector R e_x by the half-sphere randomizer, L on the server."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sordino_analysis.arrays import Floats
+from sordino_analysis.documents.analyst_part import Factors
+from sordino_analysis.documents.decoders import AnswerDecoder
+from sordino_analysis.evaluation.accumulator_moments import statistic_law
+from sordino_analysis.mechanisms.mechanism import Progress, Proposal, SharedWork
+from sordino_analysis.mechanisms.request import PlanRequest
+from sordino_analysis.optimisation.factorization import Factorization, reduce_dimension
+from sordino_shared.arrays import Array
+from sordino_shared.guarantees import PureEpsilon
+from sordino_shared.randomizers import SeededDirection
+
+_LARGEST_ENTRY = 2**31 - 1
+_RELATIVE_RANK = 1e-7
+
+
+class FactorizationCandidate:
+    """γ₂ factors for "max" and γ_F factors for "mean", reduced by a random projection where the request says so.
+
+    Edmonds–Nikolov–Ullman 2020, Theorem 10 with the randomizer of Lemma 9; the reduction is their Lemma 12.
+    """
+
+    name = "factorization"
+
+    def reason_against(self, work: SharedWork) -> str | None:
+        return work.solved_in_closed_form or work.too_large_for_dense
+
+    def propose(self, work: SharedWork, progress: Progress) -> Proposal:
+        return vector_mechanism(work.factorization(work.request.objective, progress), work.request)
+
+
+def vector_mechanism(whole: Factorization, request: PlanRequest) -> Proposal:
+    """LᵀR + c1ᵀ answered from half-spheres, through a random projection where the request asks for fewer dimensions."""
+    left, right, transform = whole.left, whole.right, None
+    if request.reduction is not None:
+        reduced = reduce_dimension(whole, request.reduction, request.seed)
+        left, right, transform = reduced.left, reduced.right, Array.of(reduced.projection, "<f8")
+    randomizer = direction_randomizer(right, request.guarantee)
+    decoder = _decoder(left, right, whole.centre, randomizer)
+    factors = Factors(
+        Array.of(whole.left, "<f8"), Array.of(whole.right, "<f8"), Array.of(whole.centre, "<f8"), transform
+    )
+    return Proposal(randomizer, decoder, factors)
+
+
+def direction_randomizer(right: Floats, guarantee: PureEpsilon, bits: int = 60) -> SeededDirection:
+    """The half-sphere randomizer of the columns of R (d, k), quantised; the longest column has the whole ε.
+
+    A shorter column is kept with chance ½ + (c − ½)·‖r_x‖/max‖r‖, which is unbiased rounding to ± its direction.
+    """
+    lengths = np.sqrt((right**2).sum(axis=0))
+    largest, half = SeededDirection.largest_keep_weight(guarantee, bits), 1 << (bits - 1)
+    kept = [half + round((largest - half) * float(share)) for share in lengths / lengths.max()]
+    scales = np.abs(right).max(axis=0)
+    scales[scales == 0] = 1.0
+    vectors = np.rint(right / scales * _LARGEST_ENTRY).astype(np.int64)
+    weights = np.array([min(weight, largest) for weight in kept], dtype=np.uint64)
+    return SeededDirection(bits, Array.of(vectors.T, "<i4"), Array.of(weights, "<u8"))
+
+
+def _decoder(left: Floats, right: Floats, centre: Floats, randomizer: SeededDirection) -> AnswerDecoder:
+    """answers = c + F s̄ with F μ_x + c = (LᵀR + c1ᵀ)e_x for the mean directions μ_x that are shipped, not designed.
+
+    F starts at L scaled by the one number that is right before quantising; least squares take out what is left.
+    """
+    means = statistic_law(randomizer).means(np.eye(randomizer.dimension))
+    lengths = np.sqrt((right**2).sum(axis=0))
+    scale = lengths.max() / np.sqrt((means**2).sum(axis=0)).max()
+    matrix = scale * left.T
+    wanted = left.T @ right
+    extended = np.vstack([means, np.ones(means.shape[1])])
+    # Small singular values are left alone: they would turn a quantisation of 2^-32 into a decoder of any size.
+    correction = (wanted - matrix @ means) @ np.linalg.pinv(extended, rcond=_RELATIVE_RANK)
+    matrix, offset = matrix + correction[:, :-1], centre + correction[:, -1]
+    return AnswerDecoder(Array.of(matrix, "<f8"), Array.of(offset, "<f8"))

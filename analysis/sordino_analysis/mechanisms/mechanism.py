@@ -1,0 +1,140 @@
+"""What a candidate mechanism is, and the work that candidates of one request share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+from sordino_analysis.arrays import Floats
+from sordino_analysis.documents.analyst_part import Factors
+from sordino_analysis.documents.decoders import Decoder
+from sordino_analysis.evaluation.answer_moments import AnswerLaw
+from sordino_analysis.evaluation.variance import answer_law
+from sordino_analysis.mechanisms.request import PlanRequest
+from sordino_analysis.optimisation.bounds import TraceBound, trace_bound
+from sordino_analysis.optimisation.deadline import Deadline
+from sordino_analysis.optimisation.factorization import Factorization, Objective, factorize
+from sordino_analysis.optimisation.symmetry.orbit_design import OrbitDesign, design_rows
+from sordino_analysis.questions.linear.operators import Symmetry
+from sordino_analysis.questions.linear.widths import CharacterMap
+from sordino_shared.errors import InvalidValue, SordinoError
+from sordino_shared.randomizers import AnyRandomizer
+
+# A factorization of prefix sums over 2048 types takes two minutes on one core; twice the types take eight times that.
+MAX_DENSE_TYPES = 2048
+# 128 MiB of doubles for W; the factor L and the decoder of the vector mechanism are as large each.
+MAX_DENSE_ENTRIES = 1 << 24
+FACTORIZATION_GAP = 0.01
+# Of the time that is left: there are two factorizations and two bounds before the first candidate.
+_SHARE_OF_STEP = 0.15
+
+
+class Progress(Protocol):
+    """Gets the fraction done, and the objective's variance where a search has one already."""
+
+    def __call__(self, fraction: float, variance: float | None = None, /) -> None: ...
+
+
+class CandidateFailed(SordinoError):
+    """A candidate that seemed to apply found no mechanism; the message says why. The others are compared without it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Proposal:
+    """A randomizer and the decoder of its reports; `factors` where the mechanism is a factorization.
+
+    `soft_variance` is what the objective was before rows were snapped to their two levels, where a search did that.
+    """
+
+    randomizer: AnyRandomizer
+    decoder: Decoder
+    factors: Factors | None = None
+    soft_variance: float | None = None
+
+    def law(self, request: PlanRequest) -> AnswerLaw:
+        """The exact law of its answers."""
+        return answer_law(self.randomizer, self.decoder, request.workload)
+
+    def variance(self, request: PlanRequest) -> float:
+        """The variance that the request's objective is about."""
+        figures = self.law(request).profile().figures()
+        return figures.max_variance if request.objective == "max" else figures.mean_variance
+
+
+class Candidate(Protocol):
+    """A mechanism that the planner may choose. Adding one is a file and a line in the registry."""
+
+    name: str
+
+    def reason_against(self, work: SharedWork) -> str | None:
+        """Why it does not apply to the request, in words for a person, or None."""
+
+    def propose(self, work: SharedWork, progress: Progress) -> Proposal:
+        """Randomizer and decoder; only called where nothing speaks against it. May raise CandidateFailed."""
+
+
+class SharedWork:
+    """The request and the expensive things that several candidates and the certificate need, each made once.
+
+    Whoever improves something step by step asks `deadline` whether to go on.
+    """
+
+    def __init__(self, request: PlanRequest, deadline: Deadline | None = None) -> None:
+        self.request = request
+        self.deadline = deadline or Deadline(request.time_limit)
+        self._factorizations: dict[Objective, Factorization] = {}
+        self._bounds: dict[Objective, TraceBound] = {}
+        self._orbits: dict[Objective, OrbitDesign] = {}
+
+    @cached_property
+    def too_large_for_dense(self) -> str | None:
+        """Why W is not formed, or None."""
+        queries, size = self.request.workload.operator.shape
+        if size > MAX_DENSE_TYPES:
+            return f"{size} types; the limit for a dense design is {MAX_DENSE_TYPES}"
+        if queries * size > MAX_DENSE_ENTRIES:
+            return f"{queries} × {size} entries of W; the limit for a dense design is {MAX_DENSE_ENTRIES}"
+        return None
+
+    @cached_property
+    def solved_in_closed_form(self) -> str | None:
+        """Why a general search cannot gain anything, unless it was asked for by name, or None."""
+        if self.request.mechanism is None and self.request.workload.symmetry is Symmetry.TYPES:
+            return "no kernel has less variance on a histogram than the best mixture of subset sizes"
+        return None
+
+    @cached_property
+    def matrix(self) -> Floats:
+        """W, dense."""
+        return self.request.workload.operator.dense()
+
+    def factorization(self, objective: Objective, progress: Progress = lambda *told: None) -> Factorization:
+        """The centred factorization of W for one of the objectives, certified to FACTORIZATION_GAP."""
+
+        def report(iterations: int, lower: float, upper: float) -> None:
+            progress(min(1.0, FACTORIZATION_GAP / max(upper / lower - 1, FACTORIZATION_GAP)))
+
+        if objective not in self._factorizations:
+            late = self.deadline.sooner(_SHARE_OF_STEP)
+            found = factorize(self.matrix, objective, FACTORIZATION_GAP, progress=report, late=late)
+            self._factorizations[objective] = found
+        return self._factorizations[objective]
+
+    def bound(self, objective: Objective) -> TraceBound:
+        """The certified lower bound for one of the objectives."""
+        if objective not in self._bounds:
+            epsilon, start = self.request.guarantee.epsilon, self.factorization(objective)
+            late = self.deadline.sooner(_SHARE_OF_STEP)
+            self._bounds[objective] = trace_bound(self.matrix, epsilon, objective, start, late=late)
+        return self._bounds[objective]
+
+    def orbit_design(self, objective: Objective) -> OrbitDesign:
+        """The best mixture of rows for parities and marginals; may raise RowsNotFound."""
+        request = self.request
+        if objective not in self._orbits:
+            if not isinstance(request.workload.operator, CharacterMap):
+                raise InvalidValue("only parities and marginals have orbits of characters", request.workload)
+            found = design_rows(request.workload.operator, request.guarantee.epsilon, objective, request.seed)
+            self._orbits[objective] = found
+        return self._orbits[objective]

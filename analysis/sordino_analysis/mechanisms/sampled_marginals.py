@@ -1,0 +1,56 @@
+"""Sampled marginals as a candidate: a set of attributes at random, and the cell there by subset selection."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from itertools import combinations
+
+import numpy as np
+
+from sordino_analysis.mechanisms.mechanism import Progress, Proposal, SharedWork
+from sordino_analysis.mechanisms.orbit_kernel import drawn_proposal, reason_against_orbits
+from sordino_analysis.optimisation.symmetry.orbit_rows import RowShape, distinct_profiles, row_shape
+from sordino_analysis.optimisation.symmetry.row_families import RowFamily
+from sordino_analysis.questions.linear.widths import CharacterMap
+
+# Of larger sizes there are too many subsets of the cells to write out, and of those in other positions to ship.
+_MOST_SUBSETS, _MOST_SETS = 1 << 13, 60
+
+
+class SampledMarginalsCandidate:
+    """Attributes of the sizes that some query is about, and a random subset of the cells, of the best sizes, held more.
+
+    Subsets of one cell are randomized response of the cell. Subsets that shifts and exchanges of the attributes take
+    to one another are one row, whose share counts them, so the law is that of subset selection, and is so exactly.
+    Cormode, Kulkarni, Srivastava 2018 (InpPS, MargPS).
+    """
+
+    name = "sampled_marginals"
+
+    def reason_against(self, work: SharedWork) -> str | None:
+        return reason_against_orbits(work)
+
+    def propose(self, work: SharedWork, progress: Progress) -> Proposal:
+        operator, epsilon = work.request.workload.operator, work.request.guarantee.epsilon
+        assert isinstance(operator, CharacterMap)
+        patterns = sorted({tuple(sorted(block.shape)) for block in operator.blocks})
+        shapes = [row_shape(pattern, operator.characters) for pattern in patterns]
+        orbits = len(operator.characters.orbits)
+        return drawn_proposal([family for shape in shapes for family in _families(shape, epsilon, orbits)], work)
+
+
+def _families(shape: RowShape, epsilon: float, orbits: int) -> Iterator[RowFamily]:
+    """A family for every size of subsets that can be written out."""
+    for size in range(1, shape.cells // 2 + 1):
+        if math.comb(shape.cells - 1, size - 1) > _MOST_SUBSETS:
+            return
+        # A shift moves any cell to the first, so the subsets that hold it stand for all.
+        others = np.array(list(combinations(range(1, shape.cells), size - 1)), dtype=np.intp)
+        sets = np.zeros((len(others), shape.cells), dtype=bool)
+        sets[:, 0] = True
+        np.put_along_axis(sets, others, True, axis=1)
+        profiles = shape.profiles(sets, epsilon, orbits)
+        first, counts = distinct_profiles(profiles)
+        if len(first) <= _MOST_SETS:
+            yield RowFamily(shape, sets[first], counts / len(sets), profiles.mean(axis=0))

@@ -1,0 +1,43 @@
+"""The optimal mixture of subset sizes as a candidate: for a histogram nothing has a smaller variance."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sordino_analysis.documents.decoders import SubsetDecoder
+from sordino_analysis.evaluation.accumulator_moments import SizeMixtureLaw, size_mixture_law
+from sordino_analysis.mechanisms.mechanism import Progress, Proposal, SharedWork
+from sordino_analysis.mechanisms.randomized_response import too_many_types
+from sordino_analysis.optimisation.symmetry.subset_sizes import best_mixture, decoder_values
+from sordino_analysis.questions.linear.operators import Symmetry
+from sordino_shared.arrays import Array
+from sordino_shared.randomizers import SubsetMixture
+
+
+class SubsetMixtureCandidate:
+    """Subset selection at a random one of the best sizes, with the decoder that each size's inclusion chances want."""
+
+    name = "subset_mixture"
+
+    def reason_against(self, work: SharedWork) -> str | None:
+        workload = work.request.workload
+        if workload.symmetry is not Symmetry.TYPES:
+            return "the queries are not a histogram"
+        if workload.size == 2:
+            return "with two types it is randomized response"
+        return too_many_types(work)
+
+    def propose(self, work: SharedWork, progress: Progress) -> Proposal:
+        request = work.request
+        types, guarantee = request.workload.size, request.guarantee
+        best = best_mixture(types, guarantee.epsilon, request.objective)
+        randomizer = SubsetMixture.for_guarantee(types, best.sizes, best.chances, guarantee)
+        return Proposal(randomizer, mixture_decoder(size_mixture_law(randomizer), best.sizes, best.own_weight))
+
+
+def mixture_decoder(law: SizeMixtureLaw, sizes: tuple[int, ...], own_weight: float) -> SubsetDecoder:
+    """The decoder with the least variance where the own type weighs `own_weight`, for the chances that are shipped."""
+    own = np.array([float(part.own) for part in law.parts])
+    other = np.array([float(part.other) for part in law.parts])
+    inside, outside = decoder_values(own, other, np.array(law.chances), own_weight)
+    return SubsetDecoder(Array.of(inside - outside, "<f8"), Array.of(outside / np.array(sizes), "<f8"))

@@ -1,0 +1,57 @@
+"""Subset selection as a candidate, at the size that is best for the stated objective."""
+
+from __future__ import annotations
+
+from sordino_analysis.evaluation.accumulator_moments import exchangeable_law
+from sordino_analysis.mechanisms.mechanism import Progress, Proposal, SharedWork
+from sordino_analysis.mechanisms.randomized_response import inverse_decoder, too_many_types
+from sordino_analysis.mechanisms.request import PlanRequest
+from sordino_shared.randomizers import SubsetSelection
+
+# A first look at sizes this factor apart; then downhill from the best, in steps that halve.
+_COARSE_STEP = 1.5
+
+
+class SubsetSelectionCandidate:
+    """A random subset of one size with the inverse of its inclusion chances as decoder."""
+
+    name = "subset_selection"
+
+    def reason_against(self, work: SharedWork) -> str | None:
+        if work.request.workload.size == 2:
+            return "with two types it is randomized response"
+        return too_many_types(work)
+
+    def propose(self, work: SharedWork, progress: Progress) -> Proposal:
+        values: dict[int, float] = {}
+
+        def value(subset_size: int) -> float:
+            if subset_size not in values:
+                values[subset_size] = _proposal(work.request, subset_size).variance(work.request)
+            return values[subset_size]
+
+        types = work.request.workload.size
+        best = min(_coarse_sizes(types), key=value)
+        step = max(1, best // 4)
+        while step:
+            better = min(_neighbours(best, step, types), key=value)
+            step = step // 2 if better == best else step
+            best = better
+        return _proposal(work.request, best)
+
+
+def _proposal(request: PlanRequest, subset_size: int) -> Proposal:
+    randomizer = SubsetSelection.for_guarantee(request.workload.size, subset_size, request.guarantee)
+    return Proposal(randomizer, inverse_decoder(exchangeable_law(randomizer)))
+
+
+def _coarse_sizes(types: int) -> list[int]:
+    sizes, size = [], 1.0
+    while size < types:
+        sizes.append(int(size))
+        size = max(size + 1, size * _COARSE_STEP)
+    return sizes
+
+
+def _neighbours(size: int, step: int, types: int) -> list[int]:
+    return [near for near in (size, size - step, size + step) if 1 <= near < types]

@@ -1,0 +1,52 @@
+"""Which planner this is: a plan that was kept is good only for the code that would make it again."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+from collections.abc import Iterator
+from functools import cache
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+
+# All that decides which plan a request gets. A statistic's first round depends on its protocol and on how its reports
+# are estimated, so these folders count besides the design. A test holds the list against what the code imports.
+PLAN_PACKAGES = (
+    "sordino_shared",
+    "sordino_server.design",
+    "sordino_analysis.estimation",
+    "sordino_analysis.pairwise",
+)
+PLAN_LIBRARIES = ("numpy", "scipy", "cvxpy", "clarabel", "pydantic", "cbor2", "PyYAML")
+
+
+@cache
+def planner_version() -> str:
+    """A SHA-256 digest, in hex, of every file of PLAN_PACKAGES and of the versions of Python and PLAN_LIBRARIES.
+
+    So that nobody has to remember to count a number up, and an unreleased planner never answers for another one.
+    """
+    hashed = hashlib.sha256(f"python {platform.python_version()}\n".encode())
+    hashed.update("".join(f"{name} {version(name)}\n" for name in PLAN_LIBRARIES).encode())
+    for package in PLAN_PACKAGES:
+        folder = package_folder(package)
+        for source in _files(folder):
+            content = hashlib.sha256(source.read_bytes()).hexdigest()
+            hashed.update(f"{package} {source.relative_to(folder).as_posix()} {content}\n".encode())
+    return hashed.hexdigest()
+
+
+def package_folder(package: str) -> Path:
+    """Where the files of an importable package are; raises ModuleNotFoundError for a package that is not there."""
+    spec = find_spec(package)
+    if spec is None or not spec.submodule_search_locations:
+        raise ModuleNotFoundError(f"plans depend on the package {package}, which is not installed", name=package)
+    return Path(spec.submodule_search_locations[0])
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    """Sources and tables, such as the atoms of the normal law, in a fixed order; not what Python compiled of them."""
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and "__pycache__" not in path.parts:
+            yield path

@@ -1,0 +1,177 @@
+"""A lower bound from the doubly non-negative relaxation of the rows of a kernel: tighter than the trace bound.
+
+Let u be an output's likelihood ratios under type weights π: πᵀu = 1 and, over the outputs, E u = 1. Take a symmetric
+R′ with uᵀR′u ≤ 0 for every row of an ε-LDP kernel and zᵀR′z ≥ 0 whenever πᵀz = 0. With u = 1 + z, E z = 0 gives
+0 ≥ E uᵀR′u = 1ᵀR′1 + E zᵀR′z, so the spread E zᵀR′z of the ratios is at most t = −1ᵀR′1. The best unbiased decoder
+of A = D_ρ^½ (W − Wπ1ᵀ) has the averaged second moment tr(A X⁺ Aᵀ), X = E zzᵀ, and by Cauchy–Schwarz
+tr(A X⁺ Aᵀ)·tr(R′X) ≥ (tr (A R′ Aᵀ)^½)². Hence
+
+    Σ ρ_q π_x Var_q(x)  ≥  (tr (A R′ Aᵀ)^½)² / t − ‖A D_π^½‖_F².
+
+R′ = D_π − cosh²(ε/2) ππᵀ is the trace bound. Here R′ comes from non-negative multipliers of products of the bounds
+a ≤ u_x ≤ e^ε·a (see `row_forms`): the dual of a doubly non-negative relaxation of the moments E (u,a)(u,a)ᵀ.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sordino_analysis.arrays import Floats
+from sordino_analysis.optimisation.bounds.dual_ascent import DualAscent, DualPoint
+from sordino_analysis.optimisation.bounds.row_forms import row_form
+from sordino_analysis.optimisation.bounds.trace import trace_bound
+from sordino_analysis.optimisation.factorization import Factorization, Objective, counted_rows, factorize
+from sordino_shared.errors import InvalidValue
+
+LARGEST_TYPES = 128
+# Beyond it rounding at the scale of e^ε leaves nothing of a bound.
+LARGEST_EPSILON = 16.0
+# What double precision loses in sums of a few thousand terms, relative to the largest of them.
+_ROUNDING = 1e-12
+_START_GAP = 0.05
+# How much of the uniform weights is mixed into those of a factorization, and of its trace bound, to start.
+_FACTORIZATION_SHARE, _TRACE_SHARE = 0.2, 0.02
+
+
+@dataclass(frozen=True, eq=False)
+class DoublyNonnegativeBound:
+    """`value` ≤ Σ ρ_q π_x Var_q(x) for every mechanism that the bound speaks of, so ≤ its objective.
+
+    It speaks of the mechanisms of `TraceBound`. The four arrays are the certificate: `recheck_doubly_nonnegative`
+    makes the value of them again, whatever solver found them. `levels` (k,) and `pairs` (k, k) multiply
+    products of bounds; only x < y is used of the pairs.
+    """
+
+    value: float
+    query_weights: Floats
+    type_weights: Floats
+    levels: Floats
+    pairs: Floats
+    objective: Objective
+    epsilon: float
+
+
+def recheck_doubly_nonnegative(
+    matrix: Floats,
+    epsilon: float,
+    query_weights: Floats,
+    type_weights: Floats,
+    levels: Floats,
+    pairs: Floats,
+) -> float:
+    """The bound that these weights and multipliers prove, or 0 where they prove nothing.
+
+    Any weights on the simplex and any non-negative multipliers do. R′ is lifted until it is non-negative on
+    πᵀz = 0 with the rounding of its eigenvalues counted in: a lift of δ costs δ·k(e^ε − 1) of spread, since u_x ≤ e^ε
+    and E u_x = 1. Raises InvalidValue for numbers that are not a certificate.
+    """
+    _check_epsilon(epsilon)
+    _check_weights(matrix, query_weights, type_weights)
+    _check_multipliers(matrix.shape[1], levels, pairs)
+    form = row_form(levels, pairs, epsilon)
+    if form.level <= 0:
+        return 0.0
+    reduced, rounding = form.reduced(), _ROUNDING * form.magnitude()
+    centring = np.eye(len(reduced)) - np.outer(np.ones(len(reduced)), type_weights)
+    eigenvalues, basis = np.linalg.eigh(centring.T @ reduced @ centring)
+    lift = max(0.0, -float(eigenvalues[0])) + rounding * float((centring**2).sum())
+    spread = -reduced.sum() + len(reduced) * (rounding + lift * float(np.expm1(epsilon)))
+    scaled = np.sqrt(query_weights)[:, None] * (matrix @ centring.T)
+    nuclear = np.linalg.svd(scaled @ basis * np.sqrt(np.maximum(eigenvalues, 0.0)), compute_uv=False).sum()
+    second, first = nuclear**2 / spread, float((scaled**2).sum(axis=0) @ type_weights)
+    return max(0.0, float(second - first - _ROUNDING * (second + first)))
+
+
+def doubly_nonnegative_bound(
+    matrix: Floats,
+    epsilon: float,
+    objective: Objective = "max",
+    start: Factorization | None = None,
+    *,
+    tolerance: float = 2e-4,
+    evaluations: int = 5000,
+    late: Callable[[], bool] = lambda: False,
+) -> DoublyNonnegativeBound:
+    """The bound of `recheck_doubly_nonnegative`, maximised over multipliers, π and, for "max", ρ; up to 128 types.
+
+    Climbs from near the weights of `start`, a centred factorization for the objective (found where not given), then
+    of its trace bound, and is never below that. A climb ends when it gains less than `tolerance` of the value over
+    some dozens of steps, after its share of `evaluations`, or once it is `late`; every step is a bound and the best is
+    returned. For "max" it is the best over product weights ρ_q·π_x, which leaves out that every query may fear other
+    types.
+    Raises InvalidValue for more than 128 types or ε outside (0, 16].
+    """
+    _check_epsilon(epsilon)
+    types = matrix.shape[1]
+    if types > LARGEST_TYPES:
+        raise InvalidValue(f"this bound is for at most {LARGEST_TYPES} types: use the trace bound", matrix.shape)
+    if start is None:
+        start = factorize(matrix, objective, _START_GAP)
+    trace = trace_bound(matrix, epsilon, objective, start)
+    points = [DualPoint(trace.type_weights, np.zeros((types, types)), trace.query_weights, trace.type_weights)]
+    # The bound is not concave in π: each start is the better one of some workloads.
+    starts = [(_mixed(start.row_weights, _FACTORIZATION_SHARE), _mixed(start.column_weights, _FACTORIZATION_SHARE))]
+    # Weights that prove nothing are no start: climbs from there never came to a bound above 0.
+    if trace.value > 0:
+        starts.append((_mixed(trace.query_weights, _TRACE_SHARE), _mixed(trace.type_weights, _TRACE_SHARE)))
+    for begun in starts:
+        allowed = evaluations // len(starts)
+        points.append(_ascend(matrix, epsilon, objective, *begun, tolerance, allowed, late))
+    bounds = [_proved(matrix, epsilon, objective, point) for point in points]
+    return max(bounds, key=lambda bound: bound.value)
+
+
+def _ascend(
+    matrix: Floats,
+    epsilon: float,
+    objective: Objective,
+    rows: Floats,
+    columns: Floats,
+    tolerance: float,
+    evaluations: int,
+    late: Callable[[], bool],
+) -> DualPoint:
+    """The best point for the queries that vary, scaled; for "mean" no more queries than types stand for them."""
+    counted = counted_rows(matrix, centred=True)
+    scaled = matrix[counted] - matrix[counted].mean(axis=1, keepdims=True)
+    scaled /= float(np.ptp(scaled, axis=1).max())
+    queries, types = scaled.shape
+    if objective == "mean" and queries > types:
+        scaled = np.linalg.qr(scaled, mode="r") * np.sqrt(types / queries)
+    inner = rows[counted] if objective == "max" else np.ones(len(scaled))
+    found = DualAscent(scaled, epsilon, objective).run(inner / inner.sum(), columns, tolerance, evaluations, late)
+    weights = np.zeros(len(matrix))
+    weights[counted] = found.rows if objective == "max" else 1.0 / queries
+    return replace(found, rows=weights)
+
+
+def _proved(matrix: Floats, epsilon: float, objective: Objective, point: DualPoint) -> DoublyNonnegativeBound:
+    arrays = point.rows, point.columns, point.levels, point.pairs
+    value = recheck_doubly_nonnegative(matrix, epsilon, *arrays)
+    return DoublyNonnegativeBound(value, *arrays, objective, epsilon)
+
+
+def _mixed(weights: Floats, share: float) -> Floats:
+    return np.asarray((1 - share) * weights + share / len(weights))
+
+
+def _check_epsilon(epsilon: float) -> None:
+    if not 0 < epsilon <= LARGEST_EPSILON:
+        raise InvalidValue(f"ε must be positive and at most {LARGEST_EPSILON:g} for this bound, got {epsilon}", epsilon)
+
+
+def _check_weights(matrix: Floats, query_weights: Floats, type_weights: Floats) -> None:
+    if matrix.shape != (len(query_weights), len(type_weights)):
+        raise InvalidValue("a bound has one weight for every query and one for every type", matrix.shape)
+    for weights in (query_weights, type_weights):
+        if not (weights >= 0).all() or not abs(weights.sum() - 1.0) <= 1e-9:
+            raise InvalidValue("the weights of a bound are non-negative and sum to 1", weights)
+
+
+def _check_multipliers(types: int, levels: Floats, pairs: Floats) -> None:
+    if levels.shape != (types,) or pairs.shape != (types, types):
+        raise InvalidValue(f"multipliers are {types} for the levels and {types}×{types} for the pairs", pairs.shape)
+    for array in (levels, pairs):
+        if not (np.isfinite(array).all() and (array >= 0).all()):
+            raise InvalidValue("multipliers are finite and not negative", array)

@@ -1,0 +1,144 @@
+"""A certified lower bound on the variance of every unbiased one-round ε-LDP mechanism for a workload."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from sordino_analysis.arrays import Floats
+from sordino_analysis.optimisation.factorization import Factorization, Objective, counted_rows, factorize
+from sordino_analysis.optimisation.factorization.weighted import weighted_spectrum
+from sordino_shared.errors import InvalidValue
+
+# The ascent starts at the duals of a factorization: a rough one is as good a start as a fine one.
+_START_GAP = 0.05
+_LARGEST_EXPONENT = 1.5
+_RECOVERY = 1.25
+# Below this exponent a step moves the bound by less than what anybody reads of it.
+_SMALLEST_EXPONENT = 0.02
+_GAIN = 1e-5
+_PATIENCE = 4
+_WEIGHT_FLOOR = 1e-8
+
+
+@dataclass(frozen=True, eq=False)
+class TraceBound:
+    """`value` ≤ Σ ρ_q π_x Var_q(x) for every mechanism that the bound speaks of, so ≤ its objective.
+
+    It speaks of all mechanisms, finite or not, in which every user runs the same ε-LDP randomizer once and the
+    estimator is a sum of unbiased per-user terms. For "mean" ρ is uniform over the queries that vary. The weights
+    are the certificate: `recheck(W, ε, query_weights, type_weights)` is the value again.
+    """
+
+    value: float
+    query_weights: Floats
+    type_weights: Floats
+    objective: Objective
+    epsilon: float
+
+
+def recheck(matrix: Floats, epsilon: float, query_weights: Floats, type_weights: Floats) -> float:
+    """‖A‖_*² / sinh²(ε/2) − ‖A‖_F² with A = D_ρ^½ (W − Wπ1ᵀ) D_π^½, or 0 where that is negative.
+
+    ρ and π must be on the simplex. Why it is a bound: with X = D_π^½ KᵀD⁻¹K D_π^½, D = diag(Kπ), the least averaged
+    second moment is tr(A X⁺ Aᵀ); each output's likelihood ratios lie in [a, a·e^ε] around a mean of 1, hence
+    tr X − 1 ≤ max_a (1 − a)(a·e^ε − 1) = sinh²(ε/2), where the 1 belongs to √π, which A does not see; and
+    tr(A X⁺ Aᵀ) ≥ ‖A‖_*² / tr X on the rest, by Cauchy–Schwarz.
+    """
+    for weights in (query_weights, type_weights):
+        if not (weights >= 0).all() or not abs(weights.sum() - 1.0) <= 1e-9:
+            raise InvalidValue("the weights of a bound are non-negative and sum to 1", weights)
+    spread = matrix - (matrix @ type_weights)[:, None]
+    scaled = np.sqrt(query_weights)[:, None] * spread * np.sqrt(type_weights)
+    nuclear = np.linalg.svd(scaled, compute_uv=False).sum()
+    return max(0.0, float(nuclear**2 / np.sinh(epsilon / 2) ** 2 - (scaled**2).sum()))
+
+
+def trace_bound(
+    matrix: Floats,
+    epsilon: float,
+    objective: Objective = "max",
+    start: Factorization | None = None,
+    max_iterations: int = 100,
+    late: Callable[[], bool] = lambda: False,
+) -> TraceBound:
+    """The bound of `recheck`, maximised over type weights π and, for "max", query weights ρ.
+
+    Starts at the dual weights of `start`, a centred factorization for the same objective (found where not given),
+    and ascends multiplicatively; the best weights met are returned, so more iterations never give less;
+    there are `max_iterations` at most, and none begins once it is `late`.
+    Constant queries have no weight. Raises InvalidValue for ε ≤ 0 and FactorizationError for a bad matrix.
+    """
+    if not 0 < epsilon < 500:
+        raise InvalidValue(f"ε must be positive and below 500, got {epsilon}", epsilon)
+    if start is None:
+        start = factorize(matrix, objective, _START_GAP)
+    same = matrix.shape == (len(start.row_weights), len(start.column_weights))
+    if not same or not start.centred or start.objective != objective:
+        raise InvalidValue(f'start the "{objective}" bound at a centred factorization of the same matrix', start)
+    counted = counted_rows(matrix, centred=True)
+    scale = float(np.ptp(matrix, axis=1).max())
+    ascent = _Ascent(matrix[counted] / scale, epsilon, objective)
+    best = ascent.run(start.row_weights[counted], start.column_weights, max_iterations, late)
+    weights = np.zeros(len(matrix))
+    weights[counted] = best.rows
+    value = max(0.0, best.value) * scale**2
+    return TraceBound(value, weights, best.columns, objective, epsilon)
+
+
+@dataclass(frozen=True, eq=False)
+class _Point:
+    rows: Floats
+    columns: Floats
+    value: float
+    row_slopes: Floats
+    column_slopes: Floats
+
+
+class _Ascent:
+    def __init__(self, matrix: Floats, epsilon: float, objective: Objective) -> None:
+        self.matrix, self.objective = matrix, objective
+        self.most = float(np.sinh(epsilon / 2) ** 2)
+
+    def run(self, rows: Floats, columns: Floats, max_iterations: int, late: Callable[[], bool]) -> _Point:
+        """The best point within `max_iterations`; a step that loses ground is taken back and shortened."""
+        best, exponent, idle = self._evaluate(rows, columns), _LARGEST_EXPONENT, 0
+        for _ in range(max_iterations - 1):
+            if late():
+                break
+            point = self._step(best, exponent)
+            if point.value <= best.value:
+                exponent /= 2
+                if exponent < _SMALLEST_EXPONENT:
+                    break
+                continue
+            idle = idle + 1 if point.value - best.value <= _GAIN * abs(best.value) else 0
+            best, exponent = point, min(_RECOVERY * exponent, _LARGEST_EXPONENT)
+            if idle >= _PATIENCE:
+                break
+        return best
+
+    def _evaluate(self, rows: Floats, columns: Floats) -> _Point:
+        """The bound and its slopes: ∂‖A‖_*²/∂ρ_q = ‖A‖_*‖L_q‖², likewise for π, up to a constant on the simplex."""
+        spread = self.matrix - (self.matrix @ columns)[:, None]
+        spectrum = weighted_spectrum(spread, rows, columns)
+        nuclear, squares = spectrum.nuclear_norm, spread**2
+        row_slopes = nuclear * spectrum.row_squares() / self.most - squares @ columns
+        column_slopes = nuclear * spectrum.column_squares() / self.most - rows @ squares
+        value = nuclear**2 / self.most - float(rows @ squares @ columns)
+        return _Point(rows, columns, value, row_slopes, column_slopes)
+
+    def _step(self, point: _Point, exponent: float) -> _Point:
+        columns = _reweighted(point.columns, point.column_slopes, exponent)
+        rows = point.rows
+        if self.objective == "max":
+            rows = _reweighted(rows, point.row_slopes, exponent)
+        return self._evaluate(rows, columns)
+
+
+def _reweighted(weights: Floats, slopes: Floats, exponent: float) -> Floats:
+    # A constant added to all slopes changes nothing on the simplex, and makes them positive where ε is large.
+    positive = slopes + max(0.0, -2.0 * float(slopes.min())) + np.finfo(float).tiny
+    moved = weights * (positive / positive.max()) ** exponent
+    floored = np.maximum(moved / moved.sum(), _WEIGHT_FLOOR / len(moved))
+    return np.asarray(floored / floored.sum())

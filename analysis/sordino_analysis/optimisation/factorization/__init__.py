@@ -1,0 +1,50 @@
+"""Factorizations W = LᵀR + c1ᵀ with certificates of how close to the best they are."""
+
+from sordino_analysis.optimisation.factorization.approximation import (
+    Approximation,
+    Witness,
+    approximate,
+    cheapest,
+    zeta,
+)
+from sordino_analysis.optimisation.factorization.certificate import (
+    Factorization,
+    FactorizationError,
+    Objective,
+    Progress,
+    check_certificate,
+    counted_rows,
+    dual_value,
+)
+from sordino_analysis.optimisation.factorization.closed_forms import (
+    gini,
+    histogram,
+    kronecker,
+    lipschitz_tree,
+    prefix_square_root,
+)
+from sordino_analysis.optimisation.factorization.gamma2 import factorize
+from sordino_analysis.optimisation.factorization.reduction import ReducedFactorization, reduce_dimension
+
+__all__ = [
+    "Approximation",
+    "Factorization",
+    "FactorizationError",
+    "Objective",
+    "Progress",
+    "ReducedFactorization",
+    "Witness",
+    "approximate",
+    "cheapest",
+    "check_certificate",
+    "counted_rows",
+    "dual_value",
+    "factorize",
+    "gini",
+    "histogram",
+    "kronecker",
+    "lipschitz_tree",
+    "prefix_square_root",
+    "reduce_dimension",
+    "zeta",
+]

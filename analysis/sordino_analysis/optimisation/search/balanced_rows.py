@@ -1,0 +1,83 @@
+"""Kernels K = diag(θ)(1 + (e^ε − 1)σ(Z)) whose columns sum to one exactly, for any logits Z.
+
+Given positive weights t, θ = t ∘ (1 + A y) with A = 1 + (e^ε − 1)σ(Z) and y solving (Aᵀ diag(t) A) y = 1 − Aᵀt: the
+correction of t that is least in the t-weighted sense. So the k equality constraints are gone and the optimiser sees
+only free variables; a penalty in their place makes k stiff directions that a limited-memory method cannot learn.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg
+from scipy.special import expit
+
+from sordino_analysis.arrays import Floats
+
+
+@dataclass(frozen=True, eq=False)
+class BalancedRows:
+    """The kernel at one point (Z, t), with what its gradient needs."""
+
+    boost: float
+    membership: Floats
+    levels: Floats
+    weights: Floats
+    correction: Floats
+    row_correction: Floats
+    system: tuple[Floats, bool]
+
+    @property
+    def row_weights(self) -> Floats:
+        """(m,) θ; a negative entry means that the point is outside where kernels are."""
+        return np.asarray(self.weights * (1.0 + self.row_correction))
+
+    @property
+    def kernel(self) -> Floats:
+        """(m, k) K."""
+        return np.asarray(self.row_weights[:, None] * self.levels)
+
+    def gradient(self, kernel_gradient: Floats) -> tuple[Floats, Floats]:
+        """(∂F/∂Z, ∂F/∂t) from ∂F/∂K, through θ's dependence on both."""
+        by_weight = np.einsum("yx,yx->y", kernel_gradient, self.levels)
+        moved = self.levels.T @ (self.weights * by_weight)
+        pull = scipy.linalg.cho_solve(self.system, moved, check_finite=False)
+        row_pull = self.levels @ pull
+        row_weights = self.row_weights
+        by_level = kernel_gradient * row_weights[:, None]
+        by_level += np.outer(self.weights * (by_weight - row_pull), self.correction)
+        by_level -= np.outer(row_weights, pull)
+        by_logit = by_level * (self.boost * self.membership * (1.0 - self.membership))
+        return by_logit, (by_weight - row_pull) * (1.0 + self.row_correction)
+
+
+def balance(logits: Floats, weights: Floats, epsilon: float) -> BalancedRows:
+    """The balanced rows at logits (m, k) and weights (m,); LinAlgError where the rows do not span all types."""
+    boost = float(np.expm1(epsilon))
+    membership = expit(logits)
+    levels = 1.0 + boost * membership
+    weighted = levels * weights[:, None]
+    system = scipy.linalg.cho_factor(weighted.T @ levels, check_finite=False)
+    correction = scipy.linalg.cho_solve(system, 1.0 - weighted.sum(axis=0), check_finite=False)
+    return BalancedRows(boost, membership, levels, weights, correction, levels @ correction, system)
+
+
+def balanced_weights(levels: Floats, weights: Floats, iterations: int = 40) -> Floats:
+    """Positive (m,) weights near `weights` under which every column of the (m, k) rows sums to one.
+
+    Damped Newton steps; ValueError when the rows cannot be balanced from here.
+    """
+    weights = weights.copy()
+    for _ in range(iterations):
+        residual = 1.0 - levels.T @ weights
+        if np.abs(residual).max() < 1e-13:
+            break
+        gram = (levels * weights[:, None]).T @ levels
+        step = weights * (levels @ np.linalg.lstsq(gram, residual, rcond=1e-13)[0])
+        # Half-way to the boundary at most: a weight never dies here.
+        shrink = np.min(np.where(step < 0, -0.5 * weights / np.minimum(step, -1e-300), 1.0))
+        weights += min(1.0, shrink) * step
+    if np.abs(1.0 - levels.T @ weights).max() > 1e-9:
+        raise ValueError("the rows cannot be weighted so that every column sums to one")
+    return weights

@@ -1,0 +1,251 @@
+"""The last percents of the mean variance: row weights by Newton's method, new rows by what the multipliers price them.
+
+For fixed type weights π the averaged second moment tr(G₀M⁻¹), M = Σ_S θ_S v_S v_Sᵀ/(πᵀv_S), is convex in the weights θ
+under Σ θ_S v_S = 1. A row v lowers it iff vᵀGv/(πᵀv) > λᵀv for G = M⁻¹G₀M⁻¹ and the multipliers λ of the columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy.linalg
+
+from sordino_analysis.arrays import Floats, Mask
+from sordino_analysis.optimisation.search.balanced_rows import balanced_weights
+from sordino_analysis.optimisation.search.objectives import averaged_by_type, information
+
+# A Newton step at 128 types and 1024 rows takes a tenth of a second, and grows with the cube of both.
+MOST_TYPES = 128
+# The barrier's share of the value, from round to round; in the end it is less than anybody measures.
+_FIRST_BARRIER, _LAST_BARRIER, _BARRIER_STEP = 1e-3, 1e-5, 0.5
+# Newton's method stops once a step promises less than this share of what the barrier costs.
+_MOST_NEWTON_STEPS, _SMALL_DECREMENT = 12, 0.05
+_TO_BOUNDARY = 0.9
+# A row is worth its place once a unit of it lowers the value by this share.
+_WORTH = 1e-5
+# Rows for each type that are kept, unless the start has more, and that one round may add; a handful of types keeps all
+# its sets.
+_MOST_ROWS_PER_TYPE, _NEW_ROWS_PER_TYPE, _FEWEST_ROWS = 8, 1, 256
+# The type weights move by a power of the variances that grows while the worst type's falls, until no more than this
+# share of it lies between their average and the worst, as between the least possible and what was found.
+_FIRST_EXPONENT, _EXPONENTS, _FASTER, _SLOWER, _SETTLED = 1.0, (0.05, 16.0), 1.3, 0.5, 1e-3
+_FIRST_SHARE = 0.2
+_NEGLIGIBLE = 1e-6
+_MOST_FLIPS_PER_TYPE = 2
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedRows:
+    """Sets (m, k) of types at the upper level, weights (m,) under which columns sum to one, and π (k,)."""
+
+    members: Mask
+    weights: Floats
+    type_weights: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Prices:
+    """G (k, k) and λ (k,): what a row lowers the value by, and what its columns cost, for a unit of π-mass."""
+
+    gram: Floats
+    multipliers: Floats
+    type_weights: Floats
+    boost: float
+
+    def gains(self, members: Mask) -> Floats:
+        """(m,) vᵀGv/(πᵀv)² − λᵀv/(πᵀv), above zero for a row that lowers the value."""
+        rows = 1.0 + self.boost * members
+        masses = rows @ self.type_weights
+        return np.asarray(np.einsum("yx,yx->y", rows @ self.gram, rows) / masses**2 - rows @ self.multipliers / masses)
+
+    def improved(self, members: Mask) -> Mask:
+        """Each set after the single flips that raise its gain the most, until none does."""
+        found, moving = members.copy(), np.arange(len(members))
+        for _ in range(_MOST_FLIPS_PER_TYPE * members.shape[1]):
+            gains, flipped = self._flips(found[moving])
+            best = flipped.argmax(axis=1)
+            better = flipped[np.arange(len(moving)), best] > gains + 1e-12 * np.abs(gains)
+            moving, best = moving[better], best[better]
+            if not len(moving):
+                break
+            found[moving, best] ^= True
+        return found
+
+    def _flips(self, members: Mask) -> tuple[Floats, Floats]:
+        """(m,) gains, and (m, k) gains after flipping each type."""
+        rows, changes = 1.0 + self.boost * members, np.where(members, -self.boost, self.boost)
+        pushed, masses = rows @ self.gram, (rows @ self.type_weights)[:, None]
+        squares, costs = np.einsum("yx,yx->y", pushed, rows)[:, None], (rows @ self.multipliers)[:, None]
+        moved = masses + changes * self.type_weights
+        flipped = (squares + 2 * changes * pushed + changes**2 * np.diag(self.gram)) / moved**2
+        flipped -= (costs + changes * self.multipliers) / moved
+        return (squares / masses**2 - costs / masses)[:, 0], flipped
+
+
+def generate_columns(
+    matrix: Floats,
+    epsilon: float,
+    start: WeightedRows,
+    rounds: int,
+    late: Callable[[], bool] = lambda: False,
+) -> WeightedRows:
+    """Rows, weights and π with a mean variance for the worst type no higher than the start's, under GLS for W (Q, k).
+
+    Deterministic; ends after `rounds`, once no row is worth adding, or at the first round that begins late.
+    """
+    types = matrix.shape[1]
+    most_rows = max(len(start.members), _MOST_ROWS_PER_TYPE * types, _FEWEST_ROWS)
+    progress = _Progress(_Master(matrix, epsilon, most_rows), start)
+    try:
+        for _ in range(rounds):
+            if late() or progress.advance():
+                break
+    except (ValueError, np.linalg.LinAlgError):
+        # Rows that no longer balance or do not tell all types apart: what was found before stands.
+        pass
+    return progress.best
+
+
+def unevenness(matrix: Floats, epsilon: float, rows: WeightedRows) -> float:
+    """1 − (π-average over types of the mean variance)/(the worst type's): what better type weights could gain."""
+    variance = _Master(matrix, epsilon, len(rows.members)).by_type(rows)
+    return 1.0 - float(rows.type_weights @ variance) / float(variance.max())
+
+
+class _Master:
+    """The convex problem over the weights of the rows at hand."""
+
+    def __init__(self, matrix: Floats, epsilon: float, most_rows: int) -> None:
+        self.most_rows = most_rows
+        self.gram = matrix.T @ matrix / len(matrix)
+        self.second_moments = (matrix**2).mean(axis=0)
+        self.boost = float(np.expm1(epsilon))
+
+    def levels(self, rows: WeightedRows) -> Floats:
+        return np.where(rows.members, 1.0 + self.boost, 1.0)
+
+    def by_type(self, rows: WeightedRows) -> Floats:
+        """(k,) the mean variance of each type."""
+        kernel = rows.weights[:, None] * self.levels(rows)
+        return averaged_by_type(kernel, self.gram, self.second_moments, rows.type_weights)
+
+    def value(self, rows: WeightedRows) -> float:
+        """tr(G₀M⁻¹)."""
+        kernel = rows.weights[:, None] * self.levels(rows)
+        return float(np.trace(information(kernel, rows.type_weights).solve(self.gram)))
+
+    def priced(self, rows: WeightedRows) -> Floats:
+        """G = M⁻¹G₀M⁻¹."""
+        found = information(rows.weights[:, None] * self.levels(rows), rows.type_weights)
+        return found.solve(found.solve(self.gram).T)
+
+    def reweighted(self, rows: WeightedRows, barrier: float, prices: Prices | None) -> tuple[WeightedRows, Prices]:
+        """Weights near the least tr(G₀M⁻¹) by primal-dual Newton steps from the last prices, and the prices there."""
+        levels = self.levels(rows)
+        target = barrier * self.value(rows) / len(levels)
+        slacks = target / rows.weights
+        if prices is not None:
+            slacks = np.maximum(slacks, -prices.gains(rows.members) * (levels @ rows.type_weights))
+        for _ in range(_MOST_NEWTON_STEPS):
+            step, multipliers, promised = self._newton(rows, levels, slacks, target)
+            turned = target / (rows.weights * slacks) - 1.0 - step
+            rows = replace(rows, weights=rows.weights * (1.0 + _inside(step) * step))
+            slacks = slacks * (1.0 + _inside(turned) * turned)
+            if promised <= _SMALL_DECREMENT * target * len(levels):
+                break
+        return rows, Prices(self.priced(rows), multipliers, rows.type_weights, self.boost)
+
+    def _newton(
+        self, rows: WeightedRows, levels: Floats, slacks: Floats, target: float
+    ) -> tuple[Floats, Floats, float]:
+        """Relative changes of the weights, λ, and what a step promises: Hessian 2(VM⁻¹Vᵀ)∘(VGVᵀ)/(ppᵀ), scaled by θ."""
+        found = information(rows.weights[:, None] * levels, rows.type_weights)
+        shares = (rows.weights / found.masses * rows.weights)[:, None] * levels
+        gram = found.solve(found.solve(self.gram).T)
+        pushed = levels @ gram
+        hessian = 2.0 * (shares @ found.solve(shares.T)) * (pushed @ levels.T)
+        hessian[np.diag_indices_from(hessian)] += rows.weights * slacks
+        # The slope by θ is −vᵀGv/(πᵀv); times θ here, as the changes are relative.
+        downhill = np.einsum("yx,yx->y", pushed, shares) + target
+        system = scipy.linalg.cho_factor(hessian, check_finite=False)
+        scaled = rows.weights[:, None] * levels
+        solved = scipy.linalg.cho_solve(system, np.column_stack([downhill, scaled]), check_finite=False)
+        multipliers = np.linalg.lstsq(scaled.T @ solved[:, 1:], scaled.T @ solved[:, 0], rcond=1e-13)[0]
+        step = solved[:, 0] - solved[:, 1:] @ multipliers
+        return step, multipliers, float(step @ (downhill - scaled @ multipliers))
+
+    def grown(self, rows: WeightedRows, prices: Prices) -> WeightedRows:
+        """The rows that weigh something, and the sets near them that are worth the most besides."""
+        types = rows.members.shape[1]
+        starts = np.vstack([rows.members, np.eye(types, dtype=bool)])
+        candidates = np.unique(prices.improved(starts), axis=0)
+        known = {row.tobytes() for row in rows.members}
+        fresh = np.array([row.tobytes() not in known for row in candidates])
+        fresh &= candidates.any(axis=1) & ~candidates.all(axis=1)
+        gains = np.where(fresh, prices.gains(candidates), -np.inf)
+        order = np.argsort(-gains, kind="stable")[: _NEW_ROWS_PER_TYPE * types]
+        chosen = candidates[order[gains[order] > _WORTH * self.value(rows)]]
+        if not len(chosen):
+            return rows
+        room = self.most_rows - len(chosen)
+        kept = np.sort(np.argsort(-rows.weights, kind="stable")[:room])
+        members = np.vstack([rows.members[kept], chosen])
+        weights = np.concatenate([rows.weights[kept], np.full(len(chosen), _FIRST_SHARE * rows.weights.mean())])
+        return self._balanced(replace(rows, members=members, weights=weights))
+
+    def without_negligible(self, rows: WeightedRows) -> WeightedRows:
+        """Without the rows that the barrier alone keeps."""
+        kept = rows.weights > _NEGLIGIBLE * rows.weights.sum()
+        return self._balanced(replace(rows, members=rows.members[kept], weights=rows.weights[kept]))
+
+    def _balanced(self, rows: WeightedRows) -> WeightedRows:
+        return replace(rows, weights=balanced_weights(self.levels(rows), rows.weights))
+
+
+def _shifted(weights: Floats, variance: Floats, exponent: float) -> Floats:
+    """More weight on the types whose variance is above the others', in which the value is concave."""
+    moved = np.maximum(weights * np.maximum(variance / variance.max(), 0.0) ** exponent, 1e-9)
+    return np.asarray(moved / moved.sum())
+
+
+def _inside(step: Floats) -> float:
+    """How far along relative changes everything stays positive."""
+    return min(1.0, _TO_BOUNDARY / max(float(-step.min()), 1e-300))
+
+
+class _Progress:
+    """Where the rounds are: rows, barrier, how fast the type weights move, and the best kernel so far."""
+
+    def __init__(self, master: _Master, start: WeightedRows) -> None:
+        self.master, self.rows, self.best = master, start, start
+        self.least = float(master.by_type(start).max())
+        self.barrier, self.exponent, self.before = _FIRST_BARRIER, _FIRST_EXPONENT, np.inf
+        self.prices: Prices | None = None
+
+    def advance(self) -> bool:
+        """Weigh the rows, add new ones, move the type weights; True once nothing more is to be gained."""
+        rows, self.prices = self.master.reweighted(self.rows, self.barrier, self.prices)
+        variance = self.master.by_type(rows)
+        worst = float(variance.max())
+        if not np.isfinite(worst):
+            return True
+        if worst < self.least:
+            self._keep(rows)
+        grown = self.master.grown(rows, self.prices)
+        uneven = 1.0 - float(rows.type_weights @ variance) / worst
+        if uneven <= _SETTLED and grown is rows and self.barrier <= _LAST_BARRIER:
+            return True
+        factor = _FASTER if uneven < self.before else _SLOWER
+        self.exponent = float(np.clip(self.exponent * factor, *_EXPONENTS))
+        self.before, self.barrier = uneven, max(self.barrier * _BARRIER_STEP, _LAST_BARRIER)
+        self.rows = replace(grown, type_weights=_shifted(rows.type_weights, variance, self.exponent))
+        return False
+
+    def _keep(self, rows: WeightedRows) -> None:
+        """The rows without those that the barrier alone keeps, if they still are better."""
+        bare = self.master.without_negligible(rows)
+        worst = float(self.master.by_type(bare).max())
+        if worst < self.least:
+            self.best, self.least = bare, worst

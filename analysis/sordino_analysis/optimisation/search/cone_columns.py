@@ -1,0 +1,53 @@
+"""The end of column generation for the mean: weights for the worst type by a cone program, which prices new rows too.
+
+Type weights that move step by step oscillate where few queries leave many kernels equally good under one of them; the
+cone program has them as multipliers, so that its prices are those of the worst type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from sordino_analysis.arrays import Floats, Mask
+from sordino_analysis.optimisation.search.column_generation import Prices
+from sordino_analysis.optimisation.search.cone_program import ConeDesign, solve_cone_program
+
+_ROUNDS = 6
+# A row is worth its place where a unit of it lowers the value by this share.
+_WORTH = 1e-4
+_NEW_ROWS_PER_TYPE = 4
+
+
+def settle_columns(
+    matrix: Floats, epsilon: float, members: Mask, late: Callable[[], bool] = lambda: False
+) -> ConeDesign:
+    """The best kernel found for the mean of W (Q, k) under its worst type, from the rows of `members` (m, k).
+
+    Ends when no row near those in use or near the single types is worth adding, or at the first round that begins late.
+    Raises ConeProgramFailed where the first program fails.
+    """
+    rows = np.unique(np.vstack([members, np.eye(members.shape[1], dtype=bool)]), axis=0)
+    design = solve_cone_program(matrix, rows, epsilon, "mean")
+    for _ in range(_ROUNDS):
+        added = _worth_adding(design, rows, epsilon)
+        if late() or not len(added):
+            break
+        rows = np.vstack([design.members, added, np.eye(members.shape[1], dtype=bool)])
+        rows = np.unique(rows, axis=0)
+        design = solve_cone_program(matrix, rows, epsilon, "mean")
+    return design
+
+
+def _worth_adding(design: ConeDesign, rows: Mask, epsilon: float) -> Mask:
+    """Sets reached by flips from those in use and the single types whose prices are the highest."""
+    types, weights = rows.shape[1], design.type_weights
+    gram = design.answer_prices.T @ design.answer_prices
+    prices = Prices(gram, design.column_prices, weights, float(np.expm1(epsilon)))
+    candidates = np.unique(prices.improved(rows), axis=0)
+    candidates = candidates[candidates.any(axis=1) & ~candidates.all(axis=1)]
+    known = {row.tobytes() for row in rows}
+    gains = np.where([row.tobytes() not in known for row in candidates], prices.gains(candidates), -np.inf)
+    order = np.argsort(-gains, kind="stable")[: _NEW_ROWS_PER_TYPE * types]
+    return np.asarray(candidates[order[gains[order] > _WORTH * abs(float(design.column_prices.sum()))]])

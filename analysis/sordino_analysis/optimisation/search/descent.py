@@ -1,0 +1,116 @@
+"""One descent of the search: L-BFGS over logits, row weights and, for the maximum, the decoder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.optimize import Bounds, minimize
+
+from sordino_analysis.arrays import Floats
+from sordino_analysis.optimisation.search.balanced_rows import balance, balanced_weights
+
+# Logits are scaled so that a unit step moves them as much, relative to their gradients, as it moves a weight.
+_LOGIT_SCALE = 6.0
+_MEMORY = 10
+_LARGE = 1 << 22
+_WALL = 1e10
+
+# Value and derivatives by kernel and by decoder.
+Evaluate = Callable[[Floats, Floats | None], tuple[float, Floats, Floats | None]]
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """Where a search stands: logits (m, k), the weights (m,) that balance them, π (k,) and ρ (Q,).
+
+    `free` is the decoder F (Q, m) once kernel and decoder move together; before that the GLS decoder stands for it.
+    """
+
+    logits: Floats
+    weights: Floats
+    free: Floats | None
+    type_weights: Floats
+    query_weights: Floats
+
+
+def descend(
+    point: Point,
+    evaluate: Evaluate,
+    epsilon: float,
+    floor: float,
+    evaluations: int,
+    late: Callable[[], bool],
+    *,
+    rows_move: bool,
+) -> Point:
+    """The point after `evaluations` of the objective, or at the first step that ends `late`.
+
+    Every row weight stays at least `floor`; rows stay as they are unless they move.
+    """
+    variables = _Variables(point, rows_move)
+
+    def objective(values: Floats) -> tuple[float, Floats]:
+        logits, weights, free = variables.parts(values)
+        rows = balance(logits, weights, epsilon)
+        if rows.row_weights.min() <= 0:
+            # Outside where kernels are: a wall that the line search steps back from.
+            return _WALL, np.zeros_like(values)
+        value, by_kernel, by_free = evaluate(rows.kernel, free)
+        by_logits, by_weights = rows.gradient(by_kernel)
+        return value, variables.gradient(by_logits, by_weights, by_free)
+
+    def stop_when_late(_: Floats) -> None:
+        if late():
+            raise StopIteration
+
+    memory = _MEMORY if variables.start.size < _LARGE else _MEMORY // 2
+    options = {"maxfun": evaluations, "maxiter": evaluations, "maxcor": memory, "ftol": 0.0, "gtol": 0.0}
+    bounds = variables.bounds(floor)
+    found = minimize(
+        objective, variables.start, jac=True, method="L-BFGS-B", bounds=bounds, options=options, callback=stop_when_late
+    )
+    logits, weights, free = variables.parts(found.x)
+    rows = balance(logits, weights, epsilon)
+    settled = balanced_weights(rows.levels, np.maximum(rows.row_weights, 1e-300))
+    return replace(point, logits=logits, weights=settled, free=free)
+
+
+class _Variables:
+    """The optimiser's vector: logits (if the rows move), weights, decoder (if it is free), each on its own scale."""
+
+    def __init__(self, point: Point, rows_move: bool) -> None:
+        self.logits = point.logits
+        self.rows_move = rows_move
+        self.moving = point.logits.size if rows_move else 0
+        self.weight_scale = float(point.weights.mean())
+        self.free_shape = None if point.free is None else point.free.shape
+        self.free_scale = 1.0 if point.free is None else float(np.sqrt((point.free**2).mean()))
+        self.start = self._joined(
+            point.logits / _LOGIT_SCALE,
+            point.weights / self.weight_scale,
+            None if point.free is None else point.free / self.free_scale,
+        )
+
+    def _joined(self, logits: Floats, weights: Floats, free: Floats | None) -> Floats:
+        parts = [logits.ravel()] if self.rows_move else []
+        parts.append(weights)
+        if free is not None:
+            parts.append(free.ravel())
+        return np.concatenate(parts)
+
+    def parts(self, values: Floats) -> tuple[Floats, Floats, Floats | None]:
+        end = self.moving + len(self.logits)
+        moved = values[: self.moving].reshape(self.logits.shape) * _LOGIT_SCALE if self.rows_move else self.logits
+        free = None if self.free_shape is None else values[end:].reshape(self.free_shape) * self.free_scale
+        return moved, values[self.moving : end] * self.weight_scale, free
+
+    def gradient(self, by_logits: Floats, by_weights: Floats, by_free: Floats | None) -> Floats:
+        scaled = None if by_free is None else by_free * self.free_scale
+        return self._joined(by_logits * _LOGIT_SCALE, by_weights * self.weight_scale, scaled)
+
+    def bounds(self, floor: float) -> Bounds:
+        lower = np.full(len(self.start), -np.inf)
+        lower[self.moving : self.moving + len(self.logits)] = max(floor / self.weight_scale, 1e-9)
+        return Bounds(lower, np.inf)

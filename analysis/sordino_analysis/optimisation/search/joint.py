@@ -1,0 +1,364 @@
+"""Joint optimisation of kernel and decoder by L-BFGS with continuation, then snapping to the extreme rows.
+
+Every ε-LDP kernel is a mixture of rows in {1, e^ε}^k; the search moves soft rows between the two levels, sharpens them
+phase by phase, and ends with rows that are exactly at a level, whose weights and decoder are optimised once more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+import numpy as np
+
+from sordino_analysis.arrays import Floats, Mask
+from sordino_analysis.optimisation.deadline import Deadline
+from sordino_analysis.optimisation.factorization import Factorization
+from sordino_analysis.optimisation.search.balanced_rows import balance, balanced_weights
+from sordino_analysis.optimisation.search.column_generation import MOST_TYPES, WeightedRows, generate_columns
+from sordino_analysis.optimisation.search.descent import Evaluate, Point, descend
+from sordino_analysis.optimisation.search.minimax_decoder import minimax_decoder
+from sordino_analysis.optimisation.search.objectives import (
+    AveragedVariance,
+    SoftMaximum,
+    averaged_by_type,
+    gls_decoder,
+    variances,
+)
+from sordino_analysis.optimisation.search.starts import Start, begin, portfolio, small_sets
+
+# The fraction done, and the objective's variance once there is one.
+Progress = Callable[[float, float | None], None]
+
+
+class Effort(StrEnum):
+    """How long the search may take before it is satisfied."""
+
+    QUICK = "quick"
+    STANDARD = "standard"
+    THOROUGH = "thorough"
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """Phases of `evaluations` each; sharpness and row-weight floor move geometrically from first to last.
+
+    The first `averaged` phases move the kernel under product weights and leave the decoder to GLS. For the mean the
+    finished rows get `column_rounds` of new ones at 128 types, and more where a round costs less.
+    """
+
+    phases: int
+    evaluations: int
+    rows_per_type: int
+    patience: float = 1.0
+    averaged: int = 0
+    column_rounds: int = 0
+    first_sharpness: float = 8.0
+    last_sharpness: float = 400.0
+    first_floor: float = 0.95
+    last_floor: float = 0.1
+
+    def sharpness(self, phase: int) -> float:
+        return self._between(self.first_sharpness, self.last_sharpness, phase)
+
+    def floor(self, phase: int) -> float:
+        return self._between(self.first_floor, self.last_floor, phase)
+
+    def _between(self, first: float, last: float, phase: int) -> float:
+        return float(first * (last / first) ** (phase / max(1, self.phases - 1)))
+
+    def fitted(self, queries: int, types: int, epsilon: float) -> Schedule:
+        """Fewer rows a type where the table would not fit, and fewer joint phases where each would take minutes.
+
+        Four rows a type cost 2 to 11 % against sixteen; product weights and a minimax decoder afterwards 1 to 3 % at
+        ε = 1, more at larger ε.
+        """
+        affordable = max(2, _LARGEST_TABLE // (2 * types * types))
+        rows_per_type = max(2, min(self.rows_per_type, affordable))
+        entries = queries * types * max(_FEWEST_ROWS, rows_per_type * types)
+        patience = self.patience * (1.0 if epsilon < 1.5 else 8.0)
+        averaged = sum(entries > patience * limit for limit in _JOINT_LIMITS) * self.phases // len(_JOINT_LIMITS)
+        return replace(self, rows_per_type=rows_per_type, averaged=averaged)
+
+
+_SCHEDULES = {
+    Effort.QUICK: Schedule(3, 40, 6, 0.3),
+    Effort.STANDARD: Schedule(6, 70, 8, column_rounds=14),
+    Effort.THOROUGH: Schedule(8, 110, 12, 30.0, column_rounds=60),
+}
+_TRIAL = Schedule(3, 25, 4)
+# With weight on single types the codebook's weights must be free to fall from the start.
+_SINGLES_FLOORS = (0.05, 0.01)
+_SHARPEN = 1.3
+_LARGEST_TABLE = 1 << 21
+# At a handful of types rows cost nothing, and too few of them miss the optimum's support.
+_FEWEST_ROWS = 256
+# Up to here the rows of one and two types are no more than those; without them a histogram over ten types at ε = 4
+# ends 22 % above its optimum, with them 0.3 %.
+_FEW_TYPES = 22
+_SMALL_SETS_SHARE = 0.2
+# Sizes Q·m·k past which a third, two thirds, all of the phases run under product weights.
+_JOINT_LIMITS = (2e7, 3e7, 6e8)
+# Past this many decoder entries (128 MiB) the decoder stays GLS, which is W times one (k, m) matrix.
+_LARGEST_DECODER = 1 << 24
+_REWEIGHTINGS = 3
+# Of the progress that is told; the rest is for new rows.
+_SHARE_OF_PHASES, _SHARE_OF_SNAPPING = 0.7, 0.1
+# Of a limited time; the rest is for the weights and the decoder of the rows that were found.
+_SHARE_FOR_ROWS = 0.7
+
+
+@dataclass(frozen=True, eq=False)
+class KernelDesign:
+    """Rows low[y]·{1, e^ε}: `members` (m, k) are at the upper level; columns sum to one.
+
+    `decoder` (Q, m) is unbiased for the W that was searched for; None where GLS under `type_weights` is meant.
+    `soft_variance` is what the objective was before the rows were at a level.
+    """
+
+    members: Mask
+    low: Floats
+    decoder: Floats | None
+    type_weights: Floats
+    soft_variance: float
+
+
+def search_kernel(
+    matrix: Floats,
+    epsilon: float,
+    factorization: Factorization,
+    *,
+    effort: Effort = Effort.STANDARD,
+    seed: int = 0,
+    deadline: Deadline | None = None,
+    progress: Progress = lambda fraction, variance: None,
+) -> KernelDesign:
+    """The best kernel found for W (Q, k), whose rows all vary, with its decoder; deterministic for a seed.
+
+    `factorization` is centred, of the same W, for the objective wanted. At the `deadline` what was found so far is
+    made a kernel of. `progress` gets the fraction done and the objective's variance.
+    """
+    deadline = deadline or Deadline()
+    pace = _Pace(progress)
+    search = _Search(matrix, epsilon, factorization, pace, deadline.sooner(_SHARE_FOR_ROWS))
+    schedule = _SCHEDULES[effort].fitted(len(matrix), matrix.shape[1], epsilon)
+    start = search.best_start(seed, schedule)
+    point = search.begin(start, seed, schedule)
+    for phase in range(schedule.phases):
+        pace.begin(_SHARE_OF_PHASES * phase / schedule.phases, _SHARE_OF_PHASES / schedule.phases, schedule.evaluations)
+        point = search.phase(point, schedule, phase, start)
+        pace.variance = search.worst(point)
+        if search.late():
+            break
+    search.late = deadline.passed
+    return search.with_new_rows(search.snap(point, schedule), schedule)
+
+
+class _Pace:
+    """Tells how far a search is at every step: an evaluation of a descent, or a round of new rows.
+
+    A step takes up to a tenth of a second at 256 types.
+    """
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self.variance: float | None = None
+        self.begin(0.0, 0.0, 1)
+
+    def begin(self, done: float, share: float, steps: int) -> None:
+        """At most so many steps follow, which take this share of the whole after what is done."""
+        self._done, self._share, self._steps, self._taken = done, share, steps, 0
+
+    def step(self) -> None:
+        """One step more; those beyond the promised number move nothing."""
+        self._taken = min(self._taken + 1, self._steps)
+        self._progress(self._done + self._share * self._taken / self._steps, self.variance)
+
+
+class _Search:
+    def __init__(
+        self,
+        matrix: Floats,
+        epsilon: float,
+        factorization: Factorization,
+        pace: _Pace,
+        late: Callable[[], bool],
+    ) -> None:
+        self.pace = pace
+        self.matrix = matrix
+        self.epsilon = epsilon
+        self.objective = factorization.objective
+        self.right = factorization.right
+        self.late = late
+        self.types = matrix.shape[1]
+        uniform = np.full(len(matrix), 1.0 / len(matrix))
+        by_row = factorization.row_weights / factorization.row_weights.sum()
+        self.query_weights = by_row if self.objective == "max" else uniform
+        self.type_weights = factorization.column_weights / factorization.column_weights.sum()
+
+    def best_start(self, seed: int, schedule: Schedule) -> Start:
+        """The start whose short run, under product weights, ends lowest."""
+        starts = portfolio(self.epsilon, self.right)
+        if len(starts) == 1:
+            return starts[0]
+        rows = min(_TRIAL.rows_per_type, schedule.rows_per_type)
+        trial = replace(_TRIAL, rows_per_type=rows, averaged=min(schedule.averaged, _TRIAL.phases))
+        return starts[int(np.argmin([self._trial(start, seed, trial) for start in starts]))]
+
+    def _trial(self, start: Start, seed: int, schedule: Schedule) -> float:
+        try:
+            point = self.begin(start, seed, schedule)
+            for phase in range(schedule.phases):
+                point = self.phase(point, schedule, phase, start)
+                if self.late():
+                    break
+        except (ValueError, np.linalg.LinAlgError):
+            return np.inf
+        return self.worst(point)
+
+    def begin(self, start: Start, seed: int, schedule: Schedule) -> Point:
+        generator = np.random.Generator(np.random.PCG64(seed))
+        outputs = max(_FEWEST_ROWS, schedule.rows_per_type * self.types)
+        logits, weights = begin(start, self.right, self.epsilon, outputs, generator)
+        return Point(logits / _SHARPEN, weights, None, self.type_weights, self.query_weights)
+
+    def phase(self, point: Point, schedule: Schedule, phase: int, start: Start) -> Point:
+        """Sharpen, then descend under this phase's sharpness and floor."""
+        if start.singles > 0:
+            schedule = replace(schedule, first_floor=_SINGLES_FLOORS[0], last_floor=_SINGLES_FLOORS[1])
+        floor = schedule.floor(phase) * float(point.weights.mean())
+        logits = point.logits * _SHARPEN
+        levels = balance(logits, point.weights, self.epsilon).levels
+        weights = balanced_weights(levels, np.maximum(point.weights, floor))
+        point = replace(point, logits=logits, weights=weights)
+        if self.objective == "mean" or phase < schedule.averaged:
+            return self._descend_averaged(point, floor, schedule.evaluations, rows_move=True)
+        point = replace(point, free=self._decoder(point))
+        return self._descend(point, schedule.sharpness(phase), floor, schedule.evaluations, rows_move=True)
+
+    def worst(self, point: Point) -> float:
+        """The variance that the objective speaks of."""
+        if self.objective == "mean":
+            return float(self._by_type(point).max())
+        return float(variances(self._kernel(point), self._decoder(point), self.matrix).max())
+
+    def snap(self, point: Point, schedule: Schedule) -> KernelDesign:
+        """Rows to their nearest levels, equal rows merged, weights and decoder optimised for the rows as they are."""
+        self.pace.begin(_SHARE_OF_PHASES, _SHARE_OF_SNAPPING, 2 * schedule.evaluations)
+        soft = self.worst(point)
+        members, weights = _merged(*self._with_small_sets(point.logits > 0, point.weights))
+        logits = np.where(members, np.inf, -np.inf)
+        levels = balance(logits, weights, self.epsilon).levels
+        point = replace(point, logits=logits, weights=balanced_weights(levels, weights), free=None)
+        if self.objective == "max" and schedule.averaged == 0:
+            return self._polished(point, members, schedule, soft)
+        for _ in range(2):
+            point = self._descend_averaged(point, 0.0, schedule.evaluations, rows_move=False)
+        return KernelDesign(members, point.weights, self._own_decoder(point, schedule), point.type_weights, soft)
+
+    def with_new_rows(self, design: KernelDesign, schedule: Schedule) -> KernelDesign:
+        """For the mean of not too many types, rows that lower it further are added and weighed."""
+        if self.objective == "max" or self.types > MOST_TYPES or schedule.column_rounds == 0:
+            return design
+        start = WeightedRows(design.members, design.low, design.type_weights)
+        rounds = schedule.column_rounds * (MOST_TYPES // self.types)
+        done = _SHARE_OF_PHASES + _SHARE_OF_SNAPPING
+        self.pace.begin(done, 1.0 - done, rounds)
+        found = generate_columns(self.matrix, self.epsilon, start, rounds, self._late_for_more)
+        return replace(design, members=found.members, low=found.weights, type_weights=found.type_weights)
+
+    def _with_small_sets(self, members: Mask, weights: Floats) -> tuple[Mask, Floats]:
+        """At a few types and large ε, the rows of one and of two types besides: soft rows rarely end at all of them."""
+        most_likely = self.types / (np.exp(self.epsilon) + 1.0)
+        if self.types > _FEW_TYPES or most_likely > 2.0:
+            return members, weights
+        sets = small_sets(self.types)
+        added = np.full(len(sets), _SMALL_SETS_SHARE * weights.sum() / len(sets))
+        return np.vstack([members, sets]), np.concatenate([weights, added])
+
+    def _polished(self, point: Point, members: Mask, schedule: Schedule, soft: float) -> KernelDesign:
+        """Weights and decoder together, for the rows as they are."""
+        for sharpness in (schedule.last_sharpness / 4, schedule.last_sharpness):
+            point = replace(point, free=self._decoder(point))
+            point = self._descend(point, sharpness, 0.0, schedule.evaluations, rows_move=False)
+        return KernelDesign(members, point.weights, self._decoder(point), point.type_weights, soft)
+
+    def _own_decoder(self, point: Point, schedule: Schedule) -> Floats | None:
+        """For the maximum, a decoder in which the worst queries have type weights of their own."""
+        if self.objective == "mean" or len(self.matrix) * len(point.weights) > _LARGEST_DECODER:
+            return None
+        kernel = self._kernel(point)
+        return minimax_decoder(kernel, self.matrix, point.type_weights, schedule.evaluations, self.late)
+
+    def _kernel(self, point: Point) -> Floats:
+        return np.asarray(point.weights[:, None] * balance(point.logits, point.weights, self.epsilon).levels)
+
+    def _decoder(self, point: Point) -> Floats:
+        """An unbiased decoder: GLS, or the free one with what it misses added by GLS."""
+        kernel = self._kernel(point)
+        if point.free is None:
+            return gls_decoder(kernel, self.matrix, point.type_weights)
+        missing = self.matrix - point.free @ kernel
+        return np.asarray(point.free + gls_decoder(kernel, missing, point.type_weights))
+
+    def _by_type(self, point: Point) -> Floats:
+        gram, second_moments = self._moments(point)
+        return averaged_by_type(self._kernel(point), gram, second_moments, point.type_weights)
+
+    def _moments(self, point: Point) -> tuple[Floats, Floats]:
+        """Wᵀ diag(ρ) W and the ρ-averaged squares of W's columns."""
+        weighted = point.query_weights[:, None] * self.matrix
+        return self.matrix.T @ weighted, np.einsum("qx,qx->x", weighted, self.matrix)
+
+    def _descend_averaged(self, point: Point, floor: float, evaluations: int, *, rows_move: bool) -> Point:
+        evaluate = AveragedVariance(*self._moments(point), point.type_weights)
+        return self._reweighted(self._run(point, evaluate, floor, evaluations, rows_move))
+
+    def _descend(self, point: Point, sharpness: float, floor: float, evaluations: int, *, rows_move: bool) -> Point:
+        evaluate = SoftMaximum(self.matrix, point.type_weights, self.worst(point), sharpness)
+        return self._run(point, evaluate, floor, evaluations, rows_move)
+
+    def _run(self, point: Point, evaluate: Evaluate, floor: float, evaluations: int, rows_move: bool) -> Point:
+        def told(kernel: Floats, free: Floats | None) -> tuple[float, Floats, Floats | None]:
+            self.pace.step()
+            return evaluate(kernel, free)
+
+        return descend(point, told, self.epsilon, floor, evaluations, self.late, rows_move=rows_move)
+
+    def _late_for_more(self) -> bool:
+        """Whether it is too late for the next round of new rows, which is told."""
+        self.pace.step()
+        return self.late()
+
+    def _reweighted(self, point: Point) -> Point:
+        """More weight on the types, and for the maximum on the queries, whose variance is above the others'."""
+        if self.objective == "mean":
+            by_type = self._by_type(point)
+            return replace(point, type_weights=_shifted(point.type_weights, by_type, 1.0))
+        kernel = self._kernel(point)
+        for _ in range(_REWEIGHTINGS):
+            variance = variances(kernel, gls_decoder(kernel, self.matrix, point.type_weights), self.matrix)
+            point = replace(
+                point,
+                query_weights=_shifted(point.query_weights, variance @ point.type_weights, 2.0),
+                type_weights=_shifted(point.type_weights, point.query_weights @ variance, 2.0),
+            )
+        return point
+
+
+def _shifted(weights: Floats, variance: Floats, exponent: float) -> Floats:
+    """Weights times (variance relative to its largest)^exponent, on the simplex and nowhere below 1e-9."""
+    moved = np.maximum(weights * np.maximum(variance / variance.max(), 0.0) ** exponent, 1e-9)
+    return np.asarray(moved / moved.sum())
+
+
+def _merged(members: Mask, weights: Floats) -> tuple[Mask, Floats]:
+    """Equal rows become one with the sum of their weights; rows that do not tell types apart join in one."""
+    constant: Mask = np.asarray(members.all(axis=1))
+    members = members & ~constant[:, None]
+    unique, inverse = np.unique(np.packbits(members, axis=1), axis=0, return_inverse=True)
+    merged = np.zeros(len(unique))
+    np.add.at(merged, inverse.ravel(), weights)
+    distinct: Mask = np.asarray(np.unpackbits(unique, axis=1)[:, : members.shape[1]] == 1)
+    return distinct, merged

@@ -1,0 +1,131 @@
+"""What a kernel is searched for: the averaged second moment, or the soft maximum of the variances, with gradients.
+
+Throughout D = diag(Kπ), M = KᵀD⁻¹K, N = M⁻¹KᵀD⁻¹; a decoder V is unbiased iff VK = W.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg
+
+from sordino_analysis.arrays import Floats
+
+# Keeps M invertible where W needs only a part of the types' space; relative to its mean eigenvalue.
+_RIDGE = 1e-11
+
+
+@dataclass(frozen=True, eq=False)
+class Information:
+    """M of a kernel under type weights π, factored."""
+
+    kernel: Floats
+    type_weights: Floats
+    masses: Floats
+    scaled: Floats
+    factor: tuple[Floats, bool]
+
+    def solve(self, right: Floats) -> Floats:
+        """M⁻¹ times a (k, ·) matrix."""
+        return np.asarray(scipy.linalg.cho_solve(self.factor, right, check_finite=False))
+
+    def reconstruction(self) -> Floats:
+        """N, the (k, m) decoder of the histogram with the least π-averaged second moment."""
+        return self.solve(self.scaled.T)
+
+    def through_masses(self, by_inverse_mass: Floats) -> Floats:
+        """∂F/∂K through D⁻¹ only, from ∂F/∂(D⁻¹)."""
+        return -np.outer(by_inverse_mass / self.masses**2, self.type_weights)
+
+
+def information(kernel: Floats, type_weights: Floats) -> Information:
+    """M and its Cholesky factor."""
+    masses = kernel @ type_weights
+    scaled = kernel / masses[:, None]
+    matrix = kernel.T @ scaled
+    matrix[np.diag_indices_from(matrix)] += _RIDGE * np.trace(matrix) / len(matrix)
+    factor = scipy.linalg.cho_factor(matrix, check_finite=False)
+    return Information(kernel, type_weights, masses, scaled, factor)
+
+
+def gls_decoder(kernel: Floats, matrix: Floats, type_weights: Floats) -> Floats:
+    """V = W N (Q, m): the unbiased decoder with the least π-averaged variance for every query."""
+    return np.asarray(matrix @ information(kernel, type_weights).reconstruction())
+
+
+def variances(kernel: Floats, decoder: Floats, matrix: Floats) -> Floats:
+    """(Q, k) Var_q(x) = Σ_y V_qy² K_yx − W_qx² of an unbiased decoder."""
+    return np.asarray((decoder * decoder) @ kernel - matrix * matrix)
+
+
+def averaged_by_type(kernel: Floats, gram: Floats, second_moments: Floats, type_weights: Floats) -> Floats:
+    """(k,) Σ_q ρ_q Var_q(x) of the GLS decoder, from G = Wᵀ diag(ρ) W (k, k) and Σ_q ρ_q W_qx² (k,) alone."""
+    rebuild = information(kernel, type_weights).reconstruction()
+    by_output = np.einsum("xy,xy->y", rebuild, gram @ rebuild)
+    return np.asarray(by_output @ kernel - second_moments)
+
+
+@dataclass(frozen=True, eq=False)
+class AveragedVariance:
+    """log of Σ_x π_x (mean over queries of Var_q(x)) = log(tr(G M⁻¹) − c), G = Wᵀ diag(ρ) W: needs W only through G."""
+
+    gram: Floats
+    second_moments: Floats
+    type_weights: Floats
+
+    def __call__(self, kernel: Floats, _: Floats | None) -> tuple[float, Floats, None]:
+        found = information(kernel, self.type_weights)
+        solved = found.solve(self.gram)
+        value = float(np.trace(solved) - self.type_weights @ self.second_moments)
+        slope = -found.solve(solved.T)
+        pushed = kernel @ slope
+        gradient = 2.0 * pushed / found.masses[:, None]
+        gradient += found.through_masses(np.einsum("yx,yx->y", pushed, kernel))
+        return float(np.log(value)), gradient / value, None
+
+
+@dataclass(frozen=True, eq=False)
+class SoftMaximum:
+    """(1/b) log Σ_qx exp(b · Var_q(x)/s): an upper bound of max Var/s that tightens as the sharpness b grows.
+
+    The decoder is free: V = F + (W − FK)N is unbiased for every F, which is the optimiser's variable.
+    """
+
+    matrix: Floats
+    type_weights: Floats
+    scale: float
+    sharpness: float
+
+    def __call__(self, kernel: Floats, free: Floats | None) -> tuple[float, Floats, Floats]:
+        if free is None:
+            raise ValueError("the soft maximum is over kernel and decoder")
+        found = information(kernel, self.type_weights)
+        rebuild = found.reconstruction()
+        missing = self.matrix - free @ kernel
+        decoder = free + missing @ rebuild
+        squares = decoder * decoder
+        value, pressure = self._soft_maximum(squares @ kernel - self.matrix * self.matrix)
+        by_decoder = 2.0 * decoder * (pressure @ kernel.T)
+        projected = by_decoder @ rebuild.T
+        by_kernel = squares.T @ pressure - free.T @ projected
+        by_kernel += self._through_rebuild(found, rebuild, missing.T @ by_decoder)
+        return value, by_kernel, by_decoder - projected @ kernel.T
+
+    def _soft_maximum(self, variance: Floats) -> tuple[float, Floats]:
+        """Its value and its derivative by each variance."""
+        top = float(variance.max())
+        weights = np.exp(self.sharpness * (variance - top) / self.scale)
+        total = float(weights.sum())
+        return top / self.scale + np.log(total) / self.sharpness, weights / (total * self.scale)
+
+    @staticmethod
+    def _through_rebuild(found: Information, rebuild: Floats, by_rebuild: Floats) -> Floats:
+        """∂F/∂K through N, from ∂F/∂N (k, m)."""
+        solved = found.solve(by_rebuild)
+        middle = solved @ rebuild.T
+        gradient = solved.T / found.masses[:, None]
+        gradient -= (found.kernel @ (middle + middle.T)) / found.masses[:, None]
+        by_inverse_mass = np.einsum("yx,xy->y", found.kernel, solved)
+        by_inverse_mass -= np.einsum("yx,yx->y", found.kernel @ middle, found.kernel)
+        return gradient + found.through_masses(by_inverse_mass)

@@ -1,0 +1,92 @@
+"""Where a search starts: a soft hyperplane codebook and the single types, under weights that balance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.stats import norm
+
+from sordino_analysis.arrays import Floats, Mask
+from sordino_analysis.optimisation.search.balanced_rows import balance, balanced_weights
+
+# e^ε + 1 types share the upper level of a codebook row on average, but no row is made for less than one type.
+_FEWEST_TYPES = 1.0
+# The share of single types where half-spaces do not tell all types apart, and the cosine's distance from one below
+# which they do not.
+_TELLING_SHARE = 0.2
+_ONE_DIRECTION = 1e-6
+
+
+@dataclass(frozen=True)
+class Start:
+    """`fill` times 1/(e^ε+1) is the share of types at the upper level, `steepness` the slope of the soft step,
+    `singles` the share of the probability that starts on rows of a single type."""
+
+    fill: float
+    steepness: float
+    singles: float
+
+
+def portfolio(epsilon: float, right: Floats) -> tuple[Start, ...]:
+    """The starts worth a short run: at small ε half-spaces alone, at large ε more and more of the single types.
+
+    Half-spaces cannot tell types apart that lie in one direction of the factor R, or in none; single types can.
+    """
+    starts = _by_epsilon(epsilon)
+    if not _coincide(right):
+        return starts
+    return tuple(replace(start, singles=max(start.singles, _TELLING_SHARE)) for start in starts)
+
+
+def _coincide(right: Floats) -> bool:
+    """Whether two columns of R have the same direction, or one has none."""
+    lengths = np.linalg.norm(right, axis=0)
+    if lengths.min() < _ONE_DIRECTION * lengths.max():
+        return True
+    directions = right / np.maximum(lengths, 1e-12 * lengths.max())
+    cosines = directions.T @ directions - 2.0 * np.eye(len(lengths))
+    return bool(cosines.max() > 1.0 - _ONE_DIRECTION)
+
+
+def _by_epsilon(epsilon: float) -> tuple[Start, ...]:
+    if epsilon <= 1.5:
+        return (Start(1.0, 4.0, 0.0),)
+    if epsilon <= 3:
+        return (Start(1.0, 4.0, 0.0), Start(2.0, 4.0, 0.0), Start(1.0, 4.0, 0.3))
+    return (Start(1.0, 4.0, 0.3), Start(2.0, 4.0, 0.3), Start(1.0, 4.0, 0.8), Start(1.0, 6.0, 0.95))
+
+
+def begin(
+    start: Start, right: Floats, epsilon: float, outputs: int, generator: np.random.Generator
+) -> tuple[Floats, Floats]:
+    """Logits (m, k) and balanced weights (m,) of a start; `right` is the factor R (r, k) of the centred workload."""
+    types = right.shape[1]
+    singles = types if start.singles > 0 else 0
+    logits = _codebook(start, right, epsilon, outputs - singles, generator)
+    weights = np.full(len(logits), (1.0 - start.singles) / max(1, len(logits)))
+    if singles:
+        low = -2.0 * start.steepness - 0.5 * epsilon
+        alone = np.where(np.eye(types, dtype=bool), 1.5 * start.steepness, low)
+        logits = np.vstack([logits, alone])
+        weights = np.concatenate([weights, np.full(types, start.singles / types)])
+    levels = balance(logits, weights, epsilon).levels
+    weights /= (levels.T @ weights).mean()
+    return logits, balanced_weights(levels, weights)
+
+
+def small_sets(types: int) -> Mask:
+    """(k + k(k − 1)/2, k) All sets of one type and of two."""
+    first, second = np.triu_indices(types)
+    numbers = np.arange(types)
+    return np.asarray((first[:, None] == numbers) | (second[:, None] == numbers))
+
+
+def _codebook(start: Start, right: Floats, epsilon: float, outputs: int, generator: np.random.Generator) -> Floats:
+    """κ(⟨g, r_x⟩/‖r_x‖ − Φ⁻¹(1 − q)) for Gaussian directions g and their negatives."""
+    lengths = np.linalg.norm(right, axis=0)
+    directions = right / np.maximum(lengths, 1e-12 * lengths.max())
+    half = generator.standard_normal((outputs // 2, len(right)))
+    projections = np.vstack([half, -half]) @ directions
+    share = min(0.5, max(start.fill / (np.exp(epsilon) + 1.0), _FEWEST_TYPES / right.shape[1]))
+    return np.asarray(start.steepness * (projections - norm.isf(share)))

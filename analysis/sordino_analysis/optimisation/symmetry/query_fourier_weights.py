@@ -1,0 +1,29 @@
+"""What queries need of the characters: their squared coefficients, block by block and orbit by orbit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sordino_analysis.arrays import Floats
+from sordino_analysis.questions.linear.widths import CharacterMap
+
+
+@dataclass(frozen=True, eq=False)
+class Energies:
+    """A (blocks, orbits), squared coefficients of the mean query of a block; `shares` (blocks,) of all queries."""
+
+    by_orbit: Floats
+    shares: Floats
+
+
+def energies(operator: CharacterMap) -> Energies:
+    """What the queries need of each orbit."""
+    characters = operator.characters
+    by_orbit = np.zeros((len(operator.blocks), len(characters.orbits)))
+    for number, block in enumerate(operator.blocks):
+        places = characters.places(tuple(block.supports[0].tolist()))[1:]
+        np.add.at(by_orbit[number], characters.orbit_of[places - 1], (block.table[:, 1:] ** 2).mean(axis=0))
+    counts = np.array([block.queries.size for block in operator.blocks], dtype=float)
+    return Energies(by_orbit, counts / counts.sum())

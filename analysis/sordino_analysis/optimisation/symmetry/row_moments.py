@@ -1,0 +1,111 @@
+"""Exact moments of symmetric answers from rows of an orbit kernel, without going over its reports.
+
+An answer F = Σ_r f_r H_r, H_0 = 1, is about the attributes of one support. A random arrangement maps some of them to
+slots of the row, the others to none; given which, the report's shift there is uniform but for u's marginal on these
+slots. How many are mapped, the overlap, may change f.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from sordino_analysis.arrays import Floats
+from sordino_analysis.optimisation.symmetry.spectrum import Complex
+from sordino_analysis.questions.linear.characters import Characters, Integers, shifted_cells
+from sordino_analysis.questions.linear.widths import CharacterBlock
+
+# Up to here a table of shifts is faster than transforms.
+_FEW_CELLS = 64
+
+
+@dataclass(frozen=True, eq=False)
+class LocalQuery:
+    """β (K,) over the frequencies of a support of sizes `shape`, and the orbit (K,) of each; −1 at r = 0."""
+
+    shape: tuple[int, ...]
+    weights: Floats
+    orbits: Integers
+
+
+def moments(
+    coefficients: Complex, sizes: Sequence[int], support: Sequence[int], answers: Floats
+) -> tuple[Floats, Floats]:
+    """(n, c, K) E[F_i | x] and (n, c, c, K) E[F_i F_j | x] at each local cell x, for n rows over the same slots.
+
+    `coefficients` (n, slots …) are û of the rows, `sizes` those of all attributes of the domain, `support` of those
+    asked about, and `answers` f (n, c, overlaps, K) at each overlap, 0 to all of the support, and local frequency.
+    """
+    rows, count = len(coefficients), answers.shape[1]
+    means, squares = (np.zeros((rows, *lead, *support)) for lead in ((count,), (count, count)))
+    tables = answers.reshape(*answers.shape[:3], *support)
+    for slots, chance in partial_maps(coefficients.shape[1:], support, sizes):
+        mapped = [axis for axis, slot in enumerate(slots) if slot is not None]
+        local = _on_slots(coefficients, [slot for slot in slots if slot is not None])
+        used = tuple(slice(None) if axis in mapped else 0 for axis in range(len(slots)))
+        # Features of other overlaps are nothing here.
+        own = np.flatnonzero(answers[:, :, len(mapped)].any(axis=(0, 2)))
+        waves = tables[:, own, len(mapped)][:, :, *used] * np.conj(local)[:, None]
+        waves = np.fft.ifftn(waves, axes=tuple(range(2, 2 + len(mapped)))) * local[0].size
+        told = waves.real + waves.imag
+        left, right = np.triu_indices(len(own))
+        found = _expected(np.concatenate([told, told[:, left] * told[:, right]], axis=1), local)
+        lengths = [size if axis in mapped else 1 for axis, size in enumerate(support)]
+        found = chance * found.reshape(rows, -1, *lengths)
+        means[:, own] += found[:, : len(own)]
+        squares[:, own[left], own[right]] += found[:, len(own) :]
+    left, right = np.triu_indices(count, 1)
+    squares[:, right, left] = squares[:, left, right]
+    return means.reshape(rows, count, -1), squares.reshape(rows, count, count, -1)
+
+
+def _expected(values: Floats, local: Complex) -> Floats:
+    """(n, c, …) E[value at the shift | x] at each cell x of the mapped attributes."""
+    axes = tuple(range(2, values.ndim))
+    if local[0].size > _FEW_CELLS:
+        return np.asarray(np.fft.ifftn(np.fft.fftn(values, axes=axes) * local[:, None], axes=axes).real)
+    chances = np.fft.ifftn(local, axes=tuple(range(1, local.ndim))).real.reshape(len(local), -1)
+    law = chances[:, shifted_cells((*local.shape[1:], 1))]
+    return np.asarray(values.reshape(*values.shape[:2], -1) @ law).reshape(values.shape)
+
+
+def partial_maps(
+    row: Sequence[int], support: Sequence[int], sizes: Sequence[int]
+) -> Iterator[tuple[tuple[int | None, ...], float]]:
+    """For each attribute of the support the slot that a random arrangement gives it, or None; and the chance of that.
+
+    Of L attributes of a size, m in slots, w in the support: j of the w are on j given slots with chance
+    (L − w)(L − w − 1)…/(L(L − 1)…), with m − j factors above and m below.
+    """
+    present, slots, wanted = Counter(sizes), Counter(row), Counter(support)
+    choices = [[None, *(slot for slot, size in enumerate(row) if size == wide)] for wide in support]
+    for chosen in product(*choices):
+        used = [slot for slot in chosen if slot is not None]
+        if len(set(used)) < len(used):
+            continue
+        mapped = Counter(row[slot] for slot in used)
+        chance = 1.0
+        for size, number in slots.items():
+            rest = math.perm(present[size] - wanted[size], number - mapped[size])
+            chance *= rest / math.perm(present[size], number)
+        if chance > 0:
+            yield chosen, chance
+
+
+def _on_slots(coefficients: Complex, slots: Sequence[int]) -> Complex:
+    """û of each row restricted to frequencies on these slots, one axis a slot in the given order."""
+    index = (slice(None), *(slice(None) if slot in slots else 0 for slot in range(coefficients.ndim - 1)))
+    ranks = np.argsort(np.argsort(slots)) if slots else np.zeros(0, dtype=np.intp)
+    return np.asarray(np.transpose(coefficients[index], [0, *(1 + ranks).tolist()]))
+
+
+def local_query(characters: Characters, block: CharacterBlock, row: int) -> LocalQuery:
+    """The query of one row of a block, on the block's first support: all its supports are alike."""
+    places = characters.places(tuple(block.supports[0].tolist()))
+    orbits = np.where(places > 0, characters.orbit_of[places - 1], -1)
+    return LocalQuery(block.shape, block.table[row], orbits)

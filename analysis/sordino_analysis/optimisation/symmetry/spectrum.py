@@ -1,0 +1,71 @@
+"""What one report of an orbit kernel knows of each character: the Fourier weights of its rows."""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sordino_analysis.arrays import Floats, Mask
+from sordino_analysis.questions.linear.characters import Characters, orbit_key
+from sordino_shared.randomizers import OrbitKernel
+
+Complex = NDArray[np.complex128]
+
+
+class Spectrum:
+    """The rows of a kernel as likelihood ratios u_b (mean 1) and their coefficients û_b(r) = E_z u_b(z) e^{−iθ_r(z)}.
+
+    A report (b, A, t) counts H_r = (Re + Im) conj(û_b(r)) e^{iθ_r(t)} for each character r of the slots, carried to the
+    attributes A; E[H_r | x] = λ_r cas_r(x), and λ_r, a sum over the rows, depends on the orbit of r only.
+    """
+
+    def __init__(self, kernel: OrbitKernel) -> None:
+        self.kernel = kernel
+        self.characters = Characters(kernel.shape, kernel.width)
+        ratio = kernel.high / kernel.low
+        self.ratios = tuple(likelihood_ratios(row.inside.reshape(row.shape), ratio) for row in kernel.rows)
+        self.coefficients = tuple(np.fft.fftn(u) / u.size for u in self.ratios)
+        self.chances = np.array(kernel.row_weights) / float(1 << kernel.bits)
+
+    @cached_property
+    def told(self) -> Floats:
+        """(rows, orbits) the share of every λ that each row tells; an orbit's sum is 0 where none tells anything."""
+        ratio = self.kernel.high / self.kernel.low
+        tables = (row.inside.reshape(row.shape) for row in self.kernel.rows)
+        weights = np.array([orbit_weights(inside, ratio, self.characters) for inside in tables])
+        return np.asarray(self.chances[:, None] * weights / self.characters.orbit_sizes)
+
+    def alike(self) -> list[list[int]]:
+        """The numbers of the rows, those over slots of the same sizes together."""
+        by_shape: dict[tuple[int, ...], list[int]] = {}
+        for number, row in enumerate(self.kernel.rows):
+            by_shape.setdefault(row.shape, []).append(number)
+        return list(by_shape.values())
+
+    @cached_property
+    def unit(self) -> float:
+        """A power of two that neither 1 nor any H_r exceeds: aggregators divide by it, so integers stay small."""
+        largest = max(float(np.abs(c.ravel()[1:]).max()) for c in self.coefficients)
+        return 2.0 ** max(0, math.ceil(math.log2(math.sqrt(2) * largest)))
+
+
+def likelihood_ratios(inside: Mask, ratio: float) -> Floats:
+    """u = v/E[v] for v = ratio on the set and 1 elsewhere."""
+    levels = np.where(inside, ratio, 1.0)
+    return np.asarray(levels / levels.mean())
+
+
+def orbit_weights(inside: Mask, ratio: float, characters: Characters) -> Floats:
+    """(orbits,) Σ |û(r)|² over the characters of up to `width` slots of a row, orbit by orbit."""
+    numbers = {key: number for number, key in enumerate(characters.orbits)}
+    u = likelihood_ratios(inside, ratio)
+    squares = np.abs(np.fft.fftn(u) / u.size) ** 2
+    weights = np.zeros(len(numbers))
+    for r in product(*(range(size) for size in u.shape)):
+        if 0 < sum(map(bool, r)) <= characters.width:
+            weights[numbers[orbit_key(u.shape, r)]] += squares[r]
+    return weights

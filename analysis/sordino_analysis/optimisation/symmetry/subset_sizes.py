@@ -1,0 +1,114 @@
+"""The best mixture of subset sizes for a histogram, exactly, with the bound that it attains.
+
+By symmetry a query cares only whether the set holds its own type, and a set's size is all that kernels can choose. Let
+a and b be the chances that a set of size s holds the user's type and another one, and let π weigh the query's own type
+against all others. For outputs "in" and "out" the information is i_s = (a − b)²/(m(1 − m)), m = πa + (1 − π)b, it adds
+up over a mixture, and the least π-weighted variance is 1/i − π(1 − π). So for any π
+
+    max over queries and types  ≥  1/max_s i_s(π) − π(1 − π),
+
+with equality at the best π, where the sizes that tie are mixed until both variances agree. For the mean over queries π
+is 1/k, and one size is best.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import brentq, minimize_scalar
+
+from sordino_analysis.arrays import Floats
+from sordino_analysis.optimisation.factorization import Objective
+from sordino_shared.errors import InvalidValue
+
+# The least weight of a query's own type that is searched; at the best one both variances count.
+_MARGIN = 1e-9
+# Sizes whose information is this close to the largest one tie with it.
+_TIE = 1e-7
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class SizeMixture:
+    """Sizes and their chances; `value` is the mixture's variance and the bound, `own_weight` the π that shows it."""
+
+    sizes: tuple[int, ...]
+    chances: tuple[float, ...]
+    own_weight: float
+    value: float
+
+
+def inclusion_chances(types: int, epsilon: float, sizes: Floats) -> tuple[Floats, Floats]:
+    """a and b for each size s: a = s e^ε/(s e^ε + k − s) and b = (s − a)/(k − 1)."""
+    boosted = sizes * np.exp(epsilon)
+    own = boosted / (boosted + types - sizes)
+    return own, (sizes - own) / (types - 1)
+
+
+def information(own: Floats, other: Floats, own_weight: float) -> Floats:
+    """i_s for each pair of chances."""
+    mixed = own_weight * own + (1 - own_weight) * other
+    return np.asarray((own - other) ** 2 / (mixed * (1 - mixed)))
+
+
+def recheck_subset_sizes(types: int, epsilon: float, own_weight: float) -> float:
+    """1/max_s i_s − π(1 − π) over all sizes s: a bound for every π, on the mean over queries where π = 1/k."""
+    if not 0 < own_weight < 1:
+        raise InvalidValue(f"the weight of the own type lies between 0 and 1, got {own_weight}", own_weight)
+    own, other = inclusion_chances(types, epsilon, np.arange(1.0, types))
+    second = float(1 / information(own, other, own_weight).max())
+    return max(0.0, second - own_weight * (1 - own_weight) - _ROUNDING * second)
+
+
+def best_mixture(types: int, epsilon: float, objective: Objective) -> SizeMixture:
+    """The mixture with the least maximum, or mean, of a histogram's variances; no ε-LDP kernel has less."""
+    sizes = np.arange(1.0, types)
+    own, other = inclusion_chances(types, epsilon, sizes)
+    if objective == "mean":
+        weight = 1 / types
+    else:
+        # Concave in π, and the best π is not far from the chance of a coin.
+        found = minimize_scalar(
+            lambda w: -recheck_subset_sizes(types, epsilon, w),
+            bounds=(_MARGIN, 1 - _MARGIN),
+            method="bounded",
+            options={"xatol": 1e-12},
+        )
+        weight = float(found.x)
+    held = information(own, other, weight)
+    value = recheck_subset_sizes(types, epsilon, weight)
+    chosen, chances = _mixed(own, other, held, weight) if objective == "max" else ([int(held.argmax())], [1.0])
+    return SizeMixture(tuple(int(sizes[j]) for j in chosen), tuple(chances), weight, value)
+
+
+def decoder_values(own: Floats, other: Floats, chances: Floats, own_weight: float) -> tuple[Floats, Floats]:
+    """(inside, outside) for each size: what a query adds when the set holds its type, and when it does not."""
+    mixed = own_weight * own + (1 - own_weight) * other
+    total = float(chances @ information(own, other, own_weight))
+    gap = (own - other) / total
+    return np.asarray(own_weight + gap / mixed), np.asarray(own_weight - gap / (1 - mixed))
+
+
+def _imbalance(own: Floats, other: Floats, chances: Floats, weight: float) -> float:
+    """Variance at the own type minus that at another one."""
+    inside, outside = decoder_values(own, other, chances, weight)
+    squares = (own - other) * (inside**2 - outside**2)
+    return float(chances @ squares - 1.0)
+
+
+def _mixed(own: Floats, other: Floats, held: Floats, weight: float) -> tuple[list[int], list[float]]:
+    tied = np.flatnonzero(held >= held.max() * (1 - _TIE))
+    one = np.ones(1)
+    imbalances = [_imbalance(own[[j]], other[[j]], one, weight) for j in tied]
+    low, high = int(tied[np.argmin(imbalances)]), int(tied[np.argmax(imbalances)])
+    if min(imbalances) >= 0 or max(imbalances) <= 0:
+        best = low if min(imbalances) >= 0 else high
+        return [best], [1.0]
+    pair = sorted([low, high])
+
+    def imbalance(share: float) -> float:
+        return _imbalance(own[pair], other[pair], np.array([share, 1 - share]), weight)
+
+    share = float(brentq(imbalance, 0.0, 1.0, xtol=1e-14))
+    return pair, [share, 1 - share]

@@ -1,0 +1,228 @@
+"""Rows, chances and decoders for the worst query and type together, where marginals have types that are worse.
+
+Every block of queries may give each row weights of its own, g_b for its features: 1 and F_o = Σ_{r of orbit o} β_r H_r,
+or these at each overlap. With h_b = p_b g_b the variance at a type x is Σ_b h_bᵀ M_bx h_b/p_b minus a constant, jointly
+convex in p and h, and being unbiased is linear in h. So it is a game: against weights ω on (block, type) the best ones
+are g_b = A_b⁻¹ K_bᵀ y with A_b = Σ_x ω_x M_bx, K_b what the features of row b tell of 1 and of each orbit, and
+y = (Σ_b p_b K_b A_b⁻¹ K_bᵀ)⁻¹ (0, 1, …, 1). Both sides move multiplicatively; the best point met is kept.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sordino_analysis.arrays import Floats, Mask
+from sordino_analysis.optimisation.symmetry.local_features import LocalFeatures, QueryParts, local_features
+from sordino_analysis.optimisation.symmetry.orbit_design import OrbitDesign
+from sordino_analysis.optimisation.symmetry.orbit_rows import row_shapes
+from sordino_analysis.optimisation.symmetry.query_fourier_weights import energies
+from sordino_analysis.optimisation.symmetry.row_moments import local_query, moments
+from sordino_analysis.optimisation.symmetry.spectrum import likelihood_ratios, orbit_weights
+from sordino_analysis.questions.linear.operators import Indices
+from sordino_analysis.questions.linear.widths import CharacterMap
+
+# Against the worst type larger sets are better than against the mean one: those that are best at a smaller ε.
+_SHARES_OF_EPSILON = np.linspace(1.0, 0.1, 10)
+_ROWS_PER_SIZE, _ROWS_PER_SHAPE = 4, 60
+# Where single cells tell most on average, some pairs help the worst type, and not those that tell most on average.
+_CELLS_PER_PAIR = 2
+_MOST_MOMENTS = 1 << 22
+_STEPS, _FIRST_STEP, _STEPS_TO_HALF = 1200, 8.0, 60
+_PRUNE_EVERY, _LEAST_SHARE = 100, 1e-7
+_PROFILE_DIGITS = 9
+_RIDGE = 1e-13
+
+
+@dataclass(frozen=True, eq=False)
+class WorstCaseDesign:
+    """Rows and chances, and each block's `slopes` (blocks, rows, levels, orbits) and `offsets` (blocks, rows, levels).
+
+    The levels are the overlaps, or one for all of them. `variance` is that of the worst block's worst type.
+    """
+
+    rows: tuple[Mask, ...]
+    chances: Floats
+    slopes: Floats
+    offsets: Floats
+    variance: float
+
+
+@dataclass(frozen=True, eq=False)
+class _Block:
+    """One side of the game: M (n, c, c, types), K (n, 1 + o, c), the true values and first weights (types,)."""
+
+    orbits: Indices
+    features: LocalFeatures
+    moments: Floats
+    told: Floats
+    values: Floats
+    weights: Floats
+
+    def only(self, rows: Indices) -> _Block:
+        return replace(self, moments=self.moments[rows], told=self.told[rows])
+
+
+@dataclass(frozen=True, eq=False)
+class _Point:
+    """Variance at each type of each block, weights (n, c) of its features, and how much each row is missed (n,)."""
+
+    variances: list[Floats]
+    found: list[Floats]
+    missed: Floats
+
+    @property
+    def worst(self) -> float:
+        return max(float(found.max()) for found in self.variances)
+
+
+def worst_case_design(
+    operator: CharacterMap, epsilon: float, start: OrbitDesign, seed: int, *, by_overlap: bool
+) -> WorstCaseDesign | None:
+    """A design whose worst type is better than with one slope an orbit; None where the game is too large to be played.
+
+    `start` is the best design for the mean variance of the worst block.
+    """
+    rows = _rows(operator, epsilon, start, np.random.Generator(np.random.PCG64(seed)))
+    features = [_features(operator, number, by_overlap=by_overlap) for number in range(len(operator.blocks))]
+    types = sum(len(_representatives(block.shape)[0]) for block in operator.blocks)
+    if len(rows) * types * max(len(found.parts) for found in features) ** 2 > _MOST_MOMENTS:
+        return None
+    blocks = [
+        _block(operator, number, found, rows, epsilon, float(weight))
+        for number, (found, weight) in enumerate(zip(features, start.block_weights, strict=True))
+    ]
+    kept, chances, point = _play(blocks)
+    levels = operator.characters.width + 1 if by_overlap else 1
+    offsets = np.zeros((len(blocks), len(kept), levels))
+    slopes = np.zeros((*offsets.shape, len(operator.characters.orbits)))
+    for number, (block, found) in enumerate(zip(blocks, point.found, strict=True)):
+        constant, level = block.features.parts == 0, block.features.levels
+        offsets[number][:, level[constant]] = found[:, constant]
+        orbits = block.orbits[block.features.parts[~constant] - 1]
+        slopes[number][:, level[~constant], orbits] = found[:, ~constant]
+    return WorstCaseDesign(tuple(rows[row] for row in kept), chances, slopes, offsets, point.worst)
+
+
+def _rows(operator: CharacterMap, epsilon: float, start: OrbitDesign, generator: np.random.Generator) -> list[Mask]:
+    """The rows of the start, and of every shape and every size of set the ones that tell most at the start's prices."""
+    orbits = len(operator.characters.orbits)
+    prices = _prices(operator, epsilon, start)
+    found: list[Mask] = []
+    profiles = []
+    for shape in row_shapes(operator.characters):
+        if shape.listed:
+            sets = shape.every_set(epsilon, orbits)
+        else:
+            smaller = (shape.telling_sets(prices, share * epsilon, generator) for share in _SHARES_OF_EPSILON)
+            sets = np.unique(np.vstack(list(smaller)), axis=0)
+        sets = sets[_most_telling(sets, shape.profiles(sets, epsilon, orbits) @ prices)]
+        if shape.cells < _CELLS_PER_PAIR * (math.exp(epsilon) + 1):
+            sets = np.vstack([sets, shape.pairs()])
+        found += [members.reshape(shape.sizes) for members in sets]
+        profiles.append(shape.profiles(sets, epsilon, orbits))
+    # A row with a slot more that it does not look at is the same row.
+    known = np.vstack(profiles)
+    _, first = np.unique(np.round(known / known.max(), _PROFILE_DIGITS), axis=0, return_index=True)
+    return [*start.rows, *(found[row] for row in sorted(first.tolist()))]
+
+
+def _prices(operator: CharacterMap, epsilon: float, start: OrbitDesign) -> Floats:
+    """(orbits,) what a little more of each λ is worth at the start; 0 for those that no query uses."""
+    characters = operator.characters
+    told = start.chances @ np.vstack([orbit_weights(row, math.exp(epsilon), characters) for row in start.rows])
+    needed = characters.orbit_sizes * (start.block_weights @ energies(operator).by_orbit)
+    return np.divide(needed, told**2, out=np.zeros_like(told), where=needed > 0)
+
+
+def _most_telling(sets: Mask, values: Floats) -> list[int]:
+    """The sets of the largest value, and not too many of one size."""
+    order = np.argsort(-values)
+    sizes = sets.sum(axis=1)
+    kept: list[int] = []
+    for size in np.unique(sizes):
+        kept += order[sizes[order] == size][:_ROWS_PER_SIZE].tolist()
+    kept.sort(key=lambda row: -float(values[row]))
+    return kept[:_ROWS_PER_SHAPE]
+
+
+def _representatives(shape: tuple[int, ...]) -> tuple[Indices, Floats]:
+    """A local cell of every orbit of exchanges, and their shares of all cells: of one orbit, all have one variance.
+
+    A cell and its negative are not of one orbit: shifts and arrangements do not take a row to its mirror image.
+    """
+    keys = [tuple(sorted(zip(shape, cell, strict=True))) for cell in np.ndindex(*shape)]
+    numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
+    of_cell = np.array([numbers[key] for key in keys])
+    _, first, counts = np.unique(of_cell, return_index=True, return_counts=True)
+    return first, counts / len(keys)
+
+
+def _needed(operator: CharacterMap, number: int) -> Indices:
+    return np.flatnonzero(energies(operator).by_orbit[number] > 0)
+
+
+def _features(operator: CharacterMap, number: int, *, by_overlap: bool) -> LocalFeatures:
+    query = local_query(operator.characters, operator.blocks[number], 0)
+    return local_features(QueryParts.of(query, _needed(operator, number)), by_overlap=by_overlap)
+
+
+def _block(
+    operator: CharacterMap, number: int, features: LocalFeatures, rows: list[Mask], epsilon: float, weight: float
+) -> _Block:
+    shape, count = operator.blocks[number].shape, len(features.parts)
+    types, shares = _representatives(shape)
+    told = np.zeros((len(rows), len(features.query.waves), count))
+    squares = np.zeros((len(rows), count, count, len(types)))
+    by_shape: dict[tuple[int, ...], list[int]] = {}
+    for index, row in enumerate(rows):
+        by_shape.setdefault(row.shape, []).append(index)
+    for alike in by_shape.values():
+        levels = np.stack([likelihood_ratios(rows[index], math.exp(epsilon)) for index in alike])
+        coefficients = np.fft.fftn(levels, axes=tuple(range(1, levels.ndim))) / levels[0].size
+        means, found = moments(coefficients, operator.characters.shape, shape, features.tables[None])
+        told[alike], squares[alike] = features.told(means), found[..., types]
+    values = features.query.waves[1:, types].sum(axis=0)
+    return _Block(_needed(operator, number), features, squares, told, values, np.maximum(weight * shares, 1e-9))
+
+
+def _play(blocks: list[_Block]) -> tuple[Indices, Floats, _Point]:
+    """The best rows, their chances and slopes met. Weights move by twice the last variances minus those before."""
+    live = np.arange(len(blocks[0].told))
+    chances = np.full(len(live), 1 / len(live))
+    weights, before = [block.weights / sum(b.weights.sum() for b in blocks) for block in blocks], None
+    best = (live, chances, _point(blocks, chances, weights))
+    for step in range(_STEPS):
+        point = _point(blocks, chances, weights)
+        if point.worst < best[2].worst:
+            best = (live, chances, point)
+        pace = _FIRST_STEP / (1 + step / _STEPS_TO_HALF)
+        ahead = [2 * now - then for now, then in zip(point.variances, before or point.variances, strict=True)]
+        moved = [w * np.exp(pace * (v / point.worst - 1)) for w, v in zip(weights, ahead, strict=True)]
+        weights = [np.maximum(w / sum(m.sum() for m in moved), 1e-12) for w in moved]
+        chances = chances * np.sqrt(point.missed)
+        chances, before = chances / chances.sum(), point.variances
+        if step % _PRUNE_EVERY == _PRUNE_EVERY - 1:
+            kept = np.flatnonzero(chances > _LEAST_SHARE * chances.max())
+            live, chances, blocks = live[kept], chances[kept] / chances[kept].sum(), [b.only(kept) for b in blocks]
+    return best
+
+
+def _point(blocks: list[_Block], chances: Floats, weights: list[Floats]) -> _Point:
+    variances, weighed, missed = [], [], np.zeros(len(chances))
+    for block, weight in zip(blocks, weights, strict=True):
+        pressed = block.moments @ weight
+        scale = np.trace(pressed, axis1=1, axis2=2)[:, None, None]
+        reach = np.linalg.inv(pressed + _RIDGE * scale * np.eye(pressed.shape[1])) @ block.told.swapaxes(1, 2)
+        gains = block.told @ reach
+        wanted = np.ones(gains.shape[1])
+        wanted[0] = 0.0
+        multipliers = np.linalg.solve(np.tensordot(chances, gains, 1), wanted)
+        found = reach @ multipliers
+        squares = np.einsum("nix,ni->nx", np.einsum("nijx,nj->nix", block.moments, found), found)
+        variances.append(chances @ squares - block.values**2)
+        weighed.append(found)
+        missed += (gains @ multipliers) @ multipliers
+    return _Point(variances, weighed, missed)

@@ -1,0 +1,98 @@
+"""S: one round in which every device spends its whole ε on one report; sums over pairs of reports, less the own pairs.
+
+U = [SᵀWS − Σ_i g_iᵀWg_i]/(n(n − 1)) for the decoded reports g_i and S = Σ_i g_i is unbiased for the mean of W over the
+pairs of different users, whatever the kernel; the kernel is the one found with the least predicted variance.
+"""
+
+from __future__ import annotations
+
+from sordino_analysis.arrays import Floats
+from sordino_analysis.pairwise.decoded_reports import DecodedReports
+from sordino_analysis.pairwise.estimators import NoStatistic, StatisticEstimate, one_round_estimate
+from sordino_analysis.pairwise.form_kernel import FormGoal, search_form_kernel
+from sordino_analysis.pairwise.forms import aim_at, aims, form_queries, planned_statistic
+from sordino_analysis.pairwise.pairwise_manipulation import DecodedForgeries, Manipulation
+from sordino_analysis.pairwise.protocol import (
+    ClosedRound,
+    Progress,
+    ProtocolDesign,
+    ProtocolError,
+    ProtocolRequest,
+    RoundPlan,
+)
+from sordino_analysis.pairwise.protocol_plan import ProtocolPlan
+from sordino_analysis.pairwise.report_law import ReportLaw
+from sordino_analysis.pairwise.sealing import seal
+
+# One step of the search for a kernel of 1024 types takes minutes on one core.
+MAX_TYPES = 1024
+MECHANISM = "form_kernel"
+
+
+class OneRound:
+    """One round, one report with the whole ε, U-statistic."""
+
+    name = "one_round"
+
+    def reason_against(self, request: ProtocolRequest) -> str | None:
+        """Why it does not apply, or None."""
+        return too_many_types(request)
+
+    def design(self, request: ProtocolRequest, progress: Progress) -> ProtocolDesign:
+        """The kernel with the least variance predicted for `users` users over the reference histograms."""
+        statistic = request.statistic
+        found = search_form_kernel(
+            FormGoal(aims(statistic), request.users),
+            request.guarantee,
+            effort=request.effort,
+            seed=request.seed,
+            deadline=request.deadline,
+            progress=lambda fraction: progress(0.9 * fraction),
+        )
+        first = seal(form_queries(statistic), request.guarantee, found.kernel, found.decoder, MECHANISM, request.seed)
+        plan = request.plan(self.name, (request.guarantee.nano,), found.value**0.5)
+        return ProtocolDesign(plan, first)
+
+    def predict(self, design: ProtocolDesign, histogram: Floats) -> float:
+        """The root mean squared error at the plan's number of users, for users with this histogram (k,)."""
+        aim = aim_at(planned_statistic(design.plan), histogram)
+        law = ReportLaw.of(design.first.device.randomizer, design.first.analyst.decoder)
+        return float(sum(law.form_variance(aim.matrix, histogram, design.plan.users)) ** 0.5)
+
+    def manipulation(self, design: ProtocolDesign) -> tuple[Manipulation, ...]:
+        """Of every form, at every number of reports."""
+        return tuple(forgeries.in_one_round() for forgeries in decoded_forgeries(design))
+
+    def step(self, plan: ProtocolPlan, closed: tuple[ClosedRound, ...]) -> RoundPlan | StatisticEstimate:
+        """The estimate, after the one round."""
+        return self.conclude(plan, closed)
+
+    def conclude(self, plan: ProtocolPlan, closed: tuple[ClosedRound, ...]) -> StatisticEstimate:
+        """The estimate from the one round; raises ProtocolError where its reports allow none."""
+        statistic = planned_statistic(plan)
+        try:
+            return one_round_estimate(statistic, decoded(closed[0]), target=plan.target, protocol=self.name)
+        except NoStatistic as error:
+            raise ProtocolError(str(error), error.value) from error
+
+
+def too_many_types(request: ProtocolRequest) -> str | None:
+    """Why no dense kernel is searched for so many types, or None."""
+    size = request.statistic.size
+    return f"{size} types; kernels are searched for at most {MAX_TYPES}" if size > MAX_TYPES else None
+
+
+def decoded_forgeries(design: ProtocolDesign) -> tuple[DecodedForgeries, ...]:
+    """What can be made up in a first round that counts outputs, for every form; raises InvalidValue for another."""
+    law = ReportLaw.of(design.first.device.randomizer, design.first.analyst.decoder)
+    statistic = planned_statistic(design.plan)
+    return tuple(DecodedForgeries(law, form, design.plan.target) for form in statistic.forms)
+
+
+def decoded(closed: ClosedRound) -> DecodedReports:
+    """The reports of a round whose plan counts outputs; raises ProtocolError where there are fewer than two."""
+    count = closed.aggregate.count
+    if count < 2:
+        raise ProtocolError(f"the round has {count} reports, and pairs need two users: leave it open for more", count)
+    law = ReportLaw.of(closed.plan.device.randomizer, closed.plan.analyst.decoder)
+    return DecodedReports.of(law, closed.aggregate)

@@ -1,0 +1,213 @@
+"""P1: every device reports L e_x and R e_x with half of its ε each; inner products of the sums estimate hᵀLᵀRh.
+
+Ghazi et al., Lemma 11. The two vectors are randomised independently, so that even a user's own pair is unbiased; the
+mean over pairs of different users takes those out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from sordino_analysis.arrays import Floats
+from sordino_analysis.documents.analyst_part import Factors
+from sordino_analysis.evaluation.accumulate import mean_statistic
+from sordino_analysis.mechanisms.factorization import direction_randomizer
+from sordino_analysis.optimisation.factorization import factorize, reduce_dimension
+from sordino_analysis.pairwise.estimators import StatisticEstimate
+from sordino_analysis.pairwise.pairwise_manipulation import Manipulation
+from sordino_analysis.pairwise.protocol import (
+    ClosedRound,
+    Progress,
+    ProtocolDesign,
+    ProtocolError,
+    ProtocolRequest,
+    RoundPlan,
+)
+from sordino_analysis.pairwise.protocol_plan import ProtocolPlan
+from sordino_analysis.pairwise.published_answers import Answer, histogram_variance, plausible_histogram, publish_answer
+from sordino_analysis.pairwise.references import reference_histograms
+from sordino_analysis.pairwise.sealing import RoundQueries, answers_from, seal
+from sordino_analysis.pairwise.vector_reports import VectorReports, balanced_factors, published_factors, row_labels
+from sordino_shared.arrays import Array
+from sordino_shared.guarantees import PureEpsilon
+from sordino_shared.randomizers import Pair
+
+_GAP = 0.01
+# Shares of the rank to which a random projection reduces the vectors (Lemma 12).
+_REDUCTIONS = (1.0, 0.5, 0.25, 0.125)
+
+
+class OneRoundSplit:
+    """One round of two vectors; a random projection shortens them where that pays even with the largest bias.
+
+    The interval has to carry the bound on the bias, whatever the bias is.
+    """
+
+    name = "one_round_split"
+
+    def reason_against(self, request: ProtocolRequest) -> str | None:
+        """Why it does not apply, or None."""
+        if not request.statistic.is_one_form:
+            return "it estimates one quadratic form, and the statistic is a function of several"
+        return None
+
+    def design(self, request: ProtocolRequest, progress: Progress) -> ProtocolDesign:
+        """Factors of W of the least γ₂, with columns of the same length, and the plan of the one round."""
+        histograms = reference_histograms(request.statistic.domain)
+
+        def assured(reports: SplitReports) -> float:
+            variances = [reports.variance(histogram, request.users) for histogram in histograms]
+            return float(np.mean(variances)) + reports.bias_bound**2
+
+        best = min(_in_time(request), key=assured)
+        progress(0.8)
+        errors = [best.squared_error(histogram, request.users) for histogram in histograms]
+        plan = request.plan(self.name, (request.guarantee.nano,), float(np.sqrt(np.mean(errors))))
+        return ProtocolDesign(plan, _sealed(request, best))
+
+    def predict(self, design: ProtocolDesign, histogram: Floats) -> float:
+        """The root mean squared error at the plan's number of users, for users with this histogram (k,)."""
+        return float(np.sqrt(SplitReports.of(design.first).squared_error(histogram, design.plan.users)))
+
+    def manipulation(self, design: ProtocolDesign) -> tuple[Manipulation, ...]:
+        """Of the one form, at every number of reports; no seed does more."""
+        return (SplitReports.of(design.first).manipulation(design.first.analyst.workload),)
+
+    def step(self, plan: ProtocolPlan, closed: tuple[ClosedRound, ...]) -> StatisticEstimate:
+        """The estimate after the one round; raises ProtocolError where fewer than two devices reported."""
+        (only,) = closed
+        users = only.aggregate.count
+        if users < 2:
+            raise ProtocolError(f"{users} devices reported, and a pair needs two: keep the round open longer", users)
+        reports = SplitReports.of(only.plan)
+        mean = mean_statistic(reports.randomizer, only.aggregate)
+        histogram = reports.histogram(mean, users)
+        answer = Answer(
+            form=only.plan.analyst.workload,
+            value=reports.value(mean, users, plan.target),
+            variance=reports.variance(histogram, users),
+            spread=histogram_variance(reports.matrix, histogram),
+            users=(users,),
+            bias_bound=reports.bias_bound,
+        )
+        return publish_answer(plan, answer)
+
+    def conclude(self, plan: ProtocolPlan, closed: tuple[ClosedRound, ...]) -> StatisticEstimate:
+        """One round is all there is."""
+        return self.step(plan, closed)
+
+
+@dataclass(frozen=True, eq=False)
+class SplitReports:
+    """Reports of both vectors: the factors they stand for and the randomizer that sends them."""
+
+    factors: Factors
+    randomizer: Pair
+
+    @classmethod
+    def of(cls, plan: RoundPlan) -> SplitReports:
+        """As a plan publishes them; raises ProtocolError for a plan of another kind."""
+        randomizer, factors = plan.device.randomizer, plan.analyst.factors
+        if not isinstance(randomizer, Pair) or not randomizer.has_products or factors is None:
+            raise ProtocolError("the plan of the round has no pair of vectors", plan.device.digest)
+        return cls(factors, randomizer)
+
+    @cached_property
+    def matrix(self) -> Floats:
+        """W = LᵀR (k, k), before any reduction."""
+        return np.asarray(self.factors.left.numpy().T @ self.factors.right.numpy())
+
+    @cached_property
+    def left(self) -> VectorReports:
+        """Reports of L e_x, or of TL e_x."""
+        return VectorReports.of(published_factors(self.factors)[0], self.randomizer.first)
+
+    @cached_property
+    def right(self) -> VectorReports:
+        """Reports of R e_x, or of TR e_x."""
+        return VectorReports.of(published_factors(self.factors)[1], self.randomizer.second)
+
+    @cached_property
+    def bias_bound(self) -> float:
+        """‖(TL)ᵀTR − W‖_∞, which no histogram's bias exceeds (Lemma 12); 0 without a reduction."""
+        if self.factors.transform is None:
+            return 0.0
+        return float(np.abs(self.left.columns.T @ self.right.columns - self.matrix).max())
+
+    def value(self, mean: Floats, users: int, target: str) -> float:
+        """⟨ȳ_L, ȳ_R⟩ for hᵀWh; for pairs (n²⟨ȳ_L, ȳ_R⟩ − Σ_i ⟨y_iL, y_iR⟩)/(n(n − 1))."""
+        split, scale = self.randomizer.first.statistic_size, self.left.scale * self.right.scale
+        product = float(mean[:split] @ mean[split:-1])
+        if target == "histogram":
+            return scale * product
+        return scale * (users * product - float(mean[-1])) / (users - 1)
+
+    def variance(self, histogram: Floats, users: int) -> float:
+        """(r̄ᵀΣ_L r̄ + l̄ᵀΣ_R l̄)/n + tr(Σ_L Σ_R)/(n(n − 1)) for r̄ = Rh, l̄ = Lh and the average covariances Σ."""
+        left, right = self.left.columns @ histogram, self.right.columns @ histogram
+        linear = self.left.variance(right, histogram) + self.right.variance(left, histogram)
+        quadratic = float((self.left.covariance(histogram) * self.right.covariance(histogram)).sum())
+        return linear / users + quadratic / (users * (users - 1))
+
+    def squared_error(self, histogram: Floats, users: int) -> float:
+        """Variance and squared bias for users with this histogram."""
+        reduced = (self.left.columns @ histogram) @ (self.right.columns @ histogram)
+        return self.variance(histogram, users) + float(reduced - histogram @ self.matrix @ histogram) ** 2
+
+    def manipulation(self, form: str) -> Manipulation:
+        """A made-up report y for R has length b whatever its seed: |⟨L e_x, y⟩| ≤ ‖L e_x‖·b; so for L, and for both."""
+        honest = np.abs(self.left.columns.T @ self.right.columns)
+        lefts, rights = (np.linalg.norm(each.columns, axis=0) for each in (self.left, self.right))
+        crossed = (lefts * self.right.scale + honest.max(axis=1)).max()
+        crossed += (rights * self.left.scale + honest.max(axis=0)).max()
+        return Manipulation.of_pairs(form, float(crossed), float(self.left.scale * self.right.scale + honest.max()))
+
+    def histogram(self, mean: Floats, users: int) -> Floats:
+        """A true histogram near what the second vector says of Rh."""
+        split = self.randomizer.first.statistic_size
+        noise = self.right.scale**2 / users
+        return plausible_histogram(self.right.columns, self.right.scale * mean[split:-1], noise)
+
+
+def _in_time(request: ProtocolRequest) -> Iterator[SplitReports]:
+    """The reductions that are made before the deadline: at least the first, which reduces nothing."""
+    for reports in _reductions(request):
+        yield reports
+        if request.deadline.passed():
+            return
+
+
+def _reductions(request: ProtocolRequest) -> Iterator[SplitReports]:
+    matrix, half = request.statistic.forms[0].matrix, PureEpsilon(request.guarantee.nano // 2)
+    whole = factorize(matrix, "max", _GAP, centred=False, late=request.deadline.passed)
+    left, right = balanced_factors(whole)
+    for share in _REDUCTIONS:
+        dimension = max(1, round(share * whole.rank))
+        transform = None if share == 1 else reduce_dimension(whole, dimension, request.seed).projection
+        shown = (left, right) if transform is None else (transform @ left, transform @ right)
+        pair = Pair(direction_randomizer(shown[0], half), direction_randomizer(shown[1], half))
+        projection = None if transform is None else Array.of(transform, "<f8")
+        centre = Array.of(np.zeros(len(matrix)), "<f8")
+        yield SplitReports(Factors(Array.of(left, "<f8"), Array.of(right, "<f8"), centre, projection), pair)
+
+
+def _sealed(request: ProtocolRequest, reports: SplitReports) -> RoundPlan:
+    """The round as a linear plan: its second vector answers Wh."""
+    statistic = request.statistic
+    queries = RoundQueries(statistic.name, statistic.domain, reports.matrix, row_labels(len(reports.matrix)))
+    split = reports.randomizer.first.statistic_size
+    decoder = np.zeros((len(reports.matrix), reports.randomizer.statistic_size))
+    decoder[:, split:-1] = reports.right.scale * reports.left.columns.T
+    return seal(
+        queries,
+        request.guarantee,
+        reports.randomizer,
+        answers_from(decoder),
+        OneRoundSplit.name,
+        request.seed,
+        reports.factors,
+    )

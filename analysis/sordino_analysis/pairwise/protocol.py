@@ -1,0 +1,131 @@
+"""What a protocol is: told of the rounds that closed, it says what the next round asks, or what the answer is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from sordino_analysis.arrays import Floats
+from sordino_analysis.documents.analyst_part import AnalystPart
+from sordino_analysis.evaluation.accumulate import Aggregate
+from sordino_analysis.optimisation.deadline import Deadline
+from sordino_analysis.optimisation.search import Effort
+from sordino_analysis.pairwise.estimators import StatisticEstimate
+from sordino_analysis.pairwise.pairwise_manipulation import Manipulation
+from sordino_analysis.pairwise.protocol_plan import ProtocolPlan, Target
+from sordino_analysis.questions.pairwise import Statistic
+from sordino_shared.errors import InvalidValue
+from sordino_shared.guarantees import PureEpsilon, check_round_guarantee
+from sordino_shared.protocol import DevicePart
+
+Progress = Callable[[float], None]
+
+
+class ProtocolError(InvalidValue):
+    """The protocol cannot go on as asked, or the reports allow no answer; the message says what to change."""
+
+
+@dataclass(frozen=True, eq=False)
+class ProtocolRequest:
+    """An estimate of `statistic` from `users` devices, each spending `guarantee` in all rounds it answers.
+
+    `protocol` names the only one to consider, None compares all by predicted error. `target` is the mean over pairs of
+    different users ("pairs") or hᵀWh ("histogram"). Whoever improves something step by step asks `deadline` whether to
+    go on.
+    """
+
+    statistic: Statistic
+    guarantee: PureEpsilon
+    users: int
+    protocol: str | None = None
+    target: Target = "pairs"
+    seed: int = 0
+    effort: Effort = Effort.STANDARD
+    deadline: Deadline = field(default_factory=Deadline)
+
+    def __post_init__(self) -> None:
+        check_round_guarantee(self.guarantee)
+        if not isinstance(self.users, int) or self.users < 2:
+            raise ProtocolError(
+                f"a statistic of pairs needs the number of users to expect, at least 2, got {self.users!r}", self.users
+            )
+
+    def plan(
+        self,
+        protocol: str,
+        rounds: tuple[int, ...],
+        predicted_rmse: float,
+        *,
+        first_weight: int | None = None,
+        parameters: dict[str, Any] | None = None,
+    ) -> ProtocolPlan:
+        """What was asked with what a protocol decided, each field as ProtocolPlan has it."""
+        return ProtocolPlan(
+            statistic=self.statistic.specification,
+            protocol=protocol,
+            target=self.target,
+            users=self.users,
+            guarantee=self.guarantee.nano,
+            rounds=rounds,
+            first_weight=first_weight,
+            seed=self.seed,
+            predicted_rmse=predicted_rmse,
+            parameters=parameters or {},
+            notes=self.statistic.notes,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class RoundPlan:
+    """What one round asks: the two sealed parts of its plan."""
+
+    device: DevicePart
+    analyst: AnalystPart
+
+
+@dataclass(frozen=True, eq=False)
+class ClosedRound:
+    """A round that takes no more reports: its plan, and what its reports add up to."""
+
+    plan: RoundPlan
+    aggregate: Aggregate
+
+
+@dataclass(frozen=True, eq=False)
+class ProtocolDesign:
+    """A protocol ready to launch: the plan of the whole, the plan of its first round, and its predicted error."""
+
+    plan: ProtocolPlan
+    first: RoundPlan
+
+
+class PairwiseProtocol(Protocol):
+    """One way to estimate a pairwise statistic. Adding one is a file and a line in the registry.
+
+    `step` is a function of its arguments alone: the same closed rounds give the same bytes, whoever asks and however
+    often.
+    """
+
+    name: str
+
+    def reason_against(self, request: ProtocolRequest) -> str | None:
+        """Why it does not apply to the request, in words for a person, or None."""
+
+    def design(self, request: ProtocolRequest, progress: Progress) -> ProtocolDesign:
+        """The plan of the protocol and of its first round; raises ProtocolError where there is none."""
+
+    def predict(self, design: ProtocolDesign, histogram: Floats) -> float:
+        """The root mean squared error at the plan's number of users, for users with this histogram (k,)."""
+
+    def manipulation(self, design: ProtocolDesign) -> tuple[Manipulation, ...]:
+        """How far made-up reports move the value of every form of the statistic."""
+
+    def step(self, plan: ProtocolPlan, closed: tuple[ClosedRound, ...]) -> RoundPlan | StatisticEstimate:
+        """The next round's plan after `closed`, or the estimate once no round is left; raises ProtocolError."""
+
+    def conclude(self, plan: ProtocolPlan, closed: tuple[ClosedRound, ...]) -> StatisticEstimate:
+        """The estimate of fewer rounds than planned, for a campaign that was closed early.
+
+        Raises ProtocolError where these rounds do not make up an estimate yet, and says so.
+        """

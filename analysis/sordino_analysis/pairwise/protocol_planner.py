@@ -1,0 +1,153 @@
+"""From a statistic to a protocol: every one that applies is designed, and the least predicted error is published."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sordino_analysis.pairwise.protocol import (
+    PairwiseProtocol,
+    Progress,
+    ProtocolDesign,
+    ProtocolError,
+    ProtocolRequest,
+)
+from sordino_analysis.pairwise.protocol_registry import PROTOCOLS, find_protocol
+from sordino_shared.audit import verification_memory
+from sordino_shared.errors import InvalidValue
+
+# Designed before those that search, in seconds at most: a request that is cut short then has something to take.
+_WITHOUT_SEARCH = {"one_round_split", "three_round"}
+# Two protocols closer than this are as good as each other; the simpler one, with fewer rounds, is taken.
+_TIE = 0.01
+
+
+@dataclass(frozen=True)
+class ProtocolReport:
+    """What became of one protocol: its predicted root mean squared error, or the reason why it has none."""
+
+    name: str
+    reason: str | None
+    predicted_rmse: float | None
+    seconds: float
+
+    def summary(self) -> dict[str, Any]:
+        """As JSON."""
+        return {
+            "name": self.name,
+            "applies": self.reason is None,
+            "reason": self.reason,
+            "predicted_rmse": self.predicted_rmse,
+            "seconds": round(self.seconds, 3),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class CompiledProtocol:
+    """The chosen protocol, ready to launch, and what it was compared with."""
+
+    request: ProtocolRequest
+    design: ProtocolDesign
+    reports: tuple[ProtocolReport, ...]
+    seconds: float
+
+    def summary(self) -> dict[str, Any]:
+        """The choice in numbers, as JSON."""
+        plan, first = self.design.plan, self.design.first
+        moved = find_protocol(plan.protocol).manipulation(self.design)
+        return {
+            "statistic": self.request.statistic.name,
+            "k": self.request.statistic.size,
+            "target": plan.target,
+            "users": plan.users,
+            "epsilon": self.request.guarantee.epsilon,
+            "protocol": plan.protocol,
+            "rounds": [nano / 1e9 for nano in plan.rounds],
+            "share_of_first_round": None if plan.first_weight is None else plan.first_weight / 2**32,
+            "predicted_rmse": plan.predicted_rmse,
+            "manipulation": {each.form: each.summary() for each in moved},
+            "digest": str(plan.digest),
+            "digests": {
+                "device": str(first.device.digest),
+                "analyst": str(first.analyst.digest),
+                "protocol": str(plan.digest),
+            },
+            "device_bytes": len(first.device.content),
+            "device_memory": verification_memory(first.device),
+            "analyst_bytes": len(first.analyst.content),
+            "protocols": [report.summary() for report in self.reports],
+            "seconds": round(self.seconds, 3),
+        }
+
+
+def compile_protocol(request: ProtocolRequest, progress: Progress = lambda fraction: None) -> CompiledProtocol:
+    """The protocol with the least root mean squared error predicted at the request's number of users.
+
+    Predictions are means of squared errors over `reference_histograms`. Without a deadline the same request gives
+    the same design; what the deadline cut short is the best of what was designed before it. Raises ProtocolError, with
+    every protocol's reason, where none is.
+    """
+    start = time.perf_counter()
+    asked = PROTOCOLS if request.protocol is None else (find_protocol(request.protocol),)
+    comparison = _Comparison(request)
+    for number, protocol in enumerate(sorted(asked, key=lambda each: each.name not in _WITHOUT_SEARCH)):
+
+        def told(fraction: float, number: int = number) -> None:
+            progress((number + fraction) / len(asked))
+
+        told(0.0)
+        comparison.consider(protocol, 1.0 / (len(asked) - number), told)
+    best = comparison.best(asked)
+    progress(1.0)
+    reports = tuple(comparison.reports[protocol.name] for protocol in asked)
+    return CompiledProtocol(request, best, reports, time.perf_counter() - start)
+
+
+class _Comparison:
+    """The designs so far, and a report of each protocol, by its name."""
+
+    def __init__(self, request: ProtocolRequest) -> None:
+        self.request = request
+        self.reports: dict[str, ProtocolReport] = {}
+        self._designs: dict[str, ProtocolDesign] = {}
+
+    def consider(self, protocol: PairwiseProtocol, share: float, progress: Progress) -> None:
+        """Design the protocol in a share of the time that is left."""
+        began = time.perf_counter()
+        found = self._designed(protocol, share, progress)
+        seconds = time.perf_counter() - began
+        if isinstance(found, str):
+            self.reports[protocol.name] = ProtocolReport(protocol.name, found, None, seconds)
+            return
+        self._designs[protocol.name] = found
+        self.reports[protocol.name] = ProtocolReport(protocol.name, None, found.plan.predicted_rmse, seconds)
+
+    def best(self, asked: Sequence[PairwiseProtocol]) -> ProtocolDesign:
+        """The least predicted error, the first in the order of `asked` among equals; raises ProtocolError."""
+        best: ProtocolDesign | None = None
+        for found in (self._designs[each.name] for each in asked if each.name in self._designs):
+            if best is None or found.plan.predicted_rmse < best.plan.predicted_rmse * (1 - _TIE):
+                best = found
+        if best is None:
+            reasons = "".join(f"\n- {each.name}: {self.reports[each.name].reason}" for each in asked)
+            raise ProtocolError(f"no protocol {self._missing}:{reasons}", self.request.protocol)
+        return best
+
+    @property
+    def _missing(self) -> str:
+        cut = self.request.deadline.cut_short
+        return "applies to this request" if cut is None else f"was designed before the end ({cut}): allow more time"
+
+    def _designed(self, protocol: PairwiseProtocol, share: float, progress: Progress) -> ProtocolDesign | str:
+        """The protocol's design, or why there is none."""
+        reason = protocol.reason_against(self.request)
+        if reason is not None:
+            return reason
+        if self._designs and self.request.deadline.passed():
+            return "the time was over before its turn"
+        try:
+            return protocol.design(replace(self.request, deadline=self.request.deadline.part(share)), progress)
+        except InvalidValue as error:
+            return str(error)

@@ -1,0 +1,40 @@
+"""The protocols there are, by name."""
+
+from __future__ import annotations
+
+from sordino_analysis.pairwise.estimators import StatisticEstimate
+from sordino_analysis.pairwise.one_round import OneRound
+from sordino_analysis.pairwise.one_round_split import OneRoundSplit
+from sordino_analysis.pairwise.protocol import ClosedRound, PairwiseProtocol, ProtocolError, RoundPlan
+from sordino_analysis.pairwise.protocol_plan import ProtocolPlan
+from sordino_analysis.pairwise.three_round import ThreeRound
+from sordino_analysis.pairwise.two_round import TwoRound
+from sordino_analysis.pairwise.two_round_shared import TwoRoundShared
+
+# In the order in which ties are decided: fewer rounds first.
+PROTOCOLS: tuple[PairwiseProtocol, ...] = (
+    OneRound(),
+    OneRoundSplit(),
+    TwoRound(),
+    TwoRoundShared(),
+    ThreeRound(),
+)
+
+
+def find_protocol(name: str) -> PairwiseProtocol:
+    """The protocol of this name; raises ProtocolError that lists those there are."""
+    for protocol in PROTOCOLS:
+        if protocol.name == name:
+            return protocol
+    known = ", ".join(protocol.name for protocol in PROTOCOLS)
+    raise ProtocolError(f"there is no protocol {name!r}; there are {known}", name)
+
+
+def step_protocol(plan: ProtocolPlan, closed: tuple[ClosedRound, ...]) -> RoundPlan | StatisticEstimate:
+    """What follows after the `closed` rounds: the next round's plan, or the estimate; raises ProtocolError."""
+    return find_protocol(plan.protocol).step(plan, closed)
+
+
+def conclude_protocol(plan: ProtocolPlan, closed: tuple[ClosedRound, ...]) -> StatisticEstimate:
+    """The estimate that fewer rounds than planned allow; raises ProtocolError where they allow none."""
+    return find_protocol(plan.protocol).conclude(plan, closed)

@@ -1,0 +1,68 @@
+"""Reports of one number that is public for every type once the round is sealed, such as ⟨L e_x, μ⟩ for a sealed μ.
+
+The values' own range is all that a report has to hide, so the kernel spends its whole ε on it, whatever the number
+might have been.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sordino_analysis.arrays import Floats
+from sordino_analysis.documents.decoders import AnswerDecoder
+from sordino_analysis.evaluation.accumulate import mean_statistic
+from sordino_analysis.evaluation.integer_kernels import dense_kernel
+from sordino_analysis.mechanisms.single_query import QueryKernel, answer_variances, query_kernel
+from sordino_analysis.pairwise.protocol import ClosedRound, ProtocolError
+from sordino_shared.arrays import Array
+from sordino_shared.guarantees import PureEpsilon
+from sordino_shared.randomizers import FiniteKernel, Pair
+
+# Values closer than this share of the largest differ by rounding alone.
+_ROUNDING = 1e-12
+
+
+def number_kernel(values: Floats, type_weights: Floats, guarantee: PureEpsilon) -> QueryKernel:
+    """The kernel with the least Σ_x π_x Var(x) for values (k,) and weights π (k,), unbiased for every type.
+
+    Where the values are all the same nothing is asked: a report is a fair coin, and decodes to their value.
+    """
+    if np.ptp(values) > _ROUNDING * np.abs(values).max():
+        return query_kernel(values, type_weights, guarantee)
+    coin = dense_kernel(np.full((2, len(values)), 0.5), guarantee)
+    nothing = AnswerDecoder(Array.of(np.zeros((1, coin.outputs)), "<f8"), Array.of(values[:1], "<f8"))
+    return QueryKernel(coin, nothing, np.zeros(len(values)))
+
+
+def number_variances(values: Floats, type_weights: Floats, guarantee: PureEpsilon) -> Floats:
+    """(m, k) Var of a report of each of m numbers with these values (m, k), by one kernel for the numbers of all rows.
+
+    For predictions: a kernel of its own for every number takes m times as long and has about the same variance.
+    """
+    low, high = values.min(axis=1, keepdims=True), values.max(axis=1, keepdims=True)
+    radius = (high - low) / 2
+    scaled = np.clip((values - (low + high) / 2) / np.where(radius > 0, radius, 1.0), -1, 1)
+    together = number_kernel(scaled.ravel(), type_weights.ravel(), guarantee).variances
+    return np.asarray(together.reshape(values.shape) * radius**2)
+
+
+@dataclass(frozen=True, eq=False)
+class MeanNumber:
+    """The mean of a round's numbers, unbiased for that of the users' values; `variances` (k,) of one report."""
+
+    value: float
+    variances: Floats
+
+    @classmethod
+    def of(cls, closed: ClosedRound) -> MeanNumber:
+        """By the round's sealed plan, whose last answer the number is; raises ProtocolError for another plan."""
+        randomizer, decoder = closed.plan.device.randomizer, closed.plan.analyst.decoder
+        kernel = randomizer.second if isinstance(randomizer, Pair) else randomizer
+        if not isinstance(kernel, FiniteKernel) or not isinstance(decoder, AnswerDecoder):
+            raise ProtocolError("the round's plan asks for no number", closed.plan.device.digest)
+        row, offset = decoder.matrix.numpy()[-1, -kernel.outputs :], decoder.offset.numpy()[-1]
+        mean = mean_statistic(randomizer, closed.aggregate)[-kernel.outputs :]
+        number = AnswerDecoder(Array.of(row[None, :], "<f8"), Array.of(np.array([offset]), "<f8"))
+        return cls(float(offset + row @ mean), answer_variances(kernel, number))

@@ -1,0 +1,65 @@
+"""Decoded reports g of a finite kernel: what their law says of quadratic forms.
+
+A report y of a user of type x is decoded as g = V_y with E[g | x] = e_x, or a vector that no form in question tells
+from it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg.blas import dsyrk
+
+from sordino_analysis.arrays import Floats
+from sordino_analysis.documents.decoders import Decoder, HistogramDecoder
+from sordino_analysis.evaluation.integer_kernels import probabilities
+from sordino_shared.errors import InvalidValue
+from sordino_shared.randomizers import AnyRandomizer, FiniteKernel
+
+
+@dataclass(frozen=True, eq=False)
+class ReportLaw:
+    """`kernel` K (p, k) and `decoder` V (k, p): a user of type x sends y with chance K_yx, decoded as V_y."""
+
+    kernel: Floats
+    decoder: Floats
+
+    @classmethod
+    def of(cls, randomizer: AnyRandomizer, decoder: Decoder) -> ReportLaw:
+        """The law where outputs are counted and decoded to a histogram; raises InvalidValue for anything else."""
+        if not isinstance(randomizer, FiniteKernel) or not isinstance(decoder, HistogramDecoder):
+            raise InvalidValue(
+                f"quadratic forms need a finite kernel decoded to a histogram, got {randomizer.kind} and {decoder.kind}"
+            )
+        return cls(probabilities(randomizer), decoder.matrix.numpy() + decoder.offset.numpy()[:, None])
+
+    @property
+    def size(self) -> int:
+        """k, the number of types."""
+        return int(self.decoder.shape[0])
+
+    def moment(self, outputs: Floats) -> Floats:
+        """Σ_y p_y V_y V_yᵀ for the chances p (p,) of the outputs, (k, k)."""
+        scaled = self.decoder * np.sqrt(outputs)
+        upper = dsyrk(1.0, scaled)
+        return np.asarray(np.triu(upper) + np.triu(upper, 1).T)
+
+    def covariance(self, histogram: Floats) -> Floats:
+        """Σ = Σ_x h_x Cov(g | x), (k, k)."""
+        return self.moment(self.kernel @ histogram) - np.diag(histogram)
+
+    def form_variance(self, matrix: Floats, histogram: Floats, users: float) -> tuple[float, float]:
+        """4qᵀΣq/n and 2tr(ΣWΣW)/n², q = Wh: linear and quadratic part of the variance of an estimated form.
+
+        It is the variance about these n users' own value; what the second term leaves out is O(1/n³).
+        """
+        covariance, slope = self.covariance(histogram), matrix @ histogram
+        spread = matrix @ covariance
+        linear = 4.0 * float(slope @ covariance @ slope) / users
+        return linear, 2.0 * float((spread * spread.T).sum()) / users**2
+
+    def misses(self, matrix: Floats) -> float:
+        """max |W(VK − I)| relative to max |W|: how far the decoded reports are from unbiased for the form."""
+        wrong = matrix @ self.decoder @ self.kernel - matrix
+        return float(np.abs(wrong).max() / max(float(np.abs(matrix).max()), 1e-300))

@@ -1,0 +1,84 @@
+"""The second round of the protocols that have two: one query made of the first round's answers, and its prediction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sordino_analysis.arrays import Floats
+from sordino_analysis.documents.decoders import AnswerDecoder
+from sordino_analysis.evaluation.accumulate import mean_statistic
+from sordino_analysis.mechanisms.single_query import answer_variances, query_kernel
+from sordino_analysis.pairwise.decoded_reports import DecodedReports
+from sordino_analysis.pairwise.estimators import linearised
+from sordino_analysis.pairwise.form_kernel import Aim
+from sordino_analysis.pairwise.one_step import Answers, StepTerms, split_terms
+from sordino_analysis.pairwise.protocol import ClosedRound, RoundPlan
+from sordino_analysis.pairwise.report_law import ReportLaw
+from sordino_analysis.pairwise.sealing import RoundQueries, seal
+from sordino_analysis.questions.pairwise import Statistic
+from sordino_shared.errors import InvalidValue
+from sordino_shared.guarantees import PureEpsilon
+from sordino_shared.randomizers import FiniteKernel
+
+_SEED = 20_261_122
+# Of a limited time; the rest is for the second round's kernels, one for each reference, which take up to half a second.
+SHARE_OF_SEARCH = 0.8
+
+
+@dataclass(frozen=True)
+class Allotment:
+    """How many users each of two rounds has, and whether they are the same; `epsilon` is each round's guarantee."""
+
+    first: float
+    second: float
+    same_users: bool
+    second_guarantee: PureEpsilon
+
+
+def query_round(
+    statistic: Statistic, reports: DecodedReports, target: str, guarantee: PureEpsilon, seed: int
+) -> RoundPlan:
+    """The plan that asks for s = Wĥ with the best kernel for types as frequent as the first round found them."""
+    form = linearised(statistic, reports, target).matrix
+    values = form @ reports.histogram
+    found = query_kernel(values, reports.plausible, guarantee)
+    label = f"{statistic.name}: mean with the users of the first round"
+    queries = RoundQueries(f"{statistic.name}, second round"[:200], statistic.domain, values[None, :], (label,))
+    return seal(queries, guarantee, found.kernel, found.decoder, "query_kernel", seed)
+
+
+def answers_of(closed: ClosedRound, *, same_users: bool) -> Answers:
+    """The mean of a second round's answers; raises InvalidValue for another plan, or where nobody answered."""
+    randomizer, decoder = closed.plan.device.randomizer, closed.plan.analyst.decoder
+    if not isinstance(randomizer, FiniteKernel) or not isinstance(decoder, AnswerDecoder):
+        raise InvalidValue("the second round must ask one query by a finite kernel", closed.plan)
+    mean = decoder.offset.numpy() + decoder.matrix.numpy() @ mean_statistic(randomizer, closed.aggregate)
+    return Answers(float(mean[0]), answer_variances(randomizer, decoder), closed.aggregate.count, same_users)
+
+
+def predicted_terms(aim: Aim, law: ReportLaw, allotment: Allotment) -> StepTerms:
+    """The terms of the variance at one histogram; V₂ is that of the kernel for s = Wĥ with a drawn ĥ.
+
+    The noise of the first round widens the range of s, so V₂ depends on n₁.
+    """
+    first, second = allotment.first, allotment.second
+    linear, quadratic = law.form_variance(aim.matrix, aim.histogram, first)
+    answered = aim.histogram @ _answer_variances(aim, law, allotment)
+    slope = aim.matrix @ aim.histogram
+    spread = float(aim.histogram @ slope**2 - (aim.histogram @ slope) ** 2)
+    terms = StepTerms(linear, quadratic, 4.0 * float(answered) / second, 0.0, first / (first + second))
+    if allotment.same_users:
+        return terms
+    crossed, sampled = split_terms(law.covariance(aim.histogram), aim.matrix, aim.histogram, (first, second))
+    split = 4.0 * spread * (1.0 / first + 1.0 / second)
+    return replace(terms, split=split, crossed=crossed, sampled=sampled)
+
+
+def _answer_variances(aim: Aim, law: ReportLaw, allotment: Allotment) -> Floats:
+    generator = np.random.Generator(np.random.PCG64(_SEED))
+    chances = np.maximum(law.kernel @ aim.histogram, 0.0)
+    counts = generator.multinomial(max(2, round(allotment.first)), chances / chances.sum())
+    drawn = DecodedReports(law, counts.astype(float))
+    return query_kernel(aim.matrix @ drawn.histogram, drawn.plausible, allotment.second_guarantee).variances

@@ -1,0 +1,155 @@
+"""P3: a rough mean of R e_x first, so that the noise of the mean of L e_x only meets what the rough mean missed.
+
+Ghazi et al., Theorem 24, with a quarter of ε for each of four reports in three rounds:
+1. the vector R e_x; its mean, projected onto R·Δ, is μ (the projection mechanism of their Theorem 19);
+2. the vector L e_x, whose mean is Y, and the number ⟨L e_x, μ⟩;
+3. the number ⟨Y, R e_x − μ⟩, clipped to ±4‖W‖_∞.
+Both numbers are public for every type once their round is sealed, so each is asked with the best kernel for its values.
+The means of the two numbers add up to hᵀLᵀμ + Yᵀ(Rh − μ), that is hᵀWh + ⟨Y − Lh, Rh − μ⟩.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sordino_analysis.arrays import Floats
+from sordino_analysis.documents.analyst_part import Factors
+from sordino_analysis.documents.decoders import AnswerDecoder
+from sordino_analysis.mechanisms.factorization import direction_randomizer
+from sordino_analysis.mechanisms.single_query import QueryKernel
+from sordino_analysis.pairwise.estimators import StatisticEstimate
+from sordino_analysis.pairwise.pairwise_manipulation import Manipulation
+from sordino_analysis.pairwise.protocol import (
+    ClosedRound,
+    Progress,
+    ProtocolDesign,
+    ProtocolError,
+    ProtocolRequest,
+    RoundPlan,
+)
+from sordino_analysis.pairwise.protocol_plan import ProtocolPlan
+from sordino_analysis.pairwise.public_numbers import MeanNumber
+from sordino_analysis.pairwise.published_answers import Answer, histogram_variance, publish_answer
+from sordino_analysis.pairwise.references import reference_histograms
+from sordino_analysis.pairwise.sealing import RoundQueries, answers_from, seal
+from sordino_analysis.pairwise.three_round_mechanism import ThreeRoundMechanism
+from sordino_analysis.pairwise.vector_reports import row_labels
+from sordino_shared.arrays import Array
+from sordino_shared.guarantees import PureEpsilon
+from sordino_shared.randomizers import Pair
+
+
+class ThreeRound:
+    """Every device answers all three rounds."""
+
+    name = "three_round"
+
+    def reason_against(self, request: ProtocolRequest) -> str | None:
+        """Why it does not apply, or None."""
+        if not request.statistic.is_one_form:
+            return "it estimates one quadratic form, and the statistic is a function of several"
+        if request.guarantee.nano < 4:
+            return "ε cannot be split into four parts"
+        return None
+
+    def design(self, request: ProtocolRequest, progress: Progress) -> ProtocolDesign:
+        """The factors of W, and the plan of the first vector."""
+        quarter = request.guarantee.nano // 4
+        mechanism = ThreeRoundMechanism.of(request.statistic.forms[0].matrix, PureEpsilon(quarter))
+        errors = []
+        histograms = reference_histograms(request.statistic.domain)
+        for number, histogram in enumerate(histograms):
+            errors.append(mechanism.squared_error(histogram, request.users))
+            progress(0.8 * (number + 1) / len(histograms))
+        plan = request.plan(self.name, (quarter, 2 * quarter, quarter), float(np.sqrt(np.mean(errors))))
+        return ProtocolDesign(plan, _first(request, mechanism))
+
+    def predict(self, design: ProtocolDesign, histogram: Floats) -> float:
+        """The root mean squared error at the plan's number of users, for users with this histogram (k,)."""
+        mechanism = ThreeRoundMechanism.published(design.first)
+        return float(np.sqrt(mechanism.squared_error(histogram, design.plan.users)))
+
+    def manipulation(self, design: ProtocolDesign) -> tuple[Manipulation, ...]:
+        """Of what the estimate tends to as reports become many, whatever the first round said."""
+        return (ThreeRoundMechanism.published(design.first).manipulation(design.first.analyst.workload),)
+
+    def step(self, plan: ProtocolPlan, closed: tuple[ClosedRound, ...]) -> RoundPlan | StatisticEstimate:
+        """The second and the third round from the means of those before, and then the estimate."""
+        for number, each in enumerate(closed):
+            if each.aggregate.count == 0:
+                raise ProtocolError(f"nobody reported in round {number}: the later rounds build on its mean", number)
+        mechanism = ThreeRoundMechanism.published(closed[0].plan)
+        guess = mechanism.guess(closed[0])
+        if len(closed) == 1:
+            return _second(plan, closed[0].plan, mechanism, guess)
+        values = mechanism.remainders(mechanism.left_mean(closed[1]), guess)
+        if len(closed) == 2:
+            return _third(plan, closed[0].plan, values, mechanism.asked(values, guess))
+        return _estimate(plan, closed, mechanism, guess)
+
+    def conclude(self, plan: ProtocolPlan, closed: tuple[ClosedRound, ...]) -> StatisticEstimate:
+        """The three rounds make up the estimate together; raises ProtocolError where one is missing."""
+        if len(closed) < len(plan.rounds):
+            raise ProtocolError(
+                f"the campaign was closed after {len(closed)} of three rounds, and the estimate is in the last one: "
+                "start a new campaign and leave it open to its end",
+                len(closed),
+            )
+        estimate = self.step(plan, closed)
+        assert isinstance(estimate, StatisticEstimate)
+        return estimate
+
+
+def _first(request: ProtocolRequest, mechanism: ThreeRoundMechanism) -> RoundPlan:
+    """Reports of R e_x, which answer Wh through L."""
+    right, statistic = mechanism.right, request.statistic
+    queries = RoundQueries(statistic.name, statistic.domain, mechanism.matrix, row_labels(len(mechanism.matrix)))
+    left, centre = Array.of(mechanism.left.columns, "<f8"), Array.of(np.zeros(statistic.size), "<f8")
+    factors = Factors(left, Array.of(right.columns, "<f8"), centre, None)
+    decoder = answers_from(right.scale * mechanism.left.columns.T)
+    randomizer = direction_randomizer(right.columns, mechanism.quarter)
+    return seal(queries, mechanism.quarter, randomizer, decoder, "three_round", request.seed, factors)
+
+
+def _second(plan: ProtocolPlan, first: RoundPlan, mechanism: ThreeRoundMechanism, guess: Floats) -> RoundPlan:
+    """Reports of L e_x, which answer Wh through R, and of ⟨L e_x, μ⟩."""
+    products, left = mechanism.products_with(guess), mechanism.left
+    asked = mechanism.asked(products, guess)
+    matrix, dimension = np.vstack([mechanism.matrix, products]), len(left.columns)
+    decoder = np.zeros((len(matrix), dimension + asked.kernel.outputs))
+    decoder[:-1, :dimension] = left.scale * mechanism.right.columns.T
+    decoder[-1, dimension:] = asked.decoder.matrix.numpy()[0]
+    offset = np.append(np.zeros(len(matrix) - 1), asked.decoder.offset.numpy())
+    labels = (*row_labels(len(matrix) - 1), "product with the rough mean")
+    queries = RoundQueries(first.analyst.workload, first.device.domain, matrix, labels)
+    randomizer = Pair(direction_randomizer(left.columns, mechanism.quarter), asked.kernel)
+    both = AnswerDecoder(Array.of(decoder, "<f8"), Array.of(offset, "<f8"))
+    return seal(queries, plan.round_guarantees()[1], randomizer, both, "three_round", plan.seed)
+
+
+def _third(plan: ProtocolPlan, first: RoundPlan, values: Floats, asked: QueryKernel) -> RoundPlan:
+    """Reports of ⟨Y, R e_x − μ⟩, clipped."""
+    labels = ("product with what the rough mean missed",)
+    queries = RoundQueries(first.analyst.workload, first.device.domain, values[None, :], labels)
+    return seal(queries, plan.round_guarantees()[2], asked.kernel, asked.decoder, "three_round", plan.seed)
+
+
+def _estimate(
+    plan: ProtocolPlan, closed: tuple[ClosedRound, ...], mechanism: ThreeRoundMechanism, guess: Floats
+) -> StatisticEstimate:
+    """The sum of both mean numbers; its variance is that of their noise, and of what h̃ would miss were it the truth."""
+    users = (closed[0].aggregate.count, closed[1].aggregate.count, closed[2].aggregate.count)
+    product, remainder = (MeanNumber.of(each) for each in closed[1:])
+    value, noise = product.value + remainder.value, product.variances / users[1] + remainder.variances / users[2]
+    if plan.target == "pairs":
+        value = (min(users) * value - float(np.diag(mechanism.matrix) @ guess)) / (min(users) - 1)
+    answer = Answer(
+        form=closed[0].plan.analyst.workload,
+        value=value,
+        variance=float(guess @ noise) + mechanism.missed(guess, users),
+        spread=histogram_variance(mechanism.matrix, guess),
+        users=users,
+        bias_bound=None,
+        clipped=f"products with what the rough mean missed, to ±{mechanism.clipped_at:g}",
+    )
+    return publish_answer(plan, answer)

@@ -1,0 +1,194 @@
+"""T2: every device answers one of two rounds, drawn by itself; the second asks one query made of the first's answers.
+
+For many users the error tends to that of one query, 4V₂/n, however hard the form is for one round. The shares of the
+rounds and λ are chosen by predicted error before the first report, so the estimate is unbiased.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import reduce
+from math import sqrt
+from operator import add
+
+from sordino_analysis.arrays import Floats
+from sordino_analysis.optimisation.search import Effort
+from sordino_analysis.pairwise.estimators import NoStatistic, StatisticEstimate, one_round_estimate
+from sordino_analysis.pairwise.form_kernel import FormGoal, FormKernel, search_form_kernel
+from sordino_analysis.pairwise.forms import aim_at, aims, form_queries, planned_statistic
+from sordino_analysis.pairwise.one_round import MECHANISM, decoded, decoded_forgeries, too_many_types
+from sordino_analysis.pairwise.one_step import StepTerms, one_step_estimate
+from sordino_analysis.pairwise.pairwise_manipulation import Manipulation
+from sordino_analysis.pairwise.protocol import (
+    ClosedRound,
+    Progress,
+    ProtocolDesign,
+    ProtocolError,
+    ProtocolRequest,
+    RoundPlan,
+)
+from sordino_analysis.pairwise.protocol_plan import ProtocolPlan
+from sordino_analysis.pairwise.report_law import ReportLaw
+from sordino_analysis.pairwise.sealing import seal
+from sordino_analysis.pairwise.second_round import SHARE_OF_SEARCH, Allotment, answers_of, predicted_terms, query_round
+from sordino_shared.guarantees import PureEpsilon
+
+# Shares of the users that answer the first round, the nearest to the first guess first: they are tried while time is.
+_SHARES = (0.35, 0.2, 0.5, 0.1, 0.65, 0.05)
+_FIRST_GUESS_SHARE, _FIRST_GUESS_STEP = 0.3, 0.7
+FEWEST_USERS = 40
+_UNIT = 1 << 32
+
+
+@dataclass(frozen=True)
+class Split:
+    """f, λ and the variance that they are predicted to have, a mean over the references."""
+
+    share: float
+    step: float
+    variance: float
+
+
+class TwoRound:
+    """Two rounds, every device in one of them, and a one-step estimator."""
+
+    name = "two_round"
+
+    def reason_against(self, request: ProtocolRequest) -> str | None:
+        """Why it does not apply, or None."""
+        if request.users < FEWEST_USERS:
+            return f"{request.users} users are too few for two rounds; {FEWEST_USERS} are the least"
+        return too_many_types(request)
+
+    def design(self, request: ProtocolRequest, progress: Progress) -> ProtocolDesign:
+        """The share of the first round, λ and the first round's kernel with the least predicted variance."""
+        found, split = _searched(request, progress)
+        statistic = request.statistic
+        first = seal(form_queries(statistic), request.guarantee, found.kernel, found.decoder, MECHANISM, request.seed)
+        plan = request.plan(
+            self.name,
+            (request.guarantee.nano, request.guarantee.nano),
+            sqrt(split.variance),
+            first_weight=round(split.share * _UNIT),
+            parameters={"step": split.step},
+        )
+        return ProtocolDesign(plan, first)
+
+    def predict(self, design: ProtocolDesign, histogram: Floats) -> float:
+        """The root mean squared error at the plan's number of users, for users with this histogram (k,)."""
+        plan = design.plan
+        assert plan.first_share is not None
+        law = ReportLaw.of(design.first.device.randomizer, design.first.analyst.decoder)
+        aim = aim_at(planned_statistic(plan), histogram)
+        allotment = _allotted(plan.users, plan.first_share, plan.round_guarantees()[1])
+        return sqrt(predicted_terms(aim, law, allotment).variance(plan.parameters["step"]))
+
+    def manipulation(self, design: ProtocolDesign) -> tuple[Manipulation, ...]:
+        """Of the form that the statistic is; of a function of several, of their values after the first round."""
+        assert design.plan.first_share is not None
+        return two_round_manipulation(design, design.plan.users * design.plan.first_share)
+
+    def step(self, plan: ProtocolPlan, closed: tuple[ClosedRound, ...]) -> RoundPlan | StatisticEstimate:
+        """The second round's plan after the first, then the estimate."""
+        return two_round_step(plan, closed, self.name, same_users=False)
+
+    def conclude(self, plan: ProtocolPlan, closed: tuple[ClosedRound, ...]) -> StatisticEstimate:
+        """The estimate; from the first round alone, with a warning, where there was no second one."""
+        return two_round_estimate(plan, closed, self.name, same_users=False)
+
+
+def two_round_step(
+    plan: ProtocolPlan, closed: tuple[ClosedRound, ...], protocol: str, *, same_users: bool
+) -> RoundPlan | StatisticEstimate:
+    """The plan that asks for s = Wĥ after the first round, the estimate after the second; raises ProtocolError."""
+    if len(closed) > 1:
+        return two_round_estimate(plan, closed, protocol, same_users=same_users)
+    statistic, guarantee = planned_statistic(plan), plan.round_guarantees()[1]
+    try:
+        return query_round(statistic, decoded(closed[0]), plan.target, guarantee, plan.seed)
+    except NoStatistic as error:
+        raise ProtocolError(str(error), error.value) from error
+
+
+def two_round_estimate(
+    plan: ProtocolPlan, closed: tuple[ClosedRound, ...], protocol: str, *, same_users: bool
+) -> StatisticEstimate:
+    """One step from the first round by the second; the first round's own estimate where nobody answered the second."""
+    statistic, reports = planned_statistic(plan), decoded(closed[0])
+    try:
+        if len(closed) < 2 or closed[1].aggregate.count == 0:
+            warning = "nobody answered the second round: this is the first round's estimate, less precise than planned"
+            return one_round_estimate(statistic, reports, target=plan.target, protocol=protocol, warnings=(warning,))
+        answers = answers_of(closed[1], same_users=same_users)
+        step = plan.parameters["step"]
+        return one_step_estimate(statistic, reports, answers, step, target=plan.target, protocol=protocol)
+    except NoStatistic as error:
+        raise ProtocolError(str(error), error.value) from error
+
+
+def two_round_manipulation(design: ProtocolDesign, first_users: float) -> tuple[Manipulation, ...]:
+    """Of T where the statistic is one form, with so many users in the first round; else of the forms after that."""
+    plan, forms = design.plan, decoded_forgeries(design)
+    if len(forms) > 1:
+        return tuple(form.in_one_round() for form in forms)
+    return (forms[0].in_two_rounds(plan.parameters["step"], plan.round_guarantees()[1], first_users),)
+
+
+def _allotted(users: float, share: float, guarantee: PureEpsilon) -> Allotment:
+    return Allotment(share * users, (1 - share) * users, False, guarantee)
+
+
+def _searched(request: ProtocolRequest, progress: Progress) -> tuple[FormKernel, Split]:
+    """A first kernel for guessed shares; then, unless it has to be quick, one for the shares that are best with it."""
+    guess = Split(_FIRST_GUESS_SHARE, _FIRST_GUESS_STEP, 0.0)
+    quick = replace(request, effort=Effort.QUICK)
+    found = _kernel(quick, guess, lambda fraction: progress(0.15 * fraction))
+    split = _best_split(request, found.law, lambda fraction: progress(0.15 + 0.1 * fraction))
+    if request.effort is not Effort.QUICK and not request.deadline.passed():
+        again = _kernel(request, split, lambda fraction: progress(0.25 + 0.6 * fraction))
+        better = _best_split(request, again.law, lambda fraction: progress(0.85 + 0.1 * fraction))
+        if better.variance < split.variance:
+            found, split = again, better
+    return found, split
+
+
+def _kernel(request: ProtocolRequest, split: Split, progress: Progress) -> FormKernel:
+    goal = FormGoal(
+        aims(request.statistic),
+        split.share * request.users,
+        linear=(1 - split.step) ** 2,
+        quadratic=(1 - 2 * split.step) ** 2,
+    )
+    return search_form_kernel(
+        goal,
+        request.guarantee,
+        effort=request.effort,
+        seed=request.seed,
+        deadline=request.deadline.part(SHARE_OF_SEARCH),
+        progress=progress,
+    )
+
+
+def _best_split(request: ProtocolRequest, law: ReportLaw, progress: Progress) -> Split:
+    """f and λ with the least mean predicted variance over the references, of the shares tried before the deadline."""
+    found: list[Split] = []
+    for number, share in enumerate(_SHARES):
+        if found and request.deadline.passed():
+            break
+
+        def told(fraction: float, number: int = number) -> None:
+            progress((number + fraction) / len(_SHARES))
+
+        found.append(_split(request, law, share, told))
+    return min(found, key=lambda split: split.variance)
+
+
+def _split(request: ProtocolRequest, law: ReportLaw, share: float, progress: Progress) -> Split:
+    allotment = _allotted(request.users, share, request.guarantee)
+    references, terms = aims(request.statistic), []
+    for number, aim in enumerate(references):
+        progress(number / len(references))
+        terms.append(predicted_terms(aim, law, allotment))
+    total: StepTerms = reduce(add, terms)
+    step = total.best_step()
+    return Split(share, step, total.variance(step) / len(terms))

@@ -1,0 +1,92 @@
+"""Everything that a plan claims, recomputed from its two parts by somebody who does not trust who made it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from sordino_analysis.documents.analyst_part import AnalystPart, Factors, Figures
+from sordino_analysis.documents.certificate import Bound
+from sordino_analysis.evaluation.variance import answer_law, counts_as_unbiased
+from sordino_analysis.optimisation.factorization import Objective
+from sordino_analysis.planning.certificates import recheck_bound
+from sordino_analysis.questions.linear import Workload
+from sordino_analysis.questions.queries_document import rebuild_workload
+from sordino_shared.audit import prove_epsilon
+from sordino_shared.protocol import DevicePart
+
+# Sums of products in another order, on another machine; figures that differ by more are of another mechanism.
+_RELATIVE = 1e-8
+# Biases of unbiased mechanisms are rounding, which no two machines need to share.
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class Check:
+    """One claim: what was published, what was recomputed, whether the first is true."""
+
+    name: str
+    holds: bool
+    published: str
+    recomputed: str
+
+
+def audit_device(device: DevicePart) -> Iterator[Check]:
+    """ε of the device part, proved in integers."""
+    proved = prove_epsilon(device.randomizer)
+    claimed = device.guarantee
+    found = "no finite ε" if proved is None else f"{proved.epsilon:.9f}"
+    yield Check("ε", proved is not None and proved <= claimed, f"{claimed.epsilon:.9f}", found)
+
+
+def audit_plan(device: DevicePart, analyst: AnalystPart) -> Iterator[Check]:
+    """Every claim of the two parts: that they belong together, ε, figures, factors and lower bounds.
+
+    Raises InvalidValue where randomizer, decoder and queries do not even fit together.
+    """
+    same = analyst.device_digest == device.digest
+    yield Check("device part", same, str(analyst.device_digest), str(device.digest))
+    yield from audit_device(device)
+    workload = rebuild_workload(device.domain, analyst.queries, analyst.workload)
+    yield from _figures(device, analyst, workload)
+    if analyst.factors is not None:
+        yield _factors(analyst.factors, analyst.figures, workload)
+    epsilon = device.guarantee.epsilon
+    yield _bound("max", analyst.certificate.max, workload, epsilon)
+    yield _bound("mean", analyst.certificate.mean, workload, epsilon)
+
+
+def _figures(device: DevicePart, analyst: AnalystPart, workload: Workload) -> Iterator[Check]:
+    found = answer_law(device.randomizer, analyst.decoder, workload).profile().figures()
+    claimed = analyst.figures
+    for name in ("max_variance", "mean_variance"):
+        published, recomputed = getattr(claimed, name), getattr(found, name)
+        holds = abs(published - recomputed) <= _RELATIVE * abs(recomputed)
+        yield Check(name.replace("_", " "), holds, f"{published:.9g}", f"{recomputed:.9g}")
+    slack = _RELATIVE * found.bias_bound + _ROUNDING * max(1.0, found.max_variance**0.5)
+    close = abs(claimed.bias_bound - found.bias_bound) <= slack
+    yield Check("bias bound", close, f"{claimed.bias_bound:.3g}", f"{found.bias_bound:.3g}")
+
+
+def _factors(factors: Factors, figures: Figures, workload: Workload) -> Check:
+    """LᵀR + c1ᵀ is W, or within the published bias of W where the plan says that it is biased."""
+    left, right, centre = factors.left.numpy(), factors.right.numpy(), factors.centre.numpy()
+    matrix = workload.operator.dense()
+    fits = (left.shape[1], right.shape[1]) == matrix.shape
+    error = float(np.abs(left.T @ right + centre[:, None] - matrix).max()) if fits else np.inf
+    allowed = 0.0 if counts_as_unbiased(figures) else figures.bias_bound
+    holds = error <= allowed + _RELATIVE * float(np.abs(matrix).max())
+    return Check("factors", holds, f"LᵀR + c1ᵀ = W ± {allowed:.3g}", f"off by {error:.2g}")
+
+
+def _bound(objective: Objective, bound: Bound, workload: Workload, epsilon: float) -> Check:
+    """The bound's weights give its value again; a bound of zero holds whatever they are."""
+    name, published = f"lower bound, {objective}", f"{bound.value:.9g} ({bound.kind})"
+    if bound.value == 0:
+        return Check(name, True, published, "0")
+    value = recheck_bound(bound, workload, epsilon, objective)
+    if value is None:
+        return Check(name, False, published, "weights that prove nothing about this workload")
+    return Check(name, bound.value <= value * (1 + _RELATIVE), published, f"{value:.9g}")

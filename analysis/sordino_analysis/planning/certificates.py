@@ -1,0 +1,147 @@
+"""The lower bounds that a plan publishes: made with the request, and made again from what was published."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sordino_analysis.arrays import Floats
+from sordino_analysis.documents.analyst_part import Figures
+from sordino_analysis.documents.certificate import (
+    Bound,
+    Certificate,
+    CharacterBound,
+    LowerBound,
+    PairBound,
+    SubsetBound,
+)
+from sordino_analysis.mechanisms.mechanism import Progress, SharedWork
+from sordino_analysis.optimisation.bounds import doubly_nonnegative_bound, recheck, recheck_doubly_nonnegative
+from sordino_analysis.optimisation.bounds.doubly_nonnegative import LARGEST_TYPES
+from sordino_analysis.optimisation.factorization import Objective
+from sordino_analysis.optimisation.search import Effort
+from sordino_analysis.optimisation.symmetry.character_bound import character_bound, recheck_characters
+from sordino_analysis.optimisation.symmetry.query_fourier_weights import energies
+from sordino_analysis.optimisation.symmetry.subset_sizes import best_mixture, recheck_subset_sizes
+from sordino_analysis.questions.linear import Workload
+from sordino_analysis.questions.linear.operators import Symmetry
+from sordino_analysis.questions.linear.widths import CharacterMap
+from sordino_shared.arrays import Array
+
+# Of the doubly non-negative bound: one takes 6 ms at 128 types, and some hundreds are enough at ε ≤ 4.
+_EVALUATIONS = {Effort.QUICK: 1500, Effort.STANDARD: 5000, Effort.THOROUGH: 15000}
+# Of the time that is left, as for the steps before it.
+_SHARE_OF_TIME = 0.15
+# On prefix sums and ranges it gained less than 2 per mille on the trace bound up to the first ε, and up to the second
+# where there are more types than these few; beyond the last both proved nothing.
+_SMALLEST_EPSILON, _SMALLEST_OF_MANY, _LARGEST_EPSILON, _FEW_TYPES = 0.5, 1.0, 11.0, 16
+
+
+def lower_bound(work: SharedWork, objective: Objective, progress: Progress) -> Bound:
+    """The tightest certified bound that the symmetry and the size of the workload allow."""
+    workload, epsilon = work.request.workload, work.request.guarantee.epsilon
+    if workload.symmetry is Symmetry.TYPES:
+        mixture = best_mixture(workload.size, epsilon, objective)
+        return SubsetBound(mixture.value, mixture.own_weight)
+    if work.deadline.passed():
+        return _nothing_proved()
+    if isinstance(workload.operator, CharacterMap):
+        weights = work.orbit_design(objective).block_weights
+        found = character_bound(workload.operator, epsilon, weights)
+        spectrum, multipliers = Array.of(found.spectrum, "<f8"), Array.of(found.multipliers, "<f8")
+        return CharacterBound(found.value, Array.of(weights, "<f8"), spectrum, multipliers, found.level)
+    if work.too_large_for_dense is not None:
+        return _nothing_proved()
+    work.factorization(objective, progress)
+    trace = work.bound(objective)
+    bound = LowerBound(trace.value, Array.of(trace.query_weights, "<f8"), Array.of(trace.type_weights, "<f8"))
+    tighter = _pair_bound(work, objective) if _pairs_gain(work, objective) else None
+    return bound if tighter is None or tighter.value <= bound.value else tighter
+
+
+def _pairs_gain(work: SharedWork, objective: Objective) -> bool:
+    """Whether the doubly non-negative bound is worth its seconds; a quick plan has it for its own objective only."""
+    request = work.request
+    types, epsilon = request.workload.size, request.guarantee.epsilon
+    gains = (_SMALLEST_EPSILON if types <= _FEW_TYPES else _SMALLEST_OF_MANY) < epsilon <= _LARGEST_EPSILON
+    wanted = request.effort is not Effort.QUICK or request.objective == objective
+    return types <= LARGEST_TYPES and gains and wanted and not work.deadline.passed()
+
+
+def _pair_bound(work: SharedWork, objective: Objective) -> PairBound:
+    found = doubly_nonnegative_bound(
+        work.matrix,
+        work.request.guarantee.epsilon,
+        objective,
+        work.factorization(objective),
+        evaluations=_EVALUATIONS[work.request.effort],
+        late=work.deadline.sooner(_SHARE_OF_TIME),
+    )
+    pairs = found.pairs[np.triu_indices(len(found.levels), 1)]
+    arrays = (found.query_weights, found.type_weights, found.levels, pairs)
+    return PairBound(found.value, *(Array.of(array, "<f8") for array in arrays))
+
+
+def _nothing_proved() -> LowerBound:
+    """Variances are not negative: 0 is a bound that needs no weights, and arrays on the wire are not empty."""
+    anything = Array.of(np.ones(1), "<f8")
+    return LowerBound(0.0, anything, anything)
+
+
+def bounds_summary(figures: Figures, certificate: Certificate) -> dict[str, float | None]:
+    """Both bounds and the variances over them, as JSON; no ratio where nothing above 0 was proved."""
+
+    def ratio(variance: float, bound: float) -> float | None:
+        return variance / bound if bound > 0 else None
+
+    return {
+        "lower_bound_max": certificate.max.value,
+        "lower_bound_mean": certificate.mean.value,
+        "ratio_max": ratio(figures.max_variance, certificate.max.value),
+        "ratio_mean": ratio(figures.mean_variance, certificate.mean.value),
+    }
+
+
+def recheck_bound(bound: Bound, workload: Workload, epsilon: float, objective: Objective) -> float | None:
+    """The value that the published weights prove for the objective; None where they prove nothing about it.
+
+    Raises InvalidValue for weights that are not a certificate.
+    """
+    if isinstance(bound, SubsetBound):
+        whose = bound.own_weight if objective == "max" else 1 / workload.size
+        fits = workload.symmetry is Symmetry.TYPES and np.isclose(bound.own_weight, whose, rtol=1e-9)
+        return recheck_subset_sizes(workload.size, epsilon, bound.own_weight) if fits else None
+    if isinstance(bound, CharacterBound):
+        operator, weights = workload.operator, bound.query_weights.numpy()
+        if not isinstance(operator, CharacterMap):
+            return None
+        if objective == "mean" and not _close(weights, energies(operator).shares):
+            return None
+        arrays = (bound.spectrum.numpy(), bound.multipliers.numpy())
+        return recheck_characters(operator, epsilon, weights, *arrays, bound.level)
+    rows, columns = bound.query_weights.numpy(), bound.type_weights.numpy()
+    if (len(rows), len(columns)) != workload.operator.shape:
+        return None
+    if objective == "mean" and not _close(rows, _uniform(workload)):
+        return None
+    matrix = workload.operator.dense()
+    if isinstance(bound, PairBound):
+        return recheck_doubly_nonnegative(matrix, epsilon, rows, columns, bound.levels.numpy(), _square(bound))
+    return recheck(matrix, epsilon, rows, columns)
+
+
+def _square(bound: PairBound) -> Floats:
+    """Its multipliers of pairs as the upper triangle of a matrix."""
+    types = bound.levels.shape[0]
+    pairs = np.zeros((types, types))
+    pairs[np.triu_indices(types, 1)] = bound.pairs.numpy()
+    return pairs
+
+
+def _uniform(workload: Workload) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    weights = np.zeros(workload.queries)
+    weights[workload.varying_rows] = 1 / len(workload.varying_rows)
+    return weights
+
+
+def _close(weights: np.ndarray[tuple[int], np.dtype[np.float64]], expected: np.ndarray) -> bool:
+    return weights.shape == expected.shape and bool(np.allclose(weights, expected, rtol=1e-9, atol=0))

@@ -1,0 +1,274 @@
+"""From a request to a plan: every candidate that applies is evaluated exactly, and the best one is published."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from sordino_analysis.documents.analyst_part import AnalystPart, Figures
+from sordino_analysis.documents.certificate import Certificate
+from sordino_analysis.evaluation.answer_moments import ErrorProfile
+from sordino_analysis.evaluation.manipulation import manipulation
+from sordino_analysis.evaluation.variance import counts_as_unbiased
+from sordino_analysis.mechanisms import (
+    CANDIDATES,
+    Candidate,
+    CandidateFailed,
+    Proposal,
+    SharedWork,
+    mechanism_names,
+)
+from sordino_analysis.mechanisms.mechanism import Progress as CandidateProgress
+from sordino_analysis.mechanisms.request import PlanError, PlanRequest
+from sordino_analysis.optimisation.deadline import CutShort, Deadline
+from sordino_analysis.planning.certificates import bounds_summary, lower_bound
+from sordino_analysis.planning.finished_plan import FinishedPlan
+from sordino_analysis.progress import Progress, ReportProgress
+from sordino_analysis.questions.queries_document import published_queries
+from sordino_shared.audit import check_guarantee, verification_memory
+from sordino_shared.protocol import DevicePart
+from sordino_shared.randomizers import FiniteKernel, RandomizedResponse
+
+__all__ = ["CandidateReport", "CompiledPlan", "PlanError", "PlanRequest", "compile_plan"]
+
+# Two candidates closer than this are the same mechanism up to the rounding of its integers; the simpler one is taken.
+_TIE = 1e-9
+# Milliseconds for any domain, so that they are compared even when the time is over.
+_AT_ONCE = {"randomized_response", "subset_selection", "subset_mixture"}
+_SHARE_OF_BOUNDS = 0.4
+
+
+@dataclass(frozen=True)
+class CandidateReport:
+    """What became of one candidate; figures where it was evaluated, a reason where it was not or could not be taken.
+
+    `snapping_cost` is by which share rows of two levels made the objective worse, where a search moved softer ones; it
+    is negative where what was optimised after snapping gained more.
+    """
+
+    name: str
+    applies: bool
+    reason: str | None
+    figures: Figures | None
+    seconds: float
+    snapping_cost: float | None = None
+
+    def summary(self) -> dict[str, Any]:
+        """As JSON."""
+        names = ("max_variance", "mean_variance", "bias_bound")
+        numbers = {name: None if self.figures is None else getattr(self.figures, name) for name in names}
+        outcome = {"applies": self.applies, "reason": self.reason, "seconds": round(self.seconds, 3)}
+        return {"name": self.name, **numbers, "snapping_cost": self.snapping_cost, **outcome}
+
+
+@dataclass(frozen=True, eq=False)
+class CompiledPlan:
+    """The two parts of a plan, what was compared, and the exact error profile of what was chosen."""
+
+    request: PlanRequest
+    device: DevicePart
+    analyst: AnalystPart
+    candidates: tuple[CandidateReport, ...]
+    profile: ErrorProfile
+    seconds: float
+    cut_short: CutShort | None = None
+
+    def finished(self) -> FinishedPlan:
+        """What is kept of it."""
+        return FinishedPlan.of(self.device, self.analyst, self.summary())
+
+    def summary(self) -> dict[str, Any]:
+        """The plan in numbers, as JSON."""
+        figures, workload = self.analyst.figures, self.request.workload
+        return {
+            "workload": workload.name,
+            "k": workload.size,
+            "queries": workload.queries,
+            "epsilon": self.request.guarantee.epsilon,
+            "objective": self.request.objective,
+            "mechanism": self.analyst.mechanism,
+            "max_variance": figures.max_variance,
+            "mean_variance": figures.mean_variance,
+            "bias_bound": figures.bias_bound,
+            "manipulation": float(manipulation(self.device, self.analyst, workload).max()),
+            **bounds_summary(figures, self.analyst.certificate),
+            "outputs": _outputs(self.device),
+            "device_bytes": len(self.device.content),
+            "device_memory": verification_memory(self.device),
+            "analyst_bytes": len(self.analyst.content),
+            "digests": {"device": str(self.device.digest), "analyst": str(self.analyst.digest)},
+            "seconds": round(self.seconds, 3),
+            "cut_short": self.cut_short,
+            "candidates": [candidate.summary() for candidate in self.candidates],
+            **({} if self.request.users is None else self.predicted_errors(self.request.users)),
+        }
+
+    def predicted_errors(self, users: int) -> dict[str, Any]:
+        """Root mean squared error of every answer for the worst population of `users` users."""
+        errors = self.profile.rmse(users).tolist()
+        labels = self.request.workload.labels()
+        return {
+            "users": users,
+            "predicted_max_rmse": max(errors),
+            "predicted_errors": [{"label": a, "rmse": e} for a, e in zip(labels, errors, strict=True)],
+        }
+
+
+def compile_plan(
+    request: PlanRequest,
+    progress: ReportProgress = lambda told: None,
+    interrupted: Callable[[], bool] = lambda: False,
+) -> CompiledPlan:
+    """The best applicable mechanism for the request, proved ε-LDP in integers, with exact figures and a certificate.
+
+    At the request's time limit, or once `interrupted` is true, the best so far is taken: bounds and searches that were
+    not begun are left out, unless there is no candidate yet. Without either the
+    same request gives the same plan. Raises PlanError, with every candidate's reason, where none applies.
+    """
+    start = time.perf_counter()
+    deadline = Deadline(request.time_limit, interrupted)
+    work = SharedWork(request, deadline)
+    certificate = _certificate(work, progress)
+    choice = _Choice(request)
+    candidates = _asked_for(request)
+    bound = getattr(certificate, request.objective).value
+    share = (1 - _SHARE_OF_BOUNDS) / len(candidates)
+    for number, candidate in enumerate(candidates):
+        done = _SHARE_OF_BOUNDS + share * number
+        report = _Stage(progress, f"evaluating {candidate.name}", done, share, choice.variance, bound)
+        report(0.0)
+        choice.consider(candidate, work, report)
+    name, proposal, profile = choice.best()
+    progress(Progress("proving ε", 1.0, choice.variance, bound))
+    device = DevicePart(request.workload.domain, request.guarantee, proposal.randomizer)
+    check_guarantee(device)
+    analyst = _analyst_part(request, device, name, proposal, profile, certificate)
+    seconds = time.perf_counter() - start
+    return CompiledPlan(request, device, analyst, tuple(choice.reports), profile, seconds, deadline.cut_short)
+
+
+@dataclass(frozen=True)
+class _Stage:
+    """Progress within one stage, as progress of the whole; `variance` is the best before it."""
+
+    progress: ReportProgress
+    text: str
+    done: float
+    share: float
+    variance: float | None = None
+    bound: float | None = None
+
+    def __call__(self, fraction: float, variance: float | None = None, /) -> None:
+        known = [value for value in (self.variance, variance) if value is not None]
+        self.progress(Progress(self.text, self.done + self.share * fraction, min(known, default=None), self.bound))
+
+
+class _Choice:
+    """The best candidate so far, and a report of each."""
+
+    def __init__(self, request: PlanRequest) -> None:
+        self.request = request
+        self.reports: list[CandidateReport] = []
+        self._best: tuple[str, Proposal, ErrorProfile] | None = None
+        self._value = math.inf
+
+    @property
+    def variance(self) -> float | None:
+        """The objective's variance under the best."""
+        return None if self._best is None else self._variance(self._best[2].figures())
+
+    def consider(self, candidate: Candidate, work: SharedWork, progress: CandidateProgress) -> None:
+        start = time.perf_counter()
+        reason = candidate.reason_against(work)
+        searches = candidate.name not in _AT_ONCE
+        if reason is None and searches and self._best is not None and work.deadline.passed():
+            reason = "the time was over before its turn"
+        try:
+            proposal = candidate.propose(work, progress) if reason is None else None
+        except CandidateFailed as failure:
+            reason, proposal = str(failure), None
+        if proposal is None:
+            self.reports.append(CandidateReport(candidate.name, False, reason, None, time.perf_counter() - start))
+            return
+        profile = proposal.law(self.request).profile()
+        figures = profile.figures()
+        reason = self._objection(figures)
+        soft = proposal.soft_variance
+        cost = None if soft is None else self._variance(figures) / soft - 1
+        seconds = time.perf_counter() - start
+        self.reports.append(CandidateReport(candidate.name, reason is None, reason, figures, seconds, cost))
+        value = self._squared_error(figures)
+        if reason is None and value < self._value * (1 - _TIE):
+            self._best, self._value = (candidate.name, proposal, profile), value
+
+    def best(self) -> tuple[str, Proposal, ErrorProfile]:
+        if self._best is None:
+            reasons = "".join(f"\n- {report.name}: {report.reason}" for report in self.reports)
+            raise PlanError(f"no mechanism applies to this request:{reasons}", self.reports)
+        return self._best
+
+    def _objection(self, figures: Figures) -> str | None:
+        if self.request.users is None and not counts_as_unbiased(figures):
+            return (
+                f"biased by up to {figures.bias_bound:.3g}: it is compared by mean squared error at a stated number of "
+                "users only"
+            )
+        return None
+
+    def _squared_error(self, figures: Figures) -> float:
+        variance = self._variance(figures)
+        return variance if self.request.users is None else variance / self.request.users + figures.bias_bound**2
+
+    def _variance(self, figures: Figures) -> float:
+        return figures.max_variance if self.request.objective == "max" else figures.mean_variance
+
+
+def _asked_for(request: PlanRequest) -> tuple[Candidate, ...]:
+    if request.mechanism is None:
+        return CANDIDATES
+    chosen = tuple(candidate for candidate in CANDIDATES if candidate.name == request.mechanism)
+    if not chosen:
+        raise PlanError(
+            f"there is no mechanism {request.mechanism!r}: use one of {', '.join(mechanism_names())}", request.mechanism
+        )
+    return chosen
+
+
+def _certificate(work: SharedWork, progress: ReportProgress) -> Certificate:
+    share = _SHARE_OF_BOUNDS / 2
+    worst = lower_bound(work, "max", _Stage(progress, "bounding the worst variance from below", 0.0, share))
+    mean = lower_bound(work, "mean", _Stage(progress, "bounding the mean variance from below", share, share))
+    # A maximum is at least an average, so what proves the mean's bound proves it of the maximum.
+    return Certificate(max(worst, mean, key=lambda bound: bound.value), mean)
+
+
+def _analyst_part(
+    request: PlanRequest,
+    device: DevicePart,
+    mechanism: str,
+    proposal: Proposal,
+    profile: ErrorProfile,
+    certificate: Certificate,
+) -> AnalystPart:
+    return AnalystPart(
+        device_digest=device.digest,
+        workload=request.workload.name,
+        queries=published_queries(request.workload),
+        mechanism=mechanism,
+        objective=request.objective,
+        seed=request.seed,
+        decoder=proposal.decoder,
+        factors=proposal.factors,
+        certificate=certificate,
+        figures=profile.figures(),
+    )
+
+
+def _outputs(device: DevicePart) -> int | None:
+    """How many different reports there are, where they are counted one by one."""
+    if isinstance(device.randomizer, (FiniteKernel, RandomizedResponse)):
+        return device.randomizer.statistic_size
+    return None

@@ -1,0 +1,116 @@
+"""The written form of a domain: its attributes, in YAML or JSON."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
+
+from pydantic import ConfigDict, Discriminator, Field, Tag, ValidationError
+
+from sordino_analysis.questions.linear.workload import WorkloadError
+from sordino_analysis.strict_model import Listed, StrictModel
+from sordino_analysis.validation_messages import reason
+from sordino_shared.domains import MAX_MEMBERS, Attribute, Categorical, Domain, Ordinal
+from sordino_shared.errors import InvalidValue
+
+Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+
+
+class Strict(StrictModel):
+    """A frozen part of a specification that refuses fields it does not know."""
+
+    model_config = ConfigDict(frozen=True)
+
+
+class EvenBins(Strict):
+    """`bins` bins of one width from `low` to `high`; what lies outside falls into the first or the last.
+
+    With `auto` the planner chooses their number by how far bins may mislead a statistic at most, with `auto_smooth` by
+    how far they mislead it where users are spread smoothly.
+    """
+
+    low: Number
+    high: Number
+    bins: Annotated[int, Field(strict=True, ge=2, le=MAX_MEMBERS)] | Literal["auto", "auto_smooth"]
+
+    @property
+    def count(self) -> int:
+        """How many bins there are; raises WorkloadError while that is open."""
+        if isinstance(self.bins, str):
+            raise WorkloadError(
+                f"bins: {self.bins} is for a statistic of pairs: say how many bins there are", self.bins
+            )
+        return self.bins
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the planner has yet to choose their number."""
+        return isinstance(self.bins, str)
+
+    def edges(self) -> tuple[float, ...]:
+        """The edges between the bins."""
+        return tuple(self._at(cut) for cut in range(1, self.count))
+
+    def midpoints(self) -> tuple[float, ...]:
+        """The middle of every bin."""
+        return tuple(self._at(cut + 0.5) for cut in range(self.count))
+
+    def _at(self, cut: float) -> float:
+        if not self.low < self.high:
+            raise WorkloadError(f"low {self.low:g} must be below high {self.high:g}", self)
+        # In this order, so that whole numbers stay whole where they can.
+        return self.low + (self.high - self.low) * cut / self.count
+
+
+def _form_of_edges(value: Any) -> str:
+    return "even" if isinstance(value, (dict, EvenBins)) else "listed"
+
+
+class OrdinalSpecification(Strict):
+    """Bins of a line, cut at `edges`; the first and the last bin are unbounded."""
+
+    name: str
+    kind: Literal["ordinal"]
+    edges: Annotated[
+        Annotated[Listed[Number], Tag("listed")] | Annotated[EvenBins, Tag("even")], Discriminator(_form_of_edges)
+    ]
+    unit: str = ""
+    missing: bool = False
+    other: bool = False
+
+    def attribute(self) -> Ordinal:
+        """The attribute; raises WorkloadError or InvalidValue."""
+        edges = self.edges.edges() if isinstance(self.edges, EvenBins) else tuple(self.edges)
+        return Ordinal(self.name, edges, self.unit, self.missing, self.other)
+
+
+class CategoricalSpecification(Strict):
+    """Unordered labels."""
+
+    name: str
+    kind: Literal["categorical"]
+    labels: Listed[str]
+    missing: bool = False
+    other: bool = False
+
+    def attribute(self) -> Categorical:
+        """The attribute; raises InvalidValue."""
+        return Categorical(self.name, tuple(self.labels), self.missing, self.other)
+
+
+AttributeSpecification = Annotated[OrdinalSpecification | CategoricalSpecification, Field(discriminator="kind")]
+
+
+def domain_of(attributes: Sequence[OrdinalSpecification | CategoricalSpecification]) -> Domain:
+    """The domain described; raises WorkloadError where the attributes contradict themselves or each other."""
+    try:
+        written: list[Attribute] = [attribute.attribute() for attribute in attributes]
+        return Domain(tuple(written))
+    except InvalidValue as error:
+        raise WorkloadError(f"domain: {error}", error.value) from error
+
+
+def readable(error: ValidationError) -> str:
+    """One sentence with the place of everything that does not fit."""
+    shown = error.errors(include_url=False, include_context=False)[:5]
+    places = (f"{'.'.join(map(str, item['loc'])) or 'workload'}: {reason(item)}" for item in shown)
+    more = f" (and {error.error_count() - len(shown)} more)" if error.error_count() > len(shown) else ""
+    return "the workload does not fit its form: " + "; ".join(places) + more

@@ -1,0 +1,96 @@
+"""The kinds of queries of one attribute, and workloads over products of attributes."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+
+from sordino_analysis.questions.linear.operators import (
+    Identity,
+    Kronecker,
+    LinearMap,
+    Prefix,
+    Ranges,
+    Total,
+    WithoutRow,
+)
+from sordino_analysis.questions.linear.workload import WorkloadError
+from sordino_shared.domains import Attribute, Ordinal
+
+KINDS = ("histogram", "prefix", "ranges", "total")
+# 33 million queries, whose ends still fit in memory.
+_MOST_BINS_FOR_RANGES = 8192
+# Numbers of queries are indices, and those are 64-bit.
+_MOST_QUERIES = 2**62
+
+
+@dataclass(frozen=True)
+class Factor:
+    """The queries of one kind on one attribute, and their names."""
+
+    operator: LinearMap
+    label: Callable[[int], str]
+
+
+def factor(attribute: Attribute, kind: str) -> Factor:
+    """Queries of `kind` on an attribute; constant ones are still among them."""
+    if kind not in KINDS:
+        raise WorkloadError(f"unknown kind of queries {kind!r}: use one of {', '.join(KINDS)} or a matrix", kind)
+    if kind == "histogram":
+        return Factor(Identity(attribute.size), lambda q: f"{attribute.name}: {attribute.labels[q]}")
+    if kind == "total":
+        return Factor(Total(attribute.size), lambda q: "")
+    if not isinstance(attribute, Ordinal):
+        raise WorkloadError(
+            f"{kind} needs an order and attribute {attribute.name!r} is categorical: "
+            "make it ordinal with edges, or ask for its histogram",
+            attribute,
+        )
+    if kind == "prefix":
+        return Factor(Prefix(attribute.bins, attribute.size), lambda q: _interval(attribute, 0, q))
+    return _ranges(attribute)
+
+
+def product_of(factors: Sequence[Factor]) -> Factor:
+    """The Kronecker product of the factors without its constant query, which is answered exactly."""
+    if prod(part.operator.shape[0] for part in factors) > _MOST_QUERIES:
+        raise WorkloadError("the workload has more than 2^62 queries: use `total` for some attributes", factors)
+    whole = factors[0].operator if len(factors) == 1 else Kronecker([part.operator for part in factors])
+    heights = tuple(part.operator.shape[0] for part in factors)
+    omitted = whole.constant_row
+
+    def label(query: int) -> str:
+        row = query if omitted is None or query < omitted else query + 1
+        parts = np.unravel_index(row, heights)
+        names = (part.label(int(q)) for part, q in zip(factors, parts, strict=True))
+        return ", ".join(name for name in names if name)
+
+    return Factor(whole if omitted is None else WithoutRow(whole, omitted), label)
+
+
+def _ranges(attribute: Ordinal) -> Factor:
+    if attribute.bins > _MOST_BINS_FOR_RANGES:
+        raise WorkloadError(
+            f"ranges over {attribute.bins} bins are too many queries: use at most {_MOST_BINS_FOR_RANGES} bins, "
+            "or prefix, whose differences are the ranges",
+            attribute,
+        )
+    operator = Ranges(attribute.bins, attribute.size)
+
+    def label(query: int) -> str:
+        first, last = operator.ends
+        return _interval(attribute, int(first[query]), int(last[query]))
+
+    return Factor(operator, label)
+
+
+def _interval(attribute: Ordinal, first: int, last: int) -> str:
+    low = f"{attribute.edges[first - 1]:.12g}" if first > 0 else ""
+    high = f"{attribute.edges[last]:.12g}" if last < attribute.bins - 1 else ""
+    unit = f" {attribute.unit}" if attribute.unit else ""
+    if low and high:
+        return f"{low} < {attribute.name} ≤ {high}{unit}"
+    if high:
+        return f"{attribute.name} ≤ {high}{unit}"
+    return f"{attribute.name} > {low}{unit}" if low else f"{attribute.name} in any bin"

@@ -1,0 +1,328 @@
+"""Workload matrices W (Q×k) as linear maps: structured ones multiply without ever being formed."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from enum import StrEnum
+from functools import cached_property, reduce
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sordino_analysis.arrays import Floats, varying_rows
+from sordino_shared.errors import InvalidValue
+
+Indices = NDArray[np.intp]
+
+# 512 MiB of doubles: beyond it a design on dense matrices would take minutes and most of a machine.
+DENSE_LIMIT = 2**26
+
+
+class TooLargeForDense(InvalidValue):
+    """The matrix has more entries than may be held at once; `value` is the operator."""
+
+
+class Symmetry(StrEnum):
+    """Which relabellings of the types map queries to queries."""
+
+    NONE = "none"
+    # Every permutation of the types: the histogram.
+    TYPES = "types"
+    # Shifts of the members of each attribute, and exchanges of attributes of equal size: parities and marginals.
+    ATTRIBUTES = "attributes"
+
+
+class LinearMap(ABC):
+    """A Q×k matrix W known by its products.
+
+    Arguments and results are float arrays; a trailing axis of several vectors is carried along by `matvec` and
+    `rmatvec`. `constant_row` is the one query, if any, that has the same answer for all types. `zero_one` promises that
+    every entry is 0 or 1; closed forms of variances rest on it.
+    """
+
+    constant_row: int | None = None
+    symmetry: Symmetry = Symmetry.NONE
+    zero_one: bool = False
+
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, int]:
+        """(Q, k)."""
+
+    @abstractmethod
+    def matvec(self, histogram: Floats) -> Floats:
+        """W h for h of shape (k,) or (k, b)."""
+
+    @abstractmethod
+    def rmatvec(self, weights: Floats) -> Floats:
+        """Wᵀ q for q of shape (Q,) or (Q, b)."""
+
+    @abstractmethod
+    def take(self, rows: Indices) -> Floats:
+        """The dense block of the rows with these indices, (len(rows), k)."""
+
+    @abstractmethod
+    def squared_matvec(self, histogram: Floats) -> Floats:
+        """(W∘W) h, the mean squares of the answers of users with the histogram; shapes as of `matvec`."""
+
+    def varying(self) -> Indices:
+        """Indices of the rows that are not constant; a built-in kind leaves the constant ones out."""
+        return np.arange(self.shape[0])
+
+    def column(self, cell: int) -> Floats:
+        """W e_x, the answers of a user of type x, (Q,)."""
+        unit = np.zeros(self.shape[1])
+        unit[cell] = 1.0
+        return self.matvec(unit)
+
+    def rows(self, start: int, stop: int) -> Floats:
+        """The dense block of rows start ≤ q < stop; raises TooLargeForDense above DENSE_LIMIT entries."""
+        stop = min(stop, self.shape[0])
+        entries = max(stop - start, 0) * self.shape[1]
+        if entries > DENSE_LIMIT:
+            raise TooLargeForDense(
+                f"{stop - start} rows of {self.shape[1]} entries exceed the limit of {DENSE_LIMIT} entries for a "
+                "dense block: use matvec and rmatvec, or take fewer rows",
+                self,
+            )
+        return self.take(np.arange(start, stop))
+
+    def dense(self) -> Floats:
+        """W itself; raises TooLargeForDense above DENSE_LIMIT entries."""
+        return self.rows(0, self.shape[0])
+
+
+class ZeroOneMap(LinearMap):
+    """A matrix whose entries are all 0 or 1, so that it is its own square entry by entry."""
+
+    zero_one = True
+
+    def squared_matvec(self, histogram: Floats) -> Floats:
+        return self.matvec(histogram)
+
+
+class Dense(LinearMap):
+    """A matrix held as an array."""
+
+    def __init__(self, matrix: Floats) -> None:
+        self.matrix = matrix
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.matrix.shape[0], self.matrix.shape[1]
+
+    def matvec(self, histogram: Floats) -> Floats:
+        return self.matrix @ histogram
+
+    def rmatvec(self, weights: Floats) -> Floats:
+        return self.matrix.T @ weights
+
+    def squared_matvec(self, histogram: Floats) -> Floats:
+        return self.matrix**2 @ histogram
+
+    def varying(self) -> Indices:
+        return np.flatnonzero(varying_rows(self.matrix))
+
+    def take(self, rows: Indices) -> Floats:
+        return self.matrix[rows]
+
+
+class Identity(ZeroOneMap):
+    """The histogram: query x is the share of type x."""
+
+    symmetry = Symmetry.TYPES
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.constant_row = 0 if size == 1 else None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.size, self.size
+
+    def matvec(self, histogram: Floats) -> Floats:
+        return histogram.copy()
+
+    def rmatvec(self, weights: Floats) -> Floats:
+        return weights.copy()
+
+    def take(self, rows: Indices) -> Floats:
+        return np.asarray(rows[:, None] == np.arange(self.size), dtype=float)
+
+
+class Total(ZeroOneMap):
+    """One query, the share of all types: 1, and of use as a factor that leaves an attribute out."""
+
+    constant_row = 0
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return 1, self.size
+
+    def matvec(self, histogram: Floats) -> Floats:
+        return np.asarray(histogram.sum(axis=0, keepdims=True))
+
+    def rmatvec(self, weights: Floats) -> Floats:
+        return np.repeat(weights, self.size, axis=0)
+
+    def take(self, rows: Indices) -> Floats:
+        return np.ones((len(rows), self.size))
+
+
+class Prefix(ZeroOneMap):
+    """Query j is the share of bins 0…j; members after the last bin (missing, other) are in none of them."""
+
+    def __init__(self, bins: int, size: int) -> None:
+        self.bins, self.size = bins, size
+        self.constant_row = bins - 1 if bins == size else None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.bins, self.size
+
+    def matvec(self, histogram: Floats) -> Floats:
+        return np.cumsum(histogram[: self.bins], axis=0)
+
+    def rmatvec(self, weights: Floats) -> Floats:
+        result = np.zeros((self.size, *weights.shape[1:]))
+        result[: self.bins] = np.cumsum(weights[::-1], axis=0)[::-1]
+        return result
+
+    def take(self, rows: Indices) -> Floats:
+        cells = np.arange(self.size)
+        return np.asarray((cells <= rows[:, None]) & (cells < self.bins), dtype=float)
+
+
+class Ranges(ZeroOneMap):
+    """Every interval i…j of bins, in the order (0,0), (0,1), …, (1,1), …; later members are in none of them."""
+
+    def __init__(self, bins: int, size: int) -> None:
+        self.bins, self.size = bins, size
+        self.constant_row = bins - 1 if bins == size else None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.bins * (self.bins + 1) // 2, self.size
+
+    @cached_property
+    def ends(self) -> tuple[Indices, Indices]:
+        """First and last bin of every query."""
+        first, last = np.triu_indices(self.bins)
+        return first, last
+
+    def matvec(self, histogram: Floats) -> Floats:
+        first, last = self.ends
+        sums = np.zeros((self.bins + 1, *histogram.shape[1:]))
+        np.cumsum(histogram[: self.bins], axis=0, out=sums[1:])
+        return np.asarray(sums[last + 1] - sums[first])
+
+    def rmatvec(self, weights: Floats) -> Floats:
+        first, last = self.ends
+        steps = np.zeros((self.size + 1, *weights.shape[1:]))
+        np.add.at(steps, first, weights)
+        np.subtract.at(steps, last + 1, weights)
+        result = np.cumsum(steps, axis=0)[: self.size]
+        result[self.bins :] = 0.0
+        return result
+
+    def take(self, rows: Indices) -> Floats:
+        first, last = self.ends
+        cells = np.arange(self.size)
+        return np.asarray((cells >= first[rows, None]) & (cells <= last[rows, None]), dtype=float)
+
+
+class Kronecker(LinearMap):
+    """W₁ ⊗ W₂ ⊗ …: a query of each factor, asked of the product of their domains; the last varies fastest."""
+
+    def __init__(self, factors: Sequence[LinearMap]) -> None:
+        self.factors = tuple(factors)
+        self.zero_one = all(factor.zero_one for factor in self.factors)
+        if all(factor.symmetry is Symmetry.TYPES for factor in self.factors):
+            self.symmetry = Symmetry.TYPES
+        constant = [factor.constant_row for factor in self.factors]
+        known = [row for row in constant if row is not None]
+        if len(known) == len(constant):
+            self.constant_row = int(np.ravel_multi_index(known, self._heights))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return prod(self._heights), prod(self._widths)
+
+    @property
+    def _heights(self) -> tuple[int, ...]:
+        return tuple(factor.shape[0] for factor in self.factors)
+
+    @property
+    def _widths(self) -> tuple[int, ...]:
+        return tuple(factor.shape[1] for factor in self.factors)
+
+    def matvec(self, histogram: Floats) -> Floats:
+        return self._forward([factor.matvec for factor in self.factors], histogram)
+
+    def squared_matvec(self, histogram: Floats) -> Floats:
+        return self._forward([factor.squared_matvec for factor in self.factors], histogram)
+
+    def rmatvec(self, weights: Floats) -> Floats:
+        cube = weights.reshape(*self._heights, *weights.shape[1:])
+        for axis, factor in enumerate(self.factors):
+            cube = _along(axis, factor.rmatvec, cube)
+        return cube.reshape(self.shape[1], *weights.shape[1:])
+
+    def column(self, cell: int) -> Floats:
+        cells = np.unravel_index(cell, self._widths)
+        result: Floats = np.ones(1)
+        for factor, part in zip(self.factors, cells, strict=True):
+            result = np.multiply.outer(result, factor.column(int(part))).ravel()
+        return result
+
+    def take(self, rows: Indices) -> Floats:
+        parts = np.unravel_index(rows, self._heights)
+        blocks = (factor.take(part) for factor, part in zip(self.factors, parts, strict=True))
+        return reduce(_rowwise_product, blocks)
+
+    def _forward(self, products: Sequence[Callable[[Floats], Floats]], histogram: Floats) -> Floats:
+        cube = histogram.reshape(*self._widths, *histogram.shape[1:])
+        for axis, product in enumerate(products):
+            cube = _along(axis, product, cube)
+        return cube.reshape(self.shape[0], *histogram.shape[1:])
+
+
+class WithoutRow(LinearMap):
+    """A map without one of its queries, which is answered exactly and costs nothing."""
+
+    def __init__(self, whole: LinearMap, omitted: int) -> None:
+        self.whole, self.omitted = whole, omitted
+        self.zero_one = whole.zero_one
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.whole.shape[0] - 1, self.whole.shape[1]
+
+    def matvec(self, histogram: Floats) -> Floats:
+        return np.delete(self.whole.matvec(histogram), self.omitted, axis=0)
+
+    def squared_matvec(self, histogram: Floats) -> Floats:
+        return np.delete(self.whole.squared_matvec(histogram), self.omitted, axis=0)
+
+    def rmatvec(self, weights: Floats) -> Floats:
+        return self.whole.rmatvec(np.insert(weights, self.omitted, 0.0, axis=0))
+
+    def column(self, cell: int) -> Floats:
+        return np.delete(self.whole.column(cell), self.omitted)
+
+    def take(self, rows: Indices) -> Floats:
+        return self.whole.take(rows + (rows >= self.omitted))
+
+
+def _along(axis: int, product: Callable[[Floats], Floats], cube: Floats) -> Floats:
+    front = np.moveaxis(cube, axis, 0)
+    result = product(front.reshape(front.shape[0], -1))
+    return np.moveaxis(result.reshape(len(result), *front.shape[1:]), 0, axis)
+
+
+def _rowwise_product(left: Floats, right: Floats) -> Floats:
+    width = left.shape[1] * right.shape[1]
+    return np.asarray((left[:, :, None] * right[:, None, :]).reshape(len(left), width))

@@ -1,0 +1,227 @@
+"""The written form of a workload, in YAML or JSON, and how it becomes a Workload."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, get_args
+
+import numpy as np
+from pydantic import BeforeValidator, Discriminator, Field, Tag, ValidationError
+from pydantic_core import PydanticCustomError
+
+from sordino_analysis.arrays import Floats, varying_rows
+from sordino_analysis.questions.linear.attributes import AttributeSpecification, Number, Strict, domain_of, readable
+from sordino_analysis.questions.linear.factors import Factor, factor, product_of
+from sordino_analysis.questions.linear.operators import DENSE_LIMIT, Dense
+from sordino_analysis.questions.linear.stacks import stack_of
+from sordino_analysis.questions.linear.widths import marginals, parities
+from sordino_analysis.questions.linear.workload import Workload, WorkloadError
+from sordino_analysis.strict_model import Listed
+from sordino_shared._checks import check_label
+from sordino_shared.domains import Domain
+
+Kind = Literal["histogram", "prefix", "ranges", "total"]
+# Squares of the entries and their sums over a workload must stay within the range of a double.
+_LARGEST, _SMALLEST = 1e100, 1e-100
+# One decoder serves all queries: what a double rounds off in the largest must leave seven digits of the smallest.
+_MOST_TIMES_AS_LARGE = 1e9
+
+
+def _one_wrong_kind(value: Any) -> Any:
+    """An object of a million wrong kinds is one error, the first."""
+    known = get_args(Kind)
+    wrong = next(((n, k) for n, k in value.items() if k not in known), None) if isinstance(value, Mapping) else None
+    if wrong is None:
+        return value
+    raise PydanticCustomError(
+        "kind", "give {name} one of {known}", {"name": repr(str(wrong[0])[:40]), "known": ", ".join(known)}
+    )
+
+
+Factors = Annotated[dict[str, Kind], BeforeValidator(_one_wrong_kind)]
+
+
+class MatrixQueries(Strict):
+    """Explicit rows, one entry for each cell of the domain in C order, with optional names."""
+
+    matrix: Listed[Listed[Number]]
+    labels: Listed[str] | None = None
+
+
+class WidthQueries(Strict):
+    """All parities, or all marginals, of up to `width` attributes, or of exactly as many."""
+
+    kind: Literal["parities", "marginals"]
+    width: int = Field(strict=True)
+    exactly: bool = False
+
+
+class StackedQueries(Strict):
+    """One part of a stack; the variances of its queries count `weight` times in the objective."""
+
+    queries: "OneQueries"
+    weight: Annotated[Number, Field(gt=0)] = 1.0
+
+
+class StackQueries(Strict):
+    """Several kinds of queries of one domain, answered from the same reports."""
+
+    stack: Listed[StackedQueries] = Field(min_length=1)
+
+
+def _form_of_queries(value: Any) -> str:
+    if isinstance(value, str):
+        return "kind"
+    for form, model in (("matrix", MatrixQueries), ("width", WidthQueries), ("stack", StackQueries)):
+        if isinstance(value, model):
+            return form
+    written = value if isinstance(value, Mapping) else {}
+    listed = next((form for form in ("matrix", "stack") if isinstance(written.get(form), list)), None)
+    # An attribute may be called "width"; but its queries are a word.
+    return listed or ("width" if isinstance(written.get("width"), (int, float)) else "factors")
+
+
+OneQueries = Annotated[
+    Annotated[Kind, Tag("kind")]
+    | Annotated[Factors, Tag("factors")]
+    | Annotated[MatrixQueries, Tag("matrix")]
+    | Annotated[WidthQueries, Tag("width")],
+    Discriminator(_form_of_queries),
+]
+Queries = Annotated[
+    Annotated[Kind, Tag("kind")]
+    | Annotated[Factors, Tag("factors")]
+    | Annotated[MatrixQueries, Tag("matrix")]
+    | Annotated[WidthQueries, Tag("width")]
+    | Annotated[StackQueries, Tag("stack")],
+    Discriminator(_form_of_queries),
+]
+
+
+class WorkloadSpecification(Strict):
+    """A name, a domain and the queries: one kind for all attributes, a kind for each, a matrix, a width or a stack."""
+
+    name: str = Field(min_length=1, max_length=200)
+    domain: Listed[AttributeSpecification]
+    queries: Queries
+
+    def canonical(self) -> dict[str, Any]:
+        """The JSON-able form that is stored with a plan and read back by `parse_specification`."""
+        return self.model_dump(mode="json", exclude_none=True)
+
+    def check(self) -> None:
+        """Raise WorkloadError where `build` would."""
+        self.build()
+
+    def build(self) -> Workload:
+        """The workload described; raises WorkloadError where the description contradicts itself."""
+        domain = domain_of(self.domain)
+        if isinstance(self.queries, StackQueries):
+            kinds: tuple[str, ...] = ("stack",)
+            whole = stack_of([_asked(part.queries, domain)[1] for part in self.queries.stack])
+        else:
+            kinds, whole = _asked(self.queries, domain)
+        return Workload(self.name, domain, kinds, whole.operator, self.canonical(), whole.label)
+
+
+def _asked(
+    queries: str | dict[str, Kind] | MatrixQueries | WidthQueries, domain: Domain
+) -> tuple[tuple[str, ...], Factor]:
+    """The kinds of a workload and its queries."""
+    if isinstance(queries, MatrixQueries):
+        return ("matrix",), _of_matrix(domain, queries)
+    if isinstance(queries, WidthQueries):
+        of_width = parities if queries.kind == "parities" else marginals
+        return (queries.kind,), of_width(domain, queries.width, exactly=queries.exactly)
+    kinds = _kinds(queries, domain)
+    return kinds, product_of([factor(a, kind) for a, kind in zip(domain.attributes, kinds, strict=True)])
+
+
+def _kinds(queries: str | dict[str, Kind], domain: Domain) -> tuple[str, ...]:
+    names = [attribute.name for attribute in domain.attributes]
+    if isinstance(queries, str):
+        return (queries,) * len(names)
+    if set(queries) != set(names):
+        raise WorkloadError(
+            f"queries must give a kind to each of the attributes {names}, and were given for {list(queries)}; "
+            "use `total` for one that is not asked about",
+            queries,
+        )
+    return tuple(queries[name] for name in names)
+
+
+def _of_matrix(domain: Domain, queries: MatrixQueries) -> Factor:
+    matrix = checked_matrix(queries.matrix, domain)
+    _check_alike(matrix)
+    labels = queries.labels
+    if labels is not None and len(labels) != len(matrix):
+        raise WorkloadError(f"{len(labels)} labels for {len(matrix)} queries: give one label a query", labels)
+    for written in labels or ():
+        check_label(written)
+
+    def label(query: int) -> str:
+        return f"query {query + 1}" if labels is None else labels[query]
+
+    return Factor(Dense(matrix), label)
+
+
+def parse_specification(document: Mapping[str, Any]) -> WorkloadSpecification:
+    """Read the dictionary form strictly; WorkloadError names the place of everything that does not fit."""
+    queries = document.get("queries") if isinstance(document, Mapping) else None
+    if isinstance(document, Mapping) and "statistic" in document:
+        raise WorkloadError("linear queries are asked for here, and this workload has a statistic of pairs", document)
+    if isinstance(queries, Mapping) and "file" in queries and "matrix" not in queries:
+        raise WorkloadError("queries.file is read only beside a specification on disk: put the matrix here", queries)
+    try:
+        return WorkloadSpecification.model_validate(document)
+    except ValidationError as error:
+        raise WorkloadError(readable(error), document) from error
+
+
+def builtin(kind: str, size: int) -> Workload:
+    """Queries of `kind` on one ordinal attribute of `size` unit bins."""
+    if not isinstance(size, int) or size < 2:
+        raise WorkloadError(f"a workload needs a domain of at least two types, not {size!r}", size)
+    line = {"name": "value", "kind": "ordinal", "edges": [float(edge) for edge in range(1, size)]}
+    return parse_specification({"name": f"{kind}-{size}", "domain": [line], "queries": kind}).build()
+
+
+def checked_matrix(rows: list[list[float]], domain: Domain) -> Floats:
+    """(rows, k): one entry for each cell of the domain, of a size that squares can be summed; raises WorkloadError."""
+    if not rows or not rows[0]:
+        raise WorkloadError("the matrix is empty: give at least one row with an entry for each cell", rows)
+    widths = {len(row) for row in rows}
+    if widths != {domain.size}:
+        raise WorkloadError(
+            f"every row needs one entry for each of the {domain.size} cells of the domain; "
+            f"rows of {', '.join(map(str, sorted(widths)))} entries were given",
+            rows,
+        )
+    if len(rows) * domain.size > DENSE_LIMIT:
+        raise WorkloadError(f"the matrix has more than {DENSE_LIMIT} entries: use a built-in kind", len(rows))
+    matrix = np.array(rows, dtype=float)
+    check_scale(matrix)
+    return matrix
+
+
+def _check_alike(matrix: Floats) -> None:
+    """Raise WorkloadError where a query varies so little beside another that its answer would be lost in that."""
+    rows = np.flatnonzero(varying_rows(matrix))
+    if len(rows) == 0:
+        return
+    spreads = np.ptp(matrix[rows], axis=1)
+    least, most = int(spreads.argmin()), int(spreads.argmax())
+    if spreads[most] > _MOST_TIMES_AS_LARGE * spreads[least]:
+        raise WorkloadError(
+            f"over the cells query {rows[least] + 1} varies by {spreads[least]:g} and query {rows[most] + 1} by "
+            f"{spreads[most]:g}, more than {_MOST_TIMES_AS_LARGE:g} times as much: scale them alike, or make constant "
+            "what varies by rounding errors only",
+            spreads,
+        )
+
+
+def check_scale(matrix: Floats) -> None:
+    """Raise WorkloadError where squares of the entries and their sums would leave the range of a double."""
+    largest = np.abs(matrix).max()
+    if largest > _LARGEST or 0 < largest < _SMALLEST:
+        raise WorkloadError(
+            f"the largest entry is {largest:g}: scale the queries to between {_SMALLEST:g} and {_LARGEST:g}", largest
+        )

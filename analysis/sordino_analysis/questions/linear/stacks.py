@@ -1,0 +1,72 @@
+"""Several workloads over one domain, asked together, so that one report answers many questions."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from sordino_analysis.arrays import Floats
+from sordino_analysis.questions.linear.factors import Factor
+from sordino_analysis.questions.linear.operators import Indices, LinearMap
+from sordino_analysis.questions.linear.widths import CharacterMap
+
+
+class Stack(LinearMap):
+    """The rows of several maps over one domain, one map after the other."""
+
+    def __init__(self, parts: Sequence[LinearMap]) -> None:
+        self.parts = tuple(parts)
+        self.starts = np.cumsum([0, *(part.shape[0] for part in self.parts)])
+        self.zero_one = all(part.zero_one for part in self.parts)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return int(self.starts[-1]), self.parts[0].shape[1]
+
+    def matvec(self, histogram: Floats) -> Floats:
+        return np.concatenate([part.matvec(histogram) for part in self.parts])
+
+    def squared_matvec(self, histogram: Floats) -> Floats:
+        return np.concatenate([part.squared_matvec(histogram) for part in self.parts])
+
+    def rmatvec(self, weights: Floats) -> Floats:
+        pieces = np.split(weights, self.starts[1:-1])
+        pulled = [part.rmatvec(piece) for part, piece in zip(self.parts, pieces, strict=True)]
+        return np.asarray(np.sum(pulled, axis=0))
+
+    def varying(self) -> Indices:
+        pairs = zip(self.parts, self.starts[:-1], strict=True)
+        return np.concatenate([start + part.varying() for part, start in pairs])
+
+    def take(self, rows: Indices) -> Floats:
+        result = np.zeros((len(rows), self.shape[1]))
+        home = np.searchsorted(self.starts, rows, side="right") - 1
+        for number in np.unique(home):
+            result[home == number] = self.parts[number].take(rows[home == number] - self.starts[number])
+        return result
+
+    def column(self, cell: int) -> Floats:
+        return np.concatenate([part.column(cell) for part in self.parts])
+
+
+def stack_of(parts: Sequence[Factor]) -> Factor:
+    """The queries of all parts in order; parities and marginals together keep their symmetry."""
+    operators = [part.operator for part in parts]
+    starts = np.cumsum([0, *(operator.shape[0] for operator in operators)]).tolist()
+
+    def label(query: int) -> str:
+        part = bisect_right(starts, query) - 1
+        return parts[part].label(query - starts[part])
+
+    maps = [operator for operator in operators if isinstance(operator, CharacterMap)]
+    if len(maps) < len(operators):
+        return Factor(Stack(operators), label)
+    blocks = [
+        replace(block, queries=block.queries + start)
+        for whole, start in zip(maps, starts[:-1], strict=True)
+        for block in whole.blocks
+    ]
+    return Factor(CharacterMap(maps[0].characters.shape, blocks), label)

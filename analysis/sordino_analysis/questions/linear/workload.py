@@ -1,0 +1,92 @@
+"""A workload: the queries that an analyst asks of a domain, with names for people."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sordino_analysis.questions.linear.operators import Indices, LinearMap, Symmetry
+from sordino_shared.domains import Domain
+from sordino_shared.errors import InvalidValue
+
+# What is listed for every query must fit into memory; a plan takes fewer still.
+MAX_LISTED_QUERIES = 1 << 24
+
+
+class WorkloadError(InvalidValue):
+    """The workload cannot be asked as described; the message says what to change, `value` is what was given."""
+
+
+@dataclass(frozen=True, eq=False)
+class Workload:
+    """Q linear queries W h of the normalised histogram h over a domain of size k.
+
+    `kinds` has one of histogram, prefix, ranges, total for each attribute, or is ("matrix",), ("parities",),
+    ("marginals",) or ("stack",). The built-in kinds leave constant queries out; a matrix may hold some, and
+    `varying_rows` tells which queries are not constant.
+    `specification` is JSON-able and `parse_specification(…).build()` makes the same workload of it again.
+    """
+
+    name: str
+    domain: Domain
+    kinds: tuple[str, ...]
+    operator: LinearMap
+    specification: dict[str, Any]
+    name_query: Callable[[int], str]
+
+    def __post_init__(self) -> None:
+        queries, size = self.operator.shape
+        if size != self.domain.size:
+            raise WorkloadError(
+                f"the matrix has {size} columns and the domain {self.domain.size} cells: give one column a cell",
+                self.operator,
+            )
+        if queries > MAX_LISTED_QUERIES:
+            raise WorkloadError(
+                f"the workload has {queries} queries, at most {MAX_LISTED_QUERIES} can be listed: ask parities or "
+                "marginals of a small width, or `total` for attributes that need not be told apart",
+                queries,
+            )
+        if queries == 0 or len(self.varying_rows) == 0:
+            raise WorkloadError(
+                "every query has the same answer whatever the users hold: ask at least one that depends on them",
+                self.operator,
+            )
+
+    @property
+    def queries(self) -> int:
+        """Q, the number of queries, constant ones of a matrix included."""
+        return self.operator.shape[0]
+
+    @property
+    def size(self) -> int:
+        """k, the number of user types."""
+        return self.domain.size
+
+    @cached_property
+    def varying_rows(self) -> Indices:
+        """Indices of the queries that depend on the histogram; only these count in an objective."""
+        return self.operator.varying()
+
+    @property
+    def symmetry(self) -> Symmetry:
+        """Which relabellings of the types map queries to queries."""
+        return self.operator.symmetry
+
+    def label(self, query: int) -> str:
+        """What a person reads for a query."""
+        if not 0 <= query < self.queries:
+            raise WorkloadError(f"the workload has queries 0 to {self.queries - 1}, not {query}", query)
+        return self.name_query(query)
+
+    def labels(self) -> list[str]:
+        """Names of all queries in order."""
+        return [self.name_query(query) for query in range(self.queries)]
+
+    def truth(self, cells: NDArray[np.integer[Any]]) -> NDArray[np.float64]:
+        """The exact answers W h for users who hold these cells, (Q,)."""
+        counts = np.bincount(cells, minlength=self.size).astype(float)
+        return self.operator.matvec(counts / len(cells))

@@ -1,5 +1,0 @@
-"""Charts as SVG text: nothing to install, nothing to load, readable in any browser."""
-
-from sordino_server.charts.answers import AnswerChart, draw_answers
-
-__all__ = ["AnswerChart", "draw_answers"]

@@ -1,1 +1,0 @@
-"""Design time: a workload becomes a mechanism with exact variances and a certificate of how good it is."""

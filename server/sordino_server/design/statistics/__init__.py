@@ -1,7 +1,0 @@
-"""Pairwise statistics: what an analyst asks of pairs of users, as quadratic forms of the histogram."""
-
-from sordino_server.design.statistics.binning import OpenBins, choose_bins
-from sordino_server.design.statistics.specification import StatisticSpecification, parse_statistic
-from sordino_server.design.statistics.statistic import QuadraticForm, Statistic
-
-__all__ = ["OpenBins", "QuadraticForm", "Statistic", "StatisticSpecification", "choose_bins", "parse_statistic"]

@@ -1,0 +1,183 @@
+"""A plan computed in a process of its own, within limits of memory and time, so that its death is only its own.
+
+The process is a fork of a server process that has imported the planner and nothing else, and lives for one plan. What
+it tells goes through a pipe; the pipe's end, when the worker dies or loses interest, is the end of the process too.
+"""
+
+from __future__ import annotations
+
+import multiprocessing as mp
+import os
+import resource
+import signal
+import threading
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, fields, replace
+from multiprocessing.connection import Connection
+from multiprocessing.context import ForkServerProcess
+from time import monotonic
+from typing import Any
+
+import structlog
+
+from sordino_analysis.mechanisms.request import PlanError, PlanRequest
+from sordino_analysis.pairwise.statistic_request import FinishedProtocol, StatisticRequest
+from sordino_analysis.planning.finished_plan import FinishedPlan
+from sordino_analysis.planning.planner import compile_plan
+from sordino_analysis.progress import Progress, ReportProgress
+from sordino_analysis.questions.linear import parse_specification
+from sordino_shared.errors import SordinoError
+
+log = structlog.get_logger(__name__)
+
+# How often the worker is told that nothing is new, which is when it can say that it stops.
+_HEARTBEAT_S = 0.25
+# Single steps between two looks at the clock take up to a minute at the largest dense workloads.
+_GRACE_S = 120.0
+_MIB = 1 << 20
+
+
+class PlanningDied(SordinoError):
+    """The process ended without an answer; the message says what to do about it."""
+
+
+@dataclass(frozen=True)
+class Refused:
+    """Why there is no plan, in words for a person."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class Bug:
+    """An error that nobody expected, as text: its own class may not be importable elsewhere."""
+
+    name: str
+    trace: str
+
+
+@dataclass(frozen=True)
+class PlanningProcess:
+    """Computes plans one by one, each in a new process of at most `memory_mb` MiB; `time_limit_s` as in a request."""
+
+    memory_mb: int
+    time_limit_s: float
+
+    def compute(
+        self, request: PlanRequest | StatisticRequest, progress: ReportProgress
+    ) -> FinishedPlan | FinishedProtocol:
+        """The plan that is asked for; `progress` is called several times a second, and what it raises ends the process.
+
+        Raises PlanError where the planner refuses and PlanningDied where the process cannot go on.
+        """
+        limit = min(self.time_limit_s, request.time_limit or self.time_limit_s)
+        with self._running(replace(request, time_limit=limit)) as (process, pipe):
+            answer = self._answer(process, pipe, progress, monotonic() + limit + _GRACE_S)
+        return FinishedPlan.read(answer) if isinstance(request, PlanRequest) else FinishedProtocol.read(answer)
+
+    def _answer(self, process: ForkServerProcess, pipe: Connection, progress: ReportProgress, latest: float) -> bytes:
+        told: Any = Progress("starting", 0.0)
+        while isinstance(told, Progress):
+            progress(told)
+            if monotonic() > latest:
+                raise PlanningDied(
+                    f"the computation did not end at its time limit ({self.time_limit_s:g} s at most, "
+                    "SORDINO_PLANNING_TIME_LIMIT_S): ask for a smaller workload"
+                )
+            if pipe.poll(_HEARTBEAT_S):
+                told = self._received(process, pipe)
+        if isinstance(told, Refused):
+            raise PlanError(told.reason)
+        if isinstance(told, Bug):
+            log.error("bug in the planner", error=told.name, trace=told.trace)
+            raise PlanningDied(f"the computation failed ({told.name}); the worker's log says where")
+        answer: bytes = told
+        return answer
+
+    def _received(self, process: ForkServerProcess, pipe: Connection) -> Progress | Refused | Bug | bytes:
+        try:
+            received: Progress | Refused | Bug | bytes = pipe.recv()
+        except (EOFError, ConnectionResetError) as error:
+            process.join()
+            raise PlanningDied(self._obituary(process.exitcode)) from error
+        return received
+
+    def _obituary(self, exit_code: int | None) -> str:
+        number = -(exit_code or 0)
+        how = signal.Signals(number).name if number in set(signal.Signals) else f"exit code {exit_code}"
+        return (
+            f"the process that computed the plan died ({how}), most likely for want of memory: ask again, for a "
+            "smaller workload or with effort quick, or give the machine more memory than "
+            f"SORDINO_PLANNING_MEMORY_MB ({self.memory_mb})"
+        )
+
+    @contextmanager
+    def _running(self, request: PlanRequest | StatisticRequest) -> Iterator[tuple[ForkServerProcess, Connection]]:
+        context = mp.get_context("forkserver")
+        context.set_forkserver_preload(["sordino_server.jobs.planning_process"])
+        ours, theirs = context.Pipe()
+        process = context.Process(target=_plan, args=(theirs, self.memory_mb, _written(request)), daemon=True)
+        process.start()
+        theirs.close()
+        try:
+            yield process, ours
+        finally:
+            ours.close()
+            process.kill()
+            process.join()
+            process.close()
+
+
+@dataclass(frozen=True)
+class WrittenRequest:
+    """A request that can travel: its workload has functions, the workload's specification has none."""
+
+    specification: dict[str, Any]
+    rest: dict[str, Any]
+
+    def request(self) -> PlanRequest:
+        """The request that was written."""
+        return PlanRequest(parse_specification(self.specification).build(), **self.rest)
+
+
+def _written(request: PlanRequest | StatisticRequest) -> WrittenRequest | StatisticRequest:
+    if isinstance(request, StatisticRequest):
+        return request
+    rest = {field.name: getattr(request, field.name) for field in fields(request) if field.name != "workload"}
+    return WrittenRequest(request.workload.specification, rest)
+
+
+def _computed(asked: WrittenRequest | StatisticRequest, progress: ReportProgress) -> bytes:
+    if isinstance(asked, StatisticRequest):
+        return asked.finish(progress).content
+    return compile_plan(asked.request(), progress).finished().content
+
+
+def _plan(pipe: Connection, memory_mb: int, asked: WrittenRequest | StatisticRequest) -> None:
+    """The process: everything that can be said about its end is said through the pipe."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with, args=(pipe,), daemon=True).start()
+    # Not the address space, of which solvers reserve more than they use.
+    resource.setrlimit(resource.RLIMIT_DATA, (memory_mb * _MIB, memory_mb * _MIB))
+    try:
+        answer: object = _computed(asked, pipe.send)
+    except SordinoError as error:
+        answer = Refused(str(error))
+    except MemoryError:
+        answer = Refused(
+            f"the computation needs more than {memory_mb} MiB (SORDINO_PLANNING_MEMORY_MB): ask for fewer types or "
+            "queries, or raise the limit"
+        )
+    except Exception as error:
+        answer = Bug(type(error).__name__, traceback.format_exc())
+    pipe.send(answer)
+
+
+def _end_with(pipe: Connection) -> None:
+    """The worker sends nothing: what comes from it is its end."""
+    try:
+        pipe.recv()
+    except (EOFError, OSError):
+        os._exit(1)

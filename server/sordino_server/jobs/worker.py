@@ -1,0 +1,260 @@
+"""Background work: plans are computed and closed rounds are estimated, each under a lease and each stored once.
+
+A worker may be killed at any moment. Its lease then runs out, another worker takes the row, and whatever the first one
+might still store is refused, since every result is stored in a transaction that first checks the lease.
+"""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from time import monotonic
+from typing import Literal, TypedDict
+
+import structlog
+from sqlalchemy.orm import Session
+
+from sordino_analysis.mechanisms.request import PlanRequest as PlannerRequest
+from sordino_analysis.pairwise.statistic_request import FinishedProtocol, StatisticRequest
+from sordino_analysis.planning.finished_plan import FinishedPlan
+from sordino_analysis.progress import Progress, ReportProgress
+from sordino_server import rounds
+from sordino_server.campaigns import retention
+from sordino_server.campaigns.succession import close_due_rounds
+from sordino_server.config import Settings
+from sordino_server.estimates import service as estimates
+from sordino_server.kit import leases
+from sordino_server.kit.clock import Clock
+from sordino_server.kit.database_errors import DatabaseError
+from sordino_server.kit.db import Database
+from sordino_server.kit.leases import LeaseLost
+from sordino_server.models import PlanRequest, Round
+from sordino_server.plans import service as plans
+from sordino_server.plans.checking import planner_request
+from sordino_server.plans.schemas import PlanOrder
+from sordino_server.workloads import service as workloads
+from sordino_shared.errors import SordinoError
+
+log = structlog.get_logger(__name__)
+
+# Progress is for people: more often than this nobody reads it, and each time costs a commit.
+_PROGRESS_EVERY_S = 0.25
+_RENEWALS_A_LEASE = 3
+_PURGE_EVERY_S = 600.0
+
+
+ComputePlan = Callable[[PlannerRequest | StatisticRequest, ReportProgress], FinishedPlan | FinishedProtocol]
+
+
+# A round goes on to the next one or to its estimate; a purge is of one round's reports.
+Kind = Literal["plan", "round", "purge"]
+# A job is done or failed for good; or its lease was lost, the worker was stopped, the database failed: then another
+# worker has it, or will.
+Outcome = Literal["done", "failed", "lost", "stopped", "interrupted"]
+# Hears of every job that ended, with its seconds.
+Finished = Callable[[Kind, Outcome, float], None]
+
+
+class Stopped(Exception):
+    """The worker was asked to stop while it computed; the work goes back to the queue."""
+
+
+class Lease(TypedDict):
+    """Who holds a row, from when on and for how long."""
+
+    owner: str
+    now: int
+    seconds: int
+
+
+@dataclass(frozen=True)
+class Worker:
+    """One worker; `run` it in a process of its own, or `step` it in tests.
+
+    `compute` makes a plan; it tells its progress every now and then, also where nothing is new.
+    """
+
+    database: Database
+    clock: Clock
+    settings: Settings
+    compute: ComputePlan
+    stop: threading.Event
+    owner: str
+    finished: Finished
+
+    @classmethod
+    def of(
+        cls,
+        database: Database,
+        clock: Clock,
+        settings: Settings,
+        compute: ComputePlan,
+        finished: Finished = lambda kind, outcome, seconds: None,
+    ) -> Worker:
+        """A worker under a name that no other one has."""
+        return cls(database, clock, settings, compute, threading.Event(), uuid.uuid4().hex, finished)
+
+    def run(self) -> None:
+        """Work until `stop` is set; a database that fails for a while is waited for."""
+        log.info("worker started", owner=self.owner)
+        purge_at = monotonic()
+        while not self.stop.is_set():
+            try:
+                worked = self.step()
+            except DatabaseError as error:
+                log.warning("the database failed; the worker tries again", problem=str(error))
+                worked = False
+            if not worked and monotonic() >= purge_at:
+                self.purge()
+                purge_at = monotonic() + _PURGE_EVERY_S
+            if not worked:
+                self.stop.wait(self.settings.worker_poll_s)
+        log.info("worker stopped", owner=self.owner)
+
+    def purge(self) -> None:
+        """Delete the reports that are kept no longer, if there is a limit; what fails is tried again the next time."""
+        days, now, begun = self.settings.raw_report_retention_days, self.clock.now(), monotonic()
+        try:
+            for old in retention.old_reports(self.database, days, now) if days else ():
+                begun = monotonic()
+                retention.purge(self.database, old, now)
+                self.finished("purge", "done", monotonic() - begun)
+                log.info("reports purged", campaign=old.campaign, round=old.index, reports=old.reports, bytes=old.bytes)
+        except SordinoError as error:
+            outcome: Outcome = "interrupted" if isinstance(error, DatabaseError) else "failed"
+            self.finished("purge", outcome, monotonic() - begun)
+            log.error("reports could not be purged", problem=str(error))
+
+    def step(self) -> bool:
+        """Do one piece of work, if there is any; estimates are waited for by people, so they go first."""
+        return self._close_due_rounds() or self._estimate_a_round() or self._compute_a_plan()
+
+    def _close_due_rounds(self) -> bool:
+        closed = close_due_rounds(self.database, self.clock.now())
+        for campaign, index in closed:
+            log.info("round closed by its rule", campaign=campaign, round=index)
+        return bool(closed)
+
+    def _estimate_a_round(self) -> bool:
+        row = self.database.run("claim round", lambda session: rounds.claim_closed_round(session, **self._lease()))
+        if row is None:
+            return False
+        number = row.id
+
+        def fail(session: Session, text: str) -> None:
+            rounds.mark_failed(session, number, self.owner, text)
+
+        with self._work_on("round", Round, number, fail):
+            outcome = estimates.compute(self.database, number)
+            self.database.run(
+                "publish outcome",
+                lambda session: estimates.publish(
+                    self.database, session, number, self.owner, outcome, self.clock.now()
+                ),
+            )
+            log.info("round estimated", campaign=row.campaign_id, round=row.index)
+        return True
+
+    def _compute_a_plan(self) -> bool:
+        row = self.database.run("claim plan request", lambda session: plans.begin(session, **self._lease()))
+        if row is None:
+            return False
+        number = row.id
+
+        def fail(session: Session, text: str) -> None:
+            plans.fail(session, number, self.owner, text, self.clock.now())
+
+        with self._work_on("plan", PlanRequest, number, fail):
+            try:
+                with self.database.read("read plan request") as session:
+                    asked = PlanOrder.model_validate_json(row.request)
+                    written = workloads.get(session, row.workload_id).specification
+                request = planner_request(asked, written)
+                plan = self.compute(request, self._progress_of(number))
+            except Stopped:
+                self.database.run("give back", lambda session: plans.give_back(session, number, self.owner))
+                raise
+            self.database.run(
+                "publish plan", lambda session: plans.publish(session, number, self.owner, plan, self.clock.now())
+            )
+            log.info("plan computed", request=number, seconds=plan.summary["seconds"])
+        return True
+
+    def _progress_of(self, number: str) -> ReportProgress:
+        shown, shown_at = Progress("", 0.0), 0.0
+
+        def progress(told: Progress) -> None:
+            nonlocal shown, shown_at
+            if self.stop.is_set():
+                raise Stopped
+            if told == shown or (told.stage == shown.stage and monotonic() - shown_at < _PROGRESS_EVERY_S):
+                return
+            shown, shown_at = told, monotonic()
+            self.database.run(
+                "report progress",
+                lambda session: plans.report_progress(session, number, self.owner, told),
+            )
+
+        return progress
+
+    @contextmanager
+    def _work_on(
+        self, kind: Kind, table: type[Round] | type[PlanRequest], key: int | str, fail: Callable[[Session, str], None]
+    ) -> Iterator[None]:
+        """Keep the lease while the block runs; an error of the block becomes the row's, unless it may pass."""
+        begun = monotonic()
+        outcome: Outcome = "interrupted"
+        try:
+            with self._renewing(table, key):
+                yield
+            outcome = "done"
+        except Stopped:
+            outcome = "stopped"
+        except LeaseLost:
+            log.warning("the lease was lost; another worker has the work", table=table.__tablename__, key=key)
+            outcome = "lost"
+        except DatabaseError:
+            raise
+        except SordinoError as error:
+            outcome = self._end(fail, str(error))
+        except Exception as error:
+            log.error("bug", table=table.__tablename__, key=key, exc_info=error)
+            outcome = self._end(fail, f"the computation failed ({type(error).__name__}); the worker's log says where")
+        finally:
+            self.finished(kind, outcome, monotonic() - begun)
+
+    def _end(self, fail: Callable[[Session, str], None], text: str) -> Outcome:
+        try:
+            self.database.run("store failure", lambda session: fail(session, text))
+        except LeaseLost:
+            log.warning("the lease was lost before the failure was stored", problem=text)
+            return "lost"
+        return "failed"
+
+    @contextmanager
+    def _renewing(self, table: type[Round] | type[PlanRequest], key: int | str) -> Iterator[None]:
+        """Renew the lease from a thread until the block ends: a long computation has no moment to do it itself."""
+        done = threading.Event()
+
+        def renew() -> None:
+            while not done.wait(self.settings.lease_s / _RENEWALS_A_LEASE):
+                try:
+                    self.database.run("renew lease", lambda session: leases.renew(session, table, key, **self._lease()))
+                except LeaseLost:
+                    return
+                except DatabaseError as error:
+                    log.warning("the lease could not be renewed", problem=str(error))
+
+        thread = threading.Thread(target=renew, name="lease", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            done.set()
+            thread.join()
+
+    def _lease(self) -> Lease:
+        return {"owner": self.owner, "now": self.clock.now(), "seconds": self.settings.lease_s}

@@ -1,0 +1,123 @@
+"""`Idempotency-Key` on POST: the answer is stored in the transaction that did the work, and given to who asks again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from fastapi import Depends, Header, Request, Response
+from sqlalchemy import delete
+from sqlalchemy.orm import Session
+
+from sordino_server.context import Context, Injected
+from sordino_server.errors import ServerError
+from sordino_server.keys.authentication import Analyst
+from sordino_server.keys.operator_route import OperatorRequest
+from sordino_server.kit.once import add_once
+from sordino_server.models import IdempotencyKey, Key
+from sordino_shared.protocol import Problem
+
+# Long enough for a retry after a weekend's outage; later the key is free again.
+REMEMBERED_S = 3 * 86400
+_UNFINISHED = 0
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Status and JSON body of a POST, written already where it may be large; `remembered` is stored in place of a body
+    that holds a secret.
+    """
+
+    status: int
+    body: dict[str, Any] | bytes
+    location: str | None = None
+    remembered: dict[str, Any] | None = None
+
+    def response(self) -> Response:
+        """The answer on the wire."""
+        headers = {"Cache-Control": "no-store"}
+        if self.location is not None:
+            headers["Location"] = self.location
+        return Response(_written(self.body), self.status, headers, "application/json")
+
+    def kept(self) -> bytes:
+        """What a replay needs: the location on a line of its own, and the body as it is or is remembered."""
+        return json.dumps({"location": self.location}).encode() + b"\n" + _written(self.remembered or self.body)
+
+    @classmethod
+    def of_kept(cls, status: int, kept: bytes) -> Answer:
+        """The answer again; a large body is never parsed."""
+        head, _, body = kept.partition(b"\n")
+        if not body:  # one object, as versions before kept it for three days
+            whole = json.loads(head)
+            return cls(status, whole["body"], whole["location"])
+        return cls(status, body, json.loads(head)["location"])
+
+
+def _written(body: dict[str, Any] | bytes) -> bytes:
+    return body if isinstance(body, bytes) else json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+@dataclass(frozen=True)
+class IdempotentPost:
+    """A POST by the operator `key`, with the text of its Idempotency-Key if it has one."""
+
+    context: Context
+    key: Key
+    token: str | None
+    method_path: str
+    body_sha256: str
+
+    def run(self, name: str, act: Callable[[Session], Answer]) -> Response:
+        """`act` in the transaction `name`, or the stored answer where this was done before."""
+        return self.context.database.run(name, lambda session: self._once(session, act)).response()
+
+    def _once(self, session: Session, act: Callable[[Session], Answer]) -> Answer:
+        if self.token is None:
+            return act(session)
+        row = self._claim(session, self.token)
+        if row.status != _UNFINISHED:
+            return self._stored(row)
+        answer = act(session)
+        row.status, row.response = answer.status, answer.kept()
+        return answer
+
+    def _claim(self, session: Session, token: str) -> IdempotencyKey:
+        now = self.context.clock.now()
+        session.execute(delete(IdempotencyKey).where(IdempotencyKey.created_at < now - REMEMBERED_S))
+        row = IdempotencyKey(
+            key_id=self.key.id,
+            key=token,
+            method_path=self.method_path,
+            body_sha256=self.body_sha256,
+            status=_UNFINISHED,
+            response=b"",
+            created_at=now,
+        )
+        return add_once(session, row)[0]
+
+    def _stored(self, row: IdempotencyKey) -> Answer:
+        if (row.method_path, row.body_sha256) != (self.method_path, self.body_sha256):
+            raise ServerError(
+                Problem.IDEMPOTENCY_CONFLICT,
+                f"this Idempotency-Key was used for another {row.method_path}; take a new one for a new request",
+            )
+        return Answer.of_kept(row.status, row.response)
+
+
+async def _of_request(
+    request: Request,
+    context: Injected,
+    key: Analyst,
+    idempotency_key: Annotated[
+        str | None, Header(min_length=1, max_length=255, description="The same request with it is done only once.")
+    ] = None,
+) -> IdempotentPost:
+    assert isinstance(request, OperatorRequest)
+    path = f"{request.method} {request.url.path}"
+    return IdempotentPost(context, key, idempotency_key, path, request.arrived.sha256)
+
+
+Once = Annotated[IdempotentPost, Depends(_of_request)]

@@ -1,0 +1,37 @@
+"""Every route of the server, gathered from the nouns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, Depends, Request
+from starlette.responses import JSONResponse
+
+from sordino_server.campaigns import endpoints as campaigns
+from sordino_server.estimates import endpoints as estimates
+from sordino_server.keys import endpoints as keys
+from sordino_server.kit.known_parameters import check_parameters
+from sordino_server.plans import endpoints as plans
+from sordino_server.populations import endpoints as populations
+from sordino_server.problem_details import ProblemDocument
+from sordino_server.reports import endpoints as reports
+from sordino_server.serving import health
+from sordino_server.workloads import endpoints as workloads
+from sordino_shared.protocol import PROBLEM_MEDIA_TYPE
+
+_PROBLEM: dict[str, Any] = {
+    "description": "A problem document (RFC 9457).",
+    "content": {PROBLEM_MEDIA_TYPE: {"schema": {"$ref": f"#/components/schemas/{ProblemDocument.__name__}"}}},
+}
+
+router = APIRouter(responses={"4XX": _PROBLEM, "5XX": _PROBLEM}, dependencies=[Depends(check_parameters)])
+router.include_router(health.probes)
+for noun in (health, workloads, plans, populations, campaigns, estimates, keys):
+    router.include_router(noun.router, prefix="/v1")
+router.include_router(reports.router)
+
+
+@router.get("/v1/openapi.json", include_in_schema=False)
+async def describe(request: Request) -> JSONResponse:
+    """This API as an OpenAPI document."""
+    return JSONResponse(request.app.openapi())

@@ -1,0 +1,100 @@
+"""The application: `create_app` wires settings, database, writer and routes together."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import cached_property
+from typing import Any
+
+import anyio.to_thread
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from sordino_server import __version__, problem_details
+from sordino_server.config import Settings
+from sordino_server.context import Context
+from sordino_server.kit.clock import Clock, SystemClock
+from sordino_server.kit.db import Database
+from sordino_server.kit.envelope import Envelope
+from sordino_server.kit.unread_body import UnreadBody
+from sordino_server.metrics import Metrics
+from sordino_server.problem_details import ProblemDocument
+from sordino_server.reports import ReportWriter
+from sordino_server.reports.admission import Admission
+from sordino_server.reports.front_door import FrontDoor
+from sordino_server.serving.api import router
+
+
+def create_app(settings: Settings, database: Database | None = None, clock: Clock | None = None) -> FastAPI:
+    """The server as an ASGI application; what is not given is made from the settings."""
+    opened = database or Database(settings.database_url.get_secret_value())
+    context = Context(settings, opened, clock or SystemClock())
+
+    metrics = Metrics(context.database)
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        context.checks.start()
+        writer = ReportWriter(context.database, context.clock, committed=metrics.committed).start()
+        app.state.report_writer = writer
+        metrics.watch_queue(lambda: writer.queued_bytes)
+        try:
+            yield
+        finally:
+            # Uploads that were taken are written and answered before the process ends.
+            await anyio.to_thread.run_sync(writer.close)
+            if database is None:
+                opened.close()
+
+    app = _Application(
+        title="sordino",
+        version=__version__,
+        summary="Local-differential-privacy telemetry: plans, campaigns, reports, estimates.",
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=None,
+        redirect_slashes=False,
+        # This server has metrics of its own; asking for others at every request takes as long as reading its body.
+        telemetry={"tracing": False, "metrics": False},
+    )
+    app.state.context = context
+    app.state.metrics = metrics
+    app.state.draining = False
+    app.state.admission = Admission(context)
+    app.include_router(router)
+    app.add_middleware(UnreadBody)
+    problem_details.install(app)
+    app.openapi = lambda: openapi_of(app)  # type: ignore[method-assign]  # FastAPI's own way to replace the document
+    return app
+
+
+class _Application(FastAPI):
+    """FastAPI behind the door for devices, which is outside of everything that FastAPI does for a request: that costs
+    more than a report does. `state.metrics` hears of every request.
+    """
+
+    @cached_property
+    def _outermost(self) -> ASGIApp:
+        return Envelope(FrontDoor(super().__call__, self.state), observe=self.state.metrics.request)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._outermost(scope, receive, send)
+
+
+def openapi_of(app: FastAPI) -> dict[str, Any]:
+    """The OpenAPI 3.1 document, in which every error is a problem document."""
+    if app.openapi_schema is None:
+        document = get_openapi(title=app.title, version=app.version, summary=app.summary, routes=app.routes)
+        schemas = document["components"]["schemas"]
+        schemas[ProblemDocument.__name__] = ProblemDocument.model_json_schema()
+        # FastAPI describes its own form of 422, which this server never sends.
+        for name in ("HTTPValidationError", "ValidationError"):
+            schemas.pop(name, None)
+        for path in document["paths"].values():
+            for operation in path.values():
+                operation["responses"].pop("422", None)
+        app.openapi_schema = document
+    return app.openapi_schema

@@ -1,0 +1,89 @@
+"""The listed laws of small randomizers: they sum to 1, have the ε that is proved, and hold the alphabet."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sordino_analysis.conformance.enumeration import direction, payload_count, payload_law
+from sordino_analysis.conformance.features import all_counts, truth
+from sordino_shared.arrays import Array
+from sordino_shared.errors import InvalidValue
+from sordino_shared.protocol import DevicePart
+from sordino_shared.randomizers import DenseRows, FiniteKernel, SeededDirection, SubsetSelection, directions
+from sordino_shared.randomness import SeededRandomness
+
+VECTORS = Path(__file__).parents[3] / "tests/vectors/v1/good/sampling.json"
+CASES = json.loads(VECTORS.read_text("ascii"))["vectors"]
+LISTED = [case for case in CASES if "types" in case]
+
+
+def part_of(case: dict[str, Any]) -> DevicePart:
+    return DevicePart.read(bytes.fromhex(case["device_part"]))
+
+
+def laws(case: dict[str, Any]) -> list[dict[bytes, Fraction]]:
+    whole = int(case["denominator"])
+    return [{bytes.fromhex(p): Fraction(int(n), whole) for p, n in t["numerators"].items()} for t in case["types"]]
+
+
+@pytest.mark.parametrize("case", LISTED, ids=lambda case: case["name"])
+def test_a_listed_law_is_whole_and_has_the_ratio_that_is_proved(case: dict[str, Any]) -> None:
+    randomizer, found = part_of(case).randomizer, laws(case)
+    assert len(found) == randomizer.size
+    assert all(sum(law.values()) == 1 for law in found)
+    assert len(found[0]) == payload_count(randomizer) or isinstance(randomizer, FiniteKernel) or "pair" in case["name"]
+    worst = max(one[payload] / two[payload] for one in found for two in found for payload in one if two[payload])
+    ratio = randomizer.likelihood_ratio()
+    assert ratio is not None
+    assert worst == Fraction(*ratio)
+    payloads = np.array([list(payload) for payload in found[0]], dtype=np.uint8)
+    assert randomizer.in_alphabet(payloads).all()
+
+
+def test_a_kernel_is_listed_as_it_is_counted_out() -> None:
+    """Sixteen bits: every word of the generator is tried, so the sampler's whole law is known without chance."""
+    table = np.random.default_rng(5).integers(6000, 12000, (5, 4))
+    kernel = FiniteKernel(16, DenseRows(Array.of(table, "<u8")))
+
+    class EveryWord(SeededRandomness):
+        def bytes(self, count: int) -> bytes:
+            return (np.arange(count // 8, dtype=np.uint64) << np.uint64(48)).astype("<u8").tobytes()
+
+    for cell in range(4):
+        drawn = np.bincount(kernel.randomize_many(np.full(2**16, cell), EveryWord(0))[:, 0], minlength=6)
+        assert [Fraction(int(n), 2**16) for n in drawn] == [chance for _, chance in payload_law(kernel, cell)]
+
+
+def test_a_direction_is_listed_as_it_is_drawn() -> None:
+    seeds = np.random.default_rng(6).integers(256, size=(20, 16), dtype=np.uint8)
+    drawn = directions(seeds, 9).tolist()
+    assert [direction(seed.tobytes(), 9) for seed in seeds] == drawn
+    case = next(case for case in CASES if case["name"] == "seeded_direction_long")
+    randomizer = part_of(case).randomizer
+    assert isinstance(randomizer, SeededDirection)
+    for given in case["seeds"]:
+        g = directions(np.frombuffer(bytes.fromhex(given["seed"]), dtype=np.uint8).reshape(1, 16), 12)[0]
+        sides = (randomizer.vectors.numpy().astype(np.int64) @ g.astype(np.int64) >= 0).astype(int).tolist()
+        assert [each["side"] for each in given["types"]] == sides
+
+
+def test_a_law_with_a_seed_is_not_listed() -> None:
+    case = next(case for case in CASES if case["name"] == "seeded_direction")
+    with pytest.raises(InvalidValue, match="seed of 128 bits"):
+        next(payload_law(part_of(case).randomizer, 0))
+
+
+def test_large_randomizers_are_counted_by_what_payloads_have_in_common() -> None:
+    large = SubsetSelection(1000, 250, 60, 2**59)
+    payloads = large.randomize_many(np.full(3000, 17), SeededRandomness(3))
+    counted = all_counts(large, 17, payloads)
+    assert min(each.worst()[0] for each in counted) * len(counted) > 1e-6
+    payloads[:, 0] |= 1
+    assert min(each.worst()[0] for each in all_counts(large, 17, payloads)) < 1e-100
+    assert truth(large, 17) == Fraction(1, 2)

@@ -1,0 +1,236 @@
+"""`sordino conformance` accepts the shipped samplers and refuses samplers with one mistake each.
+
+The mistakes are those of the checklist in docs/implementing.md, as somebody who writes a device might make them.
+
+A true sampler is refused with chance 10⁻⁶ a test. With REPORTS reports of a value a sampler whose ε is 10 % too large
+is missed with chance .01; the other mistakes are larger.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from array import array
+from collections.abc import Callable
+from importlib import resources
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sordino_analysis.conformance.samples import Samples
+from sordino_analysis.conformance.verdict import judge, reports_needed
+from sordino_shared.guarantees import PureEpsilon
+from sordino_shared.protocol import DevicePart
+from sordino_shared.randomizers import RandomizedResponse, SubsetSelection, directions
+from sordino_shared.randomness import SeededRandomness
+
+ROOT = Path(__file__).parents[3]
+REPORTS = 40_000
+Draw = Callable[[object, int, int, np.random.Generator], np.ndarray]
+SEED = 16
+
+
+def true_payloads(randomizer, cell, count, rng):
+    return randomizer.randomize_many(np.full(count, cell), SeededRandomness(int(rng.integers(2**32))))
+
+
+def raw_value(randomizer, cell, count, rng):
+    return np.full((count, 1), cell, dtype=np.uint8)
+
+
+def another_may_be_own(randomizer, cell, count, rng):
+    own = 1 - (randomizer.size - 1) * randomizer.other_weight / 2**randomizer.bits
+    others = rng.integers(randomizer.size, size=count)
+    return np.where(rng.random(count) < own, cell, others).astype(np.uint8)[:, None]
+
+
+def epsilon_too_large(randomizer, cell, count, rng):
+    return true_payloads(RandomizedResponse.for_guarantee(randomizer.size, PureEpsilon.of("1.1")), cell, count, rng)
+
+
+def value_always_in_set(randomizer, cell, count, rng):
+    certain = SubsetSelection(randomizer.size, randomizer.subset_size, 60, 2**60 - 1)
+    return true_payloads(certain, cell, count, rng)
+
+
+def others_are_neighbours(randomizer, cell, count, rng):
+    included = rng.random(count) < randomizer.include_weight / 2**randomizer.bits
+    others = [at for at in range(randomizer.size) if at != cell]
+    payloads = np.zeros((count, 1), dtype=np.uint8)
+    for at, (start, own) in enumerate(zip(rng.integers(len(others), size=count), included, strict=True)):
+        run = [others[(start + step) % len(others)] for step in range(randomizer.subset_size - own)]
+        payloads[at] = sum(1 << member for member in run) | own << cell
+    return payloads
+
+
+def smallest_size_only(randomizer, cell, count, rng):
+    return true_payloads(randomizer.parts[0], cell, count, rng)
+
+
+def members_from_the_top(randomizer, cell, count, rng):
+    """The bit of type x is read as bit 7 − x."""
+    rows = randomizer.rows
+    held = rows.members.numpy()[:, 0] >> (7 - cell) & 1
+    law = np.where(held == 1, rows.high.numpy(), rows.low.numpy()) / 2.0**randomizer.bits
+    return rng.choice(len(law) + 1, size=count, p=[*law, 1 - law.sum()]).astype(np.uint8)[:, None]
+
+
+def no_null_output(randomizer, cell, count, rng):
+    law = randomizer.rows.integers()[:, cell] / 2.0**randomizer.bits
+    return rng.choice(len(law), size=count, p=law / law.sum()).astype(np.uint8)[:, None]
+
+
+def _bits_of_side(randomizer, cell, seeds, drawn):
+    return (drawn @ randomizer.vectors.numpy()[cell].astype(np.int64) >= 0).astype(np.uint8)
+
+
+def bit_never_flipped(randomizer, cell, count, rng):
+    seeds = rng.integers(256, size=(count, SEED), dtype=np.uint8)
+    bits = _bits_of_side(randomizer, cell, seeds, directions(seeds, randomizer.dimension).astype(np.int64))
+    return np.hstack([seeds, bits[:, None]])
+
+
+def bit_reversed(randomizer, cell, count, rng):
+    payloads = true_payloads(randomizer, cell, count, rng)
+    payloads[:, SEED] ^= 1
+    return payloads
+
+
+def words_big_endian(randomizer, cell, count, rng):
+    seeds = rng.integers(256, size=(count, SEED), dtype=np.uint8)
+    content = resources.files("sordino_shared.randomizers").joinpath("normal_atoms.bin").read_bytes()
+    atoms = np.frombuffer(content, dtype="<i2").astype(np.int64)
+    stretched = [
+        hashlib.shake_128(b"sordino/v1/direction" + s.tobytes()).digest(2 * randomizer.dimension) for s in seeds
+    ]
+    words = np.frombuffer(b"".join(stretched), dtype=">u2").reshape(count, -1).astype(np.int64)
+    sides = _bits_of_side(randomizer, cell, seeds, np.where(words >> 15, -1, 1) * atoms[words & 0x7FFF])
+    kept = rng.random(count) < randomizer.keep_weights.numpy()[cell] / 2.0**randomizer.bits
+    return np.hstack([seeds, (sides ^ ~kept)[:, None].astype(np.uint8)])
+
+
+def seed_reused(randomizer, cell, count, rng):
+    """A generator that starts anew for every second report."""
+    return np.repeat(true_payloads(randomizer, cell, count // 2, rng), 2, axis=0)
+
+
+def shift_reversed(randomizer, cell, count, rng):
+    payloads = true_payloads(randomizer, cell, count, rng)
+    for number, row in enumerate(randomizer.rows):
+        mine = payloads[:, 0] == number
+        shifts = np.stack(np.unravel_index(payloads[mine, -2], row.shape), axis=1)
+        back = -shifts % np.array(row.shape)
+        payloads[mine, -2] = np.ravel_multi_index(tuple(back.T), row.shape)
+    return payloads
+
+
+def slots_in_order(randomizer, cell, count, rng):
+    """Attributes are given to slots in increasing order only."""
+    payloads = true_payloads(randomizer, cell, 4 * count, rng)
+    rising = (payloads[:, 2] == 255) | (payloads[:, 1] < payloads[:, 2])
+    return payloads[rising][:count]
+
+
+def parts_share_randomness(randomizer, cell, count, rng):
+    payloads = true_payloads(randomizer, cell, count, rng)
+    second = SeededRandomness(int(rng.integers(2**32)))
+    width = randomizer.first.payload_bytes
+    payloads[:, width : width + SEED] = payloads[:, :SEED]
+    sides = _bits_of_side(
+        randomizer.second, cell, None, directions(payloads[:, :SEED], randomizer.second.dimension).astype(np.int64)
+    )
+    keep = randomizer.second.keep_weights.numpy()[cell]
+    kept = second.uniform_bits(randomizer.second.bits, count) < keep
+    payloads[:, -1] = np.where(kept, sides, 1 - sides)
+    return payloads
+
+
+# The mistake in the words of the checklist: the vector that shows it, and the sampler that makes it.
+MUTANTS: dict[str, tuple[str, Draw]] = {
+    "the raw value is sent": ("randomized_response", raw_value),
+    "another value may be the own one": ("randomized_response", another_may_be_own),
+    "ε is 10 % too large": ("randomized_response", epsilon_too_large),
+    "the generator is reused": ("randomized_response", seed_reused),
+    "the value is always in the set": ("subset_selection", value_always_in_set),
+    "the others of a set are neighbours": ("subset_selection", others_are_neighbours),
+    "only the first size is drawn": ("subset_mixture", smallest_size_only),
+    "members are read from the top bit": ("finite_kernel_null", members_from_the_top),
+    "the null output is never sent": ("finite_kernel_null", no_null_output),
+    "the bit is never flipped": ("seeded_direction_long", bit_never_flipped),
+    "the bit is reversed": ("seeded_direction_long", bit_reversed),
+    "words are read big-endian": ("seeded_direction_long", words_big_endian),
+    "the shift is reversed": ("orbit_kernel", shift_reversed),
+    "slots take attributes in order only": ("orbit_kernel", slots_in_order),
+    "both parts of a pair share a seed": ("pair_with_directions", parts_share_randomness),
+}
+
+
+def parts() -> dict[str, DevicePart]:
+    content = json.loads((ROOT / "tests/vectors/v1/good/sampling.json").read_text("ascii"))
+    return {v["name"]: DevicePart.read(bytes.fromhex(v["device_part"])) for v in content["vectors"]}
+
+
+PARTS = parts()
+
+
+def verdict_on(draw, part: DevicePart, seed: int, reports: int = REPORTS):
+    rng, randomizer = np.random.default_rng(seed), part.randomizer
+    samples = {}
+    for cell in {0, 1, randomizer.size - 1}:
+        payloads = draw(randomizer, cell, reports, rng)
+        samples[cell] = Samples(
+            randomizer.payload_bytes, bytearray(payloads.tobytes()), array("Q", range(len(payloads)))
+        )
+    return judge(part, samples)
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_the_shipped_sampler_conforms(name: str) -> None:
+    verdict = verdict_on(true_payloads, PARTS[name], seed=11)
+    assert verdict.p > verdict.false_alarm
+    assert verdict.outcome == "conforms" or verdict.needed > REPORTS
+
+
+@pytest.mark.parametrize("mistake", MUTANTS)
+def test_every_mistake_is_noticed(mistake: str) -> None:
+    vector, draw = MUTANTS[mistake]
+    verdict = verdict_on(draw, PARTS[vector], seed=12)
+    assert verdict.outcome == "differs", (mistake, verdict)
+
+
+def test_a_true_sampler_is_refused_as_seldom_as_stated() -> None:
+    """At a stated rate of 10 % and 200 runs: more than 40 refusals have a chance of 10⁻⁵."""
+    refused = 0
+    for seed in range(200):
+        part = PARTS["orbit_kernel"]
+        payloads = part.randomizer.randomize_many(np.full(300, 7), SeededRandomness(seed))
+        samples = {7: Samples(part.randomizer.payload_bytes, bytearray(payloads.tobytes()), array("Q", range(300)))}
+        refused += judge(part, samples, false_alarm=0.1).outcome == "differs"
+    assert refused <= 40
+
+
+def test_too_few_reports_are_no_pass() -> None:
+    verdict = verdict_on(true_payloads, PARTS["randomized_response"], seed=13, reports=100)
+    assert verdict.outcome == "too_few"
+    assert verdict.needed > 100
+
+
+def test_the_reports_needed_show_an_epsilon_a_tenth_too_large() -> None:
+    """With the reports that are said to be needed at least 95 of 100 runs notice it: fewer have a chance of .002."""
+    part = PARTS["randomized_response"]
+    part = DevicePart(part.domain, PureEpsilon.of(1), part.randomizer)
+    needed = reports_needed(part, 0, 1)
+    noticed = 0
+    for seed in range(100):
+        payloads = epsilon_too_large(part.randomizer, 0, needed, np.random.default_rng(seed))
+        samples = {0: Samples(1, bytearray(payloads.tobytes()), array("Q", range(needed)))}
+        noticed += judge(part, samples).outcome == "differs"
+    assert noticed >= 95
+
+
+def test_the_checklist_of_the_page_is_the_list_of_mistakes() -> None:
+    page = (ROOT / "docs" / "implementing.md").read_text("utf-8")
+    rows = re.findall(r"^\| \[ \] (.+?) \|.*\| `(\w+)` \|$", page, re.MULTILINE)
+    assert dict(rows) == {mistake: vector for mistake, (vector, _) in MUTANTS.items()}

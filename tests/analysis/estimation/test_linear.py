@@ -1,0 +1,136 @@
+"""Estimates from aggregates that are exactly what is expected, and from ones that are not."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from sordino_analysis.estimation import consistency
+from sordino_analysis.estimation.intervals import normal_quantile
+from sordino_analysis.estimation.linear import EstimationError, estimate
+from sordino_analysis.evaluation.accumulate import DIRECTION_SCALE, Aggregate, accumulate
+from sordino_analysis.evaluation.accumulator_moments import statistic_law
+from sordino_analysis.evaluation.variance import type_variances
+from sordino_shared.randomness import SeededRandomness
+
+MECHANISMS = ["randomized_response", "subset_selection", "hyperplane_codebook", "factorization"]
+# So many users leave no rounding of the sums: n·E[s] is a whole number to 10^-10 of itself.
+MANY = 10**10
+
+
+def expected_aggregate(device, histogram, users=MANY):
+    """The sums that `users` reports of this histogram have on average."""
+    randomizer = device.randomizer
+    mean = statistic_law(randomizer).means(np.eye(randomizer.statistic_size)) @ histogram
+    unit = DIRECTION_SCALE if randomizer.statistic == "direction_sums" else 1
+    # Directions are kept in fixed point: fewer users leave as many digits without leaving the 64-bit sums.
+    count = users if unit == 1 else users // 100
+    return Aggregate(count, np.rint(mean * unit * count).astype(np.int64))
+
+
+def simulated(plan, histogram, users, seed):
+    cells = np.random.default_rng(seed).choice(len(histogram), size=users, p=histogram).astype(np.int64)
+    randomizer = plan.device.randomizer
+    payloads = randomizer.randomize_many(cells, SeededRandomness(seed))
+    return cells, Aggregate(users, accumulate(randomizer, payloads))
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+@pytest.mark.parametrize("kind", ["histogram", "prefix", "ranges"])
+def test_expected_sums_give_the_true_answers_and_their_exact_standard_errors(plan_of, mechanism, kind):
+    plan = plan_of(kind, 6, mechanism=mechanism)
+    histogram = np.array([0.3, 0.0, 0.1, 0.25, 0.05, 0.3])
+    aggregate = expected_aggregate(plan.device, histogram)
+    found = estimate(plan.device, plan.analyst, aggregate)
+    truth = plan.request.workload.operator.matvec(histogram)
+    np.testing.assert_allclose(found.unbiased, truth, atol=1e-7)
+    np.testing.assert_allclose(found.consistent, truth, atol=1e-5)
+    by_type = type_variances(plan.device, plan.analyst.decoder, plan.request.workload)
+    users = aggregate.count
+    np.testing.assert_allclose(found.standard_error, np.sqrt(by_type @ histogram / users), rtol=1e-4)
+    sampled = truth * (1 - truth)
+    expected = np.sqrt((by_type @ histogram + sampled) / users)
+    np.testing.assert_allclose(found.population_standard_error, expected, rtol=1e-4)
+
+
+def test_intervals_are_quantiles_of_the_standard_error_widened_by_the_bias(plan_of):
+    plan = plan_of("prefix", 6, mechanism="factorization")
+    _, aggregate = simulated(plan, np.full(6, 1 / 6), 2000, 1)
+    found = estimate(plan.device, plan.analyst, aggregate, level=0.9)
+    bias, z = plan.analyst.figures.bias_bound, normal_quantile(0.9)
+    assert bias > 0
+    np.testing.assert_allclose(found.upper - found.unbiased, z * found.standard_error + bias)
+    np.testing.assert_allclose(found.unbiased - found.lower, z * found.standard_error + bias)
+    np.testing.assert_allclose(found.population_upper - found.unbiased, z * found.population_standard_error + bias)
+    quantiles = (found.band_upper - found.unbiased - bias) / found.standard_error
+    np.testing.assert_allclose(quantiles, quantiles[0])
+    assert z < quantiles[0] < normal_quantile(0.9 ** (1 / 5)) + 1e-9
+    assert (found.users, found.level, found.counts_as_unbiased, found.warnings) == (2000, 0.9, True, ())
+
+
+def test_constant_queries_are_answered_exactly(plan_of):
+    plan = plan_of("matrix", 3, mechanism="hyperplane_codebook", rows=((1.0, 0.0, 2.0), (7.0, 7.0, 7.0)))
+    _, aggregate = simulated(plan, np.array([0.2, 0.3, 0.5]), 500, 2)
+    found = estimate(plan.device, plan.analyst, aggregate)
+    for name in ("unbiased", "consistent", "lower", "upper", "band_lower", "population_upper"):
+        assert getattr(found, name)[1] == pytest.approx(7.0, abs=1e-12)
+    assert found.standard_error[1] == found.population_standard_error[1] == 0
+    assert found.standard_error[0] > 0
+
+
+def test_a_matrix_of_any_numbers_has_the_sampling_variance_of_its_values(plan_of):
+    rows = ((1.0, 0.0, 3.0), (0.5, -1.0, 0.0))
+    plan = plan_of("matrix", 3, mechanism="factorization", rows=rows)
+    histogram = np.array([0.2, 0.3, 0.5])
+    found = estimate(plan.device, plan.analyst, expected_aggregate(plan.device, histogram))
+    matrix = np.array(rows)
+    sampled = matrix**2 @ histogram - (matrix @ histogram) ** 2
+    added = (found.population_standard_error**2 - found.standard_error**2) * found.users
+    np.testing.assert_allclose(added, sampled, rtol=1e-3)
+
+
+def test_warnings_say_when_users_are_few_and_when_a_bias_matters(plan_of):
+    rare = plan_of("prefix", 6, "8", mechanism="subset_selection")
+    _, few = simulated(rare, np.full(6, 1 / 6), 150, 3)
+    assert any("only 150 users" in text for text in estimate(rare.device, rare.analyst, few).warnings)
+    plan = plan_of("prefix", 6, mechanism="factorization")
+    many = expected_aggregate(plan.device, np.full(6, 1 / 6))
+    found = estimate(plan.device, plan.analyst, many)
+    assert any("bias of up to" in text for text in found.warnings)
+    biased = plan_of("prefix", 33, "1", "max", "factorization", users=500, reduction=20, seed=3)
+    _, some = simulated(biased, np.full(33, 1 / 33), 500, 4)
+    assert not estimate(biased.device, biased.analyst, some).counts_as_unbiased
+
+
+def test_a_warning_says_when_the_nearest_histogram_was_not_found(plan_of, monkeypatch):
+    plan = plan_of("ranges", 16, mechanism="randomized_response")
+    _, sums = simulated(plan, np.full(16, 1 / 16), 2000, 1)
+    monkeypatch.setattr(consistency, "_MOST_ACTIVE_SETS", 0)
+    assert not any("not the nearest" in text for text in estimate(plan.device, plan.analyst, sums).warnings)
+    monkeypatch.setattr(consistency, "_MOST_VERTEX_STEPS", 1)
+    found = estimate(plan.device, plan.analyst, sums)
+    assert any("feasible but not the nearest" in text for text in found.warnings)
+    assert found.consistent.min() >= 0
+
+
+def test_what_allows_no_estimate_is_refused(plan_of):
+    plan, other = plan_of("prefix", 6, mechanism="randomized_response"), plan_of("prefix", 7, mechanism="factorization")
+    empty = Aggregate.empty(plan.device.randomizer)
+    with pytest.raises(EstimationError, match="no report was counted"):
+        estimate(plan.device, plan.analyst, empty)
+    one = replace(empty, count=1)
+    with pytest.raises(EstimationError, match="two parts of one plan"):
+        estimate(plan.device, other.analyst, one)
+    with pytest.raises(EstimationError, match="has 6 sums, the aggregate 5"):
+        estimate(plan.device, plan.analyst, Aggregate(1, np.zeros(5, dtype=np.int64)))
+    for level in (0.0, 1.0, float("nan")):
+        with pytest.raises(EstimationError, match="between 0 and 1"):
+            estimate(plan.device, plan.analyst, one, level)
+
+
+def test_one_report_is_an_estimate(plan_of):
+    plan = plan_of("prefix", 6, mechanism="hyperplane_codebook")
+    _, aggregate = simulated(plan, np.full(6, 1 / 6), 1, 5)
+    found = estimate(plan.device, plan.analyst, aggregate)
+    assert np.isfinite(found.band_upper).all()
+    assert (np.diff(found.consistent) >= -1e-12).all()

@@ -1,0 +1,143 @@
+"""How often intervals hold, as predicted from the law of one report, against exact laws and against campaigns."""
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from sordino_analysis.estimation.intervals import normal_quantile
+from sordino_analysis.estimation.inversion import population_coverage, reporters_coverage
+from sordino_analysis.estimation.linear import estimate
+from sordino_analysis.estimation.normality import normality
+from sordino_analysis.evaluation.accumulate import Aggregate, accumulate, mean_statistic
+from sordino_analysis.evaluation.contribution_law import ContributionLaw, Moments, contribution_laws
+from sordino_analysis.evaluation.variance import answer_law, decoded_rows
+from sordino_analysis.evaluation.weighted_decoder import spelled_out
+from sordino_analysis.planning.planner import PlanRequest, compile_plan
+from sordino_analysis.questions.linear import builtin
+from sordino_shared.guarantees import PureEpsilon
+from sordino_shared.randomness import SeededRandomness
+
+MECHANISMS = ["randomized_response", "subset_selection", "subset_mixture", "hyperplane_codebook", "factorization"]
+CASES = [(mechanism, kind) for mechanism in MECHANISMS for kind in ("histogram", "prefix", "ranges")]
+SHARES = np.array([0.4, 0.3, 0.0, 0.2, 0.1])
+Z = normal_quantile(0.95)
+
+
+def laws(plan, histogram):
+    workload, randomizer = plan.request.workload, plan.device.randomizer
+    decoder = spelled_out(plan.analyst.decoder, randomizer, workload)
+    return list(contribution_laws(randomizer, decoder, workload, histogram, list(range(workload.queries))))
+
+
+def made(plan, histogram, users, seed=0):
+    cells = np.random.default_rng(seed).choice(len(histogram), size=users, p=histogram).astype(np.int64)
+    reports = plan.device.randomizer.randomize_many(cells, SeededRandomness(seed))
+    return estimate(plan.device, plan.analyst, Aggregate(users, accumulate(plan.device.randomizer, reports)))
+
+
+def warned(found):
+    return [text for text in found.warnings if "expected to hold" in text]
+
+
+@pytest.mark.parametrize(
+    # Mixtures of sizes are for histograms.
+    ("mechanism", "kind"),
+    [case for case in CASES if case[0] != "subset_mixture" or case[1] == "histogram"],
+)
+def test_the_laws_have_the_variances_of_the_plan(plan_of, mechanism, kind):
+    plan = plan_of(kind, 5, mechanism=mechanism)
+    workload = plan.request.workload
+    exact = answer_law(plan.device.randomizer, plan.analyst.decoder, workload).mixed_variances(SHARES)
+    moments = [law if isinstance(law, Moments) else law.moments for law in laws(plan, SHARES)]
+    varying = workload.varying_rows
+    np.testing.assert_allclose([moments[q].of_reporters.variance for q in varying], exact[varying], rtol=1e-4)
+    drawn = exact + workload.operator.squared_matvec(SHARES) - workload.operator.matvec(SHARES) ** 2
+    np.testing.assert_allclose([moments[q].of_population.variance for q in varying], drawn[varying], rtol=1e-4)
+
+
+def test_rows_of_any_numbers_have_the_variances_of_the_plan_too(plan_of):
+    plan = plan_of("matrix", 4, mechanism="subset_selection", rows=((1.0, 0.0, 3.0, -1.0), (0.5, -1.0, 0.0, 2.0)))
+    shares = np.array([0.4, 0.3, 0.2, 0.1])
+    exact = answer_law(plan.device.randomizer, plan.analyst.decoder, plan.request.workload).mixed_variances(shares)
+    found = [law.moments.of_reporters.variance for law in laws(plan, shares)]
+    np.testing.assert_allclose(found, exact, rtol=1e-9)
+
+
+@pytest.mark.parametrize("mechanism", ["factorization", "hyperplane_codebook"])
+def test_third_and_fourth_moments_are_those_of_reports(plan_of, mechanism):
+    """Cumulants of 8,000 contributions of a type: six standard errors of a skewness √(15/n), of an excess √(96/n)."""
+    plan = plan_of("prefix", 5, "4", mechanism=mechanism)
+    randomizer, reports, shares = plan.device.randomizer, 8000, np.eye(5)[1]
+    decoder = spelled_out(plan.analyst.decoder, randomizer, plan.request.workload)
+    payloads = randomizer.randomize_many(np.full(reports, 1, dtype=np.int64), SeededRandomness(2))
+    rows, _ = decoded_rows(decoder, plan.request.workload, 2, 3)
+    one_by_one = (Aggregate(1, accumulate(randomizer, payload[None])) for payload in payloads)
+    drawn = np.array([rows[0] @ mean_statistic(randomizer, one) for one in one_by_one])
+    drawn = (drawn - drawn.mean()) / drawn.std()
+    law = laws(plan, shares)[2]
+    found = (law if isinstance(law, Moments) else law.moments).of_reporters
+    assert found.skewness == pytest.approx((drawn**3).mean(), abs=6 * np.sqrt(15 / reports))
+    assert found.excess_kurtosis == pytest.approx((drawn**4).mean() - 3, abs=6 * np.sqrt(96 / reports))
+
+
+def test_inverted_transforms_are_the_binomial_law():
+    """Users of one class whose report counts with chance p: the ends of the interval lie between two counts."""
+    chance, users = 0.02, 60
+    law = ContributionLaw(np.array([0.0, 1.0]), np.array([[1 - chance], [chance]]), np.ones(1), np.array([chance]))
+    deviation = np.sqrt(chance * (1 - chance) / users)
+    # 1.2 events are expected; ± 1.5 holds 0, 1 and 2.
+    found = reporters_coverage(law, users, 1.5 / users, deviation)
+    assert found == pytest.approx(binom.cdf(2, users, chance), abs=1e-3)
+    assert population_coverage(law, users, 1.5 / users, deviation) == pytest.approx(found, abs=1e-9)
+
+
+def test_enough_reports_are_enough_and_a_few_less_are_not():
+    chance = 0.0003
+    law = ContributionLaw(np.array([0.0, 1.0]), np.array([[1 - chance], [chance]]), np.ones(1), np.array([chance]))
+
+    def of(users):
+        half = Z * np.sqrt(chance * (1 - chance) / users)
+        return normality(law, users, (half, half), Z, 0.95)
+
+    few = of(250)
+    assert few.coverage == pytest.approx(binom.pmf(0, 250, chance), abs=0.01)
+    assert few.enough_reports is not None
+    for users in np.geomspace(few.enough_reports, 100 * few.enough_reports, 40).astype(int):
+        assert of(int(users)).enough_reports is None
+    assert any(
+        of(int(users)).enough_reports for users in np.geomspace(few.enough_reports / 2.3, few.enough_reports, 40)
+    )
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+@pytest.mark.parametrize("users", [200, 2000])
+def test_histograms_at_epsilon_one_are_not_doubted(plan_of, mechanism, users):
+    """Their intervals hold in 94.6 to 96 % of campaigns, yet each was doubted, and 66,487 reports were asked for."""
+    plan = plan_of("histogram", 16, mechanism=mechanism)
+    for histogram in (np.full(16, 1 / 16), np.where(np.arange(16) == 3, 0.97, 0.002)):
+        assert not warned(made(plan, histogram, users))
+
+
+@pytest.mark.parametrize("mechanism", ["hyperplane_codebook", "factorization"])
+def test_prefixes_at_epsilon_one_are_not_doubted(plan_of, mechanism):
+    assert not warned(made(plan_of("prefix", 64, mechanism=mechanism), np.full(64, 1 / 64), 5000))
+
+
+def test_few_reports_of_noise_are_doubted_query_by_query(plan_of):
+    """One report in 15 of 200 is noise: no query's count is off in most campaigns, and 88 % of intervals hold."""
+    plan = plan_of("histogram", 16, "8", mechanism="randomized_response")
+    found = made(plan, np.full(16, 1 / 16), 200)
+    assert all(one.enough_reports is not None and one.enough_reports <= 60_000 for one in found.normality)
+    np.testing.assert_allclose([one.coverage for one in found.normality], 0.885, atol=0.03)
+    (text,) = warned(found)
+    assert "16 of 16 answers" in text
+    assert any(f"that of {label} in" in text for label in plan.request.workload.labels())
+
+
+def test_a_query_that_is_normal_is_not_doubted_for_another():
+    """Half and half at ε = 8: the two types that people hold are doubted, those that nobody holds are not."""
+    plan = compile_plan(PlanRequest(builtin("histogram", 16), PureEpsilon.of("8"), "max", "randomized_response"))
+    half = np.where(np.isin(np.arange(16), (0, 8)), 0.5, 0.0)
+    found = made(plan, half, 50)
+    doubted = {query for query, one in enumerate(found.normality) if one.enough_reports is not None}
+    assert doubted == {0, 8}

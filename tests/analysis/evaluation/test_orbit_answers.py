@@ -1,0 +1,102 @@
+"""Variances, means and sums of orbit kernels against every output written out, report by report."""
+
+from __future__ import annotations
+
+from itertools import permutations, product
+
+import numpy as np
+import pytest
+
+from sordino_analysis.documents.decoders import CharacterDecoder
+from sordino_analysis.evaluation.accumulate import DIRECTION_SCALE, accumulate
+from sordino_analysis.evaluation.orbit_answers import orbit_answers
+from sordino_analysis.evaluation.variance import answer_law
+from sordino_analysis.optimisation.symmetry.spectrum import Spectrum
+from sordino_analysis.questions.linear import parse_specification
+from sordino_shared.arrays import Array
+from sordino_shared.randomizers import BaseRow, OrbitKernel
+
+LOW, HIGH = 1 << 40, 5 << 39
+
+
+def kernel(shape, width, rows, overlaps):
+    weights = [1 << 59, 1 << 59] if len(rows) == 2 else [1 << 60]
+    rows = tuple(BaseRow.of(np.array(row, dtype=bool)) for row in rows)
+    return OrbitKernel(shape, width, overlaps, 60, LOW, HIGH, tuple(weights), rows)
+
+
+def workload(shape, queries):
+    attributes = [
+        {"name": f"a{i}", "kind": "categorical", "labels": [f"v{j}" for j in range(size)]}
+        for i, size in enumerate(shape)
+    ]
+    return parse_specification({"name": "asked", "domain": attributes, "queries": queries}).build()
+
+
+def outputs(randomizer):
+    """(payload, (k,) probabilities) of every report, from the definition of the law."""
+    cells = list(product(*(range(size) for size in randomizer.shape)))
+    for number, row in enumerate(randomizer.rows):
+        members = row.inside.reshape(row.shape)
+        places = [
+            p
+            for p in permutations(range(len(randomizer.shape)), len(row.shape))
+            if all(randomizer.shape[a] == size for a, size in zip(p, row.shape, strict=True))
+        ]
+        chance = randomizer.row_weights[number] / 2**randomizer.bits / len(places)
+        for attributes in places:
+            for index, shift in enumerate(product(*(range(size) for size in row.shape))):
+                hit = [
+                    members[tuple((x[a] - t) % c for a, t, c in zip(attributes, shift, row.shape, strict=True))]
+                    for x in cells
+                ]
+                payload = bytes([number, *attributes, *[255] * (randomizer.slots - len(attributes))])
+                mass = chance * np.where(hit, HIGH, LOW) / randomizer.mass(row)
+                yield payload + index.to_bytes(2, "little"), mass
+
+
+CASES = [
+    ((2, 2), 2, [[[1, 0], [0, 0]]], {"kind": "marginals", "width": 2}),
+    ((2, 2, 2), 2, [[[1, 0], [0, 0]], [[[1, 0], [0, 1]], [[0, 0], [1, 0]]]], {"kind": "marginals", "width": 2}),
+    ((2, 2, 2), 3, [[[1, 0], [0, 1]], [[[1, 0], [0, 1]], [[0, 0], [1, 0]]]], {"kind": "parities", "width": 3}),
+    ((3, 2, 3), 2, [[1, 0, 0], [[1, 0], [0, 1], [0, 0]]], {"kind": "marginals", "width": 2, "exactly": True}),
+    (
+        (3, 3),
+        2,
+        [[[1, 0, 0], [0, 1, 0], [1, 0, 0]], [[1, 1, 0], [0, 1, 0], [0, 0, 0]]],
+        {"kind": "marginals", "width": 2},
+    ),
+    ((4, 2), 2, [[[1, 0], [0, 1], [1, 1], [0, 0]], [1, 0]], {"kind": "marginals", "width": 2}),
+]
+
+
+@pytest.mark.parametrize("overlaps", [False, True])
+@pytest.mark.parametrize(("shape", "width", "rows", "queries"), CASES)
+def test_variances_are_those_of_every_output_written_out(shape, width, rows, queries, overlaps):
+    randomizer, asked = kernel(shape, width, rows, overlaps), workload(shape, queries)
+    rng = np.random.default_rng(4)
+    blocks, orbits = len(asked.operator.blocks), len(asked.operator.characters.orbits)
+    levels = len(rows) * (width + 1 if overlaps else 1)
+    slopes, offsets = rng.uniform(1, 5, (blocks, levels * orbits)), rng.uniform(-1, 1, (blocks, levels))
+    decoder = CharacterDecoder(Array.of(slopes, "<f8"), Array.of(offsets, "<f8"))
+    listed = list(outputs(randomizer))
+    table = np.array([mass for _, mass in listed])
+    assert table.sum(axis=0) == pytest.approx(1, abs=1e-12)
+    assert (table.max(axis=1) / table.min(axis=1)).max() == pytest.approx(HIGH / LOW)
+    payloads = np.frombuffer(b"".join(payload for payload, _ in listed), dtype=np.uint8).reshape(len(listed), -1)
+    assert randomizer.in_alphabet(payloads).all()
+    unit = Spectrum(randomizer).unit / DIRECTION_SCALE
+    sums = np.array([accumulate(randomizer, payload[None]) for payload in payloads])
+    assert np.abs(sums).max() <= DIRECTION_SCALE
+    assert np.array_equal(accumulate(randomizer, payloads), sums.sum(axis=0))
+    answers = np.stack([orbit_answers(randomizer, decoder, asked).decoded(report * unit) for report in sums], axis=1)
+    means = answers @ table
+    variances = answers**2 @ table - means**2
+    law = answer_law(randomizer, decoder, asked)
+    assert law.type_variances() == pytest.approx(variances, rel=1e-7)
+    profile = law.profile()
+    assert profile.variance == pytest.approx(variances.max(axis=1), rel=1e-7)
+    assert profile.type_variance == pytest.approx(variances.mean(axis=0), rel=1e-7)
+    assert profile.bias == pytest.approx(np.abs(means - asked.operator.dense()).max(axis=1), abs=1e-7)
+    histogram = rng.dirichlet(np.ones(asked.size))
+    assert law.mixed_variances(histogram) == pytest.approx(variances @ histogram, rel=1e-7)

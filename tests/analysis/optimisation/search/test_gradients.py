@@ -1,0 +1,106 @@
+"""What every optimiser is given, as it is given: a slope in its own variables that finite differences find again."""
+
+import numpy as np
+import pytest
+from scipy.optimize import OptimizeResult
+
+from sordino_analysis.optimisation.bounds import dual_ascent, trace
+from sordino_analysis.optimisation.search import descent, minimax_decoder
+from sordino_analysis.optimisation.search.balanced_rows import balanced_weights
+from sordino_analysis.optimisation.search.objectives import AveragedVariance, SoftMaximum, gls_decoder
+
+EPSILON, STEP = 1.2, 1e-6
+PREFIX = np.tril(np.ones((6, 6)))[:-1]
+
+
+class Checked:
+    """In place of `minimize`: compares the slope along some directions, from a point beside the start."""
+
+    def __init__(self, seed):
+        self.rng, self.errors = np.random.default_rng(seed), []
+
+    def __call__(self, objective, start, **options):
+        bounds = options.get("bounds")
+        lower = np.full(len(start), -np.inf) if bounds is None else np.broadcast_to(bounds.lb, len(start))
+        point = np.maximum(start * self.rng.uniform(0.98, 1.02, len(start)), lower + 10 * STEP)
+        _, slope = objective(point)
+        for _ in range(12):
+            direction = self.rng.normal(size=len(point))
+            ahead, behind = (objective(point + sign * STEP * direction)[0] for sign in (1, -1))
+            expected, found = (ahead - behind) / (2 * STEP), float(slope @ direction)
+            self.errors.append(abs(found - expected) / (abs(expected) + 1e-3 * np.linalg.norm(slope)))
+        return OptimizeResult(x=start)
+
+    @property
+    def worst(self):
+        return max(self.errors)
+
+
+@pytest.fixture
+def checked(monkeypatch):
+    """Puts a check in the place of a module's optimiser."""
+
+    def put(module, seed=0):
+        check = Checked(seed)
+        monkeypatch.setattr(module, "minimize", check)
+        return check
+
+    return put
+
+
+@pytest.fixture
+def rows():
+    """Soft rows over six types and weights that balance them."""
+    logits = np.random.default_rng(2).normal(size=(30, 6))
+    levels = 1 + np.expm1(EPSILON) / (1 + np.exp(-logits))
+    return logits, balanced_weights(levels, np.full(30, 1 / levels.sum(axis=0).mean()))
+
+
+@pytest.mark.parametrize("rows_move", [True, False])
+@pytest.mark.parametrize("objective", ["max", "mean"])
+def test_the_descent_of_the_search(checked, rows, objective, rows_move):
+    check, (logits, weights), types = checked(descent), rows, np.full(6, 1 / 6)
+    kernel = weights[:, None] * (1 + np.expm1(EPSILON) / (1 + np.exp(-logits)))
+    decoder = gls_decoder(kernel, PREFIX, types) if objective == "max" else None
+    evaluate = (
+        SoftMaximum(PREFIX, types, 5.0, 30.0)
+        if objective == "max"
+        else AveragedVariance(PREFIX.T @ PREFIX / 5, (PREFIX**2).mean(axis=0), types)
+    )
+    point = descent.Point(logits, weights, decoder, types, np.full(5, 1 / 5))
+    descent.descend(point, evaluate, EPSILON, 0.0, 10, lambda: False, rows_move=rows_move)
+    assert check.worst < 1e-4
+
+
+def test_the_descent_of_a_decoder(checked, rows):
+    check, (logits, weights) = checked(minimax_decoder), rows
+    kernel = weights[:, None] * (1 + np.expm1(EPSILON) / (1 + np.exp(-logits)))
+    minimax_decoder.minimax_decoder(kernel, PREFIX, np.full(6, 1 / 6), 10, lambda: False)
+    assert check.worst < 1e-4
+
+
+@pytest.mark.parametrize("objective", ["max", "mean"])
+def test_the_ascent_of_the_doubly_nonnegative_bound(checked, objective):
+    check, types = checked(dual_ascent), np.random.default_rng(4).dirichlet(np.full(6, 8.0))
+    ascent = dual_ascent.DualAscent(PREFIX - PREFIX.mean(axis=1, keepdims=True), 2.0, objective)
+    ascent.run(np.full(5, 1 / 5), types, 1e-4, 100, lambda: False)
+    assert check.worst < 1e-3
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 2.0])
+def test_the_steps_of_the_trace_bound(epsilon):
+    """Along directions that keep the weights on the simplex."""
+    rng = np.random.default_rng(5)
+    ascent = trace._Ascent(PREFIX, epsilon, "max")
+    rows, columns = rng.dirichlet(np.full(5, 4.0)), rng.dirichlet(np.full(6, 4.0))
+    point = ascent._evaluate(rows, columns)
+    for _ in range(8):
+        by_rows, by_columns = rng.normal(size=5), rng.normal(size=6)
+        by_rows, by_columns = STEP * (by_rows - by_rows.mean()), STEP * (by_columns - by_columns.mean())
+        for rows_step, columns_step, slope in (
+            (by_rows, 0, point.row_slopes @ by_rows),
+            (0, by_columns, point.column_slopes @ by_columns),
+        ):
+            ahead = ascent._evaluate(rows + rows_step, columns + columns_step).value
+            behind = ascent._evaluate(rows - rows_step, columns - columns_step).value
+            assert (ahead - behind) / 2 == pytest.approx(slope, rel=1e-5, abs=1e-10)

@@ -1,0 +1,76 @@
+"""The best mixture of subset sizes against the program over all kernels, and against a single size."""
+
+import numpy as np
+import pytest
+
+from sordino_analysis.evaluation.variance import answer_law
+from sordino_analysis.optimisation.symmetry.subset_sizes import best_mixture, recheck_subset_sizes
+from sordino_analysis.planning.planner import PlanRequest, compile_plan
+from sordino_analysis.questions.linear import builtin, parse_specification
+from sordino_shared.errors import InvalidValue
+from sordino_shared.guarantees import PureEpsilon
+
+OBJECTIVES = ("max", "mean")
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 1, 2, 4])
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_it_is_the_optimum_over_all_kernels(exact_optimum, epsilon, objective):
+    exact = exact_optimum(np.eye(6), epsilon, objective)
+    assert best_mixture(6, epsilon, objective).value == pytest.approx(exact, rel=1e-4)
+
+
+@pytest.mark.parametrize(("epsilon", "excess"), [("1", 0.01), ("2", 0.10), ("4", 0.25)])
+def test_one_size_alone_is_above_it_for_the_worst_query(epsilon, excess):
+    """The figures at k = 8: 1, 10 and 25 %."""
+    single, mixture = (
+        compile_plan(PlanRequest(builtin("histogram", 8), PureEpsilon.of(epsilon), "max", mechanism)).analyst.figures
+        for mechanism in ("subset_selection", "subset_mixture")
+    )
+    assert single.max_variance / mixture.max_variance - 1 == pytest.approx(excess, abs=0.006)
+
+
+@pytest.mark.parametrize("types", [3, 8, 50, 1000])
+@pytest.mark.parametrize("epsilon", ["0.25", "1", "4", "8"])
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_the_planner_attains_the_bound_on_histograms(types, epsilon, objective):
+    summary = compile_plan(PlanRequest(builtin("histogram", types), PureEpsilon.of(epsilon), objective)).summary()
+    assert 1.0 <= summary[f"ratio_{objective}"] <= 1.0 + 1e-6
+    assert summary["bias_bound"] < 1e-9
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_any_weight_gives_a_bound(objective):
+    value = best_mixture(20, 1.5, objective).value
+    for weight in np.linspace(0.001, 0.999, 200):
+        assert recheck_subset_sizes(20, 1.5, weight) <= best_mixture(20, 1.5, "max").value
+    assert recheck_subset_sizes(20, 1.5, best_mixture(20, 1.5, objective).own_weight) == value
+    for weight in (0.0, 1.0, -0.5, np.nan):
+        with pytest.raises(InvalidValue):
+            recheck_subset_sizes(20, 1.5, weight)
+
+
+def test_variances_without_forming_the_matrix_are_those_of_every_row():
+    """A product of histograms, its indicator rows, and the same queries as a matrix."""
+    domain = [{"name": n, "kind": "categorical", "labels": list("abc")} for n in ("one", "two")]
+    asked = parse_specification({"name": "both", "domain": domain, "queries": "histogram"}).build()
+    plan = compile_plan(PlanRequest(asked, PureEpsilon.of(2), "max", "subset_mixture"))
+    other = parse_specification(
+        {"name": "both", "domain": domain, "queries": {"matrix": [[1.0, 1, 0, 0, 0, 1, 0, 0, 0], [0.0] * 8 + [1]]}}
+    ).build()
+    decoder = plan.analyst.decoder
+    fast = answer_law(plan.device.randomizer, decoder, asked)
+    slow = answer_law(plan.device.randomizer, decoder, _as_matrix(asked))
+    assert fast.type_variances() == pytest.approx(slow.type_variances(), rel=1e-9)
+    for name in ("variance", "type_variance"):
+        assert getattr(fast.profile(), name) == pytest.approx(getattr(slow.profile(), name), rel=1e-9)
+    histogram = np.random.default_rng(0).dirichlet(np.ones(9))
+    assert fast.mixed_variances(histogram) == pytest.approx(slow.mixed_variances(histogram), rel=1e-9)
+    root = slow.covariance_root(histogram)
+    assert (root**2).sum(axis=1) == pytest.approx(slow.mixed_variances(histogram), rel=1e-7)
+    assert answer_law(plan.device.randomizer, decoder, other).profile().bias.max() < 1e-12
+
+
+def _as_matrix(asked):
+    document = asked.specification | {"queries": {"matrix": asked.operator.dense().tolist()}}
+    return parse_specification(document).build()

@@ -1,0 +1,62 @@
+"""A statistic small enough to simulate every user of, and rounds played through with the real randomizers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
+from sordino_analysis.pairwise.estimators import StatisticEstimate
+from sordino_analysis.pairwise.protocol import (
+    ClosedRound,
+    PairwiseProtocol,
+    ProtocolDesign,
+    ProtocolRequest,
+    RoundPlan,
+)
+from sordino_analysis.pairwise.protocol_plan import Target
+from sordino_analysis.questions.pairwise import QuadraticForm, Statistic
+from sordino_shared.domains import Domain, Ordinal
+from sordino_shared.guarantees import PureEpsilon
+from sordino_shared.randomness import SeededRandomness
+
+
+class Small:
+    """Forty users of four types, and what is asked of them."""
+
+    counts = np.array([9, 14, 4, 13])
+    cells = np.repeat(np.arange(4), counts)
+    users = len(cells)
+
+    def distances(self, size: int = 4) -> Statistic:
+        """Gini's mean difference of values evenly spaced on [0, 1], with half of a value on the diagonal."""
+        places = np.arange(size) / (size - 1)
+        matrix = np.abs(np.subtract.outer(places, places)) + np.diag(0.5 * places)
+        domain = Domain((Ordinal("value", tuple(float(edge) for edge in range(1, size))),))
+        form = QuadraticForm("mean difference", matrix)
+        return Statistic("distance", domain, (form,), lambda u: float(u[0]), np.ones_like, (), {"name": "distance"})
+
+    def request(
+        self, epsilon: float, users: int = 40, target: Target = "pairs", statistic: Statistic | None = None
+    ) -> ProtocolRequest:
+        return ProtocolRequest(statistic or self.distances(), PureEpsilon.of(epsilon), users, target=target)
+
+    def play(
+        self, protocol: PairwiseProtocol, design: ProtocolDesign, cells: NDArray[np.int64], seed: int
+    ) -> tuple[StatisticEstimate, tuple[ClosedRound, ...]]:
+        """Every device answers every round; the estimate and the closed rounds."""
+        randomness = SeededRandomness(seed)
+        closed: tuple[ClosedRound, ...] = ()
+        following: RoundPlan | StatisticEstimate = design.first
+        while isinstance(following, RoundPlan):
+            randomizer = following.device.randomizer
+            payloads = randomizer.randomize_many(cells, randomness)
+            closed = (*closed, ClosedRound(following, Aggregate(len(cells), accumulate(randomizer, payloads))))
+            following = protocol.step(design.plan, closed)
+        return following, closed
+
+
+@pytest.fixture(scope="session")
+def small() -> Small:
+    return Small()

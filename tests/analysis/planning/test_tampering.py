@@ -1,0 +1,159 @@
+"""A real plan tampered in any byte: its digests refuse it and, where they were made again, the audit's figures."""
+
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+
+from sordino_analysis.documents.analyst_part import AnalystPart
+from sordino_analysis.documents.decoders import WeightedDecoder
+from sordino_analysis.planning.audit import audit_plan
+from sordino_analysis.planning.planner import PlanRequest, compile_plan
+from sordino_analysis.questions.linear import builtin
+from sordino_shared.arrays import Array
+from sordino_shared.audit import check_guarantee
+from sordino_shared.errors import SordinoError
+from sordino_shared.guarantees import PureEpsilon
+from sordino_shared.randomizers import FiniteKernel, TwoLevelRows
+
+FLIPS = 400
+
+
+@pytest.fixture(scope="module")
+def plan():
+    """A searched kernel with doubly non-negative bounds."""
+    request = PlanRequest(builtin("prefix", 9), PureEpsilon.of(2), "max", "optimised_kernel")
+    return compile_plan(request)
+
+
+def refused(device, analyst):
+    """Whether somebody who has the two parts without their digests is told no."""
+    try:
+        check_guarantee(device)
+        return any(not check.holds for check in audit_plan(device, analyst))
+    except SordinoError:
+        return True
+
+
+def flipped(content, rng):
+    """The content with one bit turned, at FLIPS places."""
+    for position in rng.integers(0, len(content), size=FLIPS):
+        changed = bytearray(content)
+        changed[position] ^= 1 << rng.integers(8)
+        yield bytes(changed)
+
+
+def test_a_plan_as_published_is_not_refused(plan):
+    assert not refused(plan.device, plan.analyst)
+
+
+@pytest.mark.parametrize("part", ["device", "analyst"])
+def test_any_flipped_bit_fails_the_digest(plan, part):
+    published = getattr(plan, part)
+    for content in flipped(published.content, np.random.default_rng(1)):
+        with pytest.raises(SordinoError):
+            type(published).read(content, published.digest)
+
+
+def test_a_type_that_changes_its_level_is_refused(plan):
+    """In rows that are sent at all: one of a weight below 1e-8 moves no figure and no ε."""
+    rows = plan.device.randomizer.rows
+    members = np.unpackbits(rows.members.numpy(), axis=1, bitorder="little")[:, : rows.types] == 1
+    assert np.array_equal(
+        TwoLevelRows.of(rows.low.numpy(), rows.high.numpy(), members).members.numpy(), rows.members.numpy()
+    )
+    for row in np.argsort(-rows.low.numpy())[:20]:
+        for kind in range(rows.types):
+            changed = members.copy()
+            changed[row, kind] ^= True
+            try:
+                tampered = TwoLevelRows.of(rows.low.numpy(), rows.high.numpy(), changed)
+                device = replace(plan.device, randomizer=FiniteKernel(plan.device.randomizer.bits, tampered))
+            except SordinoError:
+                continue
+            assert refused(device, replace(plan.analyst, device_digest=device.digest))
+
+
+@pytest.mark.parametrize("factor", [1 - 1e-6, 1 + 1e-6, 1.5])
+@pytest.mark.parametrize("level", ["low", "high"])
+def test_a_row_weight_is_refused(plan, level, factor):
+    rows = plan.device.randomizer.rows
+    for row in np.argsort(-rows.low.numpy())[:3]:
+        changed = getattr(rows, level).numpy().copy()
+        changed[row] = int(int(changed[row]) * factor)
+        tampered = replace(rows, **{level: Array.of(changed, "<u8")})
+        assert isinstance(tampered, TwoLevelRows)
+        try:
+            kernel = FiniteKernel(plan.device.randomizer.bits, tampered)
+        except SordinoError:
+            continue
+        device = replace(plan.device, randomizer=kernel)
+        assert refused(device, replace(plan.analyst, device_digest=device.digest))
+
+
+def test_a_greater_claim_of_privacy_is_refused(plan):
+    device = replace(plan.device, guarantee=PureEpsilon(plan.device.guarantee.nano - 100))
+    assert refused(device, replace(plan.analyst, device_digest=device.digest))
+
+
+@pytest.mark.parametrize("figure", ["max_variance", "mean_variance"])
+@pytest.mark.parametrize("factor", [1 - 1e-7, 1 + 1e-7])
+def test_a_figure_is_refused(plan, figure, factor):
+    figures = plan.analyst.figures
+    tampered = replace(figures, **{figure: getattr(figures, figure) * factor})
+    assert refused(plan.device, replace(plan.analyst, figures=tampered))
+    assert refused(plan.device, replace(plan.analyst, figures=replace(figures, bias_bound=1e-6)))
+
+
+def test_every_entry_of_the_decoder_is_refused(plan):
+    decoder, rng = plan.analyst.decoder, np.random.default_rng(3)
+    assert not isinstance(decoder, WeightedDecoder)
+    rows = decoder.matrix.numpy()
+    likely = (plan.device.randomizer.table.max(axis=1) > 1 << 48)[None, :] & np.ones((len(rows), 1), dtype=bool)
+    places = rng.permutation(np.argwhere(likely))[:60]
+    for query, output in places:
+        changed = rows.copy()
+        changed[query, output] += 1e-3 * np.abs(rows).max()
+        tampered = replace(decoder, matrix=Array.of(changed, "<f8"))
+        assert refused(plan.device, replace(plan.analyst, decoder=tampered))
+    offset = decoder.offset.numpy().copy()
+    offset[2] = 1e-4
+    assert refused(plan.device, replace(plan.analyst, decoder=replace(decoder, offset=Array.of(offset, "<f8"))))
+
+
+@pytest.mark.parametrize("objective", ["max", "mean"])
+def test_every_number_of_a_bound_is_refused(plan, objective):
+    certificate, rng = plan.analyst.certificate, np.random.default_rng(4)
+    bound = getattr(certificate, objective)
+    assert bound.kind == "doubly_nonnegative"
+    tampered = [replace(bound, value=bound.value * (1 + 1e-7))]
+    for field in fields(bound):
+        numbers = getattr(bound, field.name)
+        if isinstance(numbers, Array):
+            for place in rng.permutation(len(numbers.numpy()))[:4]:
+                changed = numbers.numpy().copy()
+                changed[place] = 0.9 * changed[place] if changed[place] > 0 else changed.max()
+                tampered.append(replace(bound, **{field.name: Array.of(changed, "<f8")}))
+    for changed in tampered:
+        moved = replace(certificate, **{objective: changed})
+        assert refused(plan.device, replace(plan.analyst, certificate=moved)), changed
+
+
+@pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid value")
+def test_flipped_bits_of_the_analyst_part_that_read_well_change_nothing_or_are_refused(plan):
+    """What is let through is what no figure depends on: names, the seed, and bits below the audit's precision."""
+    found = []
+    for content in flipped(plan.analyst.content, np.random.default_rng(5)):
+        try:
+            analyst = AnalystPart.read(content)
+        except SordinoError:
+            continue
+        if not refused(plan.device, analyst):
+            found.append(analyst)
+    for analyst in found:
+        for name in ("max_variance", "mean_variance"):
+            claimed, true = getattr(analyst.figures, name), getattr(plan.analyst.figures, name)
+            assert claimed == pytest.approx(true, rel=1e-7)
+        for objective in ("max", "mean"):
+            most = getattr(plan.analyst.certificate, objective).value
+            assert getattr(analyst.certificate, objective).value <= most * (1 + 1e-7)
