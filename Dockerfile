@@ -3,10 +3,12 @@ FROM python:3.11-slim AS build
 WORKDIR /src
 COPY shared shared
 COPY client client
+COPY analysis analysis
+COPY migrations migrations
 COPY server server
 COPY requirements requirements
 RUN python -m venv /opt/sordino \
-    && /opt/sordino/bin/pip install --no-cache-dir -c requirements/constraints.txt ./shared ./client "./server[postgres]" \
+    && /opt/sordino/bin/pip install --no-cache-dir -c requirements/constraints.txt ./shared ./client ./analysis ./migrations "./server[postgres]" \
     # Of cvxpy's solvers only Clarabel is asked, nothing is installed later and nobody runs the libraries' own tests.
     && /opt/sordino/bin/pip uninstall --quiet --yes scs setuptools pip \
     && find /opt/sordino -type d -name tests -prune -exec rm -rf {} +

@@ -1,33 +1,32 @@
-"""Runs migrations on the database that the caller hands over, or on SORDINO_DATABASE_URL from the command line."""
+"""Run the migrations on the database that `sordino db upgrade` and the tests hand over.
+
+It comes as `config.attributes["database"]`, with its `write`, `lock` and `is_sqlite`, so that this distribution imports
+Alembic alone. No metadata: nothing here compares the schema with the models, a test of the server does.
+"""
 
 from __future__ import annotations
 
-import os
-
 from alembic import context
+from alembic.util import CommandError
 
-from sordino_server.kit.db import Database
-from sordino_server.models import Base
-
-# Beside the lock spaces of rows: whoever migrates holds it, so that two processes never create one table twice.
+# A lock space of its own next to those of rows: one process migrates, the others wait and find the work done.
 _LOCK_SPACE = 0x50D0
 
 
 def migrate() -> None:
     """All steps in one transaction; SQLite rebuilds a table where it cannot alter it."""
-    handed_over = context.config.attributes.get("database")
-    database = handed_over or Database(os.environ["SORDINO_DATABASE_URL"])
+    database = context.config.attributes.get("database")
+    if database is None:
+        raise CommandError("no database was handed over: run `sordino db upgrade` instead of `alembic upgrade`")
     with database.write("migrate") as session:
-        # Alembic reads the revision afterwards: whoever waited here finds the other's work done.
+        # Alembic reads the revision after the lock, so a process that waited finds the other's work done.
         database.lock(session, _LOCK_SPACE, 0)
         context.configure(
             connection=session.connection(),
-            target_metadata=Base.metadata,
+            target_metadata=None,
             render_as_batch=database.is_sqlite,
         )
         context.run_migrations()
-    if handed_over is None:
-        database.close()
 
 
 migrate()

@@ -12,7 +12,7 @@ from packaging.requirements import Requirement
 from packaging.utils import NormalizedName, canonicalize_name
 
 ROOT = Path(__file__).parents[2]
-OURS = {canonicalize_name(f"sordino-{name}") for name in ("shared", "client", "server")}
+OURS = {canonicalize_name(f"sordino-{name}") for name in ("shared", "client", "analysis", "migrations", "server")}
 # Every environment brings its own.
 INSTALLERS = {canonicalize_name(name) for name in ("pip", "setuptools", "wheel")}
 

@@ -11,8 +11,7 @@ from sordino_server.cli import COMMANDS
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").rglob("*.md")])
-DESIGN = ROOT / "server" / "sordino_server" / "design"
-ESTIMATION = ROOT / "server" / "sordino_server"
+ANALYSIS = ROOT / "analysis" / "sordino_analysis"
 RANDOMIZERS = ROOT / "shared" / "sordino_shared" / "randomizers"
 
 
@@ -24,7 +23,7 @@ def name(page: Path) -> str:
 def test_links_and_files_exist(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     links = [link for link in re.findall(r"\]\(([^)#]+)[^)]*\)", text) if "://" not in link]
-    files = re.findall(r"`((?:tests|docs|shared|client|server|benchmarks)/[\w./-]+)`", text)
+    files = re.findall(r"`((?:tests|docs|shared|client|analysis|migrations|server|benchmarks)/[\w./-]+)`", text)
     missing = [link for link in links if not (page.parent / link).exists()]
     missing += [file for file in files if not (ROOT / file).exists()]
     assert not missing
@@ -34,7 +33,7 @@ def test_every_module_of_the_mechanisms_page_exists() -> None:
     rows = re.findall(r"^\|.*\|$", (ROOT / "docs" / "mechanisms.md").read_text(encoding="utf-8"), re.MULTILINE)
     modules = {module for row in rows for module in re.findall(r"`([\w/]+(?:\.py|/))`", row) if "tests/" not in module}
     assert len(modules) > 15
-    places = (DESIGN, ESTIMATION, RANDOMIZERS)
+    places = (ANALYSIS, RANDOMIZERS)
     assert not [module for module in modules if not any((place / module).exists() for place in places)]
 
 

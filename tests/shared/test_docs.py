@@ -81,6 +81,6 @@ def test_the_table_of_symbols_has_one_row_a_symbol(repository: Path) -> None:
     needed = {*"kQnεWLRTcKVMDhπρθmdgBw", "γ₂", "γ_F"}
     assert needed <= set(symbols)
     assert len(symbols) == len(set(symbols))
-    sources = [path.read_text("utf-8") for part in ("shared", "server") for path in (repository / part).rglob("*.py")]
+    sources = [path.read_text("utf-8") for part in ("shared", "analysis") for path in (repository / part).rglob("*.py")]
     words = set().union(*(re.findall(r"\w+", source) for source in sources))
     assert set(re.findall(r"`(\w+)`", text)) <= words

@@ -11,13 +11,10 @@ from importlib.util import find_spec
 from pathlib import Path
 
 # All that decides which plan a request gets. A statistic's first round depends on its protocol and on how its reports
-# are estimated, so these folders count besides the design. A test holds the list against what the code imports.
-PLAN_PACKAGES = (
-    "sordino_shared",
-    "sordino_server.design",
-    "sordino_analysis.estimation",
-    "sordino_analysis.pairwise",
-)
+# are estimated, so all of analysis counts. A test compares the list with what the code imports.
+PLAN_PACKAGES = ("sordino_shared", "sordino_analysis")
+# Rooms of these that no plan comes from.
+OTHER_ROOMS = frozenset({"charts", "conformance"})
 PLAN_LIBRARIES = ("numpy", "scipy", "cvxpy", "clarabel", "pydantic", "cbor2", "PyYAML")
 
 
@@ -48,5 +45,6 @@ def package_folder(package: str) -> Path:
 def _files(folder: Path) -> Iterator[Path]:
     """Sources and tables, such as the atoms of the normal law, in a fixed order; not what Python compiled of them."""
     for path in sorted(folder.rglob("*")):
-        if path.is_file() and "__pycache__" not in path.parts:
+        inside = path.relative_to(folder).parts
+        if path.is_file() and "__pycache__" not in inside and inside[0] not in OTHER_ROOMS:
             yield path

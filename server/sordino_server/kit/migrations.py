@@ -15,9 +15,9 @@ from sordino_server.kit.db import Database
 
 
 def configuration(database: Database) -> Config:
-    """Alembic's configuration for the migrations that ship inside this package."""
+    """Alembic's configuration for the migrations of the distribution `sordino_migrations`."""
     config = Config()
-    config.set_main_option("script_location", str(resources.files("sordino_server").joinpath("migrations")))
+    config.set_main_option("script_location", str(resources.files("sordino_migrations")))
     config.attributes["database"] = database
     return config
 
@@ -63,7 +63,7 @@ def check_schema(database: Database) -> None:
 @cache
 def _shipped() -> ScriptDirectory:
     # What is installed does not change while a process runs, and every probe of readiness asks.
-    return ScriptDirectory(str(resources.files("sordino_server").joinpath("migrations")))
+    return ScriptDirectory(str(resources.files("sordino_migrations")))
 
 
 def _check_known(current: str | None) -> None:

@@ -103,12 +103,12 @@ def test_every_step_goes_down_and_up_and_leaves_other_data_alone(database):
 
 def revisions() -> list[str]:
     """From the first to the last."""
-    scripts = ScriptDirectory(str(resources.files("sordino_server").joinpath("migrations")))
+    scripts = ScriptDirectory(str(resources.files("sordino_migrations")))
     return [script.revision for script in scripts.walk_revisions()][::-1]
 
 
 def test_released_migrations_are_never_edited():
-    folder = resources.files("sordino_server").joinpath("migrations", "versions")
+    folder = resources.files("sordino_migrations").joinpath("versions")
     shipped = sorted(path.name for path in folder.iterdir() if path.name.endswith(".py"))
     # Names begin with their dates: what is not released yet follows what is.
     assert shipped[: len(RELEASED)] == sorted(RELEASED)

@@ -1,0 +1,1 @@
+"""Exact variances and biases of shipped integers, moments of accumulators, manipulation bounds."""

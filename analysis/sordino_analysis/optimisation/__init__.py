@@ -1,0 +1,1 @@
+"""Matrices in, matrices out: factorizations, searches for kernels, lower bounds, symmetric programs."""

@@ -1,0 +1,1 @@
+"""Background work: the worker, its metrics, and the process that computes one plan."""

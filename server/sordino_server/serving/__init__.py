@@ -1,0 +1,1 @@
+"""The application: routes, HTTP protocol, health and its OpenAPI description."""
