@@ -15,6 +15,7 @@ from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import ReportBatch
 
 PREFIX = "SORDINO_"
+PopulationMode = Literal["open", "declared"]
 # Read by the commands of analysts and operators; they share the prefix and are no settings of a server.
 CLIENT_VARIABLES = frozenset({"SORDINO_SERVER", "SORDINO_KEY", "SORDINO_CACHE_DIR"})
 
@@ -85,6 +86,10 @@ class Settings(BaseSettings):
         0, ge=0, le=65535, description="Port on which a worker shows Prometheus its figures; 0 shows none."
     )
     metrics_host: str = Field("127.0.0.1", description="Address of the metrics' ports.")
+    populations: PopulationMode = Field(
+        "open",
+        description="`declared` opens campaigns only for populations that an admin made; `open` makes them as needed.",
+    )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         "info", description="Least severity that is logged."
     )

@@ -38,7 +38,7 @@ def create_campaign(context: Injected, _: Analyst, once: Once, body: CampaignOrd
 
     def act(session: Session) -> Answer:
         now = context.clock.now()
-        campaign = service.create(session, body, now)
+        campaign = service.create(session, body, now, context.settings.populations)
         token = keys.create(session, body.name, Role.UPLOADER, now, campaign.id).text if body.upload_token else None
         shown = status_of(session, campaign).model_dump(mode="json")
         location = f"/v1/campaigns/{campaign.id}"
@@ -88,7 +88,11 @@ def get_status(context: Injected, _: Analyst, campaign_id: DigestPath) -> Campai
 @router.post("/{campaign_id}/open", response_model=CampaignStatus)
 def open_campaign(context: Injected, _: Analyst, once: Once, campaign_id: DigestPath) -> Response:
     """Open the campaign: its first round takes reports."""
-    return _changed(context, once, "open campaign", campaign_id, service.open_campaign)
+
+    def change(database: Database, session: Session, identifier: str, now: int) -> Campaign:
+        return service.open_campaign(database, session, identifier, now, context.settings.populations)
+
+    return _changed(context, once, "open campaign", campaign_id, change)
 
 
 @router.post("/{campaign_id}/close", response_model=CampaignStatus)

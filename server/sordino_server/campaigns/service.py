@@ -10,7 +10,7 @@ from sordino_analysis.pairwise.protocol_plan import ProtocolPlan
 from sordino_server import rounds
 from sordino_server.campaigns import repository
 from sordino_server.campaigns.schemas import CampaignOrder
-from sordino_server.config import Settings
+from sordino_server.config import PopulationMode, Settings
 from sordino_server.errors import ServerError
 from sordino_server.kit.db import Database
 from sordino_server.models import Campaign, ClosingRule, Round
@@ -40,10 +40,11 @@ _UNUSED = {RoundState.PENDING, RoundState.OPEN, RoundState.CLOSED}
 RoundChange = Callable[[Database, Session, str, int, int], Round]
 
 
-def create(session: Session, order: CampaignOrder, now: int) -> Campaign:
+def create(session: Session, order: CampaignOrder, now: int, mode: PopulationMode = "open") -> Campaign:
     """A campaign whose first round is ready to be opened; its id is the digest of its manifest."""
     ready = plans.ready_plan(session, order.plan_request)
     manifest = _manifest(session, order, ready, now)
+    populations.check_open_to(session, manifest.population, mode)
     identifier = str(manifest.campaign)
     campaign = Campaign(
         id=identifier,
@@ -128,11 +129,13 @@ def task(session: Session, identifier: str, settings: Settings) -> Task:
     )
 
 
-def open_campaign(database: Database, session: Session, identifier: str, now: int) -> Campaign:
+def open_campaign(
+    database: Database, session: Session, identifier: str, now: int, mode: PopulationMode = "open"
+) -> Campaign:
     """From ready to open; round 0 takes reports from the commit on. Raises `BudgetExceeded` of the population."""
     campaign = _change(session, identifier, CampaignState.OPEN)
     allowed = Manifest.read(campaign.manifest).device_guarantee
-    populations.charge(session, campaign.population, identifier, allowed, now)
+    populations.charge(session, campaign.population, identifier, allowed, now, mode)
     campaign.opened_at = now
     rounds.open_round(database, session, identifier, 0, now)
     return campaign

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import Annotated, Any
 
 import typer
 
 from sordino_server.cli.output import JsonOption, console, moment, print_json, print_listing, reports_errors
 from sordino_server.cli.remote import DEFAULT_SERVER, KeyOption, Remote, ServerOption
+from sordino_server.populations.names import identifier_of
 from sordino_shared.errors import InvalidValue
 
 app = typer.Typer(
@@ -105,7 +105,7 @@ def ledger(
 
 
 def _path(name: str) -> str:
-    return f"/v1/populations/{hashlib.sha256(name.encode()).hexdigest()}"
+    return f"/v1/populations/{identifier_of(name)}"
 
 
 def _caps(per_period: str | None, period_days: int | None, lifetime: str | None) -> dict[str, Any]:

@@ -9,7 +9,10 @@ from sordino_server.models.base import Base, DigestText
 
 
 class Population(Base):
-    """Whose devices are asked, under the digest of the name, with caps in nano-ε; a cap that is null bounds nothing."""
+    """Whose devices are asked, under the digest of the folded name, with caps in nano-ε; null is no cap.
+
+    One that is not `declared` was made by its first campaign, and no admin has said anything about it.
+    """
 
     __tablename__ = "populations"
 
@@ -19,6 +22,7 @@ class Population(Base):
     period_days: Mapped[int | None]
     lifetime_nano: Mapped[int | None] = mapped_column(BigInteger)
     version: Mapped[int]
+    declared: Mapped[bool]
     created_at: Mapped[int] = mapped_column(BigInteger)
 
 

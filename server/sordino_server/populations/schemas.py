@@ -41,13 +41,14 @@ class PopulationOrder(PopulationCaps):
 class PopulationDocument(BaseModel):
     """A population, its caps, and what was asked of each of its devices."""
 
-    id: str = Field(description="SHA-256 of the name in UTF-8.")
+    id: str = Field(description="SHA-256 of the folded name in UTF-8: NFKC, case-folded, blanks alike.")
     name: str
     epsilon_per_period: float | None
     period_days: int | None
     epsilon_lifetime: float | None
     asked_in_period: float | None = Field(description="ε asked in the last `period_days` days.")
     asked: float = Field(description="ε asked ever.")
+    declared: bool = Field(description="Whether an admin made it or set its caps.")
     version: int = Field(description="Counts changes of the caps; in quotes, the ETag.")
     created_at: int
 
@@ -62,6 +63,7 @@ class PopulationDocument(BaseModel):
             epsilon_lifetime=_epsilon(row.lifetime_nano),
             asked_in_period=_epsilon(asked_in_period),
             asked=asked / NANO,
+            declared=row.declared,
             version=row.version,
             created_at=row.created_at,
         )
@@ -75,6 +77,7 @@ class PopulationEntry(BaseModel):
     epsilon_per_period: float | None
     period_days: int | None
     epsilon_lifetime: float | None
+    declared: bool
     created_at: int
 
     @classmethod
@@ -86,6 +89,7 @@ class PopulationEntry(BaseModel):
             epsilon_per_period=_epsilon(row.period_nano),
             period_days=row.period_days,
             epsilon_lifetime=_epsilon(row.lifetime_nano),
+            declared=row.declared,
             created_at=row.created_at,
         )
 

@@ -2,21 +2,22 @@
 
 Every campaign that opens is entered in the ledger with the whole ε that its manifest allows a device, at the moment it
 opens: also where it is cancelled later, since its reports may be out by then. A population that nobody made is made
-when its first campaign opens, without caps.
+when its first campaign opens, without caps; where SORDINO_POPULATIONS is `declared` that campaign does not open.
 """
 
 from __future__ import annotations
 
 from sqlalchemy.orm import Session
 
+from sordino_server.config import PopulationMode
 from sordino_server.errors import ServerError
 from sordino_server.models import AskedEpsilon, Population
 from sordino_server.populations import repository
+from sordino_server.populations.names import check_population, identifier_of
 from sordino_server.populations.schemas import PopulationCaps, PopulationDocument, PopulationOrder
-from sordino_shared._checks import check_name
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import NANO, PureEpsilon
-from sordino_shared.protocol import Digest, Problem
+from sordino_shared.protocol import Problem
 
 _DAY_S = 86400
 
@@ -37,20 +38,22 @@ class BudgetExceeded(ServerError):
         )
 
 
-def identifier_of(name: str) -> str:
-    """The id of the population of this name."""
-    return str(Digest.of(name.encode()))
-
-
 def create(session: Session, order: PopulationOrder, now: int) -> Population:
-    """A population with its caps; raises `already-exists` where the name is taken."""
-    check_name(order.name, "population")
-    population = _without_caps(order.name, now)
-    _set(population, order)
-    if not repository.add(session, population):
+    """A population with its caps, also where campaigns opened for it before; raises `already-exists` where the name
+    is taken by one that an admin made.
+    """
+    check_population(order.name)
+    repository.add(session, _without_caps(order.name, now))
+    population = _found(repository.find_for_change(session, identifier_of(order.name)))
+    if population.declared:
         raise ServerError(
-            Problem.ALREADY_EXISTS, "there is a population of this name; change its caps with PATCH", id=population.id
+            Problem.ALREADY_EXISTS,
+            f"there is a population of this name, {population.name!r}; change its caps with PATCH",
+            id=population.id,
         )
+    population.declared = True
+    _set(population, order)
+    session.flush()
     return population
 
 
@@ -65,6 +68,7 @@ def change_caps(session: Session, identifier: str, caps: PopulationCaps, etag: s
     if etag.strip() != etag_of(population):
         raise ServerError(Problem.PRECONDITION_FAILED, f"the caps were changed meanwhile; now {etag_of(population)}")
     _set(population, caps)
+    population.declared = True
     population.version += 1
     return population
 
@@ -74,11 +78,26 @@ def etag_of(population: Population) -> str:
     return f'"{population.version}"'
 
 
-def charge(session: Session, name: str, campaign: str, guarantee: PureEpsilon, now: int) -> None:
+def check_open_to(session: Session, name: str, mode: PopulationMode) -> None:
+    """Raise InvalidValue where no campaign may ask this population: its name, or that no admin made it, forbids it."""
+    check_population(name)
+    known = repository.find(session, identifier_of(name))
+    if mode == "declared" and (known is None or not known.declared):
+        raise InvalidValue(
+            f"population {name!r} was made by no admin, and SORDINO_POPULATIONS is `declared` here: an admin makes it "
+            "with POST /v1/populations, or `sordino populations create`",
+            name,
+        )
+
+
+def charge(
+    session: Session, name: str, campaign: str, guarantee: PureEpsilon, now: int, mode: PopulationMode = "open"
+) -> None:
     """Enter in the ledger that `campaign` opens; raises `BudgetExceeded` where a cap does not allow it.
 
     The population stays locked until the transaction ends, so that two campaigns cannot both take what is left.
     """
+    check_open_to(session, name, mode)
     repository.add(session, _without_caps(name, now))
     population = _found(repository.find_for_change(session, identifier_of(name)))
     if population.period_nano is not None and population.period_days is not None:
@@ -108,7 +127,7 @@ def _check(population: Population, guarantee: PureEpsilon, asked: int, cap: int,
 
 
 def _without_caps(name: str, now: int) -> Population:
-    return Population(id=identifier_of(name), name=name, version=1, created_at=now)
+    return Population(id=identifier_of(name), name=name, version=1, declared=False, created_at=now)
 
 
 def _set(population: Population, caps: PopulationCaps) -> None:

@@ -1,0 +1,145 @@
+"""A cap is not left by spelling: names that read alike are one, and what could pass for another is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from sqlalchemy import text
+
+from sordino_server.campaigns import service as campaigns
+from sordino_server.campaigns.schemas import CampaignOrder
+from sordino_server.kit import migrations
+from sordino_server.kit.db import Database
+from sordino_server.populations.names import check_population, folded, identifier_of
+from sordino_shared.errors import InvalidValue
+from sordino_shared.protocol import Problem
+
+Check = Callable[..., dict[str, Any]]
+ALIKE = ["Users", "USERS", "ｕｓｅｒｓ", "𝐮𝐬𝐞𝐫𝐬", "uſers", "ⓤⓢⓔⓡⓢ"]
+# An invisible space, Cyrillic е and ѕ, Greek ν, phonetic ʀ and ɡ, Cherokee, Lisu, whole words of Cyrillic and of Greek.
+REFUSED = [
+    "users\u200b",
+    "us\u00aders",
+    "us\u0435rs",
+    "u\u0455ers",
+    "user\u03bd",
+    "useʀs",
+    "ɡroup",
+    "ꭰꮪ",
+    "ꓴꓢ",
+    "соре",
+    "ΤΟΡ",
+]
+TAKEN = [
+    "users",
+    "Élèves de 3ᵉ",
+    "пользователи",
+    "χρήστες",
+    "東京の user",
+    "한국 users",
+    "उपयोगकर्ता",
+    "مستخدمون",
+    "group 1",
+    "€ + 😀",
+]
+
+
+@pytest.mark.parametrize("name", TAKEN)
+def test_the_worlds_names_are_taken(name: str) -> None:
+    check_population(name)
+    assert folded(folded(name)) == folded(name)
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_names_that_could_pass_for_others_are_refused(running: Any, check_problem: Check, name: str) -> None:
+    with pytest.raises(InvalidValue):
+        check_population(name)
+    check_problem(running.api.post("/v1/populations", json={"name": name}), Problem.INVALID_REQUEST, "population")
+    terms = {"name": "x", "sentence": "x", "population": name, "plan_request": running.ready_plan()["id"]}
+    check_problem(running.api.post("/v1/campaigns", json=terms), Problem.INVALID_REQUEST)
+
+
+@pytest.mark.parametrize("name", ALIKE)
+def test_another_spelling_meets_the_same_cap(running: Any, check_problem: Check, name: str) -> None:
+    running.api.post("/v1/populations", json={"name": "users", "epsilon_lifetime": "0.5"}).raise_for_status()
+    check_problem(running.api.post("/v1/populations", json={"name": name}), Problem.ALREADY_EXISTS, "'users'")
+    terms = {"name": "x", "sentence": "x", "population": name, "plan_request": running.ready_plan()["id"]}
+    campaign = running.api.post("/v1/campaigns", json=terms).raise_for_status().json()["id"]
+    check_problem(running.api.post(f"/v1/campaigns/{campaign}/open"), Problem.BUDGET_EXCEEDED, "'users'")
+    assert len(running.api.get("/v1/populations").json()["populations"]) == 1
+
+
+def test_where_populations_are_declared_no_other_is_asked(running: Any) -> None:
+    order = {"name": "x", "sentence": "x", "population": "travellers", "plan_request": running.ready_plan()["id"]}
+
+    def create(name: str, mode: Any) -> str:
+        with running.database.write("create") as session:
+            body = CampaignOrder.model_validate(order | {"name": name})
+            return campaigns.create(session, body, running.clock.now(), mode).id
+
+    def opened(campaign: str, mode: Any) -> str:
+        with running.database.write("open") as session:
+            return campaigns.open_campaign(running.database, session, campaign, running.clock.now(), mode).state
+
+    with pytest.raises(InvalidValue, match="made by no admin"):
+        create("early", "declared")
+    early, late = create("early", "open"), create("late", "open")
+    with pytest.raises(InvalidValue, match="SORDINO_POPULATIONS"):
+        opened(early, "declared")
+    assert opened(early, "open") == "open"
+    # The population is there now, and still nobody's.
+    assert not running.api.get(f"/v1/populations/{identifier_of('travellers')}").json()["declared"]
+    with pytest.raises(InvalidValue, match="made by no admin"):
+        opened(late, "declared")
+    made = running.api.post("/v1/populations", json={"name": "Travellers"}).raise_for_status().json()
+    assert (made["name"], made["declared"], made["asked"]) == ("travellers", True, 1)
+    assert opened(late, "declared") == "open"
+    assert running.settings.populations == "open"
+
+
+@pytest.mark.parametrize("engine", ["sqlite_url", "postgres_url"])
+def test_an_upgrade_makes_one_of_names_that_are_alike(engine: str, request: pytest.FixtureRequest) -> None:
+    database = Database(request.getfixturevalue(engine))
+    migrations.upgrade(database, "202611220945")
+    rows = [
+        ("a" * 64, "Users", 5, 30, 9),
+        ("b" * 64, "users\u200b", 7, 10, None),
+        ("c" * 64, "others", None, None, None),
+    ]
+    with database.write("before") as session:
+        for at, (identifier, name, nano, days, life) in enumerate(rows):
+            row = {"id": identifier, "name": name, "nano": nano, "days": days, "life": life, "at": at}
+            session.execute(
+                text(
+                    "INSERT INTO populations (id, name, period_nano, period_days, lifetime_nano, version, created_at)"
+                    " VALUES (:id, :name, :nano, :days, :life, 1, :at)"
+                ),
+                row,
+            )
+            campaign = {"id": str(at) * 64, "population": identifier, "at": at}
+            session.execute(
+                text(
+                    "INSERT INTO campaigns (id, name, population, manifest, state, created_at, needs_token)"
+                    " VALUES (:id, 'x', 'x', :manifest, 'open', :at, FALSE)"
+                ),
+                campaign | {"manifest": b""},
+            )
+            session.execute(text("INSERT INTO population_ledger VALUES (:id, :population, 3, :at)"), campaign)
+    migrations.upgrade(database)
+    with database.read("after") as session:
+        after = session.execute(
+            text("SELECT name, id, period_nano, period_days, lifetime_nano, declared FROM populations")
+        )
+        found = {row.name: tuple(row)[1:] for row in after}
+        owners = [
+            row[0] for row in session.execute(text("SELECT population_id FROM population_ledger ORDER BY created_at"))
+        ]
+    users, others = identifier_of("users"), identifier_of("others")
+    assert found == {"Users": (users, 5, 30, 9, True), "others": (others, None, None, None, False)}
+    assert owners == [users, users, others]
+    with pytest.raises(Exception, match="append-only"), database.write("forge") as session:
+        session.execute(text("UPDATE population_ledger SET nano = 0"))
+    migrations.downgrade(database, "202611220945")
+    database.close()
