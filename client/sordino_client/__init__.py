@@ -15,10 +15,12 @@ from sordino_client._device import Answer, Campaign, Flushed, RefusedUpload
 from sordino_client._errors import (
     BudgetExceeded,
     ClientError,
+    ClockUnusable,
     LedgerUnavailable,
     NotJoined,
     PlanRefused,
     PlanUnavailable,
+    ServedElsewhere,
     SpoolFull,
     TransportFailed,
 )
@@ -50,6 +52,7 @@ __all__ = [
     "Client",
     "ClientError",
     "Clock",
+    "ClockUnusable",
     "Flushed",
     "HttpxTransport",
     "LedgerUnavailable",
@@ -60,6 +63,7 @@ __all__ = [
     "RefusedUpload",
     "Request",
     "Response",
+    "ServedElsewhere",
     "SpoolFull",
     "SystemClock",
     "Transport",

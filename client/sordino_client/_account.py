@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from sordino_client._config import Caps
-from sordino_client._ledger import Debit, Ledger
+from sordino_client._folding import folded
+from sordino_client._ledger import Debit, Joined, Ledger
 from sordino_shared.guarantees import PureEpsilon, exact_decimal
-from sordino_shared.protocol import CampaignId, Manifest, ReportBatch
 
 _STATES = {"spooled": "waits to be sent", "delivered": "sent", "refused": "not counted", "deleted": "deleted"}
 
@@ -28,11 +28,12 @@ class AccountEntry:
 
 @dataclass(frozen=True)
 class CampaignAccount:
-    """One campaign: what its owner was told, whether they left, and every answer."""
+    """One campaign: what its owner was told, the server it was joined at, whether they left, and every answer."""
 
     campaign: str
     name: str
     sentence: str
+    server: str | None
     opted_out: bool
     entries: tuple[AccountEntry, ...]
 
@@ -44,7 +45,10 @@ class CampaignAccount:
 
 @dataclass(frozen=True)
 class Account:
-    """Everything a ledger knows, with the totals that count against the caps. `str()` prints it as a table."""
+    """Everything a ledger knows, with the totals that count against the caps. `str()` prints it as a table.
+
+    Names and sentences are the campaigns' words: each of their lines is marked, so that none passes for the account's.
+    """
 
     campaigns: tuple[CampaignAccount, ...]
     period_nano: int
@@ -60,30 +64,32 @@ class Account:
             f"spent in {self.caps.period_days} days: {_of(self.period_nano, self.caps.per_period)}",
             f"spent for life: {_of(self.lifetime_nano, self.caps.lifetime)}",
         ]
-        for campaign in self.campaigns:
+        for number, campaign in enumerate(self.campaigns, start=1):
             left = " (left)" if campaign.opted_out else ""
-            lines += ["", f"{campaign.name}{left}: ε {exact_decimal(campaign.epsilon_nano)}", f"  {campaign.sentence}"]
+            lines += ["", f"campaign {number}{left}: ε {exact_decimal(campaign.epsilon_nano)}"]
+            lines += [*folded(campaign.name), *folded(campaign.sentence)]
             lines += [f"  {_line(entry)}" for entry in campaign.entries] or ["  nothing answered"]
         return "\n".join(lines)
 
 
 def account(ledger: Ledger, caps: Caps) -> Account:
     """The account of a ledger."""
-    debits, manifests, opted_out, spending = ledger.statement()
+    debits, joined, spending = ledger.statement()
     campaigns = tuple(
-        _campaign(manifest, campaign in opted_out, [debit for debit in debits if debit.campaign == campaign])
-        for campaign, manifest in manifests.items()
+        _campaign(each, [debit for debit in debits if debit.campaign == campaign]) for campaign, each in joined.items()
     )
     return Account(campaigns, spending.period, spending.lifetime, caps)
 
 
-def _campaign(manifest: Manifest, opted_out: bool, debits: list[Debit]) -> CampaignAccount:
-    identifier = str(CampaignId(manifest.digest))
-    return CampaignAccount(identifier, manifest.name, manifest.sentence, opted_out, tuple(map(_entry, debits)))
+def _campaign(joined: Joined, debits: list[Debit]) -> CampaignAccount:
+    manifest, entries = joined.manifest, tuple(map(_entry, debits))
+    return CampaignAccount(
+        str(manifest.campaign), manifest.name, manifest.sentence, joined.origin, joined.opted_out, entries
+    )
 
 
 def _entry(debit: Debit) -> AccountEntry:
-    payload = None if debit.report is None else ReportBatch.read(debit.report).payloads.hex()
+    payload = None if debit.payloads is None else debit.payloads.hex()
     return AccountEntry(debit.round, debit.guarantee.nano, debit.at, debit.state, debit.reason, payload)
 
 

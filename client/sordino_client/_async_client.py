@@ -14,7 +14,7 @@ from sordino_client._clock import Clock, SystemClock
 from sordino_client._config import DEFAULT_LARGEST_PART, DEFAULT_SPOOL_LIMIT, Caps, Config
 from sordino_client._device import Answer, Campaign, Device, Finished, Flow, Flushed, Pause, advance, campaign_id
 from sordino_client._errors import TransportFailed
-from sordino_client._transport import AsyncHttpxTransport, AsyncTransport, Response
+from sordino_client._transport import AsyncHttpxTransport, AsyncTransport, Response, check_address
 from sordino_shared.errors import OversizedDocument
 from sordino_shared.protocol import CampaignId
 from sordino_shared.randomness import Randomness, SystemRandomness
@@ -44,9 +44,10 @@ class AsyncClient:
         clock: Clock | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
+        origin = check_address(server, allow_http=allow_http or transport is not None)
         config = Config(caps, strict, spool_limit, upload_token, largest_part)
         self._transport = transport or AsyncHttpxTransport(server, allow_http=allow_http)
-        self._device = Device(ledger, config, randomness or SystemRandomness(), clock or SystemClock())
+        self._device = Device(ledger, origin, config, randomness or SystemRandomness(), clock or SystemClock())
         self._sleep = sleep
 
     async def join(self, campaign: CampaignId | str) -> Campaign:
@@ -60,6 +61,10 @@ class AsyncClient:
     async def flush(self, patience_s: float = PATIENCE_S) -> Flushed:
         """See `Client.flush`."""
         return await self._run(self._device.flush(patience_s))
+
+    async def rehome(self, campaign: Campaign | CampaignId | str, address: str) -> Campaign:
+        """See `Client.rehome`."""
+        return await self._run(self._device.rehome(campaign_id(campaign), address))
 
     async def account(self) -> Account:
         """See `Client.account`."""

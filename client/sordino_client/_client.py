@@ -13,7 +13,7 @@ from sordino_client._clock import Clock, SystemClock
 from sordino_client._config import DEFAULT_LARGEST_PART, DEFAULT_SPOOL_LIMIT, Caps, Config
 from sordino_client._device import Answer, Campaign, Device, Finished, Flow, Flushed, Pause, advance, campaign_id
 from sordino_client._errors import TransportFailed
-from sordino_client._transport import HttpxTransport, Response, Transport
+from sordino_client._transport import HttpxTransport, Response, Transport, check_address
 from sordino_shared.errors import OversizedDocument
 from sordino_shared.protocol import CampaignId
 from sordino_shared.randomness import Randomness, SystemRandomness
@@ -45,33 +45,42 @@ class Client:
         clock: Clock | None = None,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
+        origin = check_address(server, allow_http=allow_http or transport is not None)
         config = Config(caps, strict, spool_limit, upload_token, largest_part)
         self._transport = transport or HttpxTransport(server, allow_http=allow_http)
-        self._device = Device(ledger, config, randomness or SystemRandomness(), clock or SystemClock())
+        self._device = Device(ledger, origin, config, randomness or SystemRandomness(), clock or SystemClock())
         self._sleep = sleep
 
     def join(self, campaign: CampaignId | str) -> Campaign:
         """Pin the campaign's manifest. Needs the server the first time only.
 
-        Raises `PlanUnavailable`, `PlanRefused`, `LedgerUnavailable`.
+        Raises `PlanUnavailable`, `PlanRefused`, `ServedElsewhere`, `LedgerUnavailable`, `ClockUnusable`.
         """
         return self._run(self._device.join(campaign_id(campaign)))
 
     def answer(self, campaign: Campaign | CampaignId | str, value: object) -> Answer:
         """Randomise `value` and record the report, once for each round; `flush` sends it.
 
-        Raises `NotJoined`, `PlanUnavailable`, `PlanRefused`, `BudgetExceeded`, `SpoolFull`, `LedgerUnavailable`:
-        after any of them nothing was spent by this call and the value is nowhere. So it is after
-        `sordino_shared.errors.InvalidValue`, for a value whose shape or names are not the domain's, whatever it holds.
+        Raises `NotJoined`, `ServedElsewhere`, `PlanUnavailable`, `PlanRefused`, `BudgetExceeded`, `SpoolFull`,
+        `LedgerUnavailable`, `ClockUnusable`: after any of them nothing was spent by this call and the value is nowhere.
+        So it is after `sordino_shared.errors.InvalidValue`, for a value whose shape or names are not the domain's,
+        whatever it holds.
         """
         return self._run(self._device.answer(campaign_id(campaign), value))
 
     def flush(self, patience_s: float = PATIENCE_S) -> Flushed:
-        """Send what waits, retrying for at most `patience_s` seconds of waiting; the rest stays for another flush.
+        """Send what waits for this server, retrying for at most `patience_s` seconds of waiting; the rest stays.
 
-        Raises `LedgerUnavailable`; trouble with the server is in the result.
+        Raises `LedgerUnavailable`, `ClockUnusable`; trouble with the server is in the result.
         """
         return self._run(self._device.flush(patience_s))
+
+    def rehome(self, campaign: Campaign | CampaignId | str, address: str) -> Campaign:
+        """Have a campaign that was joined at another address served by this client's server, which is at `address`.
+
+        The server must show the same manifest. Raises what `join` raises, and `NotJoined`: nothing has moved then.
+        """
+        return self._run(self._device.rehome(campaign_id(campaign), address))
 
     def account(self) -> Account:
         """What was spent and sent, over all campaigns of the ledger."""

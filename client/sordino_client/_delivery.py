@@ -16,6 +16,8 @@ from sordino_shared.randomness import Randomness
 # A wait of 0 from a careless window must not become a busy loop; nobody is made to wait longer than a day.
 LEAST_DELAY_S = 1.0
 MOST_DELAY_S = 86_400.0
+# A token that the server does not take may be mended by the app's next version, but not for ever.
+UNAUTHORIZED_FOR_S = 30 * 86_400
 _MOST_DOUBLINGS = 8
 _PROBLEM_BYTES = 64 << 10
 
@@ -50,11 +52,19 @@ class Refused:
 
 @dataclass(frozen=True)
 class RetryLater:
-    """Nothing is known or the server is in trouble; `everything` waits where it is not about this report alone."""
+    """Nothing is known or the server is in trouble; `everything` waits where it is not about this report alone.
+
+    `unauthorized` where the token is not the server's: `given_up` says how long that is tried.
+    """
 
     reason: str
     after_s: float | None
     everything: bool
+    unauthorized: bool = False
+
+    def given_up(self, answered_at: int, now: float) -> bool:
+        """Whether a report of an answer `answered_at` has been without its token for too long, and is refused."""
+        return self.unauthorized and now - answered_at > UNAUTHORIZED_FOR_S
 
 
 def upload(campaign: CampaignId, index: int, body: bytes, token: str | None) -> Request:
@@ -79,7 +89,9 @@ def read_upload(response: Response, reports: int, now: float) -> Counted | Refus
     if 400 <= response.status < 500 and slug in _FINAL_SLUGS:
         return Refused(slug)
     reason = f"HTTP {response.status}{f' ({slug})' if slug else ''}"
-    return RetryLater(reason, after, everything=response.status in (401, 403, 429, 503, 507))
+    # A token is one campaign's, so that what it does not open says nothing of another campaign's reports.
+    unauthorized = response.status in (401, 403)
+    return RetryLater(reason, after, everything=response.status in (429, 503, 507), unauthorized=unauthorized)
 
 
 def _adds_up(outcomes: ReportOutcomes, reports: int) -> bool:

@@ -13,17 +13,17 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from sordino_client._account import Account, account
-from sordino_client._clock import Clock
+from sordino_client._clock import Clock, seconds
 from sordino_client._config import Config
 from sordino_client._delivery import Counted, Refused, RetryLater, problem_slug, read_upload, retry_after_s, upload
-from sordino_client._errors import NotJoined, PlanRefused, PlanUnavailable, TransportFailed
+from sordino_client._errors import NotJoined, PlanRefused, PlanUnavailable, ServedElsewhere, TransportFailed
 from sordino_client._ledger import Ledger
 from sordino_client._session import AnswerStatus, Session, VerifiedPart, pin_manifest, verify_part
 from sordino_client._spool import Spool, SpooledReport
 from sordino_client._storage import Storage
-from sordino_client._transport import Request, Response
+from sordino_client._transport import Request, Response, check_address
 from sordino_shared.domains import Domain
-from sordino_shared.errors import OversizedDocument
+from sordino_shared.errors import InvalidValue, OversizedDocument
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import CampaignId, DevicePart, Digest, Manifest, Task
 from sordino_shared.randomness import Randomness
@@ -102,13 +102,16 @@ class Flushed:
 class Device:
     """One ledger, its spool, and the flows over them."""
 
-    def __init__(self, ledger: str | os.PathLike[str], config: Config, randomness: Randomness, clock: Clock) -> None:
+    def __init__(
+        self, ledger: str | os.PathLike[str], origin: str, config: Config, randomness: Randomness, clock: Clock
+    ) -> None:
         self.config = config
+        self.origin = origin
         self.randomness = randomness
         self.clock = clock
         self._storage = Storage(ledger)
-        self._spool = Spool(self._storage, config.spool_limit, clock)
-        self._ledger = Ledger(self._storage, self._spool, config, clock)
+        self._spool = Spool(self._storage, origin, config.spool_limit, clock)
+        self._ledger = Ledger(self._storage, self._spool, origin, config, clock)
         self._parts: dict[Digest, VerifiedPart] = {}
 
     def close(self) -> None:
@@ -119,10 +122,20 @@ class Device:
         """Pin the manifest, from the ledger if it is there."""
         try:
             session = self._ledger.session(campaign)
-        except NotJoined:
-            content = yield from self._fetch("manifest", f"/v1/campaigns/{campaign}", Manifest.limit)
-            session = self._ledger.join(pin_manifest(content, campaign), self.randomness)
+        except (NotJoined, ServedElsewhere) as error:
+            if isinstance(error, ServedElsewhere) and error.origin is not None:
+                raise
+            session = self._ledger.join((yield from self._fetch_manifest(campaign)), self.randomness)
         return self._describe(session)
+
+    def rehome(self, campaign: CampaignId, address: str) -> Flow[Campaign]:
+        """Move a joined campaign to this client's server, once that has shown the same manifest."""
+        if check_address(address, allow_http=True) != self.origin:
+            raise InvalidValue(f"this client talks to {self.origin}; rehome with a client of {address!r}", address)
+        if not self._ledger.knows(campaign):
+            raise NotJoined(campaign)
+        self._ledger.rehome((yield from self._fetch_manifest(campaign)))
+        return self._describe(self._ledger.session(campaign))
 
     def answer(self, campaign: CampaignId, value: object) -> Flow[Answer]:
         """Everything is fetched and verified before the value is looked at, so that no request can depend on it."""
@@ -212,6 +225,10 @@ class Device:
             # A kept copy that was damaged costs a request, no more.
             return None
 
+    def _fetch_manifest(self, campaign: CampaignId) -> Flow[Manifest]:
+        content = yield from self._fetch("manifest", f"/v1/campaigns/{campaign}", Manifest.limit)
+        return pin_manifest(content, campaign)
+
     def _fetch_plan(self, digest: Digest) -> Flow[bytes]:
         limit = self.config.largest_part
         try:
@@ -234,7 +251,7 @@ class Device:
             return response.content
         slug = problem_slug(response)
         reason = f"HTTP {response.status}{f' ({slug})' if slug else ''}"
-        raise PlanUnavailable(what, reason, response.status, slug, retry_after_s(response, self.clock.now()))
+        raise PlanUnavailable(what, reason, response.status, slug, retry_after_s(response, seconds(self.clock)))
 
     def _send(self, report: SpooledReport) -> Flow[Counted | Refused | RetryLater]:
         try:
@@ -244,7 +261,10 @@ class Device:
         except OversizedDocument as error:
             return RetryLater(str(error), None, everything=False)
         assert response is not None
-        outcome = read_upload(response, 1, self.clock.now())
+        now = seconds(self.clock)
+        outcome = read_upload(response, 1, now)
+        if isinstance(outcome, RetryLater) and outcome.given_up(report.answered_at, now):
+            return Refused(outcome.reason)
         if isinstance(outcome, Counted) and outcome.outcomes.refused:
             return Refused(outcome.outcomes.refused[0].reason.value)
         return outcome

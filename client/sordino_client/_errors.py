@@ -7,7 +7,9 @@ SordinoError (sordino_shared)
     ├── PlanRefused          manifest, task or plan failed the device's own verification
     ├── BudgetExceeded       answering would spend more ε than a cap allows
     ├── SpoolFull            too many reports wait to be sent
+    ├── ServedElsewhere      the campaign was joined at another address; `rehome` moves it
     ├── LedgerUnavailable    the ledger is locked, read-only, full, damaged or not a ledger
+    ├── ClockUnusable        the device's clock shows no time
     └── TransportFailed      what a transport raises when no response arrived; `flush` and the above absorb it
 
 A value whose shape or names are not the domain's raises `sordino_shared.errors.InvalidValue`, always: that is the app's
@@ -31,6 +33,27 @@ class NotJoined(ClientError):
     def __init__(self, campaign: CampaignId) -> None:
         super().__init__(f"campaign {campaign} was never joined; call join() with its id first")
         self.campaign = campaign
+
+
+class ServedElsewhere(ClientError):
+    """`campaign` was joined at `origin` (None: by an SDK that did not keep the address), this client is of `server`."""
+
+    def __init__(self, campaign: CampaignId, origin: str | None, server: str) -> None:
+        super().__init__(
+            f"campaign {campaign} was joined at {origin or 'an address that was not kept'}, this client talks to "
+            f"{server}; use a client of that address, or move the campaign with rehome(campaign, {server!r})"
+        )
+        self.campaign = campaign
+        self.origin = origin
+        self.server = server
+
+
+class ClockUnusable(ClientError):
+    """The device's clock shows no time, for the `reason` given; nothing was spent or lost."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"the clock cannot be used: {reason}; set the device's time. Nothing was spent or lost")
+        self.reason = reason
 
 
 class TransportFailed(ClientError):

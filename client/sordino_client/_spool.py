@@ -5,38 +5,49 @@ from __future__ import annotations
 import sqlite3
 from dataclasses import dataclass
 
-from sordino_client._clock import Clock
+from sordino_client._clock import Clock, seconds
 from sordino_client._delivery import Refused, RetryLater, delay_s
 from sordino_client._errors import SpoolFull
-from sordino_client._storage import Storage
+from sordino_client._storage import Storage, blob
 from sordino_shared.protocol import CampaignId, ReportBatch, RetryWindow
 from sordino_shared.randomness import Randomness
 
-_DUE = "state = 'spooled' AND (not_before <= :now OR postponed_at > :now)"
+_DUE = "(not_before <= :now OR postponed_at > :now)"
+_OWN = "state = 'spooled' AND campaign IN (SELECT campaign FROM campaigns WHERE origin = :origin)"
 
 
 @dataclass(frozen=True)
 class SpooledReport:
-    """A report that waits: `body` is what goes over the wire, whenever and however often it does."""
+    """A report that waits: `body` is what goes over the wire, whenever and however often it does.
+
+    `answered_at` is when it was made, in Unix seconds.
+    """
 
     campaign: CampaignId
     round: int
     body: bytes
     retry: RetryWindow
     failures: int
+    answered_at: int
 
 
 class Spool:
-    """Reports by state: spooled until the server has said what became of them, then delivered or refused for good."""
+    """Reports by state: spooled until the server has said what became of them, then delivered or refused for good.
 
-    def __init__(self, storage: Storage, limit: int, clock: Clock) -> None:
+    Only reports of campaigns that were joined at `origin` are sent, waited for and counted as waiting: another server
+    would refuse them for good. The limit is for all that the ledger holds.
+    """
+
+    def __init__(self, storage: Storage, origin: str, limit: int, clock: Clock) -> None:
         self._storage = storage
+        self._origin = origin
         self._limit = limit
         self._clock = clock
 
     def check_room(self, connection: sqlite3.Connection) -> None:
         """Raise `SpoolFull` if no further report may wait."""
-        if self._count(connection) >= self._limit:
+        (count,) = connection.execute("SELECT count(*) FROM reports WHERE state = 'spooled'").fetchone()
+        if count >= self._limit:
             raise SpoolFull(self._limit)
 
     def add(
@@ -52,30 +63,33 @@ class Spool:
     def waiting(self) -> int:
         """How many reports wait."""
         with self._storage.read() as connection:
-            return self._count(connection)
+            (count,) = connection.execute(f"SELECT count(*) FROM reports WHERE {_OWN}", self._now()).fetchone()
+            return int(count)
 
     def next_due(self) -> SpooledReport | None:
         """The report that has waited longest among those that may be sent now."""
         with self._storage.read() as connection:
             row = connection.execute(
-                "SELECT campaign, round, body, retry_min_s, retry_max_s, failures FROM reports"
-                f" WHERE {_DUE} ORDER BY not_before, rowid LIMIT 1",
-                {"now": self._clock.now()},
+                "SELECT campaign, round, body, retry_min_s, retry_max_s, failures, at"
+                " FROM reports LEFT JOIN debits USING (campaign, round)"
+                f" WHERE {_OWN} AND {_DUE} ORDER BY not_before, reports.rowid LIMIT 1",
+                self._now(),
             ).fetchone()
-        if row is None:
-            return None
-        campaign, index, body, least, most, failures = row
-        return SpooledReport(CampaignId(campaign), index, body, RetryWindow(least, most), failures)
+            if row is None:
+                return None
+            campaign, index, body, least, most, failures, at = row
+            window = RetryWindow(least, most)
+            return SpooledReport(CampaignId(blob(campaign)), int(index), blob(body), window, int(failures), int(at))
 
     def seconds_until_due(self) -> float | None:
         """Seconds until some report may be sent; None when none waits."""
         with self._storage.read() as connection:
             # A clock set back would make a postponed report wait for ever: what was postponed "later than now" is due.
             (wait,) = connection.execute(
-                f"SELECT min(CASE WHEN {_DUE} THEN 0 ELSE not_before - :now END) FROM reports WHERE state = 'spooled'",
-                {"now": self._clock.now()},
+                f"SELECT min(CASE WHEN {_DUE} THEN 0 ELSE not_before - :now END) FROM reports WHERE {_OWN}",
+                self._now(),
             ).fetchone()
-        return None if wait is None else float(wait)
+            return None if wait is None else float(wait)
 
     def delivered(self, report: SpooledReport) -> None:
         """The server has counted it."""
@@ -87,7 +101,7 @@ class Spool:
 
     def postpone(self, report: SpooledReport, trouble: RetryLater, randomness: Randomness) -> None:
         """Wait with this report, or with all of them where the trouble is the server's and not the report's."""
-        now = self._clock.now()
+        now = seconds(self._clock)
         until = now + delay_s(report.retry, report.failures, trouble.after_s, randomness)
         with self._storage.write() as connection:
             connection.execute(
@@ -95,10 +109,11 @@ class Spool:
                 (bytes(report.campaign), report.round),
             )
             connection.execute(
-                "UPDATE reports SET postponed_at = :now, not_before = :until WHERE state = 'spooled'"
+                f"UPDATE reports SET postponed_at = :now, not_before = :until WHERE {_OWN}"
                 " AND (:every OR (campaign = :campaign AND round = :round))",
                 {
                     "now": now,
+                    "origin": self._origin,
                     "until": until,
                     "every": trouble.everything,
                     "campaign": bytes(report.campaign),
@@ -111,10 +126,8 @@ class Spool:
             connection.execute(
                 "UPDATE reports SET state = ?, reason = ?, finished_at = ?"
                 " WHERE campaign = ? AND round = ? AND state = 'spooled'",
-                (state, reason, int(self._clock.now()), bytes(report.campaign), report.round),
+                (state, reason, int(seconds(self._clock)), bytes(report.campaign), report.round),
             )
 
-    @staticmethod
-    def _count(connection: sqlite3.Connection) -> int:
-        (count,) = connection.execute("SELECT count(*) FROM reports WHERE state = 'spooled'").fetchone()
-        return int(count)
+    def _now(self) -> dict[str, object]:
+        return {"now": seconds(self._clock), "origin": self._origin}

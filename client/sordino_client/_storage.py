@@ -15,12 +15,13 @@ from contextlib import contextmanager, suppress
 from typing import TypeVar
 
 from sordino_client._errors import LedgerUnavailable
+from sordino_shared.errors import InvalidValue, ProtocolError
 
 T = TypeVar("T")
 
 MEMORY = ":memory:"
 BUSY_TIMEOUT_S = 5.0
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 _APPLICATION_ID = 0x536F7264
 
 _SCHEMA = (
@@ -41,13 +42,17 @@ _SCHEMA = (
     "CREATE TABLE parts (number INTEGER PRIMARY KEY, digest BLOB NOT NULL UNIQUE, content BLOB NOT NULL)",
     f"PRAGMA application_id = {_APPLICATION_ID}",
 )
-# What a ledger of format 1 lacks; a new one would be a new budget.
-_SINCE_FORMAT_1 = (
-    "CREATE TABLE pinned_plans (campaign BLOB NOT NULL REFERENCES campaigns (campaign), round INTEGER NOT NULL,"
-    " digest BLOB NOT NULL CHECK (length(digest) = 32), PRIMARY KEY (campaign, round))",
-    f"PRAGMA user_version = {SCHEMA_VERSION}",
-)
+# By format, what a ledger of that format lacks: an old one is brought up, since a new one would be a new budget.
+_SINCE = {
+    1: (
+        "CREATE TABLE pinned_plans (campaign BLOB NOT NULL REFERENCES campaigns (campaign), round INTEGER NOT NULL,"
+        " digest BLOB NOT NULL CHECK (length(digest) = 32), PRIMARY KEY (campaign, round))",
+    ),
+    # Where a campaign of an older ledger was joined is not known; joining it again tells.
+    2: ("ALTER TABLE campaigns ADD COLUMN origin TEXT",),
+}
 
+_CREATING = threading.Lock()
 _RESTORE = "keep it, and restore it from where it was damaged if you can; a new ledger would be a new budget"
 # By the start of SQLite's extended error name.
 _REASONS = {
@@ -67,7 +72,7 @@ class Storage:
     """Serialised transactions on one ledger file, or on memory for simulations. Safe across threads and processes."""
 
     def __init__(self, path: str | os.PathLike[str], busy_timeout_s: float = BUSY_TIMEOUT_S) -> None:
-        self.path = os.fspath(path)
+        self.path = _checked(path)
         self._busy_timeout_s = busy_timeout_s
         self._lock = threading.RLock()
         self._connection: sqlite3.Connection | None = None
@@ -77,6 +82,8 @@ class Storage:
 
     def connect(self) -> sqlite3.Connection:
         """A new connection in autocommit mode: transactions are begun by name below."""
+        if self.path != MEMORY:
+            _create(self.path)
         return sqlite3.connect(self.path, timeout=self._busy_timeout_s, isolation_level=None, check_same_thread=False)
 
     @contextmanager
@@ -87,9 +94,17 @@ class Storage:
 
     @contextmanager
     def read(self) -> Iterator[sqlite3.Connection]:
-        """One consistent view."""
-        with self._transaction("BEGIN") as connection:
+        """One consistent view; rows are read within."""
+        with self._transaction("BEGIN") as connection, self.reading_rows():
             yield connection
+
+    @contextmanager
+    def reading_rows(self) -> Iterator[None]:
+        """Rows that no SDK wrote are damage, whatever reading them raises."""
+        try:
+            yield
+        except (ArithmeticError, LookupError, TypeError, ValueError, ProtocolError) as error:
+            raise self.damaged(f"it holds a row that no SDK wrote: {type(error).__name__}") from error
 
     def close(self) -> None:
         """Close the connection; a later transaction opens it again, except in memory."""
@@ -110,7 +125,7 @@ class Storage:
             try:
                 yield connection
                 connection.execute("COMMIT")
-            except sqlite3.Error as error:
+            except (sqlite3.Error, UnicodeDecodeError) as error:
                 raise self._unavailable(error) from error
             finally:
                 # After a commit this does nothing; after anything else nothing of the transaction may stay.
@@ -137,8 +152,7 @@ class Storage:
             return
         connection.execute("BEGIN IMMEDIATE")
         try:
-            found = self._format(connection)
-            for statement in (() if found else _SCHEMA) + (_SINCE_FORMAT_1 if found < SCHEMA_VERSION else ()):
+            for statement in _missing(self._format(connection)):
                 connection.execute(statement)
             connection.execute("COMMIT")
         finally:
@@ -161,12 +175,49 @@ class Storage:
     def _guarded(self, step: Callable[[], T]) -> T:
         try:
             return step()
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:
             raise self._unavailable(error) from error
 
-    def _unavailable(self, error: sqlite3.Error) -> LedgerUnavailable:
+    def _unavailable(self, error: sqlite3.Error | UnicodeDecodeError) -> LedgerUnavailable:
+        if isinstance(error, UnicodeDecodeError):
+            return self.damaged("its text is no UTF-8")
         name = getattr(error, "sqlite_errorname", "") or ""
         for prefix, (reason, advice) in _REASONS.items():
             if name.startswith(prefix):
                 return LedgerUnavailable(self.path, f"{reason} ({error})", advice)
         return LedgerUnavailable(self.path, f"SQLite failed ({error})", "check the file and try again")
+
+
+def blob(value: object) -> bytes:
+    """The bytes of a row, which may be damaged; raises TypeError."""
+    if not isinstance(value, bytes):
+        raise TypeError(f"expected bytes, got {type(value).__name__}")
+    return value
+
+
+def _checked(path: str | os.PathLike[str]) -> str:
+    text = os.fsdecode(path)
+    if not text or "\0" in text:
+        raise InvalidValue(
+            f"the ledger must be a path in the app's private folder, or {MEMORY!r}, got {text!r}: "
+            "a ledger without a file would forget what was spent",
+            path,
+        )
+    return text
+
+
+def _create(path: str) -> None:
+    """An empty file for its owner alone where there is none; SQLite gives its companions the same mode."""
+    # Closing the file would free the locks that another connection of this process has meanwhile taken on it.
+    with _CREATING, suppress(OSError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+
+
+def _missing(found: int) -> Iterator[str]:
+    """The statements that bring a ledger of format `found` (0: an empty file) to today's."""
+    if found == SCHEMA_VERSION:
+        return
+    yield from () if found else _SCHEMA
+    for version in range(max(found, 1), SCHEMA_VERSION):
+        yield from _SINCE[version]
+    yield f"PRAGMA user_version = {SCHEMA_VERSION}"

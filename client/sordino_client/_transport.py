@@ -69,9 +69,9 @@ class AsyncTransport(Protocol):
 
 
 def check_address(address: str, allow_http: bool) -> str:
-    """`address` without a slash at its end; https, or http to this machine, or http where the app insists."""
+    """`address` in one spelling, without a slash at its end; https, or http to this machine or if the app insists."""
     try:
-        parts, _ = urlsplit(address), httpx.URL(address)
+        parts, spelled = urlsplit(address), str(httpx.URL(address))
     except (ValueError, TypeError, httpx.InvalidURL) as error:
         raise InvalidValue(
             f"the server's address must look like https://telemetry.example: {error}", address
@@ -85,7 +85,7 @@ def check_address(address: str, allow_http: bool) -> str:
             f"{address!r} is not encrypted: the network would see who reports; use https, or pass allow_http=True",
             address,
         )
-    return address.rstrip("/")
+    return spelled.rstrip("/")
 
 
 def _is_loopback(host: str) -> bool:

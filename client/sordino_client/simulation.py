@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from sordino_client._accounting import Spending, check_budget
 from sordino_client._client import PATIENCE_S, Client
+from sordino_client._clock import seconds
 from sordino_client._delivery import Counted, Refused, RetryLater, delay_s, read_upload, upload
 from sordino_client._device import Campaign, Flow, Pause, campaign_id
 from sordino_client._errors import TransportFailed
@@ -187,7 +188,7 @@ class DeviceFleet:
         except OversizedDocument as error:
             return RetryLater(str(error), None, everything=False)
         assert response is not None
-        return read_upload(response, batch.count, self._device.clock.now())
+        return read_upload(response, batch.count, seconds(self._device.clock))
 
 
 def _report_ids(epoch: int, count: int, randomness: Randomness) -> bytes:

@@ -12,6 +12,7 @@ import pytest
 
 from sordino_client import AsyncClient, AsyncHttpxTransport, Caps, Client, HttpxTransport
 from sordino_shared.domains import Categorical, Domain
+from sordino_shared.errors import SordinoError
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import (
     CampaignState,
@@ -86,7 +87,11 @@ class World:
     def _receive(self, request: httpx.Request) -> httpx.Response:
         """Counts first, then answers as `replies` says: a lost response is a report that was counted."""
         self.bodies.append(request.content)
-        outcomes = self._count(ReportBatch.read(request.content))
+        try:
+            batch = ReportBatch.read(request.content)
+        except SordinoError:
+            return self.problem(Problem.MALFORMED_BODY)
+        outcomes = self._count(batch)
         if self.replies:
             reply = self.replies.pop(0)
             if isinstance(reply, Exception):
@@ -177,7 +182,7 @@ def make_client(world: World, clock: ManualClock, ledger: Path) -> Iterator[Call
             "clock": clock,
             "sleep": clock.sleep,
         }
-        made.append(Client(ADDRESS, **(arguments | changes)))
+        made.append(Client(changes.pop("server", ADDRESS), **(arguments | changes)))
         return made[-1]
 
     yield make

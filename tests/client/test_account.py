@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+from unicodedata import east_asian_width
 
-from sordino_client import Caps, PureEpsilon
+import pytest
+
+from sordino_client import Account, AccountEntry, CampaignAccount, Caps, PureEpsilon
+from sordino_client._folding import folded
 from sordino_shared.protocol import Problem, ReportBatch
 
 
@@ -31,8 +35,9 @@ def test_what_was_spent_and_sent_is_shown(world, make_client) -> None:
         "spent in 30 days: ε 1 of 4\n"
         "spent for life: ε 1 of 40\n"
         "\n"
-        "colours: ε 1\n"
-        "  Which colour the app is set to.\n"
+        "campaign 1: ε 1\n"
+        "  > colours\n"
+        "  > Which colour the app is set to.\n"
         f"  2027-01-15  round 0  ε           1  sent, report {entry.report}"
     )
 
@@ -51,7 +56,7 @@ def test_every_state_of_a_report_is_worded(world, make_client, clock) -> None:
     text = str(client.account())
     assert "waits to be sent" in texts[0]
     assert "not counted: round-not-open" in text
-    assert "colours (left): ε 1" in text
+    assert "campaign 2 (left): ε 1" in text
     assert "  deleted" in text
     assert "spent for life: ε 3 of 40" in text
 
@@ -69,3 +74,42 @@ def test_the_period_forgets_what_life_remembers(world, client, clock) -> None:
     clock.time += 31 * 86_400
     account = client.account()
     assert (account.period_nano, account.lifetime_nano) == (0, 10**9)
+
+
+BREAKS = ["\n", "\r", "\r\n", "\v", "\f", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029"]
+FORGED = "spent for life: ε 0 of 40"
+
+
+@pytest.mark.parametrize("line_break", BREAKS, ids=repr)
+def test_no_line_of_a_campaigns_words_passes_for_one_of_the_account(line_break) -> None:
+    text = f"harmless{line_break}{FORGED}{line_break}  2027-01-15  round 0  ε 0  not counted"
+    entry = AccountEntry(0, 10**9, 1_800_000_000, "delivered", None, "03")
+    campaign = CampaignAccount("00" * 32, f"{FORGED}{line_break}{FORGED}", text, None, False, (entry,))
+    caps = Caps(PureEpsilon.of(4), 30, PureEpsilon.of(40))
+    shown = str(Account((campaign,), 10**9, 10**9, caps)).splitlines()
+    foreign = [line for line in shown if line.startswith("  > ")]
+    assert [line for line in shown if line not in foreign] == [
+        "spent in 30 days: ε 1 of 4",
+        "spent for life: ε 1 of 40",
+        "",
+        "campaign 1: ε 1",
+        "  2027-01-15  round 0  ε           1  sent, report 03",
+    ]
+    assert len(foreign) == 5
+
+
+@pytest.mark.parametrize("filler", ["a", " ", "\u3000", "語", "\u00a0"], ids=repr)
+def test_no_line_is_pushed_past_a_terminals_edge(filler) -> None:
+    for line in folded("x" + filler * 300 + FORGED):
+        assert sum(2 if east_asian_width(character) in "WF" else 1 for character in line) <= 76
+
+
+def test_what_acts_on_a_terminal_is_not_printed() -> None:
+    assert list(folded("a\x1b[2Kb\u202ec\x00")) == ["  > a\ufffd[2Kb\ufffdc\ufffd"]
+
+
+def test_a_sentence_of_several_lines_keeps_them(make_world, make_part, make_client) -> None:
+    world = make_world(sentence=f"First line.\n{FORGED}")
+    client = make_client(world)
+    client.join(world.campaign)
+    assert str(client.account()).splitlines()[-3:] == ["  > First line.", f"  > {FORGED}", "  nothing answered"]

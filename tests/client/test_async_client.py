@@ -67,4 +67,4 @@ def test_the_twins_have_the_same_names_and_arguments() -> None:
         }
 
     assert surface(Client) == surface(AsyncClient)
-    assert set(surface(Client)) == {"__init__", "join", "answer", "flush", "account", "opt_out", "close"}
+    assert set(surface(Client)) == {"__init__", "join", "answer", "flush", "rehome", "account", "opt_out", "close"}

@@ -190,3 +190,42 @@ def test_the_upload_token_goes_with_reports_only(world, make_client) -> None:
     assert tokens == [None, None, None, "Bearer sdo_uploader_1_secret"]
     with pytest.raises(ValueError, match="upload token"):
         make_client(upload_token="two words")
+
+
+@pytest.mark.parametrize("problem", [Problem.UNAUTHORIZED, Problem.FORBIDDEN, httpx.Response(403, content=b"<html>")])
+def test_a_token_that_is_not_taken_is_tried_for_thirty_days_and_no_longer(world, answered, clock, problem) -> None:
+    def reply() -> httpx.Response:
+        return problem if isinstance(problem, httpx.Response) else world.problem(problem)
+
+    start = clock.time
+    while answered.account().campaigns[0].entries[0].state == "spooled":
+        assert clock.time - start <= 33 * 86_400, "it is tried for ever"
+        world.replies = [reply()]
+        answered.flush(patience_s=0)
+        clock.time += 86_400
+    assert clock.time - start > 30 * 86_400
+    assert len(world.bodies) >= 16
+    entry = answered.account().campaigns[0].entries[0]
+    assert (entry.state, entry.epsilon_nano) == ("refused", 10**9)
+    assert entry.reason.startswith(f"HTTP {reply().status_code}")
+    assert answered.flush().waiting == 0
+
+
+def test_a_token_that_is_mended_in_time_delivers(world, make_client, clock) -> None:
+    client = make_client(upload_token="stale")
+    client.answer(client.join(world.campaign), "red")
+    world.replies = [world.problem(Problem.UNAUTHORIZED)]
+    assert client.flush(patience_s=0).trouble == "HTTP 401 (unauthorized)"
+    clock.time += 29 * 86_400
+    assert make_client(upload_token="fresh").flush().delivered == 1
+
+
+def test_one_campaigns_token_holds_up_no_other_campaign(world, make_client) -> None:
+    client = make_client()
+    client.answer(client.join(world.campaign), "red")
+    twin = type(world)(world.part, created_at=1_700_000_001)
+    other = make_client(twin)
+    other.answer(other.join(twin.campaign), "red")
+    world.replies = [world.problem(Problem.UNAUTHORIZED)]
+    flushed = client.flush(patience_s=0)
+    assert (flushed.delivered, flushed.waiting) == (1, 1)

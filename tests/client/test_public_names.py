@@ -10,9 +10,10 @@ from sordino_shared.errors import SordinoError
 
 PUBLIC = {
     "Account", "AccountEntry", "Answer", "AnswerStatus", "AsyncClient", "AsyncHttpxTransport", "AsyncTransport",
-    "BudgetExceeded", "Campaign", "CampaignAccount", "Caps", "Client", "ClientError", "Clock", "Flushed",
-    "HttpxTransport", "LedgerUnavailable", "NotJoined", "PlanRefused", "PlanUnavailable", "PureEpsilon",
-    "RefusedUpload", "Request", "Response", "SpoolFull", "SystemClock", "Transport", "TransportFailed",
+    "BudgetExceeded", "Campaign", "CampaignAccount", "Caps", "Client", "ClientError", "Clock", "ClockUnusable",
+    "Flushed",    "HttpxTransport", "LedgerUnavailable", "NotJoined", "PlanRefused", "PlanUnavailable", "PureEpsilon",
+    "RefusedUpload", "Request", "Response", "ServedElsewhere", "SpoolFull", "SystemClock",
+    "Transport", "TransportFailed",
 }  # fmt: skip
 
 

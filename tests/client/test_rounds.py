@@ -201,8 +201,10 @@ def test_a_ledger_of_format_1_is_kept_and_goes_on(two_rounds, make_client, ledge
     client.close()
     with sqlite3.connect(ledger) as connection:
         connection.execute("DROP TABLE pinned_plans")
+        connection.execute("ALTER TABLE campaigns DROP COLUMN origin")
         connection.execute("PRAGMA user_version = 1")
     again = make_client(two_rounds)
+    again.join(two_rounds.campaign)
     assert again.answer(two_rounds.campaign, "red").status is AnswerStatus.ALREADY_ANSWERED
     again.close()
     with sqlite3.connect(ledger) as connection:

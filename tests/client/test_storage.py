@@ -5,12 +5,15 @@ from __future__ import annotations
 import functools
 import os
 import sqlite3
+import stat
 
 import pytest
 
 from sordino_client import AnswerStatus, Caps, LedgerUnavailable, PureEpsilon
 from sordino_client import _device as device_module
 from sordino_client._storage import Storage
+from sordino_shared.errors import InvalidValue
+from sordino_shared.randomness import SeededRandomness
 
 
 @pytest.fixture
@@ -98,6 +101,45 @@ def test_a_ledger_of_a_later_version(make_client, ledger) -> None:
 def test_a_folder_that_does_not_exist(make_client, tmp_path) -> None:
     with pytest.raises(LedgerUnavailable, match="check that its folder exists"):
         make_client(ledger=tmp_path / "nowhere" / "ledger.sqlite3")
+
+
+@pytest.mark.parametrize("path", ["", b"", "led\0ger"])
+def test_a_ledger_without_a_file_is_refused(make_client, path) -> None:
+    """SQLite takes "" for a database that is gone when it is closed: every start would be a new budget."""
+    with pytest.raises(InvalidValue, match="would forget what was spent"):
+        make_client(ledger=path)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes of POSIX")
+def test_ledger_and_journals_are_the_owners_alone(world, make_client, ledger) -> None:
+    seen: dict[str, int] = {}
+
+    class Watched(SeededRandomness):
+        """Looks at the files while the transaction of an answer is open."""
+
+        def uniform_bits(self, bits: int, count: int):
+            seen.update({file.name: stat.S_IMODE(file.stat().st_mode) for file in ledger.parent.iterdir()})
+            return super().uniform_bits(bits, count)
+
+    before = os.umask(0)
+    try:
+        client = make_client(randomness=Watched(1))
+        client.answer(client.join(world.campaign), "red")
+        with sqlite3.connect(ledger) as connection:
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("INSERT INTO marks VALUES ('x', 1)")
+            seen.update({file.name: stat.S_IMODE(file.stat().st_mode) for file in ledger.parent.iterdir()})
+    finally:
+        os.umask(before)
+    assert {"", "-journal", "-wal", "-shm"} == {name.removeprefix(ledger.name) for name in seen}
+    assert set(seen.values()) == {0o600}
+
+
+def test_the_mode_of_a_ledger_that_is_there_is_left_alone(make_client, ledger) -> None:
+    make_client().close()
+    ledger.chmod(0o640)
+    make_client().close()
+    assert stat.S_IMODE(ledger.stat().st_mode) == 0o640
 
 
 def test_a_read_only_ledger(world, make_client, ledger, monkeypatch) -> None:

@@ -1,0 +1,153 @@
+"""One ledger, several servers: each campaign belongs to the one it was joined at, until its app moves it."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import sqlite3
+
+import httpx
+import pytest
+
+from sordino_client import (
+    AsyncClient,
+    AsyncHttpxTransport,
+    Client,
+    HttpxTransport,
+    NotJoined,
+    PlanRefused,
+    PlanUnavailable,
+    ServedElsewhere,
+)
+from sordino_shared.errors import InvalidValue
+from sordino_shared.protocol import Problem
+
+A, B = "https://a.example", "https://b.example"
+
+
+@pytest.fixture
+def two(make_world, make_client, ledger):
+    """Two worlds with their servers' addresses, and a way to talk to either by the one ledger."""
+    worlds = {A: make_world(), B: make_world(created_at=1_700_000_001)}
+
+    def client(address: str, **changes) -> Client:
+        handler = httpx.MockTransport(lambda request: worlds[address].handle(request))
+        return make_client(
+            worlds[address], server=address, transport=HttpxTransport(address, handler=handler), **changes
+        )
+
+    return worlds, client
+
+
+def test_a_client_sends_the_reports_of_its_own_server_only(two) -> None:
+    worlds, client = two
+    for address in (A, B):
+        client(address).answer(client(address).join(worlds[address].campaign), "red")
+    worlds[B].replies = [worlds[B].problem(Problem.NOT_FOUND)]
+    flushed = client(B, upload_token="token-of-b").flush()
+    assert [refused.campaign for refused in flushed.refused] == [worlds[B].campaign]
+    assert (flushed.waiting, flushed.retry_in_s, worlds[A].bodies) == (0, None, [])
+    assert all(str(worlds[A].campaign) not in request.url.path for request in worlds[B].requests)
+    assert client(A).flush().delivered == 1
+    servers = [campaign.server for campaign in client(A).account().campaigns]
+    assert servers == [A, B]
+
+
+def test_trouble_at_one_server_holds_up_no_report_for_another(two) -> None:
+    worlds, client = two
+    for address in (A, B):
+        client(address).answer(client(address).join(worlds[address].campaign), "red")
+    worlds[A].replies = [worlds[A].problem(Problem.OVERLOADED, Retry_After="1000")]
+    assert client(A).flush(patience_s=0).waiting == 1
+    assert client(B).flush(patience_s=0).delivered == 1
+
+
+def test_another_servers_campaign_is_neither_joined_nor_answered(two) -> None:
+    worlds, client = two
+    campaign = client(A).join(worlds[A].campaign)
+    for step in (lambda: client(B).join(campaign.id), lambda: client(B).answer(campaign, "red")):
+        with pytest.raises(ServedElsewhere, match="rehome") as caught:
+            step()
+        assert (caught.value.origin, caught.value.server, caught.value.campaign) == (A, B, campaign.id)
+    assert worlds[B].requests == []
+    client(B).opt_out(campaign)
+    assert client(A).join(campaign.id).opted_out
+
+
+def test_a_campaign_moves_with_its_reports_once_the_new_server_shows_its_manifest(two, clock) -> None:
+    worlds, client = two
+    campaign = client(A).join(worlds[A].campaign)
+    client(A).answer(campaign, "red")
+    worlds[A].replies = [worlds[A].problem(Problem.OVERLOADED, Retry_After="1000")]
+    client(A).flush(patience_s=0)
+    worlds[B] = worlds[A]
+    assert client(B).rehome(campaign, B).id == campaign.id
+    assert client(B).flush(patience_s=0).delivered == 1
+    with pytest.raises(ServedElsewhere):
+        client(A).answer(campaign, "red")
+
+
+def test_a_move_that_is_refused_moves_nothing(two) -> None:
+    worlds, client = two
+    campaign = client(A).join(worlds[A].campaign)
+    client(A).answer(campaign, "red")
+    with pytest.raises(PlanUnavailable):
+        client(B).rehome(campaign, B)
+    other = dataclasses.replace(worlds[A].manifest, sentence="Something else.")
+    worlds[B].handle = lambda request: httpx.Response(200, content=other.content)
+    with pytest.raises(PlanRefused):
+        client(B).rehome(campaign, B)
+    with pytest.raises(InvalidValue, match=r"this client talks to https://b\.example"):
+        client(B).rehome(campaign, A)
+    with pytest.raises(NotJoined):
+        client(B).rehome(worlds[B].campaign, B)
+    assert client(B).flush().waiting == 0
+    assert client(A).flush().delivered == 1
+
+
+def test_one_server_has_one_spelling(two) -> None:
+    worlds, client = two
+    campaign = client(A).join(worlds[A].campaign)
+    worlds["https://A.example:443/"] = worlds[A]
+    assert client("https://A.example:443/").join(campaign.id) == campaign
+
+
+def test_the_async_twin_moves_a_campaign(two, ledger, clock) -> None:
+    worlds, client = two
+    campaign = client(A).join(worlds[A].campaign)
+    client(A).answer(campaign, "red")
+
+    async def move() -> int:
+        transport = AsyncHttpxTransport(B, handler=httpx.MockTransport(worlds[A].handle))
+        caps = client(A)._device.config.caps
+        async with AsyncClient(B, ledger=ledger, caps=caps, transport=transport, clock=clock) as twin:
+            with pytest.raises(ServedElsewhere):
+                await twin.answer(campaign, "red")
+            await twin.rehome(campaign, B)
+            return (await twin.flush()).delivered
+
+    assert asyncio.run(move()) == 1
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_an_older_ledger_is_brought_up_and_asks_to_join_again(two, ledger, version) -> None:
+    """What was spent and what waits is kept; where it goes is learned by `join`, which shows the same manifest."""
+    worlds, client = two
+    campaign = client(A).join(worlds[A].campaign)
+    client(A).answer(campaign, "red")
+    client(A).close()
+    with sqlite3.connect(ledger) as connection:
+        connection.execute("ALTER TABLE campaigns DROP COLUMN origin")
+        if version == 1:
+            connection.execute("DROP TABLE pinned_plans")
+        connection.execute(f"PRAGMA user_version = {version}")
+    again = client(A)
+    assert again.account().lifetime_nano == campaign.guarantee.nano
+    assert again.flush().delivered == 0
+    with pytest.raises(ServedElsewhere, match="an address that was not kept"):
+        again.answer(campaign, "red")
+    with pytest.raises(PlanUnavailable):
+        client(B).join(campaign.id)
+    assert again.join(campaign.id) == campaign
+    assert again.flush().delivered == 1
+    assert client(A).account().lifetime_nano == campaign.guarantee.nano
