@@ -82,9 +82,17 @@ def histogram_rows(table: Floats, type_weights: Floats) -> Floats:
     return np.asarray(rows + (np.eye(size) - rows @ table) @ rows)
 
 
-def histogram_decoder(kernel: FiniteKernel, type_weights: Floats) -> HistogramDecoder:
-    """ĥ = N s̄."""
-    rows = histogram_rows(probabilities(kernel), type_weights)
+def histogram_decoder(kernel: FiniteKernel, type_weights: Floats, asked: Floats | None = None) -> HistogramDecoder:
+    """ĥ = N s̄; of `asked` Q (r, k), orthonormal rows, QᵀQ ĥ, the part of ĥ along what anybody asks.
+
+    Along the rest a kernel that was searched for few queries may tell next to nothing, and N have entries of 10⁹.
+    """
+    table = probabilities(kernel)
+    if asked is None or len(asked) == asked.shape[1]:
+        rows = histogram_rows(table, type_weights)
+    else:
+        found = gls_decoder(table, asked, type_weights)
+        rows = asked.T @ (found + gls_decoder(table, asked - found @ table, type_weights))
     return HistogramDecoder(Array.of(rows, "<f8"), Array.of(np.zeros(len(rows)), "<f8"))
 
 

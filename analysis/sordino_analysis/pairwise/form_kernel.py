@@ -29,6 +29,8 @@ _GAP = 0.02
 # Eigenvalues of G below this share of the largest ask for nothing that anybody would see.
 _NOTHING = 1e-9
 _MOST_BIAS = 1e-6
+# Eigenvalues of a Gram matrix below this share of the largest are zero but for rounding.
+_ROUNDING = 1e-13
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,12 +145,25 @@ def best_decoded(goal: FormGoal, kernel: FiniteKernel, type_weights: Floats) -> 
     """The kernel with the better decoder for the goal, of the search's type weights and the mean of the references."""
     found = []
     references = np.mean([aim.histogram for aim in goal.aims], axis=0)
+    asked = _asked([aim.matrix for aim in goal.aims])
     for weights in (type_weights, references):
-        decoder = histogram_decoder(kernel, weights)
+        decoder = histogram_decoder(kernel, weights, asked)
         law = ReportLaw.of(kernel, decoder)
         if max(law.misses(centred(aim.matrix)) for aim in goal.aims) <= _MOST_BIAS:
             found.append(FormKernel(kernel, decoder, law, goal.value(law)))
     return min(found, key=lambda form_kernel: form_kernel.value, default=None)
+
+
+def _asked(matrices: list[Floats]) -> Floats:
+    """(r, k) orthonormal rows that span all that the forms ask of a histogram: rows, diagonals, and the sum."""
+    size = len(matrices[0])
+    gram = np.ones((size, size)) / size
+    for matrix in matrices:
+        scaled = matrix / max(float(np.abs(matrix).max()), 1e-300) / size
+        diagonal = np.diag(scaled)
+        gram += scaled.T @ scaled + np.outer(diagonal, diagonal)
+    values, vectors = scipy.linalg.eigh(gram)
+    return np.asarray(vectors[:, values > _ROUNDING * values.max()].T)
 
 
 def _root(gradient: Floats) -> Floats:

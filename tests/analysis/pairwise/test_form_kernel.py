@@ -75,3 +75,26 @@ def test_the_search_is_the_same_for_the_same_seed():
 def test_a_form_that_is_the_same_for_all_pairs_is_refused():
     with pytest.raises((InvalidValue, KernelError)):
         search(FormGoal((Aim(np.ones((SIZE, SIZE)), EVEN),), users=500))
+
+
+def test_reports_are_decoded_to_nothing_that_no_form_asks():
+    """Kendall's form on a 2 × 3 grid has rank 4 of 6: along the rest the decoder had entries of 10⁹."""
+    rows, columns = np.divmod(np.arange(6), 3)
+    form = np.sign(np.subtract.outer(rows, rows)) * np.sign(np.subtract.outer(columns, columns)).astype(float)
+    goal = FormGoal((Aim(form, np.full(6, 1 / 6)),), 1000)
+    found = search_form_kernel(
+        goal,
+        PureEpsilon.of(1),
+        effort=Effort.QUICK,
+        seed=0,
+        deadline=Deadline(),
+        progress=lambda fraction: None,
+    )
+    assert found.law.misses(form) < 1e-12
+    assert found.law.decoder.sum(axis=0) == pytest.approx(1)
+    assert np.abs(found.law.decoder).max() < 10
+    # Two reports in the U-statistic, whose own pairs are taken out of the square of their sum.
+    first, second = found.law.decoder[:, 0], found.law.decoder[:, 1]
+    total = first + second
+    without_own = (total @ form @ total - first @ form @ first - second @ form @ second) / 2
+    assert without_own == pytest.approx(first @ form @ second, rel=1e-9, abs=1e-9)

@@ -75,7 +75,7 @@ def test_every_round_spends_nearly_all_of_the_epsilon_that_it_declares(small: An
 @pytest.fixture(scope="module")
 def plays(small: Any, many: NDArray[np.int64]) -> np.ndarray:
     design = PROTOCOL.design(small.request(8, len(many)), lambda fraction: None)
-    return np.array([small.play(PROTOCOL, design, many, seed)[0].value for seed in range(200)])
+    return np.array([small.play(PROTOCOL, design, many, seed)[0].value for seed in range(100)])
 
 
 @pytest.fixture(scope="module")
@@ -88,26 +88,26 @@ def predicted(small: Any) -> float:
 def test_it_is_centred_and_as_spread_as_predicted(plays: np.ndarray, predicted: float, truth: float) -> None:
     error = plays.std() / np.sqrt(len(plays))
     assert abs(plays.mean() - truth) < 4 * error
-    # The standard error of a variance from 200 plays is 10 %.
-    assert plays.var() == pytest.approx(predicted, rel=0.4)
-    assert plays.var() != pytest.approx(2 * predicted, rel=0.4)
+    # The standard error of a variance from 100 plays is 14 %.
+    assert plays.var() == pytest.approx(predicted, rel=0.45)
+    assert plays.var() != pytest.approx(3 * predicted, rel=0.45)
 
 
 def test_noise_is_in_proportion_to_what_the_numbers_can_be(plays: np.ndarray) -> None:
-    """Numbers in ±‖W‖ and ±4‖W‖ had an error of .26; it is .0131, and that of 200 plays scatters by 5 %."""
+    """Numbers in ±‖W‖ and ±4‖W‖ had an error of .26; it is .0131, and that of 100 plays scatters by 7 %."""
     assert plays.std() < 0.018
 
 
 @pytest.mark.slow
-def test_its_variance_is_the_formula_and_not_one_a_seventh_off(
+def test_its_variance_is_the_formula_and_not_one_a_third_off(
     small: Any, many: NDArray[np.int64], predicted: float
 ) -> None:
     design = PROTOCOL.design(small.request(8, len(many)), lambda fraction: None)
-    found = np.var([small.play(PROTOCOL, design, many, seed)[0].value for seed in range(3000)])
-    # The standard error of a variance from 3000 plays is 2.6 %.
-    assert found == pytest.approx(predicted, rel=0.075)
-    for wrong in (1.15 * predicted, predicted / 1.15):
-        assert found != pytest.approx(wrong, rel=0.075)
+    found = np.var([small.play(PROTOCOL, design, many, seed)[0].value for seed in range(800)])
+    # The standard error of a variance from 800 plays is 5 %: a threshold of 3 has a false alarm of .3 %.
+    assert found == pytest.approx(predicted, rel=0.15)
+    for wrong in (1.36 * predicted, predicted / 1.36):
+        assert found != pytest.approx(wrong, rel=0.15)
 
 
 def test_the_planner_predicts_the_error_that_it_chooses_by(small: Any, predicted: float) -> None:
