@@ -17,16 +17,24 @@ from sordino_analysis.questions.linear.operators import DENSE_LIMIT
 class ErrorProfile:
     """One user's error, query by query: `variance` (Q,) is the largest over types, `bias` (Q,) a bound for all types.
 
-    `type_variance` (k,) is the mean over the varying queries, for each type.
+    `type_variance` (k,) is the mean of w_q Var_q(x) over the varying queries, for each type, and `weights` (Q,) are
+    the w_q, which are 1 except in a stack whose parts have weights. Variance and bias are without them.
     """
 
     variance: Floats
     bias: Floats
     type_variance: Floats
+    weights: Floats
 
     def figures(self) -> Figures:
-        """The three numbers that a plan publishes."""
-        return Figures(float(self.variance.max()), float(self.type_variance.max()), float(self.bias.max()))
+        """The three numbers that a plan publishes; variances count w_q times, the bias is that of the answers."""
+        worst = float((self.weights * self.variance).max())
+        return Figures(worst, float(self.type_variance.max()), float(self.bias.max()))
+
+    @property
+    def weighted_bias(self) -> float:
+        """The largest √w_q · bias of an answer, which goes with the variances of the figures."""
+        return float((np.sqrt(self.weights) * self.bias).max())
 
     def rmse(self, users: int) -> Floats:
         """(Q,) root mean squared error of each answer from `users` reports, for the worst histogram."""

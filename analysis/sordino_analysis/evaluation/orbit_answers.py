@@ -81,8 +81,8 @@ class OrbitAnswers(AnswerLaw):
             variance[block.queries] = np.broadcast_to(variances.max(axis=1), block.queries.shape)
             bias[block.queries] = np.broadcast_to(wrong, block.queries.shape)
             every = len(block.table) * variances.mean(axis=1) if block.shifted else variances.sum(axis=0)
-            local.append(np.broadcast_to(every, len(block.values[0])))
-        return ErrorProfile(variance, bias, self._totals(local) / self.workload.queries)
+            local.append(np.broadcast_to(block.weight * every, len(block.values[0])))
+        return ErrorProfile(variance, bias, self._totals(local) / self.workload.queries, self.workload.query_weights)
 
     def mixed_variances(self, histogram: Floats) -> Floats:
         mixed = np.empty(self.workload.queries)

@@ -100,14 +100,15 @@ class _BlockwiseAnswers(AnswerLaw):
     def profile(self) -> ErrorProfile:
         queries, size = self.workload.operator.shape
         variance, bias, total = np.zeros(queries), np.zeros(queries), np.zeros(size)
+        weights = self.workload.query_weights
         for start, stop, rows, offset in self._blocks():
             varying = np.isin(np.arange(start, stop), self.workload.varying_rows)
             found = np.where(varying[:, None], self._variances(rows), 0.0)
             wrong = np.abs(self.law.means(rows) + offset[:, None] - self.workload.operator.rows(start, stop))
             variance[start:stop] = found.max(axis=1)
             bias[start:stop] = np.where(varying, wrong.max(axis=1) + self.law.mean_error(rows), 0.0)
-            total += found.sum(axis=0)
-        return ErrorProfile(variance, bias, total / len(self.workload.varying_rows))
+            total += weights[start:stop] @ found
+        return ErrorProfile(variance, bias, total / len(self.workload.varying_rows), weights)
 
     def mixed_variances(self, histogram: Floats) -> Floats:
         mixed = np.zeros(self.workload.queries)
@@ -158,8 +159,9 @@ class _ZeroOneAnswers(AnswerLaw):
     def profile(self) -> ErrorProfile:
         base, step = self._coefficients()
         worst = np.maximum(base, base + step)
-        mean = base.mean() + self.workload.operator.rmatvec(step) / self.workload.queries
-        return ErrorProfile(worst, self._bias(), np.maximum(mean, 0.0))
+        weights = self.workload.query_weights
+        mean = (base @ weights + self.workload.operator.rmatvec(weights * step)) / self.workload.queries
+        return ErrorProfile(worst, self._bias(), np.maximum(mean, 0.0), weights)
 
     def mixed_variances(self, histogram: Floats) -> Floats:
         base, step = self._coefficients()

@@ -56,7 +56,8 @@ class ColumnGenerationCandidate:
         settled = None if work.deadline.passed() else _settled(work, found)
         if settled is not None:
             kernel = integer_kernel(settled.low, settled.members, work.request.guarantee)
-            return Proposal(kernel, answer_decoder(kernel, settled.decoder, work.matrix, settled.type_weights))
+            decoder = answer_decoder(kernel, settled.decoder, work.matrix, settled.type_weights)
+            return Proposal(kernel, work.plain_answers(decoder))
         kernel = integer_kernel(found.weights, found.members, work.request.guarantee)
         return Proposal(kernel, histogram_decoder(kernel, found.type_weights))
 

@@ -44,4 +44,5 @@ class ExtremeRowsCandidate:
         kernel = integer_kernel(design.low, design.members, request.guarantee)
         if design.decoder.size > _LARGEST_DECODER:
             return Proposal(kernel, histogram_decoder(kernel, design.type_weights))
-        return Proposal(kernel, answer_decoder(kernel, design.decoder, matrix, design.type_weights))
+        decoder = answer_decoder(kernel, design.decoder, matrix, design.type_weights)
+        return Proposal(kernel, work.plain_answers(decoder))

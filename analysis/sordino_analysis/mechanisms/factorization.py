@@ -8,7 +8,7 @@ from sordino_analysis.arrays import Floats
 from sordino_analysis.documents.analyst_part import Factors
 from sordino_analysis.documents.decoders import AnswerDecoder
 from sordino_analysis.evaluation.accumulator_moments import statistic_law
-from sordino_analysis.mechanisms.mechanism import Progress, Proposal, SharedWork
+from sordino_analysis.mechanisms.mechanism import Progress, Proposal, SharedWork, plain_answers
 from sordino_analysis.mechanisms.request import PlanRequest
 from sordino_analysis.optimisation.factorization import Factorization, reduce_dimension
 from sordino_shared.arrays import Array
@@ -35,17 +35,20 @@ class FactorizationCandidate:
 
 
 def vector_mechanism(whole: Factorization, request: PlanRequest) -> Proposal:
-    """LᵀR + c1ᵀ answered from half-spheres, through a random projection where the request asks for fewer dimensions."""
-    left, right, transform = whole.left, whole.right, None
+    """LᵀR + c1ᵀ = diag(√w) W from half-spheres, through a random projection where the request asks for less dimensions.
+
+    What is published are the factors of W.
+    """
+    used, transform = (whole.left, whole.right), None
     if request.reduction is not None:
         reduced = reduce_dimension(whole, request.reduction, request.seed)
-        left, right, transform = reduced.left, reduced.right, Array.of(reduced.projection, "<f8")
-    randomizer = direction_randomizer(right, request.guarantee)
-    decoder = _decoder(left, right, whole.centre, randomizer)
-    factors = Factors(
-        Array.of(whole.left, "<f8"), Array.of(whole.right, "<f8"), Array.of(whole.centre, "<f8"), transform
-    )
-    return Proposal(randomizer, decoder, factors)
+        used, transform = (reduced.left, reduced.right), Array.of(reduced.projection, "<f8")
+    randomizer = direction_randomizer(used[1], request.guarantee)
+    decoder = _decoder(*used, whole.centre, randomizer)
+    roots = np.sqrt(request.workload.query_weights)
+    left, centre = Array.of(whole.left / roots, "<f8"), Array.of(whole.centre / roots, "<f8")
+    factors = Factors(left, Array.of(whole.right, "<f8"), centre, transform)
+    return Proposal(randomizer, plain_answers(decoder, request.workload), factors)
 
 
 def direction_randomizer(right: Floats, guarantee: PureEpsilon, bits: int = 60) -> SeededDirection:

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
 
+import numpy as np
+
 from sordino_analysis.arrays import Floats
 from sordino_analysis.documents.analyst_part import Factors
-from sordino_analysis.documents.decoders import Decoder
+from sordino_analysis.documents.decoders import AnswerDecoder, Decoder
 from sordino_analysis.evaluation.answer_moments import AnswerLaw
 from sordino_analysis.evaluation.variance import answer_law
 from sordino_analysis.mechanisms.request import PlanRequest
@@ -16,8 +18,10 @@ from sordino_analysis.optimisation.bounds import TraceBound, trace_bound
 from sordino_analysis.optimisation.deadline import Deadline
 from sordino_analysis.optimisation.factorization import Factorization, Objective, factorize
 from sordino_analysis.optimisation.symmetry.orbit_design import OrbitDesign, design_rows
+from sordino_analysis.questions.linear import Workload
 from sordino_analysis.questions.linear.operators import Symmetry
 from sordino_analysis.questions.linear.widths import CharacterMap
+from sordino_shared.arrays import Array
 from sordino_shared.errors import InvalidValue, SordinoError
 from sordino_shared.randomizers import AnyRandomizer
 
@@ -74,6 +78,13 @@ class Candidate(Protocol):
         """Randomizer and decoder; only called where nothing speaks against it. May raise CandidateFailed."""
 
 
+def plain_answers(decoder: AnswerDecoder, workload: Workload) -> AnswerDecoder:
+    """Answers to diag(√w) W as answers to W."""
+    roots = np.sqrt(workload.query_weights)
+    matrix, offset = decoder.matrix.numpy() / roots[:, None], decoder.offset.numpy() / roots
+    return AnswerDecoder(Array.of(matrix, "<f8"), Array.of(offset, "<f8"))
+
+
 class SharedWork:
     """The request and the expensive things that several candidates and the certificate need, each made once.
 
@@ -106,8 +117,12 @@ class SharedWork:
 
     @cached_property
     def matrix(self) -> Floats:
-        """W, dense."""
-        return self.request.workload.operator.dense()
+        """diag(√w) W, dense: its plain variances are what the objective is about, so designs are made for it."""
+        return self.request.workload.weighted_matrix()
+
+    def plain_answers(self, decoder: AnswerDecoder) -> AnswerDecoder:
+        """A decoder of the answers to `matrix` as one of the answers to W."""
+        return plain_answers(decoder, self.request.workload)
 
     def factorization(self, objective: Objective, progress: Progress = lambda *told: None) -> Factorization:
         """The centred factorization of W for one of the objectives, certified to FACTORIZATION_GAP."""

@@ -61,6 +61,6 @@ def _decoder(work: SharedWork, design: KernelDesign, kernel: FiniteKernel) -> De
         return histogram_decoder(kernel, design.type_weights)
     decoder = answer_decoder(kernel, design.decoder, work.matrix, design.type_weights)
     if len(decoder.matrix.data) <= _LARGEST_MATRIX:
-        return decoder
+        return work.plain_answers(decoder)
     compact = weighted_decoder(kernel, decoder, work.matrix, design.type_weights, work.deadline.passed)
-    return compact or decoder
+    return compact or work.plain_answers(decoder)

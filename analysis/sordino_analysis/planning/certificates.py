@@ -123,7 +123,7 @@ def recheck_bound(bound: Bound, workload: Workload, epsilon: float, objective: O
         return None
     if objective == "mean" and not _close(rows, _uniform(workload)):
         return None
-    matrix = workload.operator.dense()
+    matrix = workload.weighted_matrix()
     if isinstance(bound, PairBound):
         return recheck_doubly_nonnegative(matrix, epsilon, rows, columns, bound.levels.numpy(), _square(bound))
     return recheck(matrix, epsilon, rows, columns)

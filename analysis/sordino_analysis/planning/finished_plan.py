@@ -43,7 +43,8 @@ class FinishedPlan:
     def users_needed(self, target: float) -> int:
         """The least number of reports for which every answer has a root mean squared error of at most `target`.
 
-        For the objective "mean": the root of the mean over queries. Raises PlanError where the bias alone is more.
+        For the objective "mean": the root of the mean over queries, weighted as the objective is. Raises PlanError
+        where the bias alone is more.
         """
         figures = self.analyst.figures
         room = target**2 - figures.bias_bound**2 if math.isfinite(target) and target > 0 else 0.0
@@ -51,7 +52,9 @@ class FinishedPlan:
             raise PlanError(
                 f"the target error must be a number above the bias bound {figures.bias_bound:.3g}, got {target}", target
             )
-        variance = figures.max_variance if self.analyst.objective == "max" else figures.mean_variance
+        # Weights are no part of an answer's own error.
+        worst = self.analyst.objective == "max"
+        variance = self.summary["largest_variance"] if worst else figures.mean_variance
         return max(1, math.ceil(variance / room))
 
     @property

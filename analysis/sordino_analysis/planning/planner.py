@@ -93,6 +93,7 @@ class CompiledPlan:
             "max_variance": figures.max_variance,
             "mean_variance": figures.mean_variance,
             "bias_bound": figures.bias_bound,
+            "largest_variance": float(self.profile.variance.max()),
             "manipulation": float(manipulation(self.device, self.analyst, workload).max()),
             **bounds_summary(figures, self.analyst.certificate),
             "outputs": _outputs(self.device),
@@ -200,7 +201,7 @@ class _Choice:
         cost = None if soft is None else self._variance(figures) / soft - 1
         seconds = time.perf_counter() - start
         self.reports.append(CandidateReport(candidate.name, reason is None, reason, figures, seconds, cost))
-        value = self._squared_error(figures)
+        value = self._squared_error(profile)
         if reason is None and value < self._value * (1 - _TIE):
             self._best, self._value = (candidate.name, proposal, profile), value
 
@@ -218,9 +219,9 @@ class _Choice:
             )
         return None
 
-    def _squared_error(self, figures: Figures) -> float:
-        variance = self._variance(figures)
-        return variance if self.request.users is None else variance / self.request.users + figures.bias_bound**2
+    def _squared_error(self, profile: ErrorProfile) -> float:
+        variance, users = self._variance(profile.figures()), self.request.users
+        return variance if users is None else variance / users + profile.weighted_bias**2
 
     def _variance(self, figures: Figures) -> float:
         return figures.max_variance if self.request.objective == "max" else figures.mean_variance

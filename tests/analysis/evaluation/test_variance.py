@@ -133,7 +133,7 @@ def test_parts_that_do_not_fit_are_told_apart(kernel):
 
 
 def test_an_error_adds_the_bias_to_the_variance_of_the_mean():
-    profile = ErrorProfile(np.array([4.0, 1.0]), np.array([0.0, 0.3]), np.array([2.0]))
+    profile = ErrorProfile(np.array([4.0, 1.0]), np.array([0.0, 0.3]), np.array([2.0]), np.ones(2))
     np.testing.assert_allclose(profile.rmse(100), [0.2, np.sqrt(0.01 + 0.09)])
 
 

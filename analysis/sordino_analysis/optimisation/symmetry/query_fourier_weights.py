@@ -12,7 +12,7 @@ from sordino_analysis.questions.linear.widths import CharacterMap
 
 @dataclass(frozen=True, eq=False)
 class Energies:
-    """A (blocks, orbits), squared coefficients of the mean query of a block; `shares` (blocks,) of all queries."""
+    """A (blocks, orbits), weighted squared coefficients of a block's mean query; `shares` (blocks,) of all queries."""
 
     by_orbit: Floats
     shares: Floats
@@ -25,5 +25,6 @@ def energies(operator: CharacterMap) -> Energies:
     for number, block in enumerate(operator.blocks):
         places = characters.places(tuple(block.supports[0].tolist()))[1:]
         np.add.at(by_orbit[number], characters.orbit_of[places - 1], (block.table[:, 1:] ** 2).mean(axis=0))
+        by_orbit[number] *= block.weight
     counts = np.array([block.queries.size for block in operator.blocks], dtype=float)
     return Energies(by_orbit, counts / counts.sum())

@@ -52,7 +52,10 @@ class WorstCaseDesign:
 
 @dataclass(frozen=True, eq=False)
 class _Block:
-    """One side of the game: M (n, c, c, types), K (n, 1 + o, c), the true values and first weights (types,)."""
+    """One side of the game: M (n, c, c, types), K (n, 1 + o, c), the true values and first weights (types,).
+
+    M has the weight of the block's queries as a factor, and the values its root.
+    """
 
     orbits: Indices
     features: LocalFeatures
@@ -185,7 +188,8 @@ def _block(
         means, found = moments(coefficients, operator.characters.shape, shape, features.tables[None])
         told[alike], squares[alike] = features.told(means), found[..., types]
     values = features.query.waves[1:, types].sum(axis=0)
-    return _Block(_needed(operator, number), features, squares, told, values, np.maximum(weight * shares, 1e-9))
+    counted, first = operator.blocks[number].weight, np.maximum(weight * shares, 1e-9)
+    return _Block(_needed(operator, number), features, counted * squares, told, np.sqrt(counted) * values, first)
 
 
 def _play(blocks: list[_Block]) -> tuple[Indices, Floats, _Point]:

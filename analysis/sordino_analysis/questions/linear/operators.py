@@ -69,6 +69,10 @@ class LinearMap(ABC):
         """Indices of the rows that are not constant; a built-in kind leaves the constant ones out."""
         return np.arange(self.shape[0])
 
+    def query_weights(self) -> Floats:
+        """(Q,) how many times the variance of each query counts in an objective, 1 on average over those that vary."""
+        return np.ones(self.shape[0])
+
     def column(self, cell: int) -> Floats:
         """W e_x, the answers of a user of type x, (Q,)."""
         unit = np.zeros(self.shape[1])

@@ -116,7 +116,8 @@ class WorkloadSpecification(Strict):
         domain = domain_of(self.domain)
         if isinstance(self.queries, StackQueries):
             kinds: tuple[str, ...] = ("stack",)
-            whole = stack_of([_asked(part.queries, domain)[1] for part in self.queries.stack])
+            parts = [_asked(part.queries, domain)[1] for part in self.queries.stack]
+            whole = stack_of(parts, [part.weight for part in self.queries.stack])
         else:
             kinds, whole = _asked(self.queries, domain)
         return Workload(self.name, domain, kinds, whole.operator, self.canonical(), whole.label)

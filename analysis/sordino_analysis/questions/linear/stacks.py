@@ -12,13 +12,17 @@ from sordino_analysis.arrays import Floats
 from sordino_analysis.questions.linear.factors import Factor
 from sordino_analysis.questions.linear.operators import Indices, LinearMap
 from sordino_analysis.questions.linear.widths import CharacterMap
+from sordino_analysis.questions.linear.workload import WorkloadError
+
+# Beyond it a part has no say in the design, and what double precision leaves of its queries is not enough.
+_MOST_TIMES_AS_HEAVY = 1e9
 
 
 class Stack(LinearMap):
-    """The rows of several maps over one domain, one map after the other."""
+    """The rows of several maps over one domain, one map after the other, those of part i with the weight w_i."""
 
-    def __init__(self, parts: Sequence[LinearMap]) -> None:
-        self.parts = tuple(parts)
+    def __init__(self, parts: Sequence[LinearMap], weights: Sequence[float]) -> None:
+        self.parts, self.weights = tuple(parts), tuple(weights)
         self.starts = np.cumsum([0, *(part.shape[0] for part in self.parts)])
         self.zero_one = all(part.zero_one for part in self.parts)
 
@@ -41,6 +45,9 @@ class Stack(LinearMap):
         pairs = zip(self.parts, self.starts[:-1], strict=True)
         return np.concatenate([start + part.varying() for part, start in pairs])
 
+    def query_weights(self) -> Floats:
+        return np.repeat(np.array(self.weights), [part.shape[0] for part in self.parts])
+
     def take(self, rows: Indices) -> Floats:
         result = np.zeros((len(rows), self.shape[1]))
         home = np.searchsorted(self.starts, rows, side="right") - 1
@@ -52,9 +59,13 @@ class Stack(LinearMap):
         return np.concatenate([part.column(cell) for part in self.parts])
 
 
-def stack_of(parts: Sequence[Factor]) -> Factor:
-    """The queries of all parts in order; parities and marginals together keep their symmetry."""
+def stack_of(parts: Sequence[Factor], weights: Sequence[float]) -> Factor:
+    """The queries of all parts in order; parities and marginals together keep their symmetry.
+
+    Only ratios of the weights matter; raises WorkloadError where they are too far apart.
+    """
     operators = [part.operator for part in parts]
+    weights = _of_mean_one(weights, [len(operator.varying()) for operator in operators])
     starts = np.cumsum([0, *(operator.shape[0] for operator in operators)]).tolist()
 
     def label(query: int) -> str:
@@ -63,10 +74,24 @@ def stack_of(parts: Sequence[Factor]) -> Factor:
 
     maps = [operator for operator in operators if isinstance(operator, CharacterMap)]
     if len(maps) < len(operators):
-        return Factor(Stack(operators), label)
+        return Factor(Stack(operators, weights), label)
     blocks = [
-        replace(block, queries=block.queries + start)
-        for whole, start in zip(maps, starts[:-1], strict=True)
+        replace(block, queries=block.queries + start, weight=weight)
+        for whole, start, weight in zip(maps, starts[:-1], weights, strict=True)
         for block in whole.blocks
     ]
     return Factor(CharacterMap(maps[0].characters.shape, blocks), label)
+
+
+def _of_mean_one(weights: Sequence[float], counts: Sequence[int]) -> list[float]:
+    """The weights of parts of so many queries that vary, scaled to a mean of 1 over all of these."""
+    relative = np.array(weights) / max(weights)
+    if relative.min() * _MOST_TIMES_AS_HEAVY < 1:
+        raise WorkloadError(
+            f"the weights of a stack's parts are from {min(weights):g} to {max(weights):g}, and the largest may be at "
+            f"most {_MOST_TIMES_AS_HEAVY:g} times the least: leave out what hardly counts",
+            weights,
+        )
+    total = float(relative @ np.array(counts))
+    scaled = relative * (sum(counts) / total) if total > 0 else relative
+    return [float(weight) for weight in scaled]

@@ -32,7 +32,8 @@ class CharacterBlock:
     """Queries alike up to which attributes they are about: a row of `table` (rows, K) on each of the `supports` (n, m).
 
     Query (s, a) is Σ_r table[a, r] cas_r(x_s), r in C order over the sizes `shape` of the m attributes; `queries`
-    (n, rows) are the numbers of the queries. Where `shifted` there is a row a cell, and row a is row 0 moved by a.
+    (n, rows) are the numbers of the queries; their variances count `weight` times in an objective. Where `shifted`
+    there is a row a cell, and row a is row 0 moved by a.
     """
 
     supports: Indices
@@ -40,6 +41,7 @@ class CharacterBlock:
     table: Floats
     queries: Indices
     shifted: bool
+    weight: float = 1.0
 
     @cached_property
     def values(self) -> Floats:
@@ -62,6 +64,12 @@ class CharacterMap(LinearMap):
     @cached_property
     def shape(self) -> tuple[int, int]:
         return sum(block.queries.size for block in self.blocks), math.prod(self.characters.shape)
+
+    def query_weights(self) -> Floats:
+        weights = np.empty(self.shape[0])
+        for block in self.blocks:
+            weights[block.queries] = block.weight
+        return weights
 
     @cached_property
     def _places(self) -> tuple[Indices, ...]:

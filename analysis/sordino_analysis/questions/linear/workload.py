@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sordino_analysis.arrays import Floats
 from sordino_analysis.questions.linear.operators import Indices, LinearMap, Symmetry
 from sordino_shared.domains import Domain
 from sordino_shared.errors import InvalidValue
@@ -70,6 +71,15 @@ class Workload:
     def varying_rows(self) -> Indices:
         """Indices of the queries that depend on the histogram; only these count in an objective."""
         return self.operator.varying()
+
+    @cached_property
+    def query_weights(self) -> Floats:
+        """(Q,) w: objectives, figures and bounds are about w_q Var_q; 1 on average over the varying rows."""
+        return self.operator.query_weights()
+
+    def weighted_matrix(self) -> Floats:
+        """diag(√w) W, dense: its plain variances are those of W that count w times; raises TooLargeForDense."""
+        return np.asarray(np.sqrt(self.query_weights)[:, None] * self.operator.dense())
 
     @property
     def symmetry(self) -> Symmetry:

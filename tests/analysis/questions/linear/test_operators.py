@@ -159,7 +159,7 @@ def any_map(draw):
     if kind == "product":
         return Kronecker(draw(st.lists(st.integers(1, 3).flatmap(plain_maps), min_size=1, max_size=3)))
     parts = draw(st.lists(plain_maps(size), min_size=2, max_size=3))
-    stack = Stack(parts)
+    stack = Stack(parts, [1.0] * len(parts))
     return stack if kind == "stack" else WithoutRow(stack, draw(st.integers(0, stack.shape[0] - 1)))
 
 
