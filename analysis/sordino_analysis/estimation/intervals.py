@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 from scipy.special import ndtri
@@ -14,7 +15,7 @@ from sordino_analysis.arrays import Floats
 BAND_DRAWS = 20_000
 _BAND_SEED = 20_261_120
 # Products beyond this take more than a few seconds; Šidák's inequality needs none.
-_MOST_OPERATIONS = 4e10
+MOST_OPERATIONS = 4e10
 _BATCH = 1000
 
 
@@ -36,12 +37,27 @@ def simultaneous_quantile(root: Floats, level: float) -> float:
     deviations = np.sqrt((root**2).sum(axis=1))
     scaled = root[deviations > 0] / deviations[deviations > 0, None]
     ceiling = independent_quantile(level, len(scaled))
-    if not len(scaled) or BAND_DRAWS * scaled.size > _MOST_OPERATIONS:
+    if not len(scaled) or BAND_DRAWS * scaled.size > MOST_OPERATIONS:
         return ceiling
+    return min(ceiling, quantile_of_draws(np.concatenate([np.abs(z).max(axis=0) for z in normal_draws(scaled)]), level))
+
+
+def normal_draws(root: Floats) -> Iterator[Floats]:
+    """BAND_DRAWS seeded draws of covariance root · rootᵀ, (Q, some) at a time."""
     generator = np.random.Generator(np.random.PCG64(_BAND_SEED))
-    largest = [
-        np.abs(scaled @ generator.standard_normal((scaled.shape[1], _BATCH))).max(axis=0)
-        for _ in range(BAND_DRAWS // _BATCH)
-    ]
-    rank = math.ceil(level * (BAND_DRAWS + 1)) - 1
-    return min(ceiling, float(np.sort(np.concatenate(largest))[min(rank, BAND_DRAWS - 1)]))
+    for _ in range(BAND_DRAWS // _BATCH):
+        yield root @ generator.standard_normal((root.shape[1], _BATCH))
+
+
+def quantile_of_draws(draws: Floats, level: float) -> float:
+    """The value that another draw is at most with chance `level`."""
+    rank = math.ceil(level * (len(draws) + 1)) - 1
+    return float(np.sort(draws)[min(rank, len(draws) - 1)])
+
+
+def smoothed(histogram: Floats, users: int, z: float) -> Floats:
+    """The histogram (k, …) of the users and z² more, spread evenly: a type that nobody seems to hold may be held.
+
+    z² users are what moves the centre of Wilson's interval for a share, which Agresti and Coull (1998) add to it.
+    """
+    return np.asarray((users * histogram + z**2 / len(histogram)) / (users + z**2))

@@ -12,7 +12,13 @@ from sordino_analysis.arrays import Floats
 from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_analysis.documents.decoders import AnswerDecoder, CharacterDecoder
 from sordino_analysis.estimation.consistency import RELATIVE_GAP, NearestHistogram, nearest_histogram
-from sordino_analysis.estimation.intervals import independent_quantile, normal_quantile, simultaneous_quantile
+from sordino_analysis.estimation.histogram_band import studentised_quantile
+from sordino_analysis.estimation.intervals import (
+    independent_quantile,
+    normal_quantile,
+    simultaneous_quantile,
+    smoothed,
+)
 from sordino_analysis.estimation.normality import Normality, normality
 from sordino_analysis.evaluation.accumulate import Aggregate, mean_statistic
 from sordino_analysis.evaluation.answer_moments import AnswerLaw
@@ -22,6 +28,7 @@ from sordino_analysis.evaluation.orbit_answers import OrbitAnswers
 from sordino_analysis.evaluation.variance import answer_law, counts_as_unbiased, decoded_histogram
 from sordino_analysis.evaluation.weighted_decoder import PlainDecoder, spelled_out
 from sordino_analysis.questions.linear import Workload
+from sordino_analysis.questions.linear.operators import Symmetry
 from sordino_analysis.questions.queries_document import rebuild_workload
 from sordino_shared.errors import SordinoError
 from sordino_shared.protocol import DevicePart
@@ -30,6 +37,8 @@ from sordino_shared.protocol import DevicePart
 _NOTICEABLE_BIAS = 0.1
 # Values times classes of the laws of all queries that are worked out exactly, in some seconds; of more, moments.
 _MOST_LISTED = 20_000_000
+# Types of a histogram whose band is drawn with estimated variances, within seconds.
+_MOST_STUDENTISED = 256
 
 
 class EstimationError(SordinoError):
@@ -108,14 +117,14 @@ class LinearEstimator:
 
     def _assemble(self, answers: Floats, nearest: NearestHistogram, users: int, level: float) -> LinearEstimate:
         bias, z, histogram = self.analyst.figures.bias_bound, normal_quantile(level), nearest.histogram
-        smoothed = _smoothed(histogram, users, z)
-        variances = self.law.mixed_variances(smoothed)
+        plausible = smoothed(histogram, users, z)
+        variances = self.law.mixed_variances(plausible)
         error = np.sqrt(variances / users)
         sampled = np.where(variances > 0, _smoothed_sampling_variances(self.workload, histogram, users, z), 0.0)
         population_error = np.sqrt((variances + sampled) / users)
         around, in_population, at_once = (
             np.where(variances > 0, quantile * deviation + bias, 0.0)
-            for quantile, deviation in ((z, error), (z, population_error), (_band(self.law, smoothed, level), error))
+            for quantile, deviation in ((z, error), (z, population_error), (self._band(plausible, users, level), error))
         )
         normal = self._normality(histogram, users, z * error, z * population_error, level)
         return LinearEstimate(
@@ -140,6 +149,19 @@ class LinearEstimator:
                 *_unfinished(nearest),
             ),
         )
+
+    def _band(self, histogram: Floats, users: int, level: float) -> float:
+        root = self.law.covariance_root(histogram)
+        if root is None:
+            return independent_quantile(level, self.workload.queries)
+        found = None
+        if self.workload.operator.symmetry is Symmetry.TYPES and self.workload.queries <= _MOST_STUDENTISED:
+            queries = list(range(self.workload.queries))
+            laws = contribution_laws(self.device.randomizer, self.decoder, self.workload, histogram, queries)
+            around = [(law if isinstance(law, Moments) else law.moments).of_reporters for law in laws]
+            if around:
+                found = studentised_quantile(root, around, self.law.type_variances(), histogram, users, level)
+        return simultaneous_quantile(root, level) if found is None else found
 
     def _normality(
         self, histogram: Floats, users: int, own: Floats, drawn: Floats, level: float
@@ -194,23 +216,10 @@ def _nearest(workload: Workload, answers: Floats, law: AnswerLaw, users: int) ->
     return nearest_histogram(workload.operator, answers, RELATIVE_GAP * noise)
 
 
-def _band(law: AnswerLaw, histogram: Floats, level: float) -> float:
-    root = law.covariance_root(histogram)
-    return independent_quantile(level, law.workload.queries) if root is None else simultaneous_quantile(root, level)
-
-
 def _sampling_variances(workload: Workload, histogram: Floats) -> Floats:
     """Var of W_q,X for X drawn from the histogram: what one user adds as a sample of the population."""
     operator = workload.operator
     return np.maximum(operator.squared_matvec(histogram) - operator.matvec(histogram) ** 2, 0.0)
-
-
-def _smoothed(histogram: Floats, users: int, z: float) -> Floats:
-    """The histogram of the users and z² more who are spread evenly: a type that nobody seems to hold may be held.
-
-    z² users are what moves the centre of Wilson's interval for a share, which Agresti and Coull (1998) add to it.
-    """
-    return np.asarray((users * histogram + z**2 / len(histogram)) / (users + z**2))
 
 
 def _smoothed_sampling_variances(workload: Workload, histogram: Floats, users: int, z: float) -> Floats:

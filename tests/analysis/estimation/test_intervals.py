@@ -43,7 +43,7 @@ def test_answers_without_error_need_no_band_and_change_none():
 
 
 def test_too_many_answers_for_draws_take_sidaks_quantile(monkeypatch):
-    monkeypatch.setattr(intervals, "_MOST_OPERATIONS", 100.0)
+    monkeypatch.setattr(intervals, "MOST_OPERATIONS", 100.0)
     root = np.outer(np.ones(30), [1.0])
     assert simultaneous_quantile(root, 0.95) == independent_quantile(0.95, 30)
 
