@@ -88,6 +88,17 @@ def test_which_trouble_makes_every_report_wait_is_what_the_page_says() -> None:
     assert list(map(int, re.findall(r"\d+", listed[1]))) == [each for each in range(300, 600) if _waits_all(each)]
 
 
+@pytest.mark.parametrize("status", [401, 403, 500])
+def test_a_token_that_is_not_taken_is_tried_for_as_long_as_the_page_says(status: int) -> None:
+    outcome = read_upload(Response(status, {}, b""), 1, 0.0)
+    assert isinstance(outcome, RetryLater)
+    row = next(line for line in PAGE.splitlines() if line.startswith("| 401 or 403"))
+    days = re.search(r"up to (\d+) days", row)
+    assert days is not None
+    assert not outcome.given_up(0, int(days[1]) * 86_400)
+    assert outcome.given_up(0, int(days[1]) * 86_400 + 1) == (status != 500)
+
+
 def _waits_all(status: int) -> bool:
     outcome = read_upload(Response(status, {}, b""), 1, 0.0)
     return isinstance(outcome, RetryLater) and outcome.everything
