@@ -55,7 +55,7 @@ class ProtocolPlan:
         try:
             plain = json.loads(content)
             plan = cls(**(plain | {name: tuple(plain[name]) for name in ("rounds", "notes")}))
-        except (ValueError, TypeError, KeyError) as error:
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
             raise InvalidValue("not the plan of a protocol", content) from error
         return plan
 

@@ -181,7 +181,7 @@ def _digests(path: Path) -> dict[str, str]:
     try:
         digests = json.loads(path.read_text(encoding="utf-8"))["digests"]
         return {part: str(digests[part]) for part in ("device", "analyst", *({"protocol"} & set(digests)))}
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise InvalidValue(f"{path} does not name the digests of the plan's parts", path) from error
 
 

@@ -71,6 +71,8 @@ def reports_errors(command: Callable[P, R]) -> Callable[P, R]:
         except UnicodeEncodeError as error:
             wrong = error.object[error.start : error.end]
             fail(f"{wrong!r} cannot be written in {error.encoding}; is UTF-8 what the terminal is set to?", code=2)
+        except httpx.InvalidURL as error:
+            fail(f"the server's address cannot be read: {error}", code=2)
         except httpx.TransportError as error:
             fail(f"the server cannot be reached: {error}; is it running, and is the address right?")
         except BrokenPipeError:

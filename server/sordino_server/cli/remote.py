@@ -62,7 +62,7 @@ class Remote:
 
     def get(self, path: str, **parameters: str | int) -> Any:
         """The JSON at `path`."""
-        return self._checked(self._http.get(path, params=parameters)).json()
+        return _json(self._checked(self._http.get(path, params=parameters)))
 
     def text(self, path: str, **parameters: str | int) -> str:
         """The text at `path`."""
@@ -70,11 +70,11 @@ class Remote:
 
     def post(self, path: str, body: Any = None) -> Any:
         """The JSON answer to `body`."""
-        return self._checked(self._http.post(path, json=body)).json()
+        return _json(self._checked(self._http.post(path, json=body)))
 
     def patch(self, path: str, body: Any, etag: str) -> Any:
         """The JSON answer to a change of what has this ETag."""
-        return self._checked(self._http.patch(path, json=body, headers={"If-Match": etag})).json()
+        return _json(self._checked(self._http.patch(path, json=body, headers={"If-Match": etag})))
 
     def listed(self, path: str, member: str) -> Iterator[Any]:
         """Every item of a list, page by page."""
@@ -129,7 +129,19 @@ class Remote:
         if response.status_code == 401 and "Authorization" not in self._http.headers:
             raise SordinoError("the server wants an operator's key: give --key, or set SORDINO_KEY")
         if response.headers.get("content-type", "").startswith(PROBLEM_MEDIA_TYPE):
-            raise RemoteProblem(response.json())
+            document = _json(response)
+            if isinstance(document, dict):
+                raise RemoteProblem(document)
         raise SordinoError(
             f"{response.url} answers {response.status_code} without a problem document: is it a sordino server?"
         )
+
+
+def _json(response: httpx.Response) -> Any:
+    """The answer; raises SordinoError for one that is no JSON, as a proxy's or another service's is not."""
+    try:
+        return response.json()
+    except (ValueError, RecursionError) as error:
+        raise SordinoError(
+            f"{response.url} answers {response.status_code} without JSON: is it a sordino server?"
+        ) from error

@@ -80,6 +80,8 @@ def simulate(
     """
     started = time.perf_counter()
     check_round_guarantee(PureEpsilon.of(epsilon))
+    if not 0 < time_limit < 1e6:
+        raise InvalidValue(f"the time limit must be a positive number of seconds, got {time_limit!r}", time_limit)
     remote = RemoteServer.of(server, key)
     written = None if spec is None else load_either(spec)
     _refuse_idle(context, written)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 import time
@@ -10,11 +11,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import httpx
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 from sordino_analysis.questions.linear import WorkloadError
 from sordino_analysis.questions.linear.yaml_text import parse_yaml
+from sordino_server.cli import app
 
 DOMAIN = "name: x\ndomain: [{name: v, kind: ordinal, edges: [1, 2]}]\n"
 LAUGHS = "a: &a [x, x]\n" + "".join(f"{b}: &{b} [*{a}, *{a}]\n" for a, b in zip("abcdefgh", "bcdefghi", strict=True))
@@ -193,6 +197,96 @@ def test_a_folder_is_no_matrix(refused: Callable[..., str], tmp_path: Path, name
     (tmp_path / name).mkdir()
     (tmp_path / "workload.yaml").write_text(f"{DOMAIN}queries: {{file: {name}}}\n")
     assert "Is a directory" in refused()
+
+
+PARTS = {
+    "empty": b"",
+    "NUL": bytes(10),
+    "no text": b"\xff\xfe\xfd",
+    "a brace": b"{",
+    "JSON nested 20,000 deep": b'{"a":' * 20_000,
+    "CBOR nested 20,000 deep": b"\x81" * 20_000,
+    "CBOR of 2^64 items": b"\x9b" + b"\xff" * 8,
+    "CBOR of a text of 4 GiB": b"\x7b\x00\x00\x00\x00\xff\xff\xff\xff",
+    "digests that are none": b'{"digests": 3}',
+}
+
+
+@pytest.fixture(scope="module")
+def planned(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The four files of a plan for a statistic."""
+    folder = tmp_path_factory.mktemp("planned")
+    (folder / "gini.yaml").write_text(
+        "name: g\ndomain: [{name: c, kind: categorical, labels: [a, b, c]}]\nstatistic: {kind: gini_diversity}\n"
+    )
+    terms = ("--epsilon", "1", "--users", "1000", "--effort", "quick", "--protocol", "one_round", "--no-cache")
+    asked = ["plan", "--file", str(folder / "gini.yaml"), *terms, "--output", str(folder / "plan")]
+    assert CliRunner().invoke(app, asked).exit_code == 0
+    return folder / "plan"
+
+
+@pytest.mark.parametrize("content", [*PARTS.values(), None], ids=[*PARTS.keys(), "cut off"])
+@pytest.mark.parametrize("name", ["device.cbor", "analyst.cbor", "protocol.json", "plan.json"])
+def test_hostile_plan_files(
+    refused: Callable[..., str], planned: Path, tmp_path: Path, name: str, content: bytes | None
+) -> None:
+    shutil.copytree(planned, tmp_path / "plan")
+    whole = (planned / name).read_bytes()
+    (tmp_path / "plan" / name).write_bytes(whole[: len(whole) // 2] if content is None else content)
+    assert name in refused("audit", "plan")
+    if name == "device.cbor":
+        assert name in refused("conformance", "plan/device.cbor")
+
+
+TABLES = {
+    "empty": (b"", "is empty"),
+    "a header alone": (b"a\n", "no rows below its header"),
+    "no UTF-8": (b"a\n\xff\n", "cannot be read as CSV in UTF-8"),
+    "a huge cell": (b"a\n" + b"9" * 200_000 + b"\n", "field larger"),
+    "a name twice": (b"a,a\n1,2\n", "more than one column 'a'"),
+    "another column": (b"b\n1\n", "no column 'a'"),
+    "NUL in the header": (b"a\0\n1\n", "no column 'a'"),
+    "rows of other lengths": (b"a,b\n1\n", "line 2 has 1 fields"),
+    "numbers as large as they come": (b"a\n1e308\n-1e308\n", "cannot be cut"),
+    "one number": (b"a\n5\n5\n", "cannot be cut"),
+    "too many words": (b"a\n" + b"\n".join(b"x%d" % each for each in range(300)), "300 different values"),
+    "control characters": (b"a\nx\x07\ny\n", "control"),
+}
+
+
+@pytest.mark.parametrize(("content", "told"), TABLES.values(), ids=TABLES.keys())
+def test_hostile_tables(refused: Callable[..., str], tmp_path: Path, content: bytes, told: str) -> None:
+    (tmp_path / "table.csv").write_bytes(content)
+    assert told in refused("simulate", "--csv", "table.csv", "--column", "a")
+
+
+@pytest.mark.parametrize("seconds", ["nan", "inf", "0", "-1"])
+def test_a_simulation_with_no_time_starts_no_server(refused: Callable[..., str], tmp_path: Path, seconds: str) -> None:
+    (tmp_path / "table.csv").write_text("a\n1\n2\n")
+    said = refused("simulate", "--csv", "table.csv", "--column", "a", "--time-limit", seconds)
+    assert "must be a positive number of seconds" in said
+
+
+def test_as_many_bins_as_no_domain_has(refused: Callable[..., str]) -> None:
+    said = refused("plan", "--workload", "prefix", "--size", "99999999999", "--epsilon", "1")
+    assert "at most 524288 members" in said
+
+
+@pytest.mark.parametrize("answer", [b"<html>", b"", b"[" * 100_000, b"\xff"])
+@pytest.mark.parametrize("status", [200, 500])
+def test_a_server_that_is_another(
+    run_command: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, answer: bytes, status: int
+) -> None:
+    headers = {"content-type": "application/problem+json"}
+    transport = httpx.MockTransport(lambda request: httpx.Response(status, content=answer, headers=headers))
+    client = httpx.Client
+    monkeypatch.setattr(httpx, "Client", lambda **terms: client(transport=transport, **terms))
+    asked = ("campaigns", "list", "--server", "http://other.test", "--key", "k")
+    assert "is it a sordino server?" in run_command(*asked, code=2, COLUMNS="1000").stderr
+
+
+def test_an_address_that_is_none(refused: Callable[..., str]) -> None:
+    assert "address cannot be read" in refused("campaigns", "list", "--server", "http://\x07", "--key", "k")
 
 
 def test_a_matrix_in_fortran_order_is_read(json_of: Callable[..., Any], tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from sordino_analysis.questions.linear.widths import marginals, parities
 from sordino_analysis.questions.linear.workload import Workload, WorkloadError
 from sordino_analysis.strict_model import Listed
 from sordino_shared._checks import check_label
-from sordino_shared.domains import Domain
+from sordino_shared.domains import MAX_MEMBERS, Domain
 
 Kind = Literal["histogram", "prefix", "ranges", "total"]
 # Squares of the entries and their sums over a workload must stay within the range of a double.
@@ -181,6 +181,8 @@ def builtin(kind: str, size: int) -> Workload:
     """Queries of `kind` on one ordinal attribute of `size` unit bins."""
     if not isinstance(size, int) or size < 2:
         raise WorkloadError(f"a workload needs a domain of at least two types, not {size!r}", size)
+    if size > MAX_MEMBERS:
+        raise WorkloadError(f"{size} bins; a domain has at most {MAX_MEMBERS} members: use wider bins", size)
     line = {"name": "value", "kind": "ordinal", "edges": [float(edge) for edge in range(1, size)]}
     return parse_specification({"name": f"{kind}-{size}", "domain": [line], "queries": kind}).build()
 
