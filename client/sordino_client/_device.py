@@ -7,6 +7,7 @@ either nothing or a committed step behind.
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Generator
 from dataclasses import dataclass
@@ -29,6 +30,7 @@ from sordino_shared.protocol import CampaignId, DevicePart, Digest, Manifest, Ta
 from sordino_shared.randomness import Randomness
 
 T = TypeVar("T")
+_LOG = logging.getLogger("sordino_client")
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,14 @@ class Campaign:
     domain: Domain
     guarantee: PureEpsilon
     opted_out: bool
+
+    def check(self, value: object) -> str:
+        """The label of what a value is in this campaign, for the app's tests; spends and sends nothing.
+
+        Raises what `answer` does where `strict`: `InvalidValue` for a wrong shape, `OutsideDomain` for a value that is
+        not listed or of a wrong type, even where production would count it as `other` or `missing`.
+        """
+        return self.domain.label(self.domain.encode(value, strict=True))
 
 
 @dataclass(frozen=True)
@@ -150,6 +160,8 @@ class Device:
         verified = yield from self.fetch_part(session, task, index)
         verified.part.domain.check_shape(value)
         cell = verified.part.domain.encode(value, strict=self.config.strict)
+        for attribute, became in verified.part.domain.coerced(value).items():
+            _LOG.warning("campaign %s, attribute %r: %s", campaign, attribute, became)
         status = self._ledger.record(
             session,
             index,

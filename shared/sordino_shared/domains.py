@@ -3,15 +3,17 @@
 The size k of a domain is the product of its attributes' sizes and may be far too large for a dense table.
 Cells are numbered in C order: the last attribute varies fastest.
 
-Silence must not speak. A device that holds a value answers whatever the value is: a value that the domain does
-not list becomes `other` where the attribute has such a member. An attribute without one is *exhaustive*: a wrong
-value raises `OutsideDomain` where `strict` (the app's tests) and answers as the attribute's first member in production.
+Silence must not speak. A device that holds a value answers whatever the value is. In production a number written as
+text is read, what is no number is `missing` where an ordinal attribute has that member, and a value that is not listed
+becomes `other` where there is one, else the attribute's first member. Where `strict` (the app's tests) each of these
+raises `OutsideDomain`, whatever members there are: it is a mistake of the app, or of the domain.
 How a value is passed is the app's doing and no secret: `check_shape` refuses shapes and names other than the domain's.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -41,6 +43,8 @@ _FIXED_MEMBER = 0
 # Labels travel to every device; half of what a document may hold in items.
 MAX_MEMBERS = 1 << 19
 MAX_CELLS = 1 << 62
+_BLANKS = " \t\r\n"
+_DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
 @dataclass(frozen=True)
@@ -74,12 +78,17 @@ class Categorical:
     def _positions(self) -> dict[str, int]:
         return {category: index for index, category in enumerate(self.categories)}
 
+    @property
+    def listed(self) -> int:
+        """Number of members before `missing` and `other`."""
+        return len(self.categories)
+
     def encode(self, value: object, *, strict: bool) -> int:
         """Index of `value`; see the module's text for what an unlisted one becomes."""
         position = self._positions.get(value) if isinstance(value, str) else None
         if position is not None:
             return position
-        return _unlisted(self, len(self.categories), value, strict)
+        return _unlisted(self, value, strict)
 
 
 @dataclass(frozen=True)
@@ -124,12 +133,21 @@ class Ordinal:
     def size(self) -> int:
         return self.bins + self.missing + self.other
 
+    @property
+    def listed(self) -> int:
+        """Number of members before `missing` and `other`."""
+        return self.bins
+
     def encode(self, value: object, *, strict: bool) -> int:
-        """Bin of a number; anything that is not a number is missing, other, or an error."""
+        """Bin of a number; see the module's text for what anything else becomes."""
         number = _number(value)
+        if number is None and not strict:
+            number = _written_number(value)
         if number is not None:
             return bisect_left(self.edges, number)
-        return _unlisted(self, self.bins, value, strict)
+        if self.missing and not strict:
+            return self.bins
+        return _unlisted(self, value, strict)
 
 
 Attribute = Categorical | Ordinal
@@ -155,25 +173,31 @@ def _number(value: object) -> int | float | Fraction | None:
     return value if isinstance(value, (int, float, Fraction)) else None
 
 
+def _written_number(value: object) -> float | None:
+    """The double nearest to a decimal number written in ASCII, blanks around it aside; None for other text."""
+    if not isinstance(value, str):
+        return None
+    text = value.strip(_BLANKS)
+    return float(text) if _DECIMAL.fullmatch(text) else None
+
+
 def _is_missing(value: object) -> bool:
     if isinstance(value, Decimal):
         return value.is_nan()
     return value is None or (isinstance(value, (float, np.floating)) and math.isnan(value))
 
 
-def _unlisted(attribute: Attribute, listed: int, value: object, strict: bool) -> int:
+def _unlisted(attribute: Attribute, value: object, strict: bool) -> int:
     if attribute.missing and _is_missing(value):
-        return listed
-    if attribute.other:
-        return listed + attribute.missing
-    if not strict:
-        return _FIXED_MEMBER
-    raise OutsideDomain(
-        f"attribute {attribute.name!r} is exhaustive and does not list {value!r}; "
-        "list it, or give the attribute `other: true`",
-        value,
-        attribute.name,
-    )
+        return attribute.listed
+    if strict:
+        becomes = f"it counts as `{OTHER}`" if attribute.other else "list it, or give the attribute `other: true`"
+        raise OutsideDomain(
+            f"attribute {attribute.name!r} does not list {value!r}, a {type(value).__name__}: {becomes}",
+            value,
+            attribute.name,
+        )
+    return attribute.listed + attribute.missing if attribute.other else _FIXED_MEMBER
 
 
 @dataclass(frozen=True)
@@ -243,6 +267,14 @@ class Domain:
             cell = cell * size + code
         return cell
 
+    def coerced(self, value: object) -> dict[str, str]:
+        """What becomes of each attribute that `strict` refuses, by its name; nothing of the value but its type."""
+        return {
+            attribute.name: _coercion(attribute, part)
+            for attribute, part in zip(self.attributes, self._parts(value), strict=True)
+            if _refused(attribute, part)
+        }
+
     def encode_many(self, values: Sequence[object], *, strict: bool = False) -> NDArray[np.int64]:
         """(n,) cells of many values."""
         return np.fromiter((self.encode(value, strict=strict) for value in values), dtype=np.int64, count=len(values))
@@ -260,3 +292,20 @@ class Domain:
     @cached_property
     def _names(self) -> list[str]:
         return [attribute.name for attribute in self.attributes]
+
+
+def _refused(attribute: Attribute, value: object) -> bool:
+    try:
+        attribute.encode(value, strict=True)
+    except OutsideDomain:
+        return True
+    return False
+
+
+def _coercion(attribute: Attribute, value: object) -> str:
+    index, found = attribute.encode(value, strict=False), type(value).__name__
+    if index >= attribute.listed:
+        return f"{found} counts as {attribute.labels[index]}"
+    if _written_number(value) is not None and attribute.kind == Ordinal.kind:
+        return f"{found} is read as a number"
+    return f"{found} counts as the first member"

@@ -295,3 +295,30 @@ def test_a_closed_client_opens_its_ledger_again(world, make_client) -> None:
         campaign = client.join(world.campaign)
         client.answer(campaign, "red")
     assert len(make_client().account().campaigns) == 1
+
+
+def test_an_app_checks_its_values_without_spending(world, client) -> None:
+    campaign = client.join(world.campaign)
+    requests = len(world.requests)
+    assert campaign.check("red") == "red"
+    for wrong in ("Red", 3, True, None, {"hue": "red"}):
+        with pytest.raises(InvalidValue):
+            campaign.check(wrong)
+    assert (len(world.requests), client.account().lifetime_nano) == (requests, 0)
+
+
+def test_what_was_coerced_is_logged_and_nothing_of_the_value(make_world, make_client, make_part, caplog) -> None:
+    domain = Domain((Categorical("os", ("ios",), other=True), Ordinal("crashes", (0.0, 1.0), missing=True)))
+    world = make_world(make_part(1.0, domain))
+    client = make_client(world)
+    campaign = client.join(world.campaign)
+    client.answer(campaign, ("recognisable", "0.73519"))
+    assert [(record.name, record.levelname, record.getMessage()) for record in caplog.records] == [
+        ("sordino_client", "WARNING", f"campaign {world.campaign}, attribute 'os': str counts as other"),
+        ("sordino_client", "WARNING", f"campaign {world.campaign}, attribute 'crashes': str is read as a number"),
+    ]
+
+
+def test_an_ordinary_value_logs_nothing(world, client, caplog) -> None:
+    client.answer(client.join(world.campaign), "red")
+    assert not [record for record in caplog.records if record.name == "sordino_client"]

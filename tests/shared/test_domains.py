@@ -88,15 +88,62 @@ def test_what_is_no_number_is_not_taken_for_one(value: object) -> None:
         ORDINAL.encode(value, strict=True)
     assert raised.value.attribute == "delay"
     assert raised.value.value is value
-    assert ORDINAL.encode(value) == 0
-    assert Domain((Ordinal("delay", (0.0,), other=True),)).encode(value, strict=True) == 2
+    if value != "5":
+        assert ORDINAL.encode(value) == 3
+        assert Domain((Ordinal("delay", (0.0,), other=True),)).encode(value) == 2
+        assert Domain((Ordinal("delay", (0.0,)),)).encode(value) == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "bin_"),
+    [("5", 1), (" 10.5\t\n", 2), ("-0", 0), ("+1e1", 1), (".5", 1), ("5.", 1), ("1e999", 2), ("-1e999", 0)],
+)
+def test_a_number_written_as_text_is_read_in_production(text: str, bin_: int) -> None:
+    assert ORDINAL.encode(text) == bin_
+    with pytest.raises(OutsideDomain, match="a str"):
+        ORDINAL.encode(text, strict=True)
+
+
+@pytest.mark.parametrize("text", ["", " ", "nan", "inf", "1_0", "\uff15", "0x5", "5 min", "1,5", "\u00a05", "e5", "."])
+def test_other_text_is_missing(text: str) -> None:
+    assert ORDINAL.encode(text) == 3
+
+
+LISTED = Domain((Categorical("os", ("linux", "2.0", "3"), missing=True, other=True),))
+
+
+@pytest.mark.parametrize("value", ["Linux", 2.0, 3, True, "other", "missing", b"linux", "", "linux ", ["linux"]])
+def test_strict_fails_on_every_value_that_production_counts_as_other(value: object) -> None:
+    with pytest.raises(OutsideDomain, match="it counts as `other`"):
+        LISTED.encode(value, strict=True)
+    assert LISTED.encode(value) == 4
+
+
+def test_what_was_coerced_is_told_without_the_value() -> None:
+    domain = Domain(
+        (
+            Ordinal("delay", (0.0, 10.0), missing=True),
+            Ordinal("score", (1.0,)),
+            Categorical("os", ("linux",), missing=True, other=True),
+            Categorical("answer", ("no", "yes")),
+        )
+    )
+    assert domain.coerced((5, 0.5, None, "yes")) == {}
+    assert domain.coerced(("5", "high", "Linux", 1)) == {
+        "delay": "str is read as a number",
+        "score": "str counts as the first member",
+        "os": "str counts as other",
+        "answer": "int counts as the first member",
+    }
+    assert domain.coerced((True, 1, 2.0, "no")) == {"delay": "bool counts as missing", "os": "float counts as other"}
 
 
 def test_missing_and_other_are_told_apart() -> None:
     both = Domain((Categorical("c", ("a",), missing=True, other=True),))
-    assert [both.encode(v, strict=True) for v in ("a", None, float("nan"), "b", "missing", 3)] == [0, 1, 1, 2, 2, 2]
+    assert [both.encode(v) for v in ("a", None, float("nan"), "b", "missing", 3)] == [0, 1, 1, 2, 2, 2]
+    assert [both.encode(v, strict=True) for v in ("a", None, float("nan"))] == [0, 1, 1]
     only_other = Domain((Categorical("c", ("a",), other=True),))
-    assert only_other.encode(None, strict=True) == 1
+    assert only_other.encode(None) == 1
     only_missing = Domain((Categorical("c", ("a",), missing=True),))
     with pytest.raises(OutsideDomain, match="other: true"):
         only_missing.encode("b", strict=True)

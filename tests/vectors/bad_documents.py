@@ -81,6 +81,7 @@ def _values() -> list[dict[str, Any]]:
         ("array_not_finite", "an array holds an infinity", infinite, "analyst_part"),
         ("negative_variance", "a variance below 0", plain(ANALYST_PART) | {"figures": negative}, "analyst_part"),
         ("wrong_domain", "randomizer and domain differ in size", wide, "device_part"),
+        ("turned_domain", "an orbit kernel for the same cells of other attributes", _turned(), "device_part"),
         ("weight_too_large", "probabilities above one", over, "device_part"),
         (
             "kernel_wraps",
@@ -109,6 +110,13 @@ def _hidden_texts(manifest: dict[str, Any]) -> list[tuple[str, str, dict[str, An
             for c in hidden
         ),
     ]
+
+
+def _turned() -> dict[str, Any]:
+    """A part of an orbit kernel whose domain has the kernel's sizes in another order."""
+    part = plain(documents()["device_part"]["orbit_kernel"])
+    attributes = part["domain"]["attributes"]
+    return part | {"domain": {"attributes": attributes[1:] + attributes[:1]}}
 
 
 def _without_first_plan(manifest: dict[str, Any]) -> dict[str, Any]:

@@ -119,6 +119,7 @@ def _domains() -> list[dict[str, Any]]:
     carrier = Categorical("carrier", ("AA", "Ünited"), other=True)
     exhaustive = Domain((Ordinal("score", (1.0, 2.0)), Categorical("answer", ("no", "yes"))))
     numbers = [-1e300, -0.5, -0.4999, 0, 0.1, 0.10000000000000002, 15, 15.5, 2**70, None, "15", True]
+    numbers += [" 15.5\n", "-.5", "1e1", "1e999", "1_0", "\uff11", "nan", "inf", ""]
     pairs = [[5, "AA"], [None, "ZZ"], {"delay": 0.05, "carrier": "Ünited"}, {"carrier": "AA"}, "AA", [1, 2, 3], None]
     return [
         _cells(Domain((delay,)), numbers),

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from sordino_shared.domains import Domain
-from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon, check_round_guarantee
 from sordino_shared.protocol.documents import Document
 from sordino_shared.protocol.ids import Digest
@@ -28,11 +27,7 @@ class DevicePart(Document):
 
     def __post_init__(self) -> None:
         check_round_guarantee(self.guarantee)
-        if self.randomizer.size != self.domain.size:
-            raise InvalidValue(
-                f"the randomizer is for {self.randomizer.size} types, the domain has {self.domain.size}",
-                self.randomizer.size,
-            )
+        self.randomizer.check_domain(self.domain.shape)
 
 
 @dataclass(frozen=True)

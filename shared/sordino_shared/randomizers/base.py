@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
@@ -53,6 +54,11 @@ class Randomizer(ABC):
     @abstractmethod
     def in_alphabet(self, payloads: NDArray[np.uint8]) -> NDArray[np.bool_]:
         """(n,) whether each of the (n, payload_bytes) payloads is one that some value can produce."""
+
+    def check_domain(self, shape: tuple[int, ...]) -> None:
+        """Raise `InvalidValue` unless the randomizer is for the cells of attributes of these sizes."""
+        if self.size != math.prod(shape):
+            raise InvalidValue(f"the randomizer is for {self.size} types, the domain has {math.prod(shape)}", self.size)
 
     def randomize(self, cell: int, randomness: Randomness) -> bytes:
         """One payload for one cell."""

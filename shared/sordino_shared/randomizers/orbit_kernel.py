@@ -107,6 +107,12 @@ class OrbitKernel(Randomizer):
         for row in self.rows:
             self._check_row(row)
 
+    def check_domain(self, shape: tuple[int, ...]) -> None:
+        """As every randomizer does; besides, its attributes are the domain's, one by one."""
+        super().check_domain(shape)
+        if self.shape != shape:
+            raise InvalidValue(f"the kernel's attributes have sizes {self.shape}, the domain's {shape}", self.shape)
+
     def _check_row(self, row: BaseRow) -> None:
         if Counter(row.shape) - Counter(self.shape):
             raise InvalidValue(f"a row has slots {row.shape}, the attributes have sizes {self.shape}", row)
