@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from fractions import Fraction
-from functools import singledispatch
+from functools import lru_cache, singledispatch
 
 import numpy as np
 from numpy.typing import NDArray
@@ -103,10 +103,15 @@ def _kernel_tells(randomizer: FiniteKernel, cell: int, payloads: Payloads) -> ND
     return favours
 
 
+@lru_cache(maxsize=4)
+def _row_means(randomizer: FiniteKernel) -> NDArray[np.float64]:
+    """(m,) the mean of each row of the table; a large table is not averaged again for every value."""
+    return np.asarray(randomizer.rows.integers().mean(axis=1, dtype=np.float64))
+
+
 def _favours(randomizer: FiniteKernel, cell: int) -> NDArray[np.bool_]:
     """(outputs,) whether an output is likelier for this value than for the mean of all."""
-    rows = randomizer.rows.integers().astype(np.float64)
-    mean, weights = rows.mean(axis=1), np.array(kernel_weights(randomizer, cell), dtype=np.float64)
+    mean, weights = _row_means(randomizer), np.array(kernel_weights(randomizer, cell), dtype=np.float64)
     null = [2.0**randomizer.bits - mean.sum()] if len(weights) > len(mean) else []
     return weights > np.concatenate([mean, null])
 

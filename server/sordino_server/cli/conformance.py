@@ -106,7 +106,7 @@ def _print(verdict: Verdict, unseen: int) -> None:
     _say(f"{verdict.reports} reports of {verdict.values} values: p = {verdict.p:.3g}")
     _say(f"least likely: {verdict.seen}")
     if unseen:
-        _say(f"{unseen} values have no report and are not tested")
+        _say(f"{unseen} of {unseen + verdict.values} values have no report and are not tested")
 
 
 def _say(line: str) -> None:

@@ -64,7 +64,7 @@ def test_too_few_reports_are_no_pass(device_part: Path) -> None:
 
 def test_values_without_a_report_are_named(device_part: Path) -> None:
     lines = drawn(150_000, 3).replace("2 ", "1 ")
-    assert "1 values have no report" in run(device_part, lines, code=1).stdout
+    assert "1 of 3 values have no report" in run(device_part, lines, code=1).stdout
 
 
 def test_a_payload_that_no_value_gives_is_named_with_its_line(device_part: Path) -> None:
