@@ -74,7 +74,7 @@ def measure(folder: Path, seconds: float) -> Iterator[Measured]:
         long = json.dumps(order | {"domain": [bins], "queries": "prefix"})
         kinds = [
             ("nobody", None, ""),
-            ("upload tokens, 16 MiB", uploader, members),
+            (f"upload tokens, {len(members) / MIB:.1f} MiB", uploader, members),
             (f"analysts, {len(members) / MIB:.1f} MiB of unknown members", analyst, members),
             (f"analysts, a matrix of {len(matrix) / MIB:.1f} MiB", analyst, matrix),
             ("analysts, half a million bins", analyst, long),
