@@ -24,4 +24,4 @@ class Progress:
         return self.variance / self.bound if self.variance is not None and self.bound else None
 
 
-ReportProgress = Callable[[Progress], None]
+ProgressCallback = Callable[[Progress], None]

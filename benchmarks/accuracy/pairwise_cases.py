@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import beta, multivariate_normal, norm
 
-from sordino_analysis.questions.pairwise import Statistic, parse_statistic
+from sordino_analysis.questions.pairwise import PairwiseStatistic, parse_statistic
 
 Floats = NDArray[np.float64]
 CATEGORIES, EDGE, CORRELATION, POSITIVES = 256, 2.2, 0.5, 0.35
@@ -22,7 +22,7 @@ class Case:
     """A statistic and the histogram (k,) of the population; `target` is the error to stay below, where there is one."""
 
     name: str
-    statistic: Statistic
+    statistic: PairwiseStatistic
     histogram: Floats
     target: float | None
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from benchmarks.accuracy.pairwise_cases import Case
 from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
 from sordino_analysis.optimisation.search import Effort
-from sordino_analysis.pairwise.estimators import StatisticEstimate
+from sordino_analysis.pairwise.estimators import PairwiseEstimate
 from sordino_analysis.pairwise.protocol import ClosedRound, ProtocolDesign, ProtocolRequest, RoundPlan
 from sordino_analysis.pairwise.protocol_registry import PROTOCOLS, find_protocol
 from sordino_shared.guarantees import PureEpsilon
@@ -93,14 +93,14 @@ def population(case: Case, users: int) -> Integers:
     return np.random.default_rng(users).multinomial(users, case.histogram)
 
 
-def estimated(design: ProtocolDesign, counts: Integers, runs: int, seed: int) -> Iterator[StatisticEstimate]:
+def estimated(design: ProtocolDesign, counts: Integers, runs: int, seed: int) -> Iterator[PairwiseEstimate]:
     """The estimate of each run."""
     protocol = find_protocol(design.plan.protocol)
     for run in range(runs):
         generator = np.random.default_rng([seed, run])
         present = _assigned(design, counts, generator)
         closed: tuple[ClosedRound, ...] = ()
-        following: RoundPlan | StatisticEstimate = design.first
+        following: RoundPlan | PairwiseEstimate = design.first
         while isinstance(following, RoundPlan):
             aggregate = answered(following, present[len(closed)], generator)
             closed = (*closed, ClosedRound(following, aggregate))
@@ -123,7 +123,7 @@ def answered(plan: RoundPlan, counts: Integers, generator: np.random.Generator) 
         return Aggregate(users, _output_counts(randomizer, counts, generator))
     cells = np.repeat(np.arange(len(counts)), counts)
     randomness = SeededRandomness(int(generator.integers(2**63)))
-    sums = np.zeros(randomizer.statistic_size, dtype=np.int64)
+    sums = np.zeros(randomizer.accumulator_size, dtype=np.int64)
     for start in range(0, users, _BATCH):
         sums += accumulate(randomizer, randomizer.randomize_many(cells[start : start + _BATCH], randomness))
     return Aggregate(users, sums)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from sordino_analysis.arrays import Floats
 from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
-from sordino_analysis.evaluation.accumulator_moments import exchangeable_law
+from sordino_analysis.evaluation.accumulator_moments import exchangeable_moments
 from sordino_shared.randomizers import (
     FiniteKernel,
     RandomizedResponse,
@@ -65,7 +65,7 @@ def _outputs(randomizer: Randomizer) -> tuple[Floats, NDArray[np.int64]] | None:
         kernel = randomizer.table / float(1 << randomizer.bits)
         return np.asarray(kernel / kernel.sum(axis=0)), np.eye(len(kernel), dtype=np.int64)
     if isinstance(randomizer, RandomizedResponse):
-        law = exchangeable_law(randomizer)
+        law = exchangeable_moments(randomizer)
         kernel = np.full((randomizer.size, randomizer.size), float(law.other))
         np.fill_diagonal(kernel, float(law.own))
         return np.asarray(kernel / kernel.sum(axis=0)), np.eye(len(kernel), dtype=np.int64)
@@ -80,7 +80,7 @@ def _subsets(randomizer: SubsetSelection) -> tuple[Floats, NDArray[np.int64]]:
     sets = list(combinations(range(randomizer.size), randomizer.subset_size))
     held = np.zeros((randomizer.size, len(sets)), dtype=np.int64)
     held[np.array(sets).T, np.arange(len(sets))] = 1
-    own = float(exchangeable_law(randomizer).own)
+    own = float(exchangeable_moments(randomizer).own)
     inside = comb(randomizer.size - 1, randomizer.subset_size - 1)
     kernel = np.where(held.T == 1, own / inside, (1 - own) / (len(sets) - inside))
     return np.asarray(kernel / kernel.sum(axis=0)), held
@@ -93,7 +93,7 @@ def _mixture(randomizer: SubsetMixture) -> tuple[Floats, NDArray[np.int64]] | No
     parts = [_subsets(part) for part in randomizer.parts]
     kernel = np.vstack([chance * kernel for chance, (kernel, _) in zip(chances, parts, strict=True)])
     places = np.cumsum([0, *(held.shape[1] for _, held in parts)])
-    statistics = np.zeros((randomizer.statistic_size, places[-1]), dtype=np.int64)
+    statistics = np.zeros((randomizer.accumulator_size, places[-1]), dtype=np.int64)
     for number, (_, held) in enumerate(parts):
         first = number * randomizer.size
         statistics[first : first + randomizer.size, places[number] : places[number + 1]] = held

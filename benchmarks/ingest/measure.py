@@ -84,7 +84,7 @@ def figures(extent: Extent, engine: str) -> Iterator[Figure]:
 
 
 def as_json(found: list[Figure]) -> list[dict[str, object]]:
-    """Figures as plain dictionaries."""
+    """ErrorFigures as plain dictionaries."""
     return [asdict(figure) for figure in found]
 
 

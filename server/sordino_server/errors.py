@@ -10,8 +10,8 @@ SordinoError
 │   └── BudgetExceeded         populations: a cap does not allow what a campaign asks
 ├── InvalidValue               also of a request's content: answered as `invalid-request`
 │   ├── WorkloadError, TooLargeForDense, PlanError, FactorizationError, KernelError     design
-│   └── ProtocolError          protocols: a protocol cannot go on, or its reports allow no answer
-├── CandidateFailed            design: one mechanism could not be worked out, others may be
+│   └── PairwiseError          protocols: a protocol cannot go on, or its reports allow no answer
+├── MechanismFailed            design: one mechanism could not be worked out, others may be
 ├── EstimationError            estimation: the reports allow no estimate
 ├── AggregateMismatch          aggregates: log and shares disagree
 ├── LogPurged                  aggregates: the log was given up, only its sums are there

@@ -24,7 +24,7 @@ _STORED_WITHIN_S = 2.0
 _REPORTS = (1, 4, 16, 64, 256, 1024, 4096)
 
 
-class Figures:
+class MetricsRegistry:
     """What every process shows: `registry`, with what the database holds in it."""
 
     def __init__(self, database: Database, clock: Clock | None = None) -> None:
@@ -54,7 +54,7 @@ class Figures:
             thread.join()
 
 
-class Metrics(Figures):
+class Metrics(MetricsRegistry):
     """The figures of one server process."""
 
     def __init__(self, database: Database, clock: Clock | None = None) -> None:

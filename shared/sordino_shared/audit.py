@@ -32,5 +32,5 @@ def verification_memory(part: DevicePart) -> int:
     of every kind.
     """
     members, cells = sum(part.domain.shape), part.domain.size
-    rows = part.randomizer.statistic_size
+    rows = part.randomizer.accumulator_size
     return 3 * len(part.content) + 128 * members + 48 * (cells + rows) + _UNPACKING_BYTES

@@ -34,7 +34,7 @@ def upload(stored, reports: dict[int, int], digest: Digest | None = None) -> Upl
 
 
 def counts(database: Database, stored) -> dict[int, int]:
-    """Counted reports by cell, from the shares; the log must say the same."""
+    """Counted reports by cell, from the shards; the log must say the same."""
     total = aggregates.aggregate(database, stored.id, stored.part.randomizer)
     logged = aggregates.re_aggregate(database, stored.id, stored.part.randomizer, total.count)
     assert logged.sums.tobytes() == total.sums.tobytes()
@@ -339,7 +339,7 @@ class StoreContract:
         writer = ReportWriter(database, ManualClock())
         futures = [writer.submit(upload(stored, {number: number})) for number in range(3)]
         with monkeypatch.context() as broken:
-            broken.setattr(aggregates, "put_share", _full)
+            broken.setattr(aggregates, "put_shard", _full)
             writer.start()
             assert all(isinstance(future.exception(timeout=30), StorageFull) for future in futures)
         assert counts(database, stored) == {}

@@ -1,4 +1,4 @@
-"""Figures of limits and times that the pages state are the constants of the code."""
+"""ErrorFigures of limits and times that the pages state are the constants of the code."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from sordino_server.jobs import worker
 from sordino_server.keys import idempotency
 from sordino_server.keys import service as keys
 from sordino_server.kit import arriving_body, bounded_process, patient_connection, token_buckets
-from sordino_server.reports import admission, front_door, writer
+from sordino_server.reports import admission, writer
+from sordino_server.reports import upload_endpoint as front_door
 from sordino_server.rounds import repository as rounds
 from sordino_server.serving import health, http_protocol
 from sordino_shared import domains, guarantees

@@ -9,7 +9,7 @@ from typing import get_args
 import pytest
 import yaml
 
-from sordino_analysis.questions.pairwise import StatisticSpecification
+from sordino_analysis.questions.pairwise import PairwiseSpecification
 from sordino_analysis.questions.pairwise.kinds import StatisticKind
 from sordino_analysis.questions.pairwise.specification import MAX_ENTRIES
 from sordino_analysis.questions.specifications import parse_either
@@ -22,7 +22,7 @@ KINDS = {get_args(model.model_fields["kind"].annotation)[0] for model in get_arg
 @pytest.mark.parametrize("text", EXAMPLES)
 def test_the_examples_are_statistics(text: str) -> None:
     specification = parse_either(yaml.safe_load(text))
-    assert isinstance(specification, StatisticSpecification)
+    assert isinstance(specification, PairwiseSpecification)
     specification.check()
 
 

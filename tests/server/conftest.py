@@ -17,10 +17,10 @@ import pytest
 import uvicorn
 from fastapi import FastAPI
 
-from sordino_analysis.pairwise.statistic_request import FinishedProtocol, StatisticRequest
+from sordino_analysis.pairwise.pairwise_request import FinishedProtocol, PairwiseRequest
 from sordino_analysis.planning.finished_plan import FinishedPlan
 from sordino_analysis.planning.planner import PlanRequest, compile_plan
-from sordino_analysis.progress import ReportProgress
+from sordino_analysis.progress import ProgressCallback
 from sordino_server.config import Settings
 from sordino_server.jobs.worker import ComputePlan, Worker
 from sordino_server.keys import service as keys
@@ -154,9 +154,9 @@ def running_on_postgres(migrated_postgres_url: str) -> Iterator[RunningServer]:
         yield server
 
 
-def compute_here(request: PlanRequest | StatisticRequest, progress: ReportProgress) -> FinishedPlan | FinishedProtocol:
+def compute_here(request: PlanRequest | PairwiseRequest, progress: ProgressCallback) -> FinishedPlan | FinishedProtocol:
     """A plan without a process of its own, which would take a second to start."""
-    if isinstance(request, StatisticRequest):
+    if isinstance(request, PairwiseRequest):
         return request.finish(progress)
     return compile_plan(request, progress).finished()
 

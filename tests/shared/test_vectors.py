@@ -163,7 +163,7 @@ def test_randomizers(vectors: dict[str, Any], document_types: dict[str, type[Doc
     for case in vectors["good/randomizers"]["vectors"]:
         randomizer = parts[case["name"]].randomizer
         assert (randomizer.size, randomizer.payload_bytes) == (case["size"], case["payload_bytes"])
-        assert (randomizer.statistic, randomizer.statistic_size) == (case["statistic"], case["statistic_size"])
+        assert (randomizer.accumulator, randomizer.accumulator_size) == (case["statistic"], case["accumulator_size"])
         assert prove_epsilon(randomizer) == PureEpsilon(case["nano_epsilon"])
         payloads = np.array([list(bytes.fromhex(p["hex"])) for p in case["payloads"]], dtype=np.uint8)
         assert randomizer.in_alphabet(payloads).tolist() == [p["in_alphabet"] for p in case["payloads"]]

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import binom, norm
 
 from sordino_analysis.estimation.linear import estimate
-from sordino_analysis.evaluation.accumulate import Aggregate, accumulate, mean_statistic
+from sordino_analysis.evaluation.accumulate import Aggregate, accumulate, mean_accumulator
 from sordino_analysis.evaluation.variance import decoded_rows, type_variances
 from sordino_shared.randomness import SeededRandomness
 
@@ -20,10 +20,10 @@ def contributions(plan, cell, users, seed):
     randomizer = plan.device.randomizer
     payloads = randomizer.randomize_many(np.full(users, cell, dtype=np.int64), SeededRandomness(seed))
     rows, offset = decoded_rows(plan.analyst.decoder, plan.request.workload, 0, plan.request.workload.queries)
-    if randomizer.statistic == "direction_sums":
-        each = [mean_statistic(randomizer, Aggregate(1, accumulate(randomizer, p[None]))) for p in payloads]
+    if randomizer.accumulator == "direction_sums":
+        each = [mean_accumulator(randomizer, Aggregate(1, accumulate(randomizer, p[None]))) for p in payloads]
         return np.array(each) @ rows.T + offset
-    if randomizer.statistic == "bit_counts":
+    if randomizer.accumulator == "bit_counts":
         return np.unpackbits(payloads, axis=1, bitorder="little")[:, :TYPES] @ rows.T + offset
     outputs = payloads.astype(np.int64) @ (256 ** np.arange(payloads.shape[1]))
     return rows.T[outputs] + offset
@@ -148,7 +148,7 @@ def test_a_reduction_has_the_mean_squared_error_of_its_formula(plan_of):
     squares = []
     for seed in range(300):
         payloads = randomizer.randomize_many(np.full(users, cell, dtype=np.int64), SeededRandomness(seed))
-        mean = mean_statistic(randomizer, Aggregate(users, accumulate(randomizer, payloads)))
+        mean = mean_accumulator(randomizer, Aggregate(users, accumulate(randomizer, payloads)))
         answers = decoder.offset.numpy() + decoder.matrix.numpy() @ mean
         squares.append((answers - workload.operator.dense()[:, cell]) ** 2)
     total, expected = np.array(squares).sum(axis=1), float((variances / users + bias**2).sum())

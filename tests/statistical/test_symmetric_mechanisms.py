@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import binom, norm
 
 from sordino_analysis.estimation.linear import estimate
-from sordino_analysis.evaluation.accumulate import Aggregate, accumulate, mean_statistic
+from sordino_analysis.evaluation.accumulate import Aggregate, accumulate, mean_accumulator
 from sordino_analysis.evaluation.variance import type_variances
 from sordino_analysis.planning.planner import PlanRequest, compile_plan
 from sordino_analysis.questions.linear import parse_specification
@@ -45,7 +45,7 @@ def answers(plan, cells, seed):
     shards = [Aggregate(len(part), accumulate(randomizer, part)) for part in (payloads[:half], payloads[half:])]
     whole = Aggregate(len(payloads), accumulate(randomizer, payloads))
     assert (shards[0] + shards[1]).to_bytes() == whole.to_bytes()
-    assert mean_statistic(randomizer, whole).shape == (randomizer.statistic_size,)
+    assert mean_accumulator(randomizer, whole).shape == (randomizer.accumulator_size,)
     return estimate(plan.device, plan.analyst, whole)
 
 

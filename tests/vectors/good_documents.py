@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sordino_analysis.documents.analyst_part import AnalystPart, Factors, Figures
+from sordino_analysis.documents.analyst_part import AnalystPart, ErrorFigures, Factors
 from sordino_analysis.documents.certificate import (
     Certificate,
     CharacterBound,
@@ -150,7 +150,7 @@ def analyst_parts() -> dict[str, AnalystPart]:
             "randomized_response",
             decoder=scaled,
             factors=None,
-            figures=Figures(4.5, 3, 0),
+            figures=ErrorFigures(4.5, 3, 0),
             **shared,
         ),
         "histogram": AnalystPart(
@@ -160,7 +160,7 @@ def analyst_parts() -> dict[str, AnalystPart]:
             "kernel",
             decoder=histogram,
             factors=None,
-            figures=Figures(2.75, 2.5, 0),
+            figures=ErrorFigures(2.75, 2.5, 0),
             **shared,
         ),
         "answers": AnalystPart(
@@ -170,7 +170,7 @@ def analyst_parts() -> dict[str, AnalystPart]:
             "factorization",
             decoder=answers,
             factors=factors,
-            figures=Figures(20.5, 1e-7, 0),
+            figures=ErrorFigures(20.5, 1e-7, 0),
             **shared,
         ),
         "reduced": AnalystPart(
@@ -180,7 +180,7 @@ def analyst_parts() -> dict[str, AnalystPart]:
             "factorization",
             decoder=answers,
             factors=reduced,
-            figures=Figures(18.5, 15.1, 0.125),
+            figures=ErrorFigures(18.5, 15.1, 0.125),
             **shared,
         ),
         "pairs": AnalystPart(
@@ -190,7 +190,7 @@ def analyst_parts() -> dict[str, AnalystPart]:
             "kernel",
             decoder=histogram,
             factors=None,
-            figures=Figures(2.75, 2.5, 0),
+            figures=ErrorFigures(2.75, 2.5, 0),
             **shared | {"certificate": Certificate(pair_bound(), bound)},
         ),
         "type_weights": AnalystPart(
@@ -200,7 +200,7 @@ def analyst_parts() -> dict[str, AnalystPart]:
             "kernel",
             decoder=WeightedDecoder(_reals([0.5, 0.25, 0.25], [0, 1, 0]), Array.of(np.array([0, 1, 0]), "<i4")),
             factors=None,
-            figures=Figures(2.75, 2.5, 0),
+            figures=ErrorFigures(2.75, 2.5, 0),
             **shared,
         ),
         **symmetric_analyst_parts(),
@@ -235,7 +235,7 @@ def symmetric_analyst_parts() -> dict[str, AnalystPart]:
             decoder=SubsetDecoder(numbers, _reals(-0.25, -1)),
             factors=None,
             certificate=Certificate(subsets, SubsetBound(3.25, 1 / 15)),
-            figures=Figures(3.5, 3.25, 0),
+            figures=ErrorFigures(3.5, 3.25, 0),
         ),
         "characters": AnalystPart(
             device["orbit_kernel"].digest,
@@ -247,7 +247,7 @@ def symmetric_analyst_parts() -> dict[str, AnalystPart]:
             decoder=CharacterDecoder(_reals([1, 2, 3, 4], [5, 6, 7, 8]), _reals([0, 0.5], [-1, 0])),
             factors=None,
             certificate=Certificate(characters, characters),
-            figures=Figures(11.5, 9.5, 0),
+            figures=ErrorFigures(11.5, 9.5, 0),
         ),
         "parities": AnalystPart(
             device["orbit_kernel"].digest,
@@ -259,7 +259,7 @@ def symmetric_analyst_parts() -> dict[str, AnalystPart]:
             decoder=CharacterDecoder(_reals([1, 2]), _reals([0, 0.5])),
             factors=None,
             certificate=Certificate(characters, subsets),
-            figures=Figures(11.5, 9.5, 0),
+            figures=ErrorFigures(11.5, 9.5, 0),
         ),
     }
 

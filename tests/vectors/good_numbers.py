@@ -95,8 +95,8 @@ def _alphabet(name: str) -> dict[str, Any]:
         "randomizer": meaning(to_plain(randomizer)),
         "size": randomizer.size,
         "payload_bytes": width,
-        "statistic": randomizer.statistic,
-        "statistic_size": randomizer.statistic_size,
+        "statistic": randomizer.accumulator,
+        "accumulator_size": randomizer.accumulator_size,
         "likelihood_ratio": [str(part) for part in ratio],
         "nano_epsilon": proved.nano,
         "payloads": [

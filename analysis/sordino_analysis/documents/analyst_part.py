@@ -36,7 +36,7 @@ class Factors:
 
 
 @dataclass(frozen=True)
-class Figures:
+class ErrorFigures:
     """One user's exact variances under the shipped randomizer and decoder, and the exact bound on the bias.
 
     None is below 0: a variance that is was made by a formula that does not hold for the workload.
@@ -70,7 +70,7 @@ class AnalystPart(Document):
     decoder: Decoder
     factors: Factors | None
     certificate: Certificate
-    figures: Figures
+    figures: ErrorFigures
 
     def __post_init__(self) -> None:
         check_name(self.workload, "workload name")

@@ -6,7 +6,7 @@ import numpy as np
 
 from sordino_analysis.arrays import Floats
 from sordino_analysis.evaluation.contribution_law import ContributionLaw
-from sordino_analysis.optimisation.symmetry.spectrum import Complex
+from sordino_analysis.optimisation.symmetry.row_spectrum import Complex
 from sordino_analysis.questions.linear.operators import Indices
 
 # The sum is blurred by a normal variable of this many standard errors: an interval whose end falls on a value that has

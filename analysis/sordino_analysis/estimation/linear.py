@@ -20,13 +20,13 @@ from sordino_analysis.estimation.intervals import (
     smoothed,
 )
 from sordino_analysis.estimation.normality import Normality, normality
-from sordino_analysis.evaluation.accumulate import Aggregate, mean_statistic
-from sordino_analysis.evaluation.answer_moments import AnswerLaw
+from sordino_analysis.evaluation.accumulate import Aggregate, mean_accumulator
+from sordino_analysis.evaluation.answer_moments import AnswerMoments
 from sordino_analysis.evaluation.contribution_law import Moments, contribution_laws
 from sordino_analysis.evaluation.manipulation import answer_range
-from sordino_analysis.evaluation.orbit_answers import OrbitAnswers
-from sordino_analysis.evaluation.variance import answer_law, counts_as_unbiased, decoded_histogram
-from sordino_analysis.evaluation.weighted_decoder import PlainDecoder, spelled_out
+from sordino_analysis.evaluation.orbit_answers import OrbitAnswerMoments
+from sordino_analysis.evaluation.variance import answer_moments, counts_as_unbiased, decoded_histogram
+from sordino_analysis.evaluation.weighted_decoder import PlainDecoder, expand_weighted
 from sordino_analysis.questions.linear import Workload
 from sordino_analysis.questions.linear.operators import Symmetry
 from sordino_analysis.questions.queries_document import rebuild_workload
@@ -86,7 +86,7 @@ class LinearEstimator:
     analyst: AnalystPart
     workload: Workload
     decoder: PlainDecoder
-    law: AnswerLaw
+    law: AnswerMoments
 
     @classmethod
     def of(cls, device: DevicePart, analyst: AnalystPart) -> LinearEstimator:
@@ -97,8 +97,8 @@ class LinearEstimator:
                 "use the two parts of one plan"
             )
         workload = rebuild_workload(device.domain, analyst.queries, analyst.workload)
-        decoder = spelled_out(analyst.decoder, device.randomizer, workload)
-        return cls(device, analyst, workload, decoder, answer_law(device.randomizer, decoder, workload))
+        decoder = expand_weighted(analyst.decoder, device.randomizer, workload)
+        return cls(device, analyst, workload, decoder, answer_moments(device.randomizer, decoder, workload))
 
     def estimate(self, aggregate: Aggregate, level: float = 0.95) -> LinearEstimate:
         """Answers, errors and intervals from the aggregate of a closed round.
@@ -110,7 +110,7 @@ class LinearEstimator:
         if not 0 < level < 1:
             raise EstimationError(f"the level of an interval lies between 0 and 1, got {level}")
         _check_aggregate(self.device, aggregate)
-        mean = mean_statistic(self.device.randomizer, aggregate)
+        mean = mean_accumulator(self.device.randomizer, aggregate)
         answers = _with_constants(_decode(self.law, self.decoder, self.workload, mean), self.workload)
         nearest = _nearest(self.workload, answers, self.law, aggregate.count)
         return self._assemble(answers, nearest, aggregate.count, level)
@@ -186,18 +186,18 @@ class LinearEstimator:
 def _check_aggregate(device: DevicePart, aggregate: Aggregate) -> None:
     if aggregate.count == 0:
         raise EstimationError("no report was counted in this round, so there is nothing to estimate")
-    if aggregate.sums.shape != (device.randomizer.statistic_size,):
+    if aggregate.sums.shape != (device.randomizer.accumulator_size,):
         raise EstimationError(
-            f"the plan's statistic has {device.randomizer.statistic_size} sums, the aggregate {len(aggregate.sums)}; "
+            f"the plan's statistic has {device.randomizer.accumulator_size} sums, the aggregate {len(aggregate.sums)}; "
             "it is of another plan"
         )
 
 
-def _decode(law: AnswerLaw, decoder: PlainDecoder, workload: Workload, mean: Floats) -> Floats:
+def _decode(law: AnswerMoments, decoder: PlainDecoder, workload: Workload, mean: Floats) -> Floats:
     if isinstance(decoder, AnswerDecoder):
         return np.asarray(decoder.offset.numpy() + decoder.matrix.numpy() @ mean)
     if isinstance(decoder, CharacterDecoder):
-        assert isinstance(law, OrbitAnswers)
+        assert isinstance(law, OrbitAnswerMoments)
         return law.decoded(mean)
     return workload.operator.matvec(decoded_histogram(decoder, mean))
 
@@ -210,7 +210,7 @@ def _with_constants(answers: Floats, workload: Workload) -> Floats:
     return answers
 
 
-def _nearest(workload: Workload, answers: Floats, law: AnswerLaw, users: int) -> NearestHistogram:
+def _nearest(workload: Workload, answers: Floats, law: AnswerMoments, users: int) -> NearestHistogram:
     uniform = np.full(workload.size, 1.0 / workload.size)
     noise = float(law.mixed_variances(uniform).sum()) / users
     return nearest_histogram(workload.operator, answers, RELATIVE_GAP * noise)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sordino_analysis.evaluation.orbit_sums import CharacterSums
-from sordino_analysis.optimisation.symmetry.spectrum import Spectrum
+from sordino_analysis.optimisation.symmetry.row_spectrum import RowSpectrum
 from sordino_shared.errors import InvalidValue
 from sordino_shared.randomizers import OrbitKernel, Pair, Randomizer, SeededDirection, SubsetMixture, directions
 from sordino_shared.randomizers.directions import SEED_BYTES
@@ -46,7 +46,7 @@ class Aggregate:
     @classmethod
     def empty(cls, randomizer: Randomizer) -> Aggregate:
         """No report yet."""
-        return cls(0, np.zeros(randomizer.statistic_size, dtype=np.int64))
+        return cls(0, np.zeros(randomizer.accumulator_size, dtype=np.int64))
 
     def __add__(self, other: Aggregate) -> Aggregate:
         if self.sums.shape != other.sums.shape:
@@ -67,21 +67,22 @@ class Aggregate:
 
 def accumulate(randomizer: Randomizer, payloads: NDArray[np.uint8]) -> Integers:
     """Σ over the (n, width) payloads of the randomizer's statistic, (p,); each payload must be in its alphabet."""
-    add_up, size = _statistic(randomizer), randomizer.statistic_size
+    add_up, size = _statistic(randomizer), randomizer.accumulator_size
     total = np.zeros(size, dtype=np.int64)
-    counted = randomizer.statistic == "counts"
+    counted = randomizer.accumulator == "counts"
     for batch in _batches(payloads, 1, _COUNT_ENTRIES) if counted else _batches(payloads, size, _BATCH_ENTRIES):
         total += add_up(batch)
     return total
 
 
-def mean_statistic(randomizer: Randomizer, aggregate: Aggregate) -> NDArray[np.float64]:
+def mean_accumulator(randomizer: Randomizer, aggregate: Aggregate) -> NDArray[np.float64]:
     """The mean s̄ (p,) of one report's statistic; raises InvalidValue where there are no reports or other sums."""
     if aggregate.count == 0:
         raise InvalidValue("no report was counted, so there is no mean", aggregate)
-    if aggregate.sums.shape != (randomizer.statistic_size,):
+    if aggregate.sums.shape != (randomizer.accumulator_size,):
         raise InvalidValue(
-            f"the randomizer has a statistic of {randomizer.statistic_size} sums, got {aggregate.sums.shape}", aggregate
+            f"the randomizer has a statistic of {randomizer.accumulator_size} sums, got {aggregate.sums.shape}",
+            aggregate,
         )
     return np.asarray(aggregate.sums / (_scales(randomizer) * aggregate.count))
 
@@ -93,10 +94,10 @@ def _scales(randomizer: Randomizer) -> NDArray[np.float64]:
         return np.concatenate([*parts, np.full(int(randomizer.has_products), float(DIRECTION_SCALE))])
     unit = 1.0
     if isinstance(randomizer, OrbitKernel):
-        unit = DIRECTION_SCALE / Spectrum(randomizer).unit
+        unit = DIRECTION_SCALE / RowSpectrum(randomizer).unit
     elif isinstance(randomizer, SeededDirection):
         unit = float(DIRECTION_SCALE)
-    return np.full(randomizer.statistic_size, unit)
+    return np.full(randomizer.accumulator_size, unit)
 
 
 def _statistic(randomizer: Randomizer) -> Callable[[NDArray[np.uint8]], Integers]:
@@ -106,7 +107,7 @@ def _statistic(randomizer: Randomizer) -> Callable[[NDArray[np.uint8]], Integers
         return partial(_sized_bit_counts, randomizer)
     if isinstance(randomizer, Pair):
         return partial(_pair_sums, randomizer)
-    add_up, size = _STATISTICS[randomizer.statistic], randomizer.statistic_size
+    add_up, size = _STATISTICS[randomizer.accumulator], randomizer.accumulator_size
     return lambda payloads: add_up(payloads, size)
 
 
@@ -171,7 +172,7 @@ def _pair_sums(randomizer: Pair, payloads: NDArray[np.uint8]) -> Integers:
     first, second = randomizer.split(payloads)
     sums = [accumulate(randomizer.first, first), accumulate(randomizer.second, second)]
     if randomizer.has_products:
-        size = randomizer.first.statistic_size
+        size = randomizer.first.accumulator_size
         left, right = (_coarser(_unit_vectors(part, size)) for part in (first, second))
         products = np.einsum("nd,nd->n", left, right)
         sums.append(np.array([(products >> (32 - 2 * _PRODUCT_SHIFT)).sum()]))

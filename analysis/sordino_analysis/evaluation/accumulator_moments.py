@@ -32,7 +32,7 @@ from sordino_shared.randomizers import (
 DIRECTION_ERROR = 2e-4
 
 
-class StatisticLaw(ABC):
+class AccumulatorMoments(ABC):
     """E and Cov of the statistic s (p,) for each of k types."""
 
     @abstractmethod
@@ -53,7 +53,7 @@ class StatisticLaw(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class KernelLaw(StatisticLaw):
+class KernelMoments(AccumulatorMoments):
     """s = e_y for an output y of a kernel K (p, k): E[(F s)²|x] is (F∘F)K."""
 
     kernel: Floats
@@ -70,7 +70,7 @@ class KernelLaw(StatisticLaw):
 
 
 @dataclass(frozen=True, eq=False)
-class ExchangeableLaw(StatisticLaw):
+class ExchangeableMoments(AccumulatorMoments):
     """s ∈ {0,1}^k where all positions but the type's own are alike: indicators of a random set.
 
     `own` and `other` are the chances of holding the type and another one; `pair` and `own_pair` those of holding two
@@ -121,14 +121,14 @@ class ExchangeableLaw(StatisticLaw):
 
 
 @dataclass(frozen=True, eq=False)
-class SizeMixtureLaw(StatisticLaw):
+class SizeMixtureMoments(AccumulatorMoments):
     """s = (0, …, s_j, …, 0): the indicators of a random set, in the place j of its size, which has chance p_j.
 
     `parts` are the laws of s_j given the size, each over k types; F is (b, D·k).
     """
 
     chances: tuple[float, ...]
-    parts: tuple[ExchangeableLaw, ...]
+    parts: tuple[ExchangeableMoments, ...]
 
     def means(self, rows: Floats) -> Floats:
         weighted = [p * part.means(block) for p, part, block in self._by_size(rows)]
@@ -146,12 +146,12 @@ class SizeMixtureLaw(StatisticLaw):
         means = self.means(rows)
         return np.asarray(np.sum(products, axis=0) - (means * histogram) @ means.T)
 
-    def _by_size(self, rows: Floats) -> Iterator[tuple[float, ExchangeableLaw, Floats]]:
+    def _by_size(self, rows: Floats) -> Iterator[tuple[float, ExchangeableMoments, Floats]]:
         return zip(self.chances, self.parts, np.split(rows, len(self.parts), axis=1), strict=True)
 
 
 @dataclass(frozen=True, eq=False)
-class DirectionLaw(StatisticLaw):
+class DirectionMoments(AccumulatorMoments):
     """s = ±ĝ for a direction ĝ of d dimensions: E[s|x] is `vectors`[:, x] (d, k) and E[s sᵀ] is I/d exactly.
 
     The second is exact for the atoms as well, since entries of ĝ are exchangeable and have symmetric signs.
@@ -183,14 +183,14 @@ class DirectionLaw(StatisticLaw):
 
 
 @dataclass(frozen=True, eq=False)
-class PairLaw(StatisticLaw):
+class PairMoments(AccumulatorMoments):
     """s = (s₁, s₂), independent given the type; with `products` also ⟨s₁, s₂⟩ of two directions in d dimensions.
 
     E[⟨s₁, s₂⟩²] = 1/d and E[⟨s₁, s₂⟩ s₁ | x] = E[s₂ | x]/d, since E[s sᵀ] is I/d for either. F is (b, p₁ + p₂ [+ 1]).
     """
 
-    first: StatisticLaw
-    second: StatisticLaw
+    first: AccumulatorMoments
+    second: AccumulatorMoments
     sizes: tuple[int, int]
     products: bool
 
@@ -251,24 +251,24 @@ def half_sphere_mean(dimension: int) -> float:
     return math.exp(math.lgamma(dimension / 2) - math.lgamma((dimension + 1) / 2)) / math.sqrt(math.pi)
 
 
-def statistic_law(randomizer: Randomizer) -> StatisticLaw:
+def accumulator_moments(randomizer: Randomizer) -> AccumulatorMoments:
     """The law of the randomizer's statistic; raises InvalidValue for one that is not known here."""
     if isinstance(randomizer, FiniteKernel):
-        return KernelLaw(randomizer.table / float(1 << randomizer.bits))
+        return KernelMoments(randomizer.table / float(1 << randomizer.bits))
     if isinstance(randomizer, (RandomizedResponse, SubsetSelection)):
-        return exchangeable_law(randomizer)
+        return exchangeable_moments(randomizer)
     if isinstance(randomizer, SubsetMixture):
-        return size_mixture_law(randomizer)
+        return size_mixture_moments(randomizer)
     if isinstance(randomizer, SeededDirection):
         return _direction_law(randomizer)
     if isinstance(randomizer, Pair):
         parts = (randomizer.first, randomizer.second)
-        sizes = (parts[0].statistic_size, parts[1].statistic_size)
-        return PairLaw(statistic_law(parts[0]), statistic_law(parts[1]), sizes, randomizer.has_products)
+        sizes = (parts[0].accumulator_size, parts[1].accumulator_size)
+        return PairMoments(accumulator_moments(parts[0]), accumulator_moments(parts[1]), sizes, randomizer.has_products)
     raise InvalidValue(f"no exact law is known for the randomizer {type(randomizer).__name__}", randomizer)
 
 
-def exchangeable_law(randomizer: RandomizedResponse | SubsetSelection) -> ExchangeableLaw:
+def exchangeable_moments(randomizer: RandomizedResponse | SubsetSelection) -> ExchangeableMoments:
     """Exact chances: a subset of size d holds x with chance p and is uniform given that; d = 1 is randomized response.
 
     So q = (d−p)/(k−1), a pair with x has p(d−1)/(k−1), and a pair of others (d−1)(d−2p)/((k−1)(k−2)).
@@ -276,25 +276,25 @@ def exchangeable_law(randomizer: RandomizedResponse | SubsetSelection) -> Exchan
     if isinstance(randomizer, RandomizedResponse):
         whole = 1 << randomizer.bits
         other = Fraction(randomizer.other_weight, whole)
-        return ExchangeableLaw(Fraction(randomizer.own_weight, whole), other, Fraction(0), Fraction(0))
+        return ExchangeableMoments(Fraction(randomizer.own_weight, whole), other, Fraction(0), Fraction(0))
     k, d = randomizer.size, randomizer.subset_size
     own = Fraction(randomizer.include_weight, 1 << randomizer.bits)
     other, own_pair = (d - own) / (k - 1), own * (d - 1) / (k - 1)
     # Two types leave no pair of others, and nothing to multiply this by.
     pair = (d - 1) * (d - 2 * own) / ((k - 1) * (k - 2)) if k > 2 else Fraction(0)
-    return ExchangeableLaw(own, other, pair, own_pair)
+    return ExchangeableMoments(own, other, pair, own_pair)
 
 
-def size_mixture_law(randomizer: SubsetMixture) -> SizeMixtureLaw:
+def size_mixture_moments(randomizer: SubsetMixture) -> SizeMixtureMoments:
     """The law given each size, and the chances of the sizes, from the integers."""
     chances = tuple(weight / (1 << randomizer.bits) for weight in randomizer.size_weights)
-    return SizeMixtureLaw(chances, tuple(exchangeable_law(part) for part in randomizer.parts))
+    return SizeMixtureMoments(chances, tuple(exchangeable_moments(part) for part in randomizer.parts))
 
 
-def _direction_law(randomizer: SeededDirection) -> DirectionLaw:
+def _direction_law(randomizer: SeededDirection) -> DirectionMoments:
     vectors = randomizer.vectors.numpy().astype(float).T
     lengths = np.sqrt((vectors**2).sum(axis=0))
     kept = randomizer.keep_weights.numpy().astype(float) / float(1 << (randomizer.bits - 1)) - 1.0
     sizes = kept * half_sphere_mean(randomizer.dimension)
     # A type with the zero vector reports a fair coin on average, whatever its keep weight.
-    return DirectionLaw(vectors * np.divide(sizes, lengths, out=np.zeros_like(sizes), where=lengths > 0))
+    return DirectionMoments(vectors * np.divide(sizes, lengths, out=np.zeros_like(sizes), where=lengths > 0))

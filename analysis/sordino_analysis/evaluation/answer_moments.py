@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sordino_analysis.arrays import Floats
-from sordino_analysis.documents.analyst_part import Figures
+from sordino_analysis.documents.analyst_part import ErrorFigures
 from sordino_analysis.questions.linear import TooLargeForDense, Workload
 from sordino_analysis.questions.linear.operators import DENSE_LIMIT
 
@@ -26,10 +26,10 @@ class ErrorProfile:
     type_variance: Floats
     weights: Floats
 
-    def figures(self) -> Figures:
+    def figures(self) -> ErrorFigures:
         """The three numbers that a plan publishes; variances count w_q times, the bias is that of the answers."""
         worst = float((self.weights * self.variance).max())
-        return Figures(worst, float(self.type_variance.max()), float(self.bias.max()))
+        return ErrorFigures(worst, float(self.type_variance.max()), float(self.bias.max()))
 
     @property
     def weighted_bias(self) -> float:
@@ -41,7 +41,7 @@ class ErrorProfile:
         return np.asarray(np.sqrt(self.variance / users + self.bias**2))
 
 
-class AnswerLaw(ABC):
+class AnswerMoments(ABC):
     """The law of one user's contribution to the answers of a workload."""
 
     workload: Workload

@@ -15,11 +15,11 @@ from scipy.stats import hypergeom
 from sordino_analysis.arrays import Floats
 from sordino_analysis.documents.decoders import CharacterDecoder, ScaledHistogramDecoder, SubsetDecoder
 from sordino_analysis.evaluation.accumulator_moments import (
-    ExchangeableLaw,
-    SizeMixtureLaw,
-    exchangeable_law,
-    size_mixture_law,
-    statistic_law,
+    ExchangeableMoments,
+    SizeMixtureMoments,
+    accumulator_moments,
+    exchangeable_moments,
+    size_mixture_moments,
 )
 from sordino_analysis.evaluation.variance import decoded_rows
 from sordino_analysis.evaluation.weighted_decoder import PlainDecoder
@@ -142,7 +142,7 @@ def _of_directions(
     For f = |f|(ρû + √(1−ρ²)ŵ) it is ρ³E|g_u|³ + 3ρ(1−ρ²)E|g_u|g_w², and moments of degree m of a sphere are those of
     normal variables over d(d+2)…, so that E|g_u|³ = 2E|g_u|/(d+1) and E|g_u|g_w² = E|g_u|/(d+1).
     """
-    law, d = statistic_law(randomizer), randomizer.dimension
+    law, d = accumulator_moments(randomizer), randomizer.dimension
     vectors = randomizer.vectors.numpy().astype(float).T
     lengths = np.sqrt((vectors**2).sum(axis=0))
     units = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
@@ -178,10 +178,12 @@ def _sizes(randomizer: Sets) -> tuple[int, ...]:
     return (randomizer.subset_size,) if isinstance(randomizer, SubsetSelection) else (1,)
 
 
-def _parts(randomizer: Sets) -> Iterator[tuple[float, int, ExchangeableLaw]]:
+def _parts(randomizer: Sets) -> Iterator[tuple[float, int, ExchangeableMoments]]:
     """Chance, size and law of every size of set."""
-    law = size_mixture_law(randomizer) if isinstance(randomizer, SubsetMixture) else exchangeable_law(randomizer)
-    if isinstance(law, SizeMixtureLaw):
+    law = (
+        size_mixture_moments(randomizer) if isinstance(randomizer, SubsetMixture) else exchangeable_moments(randomizer)
+    )
+    if isinstance(law, SizeMixtureMoments):
         yield from zip(law.chances, _sizes(randomizer), law.parts, strict=True)
     else:
         yield 1.0, _sizes(randomizer)[0], law

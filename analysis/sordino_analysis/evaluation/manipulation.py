@@ -10,8 +10,8 @@ from sordino_analysis.arrays import Floats
 from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_analysis.documents.decoders import CharacterDecoder, ScaledHistogramDecoder, SubsetDecoder
 from sordino_analysis.evaluation.variance import decoded_rows
-from sordino_analysis.evaluation.weighted_decoder import PlainDecoder, spelled_out
-from sordino_analysis.optimisation.symmetry.spectrum import Spectrum
+from sordino_analysis.evaluation.weighted_decoder import PlainDecoder, expand_weighted
+from sordino_analysis.optimisation.symmetry.row_spectrum import RowSpectrum
 from sordino_analysis.questions.linear import Workload
 from sordino_analysis.questions.linear.widths import CharacterMap
 from sordino_shared.errors import InvalidValue
@@ -39,7 +39,7 @@ def manipulation(device: DevicePart, analyst: AnalystPart, workload: Workload) -
     whatever the other devices hold. Attained for outputs that are counted; for seeded directions and characters it is
     a bound, that no seed exceeds. Bias is counted in; an answer that is the same for every type is not moved.
     """
-    decoder = spelled_out(analyst.decoder, device.randomizer, workload)
+    decoder = expand_weighted(analyst.decoder, device.randomizer, workload)
     low, high = extreme_contributions(device.randomizer, decoder, workload)
     least, most = answer_range(workload)
     bias = analyst.figures.bias_bound
@@ -87,7 +87,7 @@ def _blocks(
 ) -> Iterator[tuple[int, int, Floats, Floats]]:
     if isinstance(decoder, CharacterDecoder):
         raise InvalidValue("a decoder of characters goes with an orbit kernel only", decoder)
-    step = max(1, _BLOCK_ENTRIES // max(workload.size, randomizer.statistic_size))
+    step = max(1, _BLOCK_ENTRIES // max(workload.size, randomizer.accumulator_size))
     for start in range(0, workload.queries, step):
         stop = min(start + step, workload.queries)
         yield start, stop, *decoded_rows(decoder, workload, start, stop)
@@ -109,7 +109,7 @@ def _extremes(randomizer: Randomizer, rows: Floats, reach: float) -> Ends:
 def _of_pair(randomizer: Pair, rows: Floats, reach: float) -> Ends:
     """Both parts' ends added up, and what an inner product of two directions, between −1 and 1, adds."""
     both = (randomizer.first, randomizer.second)
-    *blocks, products = np.split(rows, np.cumsum([part.statistic_size for part in both]), axis=1)
+    *blocks, products = np.split(rows, np.cumsum([part.accumulator_size for part in both]), axis=1)
     ends = [_extremes(part, block, reach) for part, block in zip(both, blocks, strict=True)]
     most = np.abs(products).sum(axis=1)
     return ends[0][0] + ends[1][0] - most, ends[0][1] + ends[1][1] + most
@@ -154,7 +154,9 @@ def _of_characters(randomizer: OrbitKernel, decoder: CharacterDecoder, workload:
     if not isinstance(operator, CharacterMap):
         raise InvalidValue("characters answer parities and marginals only", workload)
     levels = decoder.offsets.shape[1] // len(randomizer.rows)
-    heights = np.repeat([np.sqrt(2) * np.abs(c.ravel()[1:]).max() for c in Spectrum(randomizer).coefficients], levels)
+    heights = np.repeat(
+        [np.sqrt(2) * np.abs(c.ravel()[1:]).max() for c in RowSpectrum(randomizer).coefficients], levels
+    )
     slopes = decoder.slopes.numpy().reshape(len(operator.blocks), len(heights), -1)
     low, high = np.empty(workload.queries), np.empty(workload.queries)
     for block, by_row, offsets in zip(operator.blocks, slopes, decoder.offsets.numpy(), strict=True):

@@ -12,9 +12,9 @@ import numpy as np
 
 from sordino_analysis.arrays import Floats
 from sordino_analysis.documents.decoders import CharacterDecoder, Decoder
-from sordino_analysis.evaluation.answer_moments import AnswerLaw, ErrorProfile, check_dense
+from sordino_analysis.evaluation.answer_moments import AnswerMoments, ErrorProfile, check_dense
 from sordino_analysis.optimisation.symmetry.row_moments import local_query, moments
-from sordino_analysis.optimisation.symmetry.spectrum import Spectrum
+from sordino_analysis.optimisation.symmetry.row_spectrum import RowSpectrum
 from sordino_analysis.questions.linear import Workload
 from sordino_analysis.questions.linear.characters import cas_table, orbit_key, shifted_cells
 from sordino_analysis.questions.linear.widths import CharacterBlock, CharacterMap
@@ -22,7 +22,7 @@ from sordino_shared.errors import InvalidValue
 from sordino_shared.randomizers import OrbitKernel, Randomizer
 
 
-def orbit_answers(randomizer: Randomizer, decoder: Decoder, workload: Workload) -> OrbitAnswers:
+def orbit_answers(randomizer: Randomizer, decoder: Decoder, workload: Workload) -> OrbitAnswerMoments:
     """The law of the answers; raises InvalidValue where randomizer, decoder and workload do not belong together."""
     operator = workload.operator
     if not isinstance(randomizer, OrbitKernel) or not isinstance(decoder, CharacterDecoder):
@@ -41,11 +41,11 @@ def orbit_answers(randomizer: Randomizer, decoder: Decoder, workload: Workload) 
         raise InvalidValue(f"the decoder has shapes {decoder.slopes.shape} and {decoder.offsets.shape}", decoder)
     slopes = decoder.slopes.numpy().reshape(-1, rows, levels, orbits)
     offsets = decoder.offsets.numpy().reshape(-1, rows, levels)
-    return OrbitAnswers(workload, operator, Spectrum(randomizer), slopes, offsets)
+    return OrbitAnswerMoments(workload, operator, RowSpectrum(randomizer), slopes, offsets)
 
 
 @dataclass(frozen=True, eq=False)
-class OrbitAnswers(AnswerLaw):
+class OrbitAnswerMoments(AnswerMoments):
     """Answers offset_bj + Σ_r β_r slope_bjr H_r from a report of row b that holds j of a query's attributes.
 
     They are alike throughout a block, up to shifts. `slopes` are (blocks, rows, levels, orbits) and `offsets` (blocks,
@@ -54,7 +54,7 @@ class OrbitAnswers(AnswerLaw):
 
     workload: Workload
     operator: CharacterMap
-    spectrum: Spectrum
+    spectrum: RowSpectrum
     slopes: Floats
     offsets: Floats
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sordino_analysis.arrays import Floats
-from sordino_analysis.optimisation.symmetry.spectrum import Spectrum
+from sordino_analysis.optimisation.symmetry.row_spectrum import RowSpectrum
 from sordino_analysis.questions.linear.characters import Characters, Integers
 from sordino_shared.randomizers import OrbitKernel
 
@@ -22,7 +22,7 @@ class CharacterSums:
 
     def __init__(self, kernel: OrbitKernel, scale: int) -> None:
         self.kernel = kernel
-        spectrum = Spectrum(kernel)
+        spectrum = RowSpectrum(kernel)
         least = 0 if kernel.overlaps else 1
         self._places = _Places(spectrum.characters, least)
         self._one = round(scale / spectrum.unit)
@@ -33,7 +33,7 @@ class CharacterSums:
 
     def __call__(self, payloads: NDArray[np.uint8]) -> Integers:
         """(rows · (1 + p),) the sums over (n, width) payloads."""
-        sums = np.zeros((len(self._tables), self.kernel.statistic_size // len(self._tables)), dtype=np.int64)
+        sums = np.zeros((len(self._tables), self.kernel.accumulator_size // len(self._tables)), dtype=np.int64)
         for number, (total, tables) in enumerate(zip(sums, self._tables, strict=True)):
             attributes, shifts = self.kernel.parse(payloads, number)
             total[0] = self._one * len(shifts)

@@ -11,7 +11,7 @@ from fractions import Fraction
 import numpy as np
 
 from sordino_analysis.arrays import Floats
-from sordino_analysis.documents.analyst_part import Figures
+from sordino_analysis.documents.analyst_part import ErrorFigures
 from sordino_analysis.documents.decoders import (
     AnswerDecoder,
     CharacterDecoder,
@@ -20,10 +20,15 @@ from sordino_analysis.documents.decoders import (
     ScaledHistogramDecoder,
     SubsetDecoder,
 )
-from sordino_analysis.evaluation.accumulator_moments import ExchangeableLaw, SizeMixtureLaw, StatisticLaw, statistic_law
-from sordino_analysis.evaluation.answer_moments import AnswerLaw, ErrorProfile, check_dense
+from sordino_analysis.evaluation.accumulator_moments import (
+    AccumulatorMoments,
+    ExchangeableMoments,
+    SizeMixtureMoments,
+    accumulator_moments,
+)
+from sordino_analysis.evaluation.answer_moments import AnswerMoments, ErrorProfile, check_dense
 from sordino_analysis.evaluation.orbit_answers import orbit_answers
-from sordino_analysis.evaluation.weighted_decoder import spelled_out
+from sordino_analysis.evaluation.weighted_decoder import expand_weighted
 from sordino_analysis.questions.linear import Workload
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import DevicePart
@@ -42,26 +47,30 @@ _MAX_ROOT_ENTRIES = 1 << 24
 _RANK = 1e-13
 
 
-def answer_law(randomizer: Randomizer, decoder: Decoder, workload: Workload) -> AnswerLaw:
+def answer_moments(randomizer: Randomizer, decoder: Decoder, workload: Workload) -> AnswerMoments:
     """The law of the answers; raises InvalidValue where randomizer, decoder and workload do not fit together."""
-    decoder = spelled_out(decoder, randomizer, workload)
+    decoder = expand_weighted(decoder, randomizer, workload)
     if isinstance(randomizer, OrbitKernel) or isinstance(decoder, CharacterDecoder):
         return orbit_answers(randomizer, decoder, workload)
     _check_shapes(randomizer, decoder, workload)
-    law = statistic_law(randomizer)
-    if workload.operator.zero_one and isinstance(law, ExchangeableLaw) and isinstance(decoder, ScaledHistogramDecoder):
+    law = accumulator_moments(randomizer)
+    if (
+        workload.operator.zero_one
+        and isinstance(law, ExchangeableMoments)
+        and isinstance(decoder, ScaledHistogramDecoder)
+    ):
         return _IndicatorAnswers(workload, law, decoder)
-    if workload.operator.zero_one and isinstance(law, SizeMixtureLaw) and isinstance(decoder, SubsetDecoder):
+    if workload.operator.zero_one and isinstance(law, SizeMixtureMoments) and isinstance(decoder, SubsetDecoder):
         return _MixedIndicatorAnswers(workload, law, decoder)
     return _BlockwiseAnswers(workload, law, decoder)
 
 
 def type_variances(device: DevicePart, decoder: Decoder, workload: Workload) -> Floats:
     """Var of one user's contribution to each answer, for each type: (Q, k), constant queries included (as zeros)."""
-    return answer_law(device.randomizer, decoder, workload).type_variances()
+    return answer_moments(device.randomizer, decoder, workload).type_variances()
 
 
-def counts_as_unbiased(figures: Figures) -> bool:
+def counts_as_unbiased(figures: ErrorFigures) -> bool:
     """Whether the bias is rounding only: less than a thousandth of one user's standard deviation."""
     return figures.bias_bound <= _NEGLIGIBLE_BIAS * math.sqrt(figures.max_variance)
 
@@ -90,11 +99,11 @@ def decoded_rows(decoder: _Linear, workload: Workload, start: int, stop: int) ->
 
 
 @dataclass(frozen=True, eq=False)
-class _BlockwiseAnswers(AnswerLaw):
+class _BlockwiseAnswers(AnswerMoments):
     """Any randomizer and decoder, by dense blocks of rows."""
 
     workload: Workload
-    law: StatisticLaw
+    law: AccumulatorMoments
     decoder: _Linear
 
     def profile(self) -> ErrorProfile:
@@ -151,7 +160,7 @@ class _BlockwiseAnswers(AnswerLaw):
 
 
 @dataclass(frozen=True, eq=False)
-class _ZeroOneAnswers(AnswerLaw):
+class _ZeroOneAnswers(AnswerMoments):
     """Rows of zeros and ones on a set's indicators: Var_q(x) = `base`_q + `step`_q·W_qx, without forming W."""
 
     workload: Workload
@@ -188,7 +197,7 @@ class _ZeroOneAnswers(AnswerLaw):
 class _IndicatorAnswers(_ZeroOneAnswers):
     """One size, and a decoder of one slope."""
 
-    law: ExchangeableLaw
+    law: ExchangeableMoments
     decoder: ScaledHistogramDecoder
 
     def covariance_root(self, histogram: Floats) -> Floats | None:
@@ -211,7 +220,7 @@ class _IndicatorAnswers(_ZeroOneAnswers):
 class _MixedIndicatorAnswers(_ZeroOneAnswers):
     """Several sizes: given size s, the answer is slope·|S ∩ q| + offset·s·|q|, whose law depends on W_qx alone."""
 
-    law: SizeMixtureLaw
+    law: SizeMixtureMoments
     decoder: SubsetDecoder
 
     def covariance_root(self, histogram: Floats) -> Floats | None:
@@ -238,7 +247,7 @@ class _MixedIndicatorAnswers(_ZeroOneAnswers):
         weighted = [chance * mean for chance, _, _, mean in self._given_sizes(sums, held)]
         return np.asarray(np.sum(weighted, axis=0))
 
-    def _given_sizes(self, sums: Floats, held: float) -> Iterator[tuple[float, ExchangeableLaw, float, Floats]]:
+    def _given_sizes(self, sums: Floats, held: float) -> Iterator[tuple[float, ExchangeableMoments, float, Floats]]:
         """Chance, law, slope and mean answer of every size, for a type that is in the query (`held` 1) or is not."""
         k = self.workload.size
         slopes, offsets = self.decoder.slopes.numpy().tolist(), self.decoder.offsets.numpy().tolist()
@@ -248,7 +257,9 @@ class _MixedIndicatorAnswers(_ZeroOneAnswers):
             yield chance, part, slope, slope * inclusion + offset * size * sums
 
 
-def _histogram_root(workload: Workload, law: StatisticLaw, decoder: _ToHistogram, histogram: Floats) -> Floats | None:
+def _histogram_root(
+    workload: Workload, law: AccumulatorMoments, decoder: _ToHistogram, histogram: Floats
+) -> Floats | None:
     if not _root_fits(workload.queries, workload.size):
         return None
     if isinstance(decoder, ScaledHistogramDecoder):
@@ -278,9 +289,9 @@ def _check_shapes(randomizer: Randomizer, decoder: _Linear, workload: Workload) 
         raise InvalidValue(f"the randomizer is for {randomizer.size} types, the workload for {size}", randomizer)
     height = workload.queries if isinstance(decoder, AnswerDecoder) else size
     actual = (_height(decoder, size), _statistic_size(decoder, size))
-    if actual != (height, randomizer.statistic_size):
+    if actual != (height, randomizer.accumulator_size):
         raise InvalidValue(
-            f"the decoder has shape {actual}, the randomizer and workload need {(height, randomizer.statistic_size)}",
+            f"the decoder has shape {actual}, the randomizer and workload need {(height, randomizer.accumulator_size)}",
             decoder,
         )
 

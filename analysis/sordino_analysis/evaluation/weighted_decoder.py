@@ -43,7 +43,7 @@ _MOST_LOSS = 2e-3
 _TRIED = 1024
 
 
-def spelled_out(decoder: Decoder, randomizer: Randomizer, workload: Workload) -> PlainDecoder:
+def expand_weighted(decoder: Decoder, randomizer: Randomizer, workload: Workload) -> PlainDecoder:
     """The same decoder without type weights: V_q = W_q N(π of its group) where it has them.
 
     Raises InvalidValue where randomizer, decoder and workload do not fit together.
@@ -134,9 +134,9 @@ def _checked(decoder: WeightedDecoder, randomizer: Randomizer, workload: Workloa
             f"{workload.size}, the randomizer is for {randomizer.size} types",
             decoder,
         )
-    if workload.queries * randomizer.statistic_size > _LARGEST_ENTRIES:
+    if workload.queries * randomizer.accumulator_size > _LARGEST_ENTRIES:
         raise InvalidValue(
-            f"{workload.queries} × {randomizer.statistic_size} entries of the decoder exceed the limit of "
+            f"{workload.queries} × {randomizer.accumulator_size} entries of the decoder exceed the limit of "
             f"{_LARGEST_ENTRIES}",
             decoder,
         )

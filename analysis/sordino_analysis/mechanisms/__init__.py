@@ -1,6 +1,6 @@
 """Candidate mechanisms that the planner compares."""
 
-from sordino_analysis.mechanisms.mechanism import Candidate, CandidateFailed, Proposal, SharedWork
-from sordino_analysis.mechanisms.registry import CANDIDATES, mechanism_names
+from sordino_analysis.mechanisms.mechanism import Mechanism, MechanismFailed, Proposal, SharedWork
+from sordino_analysis.mechanisms.registry import MECHANISMS, mechanism_names
 
-__all__ = ["CANDIDATES", "Candidate", "CandidateFailed", "Proposal", "SharedWork", "mechanism_names"]
+__all__ = ["MECHANISMS", "Mechanism", "MechanismFailed", "Proposal", "SharedWork", "mechanism_names"]

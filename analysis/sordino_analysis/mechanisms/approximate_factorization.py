@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from sordino_analysis.mechanisms.factorization import vector_mechanism
-from sordino_analysis.mechanisms.mechanism import CandidateFailed, Progress, Proposal, SharedWork
+from sordino_analysis.mechanisms.mechanism import MechanismFailed, Progress, Proposal, SharedWork
 from sordino_analysis.optimisation.factorization import cheapest
 
 # An approximation of prefix sums over 256 types takes seconds on one core, and three or four of them are made.
@@ -13,7 +13,7 @@ _MAX_TYPES = 256
 _MAX_ENTRIES = 1 << 20
 
 
-class ApproximateFactorizationCandidate:
+class ApproximateFactorizationMechanism:
     """W̃ with |W̃ − W| ≤ α, answered through its factors, for the α with the least variance/n + α² at the stated n.
 
     Edmonds–Nikolov–Ullman 2020, Theorem 10: γ₂(W; α) in the place of γ₂(W).
@@ -41,5 +41,5 @@ class ApproximateFactorizationCandidate:
 
         found, _ = cheapest(work.matrix, exact, squared_error, late=work.deadline.passed)
         if found is None:
-            raise CandidateFailed(f"with {users} users no approximation of the queries is worth its bias")
+            raise MechanismFailed(f"with {users} users no approximation of the queries is worth its bias")
         return vector_mechanism(found.factorization, request)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sordino_analysis.evaluation.integer_kernels import answer_decoder, histogram_decoder, integer_kernel
-from sordino_analysis.mechanisms.mechanism import CandidateFailed, Progress, Proposal, SharedWork
+from sordino_analysis.mechanisms.mechanism import MechanismFailed, Progress, Proposal, SharedWork
 from sordino_analysis.optimisation.search.column_generation import (
     MOST_TYPES,
     WeightedRows,
@@ -28,7 +28,7 @@ _AT_REST = 2e-3
 _LARGEST_PROGRAM = 3000
 
 
-class ColumnGenerationCandidate:
+class ColumnGenerationMechanism:
     """From the single types: weights by Newton's method, rows by their prices, until none lowers the mean variance."""
 
     name = "column_generation"
@@ -51,7 +51,7 @@ class ColumnGenerationCandidate:
         try:
             found = generate_columns(work.matrix, epsilon, start, _ROUNDS, work.deadline.passed)
         except np.linalg.LinAlgError as error:
-            raise CandidateFailed(f"single types do not make a start ({error})") from error
+            raise MechanismFailed(f"single types do not make a start ({error})") from error
         progress(1.0)
         settled = None if work.deadline.passed() else _settled(work, found)
         if settled is not None:

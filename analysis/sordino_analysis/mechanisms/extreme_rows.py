@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sordino_analysis.evaluation.integer_kernels import answer_decoder, histogram_decoder, integer_kernel
-from sordino_analysis.mechanisms.mechanism import CandidateFailed, Progress, Proposal, SharedWork
+from sordino_analysis.mechanisms.mechanism import MechanismFailed, Progress, Proposal, SharedWork
 from sordino_analysis.questions.linear.operators import Symmetry
 
 # 511 rows take half a second for the mean, 1023 take five; for the maximum it is queries times rows that count, and
@@ -14,7 +14,7 @@ _MOST_CONES = 10_000
 _LARGEST_DECODER = 1 << 16
 
 
-class ExtremeRowsCandidate:
+class ExtremeRowsMechanism:
     """Every row of {1, e^ε}^k, weighed by a cone program together with the decoder."""
 
     name = "extreme_rows"
@@ -39,7 +39,7 @@ class ExtremeRowsCandidate:
             sets = all_sets(request.workload.size)
             design = solve_cone_program(matrix, sets, request.guarantee.epsilon, request.objective)
         except ConeProgramFailed as failure:
-            raise CandidateFailed(str(failure)) from failure
+            raise MechanismFailed(str(failure)) from failure
         progress(1.0)
         kernel = integer_kernel(design.low, design.members, request.guarantee)
         if design.decoder.size > _LARGEST_DECODER:

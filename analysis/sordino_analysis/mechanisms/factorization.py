@@ -7,7 +7,7 @@ import numpy as np
 from sordino_analysis.arrays import Floats
 from sordino_analysis.documents.analyst_part import Factors
 from sordino_analysis.documents.decoders import AnswerDecoder
-from sordino_analysis.evaluation.accumulator_moments import statistic_law
+from sordino_analysis.evaluation.accumulator_moments import accumulator_moments
 from sordino_analysis.mechanisms.mechanism import Progress, Proposal, SharedWork, plain_answers
 from sordino_analysis.mechanisms.request import PlanRequest
 from sordino_analysis.optimisation.factorization import Factorization, reduce_dimension
@@ -19,7 +19,7 @@ _LARGEST_ENTRY = 2**31 - 1
 _RELATIVE_RANK = 1e-7
 
 
-class FactorizationCandidate:
+class FactorizationMechanism:
     """γ₂ factors for "max" and γ_F factors for "mean", reduced by a random projection where the request says so.
 
     Edmonds–Nikolov–Ullman 2020, Theorem 10 with the randomizer of Lemma 9; the reduction is their Lemma 12.
@@ -71,7 +71,7 @@ def _decoder(left: Floats, right: Floats, centre: Floats, randomizer: SeededDire
 
     F starts at L scaled by the one number that is right before quantising; least squares take out what is left.
     """
-    means = statistic_law(randomizer).means(np.eye(randomizer.dimension))
+    means = accumulator_moments(randomizer).means(np.eye(randomizer.dimension))
     lengths = np.sqrt((right**2).sum(axis=0))
     scale = lengths.max() / np.sqrt((means**2).sum(axis=0)).max()
     matrix = scale * left.T

@@ -11,14 +11,14 @@ from sordino_analysis.arrays import Mask
 from sordino_analysis.mechanisms.mechanism import Progress, Proposal, SharedWork
 from sordino_analysis.mechanisms.orbit_kernel import drawn_proposal, reason_against_orbits
 from sordino_analysis.optimisation.symmetry.orbit_rows import row_shape
-from sordino_analysis.optimisation.symmetry.query_fourier_weights import energies
+from sordino_analysis.optimisation.symmetry.query_fourier_weights import query_fourier_weights
 from sordino_analysis.optimisation.symmetry.row_families import RowFamily
 from sordino_analysis.questions.linear.characters import Characters, OrbitKey
 from sordino_analysis.questions.linear.widths import CharacterMap
 from sordino_shared.randomizers.orbit_kernel import MAX_ROWS
 
 
-class FourierCandidate:
+class FourierMechanism:
     """Characters of the orbits that queries need, each as an arc of the circle on which its values lie.
 
     On binary attributes a character is a parity, and half the circle its sign: randomized response of a random parity,
@@ -42,7 +42,7 @@ class FourierCandidate:
 
 
 def _needed(operator: CharacterMap) -> list[OrbitKey]:
-    needed = energies(operator).by_orbit.max(axis=0) > 0
+    needed = query_fourier_weights(operator).by_orbit.max(axis=0) > 0
     return [key for key, used in zip(operator.characters.orbits, needed, strict=True) if used]
 
 

@@ -11,7 +11,7 @@ from sordino_analysis.mechanisms.mechanism import Progress, Proposal, SharedWork
 from sordino_analysis.mechanisms.set_families import SetFamily, signed_blocks
 
 
-class HaarCandidate:
+class HaarMechanism:
     """On each level of a binary tree the differences between the halves of its nodes, by Walsh functions of the nodes.
 
     At a larger ε nodes fall into blocks, of which a set holds one, so that it holds about 1/(e^ε + 1) of all types.

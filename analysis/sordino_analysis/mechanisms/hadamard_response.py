@@ -10,7 +10,7 @@ from sordino_analysis.mechanisms.set_families import hadamard_blocks
 from sordino_analysis.questions.linear.operators import Symmetry
 
 
-class HadamardResponseCandidate:
+class HadamardResponseMechanism:
     """The sets of words orthogonal to a type's own, in the number of blocks that is best for the objective.
 
     Acharya, Sun, Zhang 2019: one block for small ε (their §4), about e^ε/2 blocks for a larger one (§5); here with the

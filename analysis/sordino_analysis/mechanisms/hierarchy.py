@@ -6,10 +6,10 @@ import numpy as np
 
 from sordino_analysis.mechanisms.drawn_families import drawn_kernel, reason_against_tree
 from sordino_analysis.mechanisms.mechanism import Progress, Proposal, SharedWork
-from sordino_analysis.mechanisms.set_families import telling_family
+from sordino_analysis.mechanisms.set_families import most_informative_family
 
 
-class HierarchyCandidate:
+class HierarchyMechanism:
     """Levels of 2, 4, 8, … nodes and of all types, each with the sets of nodes that tell most about their shares.
 
     Branching 4, 8 or 16 is what leaving levels out amounts to, so their chances decide it. Cormode, Kulkarni,
@@ -24,5 +24,5 @@ class HierarchyCandidate:
     def propose(self, work: SharedWork, progress: Progress) -> Proposal:
         types, epsilon = work.request.workload.size, work.request.guarantee.epsilon
         widths = [*(2**level for level in range(1, (types - 1).bit_length())), types]
-        families = [telling_family(nodes, epsilon).over(np.arange(types) * nodes // types) for nodes in widths]
+        families = [most_informative_family(nodes, epsilon).over(np.arange(types) * nodes // types) for nodes in widths]
         return drawn_kernel(families, work, progress)

@@ -7,7 +7,7 @@ from scipy.special import ndtri
 
 from sordino_analysis.arrays import Floats, Mask
 from sordino_analysis.evaluation.integer_kernels import histogram_decoder, integer_kernel, probabilities
-from sordino_analysis.mechanisms.mechanism import CandidateFailed, Progress, Proposal, SharedWork
+from sordino_analysis.mechanisms.mechanism import MechanismFailed, Progress, Proposal, SharedWork
 from sordino_analysis.optimisation.search.balanced_rows import balanced_weights
 from sordino_analysis.optimisation.search.objectives import gls_decoder, variances
 from sordino_shared.randomizers import FiniteKernel
@@ -24,7 +24,7 @@ _MOST_REWEIGHTINGS = 20
 _SHARE_OF_SINGLES = 0.05
 
 
-class HyperplaneCodebookCandidate:
+class HyperplaneCodebookMechanism:
     """Sets {x: ⟨g, r_x⟩ > Φ⁻¹(1 − q)}, q = 1/(e^ε + 1), for the normalised columns r_x of R and Gaussian directions ±g.
 
     Their weights are fixed so that columns sum to one; the decoder is generalised least squares under type weights
@@ -45,7 +45,7 @@ class HyperplaneCodebookCandidate:
         try:
             members, weights = _balanced(right, request.guarantee.epsilon, request.seed)
         except (ValueError, np.linalg.LinAlgError) as error:
-            raise CandidateFailed(f"no weights make its columns sum to one ({error})") from error
+            raise MechanismFailed(f"no weights make its columns sum to one ({error})") from error
         kernel = integer_kernel(weights, members, request.guarantee)
         progress(0.5)
         type_weights = _type_weights(work, kernel, progress)

@@ -11,8 +11,8 @@ import numpy as np
 from sordino_analysis.arrays import Floats
 from sordino_analysis.documents.analyst_part import Factors
 from sordino_analysis.documents.decoders import AnswerDecoder, Decoder
-from sordino_analysis.evaluation.answer_moments import AnswerLaw
-from sordino_analysis.evaluation.variance import answer_law
+from sordino_analysis.evaluation.answer_moments import AnswerMoments
+from sordino_analysis.evaluation.variance import answer_moments
 from sordino_analysis.mechanisms.request import PlanRequest
 from sordino_analysis.optimisation.bounds import TraceBound, trace_bound
 from sordino_analysis.optimisation.deadline import Deadline
@@ -40,7 +40,7 @@ class Progress(Protocol):
     def __call__(self, fraction: float, variance: float | None = None, /) -> None: ...
 
 
-class CandidateFailed(SordinoError):
+class MechanismFailed(SordinoError):
     """A candidate that seemed to apply found no mechanism; the message says why. The others are compared without it."""
 
 
@@ -56,9 +56,9 @@ class Proposal:
     factors: Factors | None = None
     soft_variance: float | None = None
 
-    def law(self, request: PlanRequest) -> AnswerLaw:
+    def law(self, request: PlanRequest) -> AnswerMoments:
         """The exact law of its answers."""
-        return answer_law(self.randomizer, self.decoder, request.workload)
+        return answer_moments(self.randomizer, self.decoder, request.workload)
 
     def variance(self, request: PlanRequest) -> float:
         """The variance that the request's objective is about."""
@@ -66,7 +66,7 @@ class Proposal:
         return figures.max_variance if request.objective == "max" else figures.mean_variance
 
 
-class Candidate(Protocol):
+class Mechanism(Protocol):
     """A mechanism that the planner may choose. Adding one is a file and a line in the registry."""
 
     name: str
@@ -75,7 +75,7 @@ class Candidate(Protocol):
         """Why it does not apply to the request, in words for a person, or None."""
 
     def propose(self, work: SharedWork, progress: Progress) -> Proposal:
-        """Randomizer and decoder; only called where nothing speaks against it. May raise CandidateFailed."""
+        """Randomizer and decoder; only called where nothing speaks against it. May raise MechanismFailed."""
 
 
 def plain_answers(decoder: AnswerDecoder, workload: Workload) -> AnswerDecoder:

@@ -7,7 +7,7 @@ import numpy as np
 from sordino_analysis.documents.decoders import Decoder
 from sordino_analysis.evaluation.integer_kernels import answer_decoder, histogram_decoder, integer_kernel
 from sordino_analysis.evaluation.weighted_decoder import weighted_decoder
-from sordino_analysis.mechanisms.mechanism import CandidateFailed, Progress, Proposal, SharedWork
+from sordino_analysis.mechanisms.mechanism import MechanismFailed, Progress, Proposal, SharedWork
 from sordino_analysis.optimisation.search import search_kernel
 from sordino_analysis.optimisation.search.joint import KernelDesign
 from sordino_analysis.questions.linear.operators import Symmetry
@@ -23,7 +23,7 @@ _FEW_TYPES = 16
 _LARGEST_MATRIX = 1 << 22
 
 
-class OptimisedKernelCandidate:
+class OptimisedKernelMechanism:
     """Rows in {1, e^ε}^k, their weights and an unbiased decoder, optimised together for the objective."""
 
     name = "optimised_kernel"
@@ -50,7 +50,7 @@ class OptimisedKernelCandidate:
                 progress=progress,
             )
         except (ValueError, np.linalg.LinAlgError) as error:
-            raise CandidateFailed(f"the search found no balanced rows ({error})") from error
+            raise MechanismFailed(f"the search found no balanced rows ({error})") from error
         kernel = integer_kernel(design.low, design.members, request.guarantee)
         return Proposal(kernel, _decoder(work, design, kernel), soft_variance=design.soft_variance)
 

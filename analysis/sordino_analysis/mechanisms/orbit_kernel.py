@@ -10,15 +10,15 @@ import numpy as np
 from sordino_analysis.arrays import Floats, Mask
 from sordino_analysis.documents.decoders import CharacterDecoder
 from sordino_analysis.evaluation.orbit_answers import orbit_answers
-from sordino_analysis.mechanisms.mechanism import CandidateFailed, Progress, Proposal, SharedWork
+from sordino_analysis.mechanisms.mechanism import MechanismFailed, Progress, Proposal, SharedWork
 from sordino_analysis.optimisation.symmetry.local_features import QueryParts
 from sordino_analysis.optimisation.symmetry.orbit_design import OrbitDesign
 from sordino_analysis.optimisation.symmetry.orbit_rows import MOST_CELLS
 from sordino_analysis.optimisation.symmetry.programs import RowsNotFound
-from sordino_analysis.optimisation.symmetry.query_fourier_weights import energies
+from sordino_analysis.optimisation.symmetry.query_fourier_weights import query_fourier_weights
 from sordino_analysis.optimisation.symmetry.row_families import RowFamily, drawn_rows
 from sordino_analysis.optimisation.symmetry.row_moments import local_query
-from sordino_analysis.optimisation.symmetry.spectrum import Spectrum
+from sordino_analysis.optimisation.symmetry.row_spectrum import RowSpectrum
 from sordino_analysis.optimisation.symmetry.worst_case import worst_case_design
 from sordino_analysis.questions.linear import Workload
 from sordino_analysis.questions.linear.widths import CharacterMap
@@ -33,7 +33,7 @@ _FRACTION_BITS = 64
 _LEAST_FOR_OVERLAPS = 1.0
 
 
-class OrbitKernelCandidate:
+class OrbitKernelMechanism:
     """Sets over a few attributes, arranged and shifted at random, with the slopes that make each character unbiased."""
 
     name = "orbit_kernel"
@@ -48,7 +48,7 @@ class OrbitKernelCandidate:
         try:
             design = work.orbit_design(request.objective)
         except RowsNotFound as error:
-            raise CandidateFailed(str(error)) from error
+            raise MechanismFailed(str(error)) from error
         plain = orbit_kernel(design.rows, design.chances, operator, request.guarantee)
         proposal = Proposal(plain, unbiased_slopes(plain, operator))
         progress(0.3)
@@ -75,7 +75,7 @@ def drawn_proposal(families: Sequence[RowFamily], work: SharedWork) -> Proposal:
     try:
         design = drawn_rows(families, operator, work.request.objective)
     except RowsNotFound as error:
-        raise CandidateFailed(str(error)) from error
+        raise MechanismFailed(str(error)) from error
     kernel = orbit_kernel(design.rows, design.chances, operator, work.request.guarantee)
     return Proposal(kernel, unbiased_slopes(kernel, operator))
 
@@ -126,8 +126,8 @@ def orbit_kernel(
 
 def unbiased_slopes(kernel: OrbitKernel, operator: CharacterMap) -> CharacterDecoder:
     """1/λ for every orbit that a block uses, 0 for the others, and no offsets: least variance under uniform types."""
-    used = energies(operator).by_orbit > 0
-    told = Spectrum(kernel).told.sum(axis=0)
+    used = query_fourier_weights(operator).by_orbit > 0
+    told = RowSpectrum(kernel).told.sum(axis=0)
     slopes: Floats = np.zeros(used.shape)
     np.divide(1.0, told, out=slopes, where=used)
     offsets = np.zeros((len(slopes), len(kernel.rows)))
@@ -138,7 +138,7 @@ def repaired_decoder(kernel: OrbitKernel, workload: Workload, slopes: Floats, of
     """Slopes (blocks, rows, levels, orbits), offsets (blocks, rows, levels) made unbiased for the integers shipped."""
     operator = workload.operator
     assert isinstance(operator, CharacterMap)
-    law, used = orbit_answers(kernel, _decoder(slopes, offsets), workload), energies(operator).by_orbit > 0
+    law, used = orbit_answers(kernel, _decoder(slopes, offsets), workload), query_fourier_weights(operator).by_orbit > 0
     gains, constants = np.ones(used.shape), np.zeros(len(used))
     for number, block in enumerate(operator.blocks):
         parts = QueryParts.of(local_query(operator.characters, block, 0), np.flatnonzero(used[number]))

@@ -6,12 +6,12 @@ import numpy as np
 
 from sordino_analysis.documents.decoders import AnswerDecoder
 from sordino_analysis.evaluation.integer_kernels import KernelError
-from sordino_analysis.mechanisms.mechanism import CandidateFailed, Progress, Proposal, SharedWork
+from sordino_analysis.mechanisms.mechanism import MechanismFailed, Progress, Proposal, SharedWork
 from sordino_analysis.mechanisms.single_query import query_kernel
 from sordino_shared.arrays import Array
 
 
-class QueryKernelCandidate:
+class QueryKernelMechanism:
     """For one query that varies, whose mean and maximum over queries are the same: the least worst variance."""
 
     name = "query_kernel"
@@ -27,7 +27,7 @@ class QueryKernelCandidate:
         try:
             found = query_kernel(matrix[workload.varying_rows[0]], None, work.request.guarantee)
         except KernelError as error:
-            raise CandidateFailed(f"the linear program found no kernel ({error})") from error
+            raise MechanismFailed(f"the linear program found no kernel ({error})") from error
         progress(1.0)
         # Constant queries are answered by what they are.
         sent, offset = found.decoder.matrix.numpy(), matrix[:, 0].copy()

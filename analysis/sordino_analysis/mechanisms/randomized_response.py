@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from sordino_analysis.documents.decoders import ScaledHistogramDecoder
-from sordino_analysis.evaluation.accumulator_moments import ExchangeableLaw, exchangeable_law
+from sordino_analysis.evaluation.accumulator_moments import ExchangeableMoments, exchangeable_moments
 from sordino_analysis.mechanisms.mechanism import Progress, Proposal, SharedWork
 from sordino_shared.randomizers import RandomizedResponse
 from sordino_shared.randomizers.base import MAX_DEVICE_TYPES
 
 
-class RandomizedResponseCandidate:
+class RandomizedResponseMechanism:
     """k-ary randomized response with the inverse of its kernel as decoder."""
 
     name = "randomized_response"
@@ -20,7 +20,7 @@ class RandomizedResponseCandidate:
     def propose(self, work: SharedWork, progress: Progress) -> Proposal:
         request = work.request
         randomizer = RandomizedResponse.for_guarantee(request.workload.size, request.guarantee)
-        return Proposal(randomizer, inverse_decoder(exchangeable_law(randomizer)))
+        return Proposal(randomizer, inverse_decoder(exchangeable_moments(randomizer)))
 
 
 def too_many_types(work: SharedWork) -> str | None:
@@ -29,7 +29,7 @@ def too_many_types(work: SharedWork) -> str | None:
     return f"{size} types; a device holds at most {MAX_DEVICE_TYPES}" if size > MAX_DEVICE_TYPES else None
 
 
-def inverse_decoder(law: ExchangeableLaw) -> ScaledHistogramDecoder:
+def inverse_decoder(law: ExchangeableMoments) -> ScaledHistogramDecoder:
     """ĥ = (s̄ − q)/(p − q) entry by entry, for the chances p and q of counting the own type and another one."""
     span = law.own - law.other
     return ScaledHistogramDecoder(float(1 / span), float(-law.other / span))

@@ -18,7 +18,7 @@ from sordino_analysis.questions.linear.widths import CharacterMap
 _MOST_SUBSETS, _MOST_SETS = 1 << 13, 60
 
 
-class SampledMarginalsCandidate:
+class SampledMarginalsMechanism:
     """Attributes of the sizes that some query is about, and a random subset of the cells, of the best sizes, held more.
 
     Subsets of one cell are randomized response of the cell. Subsets that shifts and exchanges of the attributes take

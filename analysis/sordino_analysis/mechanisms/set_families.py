@@ -71,7 +71,7 @@ def signed_blocks(nodes: Integers, right: Mask, blocks: int) -> SetFamily:
     return SetFamily((inside[:, None, None] & both).reshape(-1, len(nodes)))
 
 
-def telling_family(points: int, epsilon: float) -> SetFamily:
+def most_informative_family(points: int, epsilon: float) -> SetFamily:
     """Single points, or hyperplanes over a field: what tells most about the shares of `points` points."""
     families = [SetFamily(np.eye(points, dtype=bool))]
     for order in _ORDERS:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sordino_analysis.documents.decoders import SubsetDecoder
-from sordino_analysis.evaluation.accumulator_moments import SizeMixtureLaw, size_mixture_law
+from sordino_analysis.evaluation.accumulator_moments import SizeMixtureMoments, size_mixture_moments
 from sordino_analysis.mechanisms.mechanism import Progress, Proposal, SharedWork
 from sordino_analysis.mechanisms.randomized_response import too_many_types
 from sordino_analysis.optimisation.symmetry.subset_sizes import best_mixture, decoder_values
@@ -14,7 +14,7 @@ from sordino_shared.arrays import Array
 from sordino_shared.randomizers import SubsetMixture
 
 
-class SubsetMixtureCandidate:
+class SubsetMixtureMechanism:
     """Subset selection at a random one of the best sizes, with the decoder that each size's inclusion chances want."""
 
     name = "subset_mixture"
@@ -32,10 +32,10 @@ class SubsetMixtureCandidate:
         types, guarantee = request.workload.size, request.guarantee
         best = best_mixture(types, guarantee.epsilon, request.objective)
         randomizer = SubsetMixture.for_guarantee(types, best.sizes, best.chances, guarantee)
-        return Proposal(randomizer, mixture_decoder(size_mixture_law(randomizer), best.sizes, best.own_weight))
+        return Proposal(randomizer, mixture_decoder(size_mixture_moments(randomizer), best.sizes, best.own_weight))
 
 
-def mixture_decoder(law: SizeMixtureLaw, sizes: tuple[int, ...], own_weight: float) -> SubsetDecoder:
+def mixture_decoder(law: SizeMixtureMoments, sizes: tuple[int, ...], own_weight: float) -> SubsetDecoder:
     """The decoder with the least variance where the own type weighs `own_weight`, for the chances that are shipped."""
     own = np.array([float(part.own) for part in law.parts])
     other = np.array([float(part.other) for part in law.parts])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sordino_analysis.evaluation.accumulator_moments import exchangeable_law
+from sordino_analysis.evaluation.accumulator_moments import exchangeable_moments
 from sordino_analysis.mechanisms.mechanism import Progress, Proposal, SharedWork
 from sordino_analysis.mechanisms.randomized_response import inverse_decoder, too_many_types
 from sordino_analysis.mechanisms.request import PlanRequest
@@ -12,7 +12,7 @@ from sordino_shared.randomizers import SubsetSelection
 _COARSE_STEP = 1.5
 
 
-class SubsetSelectionCandidate:
+class SubsetSelectionMechanism:
     """A random subset of one size with the inverse of its inclusion chances as decoder."""
 
     name = "subset_selection"
@@ -42,7 +42,7 @@ class SubsetSelectionCandidate:
 
 def _proposal(request: PlanRequest, subset_size: int) -> Proposal:
     randomizer = SubsetSelection.for_guarantee(request.workload.size, subset_size, request.guarantee)
-    return Proposal(randomizer, inverse_decoder(exchangeable_law(randomizer)))
+    return Proposal(randomizer, inverse_decoder(exchangeable_moments(randomizer)))
 
 
 def _coarse_sizes(types: int) -> list[int]:

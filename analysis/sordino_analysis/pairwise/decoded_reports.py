@@ -9,7 +9,7 @@ import numpy as np
 
 from sordino_analysis.arrays import Floats
 from sordino_analysis.evaluation.accumulate import Aggregate
-from sordino_analysis.pairwise.report_law import ReportLaw
+from sordino_analysis.pairwise.decoded_report_moments import DecodedReportMoments
 from sordino_shared.errors import InvalidValue
 
 # As many users, spread evenly, as move the centre of Wilson's interval for a share at a level of 95 %.
@@ -20,11 +20,11 @@ _EVEN_USERS = 4.0
 class DecodedReports:
     """The reports of one closed round: `counts` (p,) of their outputs under the `law`."""
 
-    law: ReportLaw
+    law: DecodedReportMoments
     counts: Floats
 
     @classmethod
-    def of(cls, law: ReportLaw, aggregate: Aggregate) -> DecodedReports:
+    def of(cls, law: DecodedReportMoments, aggregate: Aggregate) -> DecodedReports:
         """The counts of an aggregate; raises InvalidValue where it is of another plan."""
         if aggregate.sums.shape != law.kernel.shape[:1] or aggregate.sums.sum() != aggregate.count:
             raise InvalidValue(

@@ -11,7 +11,7 @@ import numpy as np
 from sordino_analysis.arrays import Floats
 from sordino_analysis.pairwise.decoded_reports import DecodedReports
 from sordino_analysis.pairwise.quadratic_error import QuadraticError
-from sordino_analysis.questions.pairwise import Statistic
+from sordino_analysis.questions.pairwise import PairwiseStatistic
 from sordino_shared.errors import InvalidValue
 
 # 95 %, for the interval of a denominator too.
@@ -19,7 +19,7 @@ LEVEL = 0.95
 
 
 @dataclass(frozen=True, eq=False)
-class StatisticEstimate:
+class PairwiseEstimate:
     """A statistic of pairs with its interval.
 
     `value` and the interval are about the users who reported, `population_…` about the population they are an
@@ -67,7 +67,7 @@ class LinearisedForm:
 
 
 def linearised(
-    statistic: Statistic, reports: DecodedReports, target: str, level: float = LEVEL, users: int | None = None
+    statistic: PairwiseStatistic, reports: DecodedReports, target: str, level: float = LEVEL, users: int | None = None
 ) -> LinearisedForm:
     """g(u) and its linear form, from one round; raises NoStatistic for a denominator that may be zero.
 
@@ -82,7 +82,7 @@ def linearised(
     return LinearisedForm(values, statistic.combine(values), linear_form(statistic, values))
 
 
-def linear_form(statistic: Statistic, values: Floats) -> Floats:
+def linear_form(statistic: PairwiseStatistic, values: Floats) -> Floats:
     """W_θ = Σ_j ∂g/∂u_j W_j (k, k): an error of the forms moves g as it moves this one form, to first order."""
     slopes = statistic.gradient(values)
     return np.asarray(sum(slope * form.matrix for slope, form in zip(slopes, statistic.forms, strict=True)))
@@ -132,14 +132,14 @@ def _error(matrix: Floats, reports: DecodedReports, covariance: Floats, product:
 
 
 def one_round_estimate(
-    statistic: Statistic,
+    statistic: PairwiseStatistic,
     reports: DecodedReports,
     *,
     target: str,
     protocol: str,
     level: float = LEVEL,
     warnings: Sequence[str] = (),
-) -> StatisticEstimate:
+) -> PairwiseEstimate:
     """The statistic from one round of full reports, with intervals; raises NoStatistic where there is none."""
     found = linearised(statistic, reports, target, level)
     return assembled(
@@ -156,17 +156,17 @@ def one_round_estimate(
 
 
 def assembled(
-    statistic: Statistic,
+    statistic: PairwiseStatistic,
     found: LinearisedForm,
     value: float,
     errors: tuple[QuadraticError, QuadraticError],
     level: float,
     **provenance: Any,
-) -> StatisticEstimate:
+) -> PairwiseEstimate:
     """The estimate from the value and its errors about the users and about the population."""
     (low, high), (population_low, population_high) = (error.interval(value, level) for error in errors)
     names = (form.name for form in statistic.forms)
-    return StatisticEstimate(
+    return PairwiseEstimate(
         value=value,
         standard_error=errors[0].standard_error,
         lower=low,
@@ -182,7 +182,9 @@ def assembled(
     )
 
 
-def _check_denominator(statistic: Statistic, index: int, value: float, reports: DecodedReports, level: float) -> None:
+def _check_denominator(
+    statistic: PairwiseStatistic, index: int, value: float, reports: DecodedReports, level: float
+) -> None:
     form = statistic.forms[index]
     low, high = own_error(form.matrix, reports).interval(value, level)
     if low <= 0.0 <= high:

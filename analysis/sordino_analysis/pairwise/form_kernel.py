@@ -19,7 +19,7 @@ from sordino_analysis.evaluation.integer_kernels import KernelError, histogram_d
 from sordino_analysis.optimisation.deadline import Deadline
 from sordino_analysis.optimisation.factorization import FactorizationError, factorize
 from sordino_analysis.optimisation.search import Effort, search_kernel
-from sordino_analysis.pairwise.report_law import ReportLaw
+from sordino_analysis.pairwise.decoded_report_moments import DecodedReportMoments
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.randomizers import FiniteKernel
@@ -50,7 +50,7 @@ class FormGoal:
     linear: float = 1.0
     quadratic: float = 1.0
 
-    def value(self, law: ReportLaw) -> float:
+    def value(self, law: DecodedReportMoments) -> float:
         """The mean over the aims."""
         parts = [law.form_variance(aim.matrix, aim.histogram, self.users) for aim in self.aims]
         return float(np.mean([self.linear * first + self.quadratic * second for first, second in parts]))
@@ -75,7 +75,7 @@ class FormKernel:
 
     kernel: FiniteKernel
     decoder: HistogramDecoder
-    law: ReportLaw
+    law: DecodedReportMoments
     value: float
 
 
@@ -148,7 +148,7 @@ def best_decoded(goal: FormGoal, kernel: FiniteKernel, type_weights: Floats) -> 
     asked = _asked([aim.matrix for aim in goal.aims])
     for weights in (type_weights, references):
         decoder = histogram_decoder(kernel, weights, asked)
-        law = ReportLaw.of(kernel, decoder)
+        law = DecodedReportMoments.of(kernel, decoder)
         if max(law.misses(centred(aim.matrix)) for aim in goal.aims) <= _MOST_BIAS:
             found.append(FormKernel(kernel, decoder, law, goal.value(law)))
     return min(found, key=lambda form_kernel: form_kernel.value, default=None)

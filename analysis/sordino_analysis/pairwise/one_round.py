@@ -7,21 +7,21 @@ pairs of different users, whatever the kernel; the kernel is the one found with 
 from __future__ import annotations
 
 from sordino_analysis.arrays import Floats
+from sordino_analysis.pairwise.decoded_report_moments import DecodedReportMoments
 from sordino_analysis.pairwise.decoded_reports import DecodedReports
-from sordino_analysis.pairwise.estimators import NoStatistic, StatisticEstimate, one_round_estimate
+from sordino_analysis.pairwise.estimators import NoStatistic, PairwiseEstimate, one_round_estimate
 from sordino_analysis.pairwise.form_kernel import FormGoal, search_form_kernel
 from sordino_analysis.pairwise.forms import aim_at, aims, form_queries, planned_statistic
 from sordino_analysis.pairwise.pairwise_manipulation import DecodedForgeries, Manipulation
 from sordino_analysis.pairwise.protocol import (
     ClosedRound,
+    PairwiseError,
     Progress,
     ProtocolDesign,
-    ProtocolError,
     ProtocolRequest,
     RoundPlan,
 )
 from sordino_analysis.pairwise.protocol_plan import ProtocolPlan
-from sordino_analysis.pairwise.report_law import ReportLaw
 from sordino_analysis.pairwise.sealing import seal
 
 # One step of the search for a kernel of 1024 types takes minutes on one core.
@@ -56,24 +56,24 @@ class OneRound:
     def predict(self, design: ProtocolDesign, histogram: Floats) -> float:
         """The root mean squared error at the plan's number of users, for users with this histogram (k,)."""
         aim = aim_at(planned_statistic(design.plan), histogram)
-        law = ReportLaw.of(design.first.device.randomizer, design.first.analyst.decoder)
+        law = DecodedReportMoments.of(design.first.device.randomizer, design.first.analyst.decoder)
         return float(sum(law.form_variance(aim.matrix, histogram, design.plan.users)) ** 0.5)
 
     def manipulation(self, design: ProtocolDesign) -> tuple[Manipulation, ...]:
         """Of every form, at every number of reports."""
         return tuple(forgeries.in_one_round() for forgeries in decoded_forgeries(design))
 
-    def step(self, plan: ProtocolPlan, closed: tuple[ClosedRound, ...]) -> RoundPlan | StatisticEstimate:
+    def step(self, plan: ProtocolPlan, closed: tuple[ClosedRound, ...]) -> RoundPlan | PairwiseEstimate:
         """The estimate, after the one round."""
         return self.conclude(plan, closed)
 
-    def conclude(self, plan: ProtocolPlan, closed: tuple[ClosedRound, ...]) -> StatisticEstimate:
-        """The estimate from the one round; raises ProtocolError where its reports allow none."""
+    def conclude(self, plan: ProtocolPlan, closed: tuple[ClosedRound, ...]) -> PairwiseEstimate:
+        """The estimate from the one round; raises PairwiseError where its reports allow none."""
         statistic = planned_statistic(plan)
         try:
             return one_round_estimate(statistic, decoded(closed[0]), target=plan.target, protocol=self.name)
         except NoStatistic as error:
-            raise ProtocolError(str(error), error.value) from error
+            raise PairwiseError(str(error), error.value) from error
 
 
 def too_many_types(request: ProtocolRequest) -> str | None:
@@ -84,15 +84,15 @@ def too_many_types(request: ProtocolRequest) -> str | None:
 
 def decoded_forgeries(design: ProtocolDesign) -> tuple[DecodedForgeries, ...]:
     """What can be made up in a first round that counts outputs, for every form; raises InvalidValue for another."""
-    law = ReportLaw.of(design.first.device.randomizer, design.first.analyst.decoder)
+    law = DecodedReportMoments.of(design.first.device.randomizer, design.first.analyst.decoder)
     statistic = planned_statistic(design.plan)
     return tuple(DecodedForgeries(law, form, design.plan.target) for form in statistic.forms)
 
 
 def decoded(closed: ClosedRound) -> DecodedReports:
-    """The reports of a round whose plan counts outputs; raises ProtocolError where there are fewer than two."""
+    """The reports of a round whose plan counts outputs; raises PairwiseError where there are fewer than two."""
     count = closed.aggregate.count
     if count < 2:
-        raise ProtocolError(f"the round has {count} reports, and pairs need two users: leave it open for more", count)
-    law = ReportLaw.of(closed.plan.device.randomizer, closed.plan.analyst.decoder)
+        raise PairwiseError(f"the round has {count} reports, and pairs need two users: leave it open for more", count)
+    law = DecodedReportMoments.of(closed.plan.device.randomizer, closed.plan.analyst.decoder)
     return DecodedReports.of(law, closed.aggregate)

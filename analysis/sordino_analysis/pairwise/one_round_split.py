@@ -14,16 +14,16 @@ import numpy as np
 
 from sordino_analysis.arrays import Floats
 from sordino_analysis.documents.analyst_part import Factors
-from sordino_analysis.evaluation.accumulate import mean_statistic
+from sordino_analysis.evaluation.accumulate import mean_accumulator
 from sordino_analysis.mechanisms.factorization import direction_randomizer
 from sordino_analysis.optimisation.factorization import factorize, reduce_dimension
-from sordino_analysis.pairwise.estimators import StatisticEstimate
+from sordino_analysis.pairwise.estimators import PairwiseEstimate
 from sordino_analysis.pairwise.pairwise_manipulation import Manipulation
 from sordino_analysis.pairwise.protocol import (
     ClosedRound,
+    PairwiseError,
     Progress,
     ProtocolDesign,
-    ProtocolError,
     ProtocolRequest,
     RoundPlan,
 )
@@ -77,14 +77,14 @@ class OneRoundSplit:
         """Of the one form, at every number of reports; no seed does more."""
         return (SplitReports.of(design.first).manipulation(design.first.analyst.workload),)
 
-    def step(self, plan: ProtocolPlan, closed: tuple[ClosedRound, ...]) -> StatisticEstimate:
-        """The estimate after the one round; raises ProtocolError where fewer than two devices reported."""
+    def step(self, plan: ProtocolPlan, closed: tuple[ClosedRound, ...]) -> PairwiseEstimate:
+        """The estimate after the one round; raises PairwiseError where fewer than two devices reported."""
         (only,) = closed
         users = only.aggregate.count
         if users < 2:
-            raise ProtocolError(f"{users} devices reported, and a pair needs two: keep the round open longer", users)
+            raise PairwiseError(f"{users} devices reported, and a pair needs two: keep the round open longer", users)
         reports = SplitReports.of(only.plan)
-        mean = mean_statistic(reports.randomizer, only.aggregate)
+        mean = mean_accumulator(reports.randomizer, only.aggregate)
         histogram = reports.histogram(mean, users)
         answer = Answer(
             form=only.plan.analyst.workload,
@@ -96,7 +96,7 @@ class OneRoundSplit:
         )
         return publish_answer(plan, answer)
 
-    def conclude(self, plan: ProtocolPlan, closed: tuple[ClosedRound, ...]) -> StatisticEstimate:
+    def conclude(self, plan: ProtocolPlan, closed: tuple[ClosedRound, ...]) -> PairwiseEstimate:
         """One round is all there is."""
         return self.step(plan, closed)
 
@@ -110,10 +110,10 @@ class SplitReports:
 
     @classmethod
     def of(cls, plan: RoundPlan) -> SplitReports:
-        """As a plan publishes them; raises ProtocolError for a plan of another kind."""
+        """As a plan publishes them; raises PairwiseError for a plan of another kind."""
         randomizer, factors = plan.device.randomizer, plan.analyst.factors
         if not isinstance(randomizer, Pair) or not randomizer.has_products or factors is None:
-            raise ProtocolError("the plan of the round has no pair of vectors", plan.device.digest)
+            raise PairwiseError("the plan of the round has no pair of vectors", plan.device.digest)
         return cls(factors, randomizer)
 
     @cached_property
@@ -140,7 +140,7 @@ class SplitReports:
 
     def value(self, mean: Floats, users: int, target: str) -> float:
         """⟨ȳ_L, ȳ_R⟩ for hᵀWh; for pairs (n²⟨ȳ_L, ȳ_R⟩ − Σ_i ⟨y_iL, y_iR⟩)/(n(n − 1))."""
-        split, scale = self.randomizer.first.statistic_size, self.left.scale * self.right.scale
+        split, scale = self.randomizer.first.accumulator_size, self.left.scale * self.right.scale
         product = float(mean[:split] @ mean[split:-1])
         if target == "histogram":
             return scale * product
@@ -168,7 +168,7 @@ class SplitReports:
 
     def histogram(self, mean: Floats, users: int) -> Floats:
         """A true histogram near what the second vector says of Rh."""
-        split = self.randomizer.first.statistic_size
+        split = self.randomizer.first.accumulator_size
         noise = self.right.scale**2 / users
         return plausible_histogram(self.right.columns, self.right.scale * mean[split:-1], noise)
 
@@ -199,8 +199,8 @@ def _sealed(request: ProtocolRequest, reports: SplitReports) -> RoundPlan:
     """The round as a linear plan: its second vector answers Wh."""
     statistic = request.statistic
     queries = RoundQueries(statistic.name, statistic.domain, reports.matrix, row_labels(len(reports.matrix)))
-    split = reports.randomizer.first.statistic_size
-    decoder = np.zeros((len(reports.matrix), reports.randomizer.statistic_size))
+    split = reports.randomizer.first.accumulator_size
+    decoder = np.zeros((len(reports.matrix), reports.randomizer.accumulator_size))
     decoder[:, split:-1] = reports.right.scale * reports.left.columns.T
     return seal(
         queries,

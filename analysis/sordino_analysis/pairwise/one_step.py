@@ -25,7 +25,7 @@ from sordino_analysis.pairwise.decoded_reports import DecodedReports
 from sordino_analysis.pairwise.estimators import (
     LEVEL,
     LinearisedForm,
-    StatisticEstimate,
+    PairwiseEstimate,
     assembled,
     both_errors,
     linearised,
@@ -33,7 +33,7 @@ from sordino_analysis.pairwise.estimators import (
     slope_variance,
 )
 from sordino_analysis.pairwise.quadratic_error import QuadraticError
-from sordino_analysis.questions.pairwise import Statistic
+from sordino_analysis.questions.pairwise import PairwiseStatistic
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class Answers:
 
 
 def one_step_estimate(
-    statistic: Statistic,
+    statistic: PairwiseStatistic,
     reports: DecodedReports,
     answers: Answers,
     step: float,
@@ -114,7 +114,7 @@ def one_step_estimate(
     target: str,
     protocol: str,
     level: float = LEVEL,
-) -> StatisticEstimate:
+) -> PairwiseEstimate:
     """T and its intervals, for λ = `step`; raises NoStatistic as one round does."""
     users = reports.users if answers.same_users else reports.users + answers.users
     found = linearised(statistic, reports, target, level, users)

@@ -22,8 +22,8 @@ import numpy as np
 
 from sordino_analysis.arrays import Floats
 from sordino_analysis.mechanisms.single_query import furthest_answer
+from sordino_analysis.pairwise.decoded_report_moments import DecodedReportMoments
 from sordino_analysis.pairwise.protocol_plan import Target
-from sordino_analysis.pairwise.report_law import ReportLaw
 from sordino_analysis.questions.pairwise import QuadraticForm
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon
@@ -58,7 +58,7 @@ class Manipulation:
 class DecodedForgeries:
     """Any output of a finite kernel, decoded, in the form's matrix W (k, k) beside honest reports and beside others."""
 
-    law: ReportLaw
+    law: DecodedReportMoments
     form: QuadraticForm
     target: Target
 

@@ -11,10 +11,10 @@ from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_analysis.evaluation.accumulate import Aggregate
 from sordino_analysis.optimisation.deadline import Deadline
 from sordino_analysis.optimisation.search import Effort
-from sordino_analysis.pairwise.estimators import StatisticEstimate
+from sordino_analysis.pairwise.estimators import PairwiseEstimate
 from sordino_analysis.pairwise.pairwise_manipulation import Manipulation
 from sordino_analysis.pairwise.protocol_plan import ProtocolPlan, Target
-from sordino_analysis.questions.pairwise import Statistic
+from sordino_analysis.questions.pairwise import PairwiseStatistic
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon, check_round_guarantee
 from sordino_shared.protocol import DevicePart
@@ -22,7 +22,7 @@ from sordino_shared.protocol import DevicePart
 Progress = Callable[[float], None]
 
 
-class ProtocolError(InvalidValue):
+class PairwiseError(InvalidValue):
     """The protocol cannot go on as asked, or the reports allow no answer; the message says what to change."""
 
 
@@ -35,7 +35,7 @@ class ProtocolRequest:
     go on.
     """
 
-    statistic: Statistic
+    statistic: PairwiseStatistic
     guarantee: PureEpsilon
     users: int
     protocol: str | None = None
@@ -47,7 +47,7 @@ class ProtocolRequest:
     def __post_init__(self) -> None:
         check_round_guarantee(self.guarantee)
         if not isinstance(self.users, int) or self.users < 2:
-            raise ProtocolError(
+            raise PairwiseError(
                 f"a statistic of pairs needs the number of users to expect, at least 2, got {self.users!r}", self.users
             )
 
@@ -113,7 +113,7 @@ class PairwiseProtocol(Protocol):
         """Why it does not apply to the request, in words for a person, or None."""
 
     def design(self, request: ProtocolRequest, progress: Progress) -> ProtocolDesign:
-        """The plan of the protocol and of its first round; raises ProtocolError where there is none."""
+        """The plan of the protocol and of its first round; raises PairwiseError where there is none."""
 
     def predict(self, design: ProtocolDesign, histogram: Floats) -> float:
         """The root mean squared error at the plan's number of users, for users with this histogram (k,)."""
@@ -121,11 +121,11 @@ class PairwiseProtocol(Protocol):
     def manipulation(self, design: ProtocolDesign) -> tuple[Manipulation, ...]:
         """How far made-up reports move the value of every form of the statistic."""
 
-    def step(self, plan: ProtocolPlan, closed: tuple[ClosedRound, ...]) -> RoundPlan | StatisticEstimate:
-        """The next round's plan after `closed`, or the estimate once no round is left; raises ProtocolError."""
+    def step(self, plan: ProtocolPlan, closed: tuple[ClosedRound, ...]) -> RoundPlan | PairwiseEstimate:
+        """The next round's plan after `closed`, or the estimate once no round is left; raises PairwiseError."""
 
-    def conclude(self, plan: ProtocolPlan, closed: tuple[ClosedRound, ...]) -> StatisticEstimate:
+    def conclude(self, plan: ProtocolPlan, closed: tuple[ClosedRound, ...]) -> PairwiseEstimate:
         """The estimate of fewer rounds than planned, for a campaign that was closed early.
 
-        Raises ProtocolError where these rounds do not make up an estimate yet, and says so.
+        Raises PairwiseError where these rounds do not make up an estimate yet, and says so.
         """

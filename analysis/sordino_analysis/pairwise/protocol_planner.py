@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from sordino_analysis.pairwise.protocol import (
+    PairwiseError,
     PairwiseProtocol,
     Progress,
     ProtocolDesign,
-    ProtocolError,
     ProtocolRequest,
 )
 from sordino_analysis.pairwise.protocol_registry import PROTOCOLS, find_protocol
@@ -86,7 +86,7 @@ def compile_protocol(request: ProtocolRequest, progress: Progress = lambda fract
     """The protocol with the least root mean squared error predicted at the request's number of users.
 
     Predictions are means of squared errors over `reference_histograms`. Without a deadline the same request gives
-    the same design; what the deadline cut short is the best of what was designed before it. Raises ProtocolError, with
+    the same design; what the deadline cut short is the best of what was designed before it. Raises PairwiseError, with
     every protocol's reason, where none is.
     """
     start = time.perf_counter()
@@ -125,14 +125,14 @@ class _Comparison:
         self.reports[protocol.name] = ProtocolReport(protocol.name, None, found.plan.predicted_rmse, seconds)
 
     def best(self, asked: Sequence[PairwiseProtocol]) -> ProtocolDesign:
-        """The least predicted error, the first in the order of `asked` among equals; raises ProtocolError."""
+        """The least predicted error, the first in the order of `asked` among equals; raises PairwiseError."""
         best: ProtocolDesign | None = None
         for found in (self._designs[each.name] for each in asked if each.name in self._designs):
             if best is None or found.plan.predicted_rmse < best.plan.predicted_rmse * (1 - _TIE):
                 best = found
         if best is None:
             reasons = "".join(f"\n- {each.name}: {self.reports[each.name].reason}" for each in asked)
-            raise ProtocolError(f"no protocol {self._missing}:{reasons}", self.request.protocol)
+            raise PairwiseError(f"no protocol {self._missing}:{reasons}", self.request.protocol)
         return best
 
     @property

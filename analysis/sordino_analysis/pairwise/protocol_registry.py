@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from sordino_analysis.pairwise.estimators import StatisticEstimate
+from sordino_analysis.pairwise.estimators import PairwiseEstimate
 from sordino_analysis.pairwise.one_round import OneRound
 from sordino_analysis.pairwise.one_round_split import OneRoundSplit
-from sordino_analysis.pairwise.protocol import ClosedRound, PairwiseProtocol, ProtocolError, RoundPlan
+from sordino_analysis.pairwise.protocol import ClosedRound, PairwiseError, PairwiseProtocol, RoundPlan
 from sordino_analysis.pairwise.protocol_plan import ProtocolPlan
 from sordino_analysis.pairwise.three_round import ThreeRound
 from sordino_analysis.pairwise.two_round import TwoRound
@@ -22,19 +22,19 @@ PROTOCOLS: tuple[PairwiseProtocol, ...] = (
 
 
 def find_protocol(name: str) -> PairwiseProtocol:
-    """The protocol of this name; raises ProtocolError that lists those there are."""
+    """The protocol of this name; raises PairwiseError that lists those there are."""
     for protocol in PROTOCOLS:
         if protocol.name == name:
             return protocol
     known = ", ".join(protocol.name for protocol in PROTOCOLS)
-    raise ProtocolError(f"there is no protocol {name!r}; there are {known}", name)
+    raise PairwiseError(f"there is no protocol {name!r}; there are {known}", name)
 
 
-def step_protocol(plan: ProtocolPlan, closed: tuple[ClosedRound, ...]) -> RoundPlan | StatisticEstimate:
-    """What follows after the `closed` rounds: the next round's plan, or the estimate; raises ProtocolError."""
+def step_protocol(plan: ProtocolPlan, closed: tuple[ClosedRound, ...]) -> RoundPlan | PairwiseEstimate:
+    """What follows after the `closed` rounds: the next round's plan, or the estimate; raises PairwiseError."""
     return find_protocol(plan.protocol).step(plan, closed)
 
 
-def conclude_protocol(plan: ProtocolPlan, closed: tuple[ClosedRound, ...]) -> StatisticEstimate:
-    """The estimate that fewer rounds than planned allow; raises ProtocolError where they allow none."""
+def conclude_protocol(plan: ProtocolPlan, closed: tuple[ClosedRound, ...]) -> PairwiseEstimate:
+    """The estimate that fewer rounds than planned allow; raises PairwiseError where they allow none."""
     return find_protocol(plan.protocol).conclude(plan, closed)

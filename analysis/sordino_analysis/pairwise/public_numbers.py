@@ -12,10 +12,10 @@ import numpy as np
 
 from sordino_analysis.arrays import Floats
 from sordino_analysis.documents.decoders import AnswerDecoder
-from sordino_analysis.evaluation.accumulate import mean_statistic
+from sordino_analysis.evaluation.accumulate import mean_accumulator
 from sordino_analysis.evaluation.integer_kernels import dense_kernel
 from sordino_analysis.mechanisms.single_query import QueryKernel, answer_variances, query_kernel
-from sordino_analysis.pairwise.protocol import ClosedRound, ProtocolError
+from sordino_analysis.pairwise.protocol import ClosedRound, PairwiseError
 from sordino_shared.arrays import Array
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.randomizers import FiniteKernel, Pair
@@ -57,12 +57,12 @@ class MeanNumber:
 
     @classmethod
     def of(cls, closed: ClosedRound) -> MeanNumber:
-        """By the round's sealed plan, whose last answer the number is; raises ProtocolError for another plan."""
+        """By the round's sealed plan, whose last answer the number is; raises PairwiseError for another plan."""
         randomizer, decoder = closed.plan.device.randomizer, closed.plan.analyst.decoder
         kernel = randomizer.second if isinstance(randomizer, Pair) else randomizer
         if not isinstance(kernel, FiniteKernel) or not isinstance(decoder, AnswerDecoder):
-            raise ProtocolError("the round's plan asks for no number", closed.plan.device.digest)
+            raise PairwiseError("the round's plan asks for no number", closed.plan.device.digest)
         row, offset = decoder.matrix.numpy()[-1, -kernel.outputs :], decoder.offset.numpy()[-1]
-        mean = mean_statistic(randomizer, closed.aggregate)[-kernel.outputs :]
+        mean = mean_accumulator(randomizer, closed.aggregate)[-kernel.outputs :]
         number = AnswerDecoder(Array.of(row[None, :], "<f8"), Array.of(np.array([offset]), "<f8"))
         return cls(float(offset + row @ mean), answer_variances(kernel, number))

@@ -10,7 +10,7 @@ import numpy as np
 from sordino_analysis.arrays import Floats
 from sordino_analysis.estimation.consistency import RELATIVE_GAP, nearest_histogram
 from sordino_analysis.estimation.intervals import normal_quantile
-from sordino_analysis.pairwise.estimators import LEVEL, StatisticEstimate
+from sordino_analysis.pairwise.estimators import LEVEL, PairwiseEstimate
 from sordino_analysis.pairwise.protocol_plan import ProtocolPlan
 from sordino_analysis.questions.linear.operators import Dense
 
@@ -32,14 +32,14 @@ class Answer:
     clipped: str | None = None
 
 
-def publish_answer(plan: ProtocolPlan, answer: Answer) -> StatisticEstimate:
+def publish_answer(plan: ProtocolPlan, answer: Answer) -> PairwiseEstimate:
     """The estimate with normal intervals at the usual level, widened by the bias bound."""
     quantile = normal_quantile(LEVEL)
     error = math.sqrt(answer.variance)
     in_population = math.sqrt(answer.variance + 4 * max(answer.spread, 0.0) / min(answer.users))
     bias = answer.bias_bound or 0.0
     own, population = (quantile * deviation + bias for deviation in (error, in_population))
-    return StatisticEstimate(
+    return PairwiseEstimate(
         value=answer.value,
         standard_error=error,
         lower=answer.value - own,

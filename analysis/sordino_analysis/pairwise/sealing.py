@@ -11,7 +11,7 @@ from sordino_analysis.documents.analyst_part import AnalystPart, Factors
 from sordino_analysis.documents.certificate import Certificate, LowerBound
 from sordino_analysis.documents.decoders import AnswerDecoder, HistogramDecoder
 from sordino_analysis.documents.queries import MatrixQueries
-from sordino_analysis.evaluation.variance import answer_law
+from sordino_analysis.evaluation.variance import answer_moments
 from sordino_analysis.optimisation.bounds import trace_bound
 from sordino_analysis.optimisation.factorization import Objective, factorize
 from sordino_analysis.pairwise.protocol import RoundPlan
@@ -61,7 +61,7 @@ def seal(
         decoder=decoder,
         factors=factors,
         certificate=Certificate(_limit(queries.matrix, guarantee, "max"), _limit(queries.matrix, guarantee, "mean")),
-        figures=answer_law(randomizer, decoder, workload).profile().figures(),
+        figures=answer_moments(randomizer, decoder, workload).profile().figures(),
     )
     return RoundPlan(device, analyst)
 

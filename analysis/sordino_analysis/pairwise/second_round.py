@@ -8,16 +8,16 @@ import numpy as np
 
 from sordino_analysis.arrays import Floats
 from sordino_analysis.documents.decoders import AnswerDecoder
-from sordino_analysis.evaluation.accumulate import mean_statistic
+from sordino_analysis.evaluation.accumulate import mean_accumulator
 from sordino_analysis.mechanisms.single_query import answer_variances, query_kernel
+from sordino_analysis.pairwise.decoded_report_moments import DecodedReportMoments
 from sordino_analysis.pairwise.decoded_reports import DecodedReports
 from sordino_analysis.pairwise.estimators import linearised
 from sordino_analysis.pairwise.form_kernel import Aim
 from sordino_analysis.pairwise.one_step import Answers, StepTerms, split_terms
 from sordino_analysis.pairwise.protocol import ClosedRound, RoundPlan
-from sordino_analysis.pairwise.report_law import ReportLaw
 from sordino_analysis.pairwise.sealing import RoundQueries, seal
-from sordino_analysis.questions.pairwise import Statistic
+from sordino_analysis.questions.pairwise import PairwiseStatistic
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.randomizers import FiniteKernel
@@ -38,7 +38,7 @@ class Allotment:
 
 
 def query_round(
-    statistic: Statistic, reports: DecodedReports, target: str, guarantee: PureEpsilon, seed: int
+    statistic: PairwiseStatistic, reports: DecodedReports, target: str, guarantee: PureEpsilon, seed: int
 ) -> RoundPlan:
     """The plan that asks for s = Wĥ with the best kernel for types as frequent as the first round found them."""
     form = linearised(statistic, reports, target).matrix
@@ -54,11 +54,11 @@ def answers_of(closed: ClosedRound, *, same_users: bool) -> Answers:
     randomizer, decoder = closed.plan.device.randomizer, closed.plan.analyst.decoder
     if not isinstance(randomizer, FiniteKernel) or not isinstance(decoder, AnswerDecoder):
         raise InvalidValue("the second round must ask one query by a finite kernel", closed.plan)
-    mean = decoder.offset.numpy() + decoder.matrix.numpy() @ mean_statistic(randomizer, closed.aggregate)
+    mean = decoder.offset.numpy() + decoder.matrix.numpy() @ mean_accumulator(randomizer, closed.aggregate)
     return Answers(float(mean[0]), answer_variances(randomizer, decoder), closed.aggregate.count, same_users)
 
 
-def predicted_terms(aim: Aim, law: ReportLaw, allotment: Allotment) -> StepTerms:
+def predicted_terms(aim: Aim, law: DecodedReportMoments, allotment: Allotment) -> StepTerms:
     """The terms of the variance at one histogram; V₂ is that of the kernel for s = Wĥ with a drawn ĥ.
 
     The noise of the first round widens the range of s, so V₂ depends on n₁.
@@ -76,7 +76,7 @@ def predicted_terms(aim: Aim, law: ReportLaw, allotment: Allotment) -> StepTerms
     return replace(terms, split=split, crossed=crossed, sampled=sampled)
 
 
-def _answer_variances(aim: Aim, law: ReportLaw, allotment: Allotment) -> Floats:
+def _answer_variances(aim: Aim, law: DecodedReportMoments, allotment: Allotment) -> Floats:
     generator = np.random.Generator(np.random.PCG64(_SEED))
     chances = np.maximum(law.kernel @ aim.histogram, 0.0)
     counts = generator.multinomial(max(2, round(allotment.first)), chances / chances.sum())

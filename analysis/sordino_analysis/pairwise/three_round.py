@@ -17,13 +17,13 @@ from sordino_analysis.documents.analyst_part import Factors
 from sordino_analysis.documents.decoders import AnswerDecoder
 from sordino_analysis.mechanisms.factorization import direction_randomizer
 from sordino_analysis.mechanisms.single_query import QueryKernel
-from sordino_analysis.pairwise.estimators import StatisticEstimate
+from sordino_analysis.pairwise.estimators import PairwiseEstimate
 from sordino_analysis.pairwise.pairwise_manipulation import Manipulation
 from sordino_analysis.pairwise.protocol import (
     ClosedRound,
+    PairwiseError,
     Progress,
     ProtocolDesign,
-    ProtocolError,
     ProtocolRequest,
     RoundPlan,
 )
@@ -73,11 +73,11 @@ class ThreeRound:
         """Of what the estimate tends to as reports become many, whatever the first round said."""
         return (ThreeRoundMechanism.published(design.first).manipulation(design.first.analyst.workload),)
 
-    def step(self, plan: ProtocolPlan, closed: tuple[ClosedRound, ...]) -> RoundPlan | StatisticEstimate:
+    def step(self, plan: ProtocolPlan, closed: tuple[ClosedRound, ...]) -> RoundPlan | PairwiseEstimate:
         """The second and the third round from the means of those before, and then the estimate."""
         for number, each in enumerate(closed):
             if each.aggregate.count == 0:
-                raise ProtocolError(f"nobody reported in round {number}: the later rounds build on its mean", number)
+                raise PairwiseError(f"nobody reported in round {number}: the later rounds build on its mean", number)
         mechanism = ThreeRoundMechanism.published(closed[0].plan)
         guess = mechanism.guess(closed[0])
         if len(closed) == 1:
@@ -87,16 +87,16 @@ class ThreeRound:
             return _third(plan, closed[0].plan, values, mechanism.asked(values, guess))
         return _estimate(plan, closed, mechanism, guess)
 
-    def conclude(self, plan: ProtocolPlan, closed: tuple[ClosedRound, ...]) -> StatisticEstimate:
-        """The three rounds make up the estimate together; raises ProtocolError where one is missing."""
+    def conclude(self, plan: ProtocolPlan, closed: tuple[ClosedRound, ...]) -> PairwiseEstimate:
+        """The three rounds make up the estimate together; raises PairwiseError where one is missing."""
         if len(closed) < len(plan.rounds):
-            raise ProtocolError(
+            raise PairwiseError(
                 f"the campaign was closed after {len(closed)} of three rounds, and the estimate is in the last one: "
                 "start a new campaign and leave it open to its end",
                 len(closed),
             )
         estimate = self.step(plan, closed)
-        assert isinstance(estimate, StatisticEstimate)
+        assert isinstance(estimate, PairwiseEstimate)
         return estimate
 
 
@@ -136,7 +136,7 @@ def _third(plan: ProtocolPlan, first: RoundPlan, values: Floats, asked: QueryKer
 
 def _estimate(
     plan: ProtocolPlan, closed: tuple[ClosedRound, ...], mechanism: ThreeRoundMechanism, guess: Floats
-) -> StatisticEstimate:
+) -> PairwiseEstimate:
     """The sum of both mean numbers; its variance is that of their noise, and of what h̃ would miss were it the truth."""
     users = (closed[0].aggregate.count, closed[1].aggregate.count, closed[2].aggregate.count)
     product, remainder = (MeanNumber.of(each) for each in closed[1:])

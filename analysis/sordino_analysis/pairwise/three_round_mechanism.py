@@ -8,12 +8,12 @@ from functools import cached_property
 import numpy as np
 
 from sordino_analysis.arrays import Floats
-from sordino_analysis.evaluation.accumulate import mean_statistic
+from sordino_analysis.evaluation.accumulate import mean_accumulator
 from sordino_analysis.mechanisms.factorization import direction_randomizer
 from sordino_analysis.mechanisms.single_query import QueryKernel, furthest_answer
 from sordino_analysis.optimisation.factorization import factorize
 from sordino_analysis.pairwise.pairwise_manipulation import Manipulation
-from sordino_analysis.pairwise.protocol import ClosedRound, ProtocolError, RoundPlan
+from sordino_analysis.pairwise.protocol import ClosedRound, PairwiseError, RoundPlan
 from sordino_analysis.pairwise.public_numbers import number_kernel, number_variances
 from sordino_analysis.pairwise.published_answers import plausible_histogram
 from sordino_analysis.pairwise.vector_reports import VectorReports, balanced_factors
@@ -44,7 +44,7 @@ class ThreeRoundMechanism:
         """With the factors that the first round's plan publishes."""
         factors = first.analyst.factors
         if factors is None:
-            raise ProtocolError("the plan of the first round publishes no factors", first.device.digest)
+            raise PairwiseError("the plan of the first round publishes no factors", first.device.digest)
         return cls._with(factors.left.numpy(), factors.right.numpy(), first.device.guarantee)
 
     @classmethod
@@ -85,12 +85,12 @@ class ThreeRoundMechanism:
 
     def guess(self, first: ClosedRound) -> Floats:
         """h̃ (k,) with μ = R h̃ the point of R·Δ that is nearest to the mean report of R e_x."""
-        mean = mean_statistic(first.plan.device.randomizer, first.aggregate)
+        mean = mean_accumulator(first.plan.device.randomizer, first.aggregate)
         return self._nearest(self.right.scale * mean, first.aggregate.count)
 
     def left_mean(self, second: ClosedRound) -> Floats:
         """Y (d,), the mean report of L e_x."""
-        mean = mean_statistic(second.plan.device.randomizer, second.aggregate)
+        mean = mean_accumulator(second.plan.device.randomizer, second.aggregate)
         return np.asarray(self.left.scale * mean[: len(self.left.columns)])
 
     def remainders(self, left_mean: Floats, guess: Floats) -> Floats:

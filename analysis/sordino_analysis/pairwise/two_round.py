@@ -13,7 +13,8 @@ from operator import add
 
 from sordino_analysis.arrays import Floats
 from sordino_analysis.optimisation.search import Effort
-from sordino_analysis.pairwise.estimators import NoStatistic, StatisticEstimate, one_round_estimate
+from sordino_analysis.pairwise.decoded_report_moments import DecodedReportMoments
+from sordino_analysis.pairwise.estimators import NoStatistic, PairwiseEstimate, one_round_estimate
 from sordino_analysis.pairwise.form_kernel import FormGoal, FormKernel, search_form_kernel
 from sordino_analysis.pairwise.forms import aim_at, aims, form_queries, planned_statistic
 from sordino_analysis.pairwise.one_round import MECHANISM, decoded, decoded_forgeries, too_many_types
@@ -21,14 +22,13 @@ from sordino_analysis.pairwise.one_step import StepTerms, one_step_estimate
 from sordino_analysis.pairwise.pairwise_manipulation import Manipulation
 from sordino_analysis.pairwise.protocol import (
     ClosedRound,
+    PairwiseError,
     Progress,
     ProtocolDesign,
-    ProtocolError,
     ProtocolRequest,
     RoundPlan,
 )
 from sordino_analysis.pairwise.protocol_plan import ProtocolPlan
-from sordino_analysis.pairwise.report_law import ReportLaw
 from sordino_analysis.pairwise.sealing import seal
 from sordino_analysis.pairwise.second_round import SHARE_OF_SEARCH, Allotment, answers_of, predicted_terms, query_round
 from sordino_shared.guarantees import PureEpsilon
@@ -78,7 +78,7 @@ class TwoRound:
         """The root mean squared error at the plan's number of users, for users with this histogram (k,)."""
         plan = design.plan
         assert plan.first_share is not None
-        law = ReportLaw.of(design.first.device.randomizer, design.first.analyst.decoder)
+        law = DecodedReportMoments.of(design.first.device.randomizer, design.first.analyst.decoder)
         aim = aim_at(planned_statistic(plan), histogram)
         allotment = _allotted(plan.users, plan.first_share, plan.round_guarantees()[1])
         return sqrt(predicted_terms(aim, law, allotment).variance(plan.parameters["step"]))
@@ -88,31 +88,31 @@ class TwoRound:
         assert design.plan.first_share is not None
         return two_round_manipulation(design, design.plan.users * design.plan.first_share)
 
-    def step(self, plan: ProtocolPlan, closed: tuple[ClosedRound, ...]) -> RoundPlan | StatisticEstimate:
+    def step(self, plan: ProtocolPlan, closed: tuple[ClosedRound, ...]) -> RoundPlan | PairwiseEstimate:
         """The second round's plan after the first, then the estimate."""
         return two_round_step(plan, closed, self.name, same_users=False)
 
-    def conclude(self, plan: ProtocolPlan, closed: tuple[ClosedRound, ...]) -> StatisticEstimate:
+    def conclude(self, plan: ProtocolPlan, closed: tuple[ClosedRound, ...]) -> PairwiseEstimate:
         """The estimate; from the first round alone, with a warning, where there was no second one."""
         return two_round_estimate(plan, closed, self.name, same_users=False)
 
 
 def two_round_step(
     plan: ProtocolPlan, closed: tuple[ClosedRound, ...], protocol: str, *, same_users: bool
-) -> RoundPlan | StatisticEstimate:
-    """The plan that asks for s = Wĥ after the first round, the estimate after the second; raises ProtocolError."""
+) -> RoundPlan | PairwiseEstimate:
+    """The plan that asks for s = Wĥ after the first round, the estimate after the second; raises PairwiseError."""
     if len(closed) > 1:
         return two_round_estimate(plan, closed, protocol, same_users=same_users)
     statistic, guarantee = planned_statistic(plan), plan.round_guarantees()[1]
     try:
         return query_round(statistic, decoded(closed[0]), plan.target, guarantee, plan.seed)
     except NoStatistic as error:
-        raise ProtocolError(str(error), error.value) from error
+        raise PairwiseError(str(error), error.value) from error
 
 
 def two_round_estimate(
     plan: ProtocolPlan, closed: tuple[ClosedRound, ...], protocol: str, *, same_users: bool
-) -> StatisticEstimate:
+) -> PairwiseEstimate:
     """One step from the first round by the second; the first round's own estimate where nobody answered the second."""
     statistic, reports = planned_statistic(plan), decoded(closed[0])
     try:
@@ -123,7 +123,7 @@ def two_round_estimate(
         step = plan.parameters["step"]
         return one_step_estimate(statistic, reports, answers, step, target=plan.target, protocol=protocol)
     except NoStatistic as error:
-        raise ProtocolError(str(error), error.value) from error
+        raise PairwiseError(str(error), error.value) from error
 
 
 def two_round_manipulation(design: ProtocolDesign, first_users: float) -> tuple[Manipulation, ...]:
@@ -169,7 +169,7 @@ def _kernel(request: ProtocolRequest, split: Split, progress: Progress) -> FormK
     )
 
 
-def _best_split(request: ProtocolRequest, law: ReportLaw, progress: Progress) -> Split:
+def _best_split(request: ProtocolRequest, law: DecodedReportMoments, progress: Progress) -> Split:
     """f and λ with the least mean predicted variance over the references, of the shares tried before the deadline."""
     found: list[Split] = []
     for number, share in enumerate(_SHARES):
@@ -183,7 +183,7 @@ def _best_split(request: ProtocolRequest, law: ReportLaw, progress: Progress) ->
     return min(found, key=lambda split: split.variance)
 
 
-def _split(request: ProtocolRequest, law: ReportLaw, share: float, progress: Progress) -> Split:
+def _split(request: ProtocolRequest, law: DecodedReportMoments, share: float, progress: Progress) -> Split:
     allotment = _allotted(request.users, share, request.guarantee)
     references, terms = aims(request.statistic), []
     for number, aim in enumerate(references):

@@ -11,7 +11,8 @@ from math import sqrt
 from operator import add
 
 from sordino_analysis.arrays import Floats
-from sordino_analysis.pairwise.estimators import StatisticEstimate
+from sordino_analysis.pairwise.decoded_report_moments import DecodedReportMoments
+from sordino_analysis.pairwise.estimators import PairwiseEstimate
 from sordino_analysis.pairwise.form_kernel import FormGoal, search_form_kernel
 from sordino_analysis.pairwise.forms import aim_at, aims, form_queries, planned_statistic
 from sordino_analysis.pairwise.one_round import MECHANISM, too_many_types
@@ -25,7 +26,6 @@ from sordino_analysis.pairwise.protocol import (
     RoundPlan,
 )
 from sordino_analysis.pairwise.protocol_plan import ProtocolPlan
-from sordino_analysis.pairwise.report_law import ReportLaw
 from sordino_analysis.pairwise.sealing import seal
 from sordino_analysis.pairwise.second_round import SHARE_OF_SEARCH, Allotment, predicted_terms
 from sordino_analysis.pairwise.two_round import two_round_estimate, two_round_manipulation, two_round_step
@@ -82,7 +82,7 @@ class TwoRoundShared:
     def predict(self, design: ProtocolDesign, histogram: Floats) -> float:
         """The root mean squared error at the plan's number of users, for users with this histogram (k,)."""
         plan = design.plan
-        law = ReportLaw.of(design.first.device.randomizer, design.first.analyst.decoder)
+        law = DecodedReportMoments.of(design.first.device.randomizer, design.first.analyst.decoder)
         allotment = Allotment(plan.users, plan.users, True, plan.round_guarantees()[1])
         terms = predicted_terms(aim_at(planned_statistic(plan), histogram), law, allotment)
         return sqrt(terms.variance(plan.parameters["step"]))
@@ -91,11 +91,11 @@ class TwoRoundShared:
         """Of the form that the statistic is; of a function of several, of their values after the first round."""
         return two_round_manipulation(design, design.plan.users)
 
-    def step(self, plan: ProtocolPlan, closed: tuple[ClosedRound, ...]) -> RoundPlan | StatisticEstimate:
+    def step(self, plan: ProtocolPlan, closed: tuple[ClosedRound, ...]) -> RoundPlan | PairwiseEstimate:
         """The second round's plan after the first, then the estimate."""
         return two_round_step(plan, closed, self.name, same_users=True)
 
-    def conclude(self, plan: ProtocolPlan, closed: tuple[ClosedRound, ...]) -> StatisticEstimate:
+    def conclude(self, plan: ProtocolPlan, closed: tuple[ClosedRound, ...]) -> PairwiseEstimate:
         """The estimate; from the first round alone, with a warning, where there was no second one."""
         return two_round_estimate(plan, closed, self.name, same_users=True)
 

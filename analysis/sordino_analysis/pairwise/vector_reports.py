@@ -8,7 +8,7 @@ import numpy as np
 
 from sordino_analysis.arrays import Floats
 from sordino_analysis.documents.analyst_part import Factors
-from sordino_analysis.evaluation.accumulator_moments import statistic_law
+from sordino_analysis.evaluation.accumulator_moments import accumulator_moments
 from sordino_analysis.optimisation.factorization import Factorization
 from sordino_shared.randomizers import Randomizer
 
@@ -26,7 +26,7 @@ class VectorReports:
     @classmethod
     def of(cls, columns: Floats, randomizer: Randomizer) -> VectorReports:
         """The scale that makes the shipped randomizer's mean directions as long as the columns."""
-        means = statistic_law(randomizer).means(np.eye(randomizer.statistic_size))
+        means = accumulator_moments(randomizer).means(np.eye(randomizer.accumulator_size))
         return cls(columns, _longest(columns) / _longest(means))
 
     @property

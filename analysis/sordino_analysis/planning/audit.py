@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sordino_analysis.documents.analyst_part import AnalystPart, Factors, Figures
+from sordino_analysis.documents.analyst_part import AnalystPart, ErrorFigures, Factors
 from sordino_analysis.documents.certificate import Bound
-from sordino_analysis.evaluation.variance import answer_law, counts_as_unbiased
+from sordino_analysis.evaluation.variance import answer_moments, counts_as_unbiased
 from sordino_analysis.optimisation.factorization import Objective
 from sordino_analysis.planning.certificates import recheck_bound
 from sordino_analysis.questions.linear import Workload
@@ -59,7 +59,7 @@ def audit_plan(device: DevicePart, analyst: AnalystPart) -> Iterator[Check]:
 
 
 def _figures(device: DevicePart, analyst: AnalystPart, workload: Workload) -> Iterator[Check]:
-    found = answer_law(device.randomizer, analyst.decoder, workload).profile().figures()
+    found = answer_moments(device.randomizer, analyst.decoder, workload).profile().figures()
     claimed = analyst.figures
     for name in ("max_variance", "mean_variance"):
         published, recomputed = getattr(claimed, name), getattr(found, name)
@@ -70,7 +70,7 @@ def _figures(device: DevicePart, analyst: AnalystPart, workload: Workload) -> It
     yield Check("bias bound", close, f"{claimed.bias_bound:.3g}", f"{found.bias_bound:.3g}")
 
 
-def _factors(factors: Factors, figures: Figures, workload: Workload) -> Check:
+def _factors(factors: Factors, figures: ErrorFigures, workload: Workload) -> Check:
     """LᵀR + c1ᵀ is W, or within the published bias of W where the plan says that it is biased."""
     left, right, centre = factors.left.numpy(), factors.right.numpy(), factors.centre.numpy()
     matrix = workload.operator.dense()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sordino_analysis.arrays import Floats
-from sordino_analysis.documents.analyst_part import Figures
+from sordino_analysis.documents.analyst_part import ErrorFigures
 from sordino_analysis.documents.certificate import (
     Bound,
     Certificate,
@@ -20,7 +20,7 @@ from sordino_analysis.optimisation.bounds.doubly_nonnegative import LARGEST_TYPE
 from sordino_analysis.optimisation.factorization import Objective
 from sordino_analysis.optimisation.search import Effort
 from sordino_analysis.optimisation.symmetry.character_bound import character_bound, recheck_characters
-from sordino_analysis.optimisation.symmetry.query_fourier_weights import energies
+from sordino_analysis.optimisation.symmetry.query_fourier_weights import query_fourier_weights
 from sordino_analysis.optimisation.symmetry.subset_sizes import best_mixture, recheck_subset_sizes
 from sordino_analysis.questions.linear import Workload
 from sordino_analysis.questions.linear.operators import Symmetry
@@ -87,7 +87,7 @@ def _nothing_proved() -> LowerBound:
     return LowerBound(0.0, anything, anything)
 
 
-def bounds_summary(figures: Figures, certificate: Certificate) -> dict[str, float | None]:
+def bounds_summary(figures: ErrorFigures, certificate: Certificate) -> dict[str, float | None]:
     """Both bounds and the variances over them, as JSON; no ratio where nothing above 0 was proved."""
 
     def ratio(variance: float, bound: float) -> float | None:
@@ -114,7 +114,7 @@ def recheck_bound(bound: Bound, workload: Workload, epsilon: float, objective: O
         operator, weights = workload.operator, bound.query_weights.numpy()
         if not isinstance(operator, CharacterMap):
             return None
-        if objective == "mean" and not _close(weights, energies(operator).shares):
+        if objective == "mean" and not _close(weights, query_fourier_weights(operator).shares):
             return None
         arrays = (bound.spectrum.numpy(), bound.multipliers.numpy())
         return recheck_characters(operator, epsilon, weights, *arrays, bound.level)

@@ -8,31 +8,31 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from sordino_analysis.documents.analyst_part import AnalystPart, Figures
+from sordino_analysis.documents.analyst_part import AnalystPart, ErrorFigures
 from sordino_analysis.documents.certificate import Certificate
 from sordino_analysis.evaluation.answer_moments import ErrorProfile
 from sordino_analysis.evaluation.manipulation import manipulation
 from sordino_analysis.evaluation.variance import counts_as_unbiased
 from sordino_analysis.mechanisms import (
-    CANDIDATES,
-    Candidate,
-    CandidateFailed,
+    MECHANISMS,
+    Mechanism,
+    MechanismFailed,
     Proposal,
     SharedWork,
     mechanism_names,
 )
-from sordino_analysis.mechanisms.mechanism import Progress as CandidateProgress
+from sordino_analysis.mechanisms.mechanism import Progress as MechanismProgress
 from sordino_analysis.mechanisms.request import PlanError, PlanRequest
 from sordino_analysis.optimisation.deadline import CutShort, Deadline
 from sordino_analysis.planning.certificates import bounds_summary, lower_bound
 from sordino_analysis.planning.finished_plan import FinishedPlan
-from sordino_analysis.progress import Progress, ReportProgress
+from sordino_analysis.progress import Progress, ProgressCallback
 from sordino_analysis.questions.queries_document import published_queries
 from sordino_shared.audit import check_guarantee, verification_memory
 from sordino_shared.protocol import DevicePart
 from sordino_shared.randomizers import FiniteKernel, RandomizedResponse
 
-__all__ = ["CandidateReport", "CompiledPlan", "PlanError", "PlanRequest", "compile_plan"]
+__all__ = ["CompiledPlan", "MechanismReport", "PlanError", "PlanRequest", "compile_plan"]
 
 # Two candidates closer than this are the same mechanism up to the rounding of its integers; the simpler one is taken.
 _TIE = 1e-9
@@ -42,7 +42,7 @@ _SHARE_OF_BOUNDS = 0.4
 
 
 @dataclass(frozen=True)
-class CandidateReport:
+class MechanismReport:
     """What became of one candidate; figures where it was evaluated, a reason where it was not or could not be taken.
 
     `snapping_cost` is by which share rows of two levels made the objective worse, where a search moved softer ones; it
@@ -52,7 +52,7 @@ class CandidateReport:
     name: str
     applies: bool
     reason: str | None
-    figures: Figures | None
+    figures: ErrorFigures | None
     seconds: float
     snapping_cost: float | None = None
 
@@ -71,7 +71,7 @@ class CompiledPlan:
     request: PlanRequest
     device: DevicePart
     analyst: AnalystPart
-    candidates: tuple[CandidateReport, ...]
+    candidates: tuple[MechanismReport, ...]
     profile: ErrorProfile
     seconds: float
     cut_short: CutShort | None = None
@@ -120,7 +120,7 @@ class CompiledPlan:
 
 def compile_plan(
     request: PlanRequest,
-    progress: ReportProgress = lambda told: None,
+    progress: ProgressCallback = lambda told: None,
     interrupted: Callable[[], bool] = lambda: False,
 ) -> CompiledPlan:
     """The best applicable mechanism for the request, proved ε-LDP in integers, with exact figures and a certificate.
@@ -155,7 +155,7 @@ def compile_plan(
 class _Stage:
     """Progress within one stage, as progress of the whole; `variance` is the best before it."""
 
-    progress: ReportProgress
+    progress: ProgressCallback
     text: str
     done: float
     share: float
@@ -172,7 +172,7 @@ class _Choice:
 
     def __init__(self, request: PlanRequest) -> None:
         self.request = request
-        self.reports: list[CandidateReport] = []
+        self.reports: list[MechanismReport] = []
         self._best: tuple[str, Proposal, ErrorProfile] | None = None
         self._value = math.inf
 
@@ -181,7 +181,7 @@ class _Choice:
         """The objective's variance under the best."""
         return None if self._best is None else self._variance(self._best[2].figures())
 
-    def consider(self, candidate: Candidate, work: SharedWork, progress: CandidateProgress) -> None:
+    def consider(self, candidate: Mechanism, work: SharedWork, progress: MechanismProgress) -> None:
         start = time.perf_counter()
         reason = candidate.reason_against(work)
         searches = candidate.name not in _AT_ONCE
@@ -189,10 +189,10 @@ class _Choice:
             reason = "the time was over before its turn"
         try:
             proposal = candidate.propose(work, progress) if reason is None else None
-        except CandidateFailed as failure:
+        except MechanismFailed as failure:
             reason, proposal = str(failure), None
         if proposal is None:
-            self.reports.append(CandidateReport(candidate.name, False, reason, None, time.perf_counter() - start))
+            self.reports.append(MechanismReport(candidate.name, False, reason, None, time.perf_counter() - start))
             return
         profile = proposal.law(self.request).profile()
         figures = profile.figures()
@@ -200,7 +200,7 @@ class _Choice:
         soft = proposal.soft_variance
         cost = None if soft is None else self._variance(figures) / soft - 1
         seconds = time.perf_counter() - start
-        self.reports.append(CandidateReport(candidate.name, reason is None, reason, figures, seconds, cost))
+        self.reports.append(MechanismReport(candidate.name, reason is None, reason, figures, seconds, cost))
         value = self._squared_error(profile)
         if reason is None and value < self._value * (1 - _TIE):
             self._best, self._value = (candidate.name, proposal, profile), value
@@ -211,7 +211,7 @@ class _Choice:
             raise PlanError(f"no mechanism applies to this request:{reasons}", self.reports)
         return self._best
 
-    def _objection(self, figures: Figures) -> str | None:
+    def _objection(self, figures: ErrorFigures) -> str | None:
         if self.request.users is None and not counts_as_unbiased(figures):
             return (
                 f"biased by up to {figures.bias_bound:.3g}: it is compared by mean squared error at a stated number of "
@@ -223,14 +223,14 @@ class _Choice:
         variance, users = self._variance(profile.figures()), self.request.users
         return variance if users is None else variance / users + profile.weighted_bias**2
 
-    def _variance(self, figures: Figures) -> float:
+    def _variance(self, figures: ErrorFigures) -> float:
         return figures.max_variance if self.request.objective == "max" else figures.mean_variance
 
 
-def _asked_for(request: PlanRequest) -> tuple[Candidate, ...]:
+def _asked_for(request: PlanRequest) -> tuple[Mechanism, ...]:
     if request.mechanism is None:
-        return CANDIDATES
-    chosen = tuple(candidate for candidate in CANDIDATES if candidate.name == request.mechanism)
+        return MECHANISMS
+    chosen = tuple(candidate for candidate in MECHANISMS if candidate.name == request.mechanism)
     if not chosen:
         raise PlanError(
             f"there is no mechanism {request.mechanism!r}: use one of {', '.join(mechanism_names())}", request.mechanism
@@ -238,7 +238,7 @@ def _asked_for(request: PlanRequest) -> tuple[Candidate, ...]:
     return chosen
 
 
-def _certificate(work: SharedWork, progress: ReportProgress) -> Certificate:
+def _certificate(work: SharedWork, progress: ProgressCallback) -> Certificate:
     share = _SHARE_OF_BOUNDS / 2
     worst = lower_bound(work, "max", _Stage(progress, "bounding the worst variance from below", 0.0, share))
     mean = lower_bound(work, "mean", _Stage(progress, "bounding the mean variance from below", share, share))
@@ -271,5 +271,5 @@ def _analyst_part(
 def _outputs(device: DevicePart) -> int | None:
     """How many different reports there are, where they are counted one by one."""
     if isinstance(device.randomizer, (FiniteKernel, RandomizedResponse)):
-        return device.randomizer.statistic_size
+        return device.randomizer.accumulator_size
     return None

@@ -2,7 +2,7 @@
 
 from sordino_server.aggregates.aggregation import AggregateMismatch, LogPurged, aggregate, re_aggregate
 from sordino_server.aggregates.purging import purge
-from sordino_server.aggregates.repository import add_chunk, counts_by_round, log_bytes, put_share, summed_on_ingest
+from sordino_server.aggregates.repository import add_chunk, counts_by_round, log_bytes, put_shard, summed_on_ingest
 
 __all__ = [
     "AggregateMismatch",
@@ -12,7 +12,7 @@ __all__ = [
     "counts_by_round",
     "log_bytes",
     "purge",
-    "put_share",
+    "put_shard",
     "re_aggregate",
     "summed_on_ingest",
 ]

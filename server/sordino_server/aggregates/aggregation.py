@@ -1,4 +1,4 @@
-"""The aggregate of a closed round, from the writers' shares or from the log; both give the same bytes."""
+"""The aggregate of a closed round, from the writers' shards or from the log; both give the same bytes."""
 
 from __future__ import annotations
 
@@ -49,23 +49,23 @@ class LogPurged(SordinoError):
 def aggregate(
     database: Database, round_id: int, randomizer: Randomizer, progress: Progress = lambda fraction: None
 ) -> Aggregate:
-    """The merged shares of a closed round; where sums are not kept on ingest, its log added up.
+    """The merged shards of a closed round; where sums are not kept on ingest, its log added up.
 
-    `progress` is called with the fraction done. Raises `AggregateMismatch` where shares and log, unless it was given
+    `progress` is called with the fraction done. Raises `AggregateMismatch` where shards and log, unless it was given
     up, do not count the same.
     """
-    with database.read("read shares") as session:
-        shares = repository.shares(session, round_id)
+    with database.read("read shards") as session:
+        shards = repository.shards(session, round_id)
         logged = repository.logged(session, round_id)
         # Read last: whoever begins to give the log up says so first.
         is_gone = repository.purged_at(session, round_id) is not None
-    counted = sum(count for count, _ in shares)
-    whole = repository.summed_on_ingest(randomizer) or (shares and all(sums for _, sums in shares))
+    counted = sum(count for count, _ in shards)
+    whole = repository.summed_on_ingest(randomizer) or (shards and all(sums for _, sums in shards))
     if not whole:
         return re_aggregate(database, round_id, randomizer, counted, progress)
     if logged != counted and not is_gone:
         raise AggregateMismatch(round_id, counted, logged)
-    parts = (Aggregate.from_bytes(count, sums) for count, sums in shares)
+    parts = (Aggregate.from_bytes(count, sums) for count, sums in shards)
     merged = reduce(Aggregate.__add__, parts, Aggregate.empty(randomizer))
     progress(1.0)
     return merged

@@ -18,7 +18,7 @@ _PAGE = 4096
 def purge(database: Database, round_id: int, randomizer: Randomizer, now: int) -> None:
     """Delete the reports of a round that takes none any more; its aggregate stays what it is.
 
-    May be broken off and done again, also by two at once. Raises `AggregateMismatch` where shares and log disagree:
+    May be broken off and done again, also by two at once. Raises `AggregateMismatch` where shards and log disagree:
     then nothing is deleted.
     """
     try:

@@ -36,7 +36,7 @@ _WHOLE = "whole"
 
 def summed_on_ingest(randomizer: Randomizer) -> bool:
     """Whether sums are kept while reports arrive."""
-    return randomizer.statistic not in _DECODED_AT_THE_END and randomizer.statistic_size <= MAX_INGEST_SUMS
+    return randomizer.accumulator not in _DECODED_AT_THE_END and randomizer.accumulator_size <= MAX_INGEST_SUMS
 
 
 def add_chunk(session: Session, round_id: int, count: int, payloads: bytes, now: int) -> None:
@@ -45,13 +45,13 @@ def add_chunk(session: Session, round_id: int, count: int, payloads: bytes, now:
     session.connection().execute(_ADD_CHUNK, row)
 
 
-def put_share(session: Session, round_id: int, shard: str, count: int, sums: bytes) -> None:
+def put_shard(session: Session, round_id: int, shard: str, count: int, sums: bytes) -> None:
     """Replace one writer's share; nobody else writes it, so nothing is read first."""
     row = {"round": round_id, "shard": shard, "count": count, "sums": sums}
     session.connection().execute(_PUT_SHARE, row)
 
 
-def shares(session: Session, round_id: int) -> Sequence[tuple[int, bytes]]:
+def shards(session: Session, round_id: int) -> Sequence[tuple[int, bytes]]:
     """(count, sums) of every writer's share."""
     query = select(Accumulator.count, Accumulator.sums).where(Accumulator.round_id == round_id)
     return [(count, sums) for count, sums in session.execute(query.order_by(Accumulator.shard))]
@@ -94,9 +94,9 @@ def log_bytes(session: Session, round_id: int) -> int:
 
 
 def keep_one_share(session: Session, round_id: int, count: int, sums: bytes) -> None:
-    """Replace all shares of the round by one that is whole, also where sums were not kept on ingest."""
+    """Replace all shards of the round by one that is whole, also where sums were not kept on ingest."""
     session.execute(delete(Accumulator).where(Accumulator.round_id == round_id))
-    put_share(session, round_id, _WHOLE, count, sums)
+    put_shard(session, round_id, _WHOLE, count, sums)
 
 
 def delete_reports(session: Session, round_id: int, limit: int) -> bool:

@@ -8,7 +8,7 @@ from sqlalchemy import exists, func, or_, select
 from sqlalchemy.orm import Session, aliased
 
 from sordino_server.kit.db import FOR_CHANGE
-from sordino_server.kit.once import add_once
+from sordino_server.kit.insert_if_absent import insert_if_absent
 from sordino_server.kit.pagination import Page, newest_first
 from sordino_server.models import Accumulator, Campaign, ClosingRule, Report, ReportChunk, Round
 from sordino_server.rounds import RoundName
@@ -19,7 +19,7 @@ _NOTHING_TO_COME = (RoundState.ESTIMATED, RoundState.CANCELLED)
 
 def add(session: Session, campaign: Campaign, first_round: Round, rules: Iterable[ClosingRule]) -> bool:
     """Insert a campaign with its first round and closing rules; False where its digest is there already."""
-    _, new = add_once(session, campaign)
+    _, new = insert_if_absent(session, campaign)
     if new:
         session.add_all([first_round, *rules])
         session.flush()

@@ -19,9 +19,9 @@ from sordino_server.cli.output import (
     progress_console,
     reports_errors,
 )
-from sordino_server.cli.patience import TIMEOUT_S, Patience, TimeoutOption
 from sordino_server.cli.remote import DEFAULT_SERVER, KeyOption, Remote, RemoteProblem, ServerOption, estimates_path
 from sordino_server.cli.statistics import TargetOption, print_statistic
+from sordino_server.cli.wait import TIMEOUT_S, Patience, TimeoutOption
 from sordino_shared.errors import InvalidValue, SordinoError
 from sordino_shared.protocol import Digest
 

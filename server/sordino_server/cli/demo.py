@@ -11,7 +11,6 @@ import typer
 from sordino_analysis.charts import AnswerChart, draw_answers
 from sordino_analysis.questions.linear import parse_specification
 from sordino_server.cli.candidates import MechanismOption
-from sordino_server.cli.idle_options import refuse_given
 from sordino_server.cli.output import JsonOption, console, print_json, progress_console, reports_errors
 from sordino_server.cli.simulation.campaign import CampaignResult, CampaignTerms, check_users, run_campaign
 from sordino_server.cli.simulation.comparison import Comparison
@@ -19,7 +18,8 @@ from sordino_server.cli.simulation.run import RemoteServer, run_simulation
 from sordino_server.cli.simulation.statistic_campaign import run_statistic_campaign
 from sordino_server.cli.simulation.statistic_summary import print_statistic_result, statistic_document
 from sordino_server.cli.simulation.summary import answer_chart, print_result, result_document
-from sordino_server.cli.simulation.workplace import check_writable
+from sordino_server.cli.simulation.working_folder import check_writable
+from sordino_server.cli.unused_options import refuse_given
 from sordino_server.demo.flight_statistics import (
     FlightStatistic,
     device_values,

@@ -14,19 +14,19 @@ from rich.progress import Progress as Display
 from rich.table import Table
 
 from sordino_analysis.optimisation.search import Effort
-from sordino_analysis.pairwise.statistic_request import FinishedProtocol, StatisticRequest
+from sordino_analysis.pairwise.pairwise_request import FinishedProtocol, PairwiseRequest
 from sordino_analysis.planning.finished_plan import FinishedPlan
 from sordino_analysis.planning.planner import PlanRequest, compile_plan
-from sordino_analysis.progress import Progress, ReportProgress
+from sordino_analysis.progress import Progress, ProgressCallback
 from sordino_analysis.questions.linear import Workload, builtin
-from sordino_analysis.questions.pairwise import StatisticSpecification
+from sordino_analysis.questions.pairwise import PairwiseSpecification
 from sordino_analysis.questions.specifications import load_either
 from sordino_server.cli.candidates import MechanismOption, ProtocolOption
-from sordino_server.cli.idle_options import refuse_given
-from sordino_server.cli.interruption import finishing_when_asked
 from sordino_server.cli.output import JsonOption, console, fail, print_json, progress_console, reports_errors, say
 from sordino_server.cli.plan_cache import CacheDirOption, Finished, PlanCache, Request, default_folder
+from sordino_server.cli.sigint import finishing_when_asked
 from sordino_server.cli.statistics import TargetOption, print_protocols, shown_device_part
+from sordino_server.cli.unused_options import refuse_given
 from sordino_shared.guarantees import PureEpsilon
 
 DEVICE_FILE, ANALYST_FILE, SUMMARY_FILE = "device.cbor", "analyst.cbor", "plan.json"
@@ -45,7 +45,7 @@ Kind = Literal["histogram", "prefix", "ranges"]
 
 P = TypeVar("P", bound=Finished)
 # Makes a plan, told whom to show progress and whom to ask whether it was interrupted.
-Compute = Callable[[ReportProgress, Callable[[], bool]], P]
+Compute = Callable[[ProgressCallback, Callable[[], bool]], P]
 
 
 @reports_errors
@@ -94,12 +94,12 @@ def plan(
     """
     asked = _asked(workload, size, file)
     folder = (cache_dir or default_folder()) if cache else None
-    if isinstance(asked, StatisticSpecification):
+    if isinstance(asked, PairwiseSpecification):
         refuse_given(context, _OF_QUERIES, "they are of linear queries; this file asks for a statistic of pairs")
         if users is None:
             fail("a statistic of pairs needs --users: its protocol depends on how many devices answer", code=2)
         for_pairs = (PureEpsilon.of(epsilon), users, protocol, target or "pairs", seed, effort, time_limit)
-        _plan_statistic(StatisticRequest(asked, *for_pairs), folder, output, as_json)
+        _plan_statistic(PairwiseRequest(asked, *for_pairs), folder, output, as_json)
         return
     refuse_given(context, ("protocol", "target"), "they are of statistics of pairs; this workload has linear queries")
     if users is not None and target_error is not None:
@@ -111,7 +111,7 @@ def plan(
 def _plan_queries(
     request: PlanRequest, folder: Path | None, target_error: float | None, output: Path | None, as_json: bool
 ) -> None:
-    def computed(show: ReportProgress, interrupted: Callable[[], bool]) -> FinishedPlan:
+    def computed(show: ProgressCallback, interrupted: Callable[[], bool]) -> FinishedPlan:
         return compile_plan(request, show, interrupted).finished()
 
     finished = _finished(request, computed, None if folder is None else PlanCache(folder, FinishedPlan.read))
@@ -126,7 +126,7 @@ def _plan_queries(
         _print(summary, output)
 
 
-def _plan_statistic(request: StatisticRequest, folder: Path | None, output: Path | None, as_json: bool) -> None:
+def _plan_statistic(request: PairwiseRequest, folder: Path | None, output: Path | None, as_json: bool) -> None:
     known = None if folder is None else PlanCache(folder, FinishedProtocol.read)
     finished = _finished(request, request.finish, known)
     if output is not None:
@@ -141,14 +141,14 @@ def _plan_statistic(request: StatisticRequest, folder: Path | None, output: Path
         console.print(f"written to {output}/: {names}", highlight=False)
 
 
-def _asked(kind: Kind | None, size: int | None, file: Path | None) -> Workload | StatisticSpecification:
+def _asked(kind: Kind | None, size: int | None, file: Path | None) -> Workload | PairwiseSpecification:
     if (kind is None) == (file is None) or (kind is not None and size is None):
         fail("give --workload with --size, or --file", code=2)
     if file is not None:
         if size is not None:
             fail("--size goes with --workload; a workload file has its own domain", code=2)
         specification = load_either(file)
-        return specification if isinstance(specification, StatisticSpecification) else specification.build()
+        return specification if isinstance(specification, PairwiseSpecification) else specification.build()
     return builtin(str(kind), size or 0)
 
 
@@ -174,7 +174,7 @@ def _computed(compute: Compute[P]) -> P:
 
 
 @contextmanager
-def _displayed() -> Iterator[ReportProgress]:
+def _displayed() -> Iterator[ProgressCallback]:
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
     with Display(*columns, console=progress_console, transient=True) as display:
         task = display.add_task("planning", total=1.0)

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Self
 import httpx
 import typer
 
-from sordino_server.cli.patience import Patience
+from sordino_server.cli.wait import Patience
 from sordino_shared.errors import SordinoError
 from sordino_shared.protocol import PROBLEM_MEDIA_TYPE
 

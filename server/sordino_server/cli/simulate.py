@@ -12,10 +12,9 @@ import typer
 
 from sordino_analysis.charts import draw_answers
 from sordino_analysis.questions.linear import WorkloadSpecification, parse_specification
-from sordino_analysis.questions.pairwise import StatisticSpecification
+from sordino_analysis.questions.pairwise import PairwiseSpecification
 from sordino_analysis.questions.specifications import load_either
 from sordino_server.cli.candidates import MechanismOption, ProtocolOption
-from sordino_server.cli.idle_options import refuse_given
 from sordino_server.cli.output import JsonOption, console, print_json, progress_console, reports_errors
 from sordino_server.cli.simulation.campaign import CampaignResult, CampaignTerms, check_users, run_campaign
 from sordino_server.cli.simulation.columns import device_values, inferred_specification, read_table
@@ -23,7 +22,8 @@ from sordino_server.cli.simulation.run import RemoteServer, run_simulation
 from sordino_server.cli.simulation.statistic_campaign import run_statistic_campaign
 from sordino_server.cli.simulation.statistic_summary import print_statistic_result, statistic_document
 from sordino_server.cli.simulation.summary import answer_chart, print_result, result_document
-from sordino_server.cli.simulation.workplace import check_writable
+from sordino_server.cli.simulation.working_folder import check_writable
+from sordino_server.cli.unused_options import refuse_given
 from sordino_shared.domains import Domain
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon, check_round_guarantee
@@ -90,7 +90,7 @@ def simulate(
     asked, values = _asked(csv, column, written, workload, edges, bins)
     check_users(len(values))
     order = {"epsilon": epsilon, "users": len(values), "seed": seed, "time_limit": time_limit, "mechanism": mechanism}
-    of_pairs = isinstance(asked, StatisticSpecification)
+    of_pairs = isinstance(asked, PairwiseSpecification)
     terms = _terms(asked, order | ({"protocol": protocol} if of_pairs else {"objective": objective}), csv.name)
     if of_pairs:
         _simulate_statistic(terms, values, apps, keep, remote, as_json)
@@ -110,7 +110,7 @@ def simulate(
 
 
 def _terms(
-    asked: WorkloadSpecification | StatisticSpecification, plan: Mapping[str, object], source: str
+    asked: WorkloadSpecification | PairwiseSpecification, plan: Mapping[str, object], source: str
 ) -> CampaignTerms:
     return CampaignTerms(
         specification=asked.canonical(),
@@ -121,10 +121,10 @@ def _terms(
     )
 
 
-def _refuse_idle(context: typer.Context, written: WorkloadSpecification | StatisticSpecification | None) -> None:
+def _refuse_idle(context: typer.Context, written: WorkloadSpecification | PairwiseSpecification | None) -> None:
     if written is not None:
         refuse_given(context, ("workload", "edges", "bins"), "the workload file says what is asked")
-    if isinstance(written, StatisticSpecification):
+    if isinstance(written, PairwiseSpecification):
         refuse_given(context, ("mechanism", "objective", "chart"), "a statistic of pairs has no use for it")
     else:
         refuse_given(context, ("protocol",), "only a statistic of pairs has a protocol, which --spec may ask for")
@@ -150,11 +150,11 @@ def _simulate_statistic(
 def _asked(
     csv: Path,
     columns: Sequence[str],
-    written: WorkloadSpecification | StatisticSpecification | None,
+    written: WorkloadSpecification | PairwiseSpecification | None,
     kind: ColumnQueries,
     edges: str | None,
     bins: int,
-) -> tuple[WorkloadSpecification | StatisticSpecification, list[dict[str, object]]]:
+) -> tuple[WorkloadSpecification | PairwiseSpecification, list[dict[str, object]]]:
     """The workload, from its file or inferred, and what every device holds."""
     if written is None:
         if len(columns) != 1:
@@ -167,9 +167,9 @@ def _asked(
     return written, device_values(read_table(csv, list(places.values())), domain, places)
 
 
-def _domain(written: WorkloadSpecification | StatisticSpecification) -> Domain:
+def _domain(written: WorkloadSpecification | PairwiseSpecification) -> Domain:
     """The attributes that columns are read for; where the number of bins is open, any tells as much."""
-    if isinstance(written, StatisticSpecification) and written.open_bins() is not None:
+    if isinstance(written, PairwiseSpecification) and written.open_bins() is not None:
         return written.with_bins(2).build().domain
     return written.build().domain
 

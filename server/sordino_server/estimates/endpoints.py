@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query, Request, Response
 from sordino_server.context import Injected
 from sordino_server.estimates import service
 from sordino_server.estimates.document import EstimateDocument
-from sordino_server.estimates.statistic_document import StatisticDocument
+from sordino_server.estimates.pairwise_document import PairwiseDocument
 from sordino_server.estimates.table import as_csv
 from sordino_server.identifiers import DigestPath, RoundPath
 from sordino_server.keys.authentication import Analyst
@@ -17,7 +17,7 @@ from sordino_server.keys.operator_route import OperatorRoute
 
 router = APIRouter(prefix="/campaigns", tags=["estimates"], route_class=OperatorRoute)
 
-AnyEstimate = EstimateDocument | StatisticDocument
+AnyEstimate = EstimateDocument | PairwiseDocument
 Form = Annotated[Literal["json", "csv"] | None, Query(alias="format", description="Wins over Accept.")]
 
 _CSV: dict[int | str, dict[str, Any]] = {200: {"content": {"text/csv": {}}}}

@@ -46,7 +46,7 @@ def stored_last(session: Session, campaign: str) -> bytes:
 def compute(database: Database, number: int) -> bytes | RoundPlan:
     """Canonical bytes of the estimate after the closed round with row number `number`, or the next round's plan.
 
-    Raises EstimationError or ProtocolError where the reports allow neither, AggregateMismatch where they were tampered
+    Raises EstimationError or PairwiseError where the reports allow neither, AggregateMismatch where they were tampered
     with.
     """
     with database.read("read closed round") as session:

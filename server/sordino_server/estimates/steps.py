@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from sordino_analysis.pairwise.protocol import ClosedRound, ProtocolError, RoundPlan
+from sordino_analysis.pairwise.protocol import ClosedRound, PairwiseError, RoundPlan
 from sordino_analysis.pairwise.protocol_plan import ProtocolPlan
 from sordino_analysis.pairwise.protocol_registry import conclude_protocol, step_protocol
 from sordino_server import rounds
 from sordino_server.aggregates import aggregate
-from sordino_server.estimates.statistic_document import statistic_document
+from sordino_server.estimates.pairwise_document import statistic_document
 from sordino_server.kit.db import Database
 from sordino_server.plans import service as plans
 from sordino_shared.protocol import Manifest
@@ -16,12 +16,12 @@ from sordino_shared.protocol import Manifest
 def after_round(database: Database, manifest: Manifest, last: int, *, conclude: bool) -> bytes | RoundPlan:
     """What follows after rounds 0 … `last`: the next round's plan, or the canonical bytes of the estimate.
 
-    `conclude` asks for the estimate, since no further round will be opened. Raises ProtocolError if there is neither.
+    `conclude` asks for the estimate, since no further round will be opened. Raises PairwiseError if there is neither.
     """
     plan, closed = _read(database, manifest, last)
     # Where nobody answered the last round of all, the protocol may still have an answer from the others.
     if closed[-1].aggregate.count == 0 and last + 1 < len(manifest.rounds):
-        raise ProtocolError(
+        raise PairwiseError(
             f"no report was counted in round {last}, so nothing follows from it; cancel the campaign and "
             "start another one that stays open for longer",
             last,

@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterable
 
 from sordino_server.estimates.document import EstimateDocument, QueryEstimate
-from sordino_server.estimates.statistic_document import StatisticDocument
+from sordino_server.estimates.pairwise_document import PairwiseDocument
 
 COLUMNS = (
     "label",
@@ -61,11 +61,11 @@ def as_csv(content: bytes) -> str:
     """The table of a stored estimate (RFC 4180), with a header line."""
     # Only the estimate of a statistic has a protocol.
     if "protocol" in json.loads(content):
-        return _of_statistic(StatisticDocument.model_validate_json(content))
+        return _of_statistic(PairwiseDocument.model_validate_json(content))
     return _of_queries(EstimateDocument.model_validate_json(content))
 
 
-def _of_statistic(document: StatisticDocument) -> str:
+def _of_statistic(document: PairwiseDocument) -> str:
     own = (document.value, document.standard_error, *document.interval)
     population = (document.population_standard_error, *document.population_interval)
     users = " ".join(str(each.users) for each in document.rounds)

@@ -23,10 +23,10 @@ from typing import Any
 import structlog
 
 from sordino_analysis.mechanisms.request import PlanError, PlanRequest
-from sordino_analysis.pairwise.statistic_request import FinishedProtocol, StatisticRequest
+from sordino_analysis.pairwise.pairwise_request import FinishedProtocol, PairwiseRequest
 from sordino_analysis.planning.finished_plan import FinishedPlan
 from sordino_analysis.planning.planner import compile_plan
-from sordino_analysis.progress import Progress, ReportProgress
+from sordino_analysis.progress import Progress, ProgressCallback
 from sordino_analysis.questions.linear import parse_specification
 from sordino_shared.errors import SordinoError
 
@@ -66,7 +66,7 @@ class PlanningProcess:
     time_limit_s: float
 
     def compute(
-        self, request: PlanRequest | StatisticRequest, progress: ReportProgress
+        self, request: PlanRequest | PairwiseRequest, progress: ProgressCallback
     ) -> FinishedPlan | FinishedProtocol:
         """The plan that is asked for; `progress` is called several times a second, and what it raises ends the process.
 
@@ -77,7 +77,7 @@ class PlanningProcess:
             answer = self._answer(process, pipe, progress, monotonic() + limit + _GRACE_S)
         return FinishedPlan.read(answer) if isinstance(request, PlanRequest) else FinishedProtocol.read(answer)
 
-    def _answer(self, process: ForkServerProcess, pipe: Connection, progress: ReportProgress, latest: float) -> bytes:
+    def _answer(self, process: ForkServerProcess, pipe: Connection, progress: ProgressCallback, latest: float) -> bytes:
         told: Any = Progress("starting", 0.0)
         while isinstance(told, Progress):
             progress(told)
@@ -114,7 +114,7 @@ class PlanningProcess:
         )
 
     @contextmanager
-    def _running(self, request: PlanRequest | StatisticRequest) -> Iterator[tuple[ForkServerProcess, Connection]]:
+    def _running(self, request: PlanRequest | PairwiseRequest) -> Iterator[tuple[ForkServerProcess, Connection]]:
         context = mp.get_context("forkserver")
         context.set_forkserver_preload(["sordino_server.jobs.planning_process"])
         ours, theirs = context.Pipe()
@@ -142,20 +142,20 @@ class WrittenRequest:
         return PlanRequest(parse_specification(self.specification).build(), **self.rest)
 
 
-def _written(request: PlanRequest | StatisticRequest) -> WrittenRequest | StatisticRequest:
-    if isinstance(request, StatisticRequest):
+def _written(request: PlanRequest | PairwiseRequest) -> WrittenRequest | PairwiseRequest:
+    if isinstance(request, PairwiseRequest):
         return request
     rest = {field.name: getattr(request, field.name) for field in fields(request) if field.name != "workload"}
     return WrittenRequest(request.workload.specification, rest)
 
 
-def _computed(asked: WrittenRequest | StatisticRequest, progress: ReportProgress) -> bytes:
-    if isinstance(asked, StatisticRequest):
+def _computed(asked: WrittenRequest | PairwiseRequest, progress: ProgressCallback) -> bytes:
+    if isinstance(asked, PairwiseRequest):
         return asked.finish(progress).content
     return compile_plan(asked.request(), progress).finished().content
 
 
-def _plan(pipe: Connection, memory_mb: int, asked: WrittenRequest | StatisticRequest) -> None:
+def _plan(pipe: Connection, memory_mb: int, asked: WrittenRequest | PairwiseRequest) -> None:
     """The process: everything that can be said about its end is said through the pipe."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with, args=(pipe,), daemon=True).start()

@@ -18,9 +18,9 @@ import structlog
 from sqlalchemy.orm import Session
 
 from sordino_analysis.mechanisms.request import PlanRequest as PlannerRequest
-from sordino_analysis.pairwise.statistic_request import FinishedProtocol, StatisticRequest
+from sordino_analysis.pairwise.pairwise_request import FinishedProtocol, PairwiseRequest
 from sordino_analysis.planning.finished_plan import FinishedPlan
-from sordino_analysis.progress import Progress, ReportProgress
+from sordino_analysis.progress import Progress, ProgressCallback
 from sordino_server import rounds
 from sordino_server.campaigns import retention
 from sordino_server.campaigns.succession import close_due_rounds
@@ -46,7 +46,7 @@ _RENEWALS_A_LEASE = 3
 _PURGE_EVERY_S = 600.0
 
 
-ComputePlan = Callable[[PlannerRequest | StatisticRequest, ReportProgress], FinishedPlan | FinishedProtocol]
+ComputePlan = Callable[[PlannerRequest | PairwiseRequest, ProgressCallback], FinishedPlan | FinishedProtocol]
 
 
 # A round goes on to the next one or to its estimate; a purge is of one round's reports.
@@ -183,7 +183,7 @@ class Worker:
             log.info("plan computed", request=number, seconds=plan.summary["seconds"])
         return True
 
-    def _progress_of(self, number: str) -> ReportProgress:
+    def _progress_of(self, number: str) -> ProgressCallback:
         shown, shown_at = Progress("", 0.0), 0.0
 
         def progress(told: Progress) -> None:

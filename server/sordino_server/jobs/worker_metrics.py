@@ -9,12 +9,12 @@ from prometheus_client import Counter, Histogram
 from sordino_server.jobs.worker import Kind, Outcome
 from sordino_server.kit.clock import Clock
 from sordino_server.kit.db import Database
-from sordino_server.metrics import Figures
+from sordino_server.metrics import MetricsRegistry
 
 _SECONDS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 1800.0, 3600.0)
 
 
-class WorkerMetrics(Figures):
+class WorkerMetrics(MetricsRegistry):
     """The figures of one worker process."""
 
     def __init__(self, database: Database, clock: Clock | None = None) -> None:

@@ -15,7 +15,7 @@ from sordino_server.context import Context, Injected
 from sordino_server.errors import ServerError
 from sordino_server.keys.authentication import Analyst
 from sordino_server.keys.operator_route import OperatorRequest
-from sordino_server.kit.once import add_once
+from sordino_server.kit.insert_if_absent import insert_if_absent
 from sordino_server.models import IdempotencyKey, Key
 from sordino_shared.protocol import Problem
 
@@ -96,7 +96,7 @@ class IdempotentPost:
             response=b"",
             created_at=now,
         )
-        return add_once(session, row)[0]
+        return insert_if_absent(session, row)[0]
 
     def _stored(self, row: IdempotencyKey) -> Answer:
         if (row.method_path, row.body_sha256) != (self.method_path, self.body_sha256):

@@ -6,18 +6,18 @@ import json
 from typing import Any
 
 from sordino_analysis.mechanisms.request import PlanRequest
-from sordino_analysis.pairwise.statistic_request import StatisticRequest
-from sordino_analysis.questions.pairwise import StatisticSpecification
+from sordino_analysis.pairwise.pairwise_request import PairwiseRequest
+from sordino_analysis.questions.pairwise import PairwiseSpecification
 from sordino_analysis.questions.specifications import parse_either
 from sordino_server.plans.schemas import PlanOrder
 from sordino_shared.guarantees import PureEpsilon
 
 
-def planner_request(order: PlanOrder, specification: str) -> PlanRequest | StatisticRequest:
+def planner_request(order: PlanOrder, specification: str) -> PlanRequest | PairwiseRequest:
     """What the planner is asked for; raises InvalidValue where it would refuse."""
     written: dict[str, Any] = json.loads(specification)
     asked = parse_either(written)
-    if isinstance(asked, StatisticSpecification):
+    if isinstance(asked, PairwiseSpecification):
         return order.for_statistic(asked)
     order.check_linear()
     return PlanRequest(

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_analysis.pairwise.protocol_plan import ProtocolPlan
 from sordino_server.kit import leases
-from sordino_server.kit.once import add_once
+from sordino_server.kit.insert_if_absent import insert_if_absent
 from sordino_server.kit.pagination import Page, newest_first
 from sordino_server.models import PlanPart, PlanPartKind, PlanRequest, PlanRequestState, ProtocolPlanContent
 from sordino_shared.protocol import DevicePart
@@ -69,7 +69,7 @@ def keep_part(session: Session, part: DevicePart | AnalystPart, now: int) -> str
     """Digest of the part, which is stored unless it was there."""
     digest = str(part.digest)
     kind = PlanPartKind(part.document)
-    add_once(session, PlanPart(digest=digest, document=kind, content=part.content, created_at=now))
+    insert_if_absent(session, PlanPart(digest=digest, document=kind, content=part.content, created_at=now))
     return digest
 
 
@@ -82,5 +82,5 @@ def find_protocol(session: Session, digest: str) -> bytes | None:
 def keep_protocol(session: Session, plan: ProtocolPlan, now: int) -> str:
     """Digest of the plan of a protocol, which is stored unless it was there."""
     digest = str(plan.digest)
-    add_once(session, ProtocolPlanContent(digest=digest, content=plan.content, created_at=now))
+    insert_if_absent(session, ProtocolPlanContent(digest=digest, content=plan.content, created_at=now))
     return digest

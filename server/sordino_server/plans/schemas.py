@@ -8,9 +8,9 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, Field, StrictInt
 
 from sordino_analysis.optimisation.search import Effort
+from sordino_analysis.pairwise.pairwise_request import PairwiseRequest
 from sordino_analysis.pairwise.protocol_plan import Target
-from sordino_analysis.pairwise.statistic_request import StatisticRequest
-from sordino_analysis.questions.pairwise import StatisticSpecification
+from sordino_analysis.questions.pairwise import PairwiseSpecification
 from sordino_analysis.strict_model import StrictModel
 from sordino_server.identifiers import DigestText
 from sordino_server.models import PlanRequest, PlanRequestState
@@ -56,7 +56,7 @@ class PlanOrder(StrictModel):
         if self.protocol is not None or self.target is not None:
             raise InvalidValue("protocol and target are of statistics of pairs; this workload has linear queries")
 
-    def for_statistic(self, specification: StatisticSpecification) -> StatisticRequest:
+    def for_statistic(self, specification: PairwiseSpecification) -> PairwiseRequest:
         """What a statistic of pairs is asked for; raises InvalidValue where something does not fit."""
         if self.mechanism is not None or self.reduction is not None:
             raise InvalidValue(
@@ -64,7 +64,7 @@ class PlanOrder(StrictModel):
             )
         if self.users is None:
             raise InvalidValue("a statistic of pairs needs `users`, the number to expect: protocols are compared at it")
-        return StatisticRequest(
+        return PairwiseRequest(
             specification,
             PureEpsilon.of(self.epsilon),
             self.users,
@@ -87,7 +87,7 @@ class PlanRequestDocument(BaseModel):
     stage: str
     variance: float | None = Field(description="The objective's least variance so far; null until there is one.")
     ratio: float | None = Field(description="That variance over its lower bound; null until there is a bound above 0.")
-    summary: dict[str, Any] | None = Field(description="Figures of the plan, once it is ready.")
+    summary: dict[str, Any] | None = Field(description="ErrorFigures of the plan, once it is ready.")
     device_digest: str | None
     analyst_digest: str | None
     protocol_digest: str | None = Field(description="Of the plan of a protocol, where a statistic was asked for.")

@@ -13,9 +13,9 @@ from sqlalchemy.orm import Session
 
 from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_analysis.mechanisms import mechanism_names
+from sordino_analysis.pairwise.pairwise_request import FinishedProtocol
 from sordino_analysis.pairwise.protocol import RoundPlan
 from sordino_analysis.pairwise.protocol_plan import ProtocolPlan
-from sordino_analysis.pairwise.statistic_request import FinishedProtocol
 from sordino_analysis.planning.finished_plan import FinishedPlan
 from sordino_analysis.progress import Progress
 from sordino_server.errors import ServerError

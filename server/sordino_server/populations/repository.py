@@ -8,14 +8,14 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from sordino_server.kit.db import FOR_CHANGE
-from sordino_server.kit.once import add_once
+from sordino_server.kit.insert_if_absent import insert_if_absent
 from sordino_server.kit.pagination import Page, newest_first
 from sordino_server.models import AskedEpsilon, Population
 
 
 def add(session: Session, population: Population) -> bool:
     """Insert a population; False where there is one of its name."""
-    return add_once(session, population)[1]
+    return insert_if_absent(session, population)[1]
 
 
 def add_entry(session: Session, entry: AskedEpsilon) -> None:

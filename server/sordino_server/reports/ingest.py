@@ -17,7 +17,7 @@ from sordino_server.errors import ServerError
 from sordino_server.kit.db import Database
 from sordino_server.models import PlanPart, Round
 from sordino_server.reports import repository
-from sordino_server.reports.shares import Shares, empty_share, with_reports
+from sordino_server.reports.shards import ShardAccumulators, empty_shard, with_reports
 from sordino_server.reports.uploads import PlanMismatch, RefusedRequest, RoundNotOpen, Upload
 from sordino_server.reports.verdicts import judge
 from sordino_shared.protocol import DevicePart, Digest, ReportOutcomes, RoundState
@@ -31,19 +31,19 @@ Answer = ReportOutcomes | ServerError | None
 
 @dataclass
 class Recorded:
-    """What holds once the transaction is committed: answers by request, this writer's new shares, refusals to count."""
+    """What holds once the transaction is committed: answers by request, this writer's new shards, refusals to count."""
 
     answers: dict[Request, Answer] = field(default_factory=dict)
-    shares: dict[int, Aggregate] = field(default_factory=dict)
+    shards: dict[int, Aggregate] = field(default_factory=dict)
     refusals: Counter[tuple[str, str]] = field(default_factory=Counter)
 
 
 class Ingest:
     """Records requests in a caller's transaction; device parts, which never change, are read once."""
 
-    def __init__(self, database: Database, shares: Shares) -> None:
+    def __init__(self, database: Database, shards: ShardAccumulators) -> None:
         self._database = database
-        self._shares = shares
+        self._shards = shards
         self._randomizers: OrderedDict[str, Randomizer] = OrderedDict()
 
     def record(self, session: Session, requests: Sequence[Request], now: int) -> Recorded:
@@ -80,10 +80,10 @@ class Ingest:
         if not judged.accepted.any():
             return
         new = payloads[judged.accepted]
-        before = recorded.shares.get(row.id) or self._shares.get(row.id) or empty_share(randomizer)
-        share = recorded.shares[row.id] = with_reports(before, randomizer, new)
+        before = recorded.shards.get(row.id) or self._shards.get(row.id) or empty_shard(randomizer)
+        share = recorded.shards[row.id] = with_reports(before, randomizer, new)
         aggregates.add_chunk(session, row.id, len(new), new.tobytes(), now)
-        aggregates.put_share(session, row.id, self._shares.shard, share.count, share.to_bytes())
+        aggregates.put_shard(session, row.id, self._shards.shard, share.count, share.to_bytes())
 
     def _randomizer(self, session: Session, digest: str) -> Randomizer:
         if digest not in self._randomizers:

@@ -16,7 +16,7 @@ from time import perf_counter
 from sordino_server.kit.clock import Clock
 from sordino_server.kit.db import Database
 from sordino_server.reports.ingest import Answer, Ingest, Recorded, Request
-from sordino_server.reports.shares import Shares
+from sordino_server.reports.shards import ShardAccumulators
 from sordino_server.reports.uploads import Overloaded, RefusedRequest, Upload
 from sordino_shared.protocol import MAX_REPORTS, ReportOutcomes
 
@@ -46,8 +46,8 @@ class ReportWriter:
     ) -> None:
         self._database = database
         self._clock = clock
-        self._shares = Shares()
-        self._ingest = Ingest(database, self._shares)
+        self._shards = ShardAccumulators()
+        self._ingest = Ingest(database, self._shards)
         self._max_queued_bytes = max_queued_bytes
         self._committed = committed
         self._queue: deque[_Queued] = deque()
@@ -142,10 +142,10 @@ class ReportWriter:
         try:
             recorded = self._database.run("record reports", lambda session: self._ingest.record(session, requests, now))
         except BaseException as error:  # the thread must outlive whatever a transaction raises, and its callers hear it
-            self._shares.restart()
+            self._shards.restart()
             _answer_all([(future, error) for _, future in group])
             return
-        self._shares.keep(recorded.shares)
+        self._shards.keep(recorded.shards)
         self._committed(recorded, perf_counter() - start)
         _answer_all([(future, recorded.answers[request]) for request, future in group])
 

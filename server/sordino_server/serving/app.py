@@ -17,13 +17,13 @@ from sordino_server.config import Settings
 from sordino_server.context import Context
 from sordino_server.kit.clock import Clock, SystemClock
 from sordino_server.kit.db import Database
-from sordino_server.kit.envelope import Envelope
+from sordino_server.kit.request_observer import RequestObserver
 from sordino_server.kit.unread_body import UnreadBody
 from sordino_server.metrics import Metrics
 from sordino_server.problem_details import ProblemDocument
 from sordino_server.reports import ReportWriter
 from sordino_server.reports.admission import Admission
-from sordino_server.reports.front_door import FrontDoor
+from sordino_server.reports.upload_endpoint import UploadEndpoint
 from sordino_server.serving.api import router
 
 
@@ -78,7 +78,7 @@ class _Application(FastAPI):
 
     @cached_property
     def _outermost(self) -> ASGIApp:
-        return Envelope(FrontDoor(super().__call__, self.state), observe=self.state.metrics.request)
+        return RequestObserver(UploadEndpoint(super().__call__, self.state), observe=self.state.metrics.request)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await self._outermost(scope, receive, send)

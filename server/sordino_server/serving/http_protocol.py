@@ -8,7 +8,7 @@ from typing import ClassVar
 from starlette.responses import Response
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
-from sordino_server.kit.envelope import REQUEST_ID, enveloped
+from sordino_server.kit.request_observer import REQUEST_ID, enveloped
 from sordino_server.problem_details import problem_response
 from sordino_shared.protocol import Problem
 

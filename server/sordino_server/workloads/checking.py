@@ -13,14 +13,14 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from sordino_analysis.questions.linear import WorkloadSpecification
-from sordino_analysis.questions.pairwise import StatisticSpecification
+from sordino_analysis.questions.pairwise import PairwiseSpecification
 from sordino_analysis.questions.specifications import Specification
 from sordino_server.kit.json_body import read_json
 from sordino_server.validation_problem import invalid_request
 from sordino_shared._checks import check_name
 from sordino_shared.protocol import Digest
 
-_FORM: TypeAdapter[WorkloadSpecification | StatisticSpecification] = TypeAdapter(Specification)
+_FORM: TypeAdapter[WorkloadSpecification | PairwiseSpecification] = TypeAdapter(Specification)
 
 
 @dataclass(frozen=True)
@@ -48,9 +48,9 @@ def check_workload(body: bytes | Path) -> CheckedWorkload:
     return CheckedWorkload(str(Digest.of(text.encode())), specification.name, text, cells, queries)
 
 
-def sizes(specification: WorkloadSpecification | StatisticSpecification) -> tuple[int | None, int]:
+def sizes(specification: WorkloadSpecification | PairwiseSpecification) -> tuple[int | None, int]:
     """Cells and queries of what is built once for it; raises WorkloadError where it contradicts itself."""
-    if isinstance(specification, StatisticSpecification):
+    if isinstance(specification, PairwiseSpecification):
         specification.check()
         return specification.cells, 1
     built = specification.build()

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from sordino_server.kit.once import add_once
+from sordino_server.kit.insert_if_absent import insert_if_absent
 from sordino_server.kit.pagination import Page, newest_first
 from sordino_server.models import Workload
 
 
 def add(session: Session, workload: Workload) -> tuple[Workload, bool]:
     """The workload of this digest, and whether it is new."""
-    return add_once(session, workload)
+    return insert_if_absent(session, workload)
 
 
 def find(session: Session, identifier: str) -> Workload | None:

@@ -7,7 +7,7 @@ import json
 from sqlalchemy.orm import Session
 
 from sordino_analysis.questions.linear import WorkloadError, WorkloadSpecification
-from sordino_analysis.questions.pairwise import StatisticSpecification
+from sordino_analysis.questions.pairwise import PairwiseSpecification
 from sordino_analysis.questions.specifications import parse_either
 from sordino_server.errors import ServerError
 from sordino_server.models import Workload
@@ -42,7 +42,7 @@ def exists(session: Session, identifier: str) -> bool:
     return repository.find(session, identifier) is not None
 
 
-def either_of(workload: Workload) -> WorkloadSpecification | StatisticSpecification:
+def either_of(workload: Workload) -> WorkloadSpecification | PairwiseSpecification:
     """The specification as it was registered."""
     return parse_either(json.loads(workload.specification))
 
@@ -50,6 +50,6 @@ def either_of(workload: Workload) -> WorkloadSpecification | StatisticSpecificat
 def specification_of(workload: Workload) -> WorkloadSpecification:
     """The linear queries as they were registered; raises WorkloadError for a statistic of pairs."""
     specification = either_of(workload)
-    if isinstance(specification, StatisticSpecification):
+    if isinstance(specification, PairwiseSpecification):
         raise WorkloadError(f"workload {workload.id} is a statistic of pairs, and linear queries are needed here")
     return specification

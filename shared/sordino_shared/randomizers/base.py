@@ -27,7 +27,7 @@ class Randomizer(ABC):
     """
 
     kind: ClassVar[str]
-    statistic: ClassVar[str]
+    accumulator: ClassVar[str]
     size: int
 
     @property
@@ -37,7 +37,7 @@ class Randomizer(ABC):
 
     @property
     @abstractmethod
-    def statistic_size(self) -> int:
+    def accumulator_size(self) -> int:
         """p, the length of the statistic that the aggregator keeps."""
 
     @abstractmethod

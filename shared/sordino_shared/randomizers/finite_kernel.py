@@ -121,7 +121,7 @@ class FiniteKernel(Randomizer):
     """K(y|x) = table[y, x]/2^bits for the m rows; output m, if any column leaves a deficit, is the null output."""
 
     kind: ClassVar[str] = "finite_kernel"
-    statistic: ClassVar[str] = "counts"
+    accumulator: ClassVar[str] = "counts"
     bits: int
     rows: KernelRows
 
@@ -189,7 +189,7 @@ class FiniteKernel(Randomizer):
         return index_bytes(self.outputs)
 
     @property
-    def statistic_size(self) -> int:
+    def accumulator_size(self) -> int:
         return self.outputs
 
     @cached_property

@@ -78,7 +78,7 @@ class OrbitKernel(Randomizer):
     """
 
     kind: ClassVar[str] = "orbit_kernel"
-    statistic: ClassVar[str] = "character_sums"
+    accumulator: ClassVar[str] = "character_sums"
     shape: tuple[int, ...]
     width: int
     overlaps: bool
@@ -98,8 +98,10 @@ class OrbitKernel(Randomizer):
         check_range(len(self.rows), 1, MAX_ROWS, "number of rows")
         check_range(self.low, 1, 1 << self.bits, "low level")
         check_range(self.high, self.low, 1 << self.bits, "high level")
-        if self.statistic_size > MAX_SUMS:
-            raise InvalidValue(f"{self.statistic_size} sums of characters are too many: at most {MAX_SUMS}", self.width)
+        if self.accumulator_size > MAX_SUMS:
+            raise InvalidValue(
+                f"{self.accumulator_size} sums of characters are too many: at most {MAX_SUMS}", self.width
+            )
         for weight in self.row_weights:
             check_range(weight, 1, 1 << self.bits, "weight of a row")
         if len(self.row_weights) != len(self.rows) or sum(self.row_weights) != 1 << self.bits:
@@ -138,7 +140,7 @@ class OrbitKernel(Randomizer):
         return 1 + self.slots + _SHIFT_BYTES
 
     @property
-    def statistic_size(self) -> int:
+    def accumulator_size(self) -> int:
         """For each row its reports and the sums of characters: Σ Π (size − 1) over sets of up to `width` attributes.
 
         With `overlaps` Σ Π size, as characters of fewer attributes are counted again with each set around them.

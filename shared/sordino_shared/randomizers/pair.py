@@ -27,7 +27,7 @@ class Pair(Randomizer):
     """
 
     kind: ClassVar[str] = "pair"
-    statistic: ClassVar[str] = "pair_sums"
+    accumulator: ClassVar[str] = "pair_sums"
     first: PairedRandomizer
     second: PairedRandomizer
 
@@ -46,15 +46,15 @@ class Pair(Randomizer):
     def has_products(self) -> bool:
         """Whether the statistic ends with the inner product of the two directions."""
         both = isinstance(self.first, SeededDirection) and isinstance(self.second, SeededDirection)
-        return both and self.first.statistic_size == self.second.statistic_size
+        return both and self.first.accumulator_size == self.second.accumulator_size
 
     @property
     def payload_bytes(self) -> int:
         return self.first.payload_bytes + self.second.payload_bytes
 
     @property
-    def statistic_size(self) -> int:
-        return self.first.statistic_size + self.second.statistic_size + self.has_products
+    def accumulator_size(self) -> int:
+        return self.first.accumulator_size + self.second.accumulator_size + self.has_products
 
     def likelihood_ratio(self) -> tuple[int, int] | None:
         # Of products the largest ratio is at most the product of the largest, and the two draws are independent.

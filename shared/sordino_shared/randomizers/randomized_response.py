@@ -26,7 +26,7 @@ class RandomizedResponse(Randomizer):
     """K(y|x) = other_weight/2^bits for y ≠ x, the rest of the mass on y = x."""
 
     kind: ClassVar[str] = "randomized_response"
-    statistic: ClassVar[str] = "counts"
+    accumulator: ClassVar[str] = "counts"
     size: int
     bits: int
     other_weight: int
@@ -57,7 +57,7 @@ class RandomizedResponse(Randomizer):
         return index_bytes(self.size)
 
     @property
-    def statistic_size(self) -> int:
+    def accumulator_size(self) -> int:
         return self.size
 
     def likelihood_ratio(self) -> tuple[int, int]:

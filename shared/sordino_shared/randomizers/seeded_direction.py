@@ -37,7 +37,7 @@ class SeededDirection(Randomizer):
     """
 
     kind: ClassVar[str] = "seeded_direction"
-    statistic: ClassVar[str] = "direction_sums"
+    accumulator: ClassVar[str] = "direction_sums"
     bits: int
     vectors: Array
     keep_weights: Array
@@ -74,7 +74,7 @@ class SeededDirection(Randomizer):
         return SEED_BYTES + 1
 
     @property
-    def statistic_size(self) -> int:
+    def accumulator_size(self) -> int:
         return self.dimension
 
     def likelihood_ratio(self) -> tuple[int, int]:

@@ -28,7 +28,7 @@ class SubsetMixture(Randomizer):
     """Size s_j with chance size_weights[j]/2^bits; given it, the subset selection with include_weights[j]."""
 
     kind: ClassVar[str] = "subset_mixture"
-    statistic: ClassVar[str] = "sized_bit_counts"
+    accumulator: ClassVar[str] = "sized_bit_counts"
     size: int
     bits: int
     subset_sizes: tuple[int, ...]
@@ -78,7 +78,7 @@ class SubsetMixture(Randomizer):
         return (self.size + 7) // 8
 
     @property
-    def statistic_size(self) -> int:
+    def accumulator_size(self) -> int:
         return len(self.subset_sizes) * self.size
 
     def likelihood_ratio(self) -> tuple[int, int]:

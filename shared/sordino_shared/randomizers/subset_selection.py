@@ -23,7 +23,7 @@ class SubsetSelection(Randomizer):
     """A subset S of `subset_size` cells: P(x ∈ S) = include_weight/2^bits; given whether x is in it, S is uniform."""
 
     kind: ClassVar[str] = "subset_selection"
-    statistic: ClassVar[str] = "bit_counts"
+    accumulator: ClassVar[str] = "bit_counts"
     size: int
     subset_size: int
     bits: int
@@ -56,7 +56,7 @@ class SubsetSelection(Randomizer):
         return (self.size + 7) // 8
 
     @property
-    def statistic_size(self) -> int:
+    def accumulator_size(self) -> int:
         return self.size
 
     def likelihood_ratio(self) -> tuple[int, int]:

@@ -8,10 +8,10 @@ from sordino_analysis.estimation.intervals import normal_quantile
 from sordino_analysis.estimation.inversion import population_coverage, reporters_coverage
 from sordino_analysis.estimation.linear import estimate
 from sordino_analysis.estimation.normality import normality
-from sordino_analysis.evaluation.accumulate import Aggregate, accumulate, mean_statistic
+from sordino_analysis.evaluation.accumulate import Aggregate, accumulate, mean_accumulator
 from sordino_analysis.evaluation.contribution_law import ContributionLaw, Moments, contribution_laws
-from sordino_analysis.evaluation.variance import answer_law, decoded_rows
-from sordino_analysis.evaluation.weighted_decoder import spelled_out
+from sordino_analysis.evaluation.variance import answer_moments, decoded_rows
+from sordino_analysis.evaluation.weighted_decoder import expand_weighted
 from sordino_analysis.planning.planner import PlanRequest, compile_plan
 from sordino_analysis.questions.linear import builtin
 from sordino_shared.guarantees import PureEpsilon
@@ -25,7 +25,7 @@ Z = normal_quantile(0.95)
 
 def laws(plan, histogram):
     workload, randomizer = plan.request.workload, plan.device.randomizer
-    decoder = spelled_out(plan.analyst.decoder, randomizer, workload)
+    decoder = expand_weighted(plan.analyst.decoder, randomizer, workload)
     return list(contribution_laws(randomizer, decoder, workload, histogram, list(range(workload.queries))))
 
 
@@ -47,7 +47,7 @@ def warned(found):
 def test_the_laws_have_the_variances_of_the_plan(plan_of, mechanism, kind):
     plan = plan_of(kind, 5, mechanism=mechanism)
     workload = plan.request.workload
-    exact = answer_law(plan.device.randomizer, plan.analyst.decoder, workload).mixed_variances(SHARES)
+    exact = answer_moments(plan.device.randomizer, plan.analyst.decoder, workload).mixed_variances(SHARES)
     moments = [law if isinstance(law, Moments) else law.moments for law in laws(plan, SHARES)]
     varying = workload.varying_rows
     np.testing.assert_allclose([moments[q].of_reporters.variance for q in varying], exact[varying], rtol=1e-4)
@@ -58,7 +58,7 @@ def test_the_laws_have_the_variances_of_the_plan(plan_of, mechanism, kind):
 def test_rows_of_any_numbers_have_the_variances_of_the_plan_too(plan_of):
     plan = plan_of("matrix", 4, mechanism="subset_selection", rows=((1.0, 0.0, 3.0, -1.0), (0.5, -1.0, 0.0, 2.0)))
     shares = np.array([0.4, 0.3, 0.2, 0.1])
-    exact = answer_law(plan.device.randomizer, plan.analyst.decoder, plan.request.workload).mixed_variances(shares)
+    exact = answer_moments(plan.device.randomizer, plan.analyst.decoder, plan.request.workload).mixed_variances(shares)
     found = [law.moments.of_reporters.variance for law in laws(plan, shares)]
     np.testing.assert_allclose(found, exact, rtol=1e-9)
 
@@ -68,11 +68,11 @@ def test_third_and_fourth_moments_are_those_of_reports(plan_of, mechanism):
     """Cumulants of 8,000 contributions of a type: six standard errors of a skewness √(15/n), of an excess √(96/n)."""
     plan = plan_of("prefix", 5, "4", mechanism=mechanism)
     randomizer, reports, shares = plan.device.randomizer, 8000, np.eye(5)[1]
-    decoder = spelled_out(plan.analyst.decoder, randomizer, plan.request.workload)
+    decoder = expand_weighted(plan.analyst.decoder, randomizer, plan.request.workload)
     payloads = randomizer.randomize_many(np.full(reports, 1, dtype=np.int64), SeededRandomness(2))
     rows, _ = decoded_rows(decoder, plan.request.workload, 2, 3)
     one_by_one = (Aggregate(1, accumulate(randomizer, payload[None])) for payload in payloads)
-    drawn = np.array([rows[0] @ mean_statistic(randomizer, one) for one in one_by_one])
+    drawn = np.array([rows[0] @ mean_accumulator(randomizer, one) for one in one_by_one])
     drawn = (drawn - drawn.mean()) / drawn.std()
     law = laws(plan, shares)[2]
     found = (law if isinstance(law, Moments) else law.moments).of_reporters

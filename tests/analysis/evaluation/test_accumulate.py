@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sordino_analysis.evaluation import accumulate as statistics
-from sordino_analysis.evaluation.accumulate import DIRECTION_SCALE, Aggregate, accumulate, mean_statistic
+from sordino_analysis.evaluation.accumulate import DIRECTION_SCALE, Aggregate, accumulate, mean_accumulator
 from sordino_shared.arrays import Array
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon
@@ -53,12 +53,12 @@ def one_by_one(randomizer, payload):
     """The statistic of one report by its definition."""
     if isinstance(randomizer, Pair):
         return pair_of_statistics(randomizer, payload)
-    if randomizer.statistic == "counts":
-        return np.eye(randomizer.statistic_size)[int.from_bytes(payload.tobytes(), "little")]
-    if randomizer.statistic in ("bit_counts", "sized_bit_counts"):
+    if randomizer.accumulator == "counts":
+        return np.eye(randomizer.accumulator_size)[int.from_bytes(payload.tobytes(), "little")]
+    if randomizer.accumulator in ("bit_counts", "sized_bit_counts"):
         word = int.from_bytes(payload.tobytes(), "little")
         held = np.array([(word >> cell) & 1 for cell in range(randomizer.size)])
-        sizes = randomizer.subset_sizes if randomizer.statistic == "sized_bit_counts" else [held.sum()]
+        sizes = randomizer.subset_sizes if randomizer.accumulator == "sized_bit_counts" else [held.sum()]
         return np.concatenate([held * (held.sum() == size) for size in sizes])
     drawn = directions(payload[None, :16], randomizer.dimension)[0].astype(float)
     return np.rint((2 * int(payload[16]) - 1) * DIRECTION_SCALE * drawn / np.sqrt((drawn**2).sum()))
@@ -78,14 +78,14 @@ def test_sums_are_those_of_the_reports_one_by_one(name, monkeypatch):
     randomizer = RANDOMIZERS[name]
     payloads = reports(randomizer, 40)
     expected = sum(one_by_one(randomizer, payload) for payload in payloads)
-    monkeypatch.setattr(statistics, "_BATCH_ENTRIES", 7 * randomizer.statistic_size)
+    monkeypatch.setattr(statistics, "_BATCH_ENTRIES", 7 * randomizer.accumulator_size)
     monkeypatch.setattr(statistics, "_COUNT_ENTRIES", 7)
     monkeypatch.setattr(statistics, "_FEW_BYTES", 1)
     found = accumulate(randomizer, payloads)
     assert found.dtype == np.int64
     # A product of three doubles may round the other way once in a while; it does so everywhere alike. Inner products
     # are taken of entries in units of 2^-24, so that 40 of them are off by at most 40·5·2^8 units of 2^-32.
-    directed = 2 if randomizer.statistic in ("direction_sums", "pair_sums") else 0
+    directed = 2 if randomizer.accumulator in ("direction_sums", "pair_sums") else 0
     tolerance = np.full(len(found), float(directed))
     if isinstance(randomizer, Pair) and randomizer.has_products:
         tolerance[-1] = 40 * 5 * 2**8
@@ -112,18 +112,18 @@ def test_any_order_and_any_split_merge_to_the_same_bytes(name, seed, cuts):
 def test_the_mean_of_directions_is_in_their_unit():
     randomizer = seeded_direction()
     aggregate = Aggregate(4, np.full(5, DIRECTION_SCALE, dtype=np.int64))
-    np.testing.assert_allclose(mean_statistic(randomizer, aggregate), 0.25)
+    np.testing.assert_allclose(mean_accumulator(randomizer, aggregate), 0.25)
     counts = Aggregate(4, np.array([4, 0, 2]))
     small = RandomizedResponse.for_guarantee(3, ONE)
-    np.testing.assert_allclose(mean_statistic(small, counts), [1.0, 0.0, 0.5])
+    np.testing.assert_allclose(mean_accumulator(small, counts), [1.0, 0.0, 0.5])
 
 
 def test_what_does_not_add_up_is_refused():
     small, large = RandomizedResponse.for_guarantee(3, ONE), RandomizedResponse.for_guarantee(4, ONE)
     with pytest.raises(InvalidValue, match="no report"):
-        mean_statistic(small, Aggregate.empty(small))
+        mean_accumulator(small, Aggregate.empty(small))
     with pytest.raises(InvalidValue, match="statistic of 4"):
-        mean_statistic(large, Aggregate(1, np.zeros(3, dtype=np.int64)))
+        mean_accumulator(large, Aggregate(1, np.zeros(3, dtype=np.int64)))
     with pytest.raises(InvalidValue, match="do not add up"):
         Aggregate.empty(small) + Aggregate.empty(large)
     with pytest.raises(InvalidValue, match="cannot hold -1"):

@@ -10,7 +10,7 @@ import pytest
 from sordino_analysis.documents.decoders import AnswerDecoder
 from sordino_analysis.documents.queries import MatrixQueries
 from sordino_analysis.estimation.linear import estimate
-from sordino_analysis.evaluation.accumulate import Aggregate, accumulate, mean_statistic
+from sordino_analysis.evaluation.accumulate import Aggregate, accumulate, mean_accumulator
 from sordino_analysis.evaluation.integer_kernels import dense_kernel
 from sordino_analysis.evaluation.manipulation import extreme_contributions, manipulation
 from sordino_analysis.questions.queries_document import rebuild_workload
@@ -67,7 +67,7 @@ def test_no_pair_of_a_direction_and_a_number_does_more() -> None:
     direction = SeededDirection(60, Array.of(vectors << 20, "<i4"), Array.of(halves, "<u8"))
     number = dense_kernel(np.full((3, 3), 0.2) + 0.4 * np.eye(3), PureEpsilon.of("1.2"))
     pair = Pair(direction, number)
-    rows = np.random.default_rng(8).standard_normal((5, pair.statistic_size))
+    rows = np.random.default_rng(8).standard_normal((5, pair.accumulator_size))
     decoder = AnswerDecoder(Array.of(rows, "<f8"), Array.of(np.arange(5.0), "<f8"))
     domain = Domain((Ordinal("value", (1.0, 2.0)),))
     queries = MatrixQueries(Array.of(np.eye(5, 3), "<f8"), tuple("abcde"))
@@ -76,7 +76,7 @@ def test_no_pair_of_a_direction_and_a_number_does_more() -> None:
     # One output after the other, the null output that hardly ever comes among them.
     names = np.arange(len(seeds), dtype=np.uint8)[:, None] % number.outputs
     payloads = np.hstack([seeds, names])
-    found = np.array([mean_statistic(pair, Aggregate(1, accumulate(pair, payload[None]))) for payload in payloads])
+    found = np.array([mean_accumulator(pair, Aggregate(1, accumulate(pair, payload[None]))) for payload in payloads])
     answers = found @ rows.T + np.arange(5.0)
     assert np.all(answers >= low)
     assert np.all(answers <= high)

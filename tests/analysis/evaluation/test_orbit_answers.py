@@ -10,8 +10,8 @@ import pytest
 from sordino_analysis.documents.decoders import CharacterDecoder
 from sordino_analysis.evaluation.accumulate import DIRECTION_SCALE, accumulate
 from sordino_analysis.evaluation.orbit_answers import orbit_answers
-from sordino_analysis.evaluation.variance import answer_law
-from sordino_analysis.optimisation.symmetry.spectrum import Spectrum
+from sordino_analysis.evaluation.variance import answer_moments
+from sordino_analysis.optimisation.symmetry.row_spectrum import RowSpectrum
 from sordino_analysis.questions.linear import parse_specification
 from sordino_shared.arrays import Array
 from sordino_shared.randomizers import BaseRow, OrbitKernel
@@ -85,14 +85,14 @@ def test_variances_are_those_of_every_output_written_out(shape, width, rows, que
     assert (table.max(axis=1) / table.min(axis=1)).max() == pytest.approx(HIGH / LOW)
     payloads = np.frombuffer(b"".join(payload for payload, _ in listed), dtype=np.uint8).reshape(len(listed), -1)
     assert randomizer.in_alphabet(payloads).all()
-    unit = Spectrum(randomizer).unit / DIRECTION_SCALE
+    unit = RowSpectrum(randomizer).unit / DIRECTION_SCALE
     sums = np.array([accumulate(randomizer, payload[None]) for payload in payloads])
     assert np.abs(sums).max() <= DIRECTION_SCALE
     assert np.array_equal(accumulate(randomizer, payloads), sums.sum(axis=0))
     answers = np.stack([orbit_answers(randomizer, decoder, asked).decoded(report * unit) for report in sums], axis=1)
     means = answers @ table
     variances = answers**2 @ table - means**2
-    law = answer_law(randomizer, decoder, asked)
+    law = answer_moments(randomizer, decoder, asked)
     assert law.type_variances() == pytest.approx(variances, rel=1e-7)
     profile = law.profile()
     assert profile.variance == pytest.approx(variances.max(axis=1), rel=1e-7)

@@ -1,14 +1,14 @@
-"""Figures of a randomizer with its decoder: by definition, by blocks and in closed form."""
+"""ErrorFigures of a randomizer with its decoder: by definition, by blocks and in closed form."""
 
 import numpy as np
 import pytest
 
-from sordino_analysis.documents.analyst_part import Figures
+from sordino_analysis.documents.analyst_part import ErrorFigures
 from sordino_analysis.documents.decoders import AnswerDecoder, HistogramDecoder, ScaledHistogramDecoder
 from sordino_analysis.documents.queries import MatrixQueries
 from sordino_analysis.evaluation import variance
 from sordino_analysis.evaluation.answer_moments import ErrorProfile
-from sordino_analysis.evaluation.variance import answer_law, counts_as_unbiased, type_variances
+from sordino_analysis.evaluation.variance import answer_moments, counts_as_unbiased, type_variances
 from sordino_analysis.questions.linear import TooLargeForDense, builtin, parse_specification
 from sordino_analysis.questions.queries_document import rebuild_workload
 from sordino_shared.arrays import Array
@@ -53,7 +53,7 @@ def test_a_profile_is_the_definition_over_all_outputs_and_leaves_constant_querie
     randomizer, decoder, workload, rows, offset, matrix = kernel
     law = randomizer.table / 2.0**16
     by_type = (rows**2) @ law - (rows @ law) ** 2
-    profile = answer_law(randomizer, decoder, workload).profile()
+    profile = answer_moments(randomizer, decoder, workload).profile()
     np.testing.assert_allclose(profile.variance, [by_type[0].max(), 0.0, by_type[2].max()])
     np.testing.assert_allclose(profile.type_variance, by_type[[0, 2]].mean(axis=0))
     bias = np.abs(rows @ law + offset[:, None] - matrix).max(axis=1)
@@ -67,7 +67,7 @@ def test_a_profile_is_the_definition_over_all_outputs_and_leaves_constant_querie
 def test_mixed_variances_and_the_covariance_root_agree_with_the_variances_of_types(kernel):
     randomizer, decoder, workload, rows, _, _ = kernel
     histogram = np.array([0.1, 0.2, 0.3, 0.4])
-    law = answer_law(randomizer, decoder, workload)
+    law = answer_moments(randomizer, decoder, workload)
     by_type = law.type_variances()
     assert not by_type[1].any()
     np.testing.assert_allclose(law.mixed_variances(histogram), by_type @ histogram)
@@ -85,7 +85,7 @@ def test_a_histogram_decoder_is_the_answer_decoder_that_it_stands_for(kernel):
     inverse, offset = rng.normal(size=(4, randomizer.outputs)), rng.normal(size=4)
     by_histogram = HistogramDecoder(Array.of(inverse, "<f8"), Array.of(offset, "<f8"))
     by_answers = AnswerDecoder(Array.of(matrix @ inverse, "<f8"), Array.of(matrix @ offset, "<f8"))
-    one, other = (answer_law(randomizer, decoder, workload) for decoder in (by_histogram, by_answers))
+    one, other = (answer_moments(randomizer, decoder, workload) for decoder in (by_histogram, by_answers))
     np.testing.assert_allclose(one.type_variances(), other.type_variances(), atol=1e-12)
     np.testing.assert_allclose(one.profile().bias, other.profile().bias)
     histogram = np.full(4, 0.25)
@@ -99,7 +99,7 @@ def test_the_closed_form_for_indicators_is_what_dense_blocks_say(workload, subse
     monkeypatch.setattr(variance, "_BLOCK_ENTRIES", 3 * workload.size)
     randomizer = SubsetSelection.for_guarantee(workload.size, subset_size, PureEpsilon.of(1))
     decoder = ScaledHistogramDecoder(1.7, -0.4)
-    closed, dense = (answer_law(randomizer, decoder, form) for form in (workload, dense_twin(workload)))
+    closed, dense = (answer_moments(randomizer, decoder, form) for form in (workload, dense_twin(workload)))
     assert type(closed) is not type(dense)
     histogram = np.random.default_rng(0).dirichlet(np.ones(workload.size))
     np.testing.assert_allclose(closed.type_variances(), dense.type_variances(), atol=1e-12)
@@ -115,7 +115,7 @@ def test_the_closed_form_for_indicators_is_what_dense_blocks_say(workload, subse
 def test_hundreds_of_thousands_of_types_need_no_matrix():
     workload = builtin("prefix", 200_000)
     randomizer = RandomizedResponse.for_guarantee(200_000, PureEpsilon.of(8))
-    law = answer_law(randomizer, ScaledHistogramDecoder(2.0, -1.0), workload)
+    law = answer_moments(randomizer, ScaledHistogramDecoder(2.0, -1.0), workload)
     assert law.profile().figures().max_variance > 0
     assert law.covariance_root(np.full(200_000, 5e-6)) is None
     with pytest.raises(TooLargeForDense):
@@ -125,11 +125,11 @@ def test_hundreds_of_thousands_of_types_need_no_matrix():
 def test_parts_that_do_not_fit_are_told_apart(kernel):
     randomizer, decoder, workload, *_ = kernel
     with pytest.raises(InvalidValue, match="for 4 types, the workload for 7"):
-        answer_law(randomizer, decoder, builtin("prefix", 7))
+        answer_moments(randomizer, decoder, builtin("prefix", 7))
     with pytest.raises(InvalidValue, match="the decoder has shape"):
-        answer_law(randomizer, ScaledHistogramDecoder(1.0, 0.0), workload)
+        answer_moments(randomizer, ScaledHistogramDecoder(1.0, 0.0), workload)
     with pytest.raises(InvalidValue, match="the decoder has shape"):
-        answer_law(randomizer, decoder, builtin("ranges", 4))
+        answer_moments(randomizer, decoder, builtin("ranges", 4))
 
 
 def test_an_error_adds_the_bias_to_the_variance_of_the_mean():
@@ -138,8 +138,8 @@ def test_an_error_adds_the_bias_to_the_variance_of_the_mean():
 
 
 def test_rounding_counts_as_unbiased_and_a_bias_does_not():
-    assert counts_as_unbiased(Figures(4.0, 1.0, 0.0019))
-    assert not counts_as_unbiased(Figures(4.0, 1.0, 0.0021))
+    assert counts_as_unbiased(ErrorFigures(4.0, 1.0, 0.0019))
+    assert not counts_as_unbiased(ErrorFigures(4.0, 1.0, 0.0021))
 
 
 def test_variances_of_a_plan(plan_of):

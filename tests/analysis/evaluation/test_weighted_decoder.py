@@ -11,8 +11,8 @@ from sordino_analysis.estimation.linear import estimate
 from sordino_analysis.evaluation import weighted_decoder as module
 from sordino_analysis.evaluation.accumulate import Aggregate
 from sordino_analysis.evaluation.integer_kernels import histogram_decoder, integer_kernel, probabilities
-from sordino_analysis.evaluation.variance import answer_law
-from sordino_analysis.evaluation.weighted_decoder import spelled_out, weighted_decoder
+from sordino_analysis.evaluation.variance import answer_moments
+from sordino_analysis.evaluation.weighted_decoder import expand_weighted, weighted_decoder
 from sordino_analysis.mechanisms import optimised_kernel
 from sordino_analysis.optimisation.search import Effort
 from sordino_analysis.optimisation.search.balanced_rows import balanced_weights
@@ -49,7 +49,7 @@ def minimax(kernel):
 
 
 def worst(kernel, decoder):
-    return answer_law(kernel, decoder, RANGES).profile().figures().max_variance
+    return answer_moments(kernel, decoder, RANGES).profile().figures().max_variance
 
 
 def test_a_few_weights_have_the_worst_variance_of_the_matrix(kernel, minimax):
@@ -58,14 +58,14 @@ def test_a_few_weights_have_the_worst_variance_of_the_matrix(kernel, minimax):
     # Least squares for all queries alike would not do.
     assert worst(kernel, histogram_decoder(kernel, UNIFORM)) > 1.05 * worst(kernel, minimax)
     assert len(weighted.type_weights.data) + len(weighted.groups.data) < len(minimax.matrix.data) / 5
-    assert answer_law(kernel, weighted, RANGES).profile().figures().bias_bound < 1e-9
+    assert answer_moments(kernel, weighted, RANGES).profile().figures().bias_bound < 1e-9
 
 
 def test_spelled_out_it_is_least_squares_under_the_weights_of_each_group(kernel):
     rng = np.random.default_rng(5)
     weights, groups = rng.dirichlet(np.ones(SIZE), size=3), rng.integers(0, 3, len(MATRIX))
     decoder = WeightedDecoder(Array.of(weights, "<f8"), Array.of(groups, "<i4"))
-    found, table = spelled_out(decoder, kernel, RANGES).matrix.numpy(), probabilities(kernel)
+    found, table = expand_weighted(decoder, kernel, RANGES).matrix.numpy(), probabilities(kernel)
     np.testing.assert_allclose(found @ table, MATRIX, atol=1e-12)
     noise = rng.normal(size=found.shape)
     noise -= (noise @ table) @ np.linalg.pinv(table)
@@ -77,7 +77,7 @@ def test_spelled_out_it_is_least_squares_under_the_weights_of_each_group(kernel)
 
 
 def test_other_decoders_are_left_as_they_are(kernel, minimax):
-    assert spelled_out(minimax, kernel, RANGES) is minimax
+    assert expand_weighted(minimax, kernel, RANGES) is minimax
 
 
 def test_none_where_time_is_over_or_the_aim_is_out_of_reach(kernel, minimax):
@@ -89,16 +89,16 @@ def test_none_where_time_is_over_or_the_aim_is_out_of_reach(kernel, minimax):
 def test_what_does_not_fit_is_refused(kernel, minimax, monkeypatch):
     weighted = weighted_decoder(kernel, minimax, MATRIX, UNIFORM)
     with pytest.raises(InvalidValue, match="finite kernels only"):
-        spelled_out(weighted, RandomizedResponse.for_guarantee(SIZE, PureEpsilon.of(1)), RANGES)
+        expand_weighted(weighted, RandomizedResponse.for_guarantee(SIZE, PureEpsilon.of(1)), RANGES)
     with pytest.raises(InvalidValue, match="the workload has 11"):
-        spelled_out(weighted, kernel, builtin("prefix", SIZE))
+        expand_weighted(weighted, kernel, builtin("prefix", SIZE))
     with pytest.raises(InvalidValue, match="groups 0 to"):
         replace(weighted, groups=Array.of(weighted.groups.numpy() + 1, "<i4"))
     with pytest.raises(InvalidValue, match="sum to 1"):
         replace(weighted, type_weights=Array.of(1.001 * weighted.type_weights.numpy(), "<f8"))
     monkeypatch.setattr(module, "_LARGEST_ENTRIES", 100)
     with pytest.raises(InvalidValue, match="exceed the limit"):
-        spelled_out(weighted, kernel, RANGES)
+        expand_weighted(weighted, kernel, RANGES)
 
 
 def test_a_plan_ships_weights_where_its_matrix_would_be_large(monkeypatch):
@@ -121,5 +121,5 @@ def test_a_plan_ships_weights_where_its_matrix_would_be_large(monkeypatch):
     answers = estimate(compact.device, compact.analyst, Aggregate(10**6, counts)).unbiased
     assert np.abs(answers - matrix[:, 4]).max() < 5 * np.sqrt(variance / 10**6)
     table = probabilities(compact.device.randomizer)
-    rows = spelled_out(compact.analyst.decoder, compact.device.randomizer, ranges).matrix.numpy()
+    rows = expand_weighted(compact.analyst.decoder, compact.device.randomizer, ranges).matrix.numpy()
     assert variances(table, rows, matrix).max() == pytest.approx(variance, rel=1e-9)

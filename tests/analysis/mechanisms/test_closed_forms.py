@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sordino_analysis.mechanisms import SharedWork
-from sordino_analysis.mechanisms.subset_selection import SubsetSelectionCandidate, _proposal
+from sordino_analysis.mechanisms.subset_selection import SubsetSelectionMechanism, _proposal
 from sordino_analysis.planning.planner import PlanError, PlanRequest, compile_plan
 from sordino_analysis.questions.linear import builtin, parse_specification
 from sordino_shared.guarantees import PureEpsilon
@@ -33,7 +33,7 @@ def test_the_subset_size_is_the_best_of_all(kind, size, epsilon, objective):
         figures = proposal.law(request).profile().figures()
         return figures.max_variance if objective == "max" else figures.mean_variance
 
-    found = SubsetSelectionCandidate().propose(SharedWork(request), lambda fraction: None)
+    found = SubsetSelectionMechanism().propose(SharedWork(request), lambda fraction: None)
     assert value(found) == min(value(_proposal(request, d)) for d in range(1, size))
 
 

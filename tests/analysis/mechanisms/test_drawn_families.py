@@ -5,9 +5,9 @@ import pytest
 
 from sordino_analysis.mechanisms import SharedWork, drawn_families
 from sordino_analysis.mechanisms.drawn_families import drawn_kernel
-from sordino_analysis.mechanisms.haar import HaarCandidate
-from sordino_analysis.mechanisms.hierarchy import HierarchyCandidate
-from sordino_analysis.mechanisms.set_families import SetFamily, telling_family
+from sordino_analysis.mechanisms.haar import HaarMechanism
+from sordino_analysis.mechanisms.hierarchy import HierarchyMechanism
+from sordino_analysis.mechanisms.set_families import SetFamily, most_informative_family
 from sordino_analysis.planning.planner import PlanRequest
 from sordino_analysis.questions.linear import builtin, parse_specification
 from sordino_shared.guarantees import PureEpsilon
@@ -62,26 +62,26 @@ def test_more_passes_are_not_worse_and_the_first_ones_gain_most(monkeypatch, obj
     for passes in (1, 4, 40):
         monkeypatch.setattr(drawn_families, "_FEWEST_PASSES", 1)
         monkeypatch.setattr(drawn_families, "_MOST_PASSES", passes)
-        values.append(HierarchyCandidate().propose(SharedWork(request), quiet).variance(request))
+        values.append(HierarchyMechanism().propose(SharedWork(request), quiet).variance(request))
     assert values[0] > 1.05 * values[1] > 1.05 * values[2]
 
 
 def test_queries_that_are_too_many_for_the_worst_one_are_counted_through_their_mean(monkeypatch):
     request = PlanRequest(builtin("ranges", 20), PureEpsilon.of(1), "max")
-    exact = HaarCandidate().propose(SharedWork(request), quiet).variance(request)
+    exact = HaarMechanism().propose(SharedWork(request), quiet).variance(request)
     monkeypatch.setattr(drawn_families, "_OPERATIONS", 0)
-    hurried = HaarCandidate().propose(SharedWork(request), quiet).variance(request)
+    hurried = HaarMechanism().propose(SharedWork(request), quiet).variance(request)
     assert exact < hurried < 1.3 * exact
 
 
 def test_a_family_that_nobody_needs_keeps_the_histogram_decodable():
     """Pairs are asked about and nothing finer: the single types keep a ten-thousandth."""
     request = request_of(np.kron(np.eye(4), [1, 1]), "1", "mean")
-    families = [telling_family(4, 1.0).over(np.arange(8) // 2), telling_family(8, 1.0)]
+    families = [most_informative_family(4, 1.0).over(np.arange(8) // 2), most_informative_family(8, 1.0)]
     proposal = drawn_kernel(families, SharedWork(request), quiet)
     assert proposal.law(request).profile().figures().bias_bound < 1e-9
     alone = PlanRequest(builtin("histogram", 4), PureEpsilon.of(1), "mean")
-    of_pairs = drawn_kernel([telling_family(4, 1.0)], SharedWork(alone), quiet)
+    of_pairs = drawn_kernel([most_informative_family(4, 1.0)], SharedWork(alone), quiet)
     assert proposal.variance(request) < 1.001 * of_pairs.variance(alone)
 
 
@@ -89,5 +89,5 @@ def test_the_passed_deadline_leaves_a_valid_mechanism():
     request = PlanRequest(builtin("prefix", 24), PureEpsilon.of(1), "mean", time_limit=1e-9)
     work = SharedWork(request)
     assert work.deadline.passed()
-    proposal = HierarchyCandidate().propose(work, quiet)
+    proposal = HierarchyMechanism().propose(work, quiet)
     assert proposal.law(request).profile().figures().bias_bound < 1e-9

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sordino_analysis.mechanisms import SharedWork
-from sordino_analysis.mechanisms.fourier import FourierCandidate, _arc
+from sordino_analysis.mechanisms.fourier import FourierMechanism, _arc
 from sordino_analysis.planning.planner import PlanRequest, compile_plan
 from sordino_analysis.questions.linear import builtin, parse_specification
 from sordino_shared.guarantees import PureEpsilon
@@ -73,7 +73,7 @@ def test_many_attributes_need_no_matrix():
 
 def test_where_it_does_not_apply_it_says_why():
     def reason(workload):
-        return FourierCandidate().reason_against(SharedWork(PlanRequest(workload, PureEpsilon.of(1), "max")))
+        return FourierMechanism().reason_against(SharedWork(PlanRequest(workload, PureEpsilon.of(1), "max")))
 
     assert reason(builtin("prefix", 8)) == "the queries are not parities or marginals"
     wide = workload_of((601,), {"kind": "marginals", "width": 1})

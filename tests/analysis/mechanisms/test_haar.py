@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sordino_analysis.mechanisms import SharedWork
-from sordino_analysis.mechanisms.haar import HaarCandidate
+from sordino_analysis.mechanisms.haar import HaarMechanism
 from sordino_analysis.planning.planner import PlanError, PlanRequest, compile_plan
 from sordino_analysis.questions.linear import builtin, parse_specification
 from sordino_shared.guarantees import PureEpsilon
@@ -31,11 +31,11 @@ def test_coefficients_have_the_variance_of_randomized_signs(epsilon):
     """A level with n nodes and chance p gives 1/(p t²) − [x in the node], t = tanh(ε/2); so p ∝ √n for the mean."""
     rows, t = coefficients(16), np.tanh(float(epsilon) / 2)
     request = request_of(rows, epsilon, "mean")
-    found = HaarCandidate().propose(SharedWork(request), lambda *told: None)
+    found = HaarMechanism().propose(SharedWork(request), lambda *told: None)
     roots = np.sqrt([1, 2, 4, 8])
     assert found.variance(request) == pytest.approx((roots.sum() ** 2 / t**2 - 4) / 15, rel=1e-5)
     worst = request_of(rows, epsilon, "max")
-    found = HaarCandidate().propose(SharedWork(worst), lambda *told: None)
+    found = HaarMechanism().propose(SharedWork(worst), lambda *told: None)
     assert found.variance(worst) == pytest.approx(4 / t**2, rel=1e-2)
 
 
@@ -43,7 +43,7 @@ def test_coefficients_have_the_variance_of_randomized_signs(epsilon):
 @pytest.mark.parametrize(("kind", "size"), [("prefix", 3), ("histogram", 7), ("ranges", 6), ("prefix", 37)])
 def test_it_is_unbiased_at_every_epsilon(kind, size, epsilon):
     request = PlanRequest(builtin(kind, size), PureEpsilon.of(epsilon), "mean")
-    figures = HaarCandidate().propose(SharedWork(request), lambda *told: None).law(request).profile().figures()
+    figures = HaarMechanism().propose(SharedWork(request), lambda *told: None).law(request).profile().figures()
     assert figures.bias_bound <= 1e-11 * np.sqrt(figures.max_variance) + 1e-9
 
 
@@ -51,7 +51,7 @@ def test_it_is_unbiased_at_every_epsilon(kind, size, epsilon):
 def test_sets_are_smaller_at_a_larger_epsilon(epsilon, worst_share):
     """On the finest level, where blocks are free, a set holds about 1/(e^ε + 1) of the types."""
     request = PlanRequest(builtin("prefix", 64), PureEpsilon.of(epsilon), "mean")
-    table = HaarCandidate().propose(SharedWork(request), lambda *told: None).randomizer.integers
+    table = HaarMechanism().propose(SharedWork(request), lambda *told: None).randomizer.integers
     shares = (table > table.min(axis=1, keepdims=True)).mean(axis=1)
     assert shares.min() <= worst_share
     assert len(table) <= 2 * 63

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sordino_analysis.mechanisms import SharedWork
-from sordino_analysis.mechanisms.hadamard_response import HadamardResponseCandidate
+from sordino_analysis.mechanisms.hadamard_response import HadamardResponseMechanism
 from sordino_analysis.mechanisms.set_families import hadamard_blocks
 from sordino_analysis.optimisation.search.objectives import variances
 from sordino_analysis.planning.planner import PlanRequest
@@ -41,7 +41,7 @@ def test_least_squares_has_the_variance_of_its_information(plan_of, size, epsilo
 @pytest.mark.parametrize(("epsilon", "sizes"), [("0.3", {32, 64}), ("2", {8, 16, 32}), ("3", {4, 8}), ("4", {2, 4})])
 def test_blocks_are_smaller_at_a_larger_epsilon(epsilon, sizes):
     request = PlanRequest(builtin("prefix", 64), PureEpsilon.of(epsilon), "mean")
-    found = HadamardResponseCandidate().propose(SharedWork(request), lambda *told: None)
+    found = HadamardResponseMechanism().propose(SharedWork(request), lambda *told: None)
     table = found.randomizer.integers
     held = (table > table.min(axis=1, keepdims=True)).sum(axis=1)
     assert held.max() in sizes
@@ -62,7 +62,7 @@ def test_figures_are_those_of_its_table_and_decoder(plan_of):
 def test_where_it_does_not_apply_it_says_why():
     def reason(kind, size, mechanism="hadamard_response"):
         request = PlanRequest(builtin(kind, size), PureEpsilon.of(1), "mean", mechanism)
-        return HadamardResponseCandidate().reason_against(SharedWork(request))
+        return HadamardResponseMechanism().reason_against(SharedWork(request))
 
     assert reason("prefix", 2) == "with two types it is randomized response"
     assert reason("prefix", 1500) == "1500 types; its table is made for at most 1024"

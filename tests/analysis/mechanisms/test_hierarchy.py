@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sordino_analysis.mechanisms import SharedWork
-from sordino_analysis.mechanisms.hierarchy import HierarchyCandidate
+from sordino_analysis.mechanisms.hierarchy import HierarchyMechanism
 from sordino_analysis.planning.planner import PlanError, PlanRequest, compile_plan
 from sordino_analysis.questions.linear import builtin, parse_specification
 from sordino_shared.guarantees import PureEpsilon
@@ -13,7 +13,7 @@ from sordino_shared.protocol import DevicePart
 
 def proposed(kind, size, epsilon, objective):
     request = PlanRequest(builtin(kind, size), PureEpsilon.of(epsilon), objective)
-    return request, HierarchyCandidate().propose(SharedWork(request), lambda *told: None)
+    return request, HierarchyMechanism().propose(SharedWork(request), lambda *told: None)
 
 
 def test_prefix_128_is_far_below_the_best_flat_mechanism(plan_of):

@@ -15,7 +15,7 @@ def test_prefix_128_is_near_the_prototype_in_half_its_bytes(plan_of):
     assert worst.analyst.figures.max_variance < 20.4
     mean = plan_of("prefix", 128, "1", "mean", "hyperplane_codebook")
     assert mean.analyst.figures.mean_variance < 16.1
-    assert worst.device.randomizer.statistic_size > 1900
+    assert worst.device.randomizer.accumulator_size > 1900
     assert len(worst.device.content) <= 1 << 16
 
 

@@ -7,8 +7,8 @@ from sordino_analysis.mechanisms.set_families import (
     SetFamily,
     affine_hyperplanes,
     hadamard_blocks,
+    most_informative_family,
     signed_blocks,
-    telling_family,
 )
 from sordino_shared.errors import InvalidValue
 
@@ -74,7 +74,7 @@ def test_signs_hold_one_half_of_every_node_of_a_block(blocks):
 
 @pytest.mark.parametrize("epsilon", [0.25, 1.0, 4.0])
 def test_alone_a_family_is_a_kernel_of_that_epsilon(epsilon):
-    for family in (hadamard_blocks(10, 2), affine_hyperplanes(10, 3), telling_family(10, epsilon)):
+    for family in (hadamard_blocks(10, 2), affine_hyperplanes(10, 3), most_informative_family(10, epsilon)):
         kernel = family.kernel(epsilon)
         assert kernel.sum(axis=0) == pytest.approx(1, abs=1e-12)
         assert set(np.round(np.log(kernel / family.low(epsilon)), 9).ravel()) <= {0.0, round(epsilon, 9)}
@@ -83,7 +83,7 @@ def test_alone_a_family_is_a_kernel_of_that_epsilon(epsilon):
 @pytest.mark.parametrize(("points", "epsilon"), [(64, 0.25), (64, 0.5), (64, 1.0), (64, 2.0), (100, 1.0), (100, 4.0)])
 def test_what_tells_most_tells_nearly_the_most_there_is(points, epsilon):
     """At most sinh²(ε/2) over the points' differences, whatever the kernel; 0.9 of it from four sets a point."""
-    family = telling_family(points, epsilon)
+    family = most_informative_family(points, epsilon)
     assert len(family.members) <= 4 * points
     kernel = family.kernel(epsilon)
     information = kernel.T @ (kernel / kernel.mean(axis=1)[:, None]) / points

@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
-from sordino_analysis.pairwise.estimators import StatisticEstimate
+from sordino_analysis.pairwise.estimators import PairwiseEstimate
 from sordino_analysis.pairwise.protocol import (
     ClosedRound,
     PairwiseProtocol,
@@ -16,7 +16,7 @@ from sordino_analysis.pairwise.protocol import (
     RoundPlan,
 )
 from sordino_analysis.pairwise.protocol_plan import Target
-from sordino_analysis.questions.pairwise import QuadraticForm, Statistic
+from sordino_analysis.questions.pairwise import PairwiseStatistic, QuadraticForm
 from sordino_shared.domains import Domain, Ordinal
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.randomness import SeededRandomness
@@ -29,26 +29,28 @@ class Small:
     cells = np.repeat(np.arange(4), counts)
     users = len(cells)
 
-    def distances(self, size: int = 4) -> Statistic:
+    def distances(self, size: int = 4) -> PairwiseStatistic:
         """Gini's mean difference of values evenly spaced on [0, 1], with half of a value on the diagonal."""
         places = np.arange(size) / (size - 1)
         matrix = np.abs(np.subtract.outer(places, places)) + np.diag(0.5 * places)
         domain = Domain((Ordinal("value", tuple(float(edge) for edge in range(1, size))),))
         form = QuadraticForm("mean difference", matrix)
-        return Statistic("distance", domain, (form,), lambda u: float(u[0]), np.ones_like, (), {"name": "distance"})
+        return PairwiseStatistic(
+            "distance", domain, (form,), lambda u: float(u[0]), np.ones_like, (), {"name": "distance"}
+        )
 
     def request(
-        self, epsilon: float, users: int = 40, target: Target = "pairs", statistic: Statistic | None = None
+        self, epsilon: float, users: int = 40, target: Target = "pairs", statistic: PairwiseStatistic | None = None
     ) -> ProtocolRequest:
         return ProtocolRequest(statistic or self.distances(), PureEpsilon.of(epsilon), users, target=target)
 
     def play(
         self, protocol: PairwiseProtocol, design: ProtocolDesign, cells: NDArray[np.int64], seed: int
-    ) -> tuple[StatisticEstimate, tuple[ClosedRound, ...]]:
+    ) -> tuple[PairwiseEstimate, tuple[ClosedRound, ...]]:
         """Every device answers every round; the estimate and the closed rounds."""
         randomness = SeededRandomness(seed)
         closed: tuple[ClosedRound, ...] = ()
-        following: RoundPlan | StatisticEstimate = design.first
+        following: RoundPlan | PairwiseEstimate = design.first
         while isinstance(following, RoundPlan):
             randomizer = following.device.randomizer
             payloads = randomizer.randomize_many(cells, randomness)

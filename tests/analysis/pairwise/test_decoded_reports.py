@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from sordino_analysis.evaluation.accumulate import Aggregate
+from sordino_analysis.pairwise.decoded_report_moments import DecodedReportMoments
 from sordino_analysis.pairwise.decoded_reports import DecodedReports, nearest_point
-from sordino_analysis.pairwise.report_law import ReportLaw
 from sordino_shared.errors import InvalidValue
 
 GENERATOR = np.random.default_rng(7)
 KERNEL = GENERATOR.dirichlet(np.ones(5), size=3).T
-LAW = ReportLaw(KERNEL, np.linalg.pinv(KERNEL))
+LAW = DecodedReportMoments(KERNEL, np.linalg.pinv(KERNEL))
 FORM = np.array([[1.0, 2, 3], [2, 0, 1], [3, 1, 5]])
 
 

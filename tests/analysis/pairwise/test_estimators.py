@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from sordino_analysis.evaluation.integer_kernels import histogram_decoder, integer_kernel
+from sordino_analysis.pairwise.decoded_report_moments import DecodedReportMoments
 from sordino_analysis.pairwise.decoded_reports import DecodedReports
 from sordino_analysis.pairwise.estimators import NoStatistic, linear_form, linearised, one_round_estimate, own_error
-from sordino_analysis.pairwise.report_law import ReportLaw
-from sordino_analysis.questions.pairwise import QuadraticForm, Statistic
+from sordino_analysis.questions.pairwise import PairwiseStatistic, QuadraticForm
 from sordino_shared.domains import Categorical, Domain
 from sordino_shared.guarantees import PureEpsilon
 
@@ -21,10 +21,12 @@ GINI = 1.0 - np.eye(SIZE)
 
 
 def form_of(matrix):
-    return Statistic("form", DOMAIN, (QuadraticForm("W", matrix),), lambda u: float(u[0]), lambda u: np.ones(1), (), {})
+    return PairwiseStatistic(
+        "form", DOMAIN, (QuadraticForm("W", matrix),), lambda u: float(u[0]), lambda u: np.ones(1), (), {}
+    )
 
 
-RATIO = Statistic(
+RATIO = PairwiseStatistic(
     "ratio",
     DOMAIN,
     (QuadraticForm("N", FORM), QuadraticForm("D", OTHER)),
@@ -38,7 +40,7 @@ RATIO = Statistic(
 def response(epsilon):
     low = np.full(SIZE, 1 / (np.exp(epsilon) + SIZE - 1))
     kernel = integer_kernel(low, np.eye(SIZE, dtype=bool), PureEpsilon.of(epsilon))
-    return ReportLaw.of(kernel, histogram_decoder(kernel, np.full(SIZE, 0.25)))
+    return DecodedReportMoments.of(kernel, histogram_decoder(kernel, np.full(SIZE, 0.25)))
 
 
 def rounds(law, counts, runs, seed=0):
@@ -151,11 +153,11 @@ def test_a_thousand_types_take_less_than_a_second():
     size, outputs = 1024, 4096
     kernel = generator.random((outputs, size)) + 0.5
     kernel /= kernel.sum(axis=0)
-    law = ReportLaw(kernel, np.linalg.pinv(kernel))
+    law = DecodedReportMoments(kernel, np.linalg.pinv(kernel))
     line = Domain((Categorical("type", tuple(f"type {number}" for number in range(size))),))
     places = np.arange(size) / size
     form = QuadraticForm("W", np.abs(np.subtract.outer(places, places)))
-    statistic = Statistic("form", line, (form,), lambda u: float(u[0]), lambda u: np.ones(1), (), {})
+    statistic = PairwiseStatistic("form", line, (form,), lambda u: float(u[0]), lambda u: np.ones(1), (), {})
     reports = DecodedReports(law, generator.multinomial(100_000, kernel.mean(axis=1)).astype(float))
     start = time.process_time()
     one_round_estimate(statistic, reports, target="pairs", protocol="p")

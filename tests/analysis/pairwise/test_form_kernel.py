@@ -6,8 +6,8 @@ import pytest
 from sordino_analysis.evaluation.integer_kernels import KernelError, histogram_decoder, integer_kernel
 from sordino_analysis.optimisation.deadline import Deadline
 from sordino_analysis.optimisation.search import Effort
+from sordino_analysis.pairwise.decoded_report_moments import DecodedReportMoments
 from sordino_analysis.pairwise.form_kernel import Aim, FormGoal, centred, search_form_kernel
-from sordino_analysis.pairwise.report_law import ReportLaw
 from sordino_shared.audit import prove_epsilon
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon
@@ -32,7 +32,7 @@ def search(goal, epsilon=1.0):
 def randomised_response(epsilon):
     guarantee = PureEpsilon.of(epsilon)
     kernel = integer_kernel(np.full(SIZE, 1 / (np.exp(epsilon) + SIZE - 1)), np.eye(SIZE, dtype=bool), guarantee)
-    return ReportLaw.of(kernel, histogram_decoder(kernel, EVEN))
+    return DecodedReportMoments.of(kernel, histogram_decoder(kernel, EVEN))
 
 
 def test_the_kernel_is_better_than_randomised_response_and_keeps_epsilon():

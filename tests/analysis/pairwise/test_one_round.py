@@ -9,7 +9,7 @@ from sordino_analysis.evaluation.accumulate import Aggregate
 from sordino_analysis.optimisation.search import Effort
 from sordino_analysis.pairwise.forms import form_queries, planned_statistic
 from sordino_analysis.pairwise.one_round import OneRound
-from sordino_analysis.pairwise.protocol import ClosedRound, ProtocolError, ProtocolRequest
+from sordino_analysis.pairwise.protocol import ClosedRound, PairwiseError, ProtocolRequest
 from sordino_analysis.pairwise.protocol_plan import ProtocolPlan
 from sordino_analysis.pairwise.protocol_planner import compile_protocol
 from sordino_analysis.pairwise.protocol_registry import PROTOCOLS, step_protocol
@@ -53,7 +53,7 @@ def test_its_estimate_is_near_and_its_error_the_predicted_one(compiled):
 
 def test_nobody_is_an_error(compiled):
     empty = Aggregate.empty(compiled.design.first.device.randomizer)
-    with pytest.raises(ProtocolError, match="0 reports"):
+    with pytest.raises(PairwiseError, match="0 reports"):
         step_protocol(compiled.design.plan, (ClosedRound(compiled.design.first, empty),))
 
 
@@ -78,9 +78,9 @@ def test_all_protocols_are_compared_and_the_least_error_is_taken():
 
 
 def test_a_protocol_that_does_not_apply_or_exist_is_said_so():
-    with pytest.raises(ProtocolError, match="one quadratic form"):
+    with pytest.raises(PairwiseError, match="one quadratic form"):
         compile_protocol(request(TAU, "one_round_split"))
-    with pytest.raises(ProtocolError, match="there is no protocol 'telepathy'"):
+    with pytest.raises(PairwiseError, match="there is no protocol 'telepathy'"):
         compile_protocol(request(TAU, "telepathy"))
 
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sordino_analysis.evaluation.accumulate import Aggregate, accumulate, mean_statistic
+from sordino_analysis.evaluation.accumulate import Aggregate, accumulate, mean_accumulator
 from sordino_analysis.pairwise.one_round_split import OneRoundSplit, SplitReports
-from sordino_analysis.pairwise.protocol import ClosedRound, ProtocolError
-from sordino_analysis.questions.pairwise import Statistic
+from sordino_analysis.pairwise.protocol import ClosedRound, PairwiseError
+from sordino_analysis.questions.pairwise import PairwiseStatistic
 from sordino_shared.audit import prove_epsilon
 from sordino_shared.randomizers import Pair
 from sordino_shared.randomness import SeededRandomness
@@ -35,7 +35,7 @@ def means(small: Any, reports: SplitReports) -> np.ndarray:
     payloads = reports.randomizer.randomize_many(np.tile(small.cells, RUNS), SeededRandomness(5))
     runs = payloads.reshape(RUNS, small.users, -1)
     sums = [Aggregate(small.users, accumulate(reports.randomizer, run)) for run in runs]
-    return np.array([mean_statistic(reports.randomizer, each) for each in sums])
+    return np.array([mean_accumulator(reports.randomizer, each) for each in sums])
 
 
 @pytest.mark.parametrize("target", ["pairs", "histogram"])
@@ -102,12 +102,12 @@ def test_a_reduced_plan_states_its_bias_and_is_taken_only_where_it_pays(small: A
 def test_the_same_round_gives_the_same_bytes_and_too_few_reports_none(small: Any) -> None:
     first, again = (PROTOCOL.design(small.request(1), lambda fraction: None) for _ in range(2))
     assert (first.plan.digest, first.first.analyst.digest) == (again.plan.digest, again.first.analyst.digest)
-    lonely = ClosedRound(first.first, Aggregate(1, np.zeros(first.first.device.randomizer.statistic_size, dtype=int)))
-    with pytest.raises(ProtocolError, match="a pair needs two"):
+    lonely = ClosedRound(first.first, Aggregate(1, np.zeros(first.first.device.randomizer.accumulator_size, dtype=int)))
+    with pytest.raises(PairwiseError, match="a pair needs two"):
         PROTOCOL.step(first.plan, (lonely,))
 
 
 def test_a_function_of_several_forms_is_left_to_others(small: Any) -> None:
-    several: Statistic = replace(small.distances(), forms=small.distances().forms * 2)
+    several: PairwiseStatistic = replace(small.distances(), forms=small.distances().forms * 2)
     assert "one quadratic form" in str(PROTOCOL.reason_against(small.request(1, statistic=several)))
     assert PROTOCOL.reason_against(small.request(1)) is None

@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 
 from sordino_analysis.evaluation.integer_kernels import histogram_decoder, integer_kernel
+from sordino_analysis.pairwise.decoded_report_moments import DecodedReportMoments
 from sordino_analysis.pairwise.decoded_reports import DecodedReports
 from sordino_analysis.pairwise.one_step import Answers, StepTerms, one_step_estimate, split_terms
-from sordino_analysis.pairwise.report_law import ReportLaw
-from sordino_analysis.questions.pairwise import QuadraticForm, Statistic
+from sordino_analysis.questions.pairwise import PairwiseStatistic, QuadraticForm
 from sordino_shared.domains import Categorical, Domain
 from sordino_shared.guarantees import PureEpsilon
 
 SIZE, USERS, STEP = 4, 600, 0.7
 COUNTS = np.array([150, 90, 300, 60])
 FORM = np.array([[0.0, 1, 2, 1], [1, 0.5, 1, 2], [2, 1, 0, 3], [1, 2, 3, 1]])
-STATISTIC = Statistic(
+STATISTIC = PairwiseStatistic(
     "form",
     Domain((Categorical("type", ("a", "b", "c", "d")),)),
     (QuadraticForm("W", FORM),),
@@ -30,7 +30,7 @@ STATISTIC = Statistic(
 def response(epsilon):
     low = np.full(SIZE, 1 / (np.exp(epsilon) + SIZE - 1))
     kernel = integer_kernel(low, np.eye(SIZE, dtype=bool), PureEpsilon.of(epsilon))
-    return ReportLaw.of(kernel, histogram_decoder(kernel, np.full(SIZE, 0.25)))
+    return DecodedReportMoments.of(kernel, histogram_decoder(kernel, np.full(SIZE, 0.25)))
 
 
 def sent(kernel, counts, generator):

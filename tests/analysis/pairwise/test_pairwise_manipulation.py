@@ -19,14 +19,14 @@ from sordino_analysis.evaluation.accumulate import Aggregate
 from sordino_analysis.mechanisms.single_query import furthest_answer
 from sordino_analysis.optimisation.search import Effort
 from sordino_analysis.pairwise import pairwise_manipulation as manipulation
+from sordino_analysis.pairwise.decoded_report_moments import DecodedReportMoments
 from sordino_analysis.pairwise.one_round import OneRound, decoded_forgeries
 from sordino_analysis.pairwise.pairwise_manipulation import DecodedForgeries, Manipulation
 from sordino_analysis.pairwise.protocol import ClosedRound, PairwiseProtocol, ProtocolDesign, ProtocolRequest, RoundPlan
 from sordino_analysis.pairwise.protocol_plan import Target
-from sordino_analysis.pairwise.report_law import ReportLaw
 from sordino_analysis.pairwise.two_round import TwoRound
 from sordino_analysis.pairwise.two_round_shared import TwoRoundShared
-from sordino_analysis.questions.pairwise import QuadraticForm, Statistic, parse_statistic
+from sordino_analysis.questions.pairwise import PairwiseStatistic, QuadraticForm, parse_statistic
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon
 
@@ -62,7 +62,11 @@ AREA = parse_statistic(
 
 
 def designed(
-    protocol: PairwiseProtocol, statistic: Statistic = DISTANCE, epsilon: float = 1, users: int = MANY, **terms: Any
+    protocol: PairwiseProtocol,
+    statistic: PairwiseStatistic = DISTANCE,
+    epsilon: float = 1,
+    users: int = MANY,
+    **terms: Any,
 ) -> ProtocolDesign:
     request = ProtocolRequest(statistic, PureEpsilon.of(epsilon), users, effort=Effort.QUICK, **terms)
     return protocol.design(request, lambda fraction: None)
@@ -94,11 +98,11 @@ def value(protocol: PairwiseProtocol, design: ProtocolDesign, *closed: ClosedRou
 
 @pytest.mark.parametrize("target", ["pairs", "histogram"])
 @pytest.mark.parametrize("statistic", [DISTANCE, CONCORDANCE], ids=["distance", "concordance"])
-def test_few_made_up_reports_do_in_one_round_what_is_published(statistic: Statistic, target: Target) -> None:
+def test_few_made_up_reports_do_in_one_round_what_is_published(statistic: PairwiseStatistic, target: Target) -> None:
     """Honest users of one value, and few whose worst output takes the place of another value."""
     protocol, share, size = OneRound(), 1e-4, statistic.size
     design = designed(protocol, statistic, target=target)
-    outputs = design.first.device.randomizer.statistic_size
+    outputs = design.first.device.randomizer.accumulator_size
     furthest = 0.0
     for held in range(size):
         crowd = np.eye(size)[held]
@@ -109,10 +113,10 @@ def test_few_made_up_reports_do_in_one_round_what_is_published(statistic: Statis
 
 
 @pytest.mark.parametrize("statistic", [DISTANCE, DIVERSITY], ids=["distance", "diversity"])
-def test_two_made_up_reports_alone_do_what_is_published(statistic: Statistic) -> None:
+def test_two_made_up_reports_alone_do_what_is_published(statistic: PairwiseStatistic) -> None:
     protocol = OneRound()
     design = designed(protocol, statistic)
-    units = np.eye(design.first.device.randomizer.statistic_size, dtype=np.int64)
+    units = np.eye(design.first.device.randomizer.accumulator_size, dtype=np.int64)
     forged = [
         value(protocol, design, ClosedRound(design.first, Aggregate(2, units[y] + units[z])))
         for y, z in combinations_with_replacement(range(len(units)), 2)
@@ -124,7 +128,7 @@ def test_two_made_up_reports_alone_do_what_is_published(statistic: Statistic) ->
 @pytest.mark.parametrize(("target", "furthest"), [("pairs", 8.2 - 1.8), ("histogram", 10 - 1.8)])
 def test_own_pairs_count_where_they_belong_to_the_statistic(target: Target, furthest: float) -> None:
     """Decoded as (.1, .9) and (.9, .1), two reports make 8.2 or 1.8 of 10·I, and one beside itself 10·(.1 + .9)."""
-    law = ReportLaw(np.eye(2), np.array([[0.1, 0.9], [0.9, 0.1]]))
+    law = DecodedReportMoments(np.eye(2), np.array([[0.1, 0.9], [0.9, 0.1]]))
     found = DecodedForgeries(law, QuadraticForm("same", 10 * np.eye(2)), target).among_themselves
     assert found == pytest.approx(furthest)
 
@@ -143,7 +147,7 @@ def test_nobody_does_more_in_one_round(target: Target) -> None:
     protocol = OneRound()
     for statistic in (DISTANCE, CONCORDANCE):
         design = designed(protocol, statistic, target=target)
-        figure, outputs = only(protocol, design), design.first.device.randomizer.statistic_size
+        figure, outputs = only(protocol, design), design.first.device.randomizer.accumulator_size
         for honest, share, made_up in adversaries(1, 100, outputs, statistic.size):
             found = value(protocol, design, counted(design.first, honest, share, made_up))
             assert abs(found - statistic.of_histogram(honest)) <= figure.most(share)
@@ -173,7 +177,7 @@ def test_few_made_up_reports_do_in_two_rounds_what_is_published(
     design, share = designed(protocol), 1e-3
     guarantee = design.plan.round_guarantees()[1]
     published, furthest, reach = only(protocol, design).most(share), 0.0, 0.0
-    for output in range(design.first.device.randomizer.statistic_size):
+    for output in range(design.first.device.randomizer.accumulator_size):
         first = counted(design.first, np.eye(4)[0], share, output)
         second = protocol.step(design.plan, (first,))
         assert isinstance(second, RoundPlan)
@@ -191,11 +195,11 @@ def test_few_made_up_reports_do_in_two_rounds_what_is_published(
 def test_nobody_does_more_in_two_rounds(protocol: PairwiseProtocol) -> None:
     design = designed(protocol)
     figure, generator = only(protocol, design), np.random.default_rng(2)
-    for honest, share, made_up in adversaries(2, 8, design.first.device.randomizer.statistic_size, 4):
+    for honest, share, made_up in adversaries(2, 8, design.first.device.randomizer.accumulator_size, 4):
         first = counted(design.first, honest, share, made_up)
         second = protocol.step(design.plan, (first,))
         assert isinstance(second, RoundPlan)
-        for output in range(second.device.randomizer.statistic_size):
+        for output in range(second.device.randomizer.accumulator_size):
             # What they send in the second round may be a smaller share.
             fewer = share * generator.choice([0.0, 0.5, 1.0])
             found = value(protocol, design, first, counted(second, honest, fewer, output))

@@ -16,8 +16,8 @@ from sordino_analysis.optimisation import deadline
 from sordino_analysis.optimisation.search import Effort
 from sordino_analysis.optimisation.search.objectives import AveragedVariance
 from sordino_analysis.pairwise.one_round import OneRound
-from sordino_analysis.pairwise.protocol import ProtocolError
-from sordino_analysis.pairwise.statistic_request import FinishedProtocol, StatisticRequest
+from sordino_analysis.pairwise.pairwise_request import FinishedProtocol, PairwiseRequest
+from sordino_analysis.pairwise.protocol import PairwiseError
 from sordino_analysis.questions.pairwise import parse_statistic
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon
@@ -72,9 +72,9 @@ def work(monkeypatch: pytest.MonkeyPatch) -> Work:
     return counted
 
 
-def asked(document: dict[str, Any], **terms: Any) -> StatisticRequest:
+def asked(document: dict[str, Any], **terms: Any) -> PairwiseRequest:
     terms = {"effort": Effort.QUICK} | terms
-    return StatisticRequest(parse_statistic(document), PureEpsilon.of(1), 1000, **terms)
+    return PairwiseRequest(parse_statistic(document), PureEpsilon.of(1), 1000, **terms)
 
 
 @pytest.mark.parametrize("document", [TAU, OPEN], ids=["bins given", "bins open"])
@@ -115,7 +115,7 @@ def test_an_interruption_before_anything_was_found_is_said(monkeypatch: pytest.M
 
     monkeypatch.setattr(OneRound, "design", nothing)
     request = asked(TAU, protocol="one_round")
-    with pytest.raises(ProtocolError, match="no protocol applies to this request:\n- one_round: no kernel was found"):
+    with pytest.raises(PairwiseError, match="no protocol applies to this request:\n- one_round: no kernel was found"):
         request.finish(lambda told: None)
 
     def late(protocol: OneRound, request: Any, progress: Any) -> None:
@@ -124,7 +124,7 @@ def test_an_interruption_before_anything_was_found_is_said(monkeypatch: pytest.M
 
     monkeypatch.setattr(OneRound, "design", late)
     with pytest.raises(
-        ProtocolError, match=r"no protocol was designed before the end \(interrupted\): allow more time"
+        PairwiseError, match=r"no protocol was designed before the end \(interrupted\): allow more time"
     ):
         request.finish(lambda told: None, lambda: True)
 

@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from sordino_analysis.evaluation.accumulate import Aggregate
-from sordino_analysis.pairwise.protocol import ClosedRound, ProtocolError, RoundPlan
+from sordino_analysis.pairwise.protocol import ClosedRound, PairwiseError, RoundPlan
 from sordino_analysis.pairwise.references import reference_histograms
 from sordino_analysis.pairwise.three_round import ThreeRound
 from sordino_analysis.pairwise.three_round_mechanism import ThreeRoundMechanism
@@ -161,7 +161,7 @@ def test_the_estimate_says_what_was_clipped_and_that_it_is_only_consistent(small
 def test_a_round_without_reports_and_a_campaign_cut_short_have_no_estimate(small: Any) -> None:
     design = PROTOCOL.design(small.request(1), lambda fraction: None)
     empty = ClosedRound(design.first, Aggregate.empty(design.first.device.randomizer))
-    with pytest.raises(ProtocolError, match="nobody reported in round 0"):
+    with pytest.raises(PairwiseError, match="nobody reported in round 0"):
         PROTOCOL.step(design.plan, (empty,))
-    with pytest.raises(ProtocolError, match="after 1 of three rounds"):
+    with pytest.raises(PairwiseError, match="after 1 of three rounds"):
         PROTOCOL.conclude(design.plan, (empty,))

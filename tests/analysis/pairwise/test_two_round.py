@@ -8,7 +8,7 @@ import pytest
 
 from sordino_analysis.evaluation.accumulate import Aggregate
 from sordino_analysis.optimisation.search import Effort
-from sordino_analysis.pairwise.protocol import ClosedRound, ProtocolError, ProtocolRequest, RoundPlan
+from sordino_analysis.pairwise.protocol import ClosedRound, PairwiseError, ProtocolRequest, RoundPlan
 from sordino_analysis.pairwise.two_round import TwoRound
 from sordino_analysis.pairwise.two_round_shared import TwoRoundShared
 from sordino_analysis.questions.pairwise import parse_statistic
@@ -108,7 +108,7 @@ def test_without_a_second_round_the_first_answers_with_a_warning(designs):
 def test_a_first_round_without_a_pair_is_an_error(designs):
     for protocol, design in designs.items():
         for counts in ([0, 0, 0, 0], [0, 1, 0, 0]):
-            with pytest.raises(ProtocolError, match="pairs need two users"):
+            with pytest.raises(PairwiseError, match="pairs need two users"):
                 protocol.step(design.plan, (closed(design.first, counts, 1),))
 
 
@@ -119,7 +119,7 @@ def area_design():
 
 def test_a_label_too_rare_for_a_ratio_is_refused_with_its_interval(area_design):
     protocol, design = TwoRound(), area_design
-    with pytest.raises(ProtocolError, match="may be zero"):
+    with pytest.raises(PairwiseError, match="may be zero"):
         protocol.step(design.plan, (closed(design.first, [500, 0, 900, 1, 300, 0, 80, 1], 1),))
 
 

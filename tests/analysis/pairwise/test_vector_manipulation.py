@@ -14,7 +14,7 @@ import pytest
 from numpy.typing import NDArray
 
 from sordino_analysis.evaluation.accumulate import DIRECTION_SCALE, Aggregate, accumulate
-from sordino_analysis.pairwise.estimators import StatisticEstimate
+from sordino_analysis.pairwise.estimators import PairwiseEstimate
 from sordino_analysis.pairwise.one_round_split import OneRoundSplit, SplitReports
 from sordino_analysis.pairwise.protocol import ClosedRound, ProtocolDesign, RoundPlan
 from sordino_analysis.pairwise.three_round import ThreeRound
@@ -123,7 +123,7 @@ def three_rounds(design: ProtocolDesign, crowd: Crowd, pushed: Floats, turned: F
     """The estimate, where made-up reports push μ, turn Y and name numbers at one end."""
     mechanism, plans, closed = ThreeRoundMechanism.published(design.first), [design.first], []
 
-    def close(sums: Integers) -> RoundPlan | StatisticEstimate:
+    def close(sums: Integers) -> RoundPlan | PairwiseEstimate:
         closed.append(ClosedRound(plans[-1], Aggregate(MANY, sums)))
         following = ThreeRound().step(design.plan, tuple(closed))
         if isinstance(following, RoundPlan):
@@ -135,7 +135,7 @@ def three_rounds(design: ProtocolDesign, crowd: Crowd, pushed: Floats, turned: F
     assert isinstance(both, Pair)
     close(np.concatenate([crowd.vector(both.first, mechanism.left, turned), crowd.number(both.second, end)]))
     estimate = close(crowd.number(plans[2].device.randomizer, end))
-    assert isinstance(estimate, StatisticEstimate)
+    assert isinstance(estimate, PairwiseEstimate)
     return estimate.value
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from sordino_analysis.mechanisms.mechanism import SharedWork
-from sordino_analysis.mechanisms.registry import CANDIDATES
+from sordino_analysis.mechanisms.registry import MECHANISMS
 from sordino_analysis.optimisation.search import Effort
 from sordino_analysis.optimisation.search.joint import _FEWEST_ROWS, _SCHEDULES
 from sordino_analysis.planning.planner import PlanRequest
@@ -41,7 +41,7 @@ def test_what_every_candidate_proposes_fits(types):
     """All but the search, whose rows are counted above: it takes minutes here."""
     request = PlanRequest(builtin("prefix", types), PureEpsilon.of(1), "mean", effort=Effort.QUICK)
     work, sizes = SharedWork(request), {}
-    for candidate in CANDIDATES:
+    for candidate in MECHANISMS:
         if candidate.name not in ("optimised_kernel", "factorization") and candidate.reason_against(work) is None:
             proposal = candidate.propose(work, lambda *told: None)
             part = DevicePart(request.workload.domain, request.guarantee, proposal.randomizer)

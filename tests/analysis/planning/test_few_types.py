@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sordino_analysis.mechanisms.extreme_rows import ExtremeRowsCandidate
+from sordino_analysis.mechanisms.extreme_rows import ExtremeRowsMechanism
 from sordino_analysis.mechanisms.mechanism import SharedWork
 from sordino_analysis.optimisation.search import Effort
 from sordino_analysis.planning.planner import PlanError, PlanRequest, compile_plan
@@ -79,7 +79,7 @@ def test_one_query_over_many_types_is_better_than_the_search_for_many_queries():
 def check(rng, exact_optimum, epsilon, objective):
     matrix = random_matrix(rng)
     request = request_of(matrix, epsilon, objective)
-    figures = ExtremeRowsCandidate().propose(SharedWork(request), lambda *told: None).law(request).profile().figures()
+    figures = ExtremeRowsMechanism().propose(SharedWork(request), lambda *told: None).law(request).profile().figures()
     exact = exact_optimum(varying(matrix), float(epsilon), objective)
     assert exact * BELOW <= of_objective(figures, objective) <= exact * NEAR, (matrix, epsilon, objective)
     assert figures.bias_bound < 1e-8

@@ -6,13 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sordino_analysis.documents.analyst_part import AnalystPart
-from sordino_analysis.evaluation.accumulator_moments import exchangeable_law
+from sordino_analysis.evaluation.accumulator_moments import exchangeable_moments
 from sordino_analysis.evaluation.variance import counts_as_unbiased
-from sordino_analysis.mechanisms import CANDIDATES, mechanism_names
+from sordino_analysis.mechanisms import MECHANISMS, mechanism_names
 from sordino_analysis.mechanisms import mechanism as base
-from sordino_analysis.mechanisms.factorization import FactorizationCandidate
+from sordino_analysis.mechanisms.factorization import FactorizationMechanism
 from sordino_analysis.mechanisms.randomized_response import inverse_decoder
-from sordino_analysis.mechanisms.subset_selection import SubsetSelectionCandidate
+from sordino_analysis.mechanisms.subset_selection import SubsetSelectionMechanism
 from sordino_analysis.planning import planner
 from sordino_analysis.planning.planner import PlanError, PlanRequest, compile_plan
 from sordino_analysis.questions.linear import builtin, parse_specification
@@ -63,7 +63,7 @@ def test_the_summary_has_what_the_command_promises(plan_of):
     summary = plan_of("prefix", 12).summary()
     assert set(summary) == SUMMARY
     assert summary["ratio_max"] == pytest.approx(summary["max_variance"] / summary["lower_bound_max"])
-    assert summary["outputs"] == plan_of("prefix", 12).device.randomizer.statistic_size
+    assert summary["outputs"] == plan_of("prefix", 12).device.randomizer.accumulator_size
     assert [row["name"] for row in summary["candidates"]] == list(mechanism_names())
     assert plan_of("prefix", 12, mechanism="factorization").summary()["outputs"] is None
     assert plan_of("prefix", 64, "16", mechanism="randomized_response").summary()["ratio_max"] is None
@@ -199,7 +199,7 @@ def test_too_many_types_for_a_matrix_leave_the_closed_forms_and_say_so():
 def test_a_tie_goes_to_the_simpler_device():
     """With two types randomized response and every kernel of half-spaces have the same law."""
     plan = compile_plan(PlanRequest(builtin("prefix", 2), ONE, "max"))
-    assert plan.analyst.mechanism == CANDIDATES[0].name == "randomized_response"
+    assert plan.analyst.mechanism == MECHANISMS[0].name == "randomized_response"
 
 
 def test_a_constant_query_is_answered_and_counts_nowhere(plan_of):
@@ -221,18 +221,18 @@ class Pretending:
     def propose(self, work, progress):
         twice = PureEpsilon(2 * work.request.guarantee.nano)
         randomizer = RandomizedResponse.for_guarantee(work.request.workload.size, twice)
-        return base.Proposal(randomizer, inverse_decoder(exchangeable_law(randomizer)))
+        return base.Proposal(randomizer, inverse_decoder(exchangeable_moments(randomizer)))
 
 
 def test_a_candidate_that_spends_more_than_asked_is_never_published(monkeypatch):
-    monkeypatch.setattr(planner, "CANDIDATES", (Pretending(),))
+    monkeypatch.setattr(planner, "MECHANISMS", (Pretending(),))
     with pytest.raises(GuaranteeNotMet):
         compile_plan(PlanRequest(builtin("prefix", 8), ONE, "max"))
 
 
 def test_a_biased_candidate_wins_until_its_bias_outweighs_the_variance(monkeypatch):
     """Where variance/n + bias² of the reduced factorization meets variance/n of subset selection."""
-    monkeypatch.setattr(planner, "CANDIDATES", (FactorizationCandidate(), SubsetSelectionCandidate()))
+    monkeypatch.setattr(planner, "MECHANISMS", (FactorizationMechanism(), SubsetSelectionMechanism()))
 
     def plan(users):
         return compile_plan(PlanRequest(builtin("prefix", 65), ONE, "max", users=users, reduction=50))

@@ -11,7 +11,7 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 
 from sordino_analysis.questions.linear import WorkloadError, WorkloadSpecification, load_specification
-from sordino_analysis.questions.pairwise import StatisticSpecification
+from sordino_analysis.questions.pairwise import PairwiseSpecification
 from sordino_analysis.questions.specifications import Specification, load_either, parse_either
 
 HEAD = "name: test\ndomain: [{name: delay, kind: ordinal, edges: [0, 15]}]\n"
@@ -36,7 +36,7 @@ def write(tmp_path: Path) -> Callable[..., Path]:
 def test_both_forms_are_read(write: Callable[..., Path]) -> None:
     assert isinstance(load_either(write("queries: prefix")), WorkloadSpecification)
     statistic = load_either(write("statistic: {kind: lipschitz, table: [0, 1, 3]}"))
-    assert isinstance(statistic, StatisticSpecification)
+    assert isinstance(statistic, PairwiseSpecification)
     assert statistic.build().forms[0].matrix[0].tolist() == [0, 1, 3]
 
 

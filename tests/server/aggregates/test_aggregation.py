@@ -59,11 +59,11 @@ def test_an_empty_round_has_an_empty_aggregate(database, store_round):
 
 def test_shares_replace_themselves_and_add_up_to_the_round(database, store_round):
     stored = store_round(database)
-    size = stored.part.randomizer.statistic_size
+    size = stored.part.randomizer.accumulator_size
     ones, twos = (Aggregate(value * size, np.full(size, value)) for value in (1, 2))
     with database.write("shares") as session:
         for shard, share in (("a", ones), ("b", ones), ("a", twos)):
-            aggregates.put_share(session, stored.id, shard, share.count, share.to_bytes())
+            aggregates.put_shard(session, stored.id, shard, share.count, share.to_bytes())
         aggregates.add_chunk(session, stored.id, 3 * size, bytes(3 * size), 0)
     total = aggregates.aggregate(database, stored.id, stored.part.randomizer)
     assert (total.count, set(total.sums.tolist())) == (3 * size, {3})
@@ -75,7 +75,7 @@ def test_sums_whose_log_lost_a_chunk_are_refused_and_nothing_is_purged(database,
     stored = store_round(database, randomizer)
     sums = Aggregate.empty(randomizer).to_bytes() if aggregates.summed_on_ingest(randomizer) else b""
     with database.write("shares") as session:
-        aggregates.put_share(session, stored.id, "a", 2, sums)
+        aggregates.put_shard(session, stored.id, "a", 2, sums)
         aggregates.add_chunk(session, stored.id, 1, bytes(randomizer.payload_bytes), 0)
     for adds_up in (aggregates.aggregate, lambda *asked: aggregates.purge(*asked, 1)):
         with pytest.raises(aggregates.AggregateMismatch) as caught:

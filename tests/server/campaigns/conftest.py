@@ -12,8 +12,8 @@ import pytest
 from sqlalchemy.orm import Session
 
 from sordino_analysis.pairwise import protocol_registry as registry
-from sordino_analysis.pairwise.estimators import StatisticEstimate
-from sordino_analysis.pairwise.protocol import ClosedRound, ProtocolError, RoundPlan
+from sordino_analysis.pairwise.estimators import PairwiseEstimate
+from sordino_analysis.pairwise.protocol import ClosedRound, PairwiseError, RoundPlan
 from sordino_analysis.pairwise.protocol_plan import ProtocolPlan
 from sordino_analysis.planning.planner import CompiledPlan
 from sordino_server import models
@@ -37,14 +37,14 @@ class TwoRounds:
     first: RoundPlan
     name: str = "made_of_two_rounds"
 
-    def step(self, plan: ProtocolPlan, closed: tuple[ClosedRound, ...]) -> RoundPlan | StatisticEstimate:
+    def step(self, plan: ProtocolPlan, closed: tuple[ClosedRound, ...]) -> RoundPlan | PairwiseEstimate:
         if len(closed) == 1:
             return self.second(closed[0].aggregate.sums)
         return self.answer(closed)
 
-    def conclude(self, plan: ProtocolPlan, closed: tuple[ClosedRound, ...]) -> StatisticEstimate:
+    def conclude(self, plan: ProtocolPlan, closed: tuple[ClosedRound, ...]) -> PairwiseEstimate:
         if closed[0].aggregate.count < 3:
-            raise ProtocolError("one round of fewer than 3 reports says nothing; round 1 is missing", closed)
+            raise PairwiseError("one round of fewer than 3 reports says nothing; round 1 is missing", closed)
         return self.answer(closed)
 
     def second(self, sums: np.ndarray) -> RoundPlan:
@@ -53,10 +53,10 @@ class TwoRounds:
         device = DevicePart(self.first.device.domain, spends, RandomizedResponse.for_guarantee(SIZE, spends))
         return RoundPlan(device, replace(self.first.analyst, device_digest=device.digest))
 
-    def answer(self, closed: tuple[ClosedRound, ...]) -> StatisticEstimate:
+    def answer(self, closed: tuple[ClosedRound, ...]) -> PairwiseEstimate:
         value = float(sum(int(each.aggregate.sums @ WEIGHTS) for each in closed))
         users = tuple(each.aggregate.count for each in closed)
-        return StatisticEstimate(
+        return PairwiseEstimate(
             value,
             *(0.5, value - 1, value + 1),
             *(0.7, value - 1.4, value + 1.4, 0.95),

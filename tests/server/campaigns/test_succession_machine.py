@@ -30,7 +30,7 @@ from sordino_server.campaigns.schemas import CampaignOrder
 from sordino_server.config import Settings
 from sordino_server.errors import ServerError
 from sordino_server.estimates import repository as estimates
-from sordino_server.estimates.statistic_document import statistic_document
+from sordino_server.estimates.pairwise_document import statistic_document
 from sordino_server.jobs import worker as worker_module
 from sordino_server.jobs.worker import Worker
 from sordino_server.kit.clock import ManualClock

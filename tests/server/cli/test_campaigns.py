@@ -153,7 +153,7 @@ def test_stages_of_the_plan_are_told_without_a_terminal(
 def test_a_plan_that_no_worker_takes_is_waited_for_with_a_hint_and_an_end(
     run_command: Run, running: Any, operator: dict[str, str], workload_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sordino_server.cli.patience._HINT_S", 0.3)
+    monkeypatch.setattr("sordino_server.cli.wait._HINT_S", 0.3)
     plan = ("--workload", str(workload_file), "--epsilon", "1", "--timeout", "1.5")
     done = run_command("campaigns", "create", *TERMS, *plan, code=2, **operator)
     assert done.stderr.count("no worker has taken it yet; is `sordino worker` running?") == 1
@@ -168,7 +168,7 @@ def test_a_plan_that_no_worker_takes_is_waited_for_with_a_hint_and_an_end(
 def test_estimates_that_no_worker_computes_are_waited_for_with_a_hint_and_an_end(
     run_command: Run, running: Any, operator: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sordino_server.cli.patience._HINT_S", 0.3)
+    monkeypatch.setattr("sordino_server.cli.wait._HINT_S", 0.3)
     campaign = running.campaign("open", "close")["id"]
     done = run_command("campaigns", "estimates", campaign, "--timeout", "1.5", code=2, **operator)
     assert done.stderr.count("is `sordino worker` running?") == 1

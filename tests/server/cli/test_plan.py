@@ -9,8 +9,8 @@ import pytest
 
 from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_analysis.pairwise.one_round import OneRound
+from sordino_analysis.pairwise.pairwise_request import PairwiseRequest
 from sordino_analysis.pairwise.protocol_plan import ProtocolPlan
-from sordino_analysis.pairwise.statistic_request import StatisticRequest
 from sordino_analysis.planning.planner import compile_plan
 from sordino_analysis.progress import Progress
 from sordino_analysis.questions.linear import builtin
@@ -229,8 +229,8 @@ def test_a_protocol_is_computed_once(run_command, json_of, monkeypatch, tmp_path
     (tmp_path / "gini.yaml").write_text(GINI)
     first = json_of(*ASKED_GINI, "--protocol", "one_round_split")
     computed = []
-    finish = StatisticRequest.finish
-    monkeypatch.setattr(StatisticRequest, "finish", lambda *asked: computed.append(asked) or finish(*asked))
+    finish = PairwiseRequest.finish
+    monkeypatch.setattr(PairwiseRequest, "finish", lambda *asked: computed.append(asked) or finish(*asked))
     again = run_command(*ASKED_GINI, "--protocol", "one_round_split", "--json", "--output", "parts")
     assert json.loads(again.stdout) == first
     assert "computed before" in again.stderr

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from sordino_analysis.arrays import Floats
-from sordino_analysis.questions.pairwise import Statistic, parse_statistic
+from sordino_analysis.questions.pairwise import PairwiseStatistic, parse_statistic
 from sordino_analysis.questions.specifications import load_either
 from sordino_server.demo.flight_statistics import FlightStatistic, device_values, raw_truth, statistic_specification
 from sordino_server.demo.flights import Flights, load_flights
@@ -29,7 +29,7 @@ def _some_flights(users: int) -> Flights:
     return Flights(flights.arrival_delay[rows], flights.departure_delay[rows], flights.carrier[rows])
 
 
-def _counts(statistic: Statistic, asked: FlightStatistic, flights: Flights) -> Floats:
+def _counts(statistic: PairwiseStatistic, asked: FlightStatistic, flights: Flights) -> Floats:
     """Flights that are alike are encoded once: some 68,000 of 327,346 differ."""
     columns = (flights.departure_delay, flights.arrival_delay, np.unique(flights.carrier, return_inverse=True)[1])
     _, rows, times = np.unique(np.stack(columns), axis=1, return_index=True, return_counts=True)

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from sordino_analysis.planning.planner import PlanError, PlanRequest, compile_plan
-from sordino_analysis.progress import Progress, ReportProgress
+from sordino_analysis.progress import Progress, ProgressCallback
 from sordino_analysis.questions.linear import builtin
 from sordino_server.jobs import planning_process
 from sordino_server.jobs.planning_process import PlanningDied, PlanningProcess
@@ -128,7 +128,7 @@ def test_the_worker_goes_on(running: Any) -> None:
     first = running.plan_request(workload=long, mechanism="optimised_kernel", seed=1)["id"]
     second = running.plan_request()["id"]
 
-    def compute(request: PlanRequest, progress: ReportProgress) -> Any:
+    def compute(request: PlanRequest, progress: ProgressCallback) -> Any:
         def kill(told: Progress) -> None:
             progress(told)
             if request.seed == 1 and told.fraction > 0:

@@ -9,7 +9,7 @@ import pytest
 
 from sordino_analysis.mechanisms.request import PlanError
 from sordino_analysis.planning.planner import compile_plan
-from sordino_analysis.progress import Progress, ReportProgress
+from sordino_analysis.progress import Progress, ProgressCallback
 from sordino_server.jobs import worker as worker_module
 from sordino_server.jobs.worker import Worker
 from sordino_server.kit.database_errors import DatabaseBusy
@@ -84,7 +84,7 @@ def test_a_result_after_the_lease_is_lost_is_dropped(running: Any, silent: bool)
     plans_made: list[str] = []
     finished: list[int] = []
 
-    def compile_slowly(request: Any, progress: ReportProgress) -> Any:
+    def compile_slowly(request: Any, progress: ProgressCallback) -> Any:
         if not plans_made:
             plans_made.append("slow")
             running.clock.advance(running.settings.lease_s)
@@ -108,7 +108,7 @@ def test_progress_is_shown(running: Any) -> None:
     identifier = running.plan_request()["id"]
     seen = []
 
-    def watched(request: Any, progress: ReportProgress) -> Any:
+    def watched(request: Any, progress: ProgressCallback) -> Any:
         for told in (Progress("bounding", 0.25), Progress("searching", 0.5, variance=3.0, bound=2.0)):
             progress(told)
             document = _state(running, identifier)
@@ -161,7 +161,7 @@ def test_a_worker_that_is_stopped_gives_its_work_back(running: Any) -> None:
     identifier = running.plan_request()["id"]
     stopped: Worker = running.worker()
 
-    def stop_in_the_middle(_: Any, progress: ReportProgress) -> None:
+    def stop_in_the_middle(_: Any, progress: ProgressCallback) -> None:
         stopped.stop.set()
         progress(Progress("searching", 0.5))
         raise AssertionError("progress ends a computation that is to stop")
@@ -181,7 +181,7 @@ def test_the_lease_is_renewed_while_a_computation_says_nothing(running: Any, mon
     identifier = running.plan_request()["id"]
     lease = running.settings.lease_s
 
-    def compile_silently(request: Any, _: ReportProgress) -> Any:
+    def compile_silently(request: Any, _: ProgressCallback) -> Any:
         for _ in range(6):
             running.clock.advance(lease // 3)
             _wait_for_renewal(running, identifier, running.clock.now() + lease)

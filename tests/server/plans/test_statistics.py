@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from sordino_analysis.optimisation.search import Effort
+from sordino_analysis.pairwise.pairwise_request import FinishedProtocol, PairwiseRequest
 from sordino_analysis.pairwise.protocol_plan import ProtocolPlan
 from sordino_analysis.pairwise.protocol_registry import PROTOCOLS
-from sordino_analysis.pairwise.statistic_request import FinishedProtocol, StatisticRequest
 from sordino_analysis.questions.pairwise import parse_statistic
 from sordino_server.jobs.planning_process import PlanningProcess
 from sordino_shared.errors import SordinoError
@@ -101,7 +101,7 @@ def test_linear_queries_have_no_protocol(running: Any, check_problem: Check) -> 
 
 
 def test_the_process_finds_the_same_protocol() -> None:
-    request = StatisticRequest(parse_statistic(GINI), PureEpsilon.of(1), 1000, "one_round", effort=Effort.QUICK)
+    request = PairwiseRequest(parse_statistic(GINI), PureEpsilon.of(1), 1000, "one_round", effort=Effort.QUICK)
     here = request.finish(lambda told: None)
     there = PlanningProcess(1024, 100.0).compute(request, lambda told: None)
     assert isinstance(there, FinishedProtocol)
@@ -111,7 +111,7 @@ def test_the_process_finds_the_same_protocol() -> None:
 
 def test_a_finished_protocol_with_one_byte_changed_is_refused() -> None:
     content = bytearray(
-        StatisticRequest(parse_statistic(GINI), PureEpsilon.of(1), 9, "one_round_split").finish(print).content
+        PairwiseRequest(parse_statistic(GINI), PureEpsilon.of(1), 9, "one_round_split").finish(print).content
     )
     assert FinishedProtocol.read(bytes(content)).content == content
     for place in (0, 33, 50, len(content) - 1):
@@ -122,7 +122,7 @@ def test_a_finished_protocol_with_one_byte_changed_is_refused() -> None:
 
 
 def test_a_search_that_ran_out_of_time_says_so() -> None:
-    request = StatisticRequest(parse_statistic(GINI), PureEpsilon.of(1), 9, "one_round_split", time_limit=1e-9)
+    request = PairwiseRequest(parse_statistic(GINI), PureEpsilon.of(1), 9, "one_round_split", time_limit=1e-9)
     finished = request.finish(lambda told: None)
     assert not finished.complete
     assert finished.summary["cut_short"] == "time limit"

@@ -18,7 +18,7 @@ from sordino_server.reports import ReportWriter, Upload
 from sordino_server.reports import repository as reports
 from sordino_server.reports.admission import Admission
 from sordino_server.reports.endpoints import router
-from sordino_server.reports.front_door import FrontDoor
+from sordino_server.reports.upload_endpoint import UploadEndpoint
 from sordino_shared.protocol import CBOR_MEDIA_TYPE, Digest, ReportBatch
 
 BODY_TIMEOUT_S = 0.2
@@ -36,7 +36,7 @@ class Door:
         problem_details.install(app)
         app.state.admission = Admission(Context(Settings(), database, ManualClock()))
         self.writer = app.state.report_writer = ReportWriter(database, ManualClock()).start()
-        self._app = FrontDoor(app, app.state, BODY_TIMEOUT_S)
+        self._app = UploadEndpoint(app, app.state, BODY_TIMEOUT_S)
 
     def batch(self, reports: dict[int, int], digest: Digest | None = None) -> bytes:
         ids = b"".join(self.stored.report_id(number) for number in reports)

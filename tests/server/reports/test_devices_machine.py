@@ -196,7 +196,7 @@ class Devices(RuleBasedStateMachine):
         assert answer.content == self.estimates
 
     def counts(self) -> dict[int, int]:
-        """Count by bucket that is not empty; the shares of all writers must agree with the log."""
+        """Count by bucket that is not empty; the shards of all writers must agree with the log."""
         database = self.running.database
         total = aggregates.aggregate(database, self.round, self.part.randomizer)
         if not self.unknown:

@@ -9,8 +9,9 @@ import httpx
 import pytest
 
 from sordino_server.kit.clock import ManualClock
-from sordino_server.reports import ReportWriter, front_door
+from sordino_server.reports import ReportWriter
 from sordino_server.reports import repository as reports
+from sordino_server.reports import upload_endpoint as front_door
 from sordino_shared.protocol import CBOR_MEDIA_TYPE, PROBLEM_MEDIA_TYPE, Digest, ReportBatch, ReportOutcomes
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sordino_analysis.documents.analyst_part import AnalystPart, Factors, Figures
+from sordino_analysis.documents.analyst_part import AnalystPart, ErrorFigures, Factors
 from sordino_analysis.documents.certificate import LowerBound
 from sordino_analysis.documents.decoders import AnswerDecoder, ScaledHistogramDecoder
 from sordino_analysis.documents.queries import MatrixQueries
@@ -140,7 +140,7 @@ def test_integers_in_float_fields_are_written_as_floats() -> None:
         decoder = ScaledHistogramDecoder(given, -0.0)  # type: ignore[arg-type]
         assert (type(decoder.slope), type(decoder.offset)) == (float, float)
         assert encode_value([decoder.slope, decoder.offset]).hex() == "82f94200f90000"
-    assert Figures(1, 2, 0) == Figures(1.0, 2.0, 0.0)
+    assert ErrorFigures(1, 2, 0) == ErrorFigures(1.0, 2.0, 0.0)
     assert type(Ordinal("x", (1, 2)).edges[0]) is float
 
 
@@ -148,7 +148,7 @@ def test_integers_in_float_fields_are_written_as_floats() -> None:
 def test_float_fields_refuse_what_is_no_finite_number(number: Any) -> None:
     for build in (
         lambda: ScaledHistogramDecoder(number, 0.0),
-        lambda: Figures(0.0, number, 0.0),
+        lambda: ErrorFigures(0.0, number, 0.0),
         lambda: LowerBound(number, reals(1), reals(1)),
         lambda: Ordinal("x", (number,)),
     ):

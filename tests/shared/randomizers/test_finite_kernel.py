@@ -27,7 +27,7 @@ def ones(element: str, *shape: int) -> Array:
 def test_the_null_output_takes_what_columns_leave_and_counts_for_epsilon() -> None:
     kernel = dense([[2**59, 2**59], [2**58, 2**58 - 2**50]])
     assert kernel.has_null_output
-    assert kernel.outputs == kernel.statistic_size == 3
+    assert kernel.outputs == kernel.accumulator_size == 3
     assert kernel.table.tolist() == [[2**59, 2**59], [2**58, 2**58 - 2**50], [2**58, 2**58 + 2**50]]
     assert prove_epsilon(kernel) == epsilon_of_ratio(2**58, 2**58 - 2**50)
 

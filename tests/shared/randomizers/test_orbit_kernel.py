@@ -85,13 +85,13 @@ def test_the_alphabet_is_what_some_value_can_produce() -> None:
 def test_the_statistic_has_a_count_and_the_characters_for_each_row() -> None:
     frequencies = product(*map(range, KERNEL.shape))
     narrow = [r for r in frequencies if sum(map(bool, r)) <= KERNEL.width]
-    assert KERNEL.statistic_size == len(KERNEL.rows) * len(narrow)
+    assert KERNEL.accumulator_size == len(KERNEL.rows) * len(narrow)
     assert KERNEL.size == prod(KERNEL.shape)
 
 
 def test_with_overlaps_it_has_the_characters_of_every_set_of_attributes() -> None:
     told = dataclasses.replace(KERNEL, shape=(2, 3, 1, 2), overlaps=True)
-    assert told.statistic_size == len(KERNEL.rows) * (1 + (2 + 3 + 2) + (2 * 3 + 2 * 2 + 3 * 2))
+    assert told.accumulator_size == len(KERNEL.rows) * (1 + (2 + 3 + 2) + (2 * 3 + 2 * 2 + 3 * 2))
 
 
 def test_mixed_values_are_randomised_each_by_its_own_law() -> None:

@@ -84,7 +84,7 @@ def test_the_alphabet_is_that_of_both_parts() -> None:
 def test_it_travels_and_states_its_statistic(pair: Pair, products: bool) -> None:
     assert from_plain(AnyRandomizer, to_plain(pair)) == pair  # type: ignore[arg-type]
     assert pair.has_products == products
-    assert pair.statistic_size == pair.first.statistic_size + pair.second.statistic_size + products
+    assert pair.accumulator_size == pair.first.accumulator_size + pair.second.accumulator_size + products
     assert pair.payload_bytes == pair.first.payload_bytes + pair.second.payload_bytes
 
 

@@ -161,7 +161,7 @@ def test_payloads_outside_of_the_alphabet(plane_directions: SeededDirection) -> 
     payloads = np.zeros((3, 17), dtype=np.uint8)
     payloads[:, 16] = (0, 1, 2)
     assert plane_directions.in_alphabet(payloads).tolist() == [True, True, False]
-    assert (plane_directions.payload_bytes, plane_directions.statistic_size) == (17, 3)
+    assert (plane_directions.payload_bytes, plane_directions.accumulator_size) == (17, 3)
 
 
 def test_large_dimensions_stay_exact_and_small_in_memory() -> None:

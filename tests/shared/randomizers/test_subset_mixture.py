@@ -76,7 +76,7 @@ def test_the_alphabet_is_the_sets_of_these_sizes() -> None:
 
 def test_it_travels() -> None:
     assert from_plain(AnyRandomizer, to_plain(MIXTURE)) == MIXTURE
-    assert (MIXTURE.statistic_size, MIXTURE.payload_bytes) == (18, 1)
+    assert (MIXTURE.accumulator_size, MIXTURE.payload_bytes) == (18, 1)
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ import numpy as np
 
 from sordino_analysis.arrays import Floats
 from sordino_analysis.optimisation.symmetry.group_orbits import GroupOrbits, group_orbits
-from sordino_analysis.optimisation.symmetry.query_fourier_weights import energies
+from sordino_analysis.optimisation.symmetry.query_fourier_weights import query_fourier_weights
 from sordino_analysis.questions.linear.widths import CharacterMap
 from sordino_shared.errors import InvalidValue
 
@@ -60,7 +60,7 @@ def recheck_characters(
     `spectrum` c has a number for each orbit that queries use, `multipliers` g one for each orbit of the group but the
     zero, or one for all; then `level` is not used. Raises InvalidValue for numbers that are not a certificate.
     """
-    needs, sizes = energies(operator), operator.characters.orbit_sizes
+    needs, sizes = query_fourier_weights(operator), operator.characters.orbit_sizes
     if block_weights.shape != needs.shares.shape or spectrum.shape != sizes.shape:
         raise InvalidValue("the certificate has weights for other blocks of queries or other orbits", block_weights)
     if (block_weights < 0).any() or (spectrum < 0).any() or not abs(block_weights.sum() - 1) <= 1e-9:
@@ -84,14 +84,14 @@ def recheck_characters(
 def character_bound(operator: CharacterMap, epsilon: float, block_weights: Floats) -> SymmetricBound:
     """The bound of `recheck_characters`, maximised over c, g and μ; the trace bound where orbits are too many."""
     characters = operator.characters
-    trace = np.where(energies(operator).by_orbit.max(axis=0) > 0, 1.0, 0.0)
+    trace = np.where(query_fourier_weights(operator).by_orbit.max(axis=0) > 0, 1.0, 0.0)
     found = [(trace, np.ones(1), 0.0)]
     orbits = group_orbits(characters)
     if orbits is not None:
         # The solver takes seconds to import, which is not for those who only recheck.
         from sordino_analysis.optimisation.symmetry.programs import best_multipliers
 
-        needed = characters.orbit_sizes * (block_weights @ energies(operator).by_orbit)
+        needed = characters.orbit_sizes * (block_weights @ query_fourier_weights(operator).by_orbit)
         found.append(best_multipliers(needed, orbits, epsilon))
     values = [recheck_characters(operator, epsilon, block_weights, *weights) for weights in found]
     best = int(np.argmax(values))

@@ -15,7 +15,7 @@ from scipy.optimize import linprog
 from sordino_analysis.arrays import Floats, Mask
 from sordino_analysis.optimisation.factorization import Objective
 from sordino_analysis.optimisation.symmetry.orbit_rows import RowShape, row_shapes
-from sordino_analysis.optimisation.symmetry.query_fourier_weights import energies
+from sordino_analysis.optimisation.symmetry.query_fourier_weights import query_fourier_weights
 from sordino_analysis.questions.linear.characters import Characters
 from sordino_analysis.questions.linear.widths import CharacterMap
 
@@ -46,7 +46,7 @@ def design_rows(operator: CharacterMap, epsilon: float, objective: Objective, se
     # The solver takes seconds to import, which is not for those who never ask about characters.
     from sordino_analysis.optimisation.symmetry.programs import best_chances
 
-    characters, needs = operator.characters, energies(operator)
+    characters, needs = operator.characters, query_fourier_weights(operator)
     generator = np.random.Generator(np.random.PCG64(seed))
     shapes = row_shapes(characters)
     rows = _first_rows(shapes, characters, epsilon, generator)
@@ -66,7 +66,7 @@ def _first_rows(shapes: list[RowShape], characters: Characters, epsilon: float, 
     orbits = len(characters.orbits)
     alike = np.ones(orbits)
     tables = [
-        shape.every_set(epsilon, orbits) if shape.listed else shape.telling_sets(alike, epsilon, generator)
+        shape.every_set(epsilon, orbits) if shape.listed else shape.most_informative_sets(alike, epsilon, generator)
         for shape in shapes
     ]
     return _rows(shapes, tables, epsilon, orbits)
@@ -77,7 +77,7 @@ def _priced(
 ) -> Rows:
     """Sets of the shapes that are not listed, searched for what tells most at these prices."""
     searched = [shape for shape in shapes if not shape.listed]
-    tables = [shape.telling_sets(prices, epsilon, generator) for shape in searched]
+    tables = [shape.most_informative_sets(prices, epsilon, generator) for shape in searched]
     return _rows(searched, tables, epsilon, len(characters.orbits))
 
 

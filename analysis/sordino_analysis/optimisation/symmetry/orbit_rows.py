@@ -71,7 +71,7 @@ class RowShape:
         sets[np.arange(slots), others] = True
         return sets
 
-    def telling_sets(self, prices: Floats, epsilon: float, generator: np.random.Generator) -> Mask:
+    def most_informative_sets(self, prices: Floats, epsilon: float, generator: np.random.Generator) -> Mask:
         """(n, K) sets that no single flip makes tell more, from random starts; `prices` (orbits,) are not negative."""
         likeness = self._likeness(prices)
         size = self.cells / (math.exp(epsilon) + 1)

@@ -15,14 +15,14 @@ from cvxpy.atoms.elementwise.power import power
 from sordino_analysis.arrays import Floats
 from sordino_analysis.optimisation.factorization import Objective
 from sordino_analysis.optimisation.symmetry.group_orbits import GroupOrbits
-from sordino_analysis.optimisation.symmetry.query_fourier_weights import Energies
+from sordino_analysis.optimisation.symmetry.query_fourier_weights import QueryFourierWeights
 from sordino_shared.errors import SordinoError
 
 _GRID = 64
 
 
 def best_chances(
-    profiles: Floats, orbit_sizes: Floats, needs: Energies, objective: Objective
+    profiles: Floats, orbit_sizes: Floats, needs: QueryFourierWeights, objective: Objective
 ) -> tuple[Floats, Floats, Floats]:
     """Chances (n,), weights (blocks,) of the blocks at the optimum, and prices (orbits,) of what is told there."""
     used = np.flatnonzero(needs.by_orbit.max(axis=0) > 0)

@@ -11,14 +11,14 @@ from sordino_analysis.questions.linear.widths import CharacterMap
 
 
 @dataclass(frozen=True, eq=False)
-class Energies:
+class QueryFourierWeights:
     """A (blocks, orbits), weighted squared coefficients of a block's mean query; `shares` (blocks,) of all queries."""
 
     by_orbit: Floats
     shares: Floats
 
 
-def energies(operator: CharacterMap) -> Energies:
+def query_fourier_weights(operator: CharacterMap) -> QueryFourierWeights:
     """What the queries need of each orbit."""
     characters = operator.characters
     by_orbit = np.zeros((len(operator.blocks), len(characters.orbits)))
@@ -27,4 +27,4 @@ def energies(operator: CharacterMap) -> Energies:
         np.add.at(by_orbit[number], characters.orbit_of[places - 1], (block.table[:, 1:] ** 2).mean(axis=0))
         by_orbit[number] *= block.weight
     counts = np.array([block.queries.size for block in operator.blocks], dtype=float)
-    return Energies(by_orbit, counts / counts.sum())
+    return QueryFourierWeights(by_orbit, counts / counts.sum())

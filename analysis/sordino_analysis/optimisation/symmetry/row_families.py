@@ -12,7 +12,7 @@ from sordino_analysis.optimisation.factorization import Objective
 from sordino_analysis.optimisation.symmetry.orbit_design import OrbitDesign, few_rows
 from sordino_analysis.optimisation.symmetry.orbit_rows import RowShape
 from sordino_analysis.optimisation.symmetry.programs import RowsNotFound
-from sordino_analysis.optimisation.symmetry.query_fourier_weights import energies
+from sordino_analysis.optimisation.symmetry.query_fourier_weights import query_fourier_weights
 from sordino_analysis.questions.linear.widths import CharacterMap
 
 
@@ -34,7 +34,7 @@ def drawn_rows(families: Sequence[RowFamily], operator: CharacterMap, objective:
     # The solver takes seconds to import, which is not for those who never ask about characters.
     from sordino_analysis.optimisation.symmetry.programs import best_chances
 
-    needs, profiles = energies(operator), np.stack([family.profile for family in families])
+    needs, profiles = query_fourier_weights(operator), np.stack([family.profile for family in families])
     if ((needs.by_orbit.max(axis=0) > 0) & (profiles.max(axis=0) <= 0)).any():
         raise RowsNotFound("its rows tell nothing of a character that the queries need", "not told")
     chances, weights, _ = best_chances(profiles, operator.characters.orbit_sizes, needs, objective)

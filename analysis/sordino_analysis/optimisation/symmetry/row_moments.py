@@ -16,7 +16,7 @@ from itertools import product
 import numpy as np
 
 from sordino_analysis.arrays import Floats
-from sordino_analysis.optimisation.symmetry.spectrum import Complex
+from sordino_analysis.optimisation.symmetry.row_spectrum import Complex
 from sordino_analysis.questions.linear.characters import Characters, Integers, shifted_cells
 from sordino_analysis.questions.linear.widths import CharacterBlock
 

@@ -18,9 +18,9 @@ from sordino_analysis.arrays import Floats, Mask
 from sordino_analysis.optimisation.symmetry.local_features import LocalFeatures, QueryParts, local_features
 from sordino_analysis.optimisation.symmetry.orbit_design import OrbitDesign
 from sordino_analysis.optimisation.symmetry.orbit_rows import row_shapes
-from sordino_analysis.optimisation.symmetry.query_fourier_weights import energies
+from sordino_analysis.optimisation.symmetry.query_fourier_weights import query_fourier_weights
 from sordino_analysis.optimisation.symmetry.row_moments import local_query, moments
-from sordino_analysis.optimisation.symmetry.spectrum import likelihood_ratios, orbit_weights
+from sordino_analysis.optimisation.symmetry.row_spectrum import likelihood_ratios, orbit_weights
 from sordino_analysis.questions.linear.operators import Indices
 from sordino_analysis.questions.linear.widths import CharacterMap
 
@@ -119,7 +119,7 @@ def _rows(operator: CharacterMap, epsilon: float, start: OrbitDesign, generator:
         if shape.listed:
             sets = shape.every_set(epsilon, orbits)
         else:
-            smaller = (shape.telling_sets(prices, share * epsilon, generator) for share in _SHARES_OF_EPSILON)
+            smaller = (shape.most_informative_sets(prices, share * epsilon, generator) for share in _SHARES_OF_EPSILON)
             sets = np.unique(np.vstack(list(smaller)), axis=0)
         sets = sets[_most_telling(sets, shape.profiles(sets, epsilon, orbits) @ prices)]
         if shape.cells < _CELLS_PER_PAIR * (math.exp(epsilon) + 1):
@@ -136,7 +136,7 @@ def _prices(operator: CharacterMap, epsilon: float, start: OrbitDesign) -> Float
     """(orbits,) what a little more of each λ is worth at the start; 0 for those that no query uses."""
     characters = operator.characters
     told = start.chances @ np.vstack([orbit_weights(row, math.exp(epsilon), characters) for row in start.rows])
-    needed = characters.orbit_sizes * (start.block_weights @ energies(operator).by_orbit)
+    needed = characters.orbit_sizes * (start.block_weights @ query_fourier_weights(operator).by_orbit)
     return np.divide(needed, told**2, out=np.zeros_like(told), where=needed > 0)
 
 
@@ -164,7 +164,7 @@ def _representatives(shape: tuple[int, ...]) -> tuple[Indices, Floats]:
 
 
 def _needed(operator: CharacterMap, number: int) -> Indices:
-    return np.flatnonzero(energies(operator).by_orbit[number] > 0)
+    return np.flatnonzero(query_fourier_weights(operator).by_orbit[number] > 0)
 
 
 def _features(operator: CharacterMap, number: int, *, by_overlap: bool) -> LocalFeatures:

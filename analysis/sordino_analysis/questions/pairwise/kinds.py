@@ -22,7 +22,7 @@ from sordino_analysis.questions.pairwise import named
 from sordino_analysis.questions.pairwise import pair_kernels as kernels
 from sordino_analysis.questions.pairwise.binning import OpenBins
 from sordino_analysis.questions.pairwise.named import Subject
-from sordino_analysis.questions.pairwise.statistic import Statistic
+from sordino_analysis.questions.pairwise.pairwise_statistic import PairwiseStatistic
 from sordino_analysis.questions.pairwise.values import values_of
 from sordino_analysis.strict_model import Listed
 from sordino_shared.domains import Categorical, Domain, Ordinal
@@ -38,7 +38,7 @@ class GiniDiversity(Strict):
     kind: Literal["gini_diversity"]
     attribute: str | None = None
 
-    def statistic(self, subject: Subject, written: Written) -> Statistic:
+    def statistic(self, subject: Subject, written: Written) -> PairwiseStatistic:
         """P(x ≠ x')."""
         if self.attribute is not None:
             _place(subject.domain, self.attribute, "attribute")
@@ -75,7 +75,7 @@ class OfValues(Strict):
     def kernel(self, values: Floats) -> Floats:
         """f at (b,) values of the bins, (b, b)."""
 
-    def statistic(self, subject: Subject, written: Written) -> Statistic:
+    def statistic(self, subject: Subject, written: Written) -> PairwiseStatistic:
         """The mean of the kernel over pairs."""
         line = self.line(written)
         values, note = values_of(line, self.values, self.outer)
@@ -155,7 +155,7 @@ class Lipschitz(OfValues):
         function = self.function.checked()
         return np.asarray(np.interp(kernels.distances(values), function.distances, function.values))
 
-    def statistic(self, subject: Subject, written: Written) -> Statistic:
+    def statistic(self, subject: Subject, written: Written) -> PairwiseStatistic:
         given = [form for form in ("table", "matrix", "function") if getattr(self, form) is not None]
         if len(given) != 1:
             raise WorkloadError(f"statistic: give one of table, matrix and function, not {given or 'none'}", given)
@@ -200,7 +200,7 @@ class Kendall(Strict):
         """How many quadratic forms there are."""
         return 1 if self.variant == "a" else 3
 
-    def statistic(self, subject: Subject, written: Written) -> Statistic:
+    def statistic(self, subject: Subject, written: Written) -> PairwiseStatistic:
         """τ_a or τ_b."""
         if self.attributes[0] == self.attributes[1]:
             raise WorkloadError(
@@ -219,7 +219,7 @@ class Auc(Strict):
     label: str
     positive: str
 
-    def statistic(self, subject: Subject, written: Written) -> Statistic:
+    def statistic(self, subject: Subject, written: Written) -> PairwiseStatistic:
         """The area under the curve."""
         score = _of_kind(subject.domain, self.score, "score", Ordinal)
         label = _of_kind(subject.domain, self.label, "label", Categorical)
@@ -240,7 +240,7 @@ class CustomMatrix(Strict):
     kind: Literal["matrix"]
     matrix: Listed[Listed[Number]]
 
-    def statistic(self, subject: Subject, written: Written) -> Statistic:
+    def statistic(self, subject: Subject, written: Written) -> PairwiseStatistic:
         """The mean of the table over pairs."""
         matrix = checked_matrix(self.matrix, subject.domain)
         if matrix.shape[0] != matrix.shape[1]:

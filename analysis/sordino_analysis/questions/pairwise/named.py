@@ -9,7 +9,7 @@ import numpy as np
 
 from sordino_analysis.arrays import Floats
 from sordino_analysis.questions.pairwise import pair_kernels as kernels
-from sordino_analysis.questions.pairwise.statistic import QuadraticForm, Statistic
+from sordino_analysis.questions.pairwise.pairwise_statistic import PairwiseStatistic, QuadraticForm
 from sordino_shared.domains import Attribute, Categorical, Domain, Ordinal
 from sordino_shared.errors import InvalidValue
 
@@ -22,15 +22,15 @@ class Subject:
     domain: Domain
     specification: dict[str, Any]
 
-    def mean_of(self, kernel: str, matrix: Floats, notes: tuple[str, ...] = ()) -> Statistic:
+    def mean_of(self, kernel: str, matrix: Floats, notes: tuple[str, ...] = ()) -> PairwiseStatistic:
         """The mean over pairs of one kernel W (k, k)."""
         form = QuadraticForm(kernel, matrix)
-        return Statistic(
+        return PairwiseStatistic(
             self.name, self.domain, (form,), lambda u: float(u[0]), lambda _: np.ones(1), (), self.specification, notes
         )
 
 
-def gini_diversity(subject: Subject, attribute: str | None) -> Statistic:
+def gini_diversity(subject: Subject, attribute: str | None) -> PairwiseStatistic:
     """P(x ≠ x'): two users differ in `attribute`, or anywhere where it is None."""
     domain = subject.domain
     if attribute is None:
@@ -41,17 +41,17 @@ def gini_diversity(subject: Subject, attribute: str | None) -> Statistic:
 
 def mean_over_line(
     subject: Subject, line: Ordinal, kernel: str, matrix: Floats, notes: tuple[str, ...] = ()
-) -> Statistic:
+) -> PairwiseStatistic:
     """E f(x, x') for a kernel (b, b) between the b bins of `line`; pairs with `missing` or `other` count 0."""
     return subject.mean_of(kernel, kernels.over_domain(subject.domain, {line.name: matrix}), notes + _diluted(line))
 
 
-def kendall_a(subject: Subject, x: Ordinal, y: Ordinal) -> Statistic:
+def kendall_a(subject: Subject, x: Ordinal, y: Ordinal) -> PairwiseStatistic:
     """τ_a = E sgn(x − x') sgn(y − y') with sgn(0) = 0: concordant less discordant pairs, of all pairs."""
     return subject.mean_of("concordance", _concordance(subject.domain, x, y), _diluted(x, y))
 
 
-def kendall_b(subject: Subject, x: Ordinal, y: Ordinal) -> Statistic:
+def kendall_b(subject: Subject, x: Ordinal, y: Ordinal) -> PairwiseStatistic:
     """τ_b = u₁ / √(u₂u₃): concordant less discordant pairs, pairs untied in x, pairs untied in y.
 
     All three count pairs of users who have both values, so that the ratio is τ_b of exactly these users.
@@ -62,12 +62,12 @@ def kendall_b(subject: Subject, x: Ordinal, y: Ordinal) -> Statistic:
         f"untied in {y.name}": _joint(subject.domain, x, y, np.ones((x.bins, x.bins)), kernels.differ(y.bins)),
     }
     forms = tuple(QuadraticForm(name, matrix) for name, matrix in matrices.items())
-    return Statistic(
+    return PairwiseStatistic(
         subject.name, subject.domain, forms, _tau_b, _tau_b_gradient, (1, 2), subject.specification, _only(x, y)
     )
 
 
-def area_under_curve(subject: Subject, score: Ordinal, label: Categorical, positive: str) -> Statistic:
+def area_under_curve(subject: Subject, score: Ordinal, label: Categorical, positive: str) -> PairwiseStatistic:
     """AUC = ½ + u₁/u₂ = P(s > s' | y = 1, y' = 0) + ½P(s = s' | …), y = 1 where `label` is `positive`.
 
     u₁ is the mean of ½ sgn(s − s')(y − y'), u₂ of 1[y ≠ y'], both over pairs of users who have a score and a listed
@@ -80,12 +80,12 @@ def area_under_curve(subject: Subject, score: Ordinal, label: Categorical, posit
         QuadraticForm("ordered rightly", _joint(subject.domain, score, label, 0.5 * kernels.signs(score.bins), gain)),
         QuadraticForm("labels differ", _joint(subject.domain, score, label, every_score, np.abs(gain))),
     )
-    return Statistic(
+    return PairwiseStatistic(
         subject.name, subject.domain, forms, _auc, _auc_gradient, (1,), subject.specification, _only(score, label)
     )
 
 
-def custom(subject: Subject, matrix: Floats) -> Statistic:
+def custom(subject: Subject, matrix: Floats) -> PairwiseStatistic:
     """The mean of W over pairs; of a matrix that is not symmetric only (W + Wᵀ)/2 counts, which a note says."""
     symmetric = matrix / 2 + matrix.T / 2
     if np.array_equal(matrix, matrix.T):

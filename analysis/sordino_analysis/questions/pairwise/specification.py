@@ -1,4 +1,4 @@
-"""The written form of a statistic of pairs, in YAML or JSON, and how it becomes a Statistic."""
+"""The written form of a statistic of pairs, in YAML or JSON, and how it becomes a PairwiseStatistic."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from sordino_analysis.questions.linear.specification import check_scale
 from sordino_analysis.questions.pairwise.binning import OpenBins
 from sordino_analysis.questions.pairwise.kinds import OfValues, StatisticKind, is_open
 from sordino_analysis.questions.pairwise.named import Subject
-from sordino_analysis.questions.pairwise.statistic import Statistic
+from sordino_analysis.questions.pairwise.pairwise_statistic import PairwiseStatistic
 from sordino_analysis.strict_model import Listed
 from sordino_shared.errors import InvalidValue
 
@@ -31,7 +31,7 @@ from sordino_shared.errors import InvalidValue
 MAX_ENTRIES = 2**24
 
 
-class StatisticSpecification(Strict):
+class PairwiseSpecification(Strict):
     """A name, a domain and the statistic that is asked of pairs of its users."""
 
     name: str = Field(min_length=1, max_length=200)
@@ -42,7 +42,7 @@ class StatisticSpecification(Strict):
         """The JSON-able form that is stored with a plan and read back by `parse_statistic`."""
         return self.model_dump(mode="json", exclude_none=True)
 
-    def build(self) -> Statistic:
+    def build(self) -> PairwiseStatistic:
         """The statistic described; raises WorkloadError where the description contradicts itself or bins are open."""
         if self.open_bins() is not None:
             raise WorkloadError("the number of bins is open: choose it with `with_bins`", self.domain)
@@ -72,7 +72,7 @@ class StatisticSpecification(Strict):
         line = next((attribute for attribute in self.domain if is_open(attribute)), None)
         return None if line is None else self._bounded(line)
 
-    def with_bins(self, bins: int) -> StatisticSpecification:
+    def with_bins(self, bins: int) -> PairwiseSpecification:
         """The same question with this many bins where their number is open."""
         document = self.canonical()
         for attribute, line in zip(document["domain"], self.domain, strict=True):
@@ -99,18 +99,18 @@ class StatisticSpecification(Strict):
             raise WorkloadError(f"domain: {error}", line.name) from error
 
 
-def parse_statistic(document: Mapping[str, Any]) -> StatisticSpecification:
+def parse_statistic(document: Mapping[str, Any]) -> PairwiseSpecification:
     """Read the dictionary form strictly; WorkloadError names the place of everything that does not fit."""
     written = document.get("statistic") if isinstance(document, Mapping) else None
     if isinstance(written, Mapping) and "file" in written:
         raise WorkloadError("statistic.file is read only beside a workload on disk: put the matrix here", written)
     try:
-        return StatisticSpecification.model_validate(document)
+        return PairwiseSpecification.model_validate(document)
     except ValidationError as error:
         raise WorkloadError(readable(error), document) from error
 
 
-def _check_forms(statistic: Statistic) -> None:
+def _check_forms(statistic: PairwiseStatistic) -> None:
     for form in statistic.forms:
         if np.all(form.matrix == form.matrix[0, 0]):
             raise WorkloadError(

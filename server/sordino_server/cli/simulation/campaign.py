@@ -13,11 +13,11 @@ import httpx
 import numpy as np
 
 from sordino_analysis.questions.linear import parse_specification
-from sordino_server.cli.patience import TIMEOUT_S, Patience
 from sordino_server.cli.remote import Remote
 from sordino_server.cli.simulation.comparison import Comparison
 from sordino_server.cli.simulation.devices import Fleet, Upload, run_apps, simulated_fleet
 from sordino_server.cli.simulation.progress import Stages
+from sordino_server.cli.wait import TIMEOUT_S, Patience
 from sordino_shared.errors import InvalidValue, SordinoError
 
 
@@ -92,7 +92,7 @@ def check_users(users: int) -> None:
 
 
 def publish(remote: Remote, terms: CampaignTerms, stages: Stages) -> tuple[Mapping[str, Any], str]:
-    """Figures of the plan, and the id of the new campaign that uses it."""
+    """ErrorFigures of the plan, and the id of the new campaign that uses it."""
     workload = remote.post("/v1/workloads", terms.specification)["id"]
     plan_request = remote.post("/v1/plan-requests", {"workload": workload, **terms.plan})["id"]
     summary: Mapping[str, Any] = {}

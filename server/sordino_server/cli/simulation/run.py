@@ -16,7 +16,7 @@ from sordino_server.cli.simulation.campaign import CampaignResult, CampaignTerms
 from sordino_server.cli.simulation.progress import Stages
 from sordino_server.cli.simulation.server_process import create_key, local_server
 from sordino_server.cli.simulation.statistic_campaign import StatisticResult
-from sordino_server.cli.simulation.workplace import working_folder
+from sordino_server.cli.simulation.working_folder import working_folder
 from sordino_shared.errors import InvalidValue
 
 Result = TypeVar("Result", CampaignResult, StatisticResult)

@@ -10,8 +10,7 @@ from typing import Any
 import httpx
 import numpy as np
 
-from sordino_analysis.questions.pairwise import Statistic, parse_statistic
-from sordino_server.cli.patience import Patience
+from sordino_analysis.questions.pairwise import PairwiseStatistic, parse_statistic
 from sordino_server.cli.remote import Remote
 from sordino_server.cli.simulation.campaign import (
     CampaignTerms,
@@ -23,6 +22,7 @@ from sordino_server.cli.simulation.campaign import (
 )
 from sordino_server.cli.simulation.devices import simulated_fleet
 from sordino_server.cli.simulation.progress import Stages
+from sordino_server.cli.wait import Patience
 from sordino_shared.errors import SordinoError
 
 
@@ -103,7 +103,7 @@ def _answer_rounds(
 def _truth(remote: Remote, plan: Mapping[str, Any], devices: Devices) -> float:
     """The statistic over the devices, in the bins that the plan settled on."""
     whole = remote.get(f"/v1/protocol-plans/{plan['digest']}")
-    statistic: Statistic = parse_statistic(whole["statistic"]).build()
+    statistic: PairwiseStatistic = parse_statistic(whole["statistic"]).build()
     cells = np.asarray(statistic.domain.encode_many(devices.values))
     counts = np.bincount(cells, minlength=statistic.size).astype(float)
     if whole["target"] == "pairs":

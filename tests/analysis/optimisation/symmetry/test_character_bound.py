@@ -12,7 +12,7 @@ from sordino_analysis.optimisation.symmetry.character_bound import (
     recheck_characters,
 )
 from sordino_analysis.optimisation.symmetry.group_orbits import group_orbits
-from sordino_analysis.optimisation.symmetry.query_fourier_weights import energies
+from sordino_analysis.optimisation.symmetry.query_fourier_weights import query_fourier_weights
 from sordino_shared.errors import InvalidValue
 
 CASES = [
@@ -24,7 +24,7 @@ CASES = [
 
 
 def uniform(operator):
-    return energies(operator).shares
+    return query_fourier_weights(operator).shares
 
 
 @pytest.mark.parametrize("epsilon", [0.3, 1, 3])
@@ -58,7 +58,7 @@ def test_what_a_row_tells_is_at_most_f(workload_of, epsilon):
 def test_one_multiplier_for_all_is_the_trace_bound_at_uniform_weights(workload_of, shape, queries, epsilon):
     asked = workload_of(shape, queries)
     operator, queried = asked.operator, asked.queries
-    used = (energies(operator).by_orbit.max(axis=0) > 0).astype(float)
+    used = (query_fourier_weights(operator).by_orbit.max(axis=0) > 0).astype(float)
     # The best c for one multiplier is the same on every character that is used: what a nuclear norm does.
     trace = recheck_characters(operator, epsilon, uniform(operator), used, np.ones(1), 0.0)
     dense = recheck(operator.dense(), epsilon, np.full(queried, 1 / queried), np.full(asked.size, 1 / asked.size))

@@ -5,14 +5,14 @@ import math
 import numpy as np
 import pytest
 
-from sordino_analysis.evaluation.variance import answer_law
+from sordino_analysis.evaluation.variance import answer_moments
 from sordino_analysis.mechanisms import orbit_kernel as candidate
 from sordino_analysis.mechanisms.orbit_kernel import orbit_kernel, unbiased_slopes
 from sordino_analysis.optimisation.symmetry import worst_case
 from sordino_analysis.optimisation.symmetry.orbit_design import design_rows
 from sordino_analysis.optimisation.symmetry.orbit_rows import row_shape, row_shapes
-from sordino_analysis.optimisation.symmetry.query_fourier_weights import energies
-from sordino_analysis.optimisation.symmetry.spectrum import Spectrum, orbit_weights
+from sordino_analysis.optimisation.symmetry.query_fourier_weights import query_fourier_weights
+from sordino_analysis.optimisation.symmetry.row_spectrum import RowSpectrum, orbit_weights
 from sordino_analysis.optimisation.symmetry.worst_case import worst_case_design
 from sordino_analysis.planning.audit import audit_plan
 from sordino_analysis.planning.planner import PlanError, PlanRequest, compile_plan
@@ -66,12 +66,12 @@ def test_the_mean_variance_is_that_of_the_eigenvalues(workload_of, shape, object
     operator = (workload := workload_of(shape, {"kind": "marginals", "width": 2})).operator
     design = design_rows(operator, 1.0, objective, seed=0)
     kernel = orbit_kernel(design.rows, design.chances, operator, PureEpsilon.of(1))
-    told = Spectrum(kernel).told.sum(axis=0)
+    told = RowSpectrum(kernel).told.sum(axis=0)
     by_hand = design.chances @ [orbit_weights(row, math.e, operator.characters) for row in design.rows]
     assert told == pytest.approx(by_hand / operator.characters.orbit_sizes, rel=1e-9)
-    needs = energies(operator)
+    needs = query_fourier_weights(operator)
     expected = needs.shares @ (needs.by_orbit @ (1 / told - 1))
-    profile = answer_law(kernel, unbiased_slopes(kernel, operator), workload).profile()
+    profile = answer_moments(kernel, unbiased_slopes(kernel, operator), workload).profile()
     assert profile.type_variance == pytest.approx(expected, rel=1e-9)
     assert len(design.rows) <= 1 + len(told) + len(operator.blocks)
 
@@ -90,7 +90,7 @@ def test_searched_sets_cannot_be_improved_by_a_flip(workload_of):
     characters = workload_of((2,) * 6, {"kind": "marginals", "width": 2}).operator.characters
     shape = max(row_shapes(characters), key=lambda shape: shape.cells)
     prices = np.array([1.0, 3.0])
-    sets = shape.telling_sets(prices, 2.0, np.random.default_rng(0))
+    sets = shape.most_informative_sets(prices, 2.0, np.random.default_rng(0))
     value = shape.profiles(sets, 2.0, 2) @ prices
     for cell in range(shape.cells):
         flipped = sets.copy()
@@ -182,4 +182,4 @@ def test_what_is_not_symmetric_is_not_for_orbits(workload_of):
         plan(workload_of((2, 2), "histogram"), 1, "max")
     kernel = plan(workload_of((2, 2), {"kind": "parities", "width": 1}), 1, "max")
     with pytest.raises(InvalidValue, match="the kernel is for queries about 1"):
-        answer_law(kernel.device.randomizer, kernel.analyst.decoder, workload_of((2, 2), PARITIES | {"width": 2}))
+        answer_moments(kernel.device.randomizer, kernel.analyst.decoder, workload_of((2, 2), PARITIES | {"width": 2}))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sordino_analysis.evaluation.variance import answer_law
+from sordino_analysis.evaluation.variance import answer_moments
 from sordino_analysis.optimisation.symmetry.subset_sizes import best_mixture, recheck_subset_sizes
 from sordino_analysis.planning.planner import PlanRequest, compile_plan
 from sordino_analysis.questions.linear import builtin, parse_specification
@@ -59,8 +59,8 @@ def test_variances_without_forming_the_matrix_are_those_of_every_row():
         {"name": "both", "domain": domain, "queries": {"matrix": [[1.0, 1, 0, 0, 0, 1, 0, 0, 0], [0.0] * 8 + [1]]}}
     ).build()
     decoder = plan.analyst.decoder
-    fast = answer_law(plan.device.randomizer, decoder, asked)
-    slow = answer_law(plan.device.randomizer, decoder, _as_matrix(asked))
+    fast = answer_moments(plan.device.randomizer, decoder, asked)
+    slow = answer_moments(plan.device.randomizer, decoder, _as_matrix(asked))
     assert fast.type_variances() == pytest.approx(slow.type_variances(), rel=1e-9)
     for name in ("variance", "type_variance"):
         assert getattr(fast.profile(), name) == pytest.approx(getattr(slow.profile(), name), rel=1e-9)
@@ -68,7 +68,7 @@ def test_variances_without_forming_the_matrix_are_those_of_every_row():
     assert fast.mixed_variances(histogram) == pytest.approx(slow.mixed_variances(histogram), rel=1e-9)
     root = slow.covariance_root(histogram)
     assert (root**2).sum(axis=1) == pytest.approx(slow.mixed_variances(histogram), rel=1e-7)
-    assert answer_law(plan.device.randomizer, decoder, other).profile().bias.max() < 1e-12
+    assert answer_moments(plan.device.randomizer, decoder, other).profile().bias.max() < 1e-12
 
 
 def _as_matrix(asked):

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sordino_analysis.documents.analyst_part import Figures
+from sordino_analysis.documents.analyst_part import ErrorFigures
 from sordino_analysis.documents.decoders import ScaledHistogramDecoder
-from sordino_analysis.evaluation.variance import answer_law
+from sordino_analysis.evaluation.variance import answer_moments
 from sordino_analysis.questions.linear import TooLargeForDense, Workload, parse_specification
 from sordino_analysis.questions.linear.operators import (
     Dense,
@@ -227,7 +227,7 @@ def test_an_operator_that_says_nothing_of_its_entries_gets_the_variances_of_its_
 def unbiased_law(randomizer, workload):
     truth = float(randomizer.own_weight - randomizer.other_weight) / 2.0**randomizer.bits
     other = float(randomizer.other_weight) / 2.0**randomizer.bits
-    return answer_law(randomizer, ScaledHistogramDecoder(1 / truth, -other / truth), workload)
+    return answer_moments(randomizer, ScaledHistogramDecoder(1 / truth, -other / truth), workload)
 
 
 def test_an_operator_must_say_what_its_squares_are():
@@ -241,4 +241,4 @@ def test_an_operator_must_say_what_its_squares_are():
 def test_figures_below_zero_are_refused():
     for figures in ((-4.785, 1.0, 0.0), (1.0, -1e-9, 0.0), (1.0, 1.0, -1e-9)):
         with pytest.raises(InvalidValue, match="below 0"):
-            Figures(*figures)
+            ErrorFigures(*figures)

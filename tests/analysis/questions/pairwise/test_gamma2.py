@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from sordino_analysis.optimisation.factorization import check_certificate, factorize, gini, lipschitz_tree
-from sordino_analysis.questions.pairwise import Statistic, parse_statistic
+from sordino_analysis.questions.pairwise import PairwiseStatistic, parse_statistic
 
 GAP = 0.01
 
@@ -21,7 +21,7 @@ def _line(name: str, bins: int) -> dict[str, Any]:
     return {"name": name, "kind": "ordinal", "edges": {"low": 0, "high": 1, "bins": bins}}
 
 
-def _statistic(domain: list[dict[str, Any]], **statistic: Any) -> Statistic:
+def _statistic(domain: list[dict[str, Any]], **statistic: Any) -> PairwiseStatistic:
     return parse_statistic({"name": "asked", "domain": domain, "statistic": statistic}).build()
 
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import kendalltau
 
-from sordino_analysis.questions.pairwise import QuadraticForm, Statistic, parse_statistic
+from sordino_analysis.questions.pairwise import PairwiseStatistic, QuadraticForm, parse_statistic
 from sordino_shared.errors import InvalidValue
 
 X = {"name": "x", "kind": "ordinal", "edges": [0, 1, 3], "unit": "min"}
@@ -26,11 +26,11 @@ Cell = tuple[int, ...]
 Pair = Callable[[Cell, Cell], float]
 
 
-def _statistic(domain: list[dict[str, Any]], **statistic: Any) -> Statistic:
+def _statistic(domain: list[dict[str, Any]], **statistic: Any) -> PairwiseStatistic:
     return parse_statistic({"name": "asked", "domain": domain, "statistic": statistic}).build()
 
 
-def _users(statistic: Statistic, seed: int = 3) -> tuple[list[Cell], np.ndarray[Any, Any]]:
+def _users(statistic: PairwiseStatistic, seed: int = 3) -> tuple[list[Cell], np.ndarray[Any, Any]]:
     """USERS random users, and how many there are of each cell."""
     cells = np.random.default_rng(seed).integers(0, statistic.size, USERS)
     members = [tuple(int(i) for i in np.unravel_index(cell, statistic.domain.shape)) for cell in cells]
@@ -155,7 +155,7 @@ RATIOS = [
 @pytest.mark.parametrize("statistic", RATIOS, ids=lambda statistic: statistic.forms[0].name)
 @given(data=st.data())
 @settings(max_examples=20, deadline=None)
-def test_gradients_are_finite_differences(statistic: Statistic, data: st.DataObject) -> None:
+def test_gradients_are_finite_differences(statistic: PairwiseStatistic, data: st.DataObject) -> None:
     place = np.array(
         data.draw(st.lists(st.floats(0.1, 1), min_size=len(statistic.forms), max_size=len(statistic.forms)))
     )
@@ -169,7 +169,7 @@ def test_gradients_are_finite_differences(statistic: Statistic, data: st.DataObj
 
 @pytest.mark.parametrize("statistic", RATIOS[:2], ids=lambda statistic: statistic.forms[0].name)
 @pytest.mark.parametrize("share", [0.0, -0.1, np.nan])
-def test_without_a_denominator_there_is_neither_value_nor_gradient(statistic: Statistic, share: float) -> None:
+def test_without_a_denominator_there_is_neither_value_nor_gradient(statistic: PairwiseStatistic, share: float) -> None:
     at = np.full(len(statistic.forms), 0.5)
     at[statistic.denominators[-1]] = share
     for ask in (statistic.combine, statistic.gradient):

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 Row = TypeVar("Row")
 
 
-def add_once(session: Session, row: Row) -> tuple[Row, bool]:
+def insert_if_absent(session: Session, row: Row) -> tuple[Row, bool]:
     """The row of this primary key, and whether it is the one given and new.
 
     Where another transaction is just inserting the key, its end is waited for: reading first and then inserting would

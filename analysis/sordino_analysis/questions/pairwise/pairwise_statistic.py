@@ -41,7 +41,7 @@ class QuadraticForm:
 
 
 @dataclass(frozen=True, eq=False)
-class Statistic:
+class PairwiseStatistic:
     """g(u₁ … u_J) for the values u_j of J quadratic forms over one domain.
 
     `combine` is g, `gradient` its gradient (J,), both at a vector (J,). `denominators` are the indices of forms that g

@@ -19,14 +19,14 @@ from sordino_shared.randomizers import AnyRandomizer, FiniteKernel
 
 
 @dataclass(frozen=True, eq=False)
-class ReportLaw:
+class DecodedReportMoments:
     """`kernel` K (p, k) and `decoder` V (k, p): a user of type x sends y with chance K_yx, decoded as V_y."""
 
     kernel: Floats
     decoder: Floats
 
     @classmethod
-    def of(cls, randomizer: AnyRandomizer, decoder: Decoder) -> ReportLaw:
+    def of(cls, randomizer: AnyRandomizer, decoder: Decoder) -> DecodedReportMoments:
         """The law where outputs are counted and decoded to a histogram; raises InvalidValue for anything else."""
         if not isinstance(randomizer, FiniteKernel) or not isinstance(decoder, HistogramDecoder):
             raise InvalidValue(

@@ -5,8 +5,8 @@ import pytest
 
 from sordino_analysis.documents.decoders import ScaledHistogramDecoder
 from sordino_analysis.evaluation.integer_kernels import histogram_decoder, integer_kernel
+from sordino_analysis.pairwise.decoded_report_moments import DecodedReportMoments
 from sordino_analysis.pairwise.decoded_reports import DecodedReports
-from sordino_analysis.pairwise.report_law import ReportLaw
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.randomizers import SubsetSelection
@@ -23,7 +23,7 @@ def law():
     low[:4], low[4:] = 1.0, 0.5
     low /= low.sum() + np.expm1(1.0) * 1.5
     kernel = integer_kernel(low, members, guarantee)
-    return ReportLaw.of(kernel, histogram_decoder(kernel, np.full(4, 0.25)))
+    return DecodedReportMoments.of(kernel, histogram_decoder(kernel, np.full(4, 0.25)))
 
 
 def test_the_covariance_is_that_of_enumerated_reports(law):
@@ -53,4 +53,6 @@ def test_the_variance_of_a_form_is_that_of_simulated_users_and_not_15_percent_of
 
 def test_reports_that_are_not_counted_are_refused():
     with pytest.raises(InvalidValue, match="finite kernel"):
-        ReportLaw.of(SubsetSelection.for_guarantee(4, 2, PureEpsilon.of(1)), ScaledHistogramDecoder(1.0, 0.0))
+        DecodedReportMoments.of(
+            SubsetSelection.for_guarantee(4, 2, PureEpsilon.of(1)), ScaledHistogramDecoder(1.0, 0.0)
+        )

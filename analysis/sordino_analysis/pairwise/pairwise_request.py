@@ -10,13 +10,13 @@ from typing import Any, Self
 from sordino_analysis.mechanisms.version import planner_version
 from sordino_analysis.optimisation.deadline import Deadline
 from sordino_analysis.optimisation.search import Effort
-from sordino_analysis.pairwise.protocol import ProtocolError, ProtocolRequest
+from sordino_analysis.pairwise.protocol import PairwiseError, ProtocolRequest
 from sordino_analysis.pairwise.protocol_plan import ProtocolPlan, Target
 from sordino_analysis.pairwise.protocol_planner import CompiledProtocol, compile_protocol
 from sordino_analysis.pairwise.protocol_registry import find_protocol
 from sordino_analysis.planning.finished_plan import FinishedPlan
-from sordino_analysis.progress import Progress, ReportProgress
-from sordino_analysis.questions.pairwise import StatisticSpecification, choose_bins
+from sordino_analysis.progress import Progress, ProgressCallback
+from sordino_analysis.questions.pairwise import PairwiseSpecification, choose_bins
 from sordino_shared.errors import MalformedDocument
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import Digest
@@ -37,7 +37,7 @@ class FinishedProtocol:
 
     @property
     def summary(self) -> dict[str, Any]:
-        """Figures of the protocol, JSON-able."""
+        """ErrorFigures of the protocol, JSON-able."""
         return self.first.summary
 
     @property
@@ -63,10 +63,10 @@ class FinishedProtocol:
 
 
 @dataclass(frozen=True, eq=False)
-class StatisticRequest:
+class PairwiseRequest:
     """The terms of `ProtocolRequest` for the statistic that `specification` describes."""
 
-    specification: StatisticSpecification
+    specification: PairwiseSpecification
     guarantee: PureEpsilon
     users: int
     protocol: str | None = None
@@ -79,7 +79,7 @@ class StatisticRequest:
         if self.protocol is not None:
             find_protocol(self.protocol)
         if self.time_limit is not None and not 0 < self.time_limit < 1e6:
-            raise ProtocolError(
+            raise PairwiseError(
                 f"the time limit must be a positive number of seconds, got {self.time_limit!r}", self.time_limit
             )
         open_bins = self.specification.open_bins() is not None
@@ -100,7 +100,7 @@ class StatisticRequest:
         }
         return Digest.of(json.dumps(content, sort_keys=True, allow_nan=False).encode())
 
-    def compile(self, progress: ReportProgress, interrupted: Callable[[], bool] = lambda: False) -> CompiledProtocol:
+    def compile(self, progress: ProgressCallback, interrupted: Callable[[], bool] = lambda: False) -> CompiledProtocol:
         """The protocol with the least predicted error, at the number of bins that errs least where that is open.
 
         The time limit is that of the whole; it is cut short at once when `interrupted` becomes true.
@@ -109,14 +109,14 @@ class StatisticRequest:
         request = self._with(self._binned(progress, deadline), deadline)
         return compile_protocol(request, lambda done: progress(Progress("comparing protocols", done)))
 
-    def finish(self, progress: ReportProgress, interrupted: Callable[[], bool] = lambda: False) -> FinishedProtocol:
+    def finish(self, progress: ProgressCallback, interrupted: Callable[[], bool] = lambda: False) -> FinishedProtocol:
         """The compiled protocol as it travels and is kept."""
         compiled = self.compile(progress, interrupted)
         design = compiled.design
         summary = compiled.summary() | {"cut_short": compiled.request.deadline.cut_short}
         return FinishedProtocol(design.plan, FinishedPlan.of(design.first.device, design.first.analyst, summary))
 
-    def _binned(self, progress: ReportProgress, deadline: Deadline) -> StatisticSpecification:
+    def _binned(self, progress: ProgressCallback, deadline: Deadline) -> PairwiseSpecification:
         line = self.specification.open_bins()
         if line is None:
             return self.specification
@@ -132,7 +132,7 @@ class StatisticRequest:
 
         return self.specification.with_bins(choose_bins(line, predicted, share.passed))
 
-    def _with(self, specification: StatisticSpecification, deadline: Deadline) -> ProtocolRequest:
+    def _with(self, specification: PairwiseSpecification, deadline: Deadline) -> ProtocolRequest:
         return ProtocolRequest(
             specification.build(),
             self.guarantee,

@@ -28,7 +28,7 @@ _LATE = "the body is late"
 MAX_ARRIVING_BYTES = 64 << 20
 
 
-class FrontDoor:
+class UploadEndpoint:
     """ASGI application that answers uploads of reports itself, bugs included, and hands everything else to `app`.
 
     One request holds 1 to 4096 reports and is answered when they are committed. The `state` has the `report_writer`

@@ -28,7 +28,7 @@ _ACCEPTED_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 Observe = Callable[[str, str, int, float], None]
 
 
-class Envelope:
+class RequestObserver:
     """ASGI middleware; `observe` hears of every answered request.
 
     A request keeps the `X-Request-Id` that it came with, or gets one; every event that is logged meanwhile has it.

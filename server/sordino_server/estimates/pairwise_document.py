@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from sordino_analysis.pairwise.estimators import StatisticEstimate
+from sordino_analysis.pairwise.estimators import PairwiseEstimate
 from sordino_analysis.pairwise.protocol import ClosedRound
 from sordino_analysis.pairwise.protocol_plan import ProtocolPlan
 from sordino_server.estimates.document import Interval, PlanDigests, canonical_bytes
@@ -39,7 +39,7 @@ class RoundTaken(BaseModel):
     expected_users: float = Field(description="Reports of the round that the protocol was planned for.")
 
 
-class StatisticDocument(BaseModel):
+class PairwiseDocument(BaseModel):
     """The answer of a campaign that asks for a statistic; it never changes."""
 
     campaign: str = Field(description="Digest of the manifest.")
@@ -72,11 +72,11 @@ class StatisticDocument(BaseModel):
 
 
 def statistic_document(
-    manifest: Manifest, plan: ProtocolPlan, closed: Sequence[ClosedRound], estimate: StatisticEstimate
-) -> StatisticDocument:
+    manifest: Manifest, plan: ProtocolPlan, closed: Sequence[ClosedRound], estimate: PairwiseEstimate
+) -> PairwiseDocument:
     """The document of an estimate from the `closed` rounds of the campaign of `manifest`."""
     taken = _rounds_taken(plan, closed)
-    return StatisticDocument(
+    return PairwiseDocument(
         campaign=str(manifest.campaign),
         protocol=ProtocolName(name=plan.protocol, digest=str(plan.digest)),
         rounds=taken,

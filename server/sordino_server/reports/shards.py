@@ -16,7 +16,7 @@ _SHARD_BYTES = 16
 _MAX_ROUNDS = 256
 
 
-def empty_share(randomizer: Randomizer) -> Aggregate:
+def empty_shard(randomizer: Randomizer) -> Aggregate:
     """No report yet; there are no sums where they are computed from the log."""
     if aggregates.summed_on_ingest(randomizer):
         return Aggregate.empty(randomizer)
@@ -29,8 +29,8 @@ def with_reports(share: Aggregate, randomizer: Randomizer, payloads: NDArray[np.
     return share + Aggregate(len(payloads), sums)
 
 
-class Shares:
-    """Shares by round under the name of one shard, which nobody else uses.
+class ShardAccumulators:
+    """ShardAccumulators by round under the name of one shard, which nobody else uses.
 
     Whether a transaction that failed was committed after all cannot always be known (a connection may break during
     the commit). So a failure ends the shard: its rows stay as the database has them, and a new name starts from zero.

@@ -16,7 +16,7 @@ from sordino_shared.randomizers import OrbitKernel
 Complex = NDArray[np.complex128]
 
 
-class Spectrum:
+class RowSpectrum:
     """The rows of a kernel as likelihood ratios u_b (mean 1) and their coefficients û_b(r) = E_z u_b(z) e^{−iθ_r(z)}.
 
     A report (b, A, t) counts H_r = (Re + Im) conj(û_b(r)) e^{iθ_r(t)} for each character r of the slots, carried to the
