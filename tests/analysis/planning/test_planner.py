@@ -25,6 +25,7 @@ from sordino_shared.randomizers import RandomizedResponse
 ONE = PureEpsilon.of(1)
 SUMMARY = {
     "workload", "k", "queries", "epsilon", "objective", "mechanism", "max_variance", "mean_variance", "bias_bound",
+    "largest_variance",
     "lower_bound_max", "lower_bound_mean", "ratio_max", "ratio_mean", "outputs", "device_bytes", "device_memory",
     "analyst_bytes", "digests", "seconds", "cut_short", "candidates", "manipulation",
 }  # fmt: skip
