@@ -32,7 +32,7 @@ class CampaignAccount:
 
     campaign: str
     name: str
-    sentence: str
+    purpose: str
     server: str | None
     opted_out: bool
     entries: tuple[AccountEntry, ...]
@@ -67,7 +67,7 @@ class Account:
         for number, campaign in enumerate(self.campaigns, start=1):
             left = " (left)" if campaign.opted_out else ""
             lines += ["", f"campaign {number}{left}: ε {exact_decimal(campaign.epsilon_nano)}"]
-            lines += [*folded(campaign.name), *folded(campaign.sentence)]
+            lines += [*folded(campaign.name), *folded(campaign.purpose)]
             lines += [f"  {_line(entry)}" for entry in campaign.entries] or ["  nothing answered"]
         return "\n".join(lines)
 
@@ -84,7 +84,7 @@ def account(ledger: Ledger, caps: Caps) -> Account:
 def _campaign(joined: Joined, debits: list[Debit]) -> CampaignAccount:
     manifest, entries = joined.manifest, tuple(map(_entry, debits))
     return CampaignAccount(
-        str(manifest.campaign), manifest.name, manifest.sentence, joined.origin, joined.opted_out, entries
+        str(manifest.campaign), manifest.name, manifest.purpose, joined.origin, joined.opted_out, entries
     )
 
 

@@ -61,11 +61,11 @@ def advance(flow: Flow[T], reply: Response | Exception | None) -> Effect | Finis
 
 @dataclass(frozen=True)
 class Campaign:
-    """A joined campaign. Show `sentence` to the owner; `guarantee` is the most it may spend on one device."""
+    """A joined campaign. Show `purpose` to the owner; `guarantee` is the most it may spend on one device."""
 
     id: CampaignId
     name: str
-    sentence: str
+    purpose: str
     domain: Domain
     guarantee: PureEpsilon
     opted_out: bool
@@ -286,7 +286,7 @@ class Device:
         return Campaign(
             session.campaign,
             manifest.name,
-            manifest.sentence,
+            manifest.purpose,
             manifest.domain,
             manifest.device_guarantee,
             self._ledger.opted_out(session.campaign),

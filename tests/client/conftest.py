@@ -50,7 +50,7 @@ class World:
         terms = RoundTerms(self.part.guarantee, PlanReference(self.part.digest, Digest.of(b"analyst")))
         fields: dict[str, Any] = {
             "name": "colours",
-            "sentence": "Which colour the app is set to.",
+            "purpose": "Which colour the app is set to.",
             "population": "app users",
             "created_at": 1_700_000_000,
             "domain": self.part.domain,

@@ -109,7 +109,7 @@ def test_what_acts_on_a_terminal_is_not_printed() -> None:
 
 
 def test_a_sentence_of_several_lines_keeps_them(make_world, make_part, make_client) -> None:
-    world = make_world(sentence=f"First line.\n{FORGED}")
+    world = make_world(purpose=f"First line.\n{FORGED}")
     client = make_client(world)
     client.join(world.campaign)
     assert str(client.account()).splitlines()[-3:] == ["  > First line.", f"  > {FORGED}", "  nothing answered"]

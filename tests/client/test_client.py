@@ -26,7 +26,7 @@ from sordino_shared.randomness import SeededRandomness
 
 def test_a_device_joins_answers_and_sends_one_report(world, client) -> None:
     campaign = client.join(str(world.campaign))
-    assert (campaign.sentence, campaign.guarantee) == (world.manifest.sentence, world.manifest.device_guarantee)
+    assert (campaign.purpose, campaign.guarantee) == (world.manifest.purpose, world.manifest.device_guarantee)
     answer = client.answer(campaign, "green")
     assert (answer.status, answer.round) == (AnswerStatus.RECORDED, 0)
     assert client.flush().delivered == 1

@@ -51,7 +51,7 @@ def test_every_status_is_on_the_page(status) -> None:
 def delays(make_world, make_part):
     """A campaign of delays, as the pages speak of."""
     part = make_part(1.0, Domain((Ordinal("delay", (-30.0, -15.0, 0.0, 15.0, 60.0, 180.0), "min", missing=True),)))
-    return make_world(part, name="delays", sentence="Your device tells how late you arrived, hidden in chance.")
+    return make_world(part, name="delays", purpose="Your device tells how late you arrived, with random noise added.")
 
 
 @pytest.fixture

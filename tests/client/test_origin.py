@@ -93,7 +93,7 @@ def test_a_move_that_is_refused_moves_nothing(two) -> None:
     client(A).answer(campaign, "red")
     with pytest.raises(PlanUnavailable):
         client(B).rehome(campaign, B)
-    other = dataclasses.replace(worlds[A].manifest, sentence="Something else.")
+    other = dataclasses.replace(worlds[A].manifest, purpose="Something else.")
     worlds[B].handle = lambda request: httpx.Response(200, content=other.content)
     with pytest.raises(PlanRefused):
         client(B).rehome(campaign, B)

@@ -34,7 +34,7 @@ def refuse(make_client):
 
 
 def test_another_manifest_under_the_same_id(world, refuse) -> None:
-    world.manifest_content = dataclasses.replace(world.manifest, sentence="Something harmless.").content
+    world.manifest_content = dataclasses.replace(world.manifest, purpose="Something harmless.").content
     refuse(world, DigestMismatch, "manifest")
 
 

@@ -78,7 +78,7 @@ STATED = [
     (THREATS, f"{8 * keys._SECRET_BYTES} random bits"),
     (THREATS, f"within {bounded_process.CPU_S} seconds of processor time and {bounded_process.MEMORY_MB >> 10} GiB"),
     (QUICKSTART, f"can be repeated safely for {idempotency.REMEMBERED_S / 86400:g} days"),
-    (PROTOCOL, f"what the owner is shown: 1 to {campaigns.MAX_SENTENCE} characters"),
+    (PROTOCOL, f"what the owner is shown: 1 to {campaigns.MAX_PURPOSE} characters"),
     (PROTOCOL, f"array of `RoundTerms` | 1 to {campaigns.MAX_ROUNDS}, in order"),
     (PROTOCOL, f"ε from .{guarantees.MIN_ROUND_NANO * 1000 // NANO:03} to {guarantees.MAX_ROUND_NANO // NANO}"),
     (PROTOCOL, f"made now, 0 to {rounds.EPOCHS - 1}"),

@@ -25,7 +25,7 @@ def _answer_all(address: str, campaign: str, folder: Path) -> None:
 def test_a_campaign_by_commands_and_devices(installation: Installation, workload_file: Path, tmp_path: Path) -> None:
     process, address = installation.serve()
     operator = installation.operator(address)
-    terms = ("--name", "delays", "--sentence", "We ask how late you were.", "--population", "travellers")
+    terms = ("--name", "delays", "--purpose", "We ask how late you were.", "--population", "travellers")
     plan = ("--workload", str(workload_file), "--epsilon", "1")
     campaign = installation.json("campaigns", "create", *terms, *plan, "--open", **operator)
     assert (campaign["state"], campaign["rounds"][0]["state"]) == ("open", "open")

@@ -206,7 +206,7 @@ def _campaign(operator: httpx.Client, wait_until: Callable[..., None]) -> None:
     plan = operator.post("/v1/plan-requests", json=order, headers={"Idempotency-Key": "p"}).headers["location"]
     wait_until(lambda: operator.get(plan).json()["state"] == "ready", "the plan is ready")
     operator.post("/v1/populations", json={"name": "all"}, headers={"Idempotency-Key": "a"}).raise_for_status()
-    terms = {"name": "x", "sentence": "We ask.", "population": "all", "plan_request": plan.rpartition("/")[2]}
+    terms = {"name": "x", "purpose": "We ask.", "population": "all", "plan_request": plan.rpartition("/")[2]}
     created = operator.post("/v1/campaigns", json=terms, headers={"Idempotency-Key": "c"})
     assert operator.post("/v1/campaigns", json=terms, headers={"Idempotency-Key": "c"}).json() == created.json()
     path = created.headers["location"]

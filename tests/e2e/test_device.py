@@ -40,7 +40,7 @@ def test_a_device_on_the_real_server(installation: Any, workload_file: Path, tmp
     _, address = installation.serve()
     operator = installation.operator(address)
     campaign = installation.json(
-        "campaigns", "create", "--name", "delays", "--sentence", "We ask how late you were.",
+        "campaigns", "create", "--name", "delays", "--purpose", "We ask how late you were.",
         "--population", "travellers", "--workload", str(workload_file), "--epsilon", "1", "--open", **operator,
     )["id"]  # fmt: skip
 

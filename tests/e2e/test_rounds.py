@@ -46,7 +46,7 @@ def test_a_worker_killed_between_rounds_changes_nothing(
         order = {"workload": workload, "epsilon": 2, "users": 400, "protocol": "two_round_shared", "effort": "quick"}
         request = api.post("/v1/plan-requests", json=order).json()["id"]
         wait_until(lambda: api.get(f"/v1/plan-requests/{request}").json()["state"] == "ready", "the plan is there")
-        terms = {"name": "x", "sentence": "Your colour.", "population": "x", "plan_request": request}
+        terms = {"name": "x", "purpose": "Your colour.", "population": "x", "plan_request": request}
         campaign = api.post("/v1/campaigns", json=terms).json()["id"]
         path = f"/v1/campaigns/{campaign}"
         assert api.post(f"{path}/open").status_code == 200

@@ -103,7 +103,7 @@ class RunningServer:
 
     def campaign(self, *actions: str, **order: Any) -> dict[str, Any]:
         """A campaign after the lifecycle actions given."""
-        terms = {"name": "delays", "sentence": "We ask how late you were.", "population": "travellers"}
+        terms = {"name": "delays", "purpose": "We ask how late you were.", "population": "travellers"}
         terms["plan_request"] = self.ready_plan(**order)["id"]
         status: dict[str, Any] = self.api.post("/v1/campaigns", json=terms).raise_for_status().json()
         for action in actions:

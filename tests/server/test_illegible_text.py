@@ -45,7 +45,7 @@ def orders(server: Any) -> list[tuple[str, str, dict[str, Any]]]:
     plan = server.api.get("/v1/plan-requests").raise_for_status().json()["plan_requests"][0]
     pairs = server.workload({"name": "gini", "domain": PLACES, "statistic": {"kind": "gini_diversity"}})
     ask = {"workload": plan["workload"], "objective": "max"}
-    terms = {"name": "c", "sentence": "s", "population": "p", "plan_request": plan["id"], "device_epsilon": "2"}
+    terms = {"name": "c", "purpose": "s", "population": "p", "plan_request": plan["id"], "device_epsilon": "2"}
     return [
         ("POST", "/v1/keys", {"name": "key", "role": "uploader", "campaign": campaign["id"]}),
         ("POST", "/v1/workloads", {"name": "places", "domain": PLACES, "queries": "histogram"}),

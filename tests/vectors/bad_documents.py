@@ -68,8 +68,8 @@ def _values() -> list[dict[str, Any]]:
         ("epoch_65536", "an epoch has 16 bits", task | {"epoch": 65536}, "task"),
         ("round_while_closed", "a closed campaign takes no reports", task | {"state": "closed"}, "task"),
         ("retry_reversed", "max_s below min_s", task | {"retry": {"min_s": 2, "max_s": 1}}, "task"),
-        ("empty_sentence", "the owner must be told", manifest | {"sentence": " "}, "manifest"),
-        ("hidden_direction", "the sentence would not show as written", manifest | {"sentence": "a\u202eb"}, "manifest"),
+        ("empty_purpose", "the owner must be told", manifest | {"purpose": " "}, "manifest"),
+        ("hidden_direction", "the purpose would not show as written", manifest | {"purpose": "a\u202eb"}, "manifest"),
         *_hidden_texts(manifest),
         ("first_plan_unknown", "round 0 has no plan", _without_first_plan(manifest), "manifest"),
         ("short_protocol", "a digest of 31 bytes", manifest | {"protocol": bytes(31)}, "manifest"),
@@ -104,7 +104,7 @@ def _hidden_texts(manifest: dict[str, Any]) -> list[tuple[str, str, dict[str, An
     unseen = ("\u3164", "\u200b", "\u2800", "\U000e0041", "\u200e", "\u00ad", "\ufeff", "\u0301")
     hidden = ("\u061c", "\u115f", "\u200d", "\u2060", "\ufe0f", "\U000e0041")
     return [
-        *((f"unseen_{ord(c):x}", "nothing visible", manifest | {"sentence": c}, "manifest") for c in unseen),
+        *((f"unseen_{ord(c):x}", "nothing visible", manifest | {"purpose": c}, "manifest") for c in unseen),
         *(
             (f"hidden_{ord(c):x}", "a hidden character", manifest | {"population": f"a{c}b"}, "manifest")
             for c in hidden

@@ -54,7 +54,7 @@ def _manifests() -> list[dict[str, Any]]:
     return [
         *one_past(*one, ("name",), "", long, "\u2603" * 201, *edges, *breaks, why="1 to 200 characters, no blank ends"),
         *one_past(*one, ("population",), "", long, "a\u00a0", *breaks, why="1 to 200 characters, no blank ends"),
-        *one_past(*one, ("sentence",), "", "x" * 2001, why="1 to 2000 characters"),
+        *one_past(*one, ("purpose",), "", "x" * 2001, why="1 to 2000 characters"),
         *(
             entry(f"sentence_{ord(c):x}", "only U+000A breaks a line", _sentence(f"a{c}b"), "manifest")
             for c in "\r\t\v\x85\u2028\u2029"
@@ -81,7 +81,7 @@ def _manifests() -> list[dict[str, Any]]:
 
 
 def _sentence(text: str) -> bytes:
-    return encode_value(plain(documents()["manifest"]["one_round"]) | {"sentence": text})
+    return encode_value(plain(documents()["manifest"]["one_round"]) | {"purpose": text})
 
 
 def _categorical(categories: list[str]) -> dict[str, Any]:

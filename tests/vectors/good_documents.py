@@ -268,13 +268,13 @@ def manifests() -> dict[str, Manifest]:
     reference = PlanReference(device_parts()["randomized_response"].digest, analyst_parts()["scaled_histogram"].digest)
     first = RoundTerms(EPSILON, reference)
     later = RoundTerms(PureEpsilon.of("0.5"), None)
-    sentence = "Your last arrival delay,\nwith noise that hides it."
+    purpose = "Your last arrival delay,\nwith noise that hides it."
     # Lengths count code points: these take four bytes each in UTF-8, and two units in UTF-16.
     longest = "\N{COMET}\N{SHOOTING STAR}" * 100
     most = Domain((Categorical(longest, ("missing", longest), other=True), Ordinal("x", (), longest, missing=True)))
     return {
         "one_round": Manifest(
-            "delays", sentence, "travellers", 1_800_000_000, PRODUCT, EPSILON, (first,), EveryRound()
+            "delays", purpose, "travellers", 1_800_000_000, PRODUCT, EPSILON, (first,), EveryRound()
         ),
         "two_rounds": Manifest(
             "délais ✈",

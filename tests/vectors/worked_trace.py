@@ -63,8 +63,8 @@ def documents() -> dict[str, Document]:
     check_guarantee(part)
     plan = PlanReference(part.digest, analyst_parts()["scaled_histogram"].digest)
     terms = (RoundTerms(EPSILON, plan),)
-    sentence = "Your answer, with noise that hides it."
-    manifest = Manifest("answers", sentence, "readers", 1_800_000_000, SMALL, EPSILON, terms, EveryRound())
+    purpose = "Your answer, with noise that hides it."
+    manifest = Manifest("answers", purpose, "readers", 1_800_000_000, SMALL, EPSILON, terms, EveryRound())
     task = Task(manifest.campaign, CampaignState.OPEN, 0, (part.digest,), EPOCH, RetryWindow(60, 3600))
     payload = randomizer().randomize(SMALL.encode(VALUE), Fixed(WORD))
     batch = ReportBatch(part.digest, EPOCH.to_bytes(2, "big") + ID_TAIL, payload)

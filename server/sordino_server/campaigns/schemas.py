@@ -21,7 +21,7 @@ class CampaignOrder(StrictModel):
     """What a campaign is made of."""
 
     name: str = Field(min_length=1, max_length=200)
-    sentence: str = Field(min_length=1, max_length=2000, description="What the owner of a device is told.")
+    purpose: str = Field(min_length=1, max_length=2000, description="What the owner of a device is told.")
     population: str = Field(min_length=1, max_length=200, description="Whose devices are asked.")
     plan_request: RequestText = Field(description="A plan request that is ready.")
     device_epsilon: StrictFloat | StrictInt | Annotated[str, Field(max_length=40)] | None = Field(

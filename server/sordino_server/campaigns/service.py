@@ -90,7 +90,7 @@ def _manifest(session: Session, order: CampaignOrder, ready: ReadyPlan, now: int
     known = PlanReference(Digest.parse(ready.device), Digest.parse(ready.analyst))
     return Manifest(
         name=order.name,
-        sentence=order.sentence,
+        purpose=order.purpose,
         population=order.population,
         created_at=now,
         domain=device.domain,

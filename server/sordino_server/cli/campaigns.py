@@ -57,7 +57,7 @@ RoundArgument = Annotated[int, typer.Argument(min=0, help="Number of the round, 
 @reports_errors
 def create(
     name: Annotated[str, typer.Option(help="Name of the campaign.")],
-    sentence: Annotated[str, typer.Option(help="What the owner of a device is told.")],
+    purpose: Annotated[str, typer.Option(help="What the owner of a device is told.")],
     population: Annotated[str, typer.Option(help="Whose devices are asked.")],
     workload: Annotated[Path | None, typer.Option(help="Workload file (YAML or JSON) to plan for.")] = None,
     epsilon: Annotated[str | None, typer.Option(help="ε of a report, such as 1 or 0.5; with --workload.")] = None,
@@ -93,7 +93,7 @@ def create(
     Example:
 
         sordino campaigns create --name delays --population travellers \\
-            --sentence "We ask how late you were." \\
+            --purpose "We ask how late you were." \\
             --workload delays.yaml --epsilon 1 --open
     """
     if (workload is None) == (plan_request is None) or (workload is None) != (epsilon is None):
@@ -104,7 +104,7 @@ def create(
             order = {"workload": registered["id"], "epsilon": epsilon, "objective": objective}
             order |= {"mechanism": mechanism, "users": users, "protocol": protocol, "target": target}
             plan_request = _awaited_plan(remote, order, Patience(timeout))
-        terms: dict[str, Any] = {"name": name, "sentence": sentence, "population": population}
+        terms: dict[str, Any] = {"name": name, "purpose": purpose, "population": population}
         terms |= {"plan_request": plan_request, "upload_token": upload_token}
         closing = {"close_after_reports": _rule(close_after_reports), "close_after_s": _rule(close_after_s)}
         status = remote.post("/v1/campaigns", terms | closing)

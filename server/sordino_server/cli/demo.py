@@ -39,11 +39,11 @@ from sordino_shared.guarantees import PureEpsilon, check_round_guarantee
 APPS = 200
 # On a slow machine the search for a kernel ends here, with the best so far; prefix and histogram need a third of it.
 _SEARCH_S = 20.0
-_SENTENCE = (
+_PURPOSE = (
     "Your device tells how late its flight arrived, hidden in so much chance that nobody learns it, "
     "so that the airport learns how late flights are on the whole."
 )
-_PAIR_SENTENCE = (
+_PAIR_PURPOSE = (
     "Your device tells something of its flight, hidden in so much chance that nobody learns it, "
     "so that the airport learns how flights compare with one another."
 )
@@ -92,7 +92,7 @@ def demo(
         specification=delay_specification(workload, bins),
         plan=order | {"time_limit": _SEARCH_S},
         name="arrival delays",
-        sentence=_SENTENCE,
+        purpose=_PURPOSE,
         population="flights from New York in 2013",
     )
     result, kept = run_simulation(
@@ -122,7 +122,7 @@ def _demo_statistic(
         specification=statistic_specification(asked),
         plan={"epsilon": epsilon, "users": users, "seed": seed, "time_limit": _SEARCH_S, "effort": "quick"},
         name=f"{asked} of flights",
-        sentence=_PAIR_SENTENCE,
+        purpose=_PAIR_PURPOSE,
         population="flights from New York in 2013",
     )
     values = device_values(asked, flights)

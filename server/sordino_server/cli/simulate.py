@@ -116,7 +116,7 @@ def _terms(
         specification=asked.canonical(),
         plan=plan,
         name=f"simulation of {source}"[:200],
-        sentence="A simulation: nobody's device is asked.",
+        purpose="A simulation: nobody's device is asked.",
         population="simulation",
     )
 

@@ -15,7 +15,7 @@ from sordino_shared.protocol.plans import PlanReference
 from sordino_shared.protocol.states import CampaignState
 
 MAX_ROUNDS = 16
-MAX_SENTENCE = 2000
+MAX_PURPOSE = 2000
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ RoundAssignment = EveryRound | OneRound
 class Manifest(Document):
     """The immutable promise to a device's owner; its digest is the campaign's id.
 
-    `sentence` is shown to the owner; `created_at` is in Unix seconds and tells two alike campaigns apart. `protocol` is
+    `purpose` is shown to the owner; `created_at` is in Unix seconds and tells two alike campaigns apart. `protocol` is
     the digest of the plan by which the server makes one answer of the rounds, null where round 0 is all: it pins the
     analysis before the first report, and a device has no use for it.
     """
@@ -63,7 +63,7 @@ class Manifest(Document):
     limit: ClassVar[int] = 8 << 20
 
     name: str
-    sentence: str
+    purpose: str
     population: str
     created_at: int
     domain: Domain
@@ -75,17 +75,17 @@ class Manifest(Document):
     def __post_init__(self) -> None:
         check_name(self.name, "campaign name")
         check_name(self.population, "population")
-        self._check_sentence()
+        self._check_purpose()
         check_range(self.created_at, 0, 2**40, "created_at")
         check_range(len(self.rounds), 1, MAX_ROUNDS, "number of rounds")
         if self.rounds[0].plan is None:
             raise InvalidValue("the plan of the first round must be known", self.rounds)
         self._check_spending()
 
-    def _check_sentence(self) -> None:
-        shown = self.sentence.replace("\n", " ")
-        check_length(shown, 1, MAX_SENTENCE, "the sentence for the owner")
-        check_text(shown, "the sentence for the owner")
+    def _check_purpose(self) -> None:
+        shown = self.purpose.replace("\n", " ")
+        check_length(shown, 1, MAX_PURPOSE, "the purpose for the owner")
+        check_text(shown, "the purpose for the owner")
 
     def _check_spending(self) -> None:
         spent = [terms.guarantee.nano for terms in self.rounds]

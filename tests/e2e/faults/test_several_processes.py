@@ -27,7 +27,7 @@ class Campaign:
         plan = self._post(api, "/v1/plan-requests", order | {"mechanism": "randomized_response"})["id"]
         asked = f"/v1/plan-requests/{plan}"
         wait_until(lambda: api.get(asked).json()["state"] == "ready", "a worker has computed the plan")
-        terms = {"name": "x", "sentence": "We ask.", "population": "all", "plan_request": plan}
+        terms = {"name": "x", "purpose": "We ask.", "population": "all", "plan_request": plan}
         self.id = self._post(api, "/v1/campaigns", terms)["id"]
         self.api_path = f"/v1/campaigns/{self.id}"
         self._post(api, f"{self.api_path}/open")

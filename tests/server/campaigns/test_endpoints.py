@@ -36,7 +36,7 @@ def test_the_manifest_is_the_promise(running: Any) -> None:
     assert "immutable" in response.headers["cache-control"]
     manifest = Manifest.read(response.content, Digest.parse(status["id"]))
     assert (manifest.name, manifest.population) == ("delays", "travellers")
-    assert manifest.sentence == "We ask how late you were."
+    assert manifest.purpose == "We ask how late you were."
     assert manifest.created_at == running.clock.now()
     assert manifest.device_guarantee.nano == manifest.rounds[0].guarantee.nano == 10**9
     plan = manifest.rounds[0].plan
@@ -44,7 +44,7 @@ def test_the_manifest_is_the_promise(running: Any) -> None:
     assert str(plan.device) == status["rounds"][0]["device_digest"]
     assert manifest.domain == running.device_part(status).domain
     shown = running.anonymous.get(f"/v1/campaigns/{status['id']}", headers={"accept": "application/json"}).json()
-    assert (shown["digest"], shown["sentence"]) == (status["id"], manifest.sentence)
+    assert (shown["digest"], shown["purpose"]) == (status["id"], manifest.purpose)
 
 
 def test_the_task_tells_what_the_settings_say(running: Any) -> None:
@@ -123,7 +123,7 @@ def test_a_campaign_needs_a_plan_that_is_ready(running: Any, check_problem: Chec
 
         running.compute = refuse
         running.work()
-    terms = {"name": "x", "sentence": "x", "population": "x", "plan_request": request["id"]}
+    terms = {"name": "x", "purpose": "x", "population": "x", "plan_request": request["id"]}
     document = check_problem(running.api.post("/v1/campaigns", json=terms), Problem.PLAN_NOT_READY, state)
     assert document["state"] == state
 
@@ -132,8 +132,8 @@ def test_a_campaign_needs_a_plan_that_is_ready(running: Any, check_problem: Chec
     ("changes", "mentioned"),
     [
         ({"name": " "}, "name"),
-        ({"sentence": "  "}, "sentence"),
-        ({"sentence": "x" * 2001}, "sentence"),
+        ({"purpose": "  "}, "purpose"),
+        ({"purpose": "x" * 2001}, "purpose"),
         ({"population": "a\tb"}, "population"),
         ({"device_epsilon": 0.5}, "above the stated"),
         ({"device_epsilon": 0}, "above 0"),
@@ -142,14 +142,14 @@ def test_a_campaign_needs_a_plan_that_is_ready(running: Any, check_problem: Chec
     ],
 )
 def test_terms_that_are_refused(running: Any, check_problem: Check, changes: dict[str, Any], mentioned: str) -> None:
-    terms = {"name": "x", "sentence": "x", "population": "x", "plan_request": running.ready_plan()["id"]}
+    terms = {"name": "x", "purpose": "x", "population": "x", "plan_request": running.ready_plan()["id"]}
     response = running.api.post("/v1/campaigns", json=terms | changes)
     check_problem(response, Problem.INVALID_REQUEST, mentioned)
     assert running.api.get("/v1/campaigns").json()["campaigns"] == []
 
 
 def test_two_alike_need_two_seconds(running: Any, check_problem: Check) -> None:
-    terms = {"name": "x", "sentence": "x", "population": "x", "plan_request": running.ready_plan()["id"]}
+    terms = {"name": "x", "purpose": "x", "population": "x", "plan_request": running.ready_plan()["id"]}
     first = running.api.post("/v1/campaigns", json=terms).json()
     assert check_problem(running.api.post("/v1/campaigns", json=terms), Problem.ALREADY_EXISTS)["id"] == first["id"]
     running.clock.advance(1)

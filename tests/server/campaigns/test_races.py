@@ -35,7 +35,7 @@ def test_the_same_workload_twice_at_once(request: pytest.FixtureRequest, server:
 @pytest.mark.parametrize("server", ["running", "running_on_postgres"])
 def test_the_same_campaign_twice_at_once(request: pytest.FixtureRequest, server: str) -> None:
     running = request.getfixturevalue(server)
-    terms = {"name": "x", "sentence": "x", "population": "x", "plan_request": running.ready_plan()["id"]}
+    terms = {"name": "x", "purpose": "x", "population": "x", "plan_request": running.ready_plan()["id"]}
     with ThreadPoolExecutor(8) as pool:
         statuses = list(pool.map(lambda _: running.api.post("/v1/campaigns", json=terms).status_code, range(8)))
     assert sorted(statuses) == [201] + [409] * 7

@@ -85,7 +85,7 @@ def start(running: Any, two_rounds: Any) -> Callable[..., Life]:
     """An open campaign of two rounds."""
 
     def create(plan: dict[str, Any] | None = None, **order: Any) -> Life:
-        terms = {"name": "two", "sentence": "Two questions.", "population": "all"} | order
+        terms = {"name": "two", "purpose": "Two questions.", "population": "all"} | order
         terms["plan_request"] = two_rounds.ready_request(running.database, **(plan or {}))
         made = running.api.post("/v1/campaigns", json=terms)
         assert made.status_code == 201, made.text
@@ -135,7 +135,7 @@ def test_a_population_is_asked_for_all_rounds_that_a_device_may_answer(
     cap = {"epsilon_lifetime": f"{2 * asked - 1e-9:.9f}"}
     etag = running.api.get(POPULATION).headers["etag"]
     running.api.patch(POPULATION, json=cap, headers={"If-Match": etag}).raise_for_status()
-    terms = {"name": "next", "sentence": "Again.", "population": "all"} | order
+    terms = {"name": "next", "purpose": "Again.", "population": "all"} | order
     terms["plan_request"] = two_rounds.ready_request(running.database, **plan)
     path = running.api.post("/v1/campaigns", json=terms).headers["location"]
     refused = check_problem(running.api.post(f"{path}/open"), Problem.BUDGET_EXCEEDED)
@@ -241,7 +241,7 @@ def test_a_round_closes_by_time_since_it_opened(running: Any, start: Callable[..
 
 
 def test_a_campaign_of_one_round_closes_by_its_rule_too(running: Any) -> None:
-    terms = {"name": "x", "sentence": "x", "population": "x", "plan_request": running.ready_plan()["id"]}
+    terms = {"name": "x", "purpose": "x", "population": "x", "plan_request": running.ready_plan()["id"]}
     campaign = running.api.post("/v1/campaigns", json=terms | {"close_after_reports": 3}).json()
     running.api.post(f"/v1/campaigns/{campaign['id']}/open")
     running.report(campaign, [0, 1, 2])
@@ -265,7 +265,7 @@ def test_rules_that_cannot_be(
 ) -> None:
     terms = {
         "name": "x",
-        "sentence": "x",
+        "purpose": "x",
         "population": "x",
         "plan_request": two_rounds.ready_request(running.database),
     }

@@ -65,7 +65,7 @@ class Rounds(RuleBasedStateMachine):
     @initialize()
     def create(self) -> None:
         self.clock, self.settings = ManualClock(), Settings()
-        terms = {"sentence": "x", "population": "x", "plan_request": self.request, "name": f"x{next(NAMES)}"}
+        terms = {"purpose": "x", "population": "x", "plan_request": self.request, "name": f"x{next(NAMES)}"}
         order = CampaignOrder(**terms, close_after_reports=[AFTER_REPORTS, None], close_after_s=[None, AFTER_S])
         with self.database.write("create") as session:
             self.campaign = campaigns.create(session, order, self.clock.now()).id

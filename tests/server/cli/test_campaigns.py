@@ -17,7 +17,7 @@ from sordino_server.campaigns import retention
 from sordino_server.cli.output import moment
 
 Run = Callable[..., Any]
-TERMS = ("--name", "delays", "--sentence", "We ask how late you were.", "--population", "travellers")
+TERMS = ("--name", "delays", "--purpose", "We ask how late you were.", "--population", "travellers")
 
 
 @pytest.fixture
@@ -69,7 +69,7 @@ def test_a_campaign_from_a_plan_that_is_ready(json_of: Run, running: Any, operat
 def test_names_are_listed_whole_and_as_they_are(run_command: Run, running: Any, operator: dict[str, str]) -> None:
     """In a window of 40 columns, which cuts no id; brackets are no markup."""
     name = "delays [/] of [bold]flights"
-    terms = {"name": name, "sentence": "We ask.", "population": "travellers"}
+    terms = {"name": name, "purpose": "We ask.", "population": "travellers"}
     campaign = running.api.post("/v1/campaigns", json=terms | {"plan_request": running.ready_plan()["id"]}).json()
     line = run_command("campaigns", "list", COLUMNS="40", **operator).stdout.splitlines()[1]
     assert line.split()[:2] == [campaign["id"], "ready"]

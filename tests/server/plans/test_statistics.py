@@ -54,7 +54,7 @@ def test_protocols_are_compared_and_the_best_is_published(running: Any) -> None:
 @pytest.mark.parametrize("protocol", [protocol.name for protocol in PROTOCOLS])
 def test_every_protocol_becomes_a_campaign(running: Any, protocol: str) -> None:
     document = ready(running, protocol=protocol, target="histogram")
-    terms = {"name": "x", "sentence": "x", "population": "x", "plan_request": document["id"]}
+    terms = {"name": "x", "purpose": "x", "population": "x", "plan_request": document["id"]}
     campaign = running.api.post("/v1/campaigns", json=terms).raise_for_status().json()
     manifest = Manifest.read(running.anonymous.get(f"/v1/campaigns/{campaign['id']}").content)
     assert str(manifest.protocol) == document["protocol_digest"]

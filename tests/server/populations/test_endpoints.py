@@ -33,7 +33,7 @@ def made(server: Any, **caps: Any) -> dict[str, Any]:
 
 def campaigns(server: Any, count: int) -> list[str]:
     """Ids of campaigns that are ready and ask ε = 1 of every device."""
-    terms = {"sentence": "x", "population": "travellers", "plan_request": server.ready_plan()["id"]}
+    terms = {"purpose": "x", "population": "travellers", "plan_request": server.ready_plan()["id"]}
     orders = [terms | {"name": f"campaign {number}"} for number in range(count)]
     return [server.api.post("/v1/campaigns", json=order).raise_for_status().json()["id"] for order in orders]
 

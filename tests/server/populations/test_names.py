@@ -57,7 +57,7 @@ def test_names_that_could_pass_for_others_are_refused(running: Any, check_proble
     with pytest.raises(InvalidValue):
         check_population(name)
     check_problem(running.api.post("/v1/populations", json={"name": name}), Problem.INVALID_REQUEST, "population")
-    terms = {"name": "x", "sentence": "x", "population": name, "plan_request": running.ready_plan()["id"]}
+    terms = {"name": "x", "purpose": "x", "population": name, "plan_request": running.ready_plan()["id"]}
     check_problem(running.api.post("/v1/campaigns", json=terms), Problem.INVALID_REQUEST)
 
 
@@ -65,14 +65,14 @@ def test_names_that_could_pass_for_others_are_refused(running: Any, check_proble
 def test_another_spelling_meets_the_same_cap(running: Any, check_problem: Check, name: str) -> None:
     running.api.post("/v1/populations", json={"name": "users", "epsilon_lifetime": "0.5"}).raise_for_status()
     check_problem(running.api.post("/v1/populations", json={"name": name}), Problem.ALREADY_EXISTS, "'users'")
-    terms = {"name": "x", "sentence": "x", "population": name, "plan_request": running.ready_plan()["id"]}
+    terms = {"name": "x", "purpose": "x", "population": name, "plan_request": running.ready_plan()["id"]}
     campaign = running.api.post("/v1/campaigns", json=terms).raise_for_status().json()["id"]
     check_problem(running.api.post(f"/v1/campaigns/{campaign}/open"), Problem.BUDGET_EXCEEDED, "'users'")
     assert len(running.api.get("/v1/populations").json()["populations"]) == 1
 
 
 def test_where_populations_are_declared_no_other_is_asked(running: Any) -> None:
-    order = {"name": "x", "sentence": "x", "population": "travellers", "plan_request": running.ready_plan()["id"]}
+    order = {"name": "x", "purpose": "x", "population": "travellers", "plan_request": running.ready_plan()["id"]}
 
     def create(name: str, mode: Any) -> str:
         with running.database.write("create") as session:

@@ -33,7 +33,7 @@ def server(request: pytest.FixtureRequest) -> Any:
 
 def closed_campaign(server: Any, name: str = "closed") -> dict[str, Any]:
     """An open campaign that wants its token."""
-    terms = {"name": name, "sentence": "x", "population": "x", "plan_request": server.ready_plan()["id"]}
+    terms = {"name": name, "purpose": "x", "population": "x", "plan_request": server.ready_plan()["id"]}
     created = server.api.post("/v1/campaigns", json=terms | {"upload_token": True}).raise_for_status().json()
     opened: dict[str, Any] = server.api.post(f"/v1/campaigns/{created['id']}/open").raise_for_status().json()
     assert opened["needs_token"]
@@ -91,7 +91,7 @@ def test_a_revoked_token_opens_nothing_after_a_while(
 
 
 def test_a_token_is_shown_once(running: Any) -> None:
-    terms = {"name": "x", "sentence": "x", "population": "x", "plan_request": running.ready_plan()["id"]}
+    terms = {"name": "x", "purpose": "x", "population": "x", "plan_request": running.ready_plan()["id"]}
     order = terms | {"upload_token": True}
     headers = {"Idempotency-Key": "once"}
     first = running.api.post("/v1/campaigns", json=order, headers=headers).json()

@@ -51,7 +51,7 @@ def reals(*values: Any) -> Array:
 def manifest(**changes: Any) -> Manifest:
     fields: dict[str, Any] = {
         "name": "n",
-        "sentence": "s",
+        "purpose": "s",
         "population": "p",
         "created_at": 1,
         "domain": DOMAIN,
@@ -165,11 +165,11 @@ def test_float_fields_refuse_what_is_no_finite_number(number: Any) -> None:
         {"name": "a\nb"},
         {"name": "a\u202eb"},
         {"population": "\x00"},
-        {"sentence": ""},
-        {"sentence": "\n"},
-        {"sentence": "s" * 2001},
-        {"sentence": "\ud800"},
-        {"sentence": "\x1b[31m"},
+        {"purpose": ""},
+        {"purpose": "\n"},
+        {"purpose": "s" * 2001},
+        {"purpose": "\ud800"},
+        {"purpose": "\x1b[31m"},
         {"created_at": -1},
         {"created_at": True},
         {"rounds": ()},
@@ -186,9 +186,9 @@ def test_manifests_refuse_the_impossible(changes: dict[str, Any]) -> None:
 
 
 def test_manifests_take_the_worlds_scripts_and_one_round_of_two() -> None:
-    sentence = "Quelle heure\u00a0?\n\u0645\u06cc \u062e\u0648\u0627\u0647\u0645 \U0001f469\u200d\U0001f52c"
+    purpose = "Quelle heure\u00a0?\n\u0645\u06cc \u062e\u0648\u0627\u0647\u0645 \U0001f469\u200d\U0001f52c"
     rounds = (RoundTerms(ONE, REFERENCE), RoundTerms(ONE, None))
-    document = manifest(sentence=sentence, rounds=rounds, assignment=OneRound(1))
+    document = manifest(purpose=sentence, rounds=rounds, assignment=OneRound(1))
     assert Manifest.read(document.content, document.campaign) == document
     assert type(document.campaign) is CampaignId
     assert document.campaign == document.digest

@@ -28,7 +28,7 @@ class CampaignTerms:
     specification: Mapping[str, Any]
     plan: Mapping[str, Any]
     name: str
-    sentence: str
+    purpose: str
     population: str
 
 
@@ -101,7 +101,7 @@ def publish(remote: Remote, terms: CampaignTerms, stages: Stages) -> tuple[Mappi
         for state in remote.plan_progress(plan_request, patience):
             progress(state["progress"])
             summary = state["summary"]
-    order = {"name": terms.name, "sentence": terms.sentence, "population": terms.population}
+    order = {"name": terms.name, "purpose": terms.purpose, "population": terms.population}
     campaign: str = remote.post("/v1/campaigns", order | {"plan_request": plan_request})["id"]
     return summary, campaign
 
