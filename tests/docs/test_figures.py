@@ -18,8 +18,8 @@ from sordino_server.rounds import repository as rounds
 from sordino_server.serving import health, http_protocol
 from sordino_shared import domains, guarantees
 from sordino_shared.guarantees import NANO
-from sordino_shared.protocol import MAX_REPORTS, ReportBatch, campaigns
-from sordino_shared.randomizers import base, finite_kernel, orbit_kernel, seeded_direction, subset_mixture
+from sordino_shared.protocol import MAX_REPORTS, ReportBatch
+from sordino_shared.randomizers import base, finite_kernel, seeded_direction
 from sordino_shared.randomizers.directions import SEED_BYTES
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -78,10 +78,7 @@ STATED = [
     (THREATS, f"{8 * keys._SECRET_BYTES} random bits"),
     (THREATS, f"within {bounded_process.CPU_S} seconds of processor time and {bounded_process.MEMORY_MB >> 10} GiB"),
     (QUICKSTART, f"can be repeated safely for {idempotency.REMEMBERED_S / 86400:g} days"),
-    (PROTOCOL, f"what the owner is shown: 1 to {campaigns.MAX_PURPOSE} characters"),
-    (PROTOCOL, f"array of `RoundTerms` | 1 to {campaigns.MAX_ROUNDS}, in order"),
     (PROTOCOL, f"ε from .{guarantees.MIN_ROUND_NANO * 1000 // NANO:03} to {guarantees.MAX_ROUND_NANO // NANO}"),
-    (PROTOCOL, f"made now, 0 to {rounds.EPOCHS - 1}"),
     (PROTOCOL, f"modulo {rounds.EPOCHS:,}, with every {rounds.REPORTS_PER_EPOCH:,} reports of the round"),
     (
         PROTOCOL,
@@ -91,11 +88,8 @@ STATED = [
     (PROTOCOL, f"for which ratio · {power(1 << guarantees._FRACTION_BITS)} ≤"),
     (PROTOCOL, f"There are at most {power(base.MAX_DEVICE_TYPES)} types"),
     (PROTOCOL, f"at most {power(finite_kernel.MAX_OUTPUTS)} rows and {power(finite_kernel.MAX_ENTRIES)} entries"),
-    (PROTOCOL, f"increasing, from 1 to k−1, at most {subset_mixture.MAX_SIZES}"),
     (PROTOCOL, f"of shape (k, d), d up to {seeded_direction.MAX_DIMENSION}"),
     (PROTOCOL, f"Payload: {SEED_BYTES} bytes of seed"),
-    (PROTOCOL, f"at most {orbit_kernel.MAX_ATTRIBUTES} attributes and {orbit_kernel.MAX_ROWS} rows"),
-    (PROTOCOL, f"each at least 2; at most {orbit_kernel.MAX_ROW_CELLS} cells"),
 ]
 
 

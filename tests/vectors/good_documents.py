@@ -273,9 +273,7 @@ def manifests() -> dict[str, Manifest]:
     longest = "\N{COMET}\N{SHOOTING STAR}" * 100
     most = Domain((Categorical(longest, ("missing", longest), other=True), Ordinal("x", (), longest, missing=True)))
     return {
-        "one_round": Manifest(
-            "delays", purpose, "travellers", 1_800_000_000, PRODUCT, EPSILON, (first,), EveryRound()
-        ),
+        "one_round": Manifest("delays", purpose, "travellers", 1_800_000_000, PRODUCT, EPSILON, (first,), EveryRound()),
         "two_rounds": Manifest(
             "délais ✈",
             "One of two questions.",

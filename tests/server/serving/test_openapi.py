@@ -10,7 +10,7 @@ from typing import Any
 from sordino_server.serving.openapi import document
 from sordino_shared.protocol import Problem
 
-PUBLISHED = Path(__file__).parents[2] / "docs" / "openapi.json"
+PUBLISHED = Path(__file__).parents[3] / "docs" / "openapi.json"
 
 
 def test_the_published_document_is_up_to_date() -> None:

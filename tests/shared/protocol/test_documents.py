@@ -188,7 +188,7 @@ def test_manifests_refuse_the_impossible(changes: dict[str, Any]) -> None:
 def test_manifests_take_the_worlds_scripts_and_one_round_of_two() -> None:
     purpose = "Quelle heure\u00a0?\n\u0645\u06cc \u062e\u0648\u0627\u0647\u0645 \U0001f469\u200d\U0001f52c"
     rounds = (RoundTerms(ONE, REFERENCE), RoundTerms(ONE, None))
-    document = manifest(purpose=sentence, rounds=rounds, assignment=OneRound(1))
+    document = manifest(purpose=purpose, rounds=rounds, assignment=OneRound(1))
     assert Manifest.read(document.content, document.campaign) == document
     assert type(document.campaign) is CampaignId
     assert document.campaign == document.digest

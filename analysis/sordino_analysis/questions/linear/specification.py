@@ -1,6 +1,6 @@
 """The written form of a workload, in YAML or JSON, and how it becomes a Workload."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
@@ -17,6 +17,7 @@ from sordino_analysis.questions.linear.workload import Workload, WorkloadError
 from sordino_analysis.strict_model import Listed
 from sordino_shared._checks import check_label
 from sordino_shared.domains import MAX_MEMBERS, Domain
+from sordino_shared.errors import InvalidValue
 
 Kind = Literal["histogram", "prefix", "ranges", "total"]
 # Squares of the entries and their sums over a workload must stay within the range of a double.
@@ -155,13 +156,20 @@ def _of_matrix(domain: Domain, queries: MatrixQueries) -> Factor:
     labels = queries.labels
     if labels is not None and len(labels) != len(matrix):
         raise WorkloadError(f"{len(labels)} labels for {len(matrix)} queries: give one label a query", labels)
-    for written in labels or ():
-        check_label(written)
+    _check_labels(labels or ())
 
     def label(query: int) -> str:
         return f"query {query + 1}" if labels is None else labels[query]
 
     return Factor(Dense(matrix), label)
+
+
+def _check_labels(labels: Sequence[str]) -> None:
+    for label in labels:
+        try:
+            check_label(label)
+        except InvalidValue as error:
+            raise WorkloadError(str(error), label) from error
 
 
 def parse_specification(document: Mapping[str, Any]) -> WorkloadSpecification:
