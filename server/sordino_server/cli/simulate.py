@@ -80,8 +80,7 @@ def simulate(
     """
     started = time.perf_counter()
     check_round_guarantee(PureEpsilon.of(epsilon))
-    if not 0 < time_limit < 1e6:
-        raise InvalidValue(f"the time limit must be a positive number of seconds, got {time_limit!r}", time_limit)
+    _check_time_limit(time_limit)
     remote = RemoteServer.of(server, key)
     written = None if spec is None else load_either(spec)
     _refuse_idle(context, written)
@@ -107,6 +106,11 @@ def simulate(
         print_json(result_document(result) | {"seed": seed, "seconds": seconds, "kept": None, "chart": None} | places)
         return
     print_result(console, result, places | {"seconds": f"{seconds:.1f}"})
+
+
+def _check_time_limit(seconds: float) -> None:
+    if not 0 < seconds < 1e6:
+        raise InvalidValue(f"the time limit must be a positive number of seconds, got {seconds!r}", seconds)
 
 
 def _terms(
