@@ -16,6 +16,7 @@ from rich.table import Table
 from sordino_analysis.optimisation.search import Effort
 from sordino_analysis.pairwise.pairwise_request import FinishedProtocol, PairwiseRequest
 from sordino_analysis.planning.finished_plan import FinishedPlan
+from sordino_analysis.planning.plan_cache import Finished, PlanCache, Request, default_folder
 from sordino_analysis.planning.planner import PlanRequest, compile_plan
 from sordino_analysis.progress import Progress, ProgressCallback
 from sordino_analysis.questions.linear import Workload, builtin
@@ -23,7 +24,6 @@ from sordino_analysis.questions.pairwise import PairwiseSpecification
 from sordino_analysis.questions.specifications import load_either
 from sordino_server.cli.candidates import MechanismOption, ProtocolOption
 from sordino_server.cli.output import JsonOption, console, fail, print_json, progress_console, reports_errors, say
-from sordino_server.cli.plan_cache import CacheDirOption, Finished, PlanCache, Request, default_folder
 from sordino_server.cli.sigint import finishing_when_asked
 from sordino_server.cli.statistics import TargetOption, print_protocols, shown_device_part
 from sordino_server.cli.unused_options import refuse_given
@@ -37,6 +37,10 @@ OutputOption = Annotated[
     typer.Option(
         help=f"Folder to write {DEVICE_FILE}, {ANALYST_FILE}, {SUMMARY_FILE} and a statistic's {PROTOCOL_FILE} to."
     ),
+]
+CacheDirOption = Annotated[
+    Path | None,
+    typer.Option(envvar="SORDINO_CACHE_DIR", help="Folder of the plans that were computed.", show_default=False),
 ]
 
 _OF_QUERIES = ("objective", "target_error", "mechanism", "reduction")

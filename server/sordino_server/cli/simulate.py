@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from sordino_analysis.analyst.tables import device_values, read_table
 from sordino_analysis.charts import draw_answers
 from sordino_analysis.questions.linear import WorkloadSpecification, parse_specification
 from sordino_analysis.questions.pairwise import PairwiseSpecification
@@ -17,7 +18,7 @@ from sordino_analysis.questions.specifications import load_either
 from sordino_server.cli.candidates import MechanismOption, ProtocolOption
 from sordino_server.cli.output import JsonOption, console, print_json, progress_console, reports_errors
 from sordino_server.cli.simulation.campaign import CampaignResult, CampaignTerms, check_users, run_campaign
-from sordino_server.cli.simulation.columns import device_values, inferred_specification, read_table
+from sordino_server.cli.simulation.columns import inferred_specification
 from sordino_server.cli.simulation.run import RemoteServer, run_simulation
 from sordino_server.cli.simulation.statistic_campaign import run_statistic_campaign
 from sordino_server.cli.simulation.statistic_summary import print_statistic_result, statistic_document

@@ -1,62 +1,16 @@
-"""Values for simulated devices from somebody's own CSV file: one row a device."""
+"""A workload on one column of a CSV file, with bins or categories found in the file."""
 
 from __future__ import annotations
 
-import csv
-import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from sordino_shared.domains import MISSING, OTHER, Attribute, Domain, Ordinal
-from sordino_shared.errors import SordinoError
+from sordino_analysis.analyst.tables import ColumnError, Table, is_absent, number_in
+from sordino_shared.domains import MISSING, OTHER
 
 MOST_CATEGORIES = 256
-# How files write that there is no value; compared without case.
-_ABSENT = frozenset({"", "na", "n/a", "nan", "null", "none"})
-
-
-class ColumnError(SordinoError):
-    """The file cannot be used as it is; `path` is the file, and the message says what to change."""
-
-    def __init__(self, path: Path, message: str) -> None:
-        super().__init__(f"{path}: {message}")
-        self.path = path
-
-
-@dataclass(frozen=True)
-class Table:
-    """Named columns of text of equal length; `lines` has the line of the file that each row ends on."""
-
-    path: Path
-    columns: Mapping[str, Sequence[str]]
-    lines: Sequence[int]
-
-    def __len__(self) -> int:
-        return len(self.lines)
-
-
-def read_table(path: Path, wanted: Sequence[str]) -> Table:
-    """The wanted columns of a CSV file with a header; blank lines are skipped.
-
-    Raises `ColumnError` for a file that cannot be read or is empty, a missing column, or a row of another length.
-    """
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as stream:
-            reader = csv.reader(stream)
-            header = next(reader, [])
-            places = {name: _place(path, header, name) for name in wanted}
-            rows = [(row, reader.line_num) for row in reader if row]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise ColumnError(path, f"cannot be read as CSV in UTF-8: {error}") from error
-    for row, number in rows:
-        if len(row) != len(header):
-            raise ColumnError(path, f"line {number} has {len(row)} fields, the header has {len(header)}")
-    if not rows:
-        raise ColumnError(path, "has no rows below its header: every row is one device")
-    return Table(path, {name: [row[place] for row, _ in rows] for name, place in places.items()}, [n for _, n in rows])
 
 
 def inferred_specification(
@@ -66,8 +20,8 @@ def inferred_specification(
 
     Without `edges` the range of the numbers is cut into equal bins. Raises `ColumnError` where that cannot be done.
     """
-    present = [text.strip() for text in table.columns[column] if text.strip().lower() not in _ABSENT]
-    numbers = [number for number in map(_number, present) if number is not None]
+    present = [text.strip() for text in table.columns[column] if not is_absent(text.strip())]
+    numbers = [number for number in map(number_in, present) if number is not None]
     attribute: dict[str, Any] = {"name": column, "missing": True, "other": True}
     if edges is not None or 2 * len(numbers) > len(present):
         cuts = list(edges) if edges is not None else _equal_bins(table.path, column, numbers, bins)
@@ -75,25 +29,6 @@ def inferred_specification(
     else:
         attribute |= {"kind": "categorical", "labels": _categories(table.path, column, present)}
     return {"name": f"{column}, {kind}", "domain": [attribute], "queries": kind}
-
-
-def device_values(table: Table, domain: Domain, columns: Mapping[str, str]) -> list[dict[str, object]]:
-    """What each device holds, attribute by attribute; `columns` names the column of each.
-
-    Absent values become `missing` and unlisted ones `other` where the domain has them, and raise `ColumnError` with
-    the first such line where it has not: a device would answer as another member, and the truth would be another.
-    """
-    held = {attribute.name: _values_of(table, attribute, columns[attribute.name]) for attribute in domain.attributes}
-    return [dict(zip(held, row, strict=True)) for row in zip(*held.values(), strict=True)]
-
-
-def _place(path: Path, header: Sequence[str], name: str) -> int:
-    if not header:
-        raise ColumnError(path, "is empty: it needs a header line and one row for every device")
-    if header.count(name) != 1:
-        problem = "no column" if name not in header else "more than one column"
-        raise ColumnError(path, f"has {problem} {name!r}; its columns are {', '.join(map(repr, header))}")
-    return header.index(name)
 
 
 def _equal_bins(path: Path, column: str, numbers: Sequence[float], bins: int) -> list[float]:
@@ -114,43 +49,3 @@ def _categories(path: Path, column: str, present: Sequence[str]) -> list[str]:
             "be counted: list those that matter in a workload file (--spec), the rest becomes `other`",
         )
     return labels
-
-
-def _values_of(table: Table, attribute: Attribute, column: str) -> list[object]:
-    values: list[object] = []
-    refused: list[int] = []
-    for index, text in enumerate(table.columns[column]):
-        value = _value(attribute, text.strip())
-        values.append(value)
-        if not attribute.other and not _listed(attribute, value):
-            refused.append(index)
-    if refused:
-        first = refused[0]
-        raise ColumnError(
-            table.path,
-            f"{len(refused)} of {len(values)} values in column {column!r} do not belong to attribute "
-            f"{attribute.name!r}, the first in line {table.lines[first]}: {table.columns[column][first]!r}; "
-            "give the attribute `missing: true` or `other: true`, or mend the file",
-        )
-    return values
-
-
-def _value(attribute: Attribute, text: str) -> object:
-    if isinstance(attribute, Ordinal):
-        number = _number(text)
-        return number if number is not None else None if text.lower() in _ABSENT else text
-    return None if text.lower() in _ABSENT and text not in attribute.categories else text
-
-
-def _listed(attribute: Attribute, value: object) -> bool:
-    if value is None:
-        return attribute.missing
-    return isinstance(value, float) if isinstance(attribute, Ordinal) else value in attribute.categories
-
-
-def _number(text: str) -> float | None:
-    try:
-        value = float(text)
-    except ValueError:
-        return None
-    return value if math.isfinite(value) else None

@@ -1,4 +1,4 @@
-"""Values from CSV files: what fits is read, what does not is said with its line."""
+"""A workload made from a column: numbers are cut into bins, words are counted, the rest is refused."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from sordino_analysis.analyst.tables import ColumnError, read_table
 from sordino_analysis.questions.linear import parse_specification
-from sordino_server.cli.simulation.columns import ColumnError, device_values, inferred_specification, read_table
-from sordino_shared.domains import Categorical, Domain, Ordinal
+from sordino_server.cli.simulation.columns import inferred_specification
+from sordino_shared.domains import Categorical, Ordinal
 
 
 @pytest.fixture
@@ -19,56 +20,6 @@ def write(tmp_path: Path):
         return path
 
     return written
-
-
-def test_reads_quoted_columns_and_skips_blank_lines_and_a_byte_order_mark(write) -> None:
-    table = read_table(write('\ufeffname,"a, b"\nx,1\n\ny,"2"\n'), ["a, b", "name"])
-    assert table.columns == {"a, b": ["1", "2"], "name": ["x", "y"]}
-    assert list(table.lines) == [2, 4]
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", "is empty"),
-        ("delay\n", "no rows"),
-        ("late\n1\n", "no column 'delay'; its columns are 'late'"),
-        ("delay,delay\n1,2\n", "more than one column 'delay'"),
-        ("delay,x\n1,2\n3\n", "line 3 has 1 fields, the header has 2"),
-        (b"delay\n\xff\xfe\n", "UTF-8"),
-    ],
-)
-def test_refuses_files_that_are_not_a_table_with_the_column(write, text: str | bytes, message: str) -> None:
-    with pytest.raises(ColumnError, match=message) as caught:
-        read_table(write(text), ["delay"])
-    assert caught.value.path.name == "rows.csv"
-
-
-def test_refuses_a_file_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(ColumnError, match="No such file"):
-        read_table(tmp_path / "none.csv", ["delay"])
-
-
-def test_absent_is_missing_and_unlisted_is_other_where_the_domain_has_them(write) -> None:
-    domain = Domain(
-        (Ordinal("delay", (0.0, 10.0), missing=True, other=True), Categorical("who", ("A",), missing=True, other=True))
-    )
-    table = read_table(write("delay,who\n-1,A\n10.5,B\nNA,\nsoon, A \ninf,null\n"), ["delay", "who"])
-    cells = domain.encode_many(device_values(table, domain, {"delay": "delay", "who": "who"}))
-    assert [domain.label(int(cell)) for cell in cells] == [
-        "≤ 0 · A",
-        "> 10 · other",
-        "missing · missing",
-        "other · A",
-        "other · missing",
-    ]
-
-
-@pytest.mark.parametrize(("text", "line"), [("delay\n1\nsoon\nNA\n", 3), ("delay\n1\n2\nNA\nsoon\n", 4)])
-def test_an_exhaustive_domain_refuses_what_it_does_not_list_with_the_line(write, text: str, line: int) -> None:
-    table = read_table(write(text), ["delay"])
-    with pytest.raises(ColumnError, match=f"2 of . values in column 'delay' .* first in line {line}"):
-        device_values(table, Domain((Ordinal("delay", (0.0,)),)), {"delay": "delay"})
 
 
 def test_numbers_are_cut_into_equal_bins_and_words_counted(write) -> None:

@@ -1,4 +1,4 @@
-"""Plans that were computed on this machine before, kept in a folder that may be deleted at any time."""
+"""Plans computed before, one file each, in a folder that may be deleted at any time."""
 
 from __future__ import annotations
 
@@ -6,33 +6,26 @@ import os
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Generic, Protocol, TypeVar
-
-import typer
+from typing import Generic, Protocol, TypeVar
 
 from sordino_shared.errors import SordinoError
 from sordino_shared.protocol import Digest
 
-CacheDirOption = Annotated[
-    Path | None,
-    typer.Option(envvar="SORDINO_CACHE_DIR", help="Folder of the plans that were computed.", show_default=False),
-]
-
 
 def default_folder() -> Path:
-    """Where the XDG base directory specification puts caches."""
+    """The folder that the XDG base directory specification names for caches."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "sordino"
 
 
 class Request(Protocol):
-    """What a plan is asked for, by its content."""
+    """A request whose digest names all that its plan depends on."""
 
     @property
     def digest(self) -> Digest: ...
 
 
 class Finished(Protocol):
-    """A plan as bytes that check themselves."""
+    """A plan with its bytes, which hold their own digest."""
 
     @property
     def complete(self) -> bool: ...
@@ -45,9 +38,9 @@ P = TypeVar("P", bound=Finished)
 
 
 class PlanCache(Generic[P]):
-    """One file for each request, named by its digest; a file that is damaged is as good as none.
+    """One file for each request, named by its digest; a damaged file is treated as absent.
 
-    `read` makes a plan of its content, or raises SordinoError.
+    `read` turns the content of a file into a plan, or raises SordinoError.
     """
 
     def __init__(self, folder: Path, read: Callable[[bytes], P]) -> None:
@@ -64,7 +57,7 @@ class PlanCache(Generic[P]):
         return plan if named == request.digest else None
 
     def keep(self, request: Request, plan: P) -> None:
-        """Keep a plan that nothing cut short; whoever reads meanwhile finds all of it or nothing. May raise OSError."""
+        """Store a plan unless it was cut short. Concurrent readers see the whole file or none. May raise OSError."""
         if not plan.complete:
             return
         self.folder.mkdir(parents=True, exist_ok=True)
