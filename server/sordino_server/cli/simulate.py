@@ -80,8 +80,7 @@ def simulate(
         sordino simulate --csv arrivals.csv --column delay --workload prefix
     """
     started = time.perf_counter()
-    check_round_guarantee(PureEpsilon.of(epsilon))
-    _check_time_limit(time_limit)
+    _check_numbers(epsilon, time_limit)
     remote = RemoteServer.of(server, key)
     written = None if spec is None else load_either(spec)
     _refuse_idle(context, written)
@@ -109,9 +108,11 @@ def simulate(
     print_result(console, result, places | {"seconds": f"{seconds:.1f}"})
 
 
-def _check_time_limit(seconds: float) -> None:
-    if not 0 < seconds < 1e6:
-        raise InvalidValue(f"the time limit must be a positive number of seconds, got {seconds!r}", seconds)
+def _check_numbers(epsilon: float, time_limit: float) -> None:
+    """Refuse what a server would refuse, before one is started."""
+    check_round_guarantee(PureEpsilon.of(epsilon))
+    if not 0 < time_limit < 1e6:
+        raise InvalidValue(f"the time limit must be a positive number of seconds, got {time_limit!r}", time_limit)
 
 
 def _terms(
