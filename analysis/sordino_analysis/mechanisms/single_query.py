@@ -27,6 +27,8 @@ _FINE_POINTS, _FINE_OUTPUTS, _FINE_FROM = 33, 65, 3.0
 _WORST_POINTS, _WORST_OUTPUTS, _FEW_OUTPUTS = 33, 129, 65
 # Outputs beyond the two points that are enough, ±coth(ε/2) for values in ±1, by this factor; none was used above 1.5.
 _REACH = 1.75
+# Values that are few and this far apart are the grid themselves: exact, and in a fifth of the time.
+_APART = 1e-4
 # Grid points stand this far outside the values, so that rounding never has to leave the grid.
 _MARGIN = 1e-6
 # An output that is sent less often says nothing.
@@ -71,6 +73,14 @@ def answer_variances(kernel: FiniteKernel, decoder: AnswerDecoder) -> Floats:
     return np.asarray(sent**2 @ chances - (sent @ chances) ** 2)
 
 
+def answer_cumulants(kernel: FiniteKernel, decoder: AnswerDecoder) -> tuple[Floats, Floats, Floats]:
+    """(k,) each: the second, third and fourth cumulant of one decoded answer of each type."""
+    sent, chances = decoder.matrix.numpy()[0], probabilities(kernel)
+    off = sent[:, None] - sent @ chances
+    second, third, fourth = ((chances * off**power).sum(axis=0) for power in (2, 3, 4))
+    return second, third, fourth - 3.0 * second**2
+
+
 def _table(scaled: Floats, type_weights: Floats | None, epsilon: float) -> tuple[Floats, Floats]:
     """K (m, k) and the output values (m,) for values in [−1, 1]: K's mean output is a type's value exactly."""
     points, sent = _grids(scaled, epsilon, worst=type_weights is None)
@@ -89,14 +99,15 @@ def _table(scaled: Floats, type_weights: Floats | None, epsilon: float) -> tuple
 
 def _grids(scaled: Floats, epsilon: float, *, worst: bool) -> tuple[Floats, int]:
     """The grid of values, and how many outputs there are. Few values are their own grid, and nothing is rounded."""
+    distinct = np.unique(scaled)
+    own = np.concatenate([[-1.0 - _MARGIN], distinct[1:-1], [1.0 + _MARGIN]])
+    # Two points next to each other would be told apart by rounding only.
+    few = len(distinct) <= _POINTS and np.diff(distinct).min() > _APART
     if not worst:
         count, sent = (_FINE_POINTS, _FINE_OUTPUTS) if epsilon >= _FINE_FROM else (_POINTS, _OUTPUTS)
-        return np.linspace(-1.0 - _MARGIN, 1.0 + _MARGIN, count), sent
-    distinct = np.unique(scaled)
-    # Two points next to each other would be told apart by rounding only.
-    if len(distinct) <= _POINTS and np.diff(distinct).min() > _MARGIN:
-        inner = distinct[1:-1]
-        return np.concatenate([[-1.0 - _MARGIN], inner, [1.0 + _MARGIN]]), _WORST_OUTPUTS
+        return own if few else np.linspace(-1.0 - _MARGIN, 1.0 + _MARGIN, count), sent
+    if few:
+        return own, _WORST_OUTPUTS
     return np.linspace(-1.0 - _MARGIN, 1.0 + _MARGIN, _WORST_POINTS), _FEW_OUTPUTS
 
 

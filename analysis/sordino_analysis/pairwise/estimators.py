@@ -2,52 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from sordino_analysis.arrays import Floats
 from sordino_analysis.pairwise.decoded_reports import DecodedReports
+from sordino_analysis.pairwise.error_moments import ErrorMoments, ReportErrors
 from sordino_analysis.pairwise.quadratic_error import QuadraticError
+from sordino_analysis.pairwise.ratios import Ratio, fieller_nodes, fieller_set, may_be_zero
+from sordino_analysis.pairwise.statistic_estimate import LEVEL, PairwiseEstimate, Provenance, Spread, published
 from sordino_analysis.questions.pairwise import PairwiseStatistic
 from sordino_shared.errors import InvalidValue
-
-# 95 %, for the interval of a denominator too.
-LEVEL = 0.95
-
-
-@dataclass(frozen=True, eq=False)
-class PairwiseEstimate:
-    """A statistic of pairs with its interval.
-
-    `value` and the interval are about the users who reported, `population_…` about the population they are an
-    independent sample of. `forms` has each quadratic form's name and value, `users` the reports counted in each round.
-    `bias_bound` is what no bias at this n exceeds, None where the estimator is consistent and no more is known;
-    `clipped` is what was clipped, in words, or None.
-    """
-
-    value: float
-    standard_error: float
-    lower: float
-    upper: float
-    population_standard_error: float
-    population_lower: float
-    population_upper: float
-    level: float
-    target: str
-    protocol: str
-    users: tuple[int, ...]
-    forms: tuple[tuple[str, float], ...]
-    bias_bound: float | None
-    clipped: str | None
-    warnings: tuple[str, ...]
-
-    @property
-    def unbiased(self) -> bool:
-        """Whether the estimator is unbiased at this n."""
-        return self.bias_bound == 0
 
 
 class NoStatistic(InvalidValue):
@@ -56,20 +23,35 @@ class NoStatistic(InvalidValue):
 
 @dataclass(frozen=True, eq=False)
 class LinearisedForm:
-    """The statistic near the forms' values: `values` u (J,), g(u), and W_θ = Σ_j ∂g/∂u_j W_j.
+    """The statistic near the forms' values `values` u (J,), unbiased: its error is that of the form `matrix` W₀ (k, k).
 
-    For target "histogram" u_j is hᵀW_jh = ((n − 1)·(mean over pairs) + diag(W_j)ᵀh)/n.
+    `form` is the value of W₀. Of a ratio W₀ = N − r₀D for r₀ = `at`, the ratio without its offset, and `scale` is u_D,
+    by which the error is divided; where a denominator `may_be_zero`, r₀ is that of a plausible histogram. For target
+    "histogram" u_j is hᵀW_jh = ((n − 1)·(mean over pairs) + diag(W_j)ᵀh)/n.
     """
 
     values: Floats
-    value: float
     matrix: Floats
+    form: float
+    ratio: Ratio | None = None
+    at: float = 0.0
+    scale: float = 1.0
+    may_be_zero: bool = False
+
+    def value(self, correction: float = 0.0) -> float:
+        """The statistic, where later rounds add `correction` to the value of the form."""
+        found = self.form + correction
+        return found if self.ratio is None else self.ratio.offset + self.at + found / self.scale
+
+
+# The errors about the users who reported and about the population, of the form W₀ − δD; `shift` (k, k) is −δD.
+Errors = Callable[[Floats], tuple[ErrorMoments, ErrorMoments]]
 
 
 def linearised(
-    statistic: PairwiseStatistic, reports: DecodedReports, target: str, level: float = LEVEL, users: int | None = None
+    statistic: PairwiseStatistic, reports: DecodedReports, target: str, users: int | None = None
 ) -> LinearisedForm:
-    """g(u) and its linear form, from one round; raises NoStatistic for a denominator that may be zero.
+    """The statistic's linear form, from one round; raises NoStatistic where there is no pair.
 
     `users` is n, where the statistic is of more users than those of the round.
     """
@@ -77,9 +59,16 @@ def linearised(
         raise NoStatistic(f"a statistic of pairs needs at least two reports, got {reports.users}", reports.users)
     users = users or reports.users
     values = np.array([form_value(form.matrix, reports, target, users) for form in statistic.forms])
-    for index in statistic.denominators:
-        _check_denominator(statistic, index, values[index], reports, level)
-    return LinearisedForm(values, statistic.combine(values), linear_form(statistic, values))
+    if statistic.is_one_form:
+        return LinearisedForm(values, statistic.forms[0].matrix, float(values[0]))
+    missing = bool((values[list(statistic.denominators)] <= 0).any()) or may_be_zero(statistic, reports)
+    near = values
+    if missing:
+        near = np.array([form.of_histogram(reports.plausible) for form in statistic.forms])
+    ratio = Ratio.of(statistic, near)
+    at = ratio.cut(statistic.combine(near) - ratio.offset)
+    scale = form_value(ratio.denominator, reports, target, users)
+    return LinearisedForm(values, ratio.form(at), values[0] - at * scale, ratio, at, scale, missing)
 
 
 def linear_form(statistic: PairwiseStatistic, values: Floats) -> Floats:
@@ -99,36 +88,22 @@ def own_pairs(matrix: Floats, reports: DecodedReports) -> float:
     return float(np.diag(matrix) @ reports.histogram)
 
 
-def slope_variance(matrix: Floats, reports: DecodedReports) -> float:
-    """Var_h(q) for q = Wh: a quarter of what one user adds as a sample; the noise of q̂ is taken off."""
-    slope, held = matrix @ reports.histogram, reports.plausible
-    noise = float(held @ np.einsum("xy,xy->x", matrix @ reports.covariance, matrix)) / reports.users
-    return max(float(held @ slope**2 - (held @ slope) ** 2) - noise, 0.0)
-
-
 def own_error(matrix: Floats, reports: DecodedReports) -> QuadraticError:
     """The error about the users who reported: Σ is what the randomizer adds."""
-    return _error(matrix, reports, reports.covariance, matrix @ reports.covariance)
+    errors = ReportErrors.about_users(reports.law, reports.plausible, reports.users)
+    return QuadraticError(errors.moments(matrix, reports.histogram))
 
 
-def both_errors(matrix: Floats, reports: DecodedReports) -> tuple[QuadraticError, QuadraticError]:
-    """The errors about the users who reported and about the population they are an independent sample of.
+def one_round_errors(matrix: Floats, reports: DecodedReports) -> Errors:
+    """Of one round of full reports: what the randomizer adds, and for the population who was drawn."""
+    about = (ReportErrors.about_users, ReportErrors.about_population)
+    both = [make(reports.law, reports.plausible, reports.users) for make in about]
 
-    For the second the users' own covariance diag(h) − hhᵀ is added to Σ.
-    """
-    noise, held = reports.covariance, reports.plausible
-    product = matrix @ noise
-    sampled = noise + np.diag(held) - np.outer(held, held)
-    whole = product + matrix * held - np.outer(matrix @ held, held)
-    return _error(matrix, reports, noise, product), _error(matrix, reports, sampled, whole)
+    def errors(shift: Floats) -> tuple[ErrorMoments, ErrorMoments]:
+        own, population = (each.moments(matrix + shift, reports.histogram) for each in both)
+        return own, population
 
-
-def _error(matrix: Floats, reports: DecodedReports, covariance: Floats, product: Floats) -> QuadraticError:
-    """4qᵀΣq/n and 2tr(ΣWΣW)/n² with q = Wĥ, whose own noise adds twice the second to the first: it is taken off."""
-    slope, users = matrix @ reports.histogram, reports.users
-    quadratic = max(2.0 * float((product * product.T).sum()) / users**2, 0.0)
-    linear = 4.0 * float(slope @ covariance @ slope) / users
-    return QuadraticError(linear - 2.0 * quadratic, quadratic, covariance, matrix, users)
+    return errors
 
 
 def one_round_estimate(
@@ -140,56 +115,53 @@ def one_round_estimate(
     level: float = LEVEL,
     warnings: Sequence[str] = (),
 ) -> PairwiseEstimate:
-    """The statistic from one round of full reports, with intervals; raises NoStatistic where there is none."""
-    found = linearised(statistic, reports, target, level)
-    return assembled(
-        statistic,
-        found,
-        found.value,
-        both_errors(found.matrix, reports),
-        level,
-        target=target,
-        protocol=protocol,
-        users=(reports.users,),
-        warnings=tuple(warnings),
-    )
+    """The statistic from one round of full reports, with intervals; raises NoStatistic where there is no pair."""
+    found = linearised(statistic, reports, target)
+    provenance = Provenance(target, protocol, (reports.users,), tuple(warnings))
+    return assembled(statistic, found, 0.0, one_round_errors(found.matrix, reports), level, provenance)
 
 
 def assembled(
     statistic: PairwiseStatistic,
     found: LinearisedForm,
-    value: float,
-    errors: tuple[QuadraticError, QuadraticError],
+    correction: float,
+    errors: Errors,
     level: float,
-    **provenance: Any,
+    provenance: Provenance,
 ) -> PairwiseEstimate:
-    """The estimate from the value and its errors about the users and about the population."""
-    (low, high), (population_low, population_high) = (error.interval(value, level) for error in errors)
+    """The estimate where later rounds add `correction` to the value of the linear form."""
+    spreads_of = _of_form if found.ratio is None else _of_ratio
     names = (form.name for form in statistic.forms)
-    return PairwiseEstimate(
-        value=value,
-        standard_error=errors[0].standard_error,
-        lower=low,
-        upper=high,
-        population_standard_error=errors[1].standard_error,
-        population_lower=population_low,
-        population_upper=population_high,
-        level=level,
-        forms=tuple(zip(names, found.values.tolist(), strict=True)),
-        bias_bound=0.0 if statistic.is_one_form else None,
-        clipped=None,
-        **provenance,
+    forms = tuple(zip(names, found.values.tolist(), strict=True))
+    return published(statistic, spreads_of(found, correction, errors, level), forms, level, provenance)
+
+
+def _of_form(found: LinearisedForm, correction: float, errors: Errors, level: float) -> tuple[Spread, Spread]:
+    value = found.value(correction)
+    own, population = (QuadraticError(each, -correction) for each in errors(np.zeros_like(found.matrix)))
+    return (
+        Spread(value, own.standard_error, *own.interval(value, level), own.rarity),
+        Spread(value, population.standard_error, *population.interval(value, level), population.rarity),
     )
 
 
-def _check_denominator(
-    statistic: PairwiseStatistic, index: int, value: float, reports: DecodedReports, level: float
-) -> None:
-    form = statistic.forms[index]
-    low, high = own_error(form.matrix, reports).interval(value, level)
-    if low <= 0.0 <= high:
-        raise NoStatistic(
-            f"{statistic.name} divides by {form.name}, which is between {low:.3g} and {high:.3g} at a "
-            f"level of {level:.0%}: that may be zero. More reports, or a larger ε, narrow it",
-            (low, high),
+def _of_ratio(found: LinearisedForm, correction: float, errors: Errors, level: float) -> tuple[Spread, Spread]:
+    ratio, left = found.ratio, found.form + correction
+    assert ratio is not None
+    value = ratio.offset + found.at if found.may_be_zero else found.value(correction)
+    nodes = fieller_nodes(ratio, ratio.cut(value - ratio.offset, 1.0))
+    known = [errors((found.at - node) * ratio.denominator) for node in nodes]
+
+    def spread(moments: list[ErrorMoments]) -> Spread:
+        places = fieller_set(ratio, nodes, moments, lambda r: left - (r - found.at) * found.scale, -correction, level)
+        error, low, high = (
+            QuadraticError(moments[2], -correction),
+            ratio.offset + places.low,
+            ratio.offset + places.high,
         )
+        if found.may_be_zero or places.unbounded:
+            return Spread(None, None, low, high, error.rarity, places.unbounded)
+        return Spread(value, error.standard_error / found.scale, low, high, error.rarity)
+
+    own, population = (spread([both[which] for both in known]) for which in (0, 1))
+    return own, population

@@ -9,7 +9,7 @@ from __future__ import annotations
 from sordino_analysis.arrays import Floats
 from sordino_analysis.pairwise.decoded_report_moments import DecodedReportMoments
 from sordino_analysis.pairwise.decoded_reports import DecodedReports
-from sordino_analysis.pairwise.estimators import NoStatistic, PairwiseEstimate, one_round_estimate
+from sordino_analysis.pairwise.estimators import NoStatistic, one_round_estimate
 from sordino_analysis.pairwise.form_kernel import FormGoal, search_form_kernel
 from sordino_analysis.pairwise.forms import aim_at, aims, form_queries, planned_statistic
 from sordino_analysis.pairwise.pairwise_manipulation import DecodedForgeries, Manipulation
@@ -23,6 +23,7 @@ from sordino_analysis.pairwise.protocol import (
 )
 from sordino_analysis.pairwise.protocol_plan import ProtocolPlan
 from sordino_analysis.pairwise.sealing import seal
+from sordino_analysis.pairwise.statistic_estimate import PairwiseEstimate
 
 # One step of the search for a kernel of 1024 types takes minutes on one core.
 MAX_TYPES = 1024

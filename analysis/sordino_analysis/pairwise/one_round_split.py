@@ -17,7 +17,6 @@ from sordino_analysis.documents.analyst_part import Factors
 from sordino_analysis.evaluation.accumulate import mean_accumulator
 from sordino_analysis.mechanisms.factorization import direction_randomizer
 from sordino_analysis.optimisation.factorization import factorize, reduce_dimension
-from sordino_analysis.pairwise.estimators import PairwiseEstimate
 from sordino_analysis.pairwise.pairwise_manipulation import Manipulation
 from sordino_analysis.pairwise.protocol import (
     ClosedRound,
@@ -31,6 +30,7 @@ from sordino_analysis.pairwise.protocol_plan import ProtocolPlan
 from sordino_analysis.pairwise.published_answers import Answer, histogram_variance, plausible_histogram, publish_answer
 from sordino_analysis.pairwise.references import reference_histograms
 from sordino_analysis.pairwise.sealing import RoundQueries, answers_from, seal
+from sordino_analysis.pairwise.statistic_estimate import PairwiseEstimate
 from sordino_analysis.pairwise.vector_reports import VectorReports, balanced_factors, published_factors, row_labels
 from sordino_shared.arrays import Array
 from sordino_shared.guarantees import PureEpsilon

@@ -17,22 +17,15 @@ round T is unbiased.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from sordino_analysis.arrays import Floats
 from sordino_analysis.pairwise.decoded_reports import DecodedReports
-from sordino_analysis.pairwise.estimators import (
-    LEVEL,
-    LinearisedForm,
-    PairwiseEstimate,
-    assembled,
-    both_errors,
-    linearised,
-    own_pairs,
-    slope_variance,
-)
-from sordino_analysis.pairwise.quadratic_error import QuadraticError
+from sordino_analysis.pairwise.error_moments import ErrorMoments, IndependentError, ReportErrors
+from sordino_analysis.pairwise.estimators import assembled, linearised, own_pairs
+from sordino_analysis.pairwise.statistic_estimate import LEVEL, PairwiseEstimate, Provenance
 from sordino_analysis.questions.pairwise import PairwiseStatistic
 
 
@@ -97,12 +90,17 @@ def split_terms(noise: Floats, matrix: Floats, histogram: Floats, users: tuple[f
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """The second round: `mean` A of n₂ = `users` answers, V₂ by type (k,), and whether the same users gave both."""
+    """The second round: `mean` A of n₂ = `users` answers, and whether the same users gave both.
+
+    `variances` (k,) V₂ by type, and `third` and `fourth` (k,) cumulants of one answer.
+    """
 
     mean: float
     variances: Floats
     users: int
     same_users: bool
+    third: Floats | float = 0.0
+    fourth: Floats | float = 0.0
 
 
 def one_step_estimate(
@@ -117,21 +115,12 @@ def one_step_estimate(
 ) -> PairwiseEstimate:
     """T and its intervals, for λ = `step`; raises NoStatistic as one round does."""
     users = reports.users if answers.same_users else reports.users + answers.users
-    found = linearised(statistic, reports, target, level, users)
+    found = linearised(statistic, reports, target, users)
     pairs = _of_pairs(found.matrix, reports, answers) - reports.form(found.matrix)
     counted = 1.0 if target == "pairs" else (users - 1) / users
-    value = found.value + 2 * step * counted * pairs
-    return assembled(
-        statistic,
-        found,
-        value,
-        _errors(found, reports, answers, step),
-        level,
-        target=target,
-        protocol=protocol,
-        users=(reports.users, answers.users),
-        warnings=(),
-    )
+    errors = StepErrors(found.matrix, reports, answers, step)
+    provenance = Provenance(target, protocol, (reports.users, answers.users))
+    return assembled(statistic, found, 2 * step * counted * pairs, errors, level, provenance)
 
 
 def _of_pairs(matrix: Floats, reports: DecodedReports, answers: Answers) -> float:
@@ -141,31 +130,95 @@ def _of_pairs(matrix: Floats, reports: DecodedReports, answers: Answers) -> floa
     return (reports.users * answers.mean - own_pairs(matrix, reports)) / (reports.users - 1)
 
 
-def _errors(
-    found: LinearisedForm, reports: DecodedReports, answers: Answers, step: float
-) -> tuple[QuadraticError, QuadraticError]:
-    """About the users who reported, and about the population."""
-    own, population = both_errors(found.matrix, reports)
-    first, second = reports.users, answers.users
-    spread = 4.0 * slope_variance(found.matrix, reports)
-    answered = step**2 * 4.0 * float(reports.plausible @ answers.variances) / second
-    if answers.same_users:
-        # Who skipped the second round is missing from h₂ by chance.
-        split = step**2 * spread * max(1.0 / second - 1.0 / first, 0.0)
-        sampled = spread / first + split
-    else:
+@dataclass(frozen=True, eq=False)
+class StepErrors:
+    """The errors of T about the users who reported and about the population, for the form W₀ = `matrix` that was asked.
+
+    Shifted by −δD, the linear term has A = (1 − λ)W₀ − δD and the quadratic one B = (1 − 2λ)W₀ − δD: the second round
+    asked about W₀ alone.
+    """
+
+    matrix: Floats
+    reports: DecodedReports
+    answers: Answers
+    step: float
+
+    def __call__(self, shift: Floats) -> tuple[ErrorMoments, ErrorMoments]:
+        """For −δD = `shift` (k, k)."""
+        (own, population), form = self._around, self.matrix + shift
+        linear = (1 - self.step) * self.matrix + shift
+        quadratic = (1 - 2 * self.step) * self.matrix + shift
+        (split, sampled), histogram = self._split_and_sampled(shift), self.reports.histogram
+        return (
+            own.moments(form, histogram, linear, quadratic, self._answered(split, self._scarcity(shift))),
+            population.moments(form, histogram, linear, quadratic, self._answered(sampled, 0.0)),
+        )
+
+    @cached_property
+    def _around(self) -> tuple[ReportErrors, ReportErrors]:
+        law, held, users = self.reports.law, self.reports.plausible, self.reports.users
+        return ReportErrors.about_users(law, held, users), ReportErrors.about_population(law, held, users)
+
+    def _answered(self, besides: float, scarce: float) -> IndependentError:
+        """The second round's own noise, and `besides` it another variance."""
+        held, answers, reach = self.reports.plausible, self.answers, 2 * self.step
+        variance, third, fourth = (
+            float(held @ np.broadcast_to(each, held.shape))
+            for each in (answers.variances, answers.third, answers.fourth)
+        )
+        users = answers.users
+        noise = reach**2 * variance / users
+        return IndependentError(
+            noise + besides, reach**3 * third / users**2, reach**4 * fourth / users**3, scarce, noise
+        )
+
+    def _scarcity(self, shift: Floats) -> float:
+        """The fourth moments of who was in which round, summed over the users of the smaller part."""
+        first, second, step = self.reports.users, self.answers.users, self.step
+        if self.answers.same_users:
+            missing = max(1.0 / second - 1.0 / first, 0.0)
+            return (2 * step) ** 4 * fourth_moment(self.matrix, self.reports) * missing**2 * (1 / first + missing)
+        other = second / (first + second)
+        apart = (other - step) / other * self.matrix + shift
+        return 16 * fourth_moment(apart, self.reports) * other**2 / first**2 / min(first, second)
+
+    def _split_and_sampled(self, shift: Floats) -> tuple[float, float]:
+        """Variances by who was in which round: about the users, and about the population what Σ does not have."""
+        first, second, step = self.reports.users, self.answers.users, self.step
+        if self.answers.same_users:
+            # Who skipped the second round is missing from h₂ by chance; the noise of ĥ is part of what he misses.
+            asked = asked_variance(self.matrix, self.reports)
+            missed = 4 * step**2 * asked * max(1.0 / second - 1.0 / first, 0.0)
+            whole = slope_variance(self.matrix + shift, self.reports)
+            partly = slope_variance((1 - step) * self.matrix + shift, self.reports)
+            return missed, missed + 4 * (whole - partly) / first
         share = first / (first + second)
-        terms = split_terms(reports.covariance, found.matrix, reports.plausible, (first, second))
-        split = (1 - share - step) ** 2 * spread * (1.0 / first + 1.0 / second)
-        split += split_quadratic(share, step, *terms)
-        sampled = spread * ((1 - step) ** 2 / first + step**2 / second)
+        other = 1 - share
+        terms = split_terms(self.reports.covariance, self.matrix, self.reports.plausible, (first, second))
+        apart = slope_variance((other - step) / other * self.matrix + shift, self.reports)
+        split = 4 * apart * other / first + split_quadratic(share, step, *terms)
         # 4λ²tr((Σ + C)WCW)/(n₁n₂): users of the second round are a sample of their own.
-        crossed, alone = terms[0] * (1 + first / second), terms[1] * (1 + first / second) ** 2 / 2
-        sampled += 4 * step**2 * (crossed + alone) * first / second
-    turned = replace(own, turn=1 - 2 * step, stretch=1 - step)
-    return (
-        replace(turned, independent=answered + split),
-        replace(
-            turned, quadratic=population.quadratic, covariance=population.covariance, independent=answered + sampled
-        ),
-    )
+        crossed, alone = terms[0] / other, terms[1] / other**2 / 2
+        sampled = (
+            4 * step**2 * (slope_variance(self.matrix, self.reports) / second + (crossed + alone) * first / second)
+        )
+        return split, sampled
+
+
+def fourth_moment(matrix: Floats, reports: DecodedReports) -> float:
+    """Σ_x h_x (q̂_x − q̂·h)⁴ for q̂ = Wĥ."""
+    slope, held = matrix @ reports.histogram, reports.plausible
+    return float(held @ (slope - held @ slope) ** 4)
+
+
+def asked_variance(matrix: Floats, reports: DecodedReports) -> float:
+    """Var_h(q̂) of what the second round asks, q̂ = Wĥ, the noise of ĥ included."""
+    slope, held = matrix @ reports.histogram, reports.plausible
+    return max(float(held @ slope**2 - (held @ slope) ** 2), 0.0)
+
+
+def slope_variance(matrix: Floats, reports: DecodedReports) -> float:
+    """Var_h(q) for q = Wh: a quarter of what one user adds as a sample; the noise of q̂ is taken off."""
+    held, noise = reports.plausible, matrix @ reports.covariance @ matrix
+    noisy = float(held @ np.diag(noise) - held @ noise @ held) / reports.users
+    return max(asked_variance(matrix, reports) - noisy, 0.0)

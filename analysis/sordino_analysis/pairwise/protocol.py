@@ -11,9 +11,9 @@ from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_analysis.evaluation.accumulate import Aggregate
 from sordino_analysis.optimisation.deadline import Deadline
 from sordino_analysis.optimisation.search import Effort
-from sordino_analysis.pairwise.estimators import PairwiseEstimate
 from sordino_analysis.pairwise.pairwise_manipulation import Manipulation
 from sordino_analysis.pairwise.protocol_plan import ProtocolPlan, Target
+from sordino_analysis.pairwise.statistic_estimate import PairwiseEstimate
 from sordino_analysis.questions.pairwise import PairwiseStatistic
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon, check_round_guarantee

@@ -10,8 +10,8 @@ import numpy as np
 from sordino_analysis.arrays import Floats
 from sordino_analysis.estimation.consistency import RELATIVE_GAP, nearest_histogram
 from sordino_analysis.estimation.intervals import normal_quantile
-from sordino_analysis.pairwise.estimators import LEVEL, PairwiseEstimate
 from sordino_analysis.pairwise.protocol_plan import ProtocolPlan
+from sordino_analysis.pairwise.statistic_estimate import LEVEL, PairwiseEstimate
 from sordino_analysis.questions.linear.operators import Dense
 
 

@@ -4,120 +4,154 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
+from scipy.special import gammaincinv, ndtri
 
 from sordino_analysis.arrays import Floats
-from sordino_analysis.estimation.intervals import normal_quantile
+from sordino_analysis.pairwise.error_moments import ErrorMoments
 
-# The quadratic term's share of the variance below which the error counts as normal: quantiles move by less than 2 %.
-_NEGLIGIBLE_SHARE = 0.02
-# The seed and the number of draws are part of the method: the same estimate has the same interval on every machine.
-_DRAWS, _SEED = 10_000, 20_261_121
-# All but the largest λ add up to something normal.
-_LARGEST_SCALES, _ITERATIONS = 32, 8
-# A direction in which reports spread by less than this share of the widest is rounding.
-_NOTHING = 1e-12
-_HALVINGS = 12
+# Pearson's type III with less skewness than this is the normal law to three digits, and has no stable shape.
+_NO_SKEWNESS = 1e-3
+# Beyond this the expansion by kurtosis overshoots: the product of two normal variables has 6, and gains as by 3.
+_MOST_EXCESS = 3.0
+# A variance is not below this share of what its parts are, lest shape be divided by nothing.
+_LEAST, _TINY = 1e-9, 1e-300
+# A second round's variance is followed by so much of it up and down, as the slope it asks about errs.
+_MOST_MOVED = 0.75
+# Beyond this the expansion of Student's quantiles by degrees of freedom overshoots.
+_MOST_UNSURE = 0.5
+# An interval is searched for on so many points, and between two of them on a straight line.
+_POINTS, _REACH, _DOUBLINGS = 33, 4.0, 40
+# One over the number of rare events that the error is made of, as far as cumulants tell, from which on it is doubtful.
+FEW_EVENTS = 0.2
 
 
 @dataclass(frozen=True, eq=False)
 class QuadraticError:
-    """turn·Σ_r λ_r (z_r² − 1) + stretch·2γ Σ_r λ_r z_r + √independent·z for independent standard normal z and z_r.
+    """The law of an error with these `moments`, where the true value is `off` from the estimate.
 
-    λ are the eigenvalues of Σ^½WΣ^½/n for the covariance Σ of one decoded report, the form W and n `users`;
-    `quadratic` = 2tr(ΣWΣW)/n² = 2Σλ². `linear` = 4qᵀΣq/n for the form's slope q fixes γ = √(linear/4Σλ²): it is an
-    unbiased estimate, below zero where q cannot be told from nothing. That q leans as λ does is
-    exact for one direction, and for more it is the mean over histograms that lean anywhere.
+    Its quantiles are Pearson's (type III, which χ² and the normal law are of), corrected for kurtosis. The variance of
+    the linear term depends on the true value, and its estimate errs together with that of the first round's value. That
+    is too high by `off` and the `gap` between the two values, which the regression of one error on the other takes off.
     """
 
-    linear: float
-    quadratic: float
-    covariance: Floats
-    matrix: Floats
-    users: int
-    turn: float = 1.0
-    stretch: float = 1.0
-    independent: float = 0.0
+    moments: ErrorMoments
+    gap: float = 0.0
 
     @property
-    def variance(self) -> float:
+    def variance(self) -> Floats:
         """Of the whole error; never below what the quadratic and the independent part have."""
-        return self.stretch**2 * max(self.linear, 0.0) + self.turn**2 * self.quadratic + self.independent
+        found = self.moments
+        return self._linear + found.quadratic + found.independent + self._answered(self.gap)
 
     @property
     def standard_error(self) -> float:
-        """Its root."""
+        """Its root, for one form."""
         return float(np.sqrt(self.variance))
 
-    def interval(self, value: float, level: float) -> tuple[float, float]:
-        """All true values under which an error as large as `value` has is no surprise at this level.
+    @property
+    def rarity(self) -> float:
+        """One over how many rare events the error is made of: its kurtosis from the laws of the reports."""
+        found, variance = self.moments, np.maximum(self.variance, _TINY)
+        scaled = (self._linear / np.maximum(found.slope, _TINY)) ** 2
+        fourth = np.abs(scaled * found.fourth) + np.abs(found.independent_fourth) + found.scarce
+        return float(fourth / variance / variance + found.rare / variance)
 
-        The linear variance depends on the true value, and its estimate errs together with the estimate of the value:
-        under a true value θ it is linear − κ(value − θ), κ = 4Σλ³/Σλ² for one round. A normal interval, and one with
-        the variance held fixed, covers 84 % and 51 % at the worst where these cover 91 %.
+    def quantiles(self, off: Floats, chances: tuple[float, float]) -> tuple[Floats, Floats]:
+        """Of the error, at two chances, under true values from which the estimate is `off`."""
+        found, raw = self.moments, np.maximum(self.moments.slope, _TINY)
+        moved = self._feedback * (off + self.gap)
+        linear = np.maximum(found.slope - found.slope_noise - moved, 0.0)
+        share = linear / raw
+        variance = linear + found.quadratic + found.independent + self._answered(off + self.gap)
+        parts = (found.slope, found.quadratic, found.independent)
+        variance = np.maximum(variance, _LEAST * sum(np.abs(part) for part in parts) + _TINY)
+        third = found.cubic + 6.0 * share * found.turned + share**1.5 * found.third + found.independent_third
+        fourth = found.quartic + 48.0 * share * found.twice_turned + share**2 * found.fourth + found.independent_fourth
+        skewness, kurtosis = third / variance / np.sqrt(variance), fourth / variance / variance
+        low, high = (standard_quantile(chance, skewness, kurtosis) for chance in chances)
+        stretch = self._stretch(variance, float(ndtri(chances[1])))
+        return stretch * low, stretch * high
+
+    def _stretch(self, variance: Floats, normal: float) -> Floats:
+        """The standard deviation, stretched as Student's t is with the degrees of freedom of the variance's estimate.
+
+        2/c² of them, by Satterthwaite, where c is the coefficient of variation of what the regression leaves open.
         """
-        if self.turn**2 * self.quadratic <= _NEGLIGIBLE_SHARE * self.variance:
-            reach = normal_quantile(level) * self.standard_error
-            return value - reach, value + reach
-        quantile = self._quantiles()
+        found = self.moments
+        lean = np.maximum(found.first - found.first_noise, 0.0)
+        wavering = found.wavering * lean / np.maximum(found.first, _TINY) + found.wavering_noise
+        left = np.maximum(wavering - self._feedback**2 * (lean + found.first_noise / 2.0), 0.0)
+        unsure = np.minimum(left / variance / variance, _MOST_UNSURE)
+        return np.asarray(np.sqrt(variance) * (1.0 + (normal**2 + 1.0) / 8.0 * unsure))
+
+    def margin(self, off: Floats, level: float) -> Floats:
+        """How far inside the quantiles `off` is: not below 0 where an error of that size is no surprise."""
+        low, high = self.quantiles(off, ((1 - level) / 2, (1 + level) / 2))
+        return np.minimum(off - low, high - off)
+
+    def interval(self, value: float, level: float) -> tuple[float, float]:
+        """All true values under which an error as large as `value` has is no surprise at this level."""
         scale = self.standard_error
-        low = _root(lambda off: off - quantile(off, (1 + level) / 2), 0.0, scale)
-        high = _root(lambda off: off - quantile(off, (1 - level) / 2), 0.0, -scale)
-        return value - low, value - high
+        if scale == 0:
+            return value, value
+        reach = _REACH * scale
+        for _ in range(_DOUBLINGS):
+            low, high = accepted(lambda off: self.margin(off, level), np.linspace(-reach, reach, _POINTS))
+            if -reach < low and high < reach:
+                break
+            reach *= 2.0
+        return value - high, value - low
 
-    def _quantiles(self) -> Callable[[float, float], float]:
-        """The quantile of the error, at a chance, where the value is `off` the truth."""
-        scales = self._scales()
-        squares, normals, alone = _standard_draws()
-        found = float(scales @ scales)
-        rest = max(self.quadratic - 2.0 * found, 0.0)
-        quadratic, linear = squares[:, : len(scales)] @ scales, 2.0 * (normals[:, : len(scales)] @ scales)
-        together = self.stretch * max(self.linear, 0.0) + self.turn * self.quadratic
-        feedback = 4.0 * float((scales**3).sum()) / found * together / self.variance
+    @property
+    def _linear(self) -> Floats:
+        """4lᵀCl at the estimate, its own noise taken off: 0 where the slope cannot be told from nothing."""
+        found = self.moments
+        return np.asarray(np.maximum(found.slope - found.slope_noise - self._feedback * self.gap, 0.0))
 
-        def quantile(off: float, chance: float) -> float:
-            lean = np.sqrt(max(self.linear - feedback * off, 0.0) / (2.0 * self.quadratic))
-            normal = np.sqrt(self.independent + rest * (self.turn**2 + 2.0 * (self.stretch * lean) ** 2))
-            drawn = self.turn * quadratic + self.stretch * lean * linear + normal * alone
-            rank = round(chance * (_DRAWS - 1))
-            return float(np.partition(drawn, rank)[rank])
+    def _answered(self, off: Floats | float) -> Floats:
+        """What a second round's variance is more where the first round's value is `off`: it goes as the slope does."""
+        moved = -self._feedback * off / np.maximum(self.moments.slope, _TINY)
+        return np.asarray(self.moments.answered * np.clip(moved, -_MOST_MOVED, _MOST_MOVED))
 
-        return quantile
-
-    def _scales(self) -> Floats:
-        """The largest λ in size, by subspace iteration on WΣ, which is symmetric where Σ gives lengths."""
-        generator = np.random.Generator(np.random.PCG64(_SEED))
-        block = self.matrix @ generator.standard_normal((len(self.matrix), min(_LARGEST_SCALES, len(self.matrix))))
-        for _ in range(_ITERATIONS):
-            block = self.matrix @ (self.covariance @ np.linalg.qr(block)[0])
-        pulled = self.covariance @ block
-        lengths, vectors = np.linalg.eigh(block.T @ pulled)
-        kept = lengths > _NOTHING * lengths.max()
-        pulled = pulled @ (vectors[:, kept] / np.sqrt(lengths[kept]))
-        return np.asarray(np.linalg.eigvalsh(pulled.T @ self.matrix @ pulled) / self.users)
+    @property
+    def _feedback(self) -> Floats:
+        """The regression of the linear term's estimated variance on the error of the first round's value."""
+        found = self.moments
+        lean = np.maximum(found.first - found.first_noise, 0.0)
+        share = lean / np.maximum(found.first, _TINY)
+        together = 4.0 * share * found.slope_turned + found.crossed + share**1.5 * found.slope_varied
+        return np.asarray(together / np.maximum(lean + found.first_noise / 2.0, _TINY))
 
 
-def _root(function: Callable[[float], float], start: float, step: float) -> float:
-    """Where `function` changes its sign between `start` and the first of start + step, start + 3·step, … past that."""
-    below = function(start) < 0
-    near, far = start, start + step
-    while (function(far) < 0) == below:
-        near, step = far, 2 * step
-        far += step
-    for _ in range(_HALVINGS):
-        middle = (near + far) / 2
-        if (function(middle) < 0) == below:
-            near = middle
-        else:
-            far = middle
-    return (near + far) / 2
+def accepted(margin: Callable[[Floats], Floats], places: Floats) -> tuple[float, float]:
+    """The least and the greatest place whose margin is not below 0, nan if there is none."""
+    margins = margin(places)
+    inside = np.flatnonzero(margins >= 0)
+    if not len(inside):
+        return float("nan"), float("nan")
+    return _crossing(places, margins, inside[0], -1), _crossing(places, margins, inside[-1], 1)
 
 
-@cache
-def _standard_draws() -> tuple[Floats, Floats, Floats]:
-    """(draws, scales) of z² − 1 and of the same z, and (draws,) of another z; the same for every estimate."""
-    generator = np.random.Generator(np.random.PCG64(_SEED))
-    normals = generator.standard_normal((_DRAWS, _LARGEST_SCALES))
-    return normals**2 - 1.0, normals, generator.standard_normal(_DRAWS)
+def _crossing(places: Floats, margins: Floats, last: int, step: int) -> float:
+    beyond = last + step
+    if not 0 <= beyond < len(places):
+        return float(places[last])
+    share = margins[last] / (margins[last] - margins[beyond])
+    return float(places[last] + share * (places[beyond] - places[last]))
+
+
+def standard_quantile(chance: float, skewness: Floats, kurtosis: Floats) -> Floats:
+    """Of a law of mean 0 and variance 1 with this skewness and excess kurtosis.
+
+    Pearson's type III has the excess 1.5·skewness²; Cornish and Fisher's first term corrects for what is left.
+    """
+    normal = float(ndtri(chance))
+    lean = np.where(np.abs(skewness) < _NO_SKEWNESS, _NO_SKEWNESS, np.abs(skewness))
+    shape = 4.0 / lean**2
+    tail = np.where(np.sign(skewness) < 0, 1.0 - chance, chance)
+    skewed = (gammaincinv(shape, tail) - shape) / np.sqrt(shape)
+    skewed = np.where(np.abs(skewness) < _NO_SKEWNESS, normal, np.where(np.sign(skewness) < 0, -skewed, skewed))
+    excess = np.clip(kurtosis - 1.5 * skewness**2, -1.0, _MOST_EXCESS)
+    return np.asarray(skewed + (normal**3 - 3.0 * normal) / 24.0 * excess)

@@ -9,7 +9,7 @@ import numpy as np
 from sordino_analysis.arrays import Floats
 from sordino_analysis.documents.decoders import AnswerDecoder
 from sordino_analysis.evaluation.accumulate import mean_accumulator
-from sordino_analysis.mechanisms.single_query import answer_variances, query_kernel
+from sordino_analysis.mechanisms.single_query import answer_cumulants, query_kernel
 from sordino_analysis.pairwise.decoded_report_moments import DecodedReportMoments
 from sordino_analysis.pairwise.decoded_reports import DecodedReports
 from sordino_analysis.pairwise.estimators import linearised
@@ -55,7 +55,8 @@ def answers_of(closed: ClosedRound, *, same_users: bool) -> Answers:
     if not isinstance(randomizer, FiniteKernel) or not isinstance(decoder, AnswerDecoder):
         raise InvalidValue("the second round must ask one query by a finite kernel", closed.plan)
     mean = decoder.offset.numpy() + decoder.matrix.numpy() @ mean_accumulator(randomizer, closed.aggregate)
-    return Answers(float(mean[0]), answer_variances(randomizer, decoder), closed.aggregate.count, same_users)
+    variances, third, fourth = answer_cumulants(randomizer, decoder)
+    return Answers(float(mean[0]), variances, closed.aggregate.count, same_users, third, fourth)
 
 
 def predicted_terms(aim: Aim, law: DecodedReportMoments, allotment: Allotment) -> StepTerms:

@@ -17,7 +17,6 @@ from sordino_analysis.documents.analyst_part import Factors
 from sordino_analysis.documents.decoders import AnswerDecoder
 from sordino_analysis.mechanisms.factorization import direction_randomizer
 from sordino_analysis.mechanisms.single_query import QueryKernel
-from sordino_analysis.pairwise.estimators import PairwiseEstimate
 from sordino_analysis.pairwise.pairwise_manipulation import Manipulation
 from sordino_analysis.pairwise.protocol import (
     ClosedRound,
@@ -32,6 +31,7 @@ from sordino_analysis.pairwise.public_numbers import MeanNumber
 from sordino_analysis.pairwise.published_answers import Answer, histogram_variance, publish_answer
 from sordino_analysis.pairwise.references import reference_histograms
 from sordino_analysis.pairwise.sealing import RoundQueries, answers_from, seal
+from sordino_analysis.pairwise.statistic_estimate import PairwiseEstimate
 from sordino_analysis.pairwise.three_round_mechanism import ThreeRoundMechanism
 from sordino_analysis.pairwise.vector_reports import row_labels
 from sordino_shared.arrays import Array

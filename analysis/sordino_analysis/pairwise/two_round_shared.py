@@ -12,7 +12,6 @@ from operator import add
 
 from sordino_analysis.arrays import Floats
 from sordino_analysis.pairwise.decoded_report_moments import DecodedReportMoments
-from sordino_analysis.pairwise.estimators import PairwiseEstimate
 from sordino_analysis.pairwise.form_kernel import FormGoal, search_form_kernel
 from sordino_analysis.pairwise.forms import aim_at, aims, form_queries, planned_statistic
 from sordino_analysis.pairwise.one_round import MECHANISM, too_many_types
@@ -28,6 +27,7 @@ from sordino_analysis.pairwise.protocol import (
 from sordino_analysis.pairwise.protocol_plan import ProtocolPlan
 from sordino_analysis.pairwise.sealing import seal
 from sordino_analysis.pairwise.second_round import SHARE_OF_SEARCH, Allotment, predicted_terms
+from sordino_analysis.pairwise.statistic_estimate import PairwiseEstimate
 from sordino_analysis.pairwise.two_round import two_round_estimate, two_round_manipulation, two_round_step
 from sordino_shared.guarantees import MIN_ROUND_NANO, PureEpsilon
 

@@ -75,10 +75,10 @@ def print_statistic(console: Console, document: Mapping[str, Any]) -> None:
     wide_low, wide_high = document["population_interval"]
     percent = f"{100 * document['level']:g} %"
     lines = [
-        f"{document['statistic']}: {document['value']:.5f}",
-        f"of the users who reported: standard error {document['standard_error']:.5f}, "
+        f"{document['statistic']}: {_number(document['value'])}",
+        f"of the users who reported: standard error {_number(document['standard_error'])}, "
         f"{percent} interval {low:.5f} … {high:.5f}",
-        f"of their population: standard error {document['population_standard_error']:.5f}, "
+        f"of their population: standard error {_number(document['population_standard_error'])}, "
         f"{percent} interval {wide_low:.5f} … {wide_high:.5f}",
         f"protocol {document['protocol']['name']}, target {document['target']}, ε = {document['epsilon']:g} a device; "
         f"predicted error {document['predicted_rmse']:.4g}",
@@ -94,3 +94,7 @@ def print_statistic(console: Console, document: Mapping[str, Any]) -> None:
         console.print(line, highlight=False, markup=False)
     for warning in document["warnings"]:
         console.print(warning, style="yellow", highlight=False, markup=False)
+
+
+def _number(value: float | None) -> str:
+    return "none" if value is None else f"{value:.5f}"

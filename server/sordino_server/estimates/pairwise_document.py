@@ -7,9 +7,9 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from sordino_analysis.pairwise.estimators import PairwiseEstimate
 from sordino_analysis.pairwise.protocol import ClosedRound
 from sordino_analysis.pairwise.protocol_plan import ProtocolPlan
+from sordino_analysis.pairwise.statistic_estimate import PairwiseEstimate
 from sordino_server.estimates.document import Interval, PlanDigests, canonical_bytes
 from sordino_server.estimates.participation import participation_warnings
 from sordino_shared.protocol import Manifest
@@ -46,16 +46,24 @@ class PairwiseDocument(BaseModel):
     protocol: ProtocolName
     rounds: list[RoundTaken]
     statistic: str
-    value: float
+    value: float | None = Field(
+        description="Null where the statistic divides by what may be zero: there may be none, and the interval is all."
+    )
     target: Literal["pairs", "histogram"] = Field(
         description="The mean over pairs of different users, or the quadratic form of the histogram."
     )
-    standard_error: float = Field(description="For the statistic of the users who reported.")
+    standard_error: float | None = Field(
+        description="For the statistic of the users who reported; null with the value."
+    )
     interval: Interval = Field(description="Holds that statistic with about the stated level.")
-    population_standard_error: float = Field(description="For the statistic of the population the users came from.")
+    population_standard_error: float | None = Field(
+        description="For the statistic of the population the users came from; null with the value."
+    )
     population_interval: Interval = Field(description="Holds the population's statistic with about the stated level.")
     level: float
-    validity: Literal["asymptotic"] = Field(description="Intervals are those of the limit law for many users.")
+    validity: Literal["asymptotic", "doubtful"] = Field(
+        description="Intervals are those of the law for many users; doubtful where few reports make up the error."
+    )
     bias_bound: float | None = Field(
         description="What no bias exceeds, by which intervals are wider; null where the estimator is only consistent."
     )
@@ -88,7 +96,7 @@ def statistic_document(
         population_standard_error=estimate.population_standard_error,
         population_interval=(estimate.population_lower, estimate.population_upper),
         level=estimate.level,
-        validity="asymptotic",
+        validity="doubtful" if estimate.doubts else "asymptotic",
         bias_bound=estimate.bias_bound,
         unbiased=estimate.unbiased,
         forms=[FormEstimate(name=name, value=value) for name, value in estimate.forms],
@@ -97,6 +105,7 @@ def statistic_document(
         predicted_rmse=plan.predicted_rmse,
         warnings=[
             *plan.notes,
+            *estimate.doubts,
             *estimate.warnings,
             *participation_warnings(plan.first_share, [each.users for each in taken]),
         ],

@@ -7,7 +7,6 @@ import pytest
 from numpy.typing import NDArray
 
 from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
-from sordino_analysis.pairwise.estimators import PairwiseEstimate
 from sordino_analysis.pairwise.protocol import (
     ClosedRound,
     PairwiseProtocol,
@@ -16,6 +15,7 @@ from sordino_analysis.pairwise.protocol import (
     RoundPlan,
 )
 from sordino_analysis.pairwise.protocol_plan import Target
+from sordino_analysis.pairwise.statistic_estimate import PairwiseEstimate
 from sordino_analysis.questions.pairwise import PairwiseStatistic, QuadraticForm
 from sordino_shared.domains import Domain, Ordinal
 from sordino_shared.guarantees import PureEpsilon

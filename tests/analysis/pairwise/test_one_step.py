@@ -109,6 +109,15 @@ def test_users_who_skip_the_second_round_by_chance_widen_the_error_only():
     assert np.mean([e.standard_error**2 for e in found]) == pytest.approx(errors.var(), rel=0.64)
 
 
+def test_intervals_allow_for_users_who_skip_the_second_round_by_chance():
+    """Of 120 intervals 104 hold at least: fewer do by chance once in 2,000 if 95 % do; half of the users stay away."""
+    _, found, _ = played(8.0, 1.0, 120, same_users=True, skipping=0.5)
+    _, all_there, _ = played(8.0, 1.0, 20, same_users=True)
+    truth = STATISTIC.of_pairs(COUNTS.astype(float))
+    assert sum(e.lower <= truth <= e.upper for e in found) >= 104
+    assert np.mean([e.standard_error for e in found]) > 2 * np.mean([e.standard_error for e in all_there])
+
+
 @pytest.mark.slow
 def test_a_small_first_round_errs_by_whom_it_holds():
     """The standard error of a variance of 3000 runs is 2.6 %; the terms of the split are 18 % of it."""

@@ -14,9 +14,9 @@ import pytest
 from numpy.typing import NDArray
 
 from sordino_analysis.evaluation.accumulate import DIRECTION_SCALE, Aggregate, accumulate
-from sordino_analysis.pairwise.estimators import PairwiseEstimate
 from sordino_analysis.pairwise.one_round_split import OneRoundSplit, SplitReports
 from sordino_analysis.pairwise.protocol import ClosedRound, ProtocolDesign, RoundPlan
+from sordino_analysis.pairwise.statistic_estimate import PairwiseEstimate
 from sordino_analysis.pairwise.three_round import ThreeRound
 from sordino_analysis.pairwise.three_round_mechanism import ThreeRoundMechanism
 from sordino_analysis.pairwise.vector_reports import VectorReports

@@ -12,9 +12,9 @@ import pytest
 from sqlalchemy.orm import Session
 
 from sordino_analysis.pairwise import protocol_registry as registry
-from sordino_analysis.pairwise.estimators import PairwiseEstimate
 from sordino_analysis.pairwise.protocol import ClosedRound, PairwiseError, RoundPlan
 from sordino_analysis.pairwise.protocol_plan import ProtocolPlan
+from sordino_analysis.pairwise.statistic_estimate import PairwiseEstimate
 from sordino_analysis.planning.planner import CompiledPlan
 from sordino_server import models
 from sordino_server.kit.db import Database

@@ -63,7 +63,15 @@ def kendall_b(subject: Subject, x: Ordinal, y: Ordinal) -> PairwiseStatistic:
     }
     forms = tuple(QuadraticForm(name, matrix) for name, matrix in matrices.items())
     return PairwiseStatistic(
-        subject.name, subject.domain, forms, _tau_b, _tau_b_gradient, (1, 2), subject.specification, _only(x, y)
+        subject.name,
+        subject.domain,
+        forms,
+        _tau_b,
+        _tau_b_gradient,
+        (1, 2),
+        subject.specification,
+        _only(x, y),
+        (-1.0, 1.0),
     )
 
 
@@ -81,7 +89,15 @@ def area_under_curve(subject: Subject, score: Ordinal, label: Categorical, posit
         QuadraticForm("labels differ", _joint(subject.domain, score, label, every_score, np.abs(gain))),
     )
     return PairwiseStatistic(
-        subject.name, subject.domain, forms, _auc, _auc_gradient, (1,), subject.specification, _only(score, label)
+        subject.name,
+        subject.domain,
+        forms,
+        _auc,
+        _auc_gradient,
+        (1,),
+        subject.specification,
+        _only(score, label),
+        (0.0, 1.0),
     )
 
 

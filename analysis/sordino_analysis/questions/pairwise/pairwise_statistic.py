@@ -45,9 +45,11 @@ class PairwiseStatistic:
     """g(u₁ … u_J) for the values u_j of J quadratic forms over one domain.
 
     `combine` is g, `gradient` its gradient (J,), both at a vector (J,). `denominators` are the indices of forms that g
-    divides by: where one of them is not positive, both raise InvalidValue, and where one cannot be told from zero there
-    is no estimate. A statistic that is one form has J = 1 and the identity. `specification` is JSON-able and makes the
-    same statistic of it again. `notes` are sentences for whoever reads the answer.
+    divides by: where one of them is not positive, both raise InvalidValue, and where one cannot be told from zero only
+    an interval is published. A statistic that is one form has J = 1 and the identity. `specification` is JSON-able and
+    makes the same statistic of it again. `notes` are sentences for whoever reads the answer. A statistic with
+    denominators is offset + u₀/d(u₁ …) for a d that is homogeneous of degree 1, and `range_of_ratio` is from where to
+    where it can be.
     """
 
     name: str
@@ -58,8 +60,11 @@ class PairwiseStatistic:
     denominators: tuple[int, ...]
     specification: dict[str, Any]
     notes: tuple[str, ...] = ()
+    range_of_ratio: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
+        if self.denominators and self.range_of_ratio is None:
+            raise InvalidValue("a statistic that divides needs the range of what it can be", self.name)
         if not self.forms:
             raise InvalidValue("a statistic needs at least one quadratic form", self.name)
         for form in self.forms:
@@ -78,6 +83,14 @@ class PairwiseStatistic:
     def is_one_form(self) -> bool:
         """Whether the statistic is a quadratic form itself, so that it has unbiased estimators."""
         return len(self.forms) == 1
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """From where to where the statistic can be, whoever the users are."""
+        if self.range_of_ratio is not None:
+            return self.range_of_ratio
+        matrix = self.forms[0].matrix
+        return float(matrix.min()), float(matrix.max())
 
     def of_pairs(self, counts: Floats) -> float:
         """The statistic over the pairs of different users, for (k,) counts of at least two users."""

@@ -39,9 +39,10 @@ class StatisticResult:
     seconds: Mapping[str, float]
 
     @property
-    def error(self) -> float:
-        """Distance of the estimate from the binned truth."""
-        return abs(float(self.estimates["value"]) - self.truth)
+    def error(self) -> float | None:
+        """Distance of the estimate from the binned truth; None where no value was published."""
+        value = self.estimates["value"]
+        return None if value is None else abs(float(value) - self.truth)
 
     @property
     def inside(self) -> bool:

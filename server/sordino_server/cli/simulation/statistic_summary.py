@@ -41,7 +41,8 @@ def print_statistic_result(console: Console, result: StatisticResult, raw_truth:
     console.print()
     print_statistic(console, result.estimates)
     verdict = "inside the interval" if result.inside else "OUTSIDE the interval"
-    console.print(f"truth in the same bins: {result.truth:.5f}, {verdict}; error {result.error:.5f}", highlight=False)
+    error = "no value" if result.error is None else f"error {result.error:.5f}"
+    console.print(f"truth in the same bins: {result.truth:.5f}, {verdict}; {error}", highlight=False)
     if raw_truth is not None:
         gap = result.truth - raw_truth
         console.print(f"truth without bins: {raw_truth:.5f}; binning moves it by {gap:+.5f}", highlight=False)

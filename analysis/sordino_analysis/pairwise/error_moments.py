@@ -1,0 +1,172 @@
+"""What the error of an estimated quadratic form is like, up to its fourth cumulant.
+
+The error is 2lᵀZ + ZᵀBZ − E ZᵀBZ + an independent part, for l = Ah and the error Z of the mean decoded report. Z has
+the covariance C = Σ/n and is nearly normal where many reports are noisy. In the linear term, which is the larger one
+where few are, its own third and fourth cumulants count too. For one round A = B = W. The first round's own estimate of
+the form W errs by 2qᵀZ + ZᵀWZ − E ZᵀWZ with q = Wh, and by comparison with it the estimate of the slope is corrected.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from sordino_analysis.arrays import Floats
+from sordino_analysis.pairwise.decoded_report_moments import DecodedReportMoments
+
+
+@dataclass(frozen=True, eq=False)
+class ErrorMoments:
+    """Every field is a number, or an array over forms. For l̂ = Aĥ, whose own noise is in it:
+
+    `slope` 4l̂ᵀCl̂ and `slope_noise` what of it is noise, 4tr(ACAC), `turned` 4l̂ᵀCBCl̂ and `twice_turned` 4l̂ᵀCBCBCl̂;
+    `quadratic` 2tr(BCBC), `cubic` 8tr((BC)³), `quartic` 48tr((BC)⁴). Of the first round: `first` 4q̂ᵀCq̂ and
+    `first_noise` 4tr(WCWC); how it errs with `slope`: `slope_turned` 4l̂ᵀCACq̂, `crossed` 8tr(ACACWC), and
+    `slope_varied` through Σ, which depends on who reported. `slope` itself has the variance `wavering` 64l̂ᵀCACACl̂ and
+    `wavering_noise` 32tr((AC)⁴).
+    `third` and `fourth` cumulant of 2l̂ᵀZ from the laws of the reports; `rare` the fourth moment of one report in B.
+    `independent` has the variance of the independent part, `independent_third` and `independent_fourth` its cumulants,
+    `scarce` the fourth moment of what in it depends on who was drawn; `answered` is the part of the variance that
+    grows as the slope does.
+    """
+
+    slope: Floats
+    slope_noise: Floats
+    first: Floats
+    first_noise: Floats
+    slope_turned: Floats
+    slope_varied: Floats
+    wavering: Floats
+    wavering_noise: Floats
+    turned: Floats
+    twice_turned: Floats
+    quadratic: Floats
+    cubic: Floats
+    quartic: Floats
+    crossed: Floats
+    third: Floats
+    fourth: Floats
+    rare: Floats
+    independent: Floats
+    independent_third: Floats
+    independent_fourth: Floats
+    scarce: Floats
+    answered: Floats
+
+    def table(self) -> Floats:
+        """(fields, …) all of them."""
+        return np.array([getattr(self, field.name) for field in fields(self)])
+
+    @classmethod
+    def between(cls, places: Floats, nodes: Floats, moments: list[ErrorMoments]) -> ErrorMoments:
+        """The moments at `places` of forms A + δA' and B + δB' known at five `nodes` δ: polynomials of degree four."""
+        others = nodes[None, :] + np.diag(np.full(len(nodes), np.nan))
+        basis = np.nanprod((places[:, None, None] - others) / (nodes[:, None] - others), axis=2)
+        return cls(*(basis @ np.array([each.table() for each in moments])).T)
+
+
+@dataclass(frozen=True, eq=False)
+class IndependentError:
+    """The part of an error that has nothing to do with the decoded reports: its variance and cumulants.
+
+    `answered` of the variance is that of answers about the slope. `scarce` is the sum of fourth moments of what it is
+    a sum of, where few users may make it up.
+    """
+
+    variance: float = 0.0
+    third: float = 0.0
+    fourth: float = 0.0
+    scarce: float = 0.0
+    answered: float = 0.0
+
+
+NOTHING = IndependentError()
+
+
+@dataclass(frozen=True, eq=False)
+class ReportErrors:
+    """One decoded report's deviation from its user's type (k,), or from the population where `sampled`.
+
+    `chances` (p, k) are those of an output with a type, over the plausible histogram `held` (k,); `centres` (k, c) are
+    what is deviated from, one column a type or a single one.
+    """
+
+    law: DecodedReportMoments
+    chances: Floats
+    centres: Floats
+    covariance: Floats
+    users: int
+
+    @classmethod
+    def about_users(cls, law: DecodedReportMoments, held: Floats, users: int) -> ReportErrors:
+        """What the randomizer adds to each user's type."""
+        return cls(law, law.kernel * held, np.eye(law.size), law.covariance(held), users)
+
+    @classmethod
+    def about_population(cls, law: DecodedReportMoments, held: Floats, users: int) -> ReportErrors:
+        """What the randomizer and drawing a user add to the population's histogram."""
+        covariance = law.covariance(held) + np.diag(held) - np.outer(held, held)
+        return cls(law, (law.kernel @ held)[:, None], held[:, None], covariance, users)
+
+    def moments(
+        self,
+        form: Floats,
+        histogram: Floats,
+        linear: Floats | None = None,
+        quadratic: Floats | None = None,
+        independent: IndependentError = NOTHING,
+    ) -> ErrorMoments:
+        """Of the forms W = `form`, A = `linear` and B = `quadratic` (k, k), which are W in one round, at ĥ."""
+        linear = form if linear is None else linear
+        quadratic = form if quadratic is None else quadratic
+        noise = self.covariance / self.users
+        slope = linear @ histogram
+        straight, turning = linear @ noise, quadratic @ noise
+        pulled, asked = noise @ slope, noise @ (form @ histogram)
+        whole = form @ noise
+        turned = quadratic @ pulled
+        straight_twice, turning_twice = straight @ straight, turning @ turning
+        second, third, fourth = self._along(slope)
+        return ErrorMoments(
+            slope=4.0 * slope @ pulled,
+            slope_noise=4.0 * np.trace(straight_twice),
+            first=4.0 * (form @ histogram) @ asked,
+            first_noise=4.0 * (whole * whole.T).sum(),
+            slope_turned=4.0 * pulled @ (linear @ asked),
+            slope_varied=8.0 / self.users * second @ asked,
+            wavering=64.0 * (linear @ pulled) @ noise @ (linear @ pulled),
+            wavering_noise=32.0 * (straight_twice * straight_twice.T).sum(),
+            turned=4.0 * pulled @ turned,
+            twice_turned=4.0 * turned @ (noise @ turned),
+            quadratic=2.0 * np.trace(turning_twice),
+            cubic=8.0 * (turning_twice * turning.T).sum(),
+            quartic=48.0 * (turning_twice * turning_twice.T).sum(),
+            crossed=8.0 * (straight_twice * whole.T).sum(),
+            third=third,
+            fourth=fourth,
+            rare=self._rare(quadratic),
+            independent=np.asarray(independent.variance),
+            independent_third=np.asarray(independent.third),
+            independent_fourth=np.asarray(independent.fourth),
+            scarce=np.asarray(independent.scarce),
+            answered=np.asarray(independent.answered),
+        )
+
+    def _along(self, slope: Floats) -> tuple[Floats, Floats, Floats]:
+        """Var(l·g | x) (k,) and the third and fourth cumulant of 2lᵀZ."""
+        off = 2.0 * ((slope @ self.law.decoder)[:, None] - slope @ self.centres)
+        squares = off**2
+        weights = self.chances.sum(axis=0)
+        given = (self.chances * squares).sum(axis=0) / np.maximum(weights, 1e-300)
+        third = (self.chances * squares * off).sum() / self.users**2
+        fourth = ((self.chances * squares**2).sum() - 3.0 * weights @ given**2) / self.users**3
+        return np.broadcast_to(given / 4.0, (self.law.size,)), third, fourth
+
+    def _rare(self, quadratic: Floats) -> Floats:
+        """2E(dᵀBd)²/n³ for one report's deviation d; of normal ones it would be of order 1/n against 2tr(BCBC)."""
+        turned = quadratic @ self.law.decoder
+        own = (self.law.decoder * turned).sum(axis=0)[:, None]
+        centres = (self.centres * (quadratic @ self.centres)).sum(axis=0)
+        off = own - 2.0 * turned.T @ self.centres + centres
+        return np.asarray(2.0 * (self.chances * off**2).sum() / self.users**3)

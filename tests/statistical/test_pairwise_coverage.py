@@ -1,0 +1,85 @@
+"""95 % intervals of statistics of pairs hold in 95 ± 1.5 % of campaigns, or say that they may not.
+
+A cell is refused where its coverage is more than four standard errors outside 93.5 to 96.5 %: of campaigns that are
+independent by chance once in 30,000 cells.
+"""
+
+import math
+
+import numpy as np
+import pytest
+
+from benchmarks.accuracy.coverage_cases import Cell
+from benchmarks.accuracy.coverage_runs import Designs, tried
+from benchmarks.accuracy.coverage_tables import LEVEL, TOLERANCE, warns
+
+STANDARD_ERRORS = 4.0
+
+
+@pytest.fixture(scope="module")
+def designs() -> Designs:
+    return Designs()
+
+
+def held(row, campaigns):
+    """Whether the coverage is as stated, as far as so many independent campaigns tell."""
+    slack = STANDARD_ERRORS * math.sqrt(LEVEL * (1 - LEVEL) / campaigns)
+    return row.coverage is None or abs(row.coverage - LEVEL) <= TOLERANCE + slack
+
+
+def test_a_coverage_that_is_off_is_seen(designs):
+    row = tried(designs, Cell("variance", "one_round", 1.0, 50, "half_and_half"), 10, 1, 1)
+    generator = np.random.default_rng(0)
+    for coverage, verdict in ((0.95, True), (0.86, False), (1.0, False)):
+        found = generator.binomial(1000, coverage) / 1000
+        assert held(type(row)(**(row.__dict__ | {"coverage": found})), 1000) is verdict
+
+
+def test_a_quadratic_term_that_leans_away_from_the_slope_is_covered(designs):
+    """With the slope taken to lean as the quadratic term does, 83 % were covered."""
+    row = tried(designs, Cell("variance", "one_round", 1.0, 50, "half_and_half"), 800, 1, 2)
+    assert held(row, 800)
+    assert not warns(row)
+
+
+def test_few_lies_carry_a_warning(designs):
+    row = tried(designs, Cell("kendall_a", "one_round", 8.0, 200, "one_type"), 200, 1, 3)
+    assert row.doubted == 1.0
+
+
+def test_an_area_that_does_not_exist_is_no_number_and_no_campaign_is_refused(designs):
+    """With one label only every campaign has an interval and none a value; with both, all have an interval."""
+    alone = tried(designs, Cell("auc", "one_round", 6.0, 50, "one_type"), 300, 1, 4)
+    assert (alone.valueless, alone.made_up, alone.refused) == (1.0, 0.0, 0.0)
+    both = tried(designs, Cell("auc", "one_round", 1.0, 200, "zipf"), 300, 1, 5)
+    assert both.refused == 0.0
+    assert both.valueless > 0
+    assert both.coverage >= LEVEL - TOLERANCE - STANDARD_ERRORS * math.sqrt(LEVEL * (1 - LEVEL) / 300)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "cell",
+    [
+        Cell("gini_diversity", "one_round", 1.0, 2000, "half_and_half"),
+        Cell("gini_diversity", "two_round", 1.0, 200, "zipf"),
+        Cell("gini_mean_difference", "one_round", 1.0, 2000, "half_and_half"),
+        Cell("gini_mean_difference", "one_round_split", 6.0, 200, "one_type"),
+        Cell("gini_mean_difference", "two_round_shared", 6.0, 2000, "zipf"),
+        Cell("variance", "one_round", 8.0, 200, "zipf"),
+        Cell("variance", "two_round", 1.0, 2000, "one_type"),
+        Cell("kendall_a", "one_round", 1.0, 200, "zipf"),
+        Cell("kendall_a", "one_round", 8.0, 2000, "one_type"),
+        Cell("kendall_b", "one_round", 6.0, 2000, "zipf"),
+        Cell("auc", "one_round", 6.0, 50, "zipf"),
+        Cell("auc", "one_round", 6.0, 2000, "zipf"),
+        Cell("auc", "two_round_shared", 1.0, 2000, "zipf"),
+    ],
+    ids=lambda cell: f"{cell.statistic}-{cell.protocol}-{cell.epsilon:g}-{cell.users}-{cell.population}",
+)
+def test_cells_hold_or_warn(designs, cell):
+    campaigns = 400
+    row = tried(designs, cell, campaigns, 1, 6)
+    assert row.refused == 0.0
+    assert row.made_up == 0.0
+    assert held(row, campaigns) or warns(row)
