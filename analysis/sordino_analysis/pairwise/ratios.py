@@ -100,9 +100,9 @@ def fieller_set(
     around = np.linspace(ratio.low - width, ratio.high + width, 3 * _POINTS)
     low, high = accepted(margin, np.union1d(close, around))
     far = margin(centre + _FAR * width * np.array([-1.0, 1.0]))
-    if np.isnan(low) or (far >= 0).any():
-        return FiellerSet(*((around[0], around[-1]) if np.isnan(low) else (low, high)), unbounded=True)
-    return FiellerSet(low, high, unbounded=False)
+    if np.isnan(low):
+        return FiellerSet(float(around[0]), float(around[-1]), unbounded=True)
+    return FiellerSet(low, high, unbounded=bool((far >= 0).any()))
 
 
 def may_be_zero(statistic: PairwiseStatistic, reports: DecodedReports) -> bool:
