@@ -1,20 +1,21 @@
-"""How far planning is, for people who wait."""
+"""How far work is, for people who wait: one value and one callback, from a single search to a whole plan."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
 class Progress:
-    """A stage in words, the fraction of all work done, and the objective's least variance so far beside its bound.
+    """The fraction of the work done, a stage in words, and the objective's least variance so far with its bound.
 
-    `variance` is None until a mechanism was found, `bound` until it was proved.
+    A step within a stage leaves `stage` empty. `variance` is None until a mechanism was found, `bound` until it was
+    proved.
     """
 
-    stage: str
     fraction: float
+    stage: str = ""
     variance: float | None = None
     bound: float | None = None
 
@@ -25,3 +26,12 @@ class Progress:
 
 
 ProgressCallback = Callable[[Progress], None]
+
+
+def ignore_progress(progress: Progress) -> None:
+    """The callback of a caller who does not wait."""
+
+
+def progress_of_part(callback: ProgressCallback, start: float, share: float) -> ProgressCallback:
+    """A callback for a part that is `share` of the whole and begins at the fraction `start` of it."""
+    return lambda part: callback(replace(part, fraction=start + share * part.fraction))

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from sqlalchemy import Connection, event, func, select
 
+from sordino_analysis.progress import Progress
 from sordino_server import aggregates, models, rounds
 from sordino_server.kit.clock import ManualClock
 from sordino_server.kit.database_errors import StorageFull, TransactionConflict
@@ -322,10 +323,10 @@ class StoreContract:
         with database.read() as session:
             assert session.scalar(select(func.count()).select_from(models.Accumulator)) == 2
         whole = aggregates.aggregate(database, stored.id, randomizer)
-        fractions: list[float] = []
-        logged = aggregates.re_aggregate(database, stored.id, randomizer, 120, fractions.append)
+        steps: list[Progress] = []
+        logged = aggregates.re_aggregate(database, stored.id, randomizer, 120, steps.append)
         assert (whole.count, whole.sums.tobytes()) == (120, logged.sums.tobytes())
-        assert fractions[-1] == 1.0
+        assert steps[-1].fraction == 1.0
 
     def test_a_log_that_was_tampered_with_is_noticed(self, database, writer, store_round):
         stored = store_round(database)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 
 from sordino_analysis.mechanisms.factorization import vector_mechanism
-from sordino_analysis.mechanisms.mechanism import MechanismFailed, Progress, Proposal, SharedWork
+from sordino_analysis.mechanisms.mechanism import MechanismFailed, Proposal, SharedWork
 from sordino_analysis.optimisation.factorization import cheapest
+from sordino_analysis.progress import ProgressCallback
 
 # An approximation of prefix sums over 256 types takes seconds on one core, and three or four of them are made.
 _MAX_TYPES = 256
@@ -30,7 +31,7 @@ class ApproximateFactorizationMechanism:
             return f"{queries} × {size} entries of W; it is made for at most {_MAX_TYPES} types and {_MAX_ENTRIES}"
         return work.solved_in_closed_form or work.too_large_for_dense
 
-    def propose(self, work: SharedWork, progress: Progress) -> Proposal:
+    def propose(self, work: SharedWork, progress: ProgressCallback) -> Proposal:
         request, exact = work.request, work.factorization(work.request.objective)
         users = request.users or 1
         # B²/d of the half-sphere randomizer, for any dimension but the smallest.

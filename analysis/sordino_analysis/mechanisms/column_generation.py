@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sordino_analysis.evaluation.integer_kernels import answer_decoder, histogram_decoder, integer_kernel
-from sordino_analysis.mechanisms.mechanism import MechanismFailed, Progress, Proposal, SharedWork
+from sordino_analysis.mechanisms.mechanism import MechanismFailed, Proposal, SharedWork
 from sordino_analysis.optimisation.search.column_generation import (
     MOST_TYPES,
     WeightedRows,
     generate_columns,
     unevenness,
 )
+from sordino_analysis.progress import Progress, ProgressCallback
 from sordino_analysis.questions.linear.operators import Symmetry
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class ColumnGenerationMechanism:
             return f"{request.workload.size} types; from scratch it is made for at most {limit}"
         return work.solved_in_closed_form or work.too_large_for_dense
 
-    def propose(self, work: SharedWork, progress: Progress) -> Proposal:
+    def propose(self, work: SharedWork, progress: ProgressCallback) -> Proposal:
         size, epsilon = work.request.workload.size, work.request.guarantee.epsilon
         uniform = np.full(size, 1.0 / size)
         start = WeightedRows(np.eye(size, dtype=bool), np.full(size, 1.0 / (np.exp(epsilon) + size - 1)), uniform)
@@ -52,7 +53,7 @@ class ColumnGenerationMechanism:
             found = generate_columns(work.matrix, epsilon, start, _ROUNDS, work.deadline.passed)
         except np.linalg.LinAlgError as error:
             raise MechanismFailed(f"single types do not make a start ({error})") from error
-        progress(1.0)
+        progress(Progress(1.0))
         settled = None if work.deadline.passed() else _settled(work, found)
         if settled is not None:
             kernel = integer_kernel(settled.low, settled.members, work.request.guarantee)

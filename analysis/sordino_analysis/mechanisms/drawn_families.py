@@ -15,9 +15,10 @@ import numpy as np
 
 from sordino_analysis.arrays import Floats, Mask
 from sordino_analysis.evaluation.integer_kernels import histogram_decoder, integer_kernel
-from sordino_analysis.mechanisms.mechanism import Progress, Proposal, SharedWork
+from sordino_analysis.mechanisms.mechanism import Proposal, SharedWork
 from sordino_analysis.mechanisms.set_families import SetFamily
 from sordino_analysis.optimisation.search.objectives import information
+from sordino_analysis.progress import Progress, ProgressCallback
 from sordino_analysis.questions.linear.characters import Integers
 
 _MAX_TYPES = 1024
@@ -55,7 +56,7 @@ def reason_against_tree(work: SharedWork) -> str | None:
     return reason_against_table(work)
 
 
-def drawn_kernel(families: Sequence[SetFamily], work: SharedWork, progress: Progress) -> Proposal:
+def drawn_kernel(families: Sequence[SetFamily], work: SharedWork, progress: ProgressCallback) -> Proposal:
     """The families at their best chances, and the least-squares decoder under the type weights found with them."""
     guarantee = work.request.guarantee
     chances, type_weights = _optimised(families, work, progress)
@@ -78,7 +79,7 @@ def _distinct(members: Mask, low: Floats, epsilon: float) -> tuple[Floats, Mask]
     return summed, distinct
 
 
-def _optimised(families: Sequence[SetFamily], work: SharedWork, progress: Progress) -> tuple[Floats, Floats]:
+def _optimised(families: Sequence[SetFamily], work: SharedWork, progress: ProgressCallback) -> tuple[Floats, Floats]:
     tables = [family.kernel(work.request.guarantee.epsilon) for family in families]
     owner = np.repeat(np.arange(len(tables)), [len(table) for table in tables])
     stacked = np.vstack(tables)
@@ -91,7 +92,7 @@ def _optimised(families: Sequence[SetFamily], work: SharedWork, progress: Progre
         value, moved = _moved(stacked, owner, matrix, point, worst=worst)
         best, least = (point, value) if value < least else (best, least)
         point = moved
-        progress((step + 1) / passes)
+        progress(Progress((step + 1) / passes))
         if work.deadline.passed():
             break
     return best.chances, best.types

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from sordino_analysis.evaluation.integer_kernels import answer_decoder, histogram_decoder, integer_kernel
-from sordino_analysis.mechanisms.mechanism import MechanismFailed, Progress, Proposal, SharedWork
+from sordino_analysis.mechanisms.mechanism import MechanismFailed, Proposal, SharedWork
+from sordino_analysis.progress import Progress, ProgressCallback
 from sordino_analysis.questions.linear.operators import Symmetry
 
 # 511 rows take half a second for the mean, 1023 take five; for the maximum it is queries times rows that count, and
@@ -30,7 +31,7 @@ class ExtremeRowsMechanism:
             return work.solved_in_closed_form
         return work.too_large_for_dense
 
-    def propose(self, work: SharedWork, progress: Progress) -> Proposal:
+    def propose(self, work: SharedWork, progress: ProgressCallback) -> Proposal:
         # The solver takes seconds to import, which is not for those who never ask for few types.
         from sordino_analysis.optimisation.search.cone_program import ConeProgramFailed, all_sets, solve_cone_program
 
@@ -40,7 +41,7 @@ class ExtremeRowsMechanism:
             design = solve_cone_program(matrix, sets, request.guarantee.epsilon, request.objective)
         except ConeProgramFailed as failure:
             raise MechanismFailed(str(failure)) from failure
-        progress(1.0)
+        progress(Progress(1.0))
         kernel = integer_kernel(design.low, design.members, request.guarantee)
         if design.decoder.size > _LARGEST_DECODER:
             return Proposal(kernel, histogram_decoder(kernel, design.type_weights))

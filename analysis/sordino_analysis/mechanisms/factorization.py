@@ -8,9 +8,10 @@ from sordino_analysis.arrays import Floats
 from sordino_analysis.documents.analyst_part import Factors
 from sordino_analysis.documents.decoders import AnswerDecoder
 from sordino_analysis.evaluation.accumulator_moments import accumulator_moments
-from sordino_analysis.mechanisms.mechanism import Progress, Proposal, SharedWork, plain_answers
+from sordino_analysis.mechanisms.mechanism import Proposal, SharedWork, plain_answers
 from sordino_analysis.mechanisms.request import PlanRequest
 from sordino_analysis.optimisation.factorization import Factorization, reduce_dimension
+from sordino_analysis.progress import ProgressCallback
 from sordino_shared.arrays import Array
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.randomizers import SeededDirection
@@ -30,7 +31,7 @@ class FactorizationMechanism:
     def reason_against(self, work: SharedWork) -> str | None:
         return work.solved_in_closed_form or work.too_large_for_dense
 
-    def propose(self, work: SharedWork, progress: Progress) -> Proposal:
+    def propose(self, work: SharedWork, progress: ProgressCallback) -> Proposal:
         return vector_mechanism(work.factorization(work.request.objective, progress), work.request)
 
 

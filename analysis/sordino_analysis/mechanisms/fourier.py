@@ -8,11 +8,12 @@ from functools import reduce
 import numpy as np
 
 from sordino_analysis.arrays import Mask
-from sordino_analysis.mechanisms.mechanism import Progress, Proposal, SharedWork
+from sordino_analysis.mechanisms.mechanism import Proposal, SharedWork
 from sordino_analysis.mechanisms.orbit_kernel import drawn_proposal, reason_against_orbits
 from sordino_analysis.optimisation.symmetry.orbit_rows import row_shape
 from sordino_analysis.optimisation.symmetry.query_fourier_weights import query_fourier_weights
 from sordino_analysis.optimisation.symmetry.row_families import RowFamily
+from sordino_analysis.progress import ProgressCallback
 from sordino_analysis.questions.linear.characters import Characters, OrbitKey
 from sordino_analysis.questions.linear.widths import CharacterMap
 from sordino_shared.randomizers.orbit_kernel import MAX_ROWS
@@ -34,7 +35,7 @@ class FourierMechanism:
         needed = len(_needed(operator))
         return f"{needed} orbits of characters; a device holds {MAX_ROWS} rows" if needed > MAX_ROWS else None
 
-    def propose(self, work: SharedWork, progress: Progress) -> Proposal:
+    def propose(self, work: SharedWork, progress: ProgressCallback) -> Proposal:
         operator, epsilon = work.request.workload.operator, work.request.guarantee.epsilon
         assert isinstance(operator, CharacterMap)
         families = [_family(key, operator.characters, epsilon) for key in _needed(operator)]

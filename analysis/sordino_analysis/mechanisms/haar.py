@@ -7,8 +7,9 @@ import math
 import numpy as np
 
 from sordino_analysis.mechanisms.drawn_families import drawn_kernel, reason_against_tree
-from sordino_analysis.mechanisms.mechanism import Progress, Proposal, SharedWork
+from sordino_analysis.mechanisms.mechanism import Proposal, SharedWork
 from sordino_analysis.mechanisms.set_families import SetFamily, signed_blocks
+from sordino_analysis.progress import ProgressCallback
 
 
 class HaarMechanism:
@@ -23,7 +24,7 @@ class HaarMechanism:
     def reason_against(self, work: SharedWork) -> str | None:
         return reason_against_tree(work)
 
-    def propose(self, work: SharedWork, progress: Progress) -> Proposal:
+    def propose(self, work: SharedWork, progress: ProgressCallback) -> Proposal:
         types, epsilon = work.request.workload.size, work.request.guarantee.epsilon
         levels = range((types - 1).bit_length())
         return drawn_kernel([_differences(types, level, epsilon) for level in levels], work, progress)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 
 from sordino_analysis.mechanisms.drawn_families import drawn_kernel, reason_against_table
-from sordino_analysis.mechanisms.mechanism import Progress, Proposal, SharedWork
+from sordino_analysis.mechanisms.mechanism import Proposal, SharedWork
 from sordino_analysis.mechanisms.set_families import hadamard_blocks
+from sordino_analysis.progress import Progress, ProgressCallback, ignore_progress
 from sordino_analysis.questions.linear.operators import Symmetry
 
 
@@ -25,12 +26,12 @@ class HadamardResponseMechanism:
             return "orbits of characters solve its problem for parities and marginals within seconds"
         return reason_against_table(work)
 
-    def propose(self, work: SharedWork, progress: Progress) -> Proposal:
+    def propose(self, work: SharedWork, progress: ProgressCallback) -> Proposal:
         types, epsilon = work.request.workload.size, work.request.guarantee.epsilon
         wanted = math.log2(min((math.exp(epsilon) + 1) / 2, types / 2))
         families = [hadamard_blocks(types, 2**power) for power in sorted({math.floor(wanted), math.ceil(wanted)})]
         found = []
         for family in families:
-            found.append(drawn_kernel([family], work, lambda *told: None))
-            progress(len(found) / len(families))
+            found.append(drawn_kernel([family], work, ignore_progress))
+            progress(Progress(len(found) / len(families)))
         return min(found, key=lambda proposal: proposal.variance(work.request))

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from sordino_analysis.mechanisms.drawn_families import drawn_kernel, reason_against_tree
-from sordino_analysis.mechanisms.mechanism import Progress, Proposal, SharedWork
+from sordino_analysis.mechanisms.mechanism import Proposal, SharedWork
 from sordino_analysis.mechanisms.set_families import most_informative_family
+from sordino_analysis.progress import ProgressCallback
 
 
 class HierarchyMechanism:
@@ -21,7 +22,7 @@ class HierarchyMechanism:
     def reason_against(self, work: SharedWork) -> str | None:
         return reason_against_tree(work)
 
-    def propose(self, work: SharedWork, progress: Progress) -> Proposal:
+    def propose(self, work: SharedWork, progress: ProgressCallback) -> Proposal:
         types, epsilon = work.request.workload.size, work.request.guarantee.epsilon
         widths = [*(2**level for level in range(1, (types - 1).bit_length())), types]
         families = [most_informative_family(nodes, epsilon).over(np.arange(types) * nodes // types) for nodes in widths]

@@ -7,9 +7,10 @@ from scipy.special import ndtri
 
 from sordino_analysis.arrays import Floats, Mask
 from sordino_analysis.evaluation.integer_kernels import histogram_decoder, integer_kernel, probabilities
-from sordino_analysis.mechanisms.mechanism import MechanismFailed, Progress, Proposal, SharedWork
+from sordino_analysis.mechanisms.mechanism import MechanismFailed, Proposal, SharedWork
 from sordino_analysis.optimisation.search.balanced_rows import balanced_weights
 from sordino_analysis.optimisation.search.objectives import gls_decoder, variances
+from sordino_analysis.progress import Progress, ProgressCallback
 from sordino_shared.randomizers import FiniteKernel
 
 _ROWS_PER_TYPE, _FEWEST_ROWS_PER_TYPE = 32, 4
@@ -39,7 +40,7 @@ class HyperplaneCodebookMechanism:
             return f"{size} types; its table is made for at most {_MAX_TYPES}"
         return work.solved_in_closed_form or work.too_large_for_dense
 
-    def propose(self, work: SharedWork, progress: Progress) -> Proposal:
+    def propose(self, work: SharedWork, progress: ProgressCallback) -> Proposal:
         request = work.request
         right = work.factorization(request.objective).right
         try:
@@ -47,7 +48,7 @@ class HyperplaneCodebookMechanism:
         except (ValueError, np.linalg.LinAlgError) as error:
             raise MechanismFailed(f"no weights make its columns sum to one ({error})") from error
         kernel = integer_kernel(weights, members, request.guarantee)
-        progress(0.5)
+        progress(Progress(0.5))
         type_weights = _type_weights(work, kernel, progress)
         return Proposal(kernel, histogram_decoder(kernel, type_weights))
 
@@ -97,7 +98,7 @@ def _merged(members: Mask, weights: Floats) -> tuple[Mask, Floats]:
     return distinct, summed
 
 
-def _type_weights(work: SharedWork, kernel: FiniteKernel, progress: Progress) -> Floats:
+def _type_weights(work: SharedWork, kernel: FiniteKernel, progress: ProgressCallback) -> Floats:
     size = kernel.size
     weights = np.full(size, 1.0 / size)
     table, matrix = probabilities(kernel), work.matrix
@@ -111,7 +112,7 @@ def _type_weights(work: SharedWork, kernel: FiniteKernel, progress: Progress) ->
             best, least = weights, float(by_type.max())
         moved = weights * np.maximum(by_type, 0) / by_type.max()
         weights = moved / moved.sum()
-        progress(0.5 + 0.5 * (step + 1) / times)
+        progress(Progress(0.5 + 0.5 * (step + 1) / times))
         if work.deadline.passed():
             break
     return best

@@ -18,6 +18,7 @@ from sordino_analysis.optimisation.bounds import TraceBound, trace_bound
 from sordino_analysis.optimisation.deadline import Deadline
 from sordino_analysis.optimisation.factorization import Factorization, Objective, factorize
 from sordino_analysis.optimisation.symmetry.orbit_design import OrbitDesign, design_rows
+from sordino_analysis.progress import ProgressCallback, ignore_progress
 from sordino_analysis.questions.linear import Workload
 from sordino_analysis.questions.linear.operators import Symmetry
 from sordino_analysis.questions.linear.widths import CharacterMap
@@ -32,12 +33,6 @@ MAX_DENSE_ENTRIES = 1 << 24
 FACTORIZATION_GAP = 0.01
 # Of the time that is left: there are two factorizations and two bounds before the first candidate.
 _SHARE_OF_STEP = 0.15
-
-
-class Progress(Protocol):
-    """Gets the fraction done, and the objective's variance where a search has one already."""
-
-    def __call__(self, fraction: float, variance: float | None = None, /) -> None: ...
 
 
 class MechanismFailed(SordinoError):
@@ -74,7 +69,7 @@ class Mechanism(Protocol):
     def reason_against(self, work: SharedWork) -> str | None:
         """Why it does not apply to the request, in words for a person, or None."""
 
-    def propose(self, work: SharedWork, progress: Progress) -> Proposal:
+    def propose(self, work: SharedWork, progress: ProgressCallback) -> Proposal:
         """Randomizer and decoder; only called where nothing speaks against it. May raise MechanismFailed."""
 
 
@@ -124,15 +119,11 @@ class SharedWork:
         """A decoder of the answers to `matrix` as one of the answers to W."""
         return plain_answers(decoder, self.request.workload)
 
-    def factorization(self, objective: Objective, progress: Progress = lambda *told: None) -> Factorization:
+    def factorization(self, objective: Objective, progress: ProgressCallback = ignore_progress) -> Factorization:
         """The centred factorization of W for one of the objectives, certified to FACTORIZATION_GAP."""
-
-        def report(iterations: int, lower: float, upper: float) -> None:
-            progress(min(1.0, FACTORIZATION_GAP / max(upper / lower - 1, FACTORIZATION_GAP)))
-
         if objective not in self._factorizations:
             late = self.deadline.sooner(_SHARE_OF_STEP)
-            found = factorize(self.matrix, objective, FACTORIZATION_GAP, progress=report, late=late)
+            found = factorize(self.matrix, objective, FACTORIZATION_GAP, progress=progress, late=late)
             self._factorizations[objective] = found
         return self._factorizations[objective]
 

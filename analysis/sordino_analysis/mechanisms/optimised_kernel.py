@@ -7,9 +7,10 @@ import numpy as np
 from sordino_analysis.documents.decoders import Decoder
 from sordino_analysis.evaluation.integer_kernels import answer_decoder, histogram_decoder, integer_kernel
 from sordino_analysis.evaluation.weighted_decoder import weighted_decoder
-from sordino_analysis.mechanisms.mechanism import MechanismFailed, Progress, Proposal, SharedWork
+from sordino_analysis.mechanisms.mechanism import MechanismFailed, Proposal, SharedWork
 from sordino_analysis.optimisation.search import search_kernel
 from sordino_analysis.optimisation.search.joint import KernelDesign
+from sordino_analysis.progress import ProgressCallback
 from sordino_analysis.questions.linear.operators import Symmetry
 from sordino_shared.randomizers import FiniteKernel
 
@@ -37,7 +38,7 @@ class OptimisedKernelMechanism:
             return f"{size} types; the search is made for at most {_MAX_TYPES}"
         return work.solved_in_closed_form or work.too_large_for_dense
 
-    def propose(self, work: SharedWork, progress: Progress) -> Proposal:
+    def propose(self, work: SharedWork, progress: ProgressCallback) -> Proposal:
         request = work.request
         try:
             design = search_kernel(

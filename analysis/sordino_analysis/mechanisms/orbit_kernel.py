@@ -10,7 +10,7 @@ import numpy as np
 from sordino_analysis.arrays import Floats, Mask
 from sordino_analysis.documents.decoders import CharacterDecoder
 from sordino_analysis.evaluation.orbit_answers import orbit_answers
-from sordino_analysis.mechanisms.mechanism import MechanismFailed, Progress, Proposal, SharedWork
+from sordino_analysis.mechanisms.mechanism import MechanismFailed, Proposal, SharedWork
 from sordino_analysis.optimisation.symmetry.local_features import QueryParts
 from sordino_analysis.optimisation.symmetry.orbit_design import OrbitDesign
 from sordino_analysis.optimisation.symmetry.orbit_rows import MOST_CELLS
@@ -20,6 +20,7 @@ from sordino_analysis.optimisation.symmetry.row_families import RowFamily, drawn
 from sordino_analysis.optimisation.symmetry.row_moments import local_query
 from sordino_analysis.optimisation.symmetry.row_spectrum import RowSpectrum
 from sordino_analysis.optimisation.symmetry.worst_case import worst_case_design
+from sordino_analysis.progress import Progress, ProgressCallback
 from sordino_analysis.questions.linear import Workload
 from sordino_analysis.questions.linear.widths import CharacterMap
 from sordino_shared.arrays import Array
@@ -41,7 +42,7 @@ class OrbitKernelMechanism:
     def reason_against(self, work: SharedWork) -> str | None:
         return reason_against_orbits(work)
 
-    def propose(self, work: SharedWork, progress: Progress) -> Proposal:
+    def propose(self, work: SharedWork, progress: ProgressCallback) -> Proposal:
         request = work.request
         operator = request.workload.operator
         assert isinstance(operator, CharacterMap)
@@ -51,7 +52,7 @@ class OrbitKernelMechanism:
             raise MechanismFailed(str(error)) from error
         plain = orbit_kernel(design.rows, design.chances, operator, request.guarantee)
         proposal = Proposal(plain, unbiased_slopes(plain, operator))
-        progress(0.3)
+        progress(Progress(0.3))
         if request.objective == "mean" or not any(block.shifted for block in operator.blocks):
             return proposal
         return min([proposal, *_against_worst_types(work, operator, design)], key=lambda found: _worst(found, work))

@@ -6,8 +6,9 @@ import numpy as np
 
 from sordino_analysis.documents.decoders import AnswerDecoder
 from sordino_analysis.evaluation.integer_kernels import KernelError
-from sordino_analysis.mechanisms.mechanism import MechanismFailed, Progress, Proposal, SharedWork
+from sordino_analysis.mechanisms.mechanism import MechanismFailed, Proposal, SharedWork
 from sordino_analysis.mechanisms.single_query import query_kernel
+from sordino_analysis.progress import Progress, ProgressCallback
 from sordino_shared.arrays import Array
 
 
@@ -22,13 +23,13 @@ class QueryKernelMechanism:
             return f"{varying} queries; it answers a single one"
         return work.too_large_for_dense
 
-    def propose(self, work: SharedWork, progress: Progress) -> Proposal:
+    def propose(self, work: SharedWork, progress: ProgressCallback) -> Proposal:
         workload, matrix = work.request.workload, work.request.workload.operator.dense()
         try:
             found = query_kernel(matrix[workload.varying_rows[0]], None, work.request.guarantee)
         except KernelError as error:
             raise MechanismFailed(f"the linear program found no kernel ({error})") from error
-        progress(1.0)
+        progress(Progress(1.0))
         # Constant queries are answered by what they are.
         sent, offset = found.decoder.matrix.numpy(), matrix[:, 0].copy()
         rows = np.zeros((len(matrix), sent.shape[1]))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from sordino_analysis.documents.decoders import ScaledHistogramDecoder
 from sordino_analysis.evaluation.accumulator_moments import ExchangeableMoments, exchangeable_moments
-from sordino_analysis.mechanisms.mechanism import Progress, Proposal, SharedWork
+from sordino_analysis.mechanisms.mechanism import Proposal, SharedWork
+from sordino_analysis.progress import ProgressCallback
 from sordino_shared.randomizers import RandomizedResponse
 from sordino_shared.randomizers.base import MAX_DEVICE_TYPES
 
@@ -17,7 +18,7 @@ class RandomizedResponseMechanism:
     def reason_against(self, work: SharedWork) -> str | None:
         return too_many_types(work)
 
-    def propose(self, work: SharedWork, progress: Progress) -> Proposal:
+    def propose(self, work: SharedWork, progress: ProgressCallback) -> Proposal:
         request = work.request
         randomizer = RandomizedResponse.for_guarantee(request.workload.size, request.guarantee)
         return Proposal(randomizer, inverse_decoder(exchangeable_moments(randomizer)))

@@ -8,10 +8,11 @@ from itertools import combinations
 
 import numpy as np
 
-from sordino_analysis.mechanisms.mechanism import Progress, Proposal, SharedWork
+from sordino_analysis.mechanisms.mechanism import Proposal, SharedWork
 from sordino_analysis.mechanisms.orbit_kernel import drawn_proposal, reason_against_orbits
 from sordino_analysis.optimisation.symmetry.orbit_rows import RowShape, distinct_profiles, row_shape
 from sordino_analysis.optimisation.symmetry.row_families import RowFamily
+from sordino_analysis.progress import ProgressCallback
 from sordino_analysis.questions.linear.widths import CharacterMap
 
 # Of larger sizes there are too many subsets of the cells to write out, and of those in other positions to ship.
@@ -31,7 +32,7 @@ class SampledMarginalsMechanism:
     def reason_against(self, work: SharedWork) -> str | None:
         return reason_against_orbits(work)
 
-    def propose(self, work: SharedWork, progress: Progress) -> Proposal:
+    def propose(self, work: SharedWork, progress: ProgressCallback) -> Proposal:
         operator, epsilon = work.request.workload.operator, work.request.guarantee.epsilon
         assert isinstance(operator, CharacterMap)
         patterns = sorted({tuple(sorted(block.shape)) for block in operator.blocks})

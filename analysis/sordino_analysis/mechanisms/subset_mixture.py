@@ -6,9 +6,10 @@ import numpy as np
 
 from sordino_analysis.documents.decoders import SubsetDecoder
 from sordino_analysis.evaluation.accumulator_moments import SizeMixtureMoments, size_mixture_moments
-from sordino_analysis.mechanisms.mechanism import Progress, Proposal, SharedWork
+from sordino_analysis.mechanisms.mechanism import Proposal, SharedWork
 from sordino_analysis.mechanisms.randomized_response import too_many_types
 from sordino_analysis.optimisation.symmetry.subset_sizes import best_mixture, decoder_values
+from sordino_analysis.progress import ProgressCallback
 from sordino_analysis.questions.linear.operators import Symmetry
 from sordino_shared.arrays import Array
 from sordino_shared.randomizers import SubsetMixture
@@ -27,7 +28,7 @@ class SubsetMixtureMechanism:
             return "with two types it is randomized response"
         return too_many_types(work)
 
-    def propose(self, work: SharedWork, progress: Progress) -> Proposal:
+    def propose(self, work: SharedWork, progress: ProgressCallback) -> Proposal:
         request = work.request
         types, guarantee = request.workload.size, request.guarantee
         best = best_mixture(types, guarantee.epsilon, request.objective)

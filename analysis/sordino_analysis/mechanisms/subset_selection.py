@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from sordino_analysis.evaluation.accumulator_moments import exchangeable_moments
-from sordino_analysis.mechanisms.mechanism import Progress, Proposal, SharedWork
+from sordino_analysis.mechanisms.mechanism import Proposal, SharedWork
 from sordino_analysis.mechanisms.randomized_response import inverse_decoder, too_many_types
 from sordino_analysis.mechanisms.request import PlanRequest
+from sordino_analysis.progress import ProgressCallback
 from sordino_shared.randomizers import SubsetSelection
 
 # A first look at sizes this factor apart; then downhill from the best, in steps that halve.
@@ -22,7 +23,7 @@ class SubsetSelectionMechanism:
             return "with two types it is randomized response"
         return too_many_types(work)
 
-    def propose(self, work: SharedWork, progress: Progress) -> Proposal:
+    def propose(self, work: SharedWork, progress: ProgressCallback) -> Proposal:
         values: dict[int, float] = {}
 
         def value(subset_size: int) -> float:

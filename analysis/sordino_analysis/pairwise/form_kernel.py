@@ -7,7 +7,6 @@ steps are taken, each from the Σ of the best kernel before it, and every kernel
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +19,7 @@ from sordino_analysis.optimisation.deadline import Deadline
 from sordino_analysis.optimisation.factorization import FactorizationError, factorize
 from sordino_analysis.optimisation.search import Effort, search_kernel
 from sordino_analysis.pairwise.decoded_report_moments import DecodedReportMoments
+from sordino_analysis.progress import Progress, ProgressCallback, progress_of_part
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.randomizers import FiniteKernel
@@ -92,18 +92,16 @@ def search_form_kernel(
     effort: Effort,
     seed: int,
     deadline: Deadline,
-    progress: Callable[[float], None],
+    progress: ProgressCallback,
 ) -> FormKernel:
     """The best kernel of a few steps for the goal; deterministic for a seed. Raises KernelError where none is found."""
     covariances = [_first_covariance(aim) for aim in goal.aims]
     best: FormKernel | None = None
     steps = _STEPS[effort]
     for step in range(steps):
-
-        def told(fraction: float, _: float | None, step: int = step) -> None:
-            progress((step + fraction) / steps)
-
-        found = _step(goal, guarantee, covariances, effort, seed, deadline, told)
+        # The variance that a search reports is that of one gradient's queries, not of the forms.
+        part = progress_of_part(_without_variance(progress), step / steps, 1 / steps)
+        found = _step(goal, guarantee, covariances, effort, seed, deadline, part)
         if found is not None and (best is None or found.value < best.value):
             best = found
         if best is None or deadline.passed():
@@ -112,6 +110,10 @@ def search_form_kernel(
     if best is None:
         raise KernelError("no kernel was found from which the forms can be decoded", goal)
     return best
+
+
+def _without_variance(progress: ProgressCallback) -> ProgressCallback:
+    return lambda step: progress(Progress(step.fraction))
 
 
 def _first_covariance(aim: Aim) -> Floats:
@@ -127,7 +129,7 @@ def _step(
     effort: Effort,
     seed: int,
     deadline: Deadline,
-    progress: Callable[[float, float | None], None],
+    progress: ProgressCallback,
 ) -> FormKernel | None:
     queries = _root(goal.gradient(covariances))
     try:

@@ -16,7 +16,6 @@ from sordino_analysis.pairwise.pairwise_manipulation import DecodedForgeries, Ma
 from sordino_analysis.pairwise.protocol import (
     ClosedRound,
     PairwiseError,
-    Progress,
     ProtocolDesign,
     ProtocolRequest,
     RoundPlan,
@@ -24,6 +23,7 @@ from sordino_analysis.pairwise.protocol import (
 from sordino_analysis.pairwise.protocol_plan import ProtocolPlan
 from sordino_analysis.pairwise.sealing import seal
 from sordino_analysis.pairwise.statistic_estimate import PairwiseEstimate
+from sordino_analysis.progress import ProgressCallback, progress_of_part
 
 # One step of the search for a kernel of 1024 types takes minutes on one core.
 MAX_TYPES = 1024
@@ -39,7 +39,7 @@ class OneRound:
         """Why it does not apply, or None."""
         return too_many_types(request)
 
-    def design(self, request: ProtocolRequest, progress: Progress) -> ProtocolDesign:
+    def design(self, request: ProtocolRequest, progress: ProgressCallback) -> ProtocolDesign:
         """The kernel with the least variance predicted for `users` users over the reference histograms."""
         statistic = request.statistic
         found = search_form_kernel(
@@ -48,7 +48,7 @@ class OneRound:
             effort=request.effort,
             seed=request.seed,
             deadline=request.deadline,
-            progress=lambda fraction: progress(0.9 * fraction),
+            progress=progress_of_part(progress, 0.0, 0.9),
         )
         first = seal(form_queries(statistic), request.guarantee, found.kernel, found.decoder, MECHANISM, request.seed)
         plan = request.plan(self.name, (request.guarantee.nano,), found.value**0.5)

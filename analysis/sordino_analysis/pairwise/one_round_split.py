@@ -21,7 +21,6 @@ from sordino_analysis.pairwise.pairwise_manipulation import Manipulation
 from sordino_analysis.pairwise.protocol import (
     ClosedRound,
     PairwiseError,
-    Progress,
     ProtocolDesign,
     ProtocolRequest,
     RoundPlan,
@@ -32,6 +31,7 @@ from sordino_analysis.pairwise.references import reference_histograms
 from sordino_analysis.pairwise.sealing import RoundQueries, answers_from, seal
 from sordino_analysis.pairwise.statistic_estimate import PairwiseEstimate
 from sordino_analysis.pairwise.vector_reports import VectorReports, balanced_factors, published_factors, row_labels
+from sordino_analysis.progress import Progress, ProgressCallback
 from sordino_shared.arrays import Array
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.randomizers import Pair
@@ -55,7 +55,7 @@ class OneRoundSplit:
             return "it estimates one quadratic form, and the statistic is a function of several"
         return None
 
-    def design(self, request: ProtocolRequest, progress: Progress) -> ProtocolDesign:
+    def design(self, request: ProtocolRequest, progress: ProgressCallback) -> ProtocolDesign:
         """Factors of W of the least γ₂, with columns of the same length, and the plan of the one round."""
         histograms = reference_histograms(request.statistic.domain)
 
@@ -64,7 +64,7 @@ class OneRoundSplit:
             return float(np.mean(variances)) + reports.bias_bound**2
 
         best = min(_in_time(request), key=assured)
-        progress(0.8)
+        progress(Progress(0.8))
         errors = [best.squared_error(histogram, request.users) for histogram in histograms]
         plan = request.plan(self.name, (request.guarantee.nano,), float(np.sqrt(np.mean(errors))))
         return ProtocolDesign(plan, _sealed(request, best))

@@ -107,7 +107,7 @@ class PairwiseRequest:
         """
         deadline = Deadline(self.time_limit, interrupted)
         request = self._with(self._binned(progress, deadline), deadline)
-        return compile_protocol(request, lambda done: progress(Progress("comparing protocols", done)))
+        return compile_protocol(request, lambda step: progress(replace(step, stage="comparing protocols")))
 
     def finish(self, progress: ProgressCallback, interrupted: Callable[[], bool] = lambda: False) -> FinishedProtocol:
         """The compiled protocol as it travels and is kept."""
@@ -123,12 +123,12 @@ class PairwiseRequest:
         share = deadline.part(_SHARE_OF_BINS)
 
         def predicted(bins: int) -> float:
-            def told(_: float) -> None:
-                progress(Progress(f"trying {bins} bins", 0.0))
+            def trying(_: Progress) -> None:
+                progress(Progress(0.0, f"trying {bins} bins"))
 
             asked = self._with(self.specification.with_bins(bins), share)
             tried = replace(asked, protocol=_BINS_BY, effort=Effort.QUICK)
-            return compile_protocol(tried, told).design.plan.predicted_rmse
+            return compile_protocol(tried, trying).design.plan.predicted_rmse
 
         return self.specification.with_bins(choose_bins(line, predicted, share.passed))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -14,12 +13,11 @@ from sordino_analysis.optimisation.search import Effort
 from sordino_analysis.pairwise.pairwise_manipulation import Manipulation
 from sordino_analysis.pairwise.protocol_plan import ProtocolPlan, Target
 from sordino_analysis.pairwise.statistic_estimate import PairwiseEstimate
+from sordino_analysis.progress import ProgressCallback
 from sordino_analysis.questions.pairwise import PairwiseStatistic
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon, check_round_guarantee
 from sordino_shared.protocol import DevicePart
-
-Progress = Callable[[float], None]
 
 
 class PairwiseError(InvalidValue):
@@ -112,7 +110,7 @@ class PairwiseProtocol(Protocol):
     def reason_against(self, request: ProtocolRequest) -> str | None:
         """Why it does not apply to the request, in words for a person, or None."""
 
-    def design(self, request: ProtocolRequest, progress: Progress) -> ProtocolDesign:
+    def design(self, request: ProtocolRequest, progress: ProgressCallback) -> ProtocolDesign:
         """The plan of the protocol and of its first round; raises PairwiseError where there is none."""
 
     def predict(self, design: ProtocolDesign, histogram: Floats) -> float:

@@ -10,11 +10,11 @@ from typing import Any
 from sordino_analysis.pairwise.protocol import (
     PairwiseError,
     PairwiseProtocol,
-    Progress,
     ProtocolDesign,
     ProtocolRequest,
 )
 from sordino_analysis.pairwise.protocol_registry import PROTOCOLS, find_protocol
+from sordino_analysis.progress import Progress, ProgressCallback, ignore_progress, progress_of_part
 from sordino_shared.audit import verification_memory
 from sordino_shared.errors import InvalidValue
 
@@ -82,7 +82,7 @@ class CompiledProtocol:
         }
 
 
-def compile_protocol(request: ProtocolRequest, progress: Progress = lambda fraction: None) -> CompiledProtocol:
+def compile_protocol(request: ProtocolRequest, progress: ProgressCallback = ignore_progress) -> CompiledProtocol:
     """The protocol with the least root mean squared error predicted at the request's number of users.
 
     Predictions are means of squared errors over `reference_histograms`. Without a deadline the same request gives
@@ -93,14 +93,11 @@ def compile_protocol(request: ProtocolRequest, progress: Progress = lambda fract
     asked = PROTOCOLS if request.protocol is None else (find_protocol(request.protocol),)
     comparison = _Comparison(request)
     for number, protocol in enumerate(sorted(asked, key=lambda each: each.name not in _WITHOUT_SEARCH)):
-
-        def told(fraction: float, number: int = number) -> None:
-            progress((number + fraction) / len(asked))
-
-        told(0.0)
-        comparison.consider(protocol, 1.0 / (len(asked) - number), told)
+        part = progress_of_part(progress, number / len(asked), 1 / len(asked))
+        part(Progress(0.0))
+        comparison.consider(protocol, 1.0 / (len(asked) - number), part)
     best = comparison.best(asked)
-    progress(1.0)
+    progress(Progress(1.0))
     reports = tuple(comparison.reports[protocol.name] for protocol in asked)
     return CompiledProtocol(request, best, reports, time.perf_counter() - start)
 
@@ -113,7 +110,7 @@ class _Comparison:
         self.reports: dict[str, ProtocolReport] = {}
         self._designs: dict[str, ProtocolDesign] = {}
 
-    def consider(self, protocol: PairwiseProtocol, share: float, progress: Progress) -> None:
+    def consider(self, protocol: PairwiseProtocol, share: float, progress: ProgressCallback) -> None:
         """Design the protocol in a share of the time that is left."""
         began = time.perf_counter()
         found = self._designed(protocol, share, progress)
@@ -140,7 +137,7 @@ class _Comparison:
         cut = self.request.deadline.cut_short
         return "applies to this request" if cut is None else f"was designed before the end ({cut}): allow more time"
 
-    def _designed(self, protocol: PairwiseProtocol, share: float, progress: Progress) -> ProtocolDesign | str:
+    def _designed(self, protocol: PairwiseProtocol, share: float, progress: ProgressCallback) -> ProtocolDesign | str:
         """The protocol's design, or why there is none."""
         reason = protocol.reason_against(self.request)
         if reason is not None:

@@ -21,7 +21,6 @@ from sordino_analysis.pairwise.pairwise_manipulation import Manipulation
 from sordino_analysis.pairwise.protocol import (
     ClosedRound,
     PairwiseError,
-    Progress,
     ProtocolDesign,
     ProtocolRequest,
     RoundPlan,
@@ -34,6 +33,7 @@ from sordino_analysis.pairwise.sealing import RoundQueries, answers_from, seal
 from sordino_analysis.pairwise.statistic_estimate import PairwiseEstimate
 from sordino_analysis.pairwise.three_round_mechanism import ThreeRoundMechanism
 from sordino_analysis.pairwise.vector_reports import row_labels
+from sordino_analysis.progress import Progress, ProgressCallback
 from sordino_shared.arrays import Array
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.randomizers import Pair
@@ -52,7 +52,7 @@ class ThreeRound:
             return "ε cannot be split into four parts"
         return None
 
-    def design(self, request: ProtocolRequest, progress: Progress) -> ProtocolDesign:
+    def design(self, request: ProtocolRequest, progress: ProgressCallback) -> ProtocolDesign:
         """The factors of W, and the plan of the first vector."""
         quarter = request.guarantee.nano // 4
         mechanism = ThreeRoundMechanism.of(request.statistic.forms[0].matrix, PureEpsilon(quarter))
@@ -60,7 +60,7 @@ class ThreeRound:
         histograms = reference_histograms(request.statistic.domain)
         for number, histogram in enumerate(histograms):
             errors.append(mechanism.squared_error(histogram, request.users))
-            progress(0.8 * (number + 1) / len(histograms))
+            progress(Progress(0.8 * (number + 1) / len(histograms)))
         plan = request.plan(self.name, (quarter, 2 * quarter, quarter), float(np.sqrt(np.mean(errors))))
         return ProtocolDesign(plan, _first(request, mechanism))
 

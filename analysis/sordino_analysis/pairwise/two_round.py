@@ -23,7 +23,6 @@ from sordino_analysis.pairwise.pairwise_manipulation import Manipulation
 from sordino_analysis.pairwise.protocol import (
     ClosedRound,
     PairwiseError,
-    Progress,
     ProtocolDesign,
     ProtocolRequest,
     RoundPlan,
@@ -32,6 +31,7 @@ from sordino_analysis.pairwise.protocol_plan import ProtocolPlan
 from sordino_analysis.pairwise.sealing import seal
 from sordino_analysis.pairwise.second_round import SHARE_OF_SEARCH, Allotment, answers_of, predicted_terms, query_round
 from sordino_analysis.pairwise.statistic_estimate import PairwiseEstimate
+from sordino_analysis.progress import Progress, ProgressCallback, progress_of_part
 from sordino_shared.guarantees import PureEpsilon
 
 # Shares of the users that answer the first round, the nearest to the first guess first: they are tried while time is.
@@ -61,7 +61,7 @@ class TwoRound:
             return f"{request.users} users are too few for two rounds; {FEWEST_USERS} are the least"
         return too_many_types(request)
 
-    def design(self, request: ProtocolRequest, progress: Progress) -> ProtocolDesign:
+    def design(self, request: ProtocolRequest, progress: ProgressCallback) -> ProtocolDesign:
         """The share of the first round, λ and the first round's kernel with the least predicted variance."""
         found, split = _searched(request, progress)
         statistic = request.statistic
@@ -139,21 +139,21 @@ def _allotted(users: float, share: float, guarantee: PureEpsilon) -> Allotment:
     return Allotment(share * users, (1 - share) * users, False, guarantee)
 
 
-def _searched(request: ProtocolRequest, progress: Progress) -> tuple[FormKernel, Split]:
+def _searched(request: ProtocolRequest, progress: ProgressCallback) -> tuple[FormKernel, Split]:
     """A first kernel for guessed shares; then, unless it has to be quick, one for the shares that are best with it."""
     guess = Split(_FIRST_GUESS_SHARE, _FIRST_GUESS_STEP, 0.0)
     quick = replace(request, effort=Effort.QUICK)
-    found = _kernel(quick, guess, lambda fraction: progress(0.15 * fraction))
-    split = _best_split(request, found.law, lambda fraction: progress(0.15 + 0.1 * fraction))
+    found = _kernel(quick, guess, progress_of_part(progress, 0.0, 0.15))
+    split = _best_split(request, found.law, progress_of_part(progress, 0.15, 0.1))
     if request.effort is not Effort.QUICK and not request.deadline.passed():
-        again = _kernel(request, split, lambda fraction: progress(0.25 + 0.6 * fraction))
-        better = _best_split(request, again.law, lambda fraction: progress(0.85 + 0.1 * fraction))
+        again = _kernel(request, split, progress_of_part(progress, 0.25, 0.6))
+        better = _best_split(request, again.law, progress_of_part(progress, 0.85, 0.1))
         if better.variance < split.variance:
             found, split = again, better
     return found, split
 
 
-def _kernel(request: ProtocolRequest, split: Split, progress: Progress) -> FormKernel:
+def _kernel(request: ProtocolRequest, split: Split, progress: ProgressCallback) -> FormKernel:
     goal = FormGoal(
         aims(request.statistic),
         split.share * request.users,
@@ -170,25 +170,22 @@ def _kernel(request: ProtocolRequest, split: Split, progress: Progress) -> FormK
     )
 
 
-def _best_split(request: ProtocolRequest, law: DecodedReportMoments, progress: Progress) -> Split:
+def _best_split(request: ProtocolRequest, law: DecodedReportMoments, progress: ProgressCallback) -> Split:
     """f and λ with the least mean predicted variance over the references, of the shares tried before the deadline."""
     found: list[Split] = []
     for number, share in enumerate(_SHARES):
         if found and request.deadline.passed():
             break
-
-        def told(fraction: float, number: int = number) -> None:
-            progress((number + fraction) / len(_SHARES))
-
-        found.append(_split(request, law, share, told))
+        part = progress_of_part(progress, number / len(_SHARES), 1 / len(_SHARES))
+        found.append(_split(request, law, share, part))
     return min(found, key=lambda split: split.variance)
 
 
-def _split(request: ProtocolRequest, law: DecodedReportMoments, share: float, progress: Progress) -> Split:
+def _split(request: ProtocolRequest, law: DecodedReportMoments, share: float, progress: ProgressCallback) -> Split:
     allotment = _allotted(request.users, share, request.guarantee)
     references, terms = aims(request.statistic), []
     for number, aim in enumerate(references):
-        progress(number / len(references))
+        progress(Progress(number / len(references)))
         terms.append(predicted_terms(aim, law, allotment))
     total: StepTerms = reduce(add, terms)
     step = total.best_step()

@@ -19,7 +19,6 @@ from sordino_analysis.pairwise.one_step import StepTerms
 from sordino_analysis.pairwise.pairwise_manipulation import Manipulation
 from sordino_analysis.pairwise.protocol import (
     ClosedRound,
-    Progress,
     ProtocolDesign,
     ProtocolRequest,
     RoundPlan,
@@ -29,6 +28,7 @@ from sordino_analysis.pairwise.sealing import seal
 from sordino_analysis.pairwise.second_round import SHARE_OF_SEARCH, Allotment, predicted_terms
 from sordino_analysis.pairwise.statistic_estimate import PairwiseEstimate
 from sordino_analysis.pairwise.two_round import two_round_estimate, two_round_manipulation, two_round_step
+from sordino_analysis.progress import Progress, ProgressCallback, progress_of_part
 from sordino_shared.guarantees import MIN_ROUND_NANO, PureEpsilon
 
 # What the kernel of the first round is searched for, before λ is known.
@@ -46,7 +46,7 @@ class TwoRoundShared:
             return f"half of {request.guarantee} is less than a round may have"
         return too_many_types(request)
 
-    def design(self, request: ProtocolRequest, progress: Progress) -> ProtocolDesign:
+    def design(self, request: ProtocolRequest, progress: ProgressCallback) -> ProtocolDesign:
         """The kernel of the first round and λ with the least predicted variance."""
         statistic, (first_half, second_half) = request.statistic, _halves(request.guarantee)
         goal = FormGoal(
@@ -61,12 +61,12 @@ class TwoRoundShared:
             effort=request.effort,
             seed=request.seed,
             deadline=request.deadline.part(SHARE_OF_SEARCH),
-            progress=lambda fraction: progress(0.9 * fraction),
+            progress=progress_of_part(progress, 0.0, 0.9),
         )
         allotment = Allotment(request.users, request.users, True, second_half)
         terms = []
         for number, aim in enumerate(goal.aims):
-            progress(0.9 + 0.05 * number / len(goal.aims))
+            progress(Progress(0.9 + 0.05 * number / len(goal.aims)))
             terms.append(predicted_terms(aim, found.law, allotment))
         total: StepTerms = reduce(add, terms)
         step = total.best_step()

@@ -14,7 +14,7 @@ from sordino_analysis.documents.certificate import (
     PairBound,
     SubsetBound,
 )
-from sordino_analysis.mechanisms.mechanism import Progress, SharedWork
+from sordino_analysis.mechanisms.mechanism import SharedWork
 from sordino_analysis.optimisation.bounds import doubly_nonnegative_bound, recheck, recheck_doubly_nonnegative
 from sordino_analysis.optimisation.bounds.doubly_nonnegative import LARGEST_TYPES
 from sordino_analysis.optimisation.factorization import Objective
@@ -22,6 +22,7 @@ from sordino_analysis.optimisation.search import Effort
 from sordino_analysis.optimisation.symmetry.character_bound import character_bound, recheck_characters
 from sordino_analysis.optimisation.symmetry.query_fourier_weights import query_fourier_weights
 from sordino_analysis.optimisation.symmetry.subset_sizes import best_mixture, recheck_subset_sizes
+from sordino_analysis.progress import ProgressCallback
 from sordino_analysis.questions.linear import Workload
 from sordino_analysis.questions.linear.operators import Symmetry
 from sordino_analysis.questions.linear.widths import CharacterMap
@@ -36,7 +37,7 @@ _SHARE_OF_TIME = 0.15
 _SMALLEST_EPSILON, _SMALLEST_OF_MANY, _LARGEST_EPSILON, _FEW_TYPES = 0.5, 1.0, 11.0, 16
 
 
-def lower_bound(work: SharedWork, objective: Objective, progress: Progress) -> Bound:
+def lower_bound(work: SharedWork, objective: Objective, progress: ProgressCallback) -> Bound:
     """The tightest certified bound that the symmetry and the size of the workload allow."""
     workload, epsilon = work.request.workload, work.request.guarantee.epsilon
     if workload.symmetry is Symmetry.TYPES:

@@ -21,12 +21,11 @@ from sordino_analysis.mechanisms import (
     SharedWork,
     mechanism_names,
 )
-from sordino_analysis.mechanisms.mechanism import Progress as MechanismProgress
 from sordino_analysis.mechanisms.request import PlanError, PlanRequest
 from sordino_analysis.optimisation.deadline import CutShort, Deadline
 from sordino_analysis.planning.certificates import bounds_summary, lower_bound
 from sordino_analysis.planning.finished_plan import FinishedPlan
-from sordino_analysis.progress import Progress, ProgressCallback
+from sordino_analysis.progress import Progress, ProgressCallback, ignore_progress
 from sordino_analysis.questions.queries_document import published_queries
 from sordino_shared.audit import check_guarantee, verification_memory
 from sordino_shared.protocol import DevicePart
@@ -120,7 +119,7 @@ class CompiledPlan:
 
 def compile_plan(
     request: PlanRequest,
-    progress: ProgressCallback = lambda told: None,
+    progress: ProgressCallback = ignore_progress,
     interrupted: Callable[[], bool] = lambda: False,
 ) -> CompiledPlan:
     """The best applicable mechanism for the request, proved ε-LDP in integers, with exact figures and a certificate.
@@ -140,10 +139,10 @@ def compile_plan(
     for number, candidate in enumerate(candidates):
         done = _SHARE_OF_BOUNDS + share * number
         report = _Stage(progress, f"evaluating {candidate.name}", done, share, choice.variance, bound)
-        report(0.0)
+        report(Progress(0.0))
         choice.consider(candidate, work, report)
     name, proposal, profile = choice.best()
-    progress(Progress("proving ε", 1.0, choice.variance, bound))
+    progress(Progress(1.0, "proving ε", choice.variance, bound))
     device = DevicePart(request.workload.domain, request.guarantee, proposal.randomizer)
     check_guarantee(device)
     analyst = _analyst_part(request, device, name, proposal, profile, certificate)
@@ -162,9 +161,10 @@ class _Stage:
     variance: float | None = None
     bound: float | None = None
 
-    def __call__(self, fraction: float, variance: float | None = None, /) -> None:
-        known = [value for value in (self.variance, variance) if value is not None]
-        self.progress(Progress(self.text, self.done + self.share * fraction, min(known, default=None), self.bound))
+    def __call__(self, step: Progress) -> None:
+        known = [value for value in (self.variance, step.variance) if value is not None]
+        fraction = self.done + self.share * step.fraction
+        self.progress(Progress(fraction, self.text, min(known, default=None), self.bound))
 
 
 class _Choice:
@@ -181,7 +181,7 @@ class _Choice:
         """The objective's variance under the best."""
         return None if self._best is None else self._variance(self._best[2].figures())
 
-    def consider(self, candidate: Mechanism, work: SharedWork, progress: MechanismProgress) -> None:
+    def consider(self, candidate: Mechanism, work: SharedWork, progress: ProgressCallback) -> None:
         start = time.perf_counter()
         reason = candidate.reason_against(work)
         searches = candidate.name not in _AT_ONCE

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
+from sordino_analysis.progress import Progress, ProgressCallback, ignore_progress
 from sordino_server.aggregates import repository
 from sordino_server.kit.db import Database
 from sordino_shared.errors import SordinoError
 from sordino_shared.protocol import MAX_REPORTS
 from sordino_shared.randomizers import Randomizer
-
-Progress = Callable[[float], None]
 
 # One page of the log is read and added up at a time. PostgreSQL's driver keeps the memory for one in each connection.
 _PAGE_BYTES = 4 << 20
@@ -47,11 +46,11 @@ class LogPurged(SordinoError):
 
 
 def aggregate(
-    database: Database, round_id: int, randomizer: Randomizer, progress: Progress = lambda fraction: None
+    database: Database, round_id: int, randomizer: Randomizer, progress: ProgressCallback = ignore_progress
 ) -> Aggregate:
     """The merged shards of a closed round; where sums are not kept on ingest, its log added up.
 
-    `progress` is called with the fraction done. Raises `AggregateMismatch` where shards and log, unless it was given
+    Raises `AggregateMismatch` where shards and log, unless it was given
     up, do not count the same.
     """
     with database.read("read shards") as session:
@@ -67,7 +66,7 @@ def aggregate(
         raise AggregateMismatch(round_id, counted, logged)
     parts = (Aggregate.from_bytes(count, sums) for count, sums in shards)
     merged = reduce(Aggregate.__add__, parts, Aggregate.empty(randomizer))
-    progress(1.0)
+    progress(Progress(1.0))
     return merged
 
 
@@ -76,7 +75,7 @@ def re_aggregate(
     round_id: int,
     randomizer: Randomizer,
     counted: int,
-    progress: Progress = lambda fraction: None,
+    progress: ProgressCallback = ignore_progress,
 ) -> Aggregate:
     """Every payload in the log added up; raises `AggregateMismatch` unless there are `counted` of them.
 
@@ -85,7 +84,7 @@ def re_aggregate(
     total = Aggregate.empty(randomizer)
     for payloads in _log(database, round_id, randomizer.payload_bytes):
         total = total + Aggregate(len(payloads), accumulate(randomizer, payloads))
-        progress(min(1.0, total.count / max(counted, 1)))
+        progress(Progress(min(1.0, total.count / max(counted, 1))))
     if total.count == counted:
         return total
     with database.read("is the log gone") as session:

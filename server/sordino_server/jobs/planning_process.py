@@ -78,7 +78,7 @@ class PlanningProcess:
         return FinishedPlan.read(answer) if isinstance(request, PlanRequest) else FinishedProtocol.read(answer)
 
     def _answer(self, process: ForkServerProcess, pipe: Connection, progress: ProgressCallback, latest: float) -> bytes:
-        told: Any = Progress("starting", 0.0)
+        told: Any = Progress(0.0, "starting")
         while isinstance(told, Progress):
             progress(told)
             if monotonic() > latest:

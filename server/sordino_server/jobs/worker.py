@@ -184,7 +184,7 @@ class Worker:
         return True
 
     def _progress_of(self, number: str) -> ProgressCallback:
-        shown, shown_at = Progress("", 0.0), 0.0
+        shown, shown_at = Progress(0.0), 0.0
 
         def progress(told: Progress) -> None:
             nonlocal shown, shown_at

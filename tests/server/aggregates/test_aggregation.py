@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from sordino_analysis.evaluation.accumulate import Aggregate
+from sordino_analysis.progress import Progress
 from sordino_server import aggregates
 from sordino_server.aggregates import aggregation
 from sordino_server.kit.db import Database
@@ -42,12 +43,13 @@ def test_every_chunk_of_the_log_is_read_once(database, store_round, monkeypatch,
         for chunk in range(chunks):
             for round_id in (stored.id, other.id):
                 aggregates.add_chunk(session, round_id, 2, bytes([chunk, 100 + chunk]), 0)
-    fractions: list[float] = []
-    total = aggregates.re_aggregate(database, stored.id, stored.part.randomizer, 2 * chunks, fractions.append)
+    steps: list[Progress] = []
+    total = aggregates.re_aggregate(database, stored.id, stored.part.randomizer, 2 * chunks, steps.append)
     assert np.flatnonzero(total.sums == 1).tolist() == [*range(chunks), *range(100, 100 + chunks)]
     assert total.count == total.sums.sum() == 2 * chunks
+    fractions = [step.fraction for step in steps]
     assert fractions == sorted(fractions)
-    assert fractions[-1] == 1.0
+    assert steps[-1].fraction == 1.0
 
 
 def test_an_empty_round_has_an_empty_aggregate(database, store_round):

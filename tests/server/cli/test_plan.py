@@ -195,9 +195,9 @@ def test_a_second_interruption_ends_the_command(run_command, monkeypatch):
 
 
 def test_progress_shows_how_good_the_best_is():
-    assert shown_progress(Progress("searching", 0.5)) == "searching"
-    assert shown_progress(Progress("searching", 0.5, 3.0)) == "searching · variance 3"
-    assert shown_progress(Progress("searching", 0.5, 3.0, 2.0)) == "searching · variance 3, 1.500× the bound"
+    assert shown_progress(Progress(0.5, "searching")) == "searching"
+    assert shown_progress(Progress(0.5, "searching", 3.0)) == "searching · variance 3"
+    assert shown_progress(Progress(0.5, "searching", 3.0, 2.0)) == "searching · variance 3, 1.500× the bound"
 
 
 GINI = """

@@ -47,7 +47,7 @@ def test_the_plan_is_that_of_any_other_process() -> None:
     here, there = compile_plan(SMALL).finished(), PROCESS.compute(SMALL, told.append)
     assert (there.device.digest, there.analyst.digest) == (here.device.digest, here.analyst.digest)
     assert there.complete
-    assert told[0] == Progress("starting", 0.0)
+    assert told[0] == Progress(0.0, "starting")
     assert (told[-1].fraction, told[-1].ratio) == (1.0, pytest.approx(here.summary["ratio_max"]))
     assert children() == []
 

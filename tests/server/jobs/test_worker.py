@@ -92,7 +92,7 @@ def test_a_result_after_the_lease_is_lost_is_dropped(running: Any, silent: bool)
             finished.append(_state(running, identifier)["finished_at"])
             running.clock.advance(1)
             if not silent:
-                progress(Progress("far too late", 0.5))
+                progress(Progress(0.5, "far too late"))
             return compile_plan(request).finished()
         plans_made.append("quick")
         return compile_plan(request).finished()
@@ -109,7 +109,7 @@ def test_progress_is_shown(running: Any) -> None:
     seen = []
 
     def watched(request: Any, progress: ProgressCallback) -> Any:
-        for told in (Progress("bounding", 0.25), Progress("searching", 0.5, variance=3.0, bound=2.0)):
+        for told in (Progress(0.25, "bounding"), Progress(0.5, "searching", variance=3.0, bound=2.0)):
             progress(told)
             document = _state(running, identifier)
             seen.append([document[name] for name in ("state", "stage", "progress", "variance", "ratio")])
@@ -163,7 +163,7 @@ def test_a_worker_that_is_stopped_gives_its_work_back(running: Any) -> None:
 
     def stop_in_the_middle(_: Any, progress: ProgressCallback) -> None:
         stopped.stop.set()
-        progress(Progress("searching", 0.5))
+        progress(Progress(0.5, "searching"))
         raise AssertionError("progress ends a computation that is to stop")
 
     usual, running.compute = running.compute, stop_in_the_middle

@@ -1,6 +1,5 @@
 """A factorization W = LᵀR + c1ᵀ together with the weights that prove how good it is."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -10,7 +9,6 @@ from sordino_analysis.arrays import Floats, Mask, varying_rows
 from sordino_shared.errors import InvalidValue
 
 Objective = Literal["max", "mean"]
-Progress = Callable[[int, float, float], None]
 
 # Certificates are sums of at most a few thousand singular values: their rounding is far below this.
 CERTIFICATE_TOLERANCE = 1e-9

@@ -10,11 +10,11 @@ from sordino_analysis.optimisation.factorization.certificate import (
     Factorization,
     FactorizationError,
     Objective,
-    Progress,
     counted_rows,
     primal_value,
 )
 from sordino_analysis.optimisation.factorization.weighted import WeightedSpectrum, weighted_spectrum
+from sordino_analysis.progress import Progress, ProgressCallback, ignore_progress
 
 # Measured on prefix and ranges, k = 48…1024: exponents of 1.4 to 1.8 need a third fewer steps than 1, while 2
 # oscillates when both sets of weights move.
@@ -32,7 +32,7 @@ def factorize(
     gap: float = 0.01,
     centred: bool = True,
     max_iterations: int = 500,
-    progress: Progress | None = None,
+    progress: ProgressCallback = ignore_progress,
     late: Callable[[], bool] = lambda: False,
 ) -> Factorization:
     """LᵀR + c1ᵀ = W with max‖L_q‖·max‖R_x‖ within 1 + gap of the least possible, or γ_F for "mean".
@@ -52,8 +52,8 @@ def factorize(
     scale = float(np.abs(matrix - offset[:, None]).max())
     search = _Search((matrix[counted] - offset[counted, None]) / scale, objective, centred)
     while True:
-        if progress is not None:
-            progress(search.iterations, search.best.norm * scale, search.upper * scale)
+        allowed = gap * search.best.norm
+        progress(Progress(allowed / max(search.upper - search.best.norm, allowed)))
         if search.upper <= (1 + gap) * search.best.norm or search.iterations >= max_iterations or late():
             return _finished(search, counted, offset, scale)
         search.advance()

@@ -97,15 +97,15 @@ def generate_columns(
     """
     types = matrix.shape[1]
     most_rows = max(len(start.members), _MOST_ROWS_PER_TYPE * types, _FEWEST_ROWS)
-    progress = _Progress(_Master(matrix, epsilon, most_rows), start)
+    generation = _Generation(_Master(matrix, epsilon, most_rows), start)
     try:
         for _ in range(rounds):
-            if late() or progress.advance():
+            if late() or generation.advance():
                 break
     except (ValueError, np.linalg.LinAlgError):
         # Rows that no longer balance or do not tell all types apart: what was found before stands.
         pass
-    return progress.best
+    return generation.best
 
 
 def unevenness(matrix: Floats, epsilon: float, rows: WeightedRows) -> float:
@@ -215,7 +215,7 @@ def _inside(step: Floats) -> float:
     return min(1.0, _TO_BOUNDARY / max(float(-step.min()), 1e-300))
 
 
-class _Progress:
+class _Generation:
     """Where the rounds are: rows, barrier, how fast the type weights move, and the best kernel so far."""
 
     def __init__(self, master: _Master, start: WeightedRows) -> None:

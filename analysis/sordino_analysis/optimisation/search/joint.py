@@ -27,9 +27,7 @@ from sordino_analysis.optimisation.search.objectives import (
     variances,
 )
 from sordino_analysis.optimisation.search.starts import Start, begin, portfolio, small_sets
-
-# The fraction done, and the objective's variance once there is one.
-Progress = Callable[[float, float | None], None]
+from sordino_analysis.progress import Progress, ProgressCallback, ignore_progress
 
 
 class Effort(StrEnum):
@@ -132,7 +130,7 @@ def search_kernel(
     effort: Effort = Effort.STANDARD,
     seed: int = 0,
     deadline: Deadline | None = None,
-    progress: Progress = lambda fraction, variance: None,
+    progress: ProgressCallback = ignore_progress,
 ) -> KernelDesign:
     """The best kernel found for W (Q, k), whose rows all vary, with its decoder; deterministic for a seed.
 
@@ -161,7 +159,7 @@ class _Pace:
     A step takes up to a tenth of a second at 256 types.
     """
 
-    def __init__(self, progress: Progress) -> None:
+    def __init__(self, progress: ProgressCallback) -> None:
         self._progress = progress
         self.variance: float | None = None
         self.begin(0.0, 0.0, 1)
@@ -173,7 +171,8 @@ class _Pace:
     def step(self) -> None:
         """One step more; those beyond the promised number move nothing."""
         self._taken = min(self._taken + 1, self._steps)
-        self._progress(self._done + self._share * self._taken / self._steps, self.variance)
+        fraction = self._done + self._share * self._taken / self._steps
+        self._progress(Progress(fraction, variance=self.variance))
 
 
 class _Search:

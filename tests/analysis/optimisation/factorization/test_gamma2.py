@@ -86,13 +86,19 @@ def test_swapping_queries_and_types_leaves_gamma2_alone():
     assert wide.upper == pytest.approx(tall.upper, rel=1e-9)
 
 
-def test_progress_is_told_and_bounds_only_get_better(prefix):
+def test_progress_grows_until_the_gap_is_reached(prefix):
     seen = []
-    factorize(prefix(64), "max", 1e-3, progress=lambda *state: seen.append(state))
-    iterations, lowers, uppers = zip(*seen, strict=True)
-    assert list(iterations) == sorted(iterations)
-    assert list(lowers) == sorted(lowers)
-    assert list(uppers) == sorted(uppers, reverse=True)
+    factorize(prefix(64), "max", 1e-3, progress=seen.append)
+    fractions = [step.fraction for step in seen]
+    assert fractions == sorted(fractions)
+    assert 0 < fractions[0] < fractions[-1] == 1
+
+
+def test_bounds_only_get_better(prefix):
+    found = [factorize(prefix(64), "max", 1e-3, max_iterations=steps) for steps in range(1, 40)]
+    assert [each.iterations for each in found] == sorted(each.iterations for each in found)
+    assert [each.lower for each in found] == sorted(each.lower for each in found)
+    assert [each.upper for each in found] == sorted((each.upper for each in found), reverse=True)
 
 
 def test_the_gap_reached_is_stated_when_the_iterations_run_out(prefix):

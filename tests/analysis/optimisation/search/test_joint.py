@@ -92,7 +92,7 @@ def test_past_its_deadline_it_still_returns_a_kernel(small_matrix):
 def test_progress_ends_where_the_search_does(small_matrix):
     seen = []
     matrix = small_matrix("prefix", 6)
-    searched(matrix, 1.0, "mean", effort=Effort.QUICK, progress=lambda fraction, variance: seen.append(fraction))
+    searched(matrix, 1.0, "mean", effort=Effort.QUICK, progress=lambda step: seen.append(step.fraction))
     assert seen == sorted(seen)
     assert seen[0] > 0
     assert seen[-1] <= 1
