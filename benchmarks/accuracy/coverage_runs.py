@@ -12,7 +12,7 @@ from benchmarks.accuracy.coverage_cases import Cell, Floats, Integers, drawn_use
 from benchmarks.accuracy.pairwise_runs import answered
 from sordino_analysis.evaluation.accumulate import Aggregate
 from sordino_analysis.optimisation.search import Effort
-from sordino_analysis.pairwise.protocol import ClosedRound, ProtocolDesign, ProtocolError, ProtocolRequest, RoundPlan
+from sordino_analysis.pairwise.protocol import ClosedRound, PairwiseError, ProtocolDesign, ProtocolRequest, RoundPlan
 from sordino_analysis.pairwise.protocol_registry import find_protocol
 from sordino_analysis.pairwise.statistic_estimate import PairwiseEstimate
 from sordino_analysis.questions.pairwise import PairwiseStatistic
@@ -140,7 +140,7 @@ def _campaigns(
 def _next(design: ProtocolDesign, closed: tuple[ClosedRound, ...]) -> RoundPlan | PairwiseEstimate | None:
     try:
         return find_protocol(design.plan.protocol).step(design.plan, closed)
-    except ProtocolError:
+    except PairwiseError:
         return None
 
 

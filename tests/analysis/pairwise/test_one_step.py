@@ -110,12 +110,15 @@ def test_users_who_skip_the_second_round_by_chance_widen_the_error_only():
 
 
 def test_intervals_allow_for_users_who_skip_the_second_round_by_chance():
-    """Of 120 intervals 104 hold at least: fewer do by chance once in 2,000 if 95 % do; half of the users stay away."""
+    """Of 120 intervals 104 hold at least: fewer do by chance once in 2,000 if 95 % do; half stay away.
+
+    Half the answers alone are 1.4 times the error.
+    """
     _, found, _ = played(8.0, 1.0, 120, same_users=True, skipping=0.5)
     _, all_there, _ = played(8.0, 1.0, 20, same_users=True)
     truth = STATISTIC.of_pairs(COUNTS.astype(float))
     assert sum(e.lower <= truth <= e.upper for e in found) >= 104
-    assert np.mean([e.standard_error for e in found]) > 2 * np.mean([e.standard_error for e in all_there])
+    assert np.mean([e.standard_error for e in found]) > 1.6 * np.mean([e.standard_error for e in all_there])
 
 
 @pytest.mark.slow
@@ -128,6 +131,17 @@ def test_a_small_first_round_errs_by_whom_it_holds():
     assert variance != pytest.approx(replace(terms, crossed=0.0, sampled=0.0).variance(STEP), rel=0.1)
     stated = np.mean([estimate.standard_error**2 for estimate in found])
     assert stated == pytest.approx(terms.variance(STEP), rel=0.18)
+
+
+def test_a_round_of_few_reports_is_doubted():
+    law, generator = response(2.0), np.random.default_rng(3)
+    first, second = np.array([20, 10, 20, 10]), np.array([5, 5, 5, 5])
+    reports = DecodedReports(law, sent(law.kernel, first, generator))
+    answers = answered(FORM @ reports.histogram, 2.0, second, False, generator)
+    few = one_step_estimate(STATISTIC, reports, answers, STEP, target="pairs", protocol="p")
+    assert any("a round has 20 reports only" in doubt for doubt in few.doubts)
+    more = answered(FORM @ reports.histogram, 2.0, 4 * second, False, generator)
+    assert not one_step_estimate(STATISTIC, reports, more, STEP, target="pairs", protocol="p").doubts
 
 
 def test_the_best_step_is_least():
