@@ -1,26 +1,15 @@
-"""Engines and stores that tests of every part share: SQLite files, and databases of a throw-away PostgreSQL cluster."""
+"""Engines and stores that tests of every part share: SQLite files here, PostgreSQL in `postgres.py`."""
 
 from __future__ import annotations
 
-import os
-import pwd
-import shutil
-import signal
-import socket
-import subprocess
-import tempfile
-import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import count
 from pathlib import Path
-from subprocess import DEVNULL
 from typing import Any
 
 import numpy as np
-import psycopg
 import pytest
 
 from sordino_analysis.optimisation.factorization import Objective
@@ -37,171 +26,11 @@ from sordino_shared.protocol.plans import DevicePart
 from sordino_shared.randomizers import AnyRandomizer, RandomizedResponse
 from sordino_shared.randomizers.base import pack_indices
 
+pytest_plugins = ["tests.postgres"]
+
 EPOCH = 7
 OPENED_AT = 1_800_000_000
 BUCKETS = 10_000
-
-
-def _binary(name: str) -> str:
-    """A PostgreSQL program: the newest that Debian's packages install, else what PATH has."""
-    installed = sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{name}"), key=lambda path: int(path.parts[-3]))
-    found = str(installed[-1]) if installed else shutil.which(name)
-    if found is None:
-        pytest.fail(f"{name} was not found: install PostgreSQL (Debian: apt-get install postgresql), tests need it")
-    return found
-
-
-def _as_ordinary_user(folder: Path) -> list[str]:
-    """PostgreSQL refuses to run as root: give the folder to another user, and return the command that becomes it."""
-    if os.geteuid() != 0:
-        return []
-    names = {entry.pw_name for entry in pwd.getpwall()}
-    user = "postgres" if "postgres" in names else "nobody"
-    shutil.chown(folder, user=user)
-    return ["runuser", "-u", user, "--"]
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
-def _is_alive(process: int) -> bool:
-    try:
-        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-
-
-@dataclass(frozen=True)
-class PostgresCluster:
-    """A server that trusts every local connection, with its files in `folder`; `url` names one of its databases."""
-
-    folder: Path
-    port: int
-    user: list[str]
-    names: Iterator[int]
-
-    def url(self, name: str) -> str:
-        return f"postgresql://postgres@127.0.0.1:{self.port}/{name}"
-
-    def create(self, template: str = "template1", tablespace: str = "pg_default") -> str:
-        """The URL of a new database, a copy of `template`."""
-        name = f"test{next(self.names)}"
-        self.execute(f"CREATE DATABASE {name} TEMPLATE {template} TABLESPACE {tablespace}")
-        return self.url(name)
-
-    def drop(self, url: str) -> None:
-        """Drop the database, whoever is still connected."""
-        self.execute(f"DROP DATABASE {url.rpartition('/')[2]} WITH (FORCE)")
-
-    def execute(self, statement: str) -> None:
-        with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
-            connection.execute(statement.encode())
-
-    def start(self) -> None:
-        """Return when it takes connections; without fsync, since the machine's crash is not what tests test."""
-        options = f"-p {self.port} -k {self.folder} -c listen_addresses=127.0.0.1 -c fsync=off -c max_connections=100"
-        # Without a file of its own for its output, the server would keep this process's pipe open for ever.
-        subprocess.run([*self._control(), "-o", options, "start"], check=True, stdout=DEVNULL, cwd=self.folder)
-
-    def kill(self) -> None:
-        """SIGKILL the server and return when its last process is gone."""
-        locks = [self._lock_file(), *self.folder.glob(".s.PGSQL.*.lock")]
-        processes = self._stopped()
-        os.kill(processes[0], signal.SIGKILL)
-        deadline = time.monotonic() + 30
-        while any(map(_is_alive, processes)):
-            assert time.monotonic() < deadline, "a process of the killed server goes on"
-            time.sleep(0.01)
-        # Where orphans are reaped late, the dead server's number looks alive and its locks would hold.
-        for lock in locks:
-            lock.unlink()
-
-    @contextmanager
-    def frozen(self) -> Iterator[None]:
-        """While the block runs no process of the server does; their connections stay."""
-        processes = self._stopped()
-        for child in processes[1:]:
-            os.kill(child, signal.SIGSTOP)
-        try:
-            yield
-        finally:
-            for process in processes:
-                os.kill(process, signal.SIGCONT)
-
-    def _lock_file(self) -> Path:
-        return self.folder / "data" / "postmaster.pid"
-
-    def _stopped(self) -> list[int]:
-        """Stop the first process and return it with the others: it starts no further one, so that all are known."""
-        first = int(self._lock_file().read_text().splitlines()[0])
-        os.kill(first, signal.SIGSTOP)
-        return [first, *map(int, Path(f"/proc/{first}/task/{first}/children").read_text().split())]
-
-    def stop(self) -> None:
-        subprocess.run([*self._control(), "-m", "immediate", "stop"], check=False, capture_output=True, cwd=self.folder)
-
-    def _control(self) -> list[str]:
-        data, log = self.folder / "data", self.folder / "log"
-        return [*self.user, _binary("pg_ctl"), "-D", str(data), "-w", "-l", str(log)]
-
-
-@contextmanager
-def _cluster() -> Iterator[PostgresCluster]:
-    folder = Path(tempfile.mkdtemp(prefix="throwaway-postgres-"))
-    cluster = PostgresCluster(folder, _free_port(), _as_ordinary_user(folder), count())
-    data = str(folder / "data")
-    initdb = [*cluster.user, _binary("initdb"), "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync"]
-    try:
-        subprocess.run(initdb, check=True, capture_output=True, cwd=folder)
-        cluster.start()
-        yield cluster
-    finally:
-        cluster.stop()
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-@pytest.fixture(scope="session")
-def postgres_cluster() -> Iterator[PostgresCluster]:
-    """A private cluster in a temporary folder, for all tests that leave it running."""
-    with _cluster() as cluster:
-        yield cluster
-
-
-@pytest.fixture
-def mortal_postgres() -> Iterator[PostgresCluster]:
-    """A cluster of one test's own, which may kill it."""
-    with _cluster() as cluster:
-        yield cluster
-
-
-@pytest.fixture(scope="session")
-def _postgres_template(postgres_cluster: PostgresCluster) -> str:
-    """A database with all tables, to be copied: migrating one for every test would take most of the time."""
-    url = postgres_cluster.create()
-    database = Database(url)
-    migrations.upgrade(database)
-    database.close()
-    return url.rpartition("/")[2]
-
-
-@pytest.fixture
-def postgres_url(postgres_cluster: PostgresCluster) -> Iterator[str]:
-    """A new, empty PostgreSQL database."""
-    url = postgres_cluster.create()
-    yield url
-    postgres_cluster.drop(url)
-
-
-@pytest.fixture
-def migrated_postgres_url(postgres_cluster: PostgresCluster, _postgres_template: str) -> Iterator[str]:
-    """A new PostgreSQL database with all tables."""
-    url = postgres_cluster.create(_postgres_template)
-    yield url
-    postgres_cluster.drop(url)
 
 
 @pytest.fixture

@@ -406,3 +406,9 @@ class TestPostgresStore(StoreContract):
             assert len(writer.submit(upload(stored, {1: 10, 2: 255})).result(timeout=20).refused) == 1
             rounds.close_round(database, session, stored.campaign, 0, 1)
         assert counts(database, stored) == {10: 1}
+
+
+class TestOlderPostgresStore(TestPostgresStore):
+    @pytest.fixture
+    def url(self, migrated_older_postgres_url: str) -> str:
+        return migrated_older_postgres_url

@@ -84,7 +84,7 @@ def postgres_on_small_disk(small_disk: Path, postgres_cluster: Any) -> Iterator[
     tables = small_disk / "tables"
     tables.mkdir()
     if postgres_cluster.user:
-        shutil.chown(tables, user=postgres_cluster.user[2])
+        shutil.chown(tables, user=postgres_cluster.user)
     postgres_cluster.execute(f"CREATE TABLESPACE small LOCATION '{tables}'")
     url = postgres_cluster.create(tablespace="small")
     yield url

@@ -32,7 +32,7 @@ from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import Problem
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=["sqlite", "postgres", "older_postgres"])
 def url(request: pytest.FixtureRequest) -> str:
     return request.getfixturevalue(f"{request.param}_url")
 

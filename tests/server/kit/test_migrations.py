@@ -37,7 +37,7 @@ DEADLINE_S = 60.0
 MIGRATION_LOCK = 0x50D0  # as in migrations/env.py
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=["sqlite", "postgres", "older_postgres"])
 def database(request: pytest.FixtureRequest) -> Iterator[Database]:
     database = Database(request.getfixturevalue(f"{request.param}_url"))
     yield database

