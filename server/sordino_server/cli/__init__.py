@@ -1,4 +1,4 @@
-"""`sordino`: one command a job; every command takes `--json` and says what to do when it fails.
+"""`sordino`: one command per task. Commands that print results take `--json`; errors say what to do.
 
 Each command is a module of this package, imported when it is run: numerical libraries take seconds to load, and most
 commands need none of them. The module `name` holds either `app`, a group of commands, or a function `name`.
@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import os
 from importlib import import_module
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
+
+from sordino_server import __version__
 
 COMMANDS = (
     "audit",
@@ -29,7 +31,7 @@ COMMANDS = (
 
 
 class _Commands(TyperGroup):
-    """The commands by name, each imported when it is asked for."""
+    """The commands by name, each imported on first use."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         return list(COMMANDS)
@@ -50,19 +52,29 @@ class _Commands(TyperGroup):
 app = typer.Typer(
     name="sordino",
     cls=_Commands,
-    help="Local-differential-privacy telemetry: plan a mechanism, run the aggregator, read the estimates.",
+    help="Local-differential-privacy telemetry: plan a mechanism, run the server, read the estimates.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
 
 
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"sordino {__version__}")
+        raise typer.Exit
+
+
 @app.callback()
-def _root() -> None:
-    """What all commands share; a group without any command of its own needs it."""
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", is_eager=True, callback=_print_version, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Options of `sordino` itself."""
 
 
-# One thread of linear algebra, unless told otherwise: a worker must not take every core from the API beside it, and
-# threads that spin for a core they do not get make planning many times slower.
+# One thread of linear algebra by default: a worker must not take every core from the API process, and threads that
+# spin for a core they do not get make planning many times slower.
 _ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 
 

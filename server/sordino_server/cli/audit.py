@@ -1,4 +1,4 @@
-"""`sordino audit`: recompute everything that a plan claims, from its bytes alone."""
+"""`sordino audit`: recompute every published number of a plan from its bytes."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from sordino_analysis.pairwise.protocol_registry import find_protocol
 from sordino_analysis.planning.audit import Check, audit_device, audit_plan
 from sordino_analysis.planning.certificates import bounds_summary
 from sordino_analysis.questions.queries_document import rebuild_workload
-from sordino_server.cli.output import JsonOption, console, fail, print_json, reports_errors
+from sordino_server.cli.output import JsonOption, VerboseOption, console, fail, print_json, reports_errors
 from sordino_server.cli.plan import ANALYST_FILE, DEVICE_FILE, PROTOCOL_FILE, SUMMARY_FILE
 from sordino_server.cli.remote import DEFAULT_SERVER, ServerOption
-from sordino_server.cli.statistics import shown_manipulation
+from sordino_server.cli.statistics import fake_reports, shown_manipulation
 from sordino_shared.errors import InvalidValue, MalformedDocument
 from sordino_shared.protocol import DevicePart, Digest
 
@@ -36,20 +36,21 @@ _SHOWN_DIGITS = 24
 def audit(
     targets: Annotated[
         list[str],
-        typer.Argument(help="Files of plan parts, a folder from `sordino plan --output`, or digests on --server."),
+        typer.Argument(help="Plan files, a folder from `sordino plan --output`, or digests."),
     ],
     server: ServerOption = DEFAULT_SERVER,
+    verbose: VerboseOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Recompute digests, ε, variances, bias and bounds of a plan, and compare them with what it publishes.
-
-    With a device part alone only its ε can be proved. A file on its own is not pinned: a folder with plan.json, or a
-    digest on the server, also shows changes that make no difference to any figure. With the plan of a protocol and the
-    parts of its first round it also says how far made-up reports move the statistic.
+    """Recompute a plan's digests, ε, variances, bias and bounds, and compare them with the published ones.
 
     Example, after `sordino plan --output delays`:
 
         sordino audit delays
+
+    A device part alone proves its ε and nothing else. A single file is not pinned by a digest: a folder with plan.json,
+    or a digest on the server, also detects changes that leave every number as it was. A protocol plan together with the
+    parts of its first round also gives the effect of fake reports on the statistic.
     """
     plan = _Parts(server)
     for target in targets:
@@ -64,13 +65,13 @@ def audit(
         given = {name: each for name, each in figures.items() if each}
         print_json({"holds": not wrong, "checks": shown, **plan.ratios(), **given})
     else:
-        _print(checks, moved, of_forms)
+        _print(checks, moved, of_forms, verbose)
     if wrong:
-        fail(f"the plan does not hold what it publishes ({', '.join(wrong)}); do not use it")
+        fail(f"the plan is not what it publishes ({', '.join(wrong)}); do not use it")
 
 
 class _Parts:
-    """The parts named on the command line, and the digests that they were expected to have."""
+    """The parts named on the command line, and their expected digests."""
 
     def __init__(self, server: str) -> None:
         self.server = server
@@ -92,7 +93,7 @@ class _Parts:
             self._keep(Path(target).read_bytes(), target)
 
     def audit(self) -> Iterator[Check]:
-        """Every check that the parts at hand allow."""
+        """Every check that the given parts allow."""
         if self.analyst is not None and self.device is None:
             self._keep(self._fetched_device(self.analyst), "the device part")
         yield from self.checks
@@ -105,7 +106,7 @@ class _Parts:
         return {} if self.analyst is None else bounds_summary(self.analyst.figures, self.analyst.certificate)
 
     def manipulations(self) -> dict[str, float]:
-        """How far an answer moves at most, by its label, for a share of 1 of reports that are made up."""
+        """Per label: the most that fake reports move the answer, divided by their share of the reports."""
         if self.analyst is None or self.device is None:
             return {}
         workload = rebuild_workload(self.device.domain, self.analyst.queries)
@@ -113,11 +114,11 @@ class _Parts:
         return dict(zip(workload.labels(), moved, strict=True))
 
     def statistic_manipulations(self) -> dict[str, dict[str, float]]:
-        """How far every form moves, by its name; nothing without the plan of a protocol and its first round's parts."""
+        """Per form: its manipulation bound; empty without a protocol plan and the parts of its first round."""
         if self.protocol is None or self.analyst is None or self.device is None:
             return {}
         if planned_statistic(self.protocol).domain != self.device.domain:
-            raise InvalidValue("the device part is of another domain than the plan of the protocol", self.protocol)
+            raise InvalidValue("the device part has another domain than the protocol plan", self.protocol)
         design = ProtocolDesign(self.protocol, RoundPlan(self.device, self.analyst))
         return {each.form: each.summary() for each in find_protocol(self.protocol.protocol).manipulation(design)}
 
@@ -139,7 +140,7 @@ class _Parts:
         try:
             part = _part(content)
         except (MalformedDocument, InvalidValue) as error:
-            raise MalformedDocument(f"{source} is no part of a plan, or was tampered with ({error})") from error
+            raise MalformedDocument(f"{source} is not part of a plan, or was changed ({error})") from error
         if isinstance(part, DevicePart):
             self.device = part
         elif isinstance(part, AnalystPart):
@@ -151,7 +152,7 @@ class _Parts:
         try:
             return self._fetched(analyst.device_digest)
         except (InvalidValue, httpx.TransportError) as error:
-            advice = f"an analyst part is audited with its device part: give its {DEVICE_FILE} too"
+            advice = f"an audit of an analyst part needs its device part: give its {DEVICE_FILE} too"
             raise InvalidValue(f"{advice} ({error})", analyst.device_digest) from error
 
     def _fetched(self, digest: Digest) -> bytes:
@@ -185,24 +186,36 @@ def _digests(path: Path) -> dict[str, str]:
         raise InvalidValue(f"{path} does not name the digests of the plan's parts", path) from error
 
 
-def _print(checks: list[Check], moved: dict[str, float], of_forms: dict[str, dict[str, float]]) -> None:
+def _print(checks: list[Check], moved: dict[str, float], of_forms: dict[str, dict[str, float]], verbose: bool) -> None:
+    held = sum(check.holds for check in checks)
+    _line(f"{held} of {len(checks)} published values hold{'' if verbose else ' (--verbose lists them)'}")
+    shown = checks if verbose else [check for check in checks if not check.holds]
+    if shown:
+        console.print(_table(shown))
+    if moved:
+        most = max(moved, key=lambda label: moved[label])
+        _line(f"{fake_reports('an answer', moved[most])} ({most})")
+        if verbose:
+            _line(f"a share f of fake reports moves an answer by at most {moved[most]:.4g}·f")
+    for form, each in of_forms.items():
+        _line(fake_reports(form, **each))
+    for line in shown_manipulation(of_forms) if verbose else ():
+        _line(line)
+
+
+def _line(text: str) -> None:
+    console.print(text, highlight=False, markup=False, soft_wrap=True)
+
+
+def _table(checks: list[Check]) -> Table:
     whole = [Column(name, overflow="fold") for name in ("published", "recomputed")]
-    table = Table("", "claim", *whole)
+    table = Table("", "value", *whole, box=None, pad_edge=False, header_style="bold")
     for check in checks:
         mark = "[green]✓[/]" if check.holds else "[bold red]✗[/]"
         figures = (check.published, check.recomputed)
         # Two digests that differ may begin alike.
         table.add_row(mark, check.name, *(map(_short, figures) if check.holds else figures))
-    console.print(table)
-    if moved:
-        most = max(moved, key=lambda label: moved[label])
-        console.print(
-            f"if a share f of the reports is made up, no answer moves by more than {moved[most]:.4g}·f ({most})",
-            highlight=False,
-            markup=False,
-        )
-    for line in shown_manipulation(of_forms):
-        console.print(line, highlight=False, markup=False)
+    return table
 
 
 def _short(text: str) -> str:

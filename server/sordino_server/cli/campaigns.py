@@ -1,4 +1,4 @@
-"""`sordino campaigns`: campaigns of a running server, over its REST API."""
+"""`sordino campaigns`: create, run and read campaigns of a server through its REST API."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from rich.table import Table
 from sordino_server.cli.candidates import MechanismOption, ProtocolOption
 from sordino_server.cli.output import (
     JsonOption,
+    VerboseOption,
     console,
     moment,
     print_json,
@@ -29,10 +30,10 @@ app = typer.Typer(
     name="campaigns",
     add_completion=False,
     pretty_exceptions_enable=False,
-    help="Create, open, close and read campaigns of the server at SORDINO_SERVER with the key in SORDINO_KEY.",
+    help="Create, open, close and read campaigns. Uses SORDINO_SERVER and SORDINO_KEY.",
     no_args_is_help=True,
 )
-_FOR_EACH = "once for all rounds, or once for each in order with 0 for a round without"
+_FOR_EACH = "Repeat it to set each round in order; 0: no limit."
 
 
 def _whole_id(text: str) -> str:
@@ -42,59 +43,68 @@ def _whole_id(text: str) -> str:
         raise typer.BadParameter("an id has 64 lower-case hexadecimal digits: see `sordino campaigns list`") from None
 
 
-CampaignArgument = Annotated[str, typer.Argument(help="Id of the campaign: 64 hexadecimal digits.", callback=_whole_id)]
+CampaignArgument = Annotated[
+    str, typer.Argument(metavar="CAMPAIGN", help="Id: 64 hexadecimal digits.", callback=_whole_id)
+]
 UsersOption = Annotated[
     int | None,
     typer.Option(
         min=1,
-        help="Users to expect, at whose number errors are predicted and protocols compared; it closes nothing.",
+        metavar="N",
+        help="Number of users to predict errors and compare protocols for. It closes nothing.",
     ),
 ]
-RoundArgument = Annotated[int, typer.Argument(min=0, help="Number of the round, from 0.")]
+RoundArgument = Annotated[int, typer.Argument(min=0, metavar="INDEX", help="Index of the round, from 0.")]
 
 
 @app.command()
 @reports_errors
 def create(
-    name: Annotated[str, typer.Option(help="Name of the campaign.")],
-    purpose: Annotated[str, typer.Option(help="What the owner of a device is told.")],
-    population: Annotated[str, typer.Option(help="Whose devices are asked.")],
-    workload: Annotated[Path | None, typer.Option(help="Workload file (YAML or JSON) to plan for.")] = None,
-    epsilon: Annotated[str | None, typer.Option(help="ε of a report, such as 1 or 0.5; with --workload.")] = None,
+    name: Annotated[str, typer.Option(metavar="TEXT", help="Name of the campaign.")],
+    purpose: Annotated[str, typer.Option(metavar="TEXT", help="Text shown to device owners.")],
+    population: Annotated[str, typer.Option(metavar="NAME", help="Population whose devices answer.")],
+    workload: Annotated[
+        Path | None, typer.Option(metavar="PATH", help="Workload file (YAML or JSON) to plan for.")
+    ] = None,
+    epsilon: Annotated[
+        str | None, typer.Option(metavar="E", help="ε of one report, such as 1 or 0.5; with --workload.")
+    ] = None,
     objective: Annotated[
-        Literal["max", "mean"], typer.Option(help="Error to make small: of the worst query, or on average.")
+        Literal["max", "mean"],
+        typer.Option(metavar="max|mean", help="Minimise the variance of the worst query, or the mean."),
     ] = "max",
     mechanism: MechanismOption = None,
     users: UsersOption = None,
     protocol: ProtocolOption = None,
     target: TargetOption = None,
     plan_request: Annotated[
-        str | None, typer.Option(help="A plan request that is ready, in place of --workload.")
+        str | None, typer.Option(metavar="ID", help="Use this finished plan request instead of --workload.")
     ] = None,
     close_after_reports: Annotated[
-        list[int] | None, typer.Option(min=0, help=f"A round closes after so many reports; {_FOR_EACH}")
+        list[int] | None, typer.Option(min=0, metavar="N", help=f"Close a round after N reports. {_FOR_EACH}")
     ] = None,
     close_after_s: Annotated[
-        list[int] | None, typer.Option(min=0, help=f"A round closes after so many seconds; {_FOR_EACH}")
+        list[int] | None, typer.Option(min=0, metavar="SECONDS", help=f"Close a round after this time. {_FOR_EACH}")
     ] = None,
     upload_token: Annotated[
-        bool, typer.Option("--upload-token", help="Take reports only with the campaign's token, which is printed once.")
+        bool, typer.Option("--upload-token", help="Accept reports only with the campaign's token, printed once.")
     ] = False,
-    open_now: Annotated[bool, typer.Option("--open", help="Open the campaign at once.")] = False,
+    open_now: Annotated[bool, typer.Option("--open", help="Open the campaign immediately.")] = False,
     timeout: TimeoutOption = TIMEOUT_S,
     server: ServerOption = DEFAULT_SERVER,
     key: KeyOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Create a campaign, from a workload file (waits for its plan) or from a plan request that is ready.
-
-    Options of the plan go with --workload, and a statistic of pairs needs --users among them.
+    """Create a campaign from a workload file or from a finished plan request.
 
     Example:
 
         sordino campaigns create --name delays --population travellers \\
             --purpose "We ask how late you were." \\
             --workload delays.yaml --epsilon 1 --open
+
+    With --workload the command waits for the plan. Options of the plan need --workload. A pairwise statistic needs
+    --users.
     """
     if (workload is None) == (plan_request is None) or (workload is None) != (epsilon is None):
         raise InvalidValue("give either --workload with --epsilon, or --plan-request")
@@ -112,7 +122,7 @@ def create(
             if open_now:
                 status |= _opened(remote, status["id"])
         finally:
-            # A campaign that cannot be opened is there all the same, and nobody shows its token again.
+            # The campaign exists even if it cannot be opened, and its token is shown this once.
             _print_created(status, as_json)
 
 
@@ -135,11 +145,19 @@ def show(
     campaign: CampaignArgument,
     server: ServerOption = DEFAULT_SERVER,
     key: KeyOption = None,
+    verbose: VerboseOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Show a campaign: its rounds with the reports counted so far, and refused reports by reason."""
+    """Show a campaign: its state and the reports counted so far.
+
+    With --verbose: its id, population and rounds, and refused reports by reason.
+    """
     with Remote(server, key) as remote:
-        _print_status(remote.get(f"/v1/campaigns/{campaign}/status"), as_json)
+        status = remote.get(f"/v1/campaigns/{campaign}/status")
+    if verbose or as_json:
+        _print_status(status, as_json)
+    else:
+        _print_summary(status)
 
 
 @app.command("open")
@@ -150,7 +168,7 @@ def open_campaign(
     key: KeyOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Open a campaign: devices that joined it answer from now on."""
+    """Open a campaign: its devices may report from now on."""
     _act("open", campaign, server, key, as_json)
 
 
@@ -162,7 +180,7 @@ def close(
     key: KeyOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Close a campaign: later reports are refused, and the estimates are computed."""
+    """Close a campaign: refuse later reports and compute the estimates."""
     _act("close", campaign, server, key, as_json)
 
 
@@ -175,7 +193,7 @@ def close_round(
     key: KeyOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Close a round: a worker opens the next one, or estimates after the last."""
+    """Close a round: a worker opens the next round, or computes the estimates after the last."""
     _act(f"rounds/{index}/close", campaign, server, key, as_json)
 
 
@@ -188,7 +206,7 @@ def retry_round(
     key: KeyOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Have a worker take up a closed round again that failed."""
+    """Retry a closed round whose computation failed."""
     _act(f"rounds/{index}/retry", campaign, server, key, as_json)
 
 
@@ -200,7 +218,7 @@ def cancel(
     key: KeyOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Cancel a campaign: nothing is estimated, and it cannot be opened again."""
+    """Cancel a campaign permanently, without estimates."""
     _act("cancel", campaign, server, key, as_json)
 
 
@@ -208,15 +226,15 @@ def cancel(
 @reports_errors
 def estimates(
     campaign: CampaignArgument,
-    index: Annotated[int | None, typer.Option("--round", min=0, help="Of this round, not of the campaign.")] = None,
-    wait: Annotated[bool, typer.Option(help="Wait while the estimates are being computed.")] = True,
+    index: Annotated[int | None, typer.Option("--round", min=0, metavar="INDEX", help="Print this round only.")] = None,
+    wait: Annotated[bool, typer.Option(help="Wait until the estimates are computed.")] = True,
     timeout: TimeoutOption = TIMEOUT_S,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print a table as CSV.")] = False,
     server: ServerOption = DEFAULT_SERVER,
     key: KeyOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Print the estimates of a campaign, or of one of its closed rounds, with their errors."""
+    """Print the estimates of a campaign or of one closed round, with their errors."""
     path = estimates_path(campaign, index)
     with Remote(server, key) as remote:
         if wait:
@@ -265,7 +283,7 @@ def _awaited_plan(remote: Remote, order: dict[str, Any], patience: Patience) -> 
             stage = document["stage"] or document["state"]
             ratio = "" if document["ratio"] is None else f" · {document['ratio']:.3f}× the bound"
             progress.update(shown, completed=document["progress"], description=stage + ratio)
-            # Without a terminal there is no bar: a line whenever a stage begins.
+            # Without a terminal, print a line at each stage instead of a bar.
             if stage != said and not progress_console.is_terminal:
                 progress_console.print(f"planning, {document['progress']:.0%}: {stage}", highlight=False, markup=False)
             said = stage
@@ -273,19 +291,34 @@ def _awaited_plan(remote: Remote, order: dict[str, Any], patience: Patience) -> 
 
 
 def _opened(remote: Remote, campaign: str) -> dict[str, Any]:
-    """The status of the campaign, open, without its token; raises SordinoError where it stays ready."""
+    """Open the campaign; returns its status without the token. Raises SordinoError if it stays ready."""
     try:
         status: dict[str, Any] = remote.post(f"/v1/campaigns/{campaign}/open")
     except RemoteProblem as problem:
-        raise SordinoError(f"{problem} (the campaign is made but not open: open it later, or cancel it)") from problem
+        raise SordinoError(
+            f"{problem} (the campaign was created but is not open: open it later, or cancel it)"
+        ) from problem
     return {name: value for name, value in status.items() if name != "upload_token"}
 
 
 def _print_created(status: dict[str, Any], as_json: bool) -> None:
     _print_status(status, as_json)
     if status["upload_token"] and not as_json:
-        progress_console.print("upload token, shown this once; give it to the devices:", highlight=False)
+        progress_console.print("upload token for the devices, shown only once:", highlight=False)
         typer.echo(status["upload_token"])
+
+
+def _print_summary(status: dict[str, Any]) -> None:
+    reports = sum(each["reports"] for each in status["rounds"])
+    refused = sum(status["refusals"].values())
+    console.print(f"{status['name']}: {status['state']}, {reports:,} reports", highlight=False, markup=False)
+    if status["planned_rounds"] > 1:
+        console.print(f"{len(status['rounds'])} of {status['planned_rounds']} rounds started", highlight=False)
+    if refused:
+        console.print(f"{refused:,} reports refused (--verbose shows why)", highlight=False)
+    for each in status["rounds"]:
+        if each["error"]:
+            console.print(f"round {each['index']} failed: {each['error']}", highlight=False, markup=False)
 
 
 def _print_status(status: dict[str, Any], as_json: bool) -> None:
@@ -306,7 +339,7 @@ def _print_status(status: dict[str, Any], as_json: bool) -> None:
 
 
 def _holds(coverage: dict[str, Any] | None) -> str:
-    """How often an answer's interval is expected to hold, and where that is too seldom what would do."""
+    """Expected coverage of an answer's interval, and the number of reports that it needs if it is too low."""
     if coverage is None:
         return "not known"
     enough = coverage["enough_reports"]

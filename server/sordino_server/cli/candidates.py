@@ -1,4 +1,4 @@
-"""What a plan chooses among, by name: most commands that take a name need none of the numbers behind it."""
+"""Names of mechanisms and protocols, without importing them: numerical libraries load slowly."""
 
 from __future__ import annotations
 
@@ -8,15 +8,18 @@ import typer
 
 MECHANISMS = (
     *("randomized_response", "subset_selection", "subset_mixture", "hadamard_response", "haar", "hierarchy"),
-    *("sampled_marginals", "fourier", "orbit_kernel", "hyperplane_codebook", "optimised_kernel", "column_generation"),
-    *("factorization", "approximate_factorization"),
+    *("sampled_marginals", "fourier", "orbit_kernel", "query_kernel", "extreme_rows", "hyperplane_codebook"),
+    *("optimised_kernel", "column_generation", "factorization", "approximate_factorization"),
 )
 PROTOCOLS = ("one_round", "one_round_split", "two_round", "two_round_shared", "three_round")
 
 MechanismOption = Annotated[
-    str | None, typer.Option(help=f"Only this mechanism for linear queries, not the best of {', '.join(MECHANISMS)}.")
+    str | None,
+    typer.Option(metavar="NAME", help=f"Use this mechanism, not the best for linear queries: {', '.join(MECHANISMS)}."),
 ]
 ProtocolOption = Annotated[
     str | None,
-    typer.Option(help=f"Only this protocol for a statistic of pairs, not the best of {', '.join(PROTOCOLS)}."),
+    typer.Option(
+        metavar="NAME", help=f"Use this protocol, not the best for a pairwise statistic: {', '.join(PROTOCOLS)}."
+    ),
 ]

@@ -1,4 +1,4 @@
-"""`sordino conformance`: whether somebody's sampler draws what a device part states."""
+"""`sordino conformance`: test whether a sampler draws from the distribution of a device part."""
 
 from __future__ import annotations
 
@@ -20,35 +20,34 @@ from sordino_shared.protocol import DevicePart
 @reports_errors
 def conformance(
     device_part: Annotated[
-        Path, typer.Argument(help=f"The device part, as in {DEVICE_FILE} from `sordino plan --output`.")
+        Path, typer.Argument(metavar="DEVICE_PART", help=f"{DEVICE_FILE} from `sordino plan --output`.")
     ],
     false_alarm: Annotated[
         float,
         typer.Option(
-            "--false-alarm", min=1e-12, max=0.1, help="The share of runs in which a true sampler is refused, at most."
+            "--false-alarm", min=1e-12, max=0.1, metavar="P", help="Largest probability of rejecting a correct sampler."
         ),
     ] = FALSE_ALARM,
     needed: Annotated[
-        bool, typer.Option("--needed", help="Say how many reports of each value a test needs, and read nothing.")
+        bool, typer.Option("--needed", help="Print how many reports per value a test needs; read nothing.")
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Test a device's sampler, in whatever language, against the exact law of a device part.
+    """Test a sampler in any language against the exact distribution of a device part.
 
-    Reads reports from standard input, one a line: VALUE PAYLOAD. VALUE is the number of the value's cell, from 0;
-    PAYLOAD is what the sampler drew for it, in hexadecimal, without the report's id. Draw every value, each
-    report anew.
-
-    Every count (of payloads, of reports in favour of the value, of what should be uniform, of reports equal to the one
-    before) is held against its exact law. p is the chance that a true sampler shows anything as unlikely. The sampler
-    is refused where p is at most the false-alarm rate.
-
-    A test of few reports finds little. `--needed` says how many of each value show an ε that is 10 % too large in 99 of
-    100 runs. Exit codes: 0 the sampler conforms, 1 it differs or there are too few reports to say, 2 bad input.
-
-    Example, after `sordino plan --output delays`, with such lines in a file:
+    Example, after `sordino plan --output delays`:
 
         sordino conformance delays/device.cbor < lines
+
+    Standard input has one report per line: VALUE PAYLOAD. VALUE is the index of the value's cell, from 0. PAYLOAD is
+    the sampler's output in hexadecimal, without the report's id. Draw every value, with fresh randomness per report.
+
+    The test compares every count (payloads, reports in favour of the value, uniform parts, reports equal to the one
+    before) with its exact distribution. p is the probability that a correct sampler gives a result this unlikely. The
+    sampler is rejected if p is at most the false-alarm rate.
+
+    A test needs enough reports: `--needed` prints how many per value detect an ε that is 10 % too large in 99 of 100
+    runs. Exit codes: 0 the sampler conforms, 1 it differs or there are too few reports, 2 bad input.
     """
     part = _read_part(device_part)
     if needed:
@@ -62,10 +61,10 @@ def conformance(
     else:
         _print(verdict, unseen)
     if verdict.outcome == "differs":
-        fail(f"the sampler does not draw what the device part states; do not ship it ({verdict.seen})")
+        fail(f"the sampler does not draw from the distribution of the device part; do not ship it ({verdict.seen})")
     if verdict.outcome == "too_few":
         fail(
-            f"too few reports to tell an ε that is 10 % too large: a value has {verdict.fewest}, "
+            f"too few reports to detect an ε that is 10 % too large: a value has {verdict.fewest}, "
             f"{verdict.needed} are needed; draw more"
         )
 
@@ -74,7 +73,7 @@ def _read_part(path: Path) -> DevicePart:
     try:
         part = DevicePart.read(path.read_bytes())
     except ProtocolError as error:
-        raise InvalidValue(f"{path} is no device part: {error}", path) from error
+        raise InvalidValue(f"{path} is not a device part: {error}", path) from error
     check_guarantee(part)
     return part
 
@@ -86,7 +85,7 @@ def _print_needed(part: DevicePart, false_alarm: float, as_json: bool) -> None:
     if as_json:
         print_json({"reports_a_value": most, "values": size, "false_alarm": false_alarm})
     else:
-        _say(f"{most} reports of each of the {size} values show an ε 10 % too large in 99 of 100 runs")
+        _say(f"{most} reports of each of the {size} values detect an ε 10 % too large in 99 of 100 runs")
 
 
 def _summary(verdict: Verdict) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""`sordino db`: the schema of the database, and what is no longer kept in it."""
+"""`sordino db`: migrate and check the database, delete old reports."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ app = typer.Typer(
     name="db",
     add_completion=False,
     pretty_exceptions_enable=False,
-    help="Bring the database of SORDINO_DATABASE_URL up to date, say where it stands, or delete old reports.",
+    help="Migrate and check the database SORDINO_DATABASE_URL, or delete old reports.",
     no_args_is_help=True,
 )
 
@@ -27,7 +27,10 @@ app = typer.Typer(
 @app.command()
 @reports_errors
 def upgrade(as_json: JsonOption = False) -> None:
-    """Bring the schema to the revision of this version; run it once before new processes start."""
+    """Migrate the schema to the revision of this version.
+
+    Run it once before processes of a new version start.
+    """
     _, database = started()
     before = migrations.current_revision(database)
     migrations.upgrade(database)
@@ -37,7 +40,7 @@ def upgrade(as_json: JsonOption = False) -> None:
 @app.command()
 @reports_errors
 def current(as_json: JsonOption = False) -> None:
-    """Say which revision the database has, and which this version needs."""
+    """Print the revision of the database and the one that this version needs."""
     _, database = started()
     _print(as_json, {"current": migrations.current_revision(database), "needed": migrations.head_revision()})
 
@@ -45,7 +48,7 @@ def current(as_json: JsonOption = False) -> None:
 @app.command()
 @reports_errors
 def check(as_json: JsonOption = False) -> None:
-    """Exit with an error unless the database answers, has the schema of this version and, on SQLite, is not damaged."""
+    """Check that the database answers, has the right schema and, on SQLite, is not damaged."""
     _, database = started()
     database.check()
     migrations.check_schema(database)
@@ -58,23 +61,29 @@ def check(as_json: JsonOption = False) -> None:
 def purge(
     older_than_days: Annotated[
         int | None,
-        typer.Option(min=0, help="Days since the campaign ended; the setting unless given."),
+        typer.Option(min=0, metavar="N", help="Days since the campaign ended; default: the setting."),
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list what would be deleted.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="List what would be deleted, delete nothing.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Delete the reports of campaigns that ended long ago; counts, aggregates and estimates stay.
+    """Delete the reports of campaigns that ended long ago; keep counts, aggregates and estimates.
 
-    How long ago is --older-than-days, or the setting SORDINO_RAW_REPORT_RETENTION_DAYS.
+    Example:
+
+        sordino db purge --older-than-days 90 --dry-run
+
+    Without --older-than-days the setting SORDINO_RAW_REPORT_RETENTION_DAYS applies.
     """
-    # The other commands need no numbers and should not wait for their libraries.
+    # Imported here: the other commands need no numerical libraries.
     from sordino_server.campaigns import retention
 
     settings, database = started()
     migrations.check_schema(database)
     days = older_than_days if older_than_days is not None else settings.raw_report_retention_days
     if older_than_days is None and not days:
-        raise InvalidValue("reports are kept for good: give --older-than-days or set SORDINO_RAW_REPORT_RETENTION_DAYS")
+        raise InvalidValue(
+            "reports are kept permanently: give --older-than-days or set SORDINO_RAW_REPORT_RETENTION_DAYS"
+        )
     now = SystemClock().now()
     found = retention.old_reports(database, days, now)
     if not dry_run:

@@ -1,4 +1,4 @@
-"""`sordino demo`: a whole campaign on this machine, with real flights on simulated devices."""
+"""`sordino demo`: run a whole campaign on this machine, with real flights on simulated devices."""
 
 from __future__ import annotations
 
@@ -11,7 +11,14 @@ import typer
 from sordino_analysis.charts import AnswerChart, draw_answers
 from sordino_analysis.questions.linear import parse_specification
 from sordino_server.cli.candidates import MechanismOption
-from sordino_server.cli.output import JsonOption, console, print_json, progress_console, reports_errors
+from sordino_server.cli.output import (
+    JsonOption,
+    VerboseOption,
+    console,
+    print_json,
+    progress_console,
+    reports_errors,
+)
 from sordino_server.cli.simulation.campaign import CampaignResult, CampaignTerms, check_users, run_campaign
 from sordino_server.cli.simulation.comparison import Comparison
 from sordino_server.cli.simulation.run import RemoteServer, run_simulation
@@ -40,49 +47,64 @@ APPS = 200
 # On a slow machine the search for a kernel ends here, with the best so far; prefix and histogram need a third of it.
 _SEARCH_S = 20.0
 _PURPOSE = (
-    "Your device tells how late its flight arrived, hidden in so much chance that nobody learns it, "
-    "so that the airport learns how late flights are on the whole."
+    "Your device sends how late its flight arrived, with random noise added so that nobody learns your delay. "
+    "The airport learns how late flights are overall."
 )
 _PAIR_PURPOSE = (
-    "Your device tells something of its flight, hidden in so much chance that nobody learns it, "
-    "so that the airport learns how flights compare with one another."
+    "Your device sends something about its flight, with random noise added so that nobody learns it. "
+    "The airport learns how flights compare with one another."
 )
 
 
 @reports_errors
 def demo(
     context: typer.Context,
-    users: Annotated[int, typer.Option(help="Simulated devices, one flight each.")] = 50_000,
-    epsilon: Annotated[float, typer.Option(help="ε of every device for the campaign.")] = 1.0,
-    workload: Annotated[DelayQueries, typer.Option(help="What is asked of the delays.")] = DelayQueries.PREFIX,
-    bins: Annotated[int, typer.Option(help="Bins that delays are cut into, 2 to 240.")] = 64,
+    users: Annotated[int, typer.Option(metavar="N", help="Number of simulated devices, one flight each.")] = 50_000,
+    epsilon: Annotated[float, typer.Option(metavar="E", help="ε per device for the campaign.")] = 1.0,
+    workload: Annotated[
+        DelayQueries, typer.Option(metavar="KIND", help=f"Queries of the delays: {', '.join(DelayQueries)}.")
+    ] = DelayQueries.PREFIX,
+    bins: Annotated[int, typer.Option(metavar="N", help="Number of bins of the delays, 2 to 240.")] = 64,
     mechanism: MechanismOption = None,
     statistic: Annotated[
-        FlightStatistic | None, typer.Option(help="Ask for a statistic of pairs of flights, not for delays.")
+        FlightStatistic | None,
+        typer.Option(
+            metavar="NAME", help=f"Estimate a pairwise statistic, not the delays: {', '.join(FlightStatistic)}."
+        ),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the drawn flights, the plan and the fleet.")] = 0,
-    server: Annotated[str | None, typer.Option(help="A running server; a temporary one if left out.")] = None,
-    key: Annotated[str | None, typer.Option(envvar="SORDINO_KEY", help="Operator's key for --server.")] = None,
-    chart: Annotated[Path, typer.Option(help="Where the chart is written.")] = Path("sordino-demo.svg"),
+    seed: Annotated[int, typer.Option(metavar="N", help="Seed of the drawn flights, the plan and the devices.")] = 0,
+    server: Annotated[
+        str | None, typer.Option(metavar="URL", help="Use this server; default: start a temporary one.")
+    ] = None,
+    key: Annotated[
+        str | None, typer.Option(envvar="SORDINO_KEY", metavar="KEY", help="Operator's key for --server.")
+    ] = None,
+    chart: Annotated[Path, typer.Option(metavar="PATH", help="Write the chart (SVG) to this file.")] = Path(
+        "sordino-demo.svg"
+    ),
     keep: Annotated[bool, typer.Option("--keep", help="Keep database, log, ledgers and estimates.")] = False,
+    verbose: VerboseOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Run a whole campaign on this machine: real server, simulated devices, real flight delays.
 
-    Starts `sordino serve` with a new SQLite database, or asks --server; plans a mechanism, opens a campaign, has the
-    devices answer, closes it and compares the estimates with the truth. The first 200 devices run the SDK as an app
-    would and draw from the operating system's generator, so two runs with one seed differ a little.
+    Example:
 
-    A statistic of pairs goes through all rounds of its protocol, has the truth in its bins and without them beside it,
-    and draws no chart.
+        sordino demo --users 10000 --workload histogram
+
+    Starts `sordino serve` with a new SQLite database, or uses --server. The demo plans a mechanism, opens a campaign,
+    sends the devices' reports, closes it and compares the estimates with the truth. The first 200 devices run the SDK
+    as an app does and draw from the operating system's generator, so two runs with the same seed differ slightly.
+
+    A pairwise statistic runs all rounds of its protocol. Its result has the truth with and without bins, and no chart.
     """
     started = time.perf_counter()
     check_users(users)
     check_round_guarantee(PureEpsilon.of(epsilon))
     remote = RemoteServer.of(server, key)
     if statistic is not None:
-        refuse_given(context, ("workload", "bins", "mechanism", "chart"), "a statistic of pairs has no use for it")
-        _demo_statistic(statistic, users, epsilon, seed, keep, as_json, remote)
+        refuse_given(context, ("workload", "bins", "mechanism", "chart"), "a pairwise statistic does not use it")
+        _demo_statistic(statistic, users, epsilon, seed, keep, verbose, as_json, remote)
         return
     delay_edges(bins)
     check_writable(chart)
@@ -105,7 +127,7 @@ def demo(
         asked = {"workload": workload.value, "bins": bins, "seed": seed, "seconds": seconds}
         print_json(result_document(result) | asked | {"kept": None} | places)
         return
-    print_result(console, result, places | {"seconds": f"{seconds:.1f}"})
+    print_result(console, result, places | {"seconds": f"{seconds:.1f}"}, verbose)
 
 
 def _demo_statistic(
@@ -114,6 +136,7 @@ def _demo_statistic(
     epsilon: float,
     seed: int,
     keep: bool,
+    verbose: bool,
     as_json: bool,
     remote: RemoteServer | None,
 ) -> None:
@@ -133,7 +156,7 @@ def _demo_statistic(
     if as_json:
         print_json(statistic_document(result, raw) | {"seed": seed, "kept": None if kept is None else str(kept)})
         return
-    print_statistic_result(console, result, raw)
+    print_statistic_result(console, result, raw, verbose)
 
 
 def _chart(result: CampaignResult, workload: DelayQueries, bins: int) -> AnswerChart:
@@ -156,7 +179,7 @@ def _chart(result: CampaignResult, workload: DelayQueries, bins: int) -> AnswerC
 
 
 def _verdict(comparison: Comparison) -> str:
-    held = "the truth lies inside the band everywhere" if comparison.band_holds else "the truth leaves the band"
+    held = "every true answer is inside the band" if comparison.band_holds else "some true answers are outside the band"
     return f"{held}, largest error {100 * comparison.max_abs_error:.2f} percentage points"
 
 

@@ -1,4 +1,4 @@
-"""`sordino keys`: operators' keys, straight in the database, since the first one cannot be asked for with a key."""
+"""`sordino keys`: operators' keys, directly in the database: the first key cannot be created through the API."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ app = typer.Typer(
     name="keys",
     add_completion=False,
     pretty_exceptions_enable=False,
-    help="Make, list and revoke operators' keys in the database of SORDINO_DATABASE_URL.",
+    help="Create, list and revoke operators' keys in the database SORDINO_DATABASE_URL.",
     no_args_is_help=True,
 )
 
@@ -35,21 +35,22 @@ app = typer.Typer(
 @app.command()
 @reports_errors
 def create(
-    role: Annotated[Role, typer.Option(help="What the key may do; admin includes analyst.")],
-    name: Annotated[str, typer.Option(help="Who or what uses the key.")],
+    role: Annotated[Role, typer.Option(metavar="ROLE", help=f"One of {', '.join(Role)}. admin includes analyst.")],
+    name: Annotated[str, typer.Option(metavar="TEXT", help="Who or what uses the key.")],
     campaign: Annotated[
-        str | None, typer.Option(help="Role uploader: the one campaign that the key opens, as its upload token.")
+        str | None,
+        typer.Option(metavar="ID", help="Role uploader: the campaign for which the key is the upload token."),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Make a key and print it. It is shown this once: only its hash is stored.
-
-    An admin does what an analyst does, and also makes keys and sets the caps of populations. An uploader only sends
-    reports.
+    """Create a key and print it. It is shown only once: the server stores its hash.
 
     Example:
 
         export SORDINO_KEY=$(sordino keys create --role admin --name me)
+
+    An analyst runs campaigns. An admin also creates keys and sets the caps of populations. An uploader only sends
+    reports.
     """
     database = _database()
     with database.write("create key") as session:
@@ -58,14 +59,14 @@ def create(
     if as_json:
         print_json(document | {"key": new.text})
         return
-    progress_console.print(f"key {new.key.id} ({role}); it is shown this once, keep it well:", highlight=False)
+    progress_console.print(f"key {new.key.id} ({role}); it is shown only once, store it safely:", highlight=False)
     typer.echo(new.text)
 
 
 @app.command("list")
 @reports_errors
 def list_keys(as_json: JsonOption = False) -> None:
-    """List keys, newest first; secrets cannot be shown."""
+    """List keys, newest first, without their secrets."""
     documents = _all(_database())
     if as_json:
         print_json({"keys": [_plain(document) for document in documents]})
@@ -75,8 +76,11 @@ def list_keys(as_json: JsonOption = False) -> None:
 
 @app.command()
 @reports_errors
-def revoke(key_id: Annotated[str, typer.Argument(help="Id of the key.")], as_json: JsonOption = False) -> None:
-    """Revoke a key: it opens nothing from now on."""
+def revoke(
+    key_id: Annotated[str, typer.Argument(metavar="KEY_ID", help="Id of the key, from `sordino keys list`.")],
+    as_json: JsonOption = False,
+) -> None:
+    """Revoke a key permanently."""
     with _database().write("revoke key") as session:
         document = KeyDocument.of(service.revoke(session, key_id, SystemClock().now()))
     if as_json:
@@ -86,7 +90,7 @@ def revoke(key_id: Annotated[str, typer.Argument(help="Id of the key.")], as_jso
 
 
 def _database() -> Database:
-    """The database, which is there already: a new one in the wrong folder would give a key that opens nothing."""
+    """The existing database: a key in a new one, made by mistake in the wrong folder, would open nothing."""
     _, database = started()
     database.check_exists()
     prepare_schema(database, migrate=True)

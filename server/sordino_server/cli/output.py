@@ -1,4 +1,4 @@
-"""What every command prints: a table for people or one JSON object for programs, and errors that say what to do."""
+"""Output of all commands: text for people or one JSON object for programs, and errors with advice."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ from sordino_shared.errors import SordinoError
 P = ParamSpec("P")
 R = TypeVar("R")
 
-JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
+VerboseOption = Annotated[bool, typer.Option("--verbose", help="Print the details too.")]
 
 # Progress and errors go to standard error, so that standard output can be piped.
 progress_console = Console(stderr=True)

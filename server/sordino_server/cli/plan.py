@@ -1,4 +1,4 @@
-"""`sordino plan`: the best mechanism for a workload, computed here, with its figures and its certificate."""
+"""`sordino plan`: find the best mechanism for a workload on this machine, with its errors and certificate."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar, get_args
 
 import typer
 from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Display
-from rich.table import Table
 
 from sordino_analysis.optimisation.search import Effort
 from sordino_analysis.pairwise.pairwise_request import FinishedProtocol, PairwiseRequest
@@ -23,24 +22,34 @@ from sordino_analysis.questions.linear import Workload, builtin
 from sordino_analysis.questions.pairwise import PairwiseSpecification
 from sordino_analysis.questions.specifications import load_either
 from sordino_server.cli.candidates import MechanismOption, ProtocolOption
-from sordino_server.cli.output import JsonOption, console, fail, print_json, progress_console, reports_errors, say
+from sordino_server.cli.output import (
+    JsonOption,
+    VerboseOption,
+    console,
+    fail,
+    print_json,
+    progress_console,
+    reports_errors,
+    say,
+)
+from sordino_server.cli.plan_result import print_plan
 from sordino_server.cli.sigint import finishing_when_asked
-from sordino_server.cli.statistics import TargetOption, print_protocols, shown_device_part
+from sordino_server.cli.statistics import TargetOption, print_protocols
 from sordino_server.cli.unused_options import refuse_given
 from sordino_shared.guarantees import PureEpsilon
 
 DEVICE_FILE, ANALYST_FILE, SUMMARY_FILE = "device.cbor", "analyst.cbor", "plan.json"
 PROTOCOL_FILE = "protocol.json"
-_SHOWN_ERRORS = 12
 OutputOption = Annotated[
     Path | None,
     typer.Option(
-        help=f"Folder to write {DEVICE_FILE}, {ANALYST_FILE}, {SUMMARY_FILE} and a statistic's {PROTOCOL_FILE} to."
+        metavar="FOLDER",
+        help=f"Write {DEVICE_FILE}, {ANALYST_FILE}, {SUMMARY_FILE} (and {PROTOCOL_FILE} of a statistic) here.",
     ),
 ]
 CacheDirOption = Annotated[
     Path | None,
-    typer.Option(envvar="SORDINO_CACHE_DIR", help="Folder of the plans that were computed.", show_default=False),
+    typer.Option(envvar="SORDINO_CACHE_DIR", metavar="FOLDER", help="Folder of earlier plans.", show_default=False),
 ]
 
 _OF_QUERIES = ("objective", "target_error", "mechanism", "reduction")
@@ -48,72 +57,87 @@ _OF_QUERIES = ("objective", "target_error", "mechanism", "reduction")
 Kind = Literal["histogram", "prefix", "ranges"]
 
 P = TypeVar("P", bound=Finished)
-# Makes a plan, told whom to show progress and whom to ask whether it was interrupted.
+# Computes a plan; takes a callback for progress and a function that returns whether the user interrupted.
 Compute = Callable[[ProgressCallback, Callable[[], bool]], P]
 
 
 @reports_errors
 def plan(
     context: typer.Context,
-    epsilon: Annotated[str, typer.Option(help="ε of one report: 1, 0.5, …")],
-    workload: Annotated[Kind | None, typer.Option(help="A built-in workload over --size bins.")] = None,
-    size: Annotated[int | None, typer.Option(help="Number of bins of a built-in workload.")] = None,
-    file: Annotated[Path | None, typer.Option(help="A workload file (YAML or JSON) instead of --workload.")] = None,
+    epsilon: Annotated[str, typer.Option(metavar="E", help="ε of one report, such as 1 or 0.5.")],
+    workload: Annotated[Kind | None, typer.Option(metavar="KIND", help=f"One of {', '.join(get_args(Kind))}.")] = None,
+    size: Annotated[int | None, typer.Option(metavar="N", help="Number of bins for --workload.")] = None,
+    file: Annotated[
+        Path | None, typer.Option(metavar="PATH", help="Workload file (YAML or JSON) instead of --workload.")
+    ] = None,
     objective: Annotated[
-        Literal["max", "mean"], typer.Option(help="Make the worst query's variance small, or the mean over queries.")
+        Literal["max", "mean"],
+        typer.Option(metavar="max|mean", help="Minimise the variance of the worst query, or the mean over queries."),
     ] = "max",
     users: Annotated[
-        int | None, typer.Option(help="Predict errors for this many reports; a statistic needs it.")
+        int | None,
+        typer.Option(metavar="N", help="Predict errors for this many reports. Required for a pairwise statistic."),
     ] = None,
     target_error: Annotated[
-        float | None, typer.Option(help="Say how many reports give at most this root mean squared error.")
+        float | None, typer.Option(metavar="RMSE", help="Print how many reports reach this root mean squared error.")
     ] = None,
     mechanism: MechanismOption = None,
     reduction: Annotated[
-        int | None, typer.Option(help="Dimension to which the factorization mechanism projects; needs --users.")
+        int | None,
+        typer.Option(metavar="N", help="Dimension that the factorization mechanism projects to; needs --users."),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the design: the same seed gives the same plan.")] = 0,
-    effort: Annotated[Effort, typer.Option(help="How hard the search for a kernel tries.")] = Effort.STANDARD,
+    seed: Annotated[int, typer.Option(metavar="N", help="The same seed gives the same plan.")] = 0,
+    effort: Annotated[
+        Effort, typer.Option(metavar="LEVEL", help=f"Search effort: {', '.join(Effort)}.")
+    ] = Effort.STANDARD,
     time_limit: Annotated[
-        float | None, typer.Option(help="Seconds of planning, after which the best so far is taken.")
+        float | None, typer.Option(metavar="SECONDS", help="Stop the search after this time and keep the best plan.")
     ] = None,
     protocol: ProtocolOption = None,
     target: TargetOption = None,
     output: OutputOption = None,
-    cache: Annotated[bool, typer.Option(help="Take a plan that was computed before, and keep this one.")] = True,
+    no_cache: Annotated[bool, typer.Option("--no-cache", help="Do not reuse or store plans on this machine.")] = False,
     cache_dir: CacheDirOption = None,
+    verbose: VerboseOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Plan a mechanism: every candidate is evaluated exactly and the best for the objective is taken.
+    """Find the best mechanism for a workload and print its errors.
 
-    For a file with a statistic of pairs, protocols are compared by their predicted error for --users devices.
-
-    Ctrl-C ends the search with the best so far, a second one without a plan.
-
-    The lower bound is for unbiased, one-round, non-adaptive mechanisms whose estimator is a sum over users.
-
-    Example:
+    Examples:
 
         sordino plan --workload prefix --size 64 --epsilon 1 --users 10000
+        sordino plan --file delays.yaml --epsilon 1 --output delays
+
+    The planner computes the exact variance of every mechanism and takes the best for the objective. For a file with a
+    pairwise statistic it compares protocols by their predicted error with --users devices.
+
+    Ctrl-C stops the search and keeps the best plan so far; a second Ctrl-C aborts.
+
+    The lower bound holds for unbiased, one-round, non-adaptive mechanisms whose estimator is a sum over users.
     """
     asked = _asked(workload, size, file)
-    folder = (cache_dir or default_folder()) if cache else None
+    folder = None if no_cache else cache_dir or default_folder()
     if isinstance(asked, PairwiseSpecification):
-        refuse_given(context, _OF_QUERIES, "they are of linear queries; this file asks for a statistic of pairs")
+        refuse_given(context, _OF_QUERIES, "they apply to linear queries; this file holds a pairwise statistic")
         if users is None:
-            fail("a statistic of pairs needs --users: its protocol depends on how many devices answer", code=2)
+            fail("a pairwise statistic needs --users: its protocol depends on the number of devices", code=2)
         for_pairs = (PureEpsilon.of(epsilon), users, protocol, target or "pairs", seed, effort, time_limit)
-        _plan_statistic(PairwiseRequest(asked, *for_pairs), folder, output, as_json)
+        _plan_statistic(PairwiseRequest(asked, *for_pairs), folder, output, verbose, as_json)
         return
-    refuse_given(context, ("protocol", "target"), "they are of statistics of pairs; this workload has linear queries")
+    refuse_given(context, ("protocol", "target"), "they apply to pairwise statistics; this workload has linear queries")
     if users is not None and target_error is not None:
         fail("give --users or --target-error, not both", code=2)
     terms = (PureEpsilon.of(epsilon), objective, mechanism, users, seed, reduction, effort, time_limit)
-    _plan_queries(PlanRequest(asked, *terms), folder, target_error, output, as_json)
+    _plan_queries(PlanRequest(asked, *terms), folder, target_error, output, verbose, as_json)
 
 
 def _plan_queries(
-    request: PlanRequest, folder: Path | None, target_error: float | None, output: Path | None, as_json: bool
+    request: PlanRequest,
+    folder: Path | None,
+    target_error: float | None,
+    output: Path | None,
+    verbose: bool,
+    as_json: bool,
 ) -> None:
     def computed(show: ProgressCallback, interrupted: Callable[[], bool]) -> FinishedPlan:
         return compile_plan(request, show, interrupted).finished()
@@ -127,10 +151,13 @@ def _plan_queries(
     if as_json:
         print_json(summary)
     else:
-        _print(summary, output)
+        files = None if output is None else f"written to {output}/: {DEVICE_FILE}, {ANALYST_FILE}, {SUMMARY_FILE}"
+        print_plan(console, summary, files, verbose)
 
 
-def _plan_statistic(request: PairwiseRequest, folder: Path | None, output: Path | None, as_json: bool) -> None:
+def _plan_statistic(
+    request: PairwiseRequest, folder: Path | None, output: Path | None, verbose: bool, as_json: bool
+) -> None:
     known = None if folder is None else PlanCache(folder, FinishedProtocol.read)
     finished = _finished(request, request.finish, known)
     if output is not None:
@@ -139,7 +166,7 @@ def _plan_statistic(request: PairwiseRequest, folder: Path | None, output: Path 
     if as_json:
         print_json(finished.summary)
         return
-    print_protocols(console, finished.summary)
+    print_protocols(console, finished.summary, verbose)
     if output is not None:
         names = f"{PROTOCOL_FILE}, {DEVICE_FILE}, {ANALYST_FILE}, {SUMMARY_FILE}"
         console.print(f"written to {output}/: {names}", highlight=False)
@@ -200,54 +227,3 @@ def _write(plan: FinishedPlan, summary: dict[str, Any], folder: Path) -> None:
     (folder / DEVICE_FILE).write_bytes(plan.device.content)
     (folder / ANALYST_FILE).write_bytes(plan.analyst.content)
     (folder / SUMMARY_FILE).write_text(json.dumps(summary, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
-
-
-def _print(summary: dict[str, Any], output: Path | None) -> None:
-    table = Table(title=f"{summary['workload']} · ε = {summary['epsilon']:g} · objective {summary['objective']}")
-    table.add_column("mechanism", no_wrap=True)
-    for heading in ("max variance", "mean variance", "bias ≤", "seconds"):
-        table.add_column(heading, justify="right")
-    for row in summary["candidates"]:
-        chosen = row["name"] == summary["mechanism"]
-        numbers = [_number(row[name]) for name in ("max_variance", "mean_variance", "bias_bound")]
-        name = f"→ {row['name']}" if chosen else f"  {row['name']}"
-        table.add_row(name, *numbers, f"{row['seconds']:.2f}", style="bold" if chosen else "")
-    bounds = [_number(summary[f"lower_bound_{objective}"]) for objective in ("max", "mean")]
-    table.add_row("  certified lower bound", *bounds, "", "", style="dim")
-    console.print(table)
-    for row in summary["candidates"]:
-        if row["reason"]:
-            console.print(f"{row['name']} was not taken: {row['reason']}", highlight=False, markup=False)
-    for line in _lines(summary):
-        console.print(line, highlight=False, markup=False)
-    if output is not None:
-        console.print(f"written to {output}/: {DEVICE_FILE}, {ANALYST_FILE}, {SUMMARY_FILE}", highlight=False)
-
-
-def _lines(summary: dict[str, Any]) -> list[str]:
-    ratios = [
-        f"{objective} {summary[f'ratio_{objective}']:.3f}×"
-        for objective in ("max", "mean")
-        if summary[f"ratio_{objective}"] is not None
-    ]
-    lines = [
-        f"variance beside the lower bound for unbiased one-round mechanisms: {', '.join(ratios) or 'no bound above 0'}",
-        f"if a share f of the reports is made up, no answer moves by more than {summary['manipulation']:.4g}·f",
-        f"device part  {summary['digests']['device']}  {shown_device_part(summary)}",
-        f"analyst part {summary['digests']['analyst']}  {summary['analyst_bytes']:,} bytes",
-    ]
-    if summary["cut_short"]:
-        lines.append(f"cut short ({summary['cut_short']}): with more time mechanism and bound may be better")
-    if "users_needed" in summary:
-        lines.append(f"users needed for an error of {summary['target_error']:g}: {summary['users_needed']:,}")
-    if "predicted_errors" in summary:
-        worst = sorted(summary["predicted_errors"], key=lambda item: -item["rmse"])
-        lines.append(f"predicted error of the worst query with {summary['users']:,} users: {worst[0]['rmse']:.3g}")
-        lines += [f"  {item['rmse']:.3g}  {item['label']}" for item in worst[:_SHOWN_ERRORS]]
-        if len(worst) > _SHOWN_ERRORS:
-            lines.append(f"  … and {len(worst) - _SHOWN_ERRORS} queries with smaller errors (--json has all)")
-    return lines
-
-
-def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:.4g}"

@@ -1,4 +1,4 @@
-"""`sordino populations`: caps of ε over all campaigns that ask the same devices, over the REST API of a server."""
+"""`sordino populations`: caps on the total ε of the campaigns of one population, through the REST API."""
 
 from __future__ import annotations
 
@@ -15,16 +15,19 @@ app = typer.Typer(
     name="populations",
     add_completion=False,
     pretty_exceptions_enable=False,
-    help="Cap the ε that campaigns may ask of a population's devices, and read what was asked.",
+    help="Cap the total ε of all campaigns of a population, and read what they have used.",
     no_args_is_help=True,
 )
-NameArgument = Annotated[str, typer.Argument(help="Name of the population, as campaigns state it.")]
+NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="Name of the population, as in its campaigns.")]
 NO_CAP = "none"
 PerPeriodOption = Annotated[
-    str | None, typer.Option(help=f"Most ε in any --period-days days; '{NO_CAP}' takes this cap away.")
+    str | None,
+    typer.Option(metavar="E", help=f"Largest ε in any --period-days days; '{NO_CAP}' removes the cap."),
 ]
-DaysOption = Annotated[int | None, typer.Option(min=1, help="Length of the period in days.")]
-LifetimeOption = Annotated[str | None, typer.Option(help=f"Most ε ever; '{NO_CAP}' takes this cap away.")]
+DaysOption = Annotated[int | None, typer.Option(min=1, metavar="N", help="Length of the period in days.")]
+LifetimeOption = Annotated[
+    str | None, typer.Option(metavar="E", help=f"Largest ε in total; '{NO_CAP}' removes the cap.")
+]
 
 
 @app.command()
@@ -38,7 +41,14 @@ def create(
     key: KeyOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Make a population with its caps, before its first campaign opens. Needs an admin's key."""
+    """Create a population with its caps, before its first campaign opens.
+
+    Example:
+
+        sordino populations create travellers --per-period 2 --period-days 30
+
+    Requires an admin's key.
+    """
     with Remote(server, key) as remote:
         caps = _caps(per_period, period_days, lifetime)
         _check_period(caps)
@@ -56,7 +66,10 @@ def update(
     key: KeyOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Change caps, for campaigns that open from now on; what is not given stays. Needs an admin's key."""
+    """Change caps for campaigns that open from now on; other caps stay.
+
+    Requires an admin's key.
+    """
     caps = _caps(per_period, period_days, lifetime)
     if not caps:
         raise InvalidValue("nothing to change: give --per-period, --period-days or --lifetime")
@@ -84,7 +97,7 @@ def list_populations(server: ServerOption = DEFAULT_SERVER, key: KeyOption = Non
 def show(
     name: NameArgument, server: ServerOption = DEFAULT_SERVER, key: KeyOption = None, as_json: JsonOption = False
 ) -> None:
-    """Show a population: its caps, and how much was asked of each of its devices."""
+    """Show a population: its caps and the ε used per device."""
     with Remote(server, key) as remote:
         _print(remote.get(_path(name)), as_json)
 
@@ -94,7 +107,7 @@ def show(
 def ledger(
     name: NameArgument, server: ServerOption = DEFAULT_SERVER, key: KeyOption = None, as_json: JsonOption = False
 ) -> None:
-    """List the campaigns that opened for a population, newest first, with the ε that each asked of a device."""
+    """List the opened campaigns of a population, newest first, with the ε of each per device."""
     with Remote(server, key) as remote:
         entries = list(remote.listed(f"{_path(name)}/ledger", "entries"))
     if as_json:
@@ -120,9 +133,9 @@ def _caps(per_period: str | None, period_days: int | None, lifetime: str | None)
 
 
 def _check_period(caps: dict[str, Any]) -> None:
-    """The server asks the same, by the names that its API has."""
+    """The server checks the same, with the names of its API."""
     if (caps.get("epsilon_per_period") is None) != (caps.get("period_days") is None):
-        raise InvalidValue(f"--per-period and --period-days go together; --per-period {NO_CAP} takes both away", caps)
+        raise InvalidValue(f"--per-period and --period-days go together; --per-period {NO_CAP} removes both", caps)
 
 
 def _print(population: dict[str, Any], as_json: bool) -> None:
@@ -131,10 +144,10 @@ def _print(population: dict[str, Any], as_json: bool) -> None:
         return
     console.print(population["name"], highlight=False, markup=False)
     asked = population["asked_in_period"]
-    spent = "" if asked is None else f"; ε = {asked:g} was asked in the last one"
+    spent = "" if asked is None else f"; ε = {asked:g} used in the last one"
     console.print(f"cap per period: {_per_period(population)}{spent}", highlight=False)
     console.print(
-        f"cap for life: {_cap(population['epsilon_lifetime'])}; ε = {population['asked']:g} was asked", highlight=False
+        f"cap for life: {_cap(population['epsilon_lifetime'])}; ε = {population['asked']:g} used", highlight=False
     )
 
 

@@ -1,4 +1,4 @@
-"""What the commands that run as processes share: settings, the database with the right schema."""
+"""Start of a command that uses the database: settings, logs, the right schema."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def started() -> tuple[Settings, Database]:
 
 
 def prepare_schema(database: Database, migrate: bool) -> None:
-    """The embedded database is brought up to date; a database that others share only by `sordino db upgrade`."""
+    """Migrate SQLite if `migrate`; any other database is migrated only by `sordino db upgrade`. Checks the schema."""
     if migrate and database.is_sqlite:
         upgrade(database)
     check_schema(database)

@@ -1,4 +1,4 @@
-"""The operator's side of the REST API, for the commands that work on a running server."""
+"""HTTP client for the operator's side of the REST API, used by commands on a running server."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from sordino_server.cli.wait import Patience
 from sordino_shared.errors import SordinoError
 from sordino_shared.protocol import PROBLEM_MEDIA_TYPE
 
-ServerOption = Annotated[str, typer.Option(envvar="SORDINO_SERVER", help="Address of the server.")]
+ServerOption = Annotated[str, typer.Option(envvar="SORDINO_SERVER", metavar="URL", help="Address of the server.")]
 KeyOption = Annotated[
-    str | None, typer.Option(envvar="SORDINO_KEY", help="An operator's key: sdo_…", show_default=False)
+    str | None, typer.Option(envvar="SORDINO_KEY", metavar="KEY", help="An operator's key.", show_default=False)
 ]
 
 DEFAULT_SERVER = "http://127.0.0.1:8000"
@@ -29,7 +29,7 @@ def estimates_path(campaign: str, index: int | None) -> str:
 
 
 class RemoteProblem(SordinoError):
-    """The server refused; `document` is its problem document."""
+    """The server rejected a request; `document` is its problem document."""
 
     def __init__(self, document: dict[str, Any]) -> None:
         super().__init__(f"{document.get('title', 'The server refused.')} {document.get('detail', '')}".strip())
@@ -42,13 +42,13 @@ class RemoteProblem(SordinoError):
 
 
 class Remote:
-    """A server at `address`, asked with `key`; a context manager. Raises RemoteProblem and httpx.TransportError."""
+    """HTTP client of the server at `address`; a context manager. Raises RemoteProblem and httpx.TransportError."""
 
     def __init__(self, address: str, key: str | None) -> None:
         if not address.startswith(("http://", "https://")):
             raise SordinoError(f"the server's address starts with http:// or https://, got {address!r}")
         if key is not None and not (key.isascii() and key.isprintable()):
-            raise SordinoError("the key holds characters that no key has; copy it again")
+            raise SordinoError("the key contains characters that keys never have; copy it again")
         headers = {} if key is None else {"Authorization": f"Bearer {key}"}
         self._http = httpx.Client(base_url=address, headers=headers, timeout=_TIMEOUT_S)
 
@@ -87,8 +87,8 @@ class Remote:
             parameters["page_token"] = page["next_page_token"]
 
     def plan_progress(self, identifier: str, patience: Patience) -> Iterator[dict[str, Any]]:
-        """The plan request again and again until it is ready; raises SordinoError when it failed, or StillWaiting."""
-        later = f"the plan is not lost: when it is ready, use it with --plan-request {identifier}"
+        """Poll the plan request until it is ready; raises SordinoError if it fails, or StillWaiting."""
+        later = f"the plan is kept: when it is ready, use it with --plan-request {identifier}"
         while True:
             document = self.get(f"/v1/plan-requests/{identifier}")
             yield document
@@ -100,25 +100,25 @@ class Remote:
             patience.pause("no worker has taken it yet; is `sordino worker` running?" if queued else None, later)
 
     def awaited_round(self, campaign: str, index: int, patience: Patience) -> None:
-        """Wait until the campaign's round takes reports; raises SordinoError where the one before led nowhere."""
+        """Wait until the campaign's round accepts reports; raises SordinoError if the previous round failed."""
         while True:
             rounds = self.get(f"/v1/campaigns/{campaign}/status")["rounds"]
             if len(rounds) > index:
                 return
             if error := rounds[-1]["error"]:
-                raise SordinoError(f"round {rounds[-1]['index']} led to no further one: {error}")
+                raise SordinoError(f"round {rounds[-1]['index']} opened no further round: {error}")
             later = f"look again with: sordino campaigns show {campaign}"
             patience.pause("the next round is not there yet; is `sordino worker` running?", later)
 
     def awaited_estimates(self, campaign: str, index: int | None, patience: Patience) -> Any:
-        """Estimates of a round or the campaign, waited for while the server computes them; raises StillWaiting."""
+        """Poll the estimates of a round or the campaign while the server computes them; raises StillWaiting."""
         asked = campaign if index is None else f"{campaign} --round {index}"
-        later = f"ask again with: sordino campaigns estimates {asked}"
+        later = f"try again with: sordino campaigns estimates {asked}"
         while True:
             try:
                 return self.get(estimates_path(campaign, index))
             except RemoteProblem as problem:
-                # Only an estimate that is being computed comes with a time to ask again.
+                # Only an estimate that is being computed has a retry_after.
                 if problem.slug != "estimate-not-ready" or "retry_after" not in problem.document:
                     raise
             patience.pause("the estimates are not there yet; is `sordino worker` running?", later)
@@ -127,21 +127,21 @@ class Remote:
         if response.is_success:
             return response
         if response.status_code == 401 and "Authorization" not in self._http.headers:
-            raise SordinoError("the server wants an operator's key: give --key, or set SORDINO_KEY")
+            raise SordinoError("the server requires an operator's key: give --key, or set SORDINO_KEY")
         if response.headers.get("content-type", "").startswith(PROBLEM_MEDIA_TYPE):
             document = _json(response)
             if isinstance(document, dict):
                 raise RemoteProblem(document)
         raise SordinoError(
-            f"{response.url} answers {response.status_code} without a problem document: is it a sordino server?"
+            f"{response.url} returns {response.status_code} without a problem document: is it a sordino server?"
         )
 
 
 def _json(response: httpx.Response) -> Any:
-    """The answer; raises SordinoError for one that is no JSON, as a proxy's or another service's is not."""
+    """The parsed body; raises SordinoError if it is not JSON, for example from a proxy."""
     try:
         return response.json()
     except (ValueError, RecursionError) as error:
         raise SordinoError(
-            f"{response.url} answers {response.status_code} without JSON: is it a sordino server?"
+            f"{response.url} returns {response.status_code} without JSON: is it a sordino server?"
         ) from error

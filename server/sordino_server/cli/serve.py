@@ -1,4 +1,4 @@
-"""`sordino serve`: the API, with one worker beside it unless told otherwise."""
+"""`sordino serve`: the API and, by default, one worker."""
 
 from __future__ import annotations
 
@@ -29,32 +29,40 @@ from sordino_server.serving.http_protocol import HttpProtocol
 
 log = structlog.get_logger(__name__)
 
-# A worker that dies at once each time is started again ever later, up to this pause.
+# Backoff between restarts of a worker that keeps dying, up to this pause.
 _LONGEST_PAUSE_S = 30.0
 _FIRST_PAUSE_S = 0.5
 _CONNECTIONS_WAITING = 2048
-# A request leaves next to no cycles behind; looking for them this rarely saves up to a fifth of its time.
+# A request leaves almost no reference cycles; collecting this rarely saves up to a fifth of its time.
 _GC_THRESHOLD = 50_000
 
 
 @reports_errors
 def serve(
-    host: Annotated[str | None, typer.Option(help="Address to listen on (default: SORDINO_HOST).")] = None,
+    host: Annotated[
+        str | None, typer.Option(metavar="HOST", help="Address to listen on; default: SORDINO_HOST.")
+    ] = None,
     port: Annotated[
-        int | None, typer.Option(min=0, max=65535, help="Port; 0 takes a free one (default: SORDINO_PORT).")
+        int | None,
+        typer.Option(min=0, max=65535, metavar="PORT", help="Port, 0 for a free one; default: SORDINO_PORT."),
     ] = None,
     with_worker: Annotated[
-        bool, typer.Option("--worker/--no-worker", help="Run a worker beside the API, restarted if it dies.")
+        bool, typer.Option("--worker/--no-worker", help="Also run a worker, and restart it if it dies.")
     ] = True,
     migrate: Annotated[
-        bool, typer.Option("--migrate/--no-migrate", help="Bring an SQLite database up to date at start.")
+        bool, typer.Option("--migrate/--no-migrate", help="Migrate an SQLite database at start.")
     ] = True,
 ) -> None:
-    """Serve the API until stopped (SIGTERM or Ctrl-C); uploads that were taken are written first.
+    """Serve the API, with one worker, until stopped (SIGTERM or Ctrl-C).
 
-    SIGTERM makes /readyz fail and, SORDINO_DRAIN_S later, ends the server; Ctrl-C or a second signal ends it at once.
+    Example:
 
-    The address is printed on standard output as soon as connections are accepted.
+        sordino serve --port 8000
+
+    The command prints its address on standard output when it accepts connections.
+
+    After SIGTERM, /readyz fails and the server ends SORDINO_DRAIN_S seconds later; Ctrl-C or a second signal ends it
+    immediately. Accepted uploads are written first.
     """
     settings, database = started()
     prepare_schema(database, migrate)
@@ -68,7 +76,7 @@ def serve(
         log_config=None,
         access_log=False,
         server_header=False,
-        # SORDINO_TRUSTED_PROXIES says whom to believe, where addresses matter.
+        # SORDINO_TRUSTED_PROXIES names the trusted proxies, where addresses matter.
         proxy_headers=False,
         timeout_graceful_shutdown=settings.shutdown_s,
     )
@@ -77,7 +85,7 @@ def serve(
     gc.freeze()
     gc.set_threshold(_GC_THRESHOLD)
     for number in (signal.SIGTERM, signal.SIGINT):
-        # uvicorn raises the signal that stopped it once more when it is done; the process still has a worker to stop.
+        # uvicorn raises its stop signal again when it ends; this process must still stop its worker.
         signal.signal(number, server.handle_exit)
     shown_metrics = app.state.metrics.served(settings.metrics_host, settings.metrics_port)
     with listener, shown_metrics, _supervised_worker(with_worker, settings.shutdown_s):
@@ -89,8 +97,8 @@ def serve(
 
 
 class _Server(uvicorn.Server):
-    """Takes connections for `drain_s` more after SIGTERM, while /readyz fails, so that whoever sends traffic hears of
-    the end before it comes. Ctrl-C and a second signal close the listener at once; what was taken is still answered.
+    """Accepts connections for `drain_s` more seconds after SIGTERM while /readyz fails, so that load balancers move
+    traffic away first. Ctrl-C and a second signal close the listener immediately; accepted requests are answered.
     """
 
     def __init__(self, config: uvicorn.Config, state: State, drain_s: float) -> None:
@@ -111,7 +119,7 @@ class _Server(uvicorn.Server):
 
 
 def _listen(host: str, port: int) -> socket.socket:
-    """A listening socket: the port is known before anything else starts, and a taken one is said clearly."""
+    """A listening socket, bound before anything else starts; fails with advice if the port is in use."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         listener = socket.socket(family, kind, protocol)
@@ -119,19 +127,17 @@ def _listen(host: str, port: int) -> socket.socket:
         listener.bind(address)
         listener.listen(_CONNECTIONS_WAITING)
     except socket.gaierror:
-        fail(f"{host!r} is no address of this machine; use 127.0.0.1, 0.0.0.0 or a name that it has", code=2)
+        fail(f"{host!r} is not an address of this machine; use 127.0.0.1, 0.0.0.0 or a name of this machine", code=2)
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
-            fail(
-                f"port {port} of {host} is in use; stop what uses it, choose another --port, or --port 0 for a free one"
-            )
+            fail(f"port {port} of {host} is in use; stop its process, or use another --port (0: a free one)")
         fail(f"cannot listen on port {port} of {host}: {error.strerror}", code=2)
     return listener
 
 
 @contextmanager
 def _supervised_worker(wanted: bool, shutdown_s: int) -> Iterator[None]:
-    """A worker process while the block runs, started again whenever it dies."""
+    """Run a worker process during the block; restart it when it dies."""
     if not wanted:
         yield
         return
@@ -154,14 +160,14 @@ def _supervise(done: threading.Event, shutdown_s: int) -> None:
         if done.is_set():
             _stop(process, shutdown_s)
             return
-        log.error("the worker died and is started again", exit_code=process.returncode, pause_s=pause)
+        log.error("the worker died and is restarted", exit_code=process.returncode, pause_s=pause)
         done.wait(pause)
         pause = min(2 * pause, _LONGEST_PAUSE_S)
 
 
 def _start_worker() -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "sordino_server", "worker", "--parent", str(os.getpid())]
-    # In a session of its own: Ctrl-C reaches the server alone, which then stops the worker in order.
+    # In its own session: Ctrl-C reaches only the server, which then stops the worker in order.
     return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=sys.stderr.fileno(), start_new_session=True)
 
 
@@ -170,6 +176,6 @@ def _stop(process: subprocess.Popen[bytes], shutdown_s: int) -> None:
     try:
         process.wait(timeout=shutdown_s)
     except subprocess.TimeoutExpired:
-        progress_console.print("the worker does not stop by itself and is killed; its work goes to the next one")
+        progress_console.print("the worker does not stop and is killed; the next worker takes over its work")
         process.kill()
         process.wait()

@@ -1,4 +1,4 @@
-"""Ctrl-C in a command that has a best so far: asked once it ends in order, asked twice at once."""
+"""First SIGINT/SIGTERM: stop searching, keep the best plan. Second: abort."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from types import FrameType
 
 _STANDARD_ERROR = 2
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
-_FINISHING = b"\nfinishing with the best so far; once more ends it without a plan\n"
+_FINISHING = b"\nstopping with the best plan so far; press again to abort\n"
 
 
 @contextmanager
 def finishing_when_asked() -> Iterator[Callable[[], bool]]:
-    """A function that is true once SIGINT or SIGTERM came in the block; the second one raises KeyboardInterrupt."""
+    """Yields a function that returns whether SIGINT or SIGTERM arrived; the second one raises KeyboardInterrupt."""
     asked = threading.Event()
 
     def handle(number: int, frame: FrameType | None) -> None:
         if asked.is_set():
             raise KeyboardInterrupt
         asked.set()
-        # Not through a buffer, which may be in the middle of a write that this handler interrupts.
+        # Unbuffered: this handler may interrupt a write to the buffered stream.
         os.write(_STANDARD_ERROR, _FINISHING)
 
     before = {number: signal.signal(number, handle) for number in _SIGNALS}

@@ -1,4 +1,4 @@
-"""`sordino simulate`: devices that hold the rows of somebody's own file."""
+"""`sordino simulate`: run a campaign whose devices hold the rows of a CSV file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,14 @@ from sordino_analysis.questions.linear import WorkloadSpecification, parse_speci
 from sordino_analysis.questions.pairwise import PairwiseSpecification
 from sordino_analysis.questions.specifications import load_either
 from sordino_server.cli.candidates import MechanismOption, ProtocolOption
-from sordino_server.cli.output import JsonOption, console, print_json, progress_console, reports_errors
+from sordino_server.cli.output import (
+    JsonOption,
+    VerboseOption,
+    console,
+    print_json,
+    progress_console,
+    reports_errors,
+)
 from sordino_server.cli.simulation.campaign import CampaignResult, CampaignTerms, check_users, run_campaign
 from sordino_server.cli.simulation.columns import inferred_specification
 from sordino_server.cli.simulation.run import RemoteServer, run_simulation
@@ -31,7 +38,7 @@ from sordino_shared.guarantees import PureEpsilon, check_round_guarantee
 
 
 class ColumnQueries(StrEnum):
-    """What can be asked of one column without a workload file."""
+    """Built-in workloads for one column."""
 
     HISTOGRAM = "histogram"
     PREFIX = "prefix"
@@ -39,7 +46,7 @@ class ColumnQueries(StrEnum):
 
 
 class Objective(StrEnum):
-    """Which variance the plan makes small."""
+    """The variance that the plan minimises."""
 
     MAX = "max"
     MEAN = "mean"
@@ -48,36 +55,54 @@ class Objective(StrEnum):
 @reports_errors
 def simulate(
     context: typer.Context,
-    csv: Annotated[Path, typer.Option("--csv", help="CSV file with a header; every row is one device.")],
-    column: Annotated[list[str], typer.Option(help="Column a device holds; several as ATTRIBUTE=COLUMN, with --spec.")],
-    epsilon: Annotated[float, typer.Option(help="ε of every device for the campaign.")] = 1.0,
-    workload: Annotated[ColumnQueries, typer.Option(help="What is asked of one column.")] = ColumnQueries.HISTOGRAM,
-    edges: Annotated[str | None, typer.Option(help="Edges of a numeric column's bins, like 0,10,20.5")] = None,
-    bins: Annotated[int, typer.Option(min=2, max=4096, help="Equal bins without --edges.")] = 32,
-    spec: Annotated[Path | None, typer.Option(help="Workload file instead of --workload, --edges and --bins.")] = None,
+    csv: Annotated[Path, typer.Option("--csv", metavar="PATH", help="CSV file with a header; each row is one device.")],
+    column: Annotated[
+        list[str],
+        typer.Option(metavar="NAME", help="Column that a device holds. With --spec: ATTRIBUTE=COLUMN, repeated."),
+    ],
+    epsilon: Annotated[float, typer.Option(metavar="E", help="ε per device for the campaign.")] = 1.0,
+    workload: Annotated[
+        ColumnQueries, typer.Option(metavar="KIND", help=f"Queries of one column: {', '.join(ColumnQueries)}.")
+    ] = ColumnQueries.HISTOGRAM,
+    edges: Annotated[str | None, typer.Option(metavar="LIST", help="Bin edges of a numeric column: 0,10,20.5")] = None,
+    bins: Annotated[
+        int, typer.Option(min=2, max=4096, metavar="N", help="Number of equal bins when --edges is absent, 2 to 4096.")
+    ] = 32,
+    spec: Annotated[
+        Path | None, typer.Option(metavar="PATH", help="Workload file instead of --workload, --edges, --bins.")
+    ] = None,
     mechanism: MechanismOption = None,
     protocol: ProtocolOption = None,
-    objective: Annotated[Objective, typer.Option(help="Plan for the worst query or for their mean.")] = Objective.MAX,
-    time_limit: Annotated[float, typer.Option(help="Seconds of search for a mechanism.")] = 60.0,
-    apps: Annotated[int, typer.Option(min=0, help="Devices that run the SDK as an app, with a file each.")] = 20,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the plan and the fleet.")] = 0,
-    server: Annotated[str | None, typer.Option(help="A running server; a temporary one if left out.")] = None,
-    key: Annotated[str | None, typer.Option(envvar="SORDINO_KEY", help="Operator's key for --server.")] = None,
-    chart: Annotated[Path | None, typer.Option(help="Write a chart (SVG) here.")] = None,
+    objective: Annotated[
+        Objective, typer.Option(metavar="max|mean", help="Minimise the variance of the worst query, or the mean.")
+    ] = Objective.MAX,
+    time_limit: Annotated[float, typer.Option(metavar="SECONDS", help="Longest search for a mechanism.")] = 60.0,
+    apps: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Devices that run the SDK as an app does, each with a ledger file.")
+    ] = 20,
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of the plan and the devices.")] = 0,
+    server: Annotated[
+        str | None, typer.Option(metavar="URL", help="Use this server; default: start a temporary one.")
+    ] = None,
+    key: Annotated[
+        str | None, typer.Option(envvar="SORDINO_KEY", metavar="KEY", help="Operator's key for --server.")
+    ] = None,
+    chart: Annotated[Path | None, typer.Option(metavar="PATH", help="Write a chart (SVG) to this file.")] = None,
     keep: Annotated[bool, typer.Option("--keep", help="Keep database, log, ledgers and estimates.")] = False,
+    verbose: VerboseOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Simulate a campaign whose devices hold the rows of a CSV file, and compare the estimates with the truth.
-
-    A workload file may ask for a statistic of pairs, whose campaign goes through all rounds of its protocol.
-
-    Without --spec one column is asked: numbers are cut into bins, anything else is counted by its distinct values;
-    absent values become `missing`, the rest `other`. Bins and categories taken from the file itself would tell
-    something of it in a real campaign: there, write them into a workload file beforehand.
+    """Run a campaign on the rows of a CSV file and compare the estimates with the truth.
 
     Example:
 
         sordino simulate --csv arrivals.csv --column delay --workload prefix
+
+    Without --spec the campaign covers one column. Numbers are cut into bins; other values are counted by distinct
+    value. Absent values become `missing`, rare ones `other`. Bins and categories come from the file itself. In a real
+    campaign this would leak: write them into a workload file beforehand.
+
+    A workload file with a pairwise statistic runs all rounds of its protocol.
     """
     started = time.perf_counter()
     _check_numbers(epsilon, time_limit)
@@ -92,7 +117,7 @@ def simulate(
     of_pairs = isinstance(asked, PairwiseSpecification)
     terms = _terms(asked, order | ({"protocol": protocol} if of_pairs else {"objective": objective}), csv.name)
     if of_pairs:
-        _simulate_statistic(terms, values, apps, keep, remote, as_json)
+        _simulate_statistic(terms, values, apps, keep, remote, verbose, as_json)
         return
     result, kept = run_simulation(
         run_campaign, terms, values, apps=apps, keep=keep, console=progress_console, remote=remote
@@ -105,7 +130,7 @@ def simulate(
     if as_json:
         print_json(result_document(result) | {"seed": seed, "seconds": seconds, "kept": None, "chart": None} | places)
         return
-    print_result(console, result, places | {"seconds": f"{seconds:.1f}"})
+    print_result(console, result, places | {"seconds": f"{seconds:.1f}"}, verbose)
 
 
 def _check_numbers(epsilon: float, time_limit: float) -> None:
@@ -122,18 +147,18 @@ def _terms(
         specification=asked.canonical(),
         plan=plan,
         name=f"simulation of {source}"[:200],
-        purpose="A simulation: nobody's device is asked.",
+        purpose="A simulation: no real device takes part.",
         population="simulation",
     )
 
 
 def _refuse_idle(context: typer.Context, written: WorkloadSpecification | PairwiseSpecification | None) -> None:
     if written is not None:
-        refuse_given(context, ("workload", "edges", "bins"), "the workload file says what is asked")
+        refuse_given(context, ("workload", "edges", "bins"), "the workload file defines the queries")
     if isinstance(written, PairwiseSpecification):
-        refuse_given(context, ("mechanism", "objective", "chart"), "a statistic of pairs has no use for it")
+        refuse_given(context, ("mechanism", "objective", "chart"), "a pairwise statistic does not use it")
     else:
-        refuse_given(context, ("protocol",), "only a statistic of pairs has a protocol, which --spec may ask for")
+        refuse_given(context, ("protocol",), "only a pairwise statistic (--spec) has a protocol")
 
 
 def _simulate_statistic(
@@ -142,6 +167,7 @@ def _simulate_statistic(
     apps: int,
     keep: bool,
     remote: RemoteServer | None,
+    verbose: bool,
     as_json: bool,
 ) -> None:
     result, kept = run_simulation(
@@ -150,7 +176,7 @@ def _simulate_statistic(
     if as_json:
         print_json(statistic_document(result, None) | {"kept": None if kept is None else str(kept)})
         return
-    print_statistic_result(console, result, None)
+    print_statistic_result(console, result, None, verbose)
 
 
 def _asked(
@@ -164,7 +190,7 @@ def _asked(
     """The workload, from its file or inferred, and what every device holds."""
     if written is None:
         if len(columns) != 1:
-            raise InvalidValue("several columns need a workload file that says what is asked of them: --spec", columns)
+            raise InvalidValue("several columns need a workload file: give --spec", columns)
         table = read_table(csv, columns)
         specification = parse_specification(inferred_specification(table, columns[0], kind, _edges(edges), bins))
         return specification, device_values(table, specification.build().domain, {columns[0]: columns[0]})
@@ -174,7 +200,7 @@ def _asked(
 
 
 def _domain(written: WorkloadSpecification | PairwiseSpecification) -> Domain:
-    """The attributes that columns are read for; where the number of bins is open, any tells as much."""
+    """The attributes that columns are read for; any number of bins gives the same attributes."""
     if isinstance(written, PairwiseSpecification) and written.open_bins() is not None:
         return written.with_bins(2).build().domain
     return written.build().domain
@@ -188,7 +214,8 @@ def _columns_of(domain: Domain, columns: Sequence[str]) -> Mapping[str, str]:
     pairs = dict(_pair(text, names) for text in columns)
     if set(pairs) != set(names):
         raise InvalidValue(
-            f"the workload asks for {', '.join(names)}: give --column ATTRIBUTE=COLUMN once for each", list(columns)
+            f"the workload has the attributes {', '.join(names)}: give --column ATTRIBUTE=COLUMN once for each",
+            list(columns),
         )
     return pairs
 
@@ -204,7 +231,7 @@ def _edges(text: str | None) -> list[float] | None:
     try:
         return [float(part) for part in text.split(",")]
     except ValueError as error:
-        raise InvalidValue(f"--edges takes numbers with commas between them, like 0,10,20.5, not {text!r}") from error
+        raise InvalidValue(f"--edges takes numbers separated by commas, such as 0,10,20.5, not {text!r}") from error
 
 
 def _drawn(result: CampaignResult, source: str) -> str:

@@ -1,4 +1,4 @@
-"""Statistics of pairs for people: the protocols that were compared, and an estimate with its rounds."""
+"""Text output for pairwise statistics: the compared protocols, and an estimate with its rounds."""
 
 from __future__ import annotations
 
@@ -14,13 +14,26 @@ from sordino_shared.protocol import DevicePart
 
 TargetOption = Annotated[
     Literal["pairs", "histogram"] | None,
-    typer.Option(help="A statistic's mean over pairs of different users, or that of the histogram."),
+    typer.Option(
+        metavar="TARGET",
+        help="Pairs of a pairwise statistic: of different users (pairs) or drawn from the histogram (histogram).",
+    ),
 ]
 
 
-def print_protocols(console: Console, summary: Mapping[str, Any]) -> None:
-    """The comparison of protocols that a plan's summary holds."""
-    table = Table(title=f"{summary['statistic']} · ε = {summary['epsilon']:g} · {summary['users']:,} users")
+def print_protocols(console: Console, summary: Mapping[str, Any], verbose: bool) -> None:
+    """The chosen protocol; with `verbose` also the comparison of protocols that a plan's summary holds."""
+    if verbose:
+        console.print(_protocols(summary))
+        for row in summary["protocols"]:
+            if row["reason"]:
+                console.print(f"{row['name']} was not taken: {row['reason']}", highlight=False, markup=False)
+    for line in [*_result(summary), *(_details(summary) if verbose else ())]:
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
+
+
+def _protocols(summary: Mapping[str, Any]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("protocol", no_wrap=True)
     for heading in ("predicted error", "seconds"):
         table.add_column(heading, justify="right")
@@ -29,44 +42,55 @@ def print_protocols(console: Console, summary: Mapping[str, Any]) -> None:
         error = "" if row["predicted_rmse"] is None else f"{row['predicted_rmse']:.4g}"
         name = f"→ {row['name']}" if chosen else f"  {row['name']}"
         table.add_row(name, error, f"{row['seconds']:.2f}", style="bold" if chosen else "")
-    console.print(table)
-    for row in summary["protocols"]:
-        if row["reason"]:
-            console.print(f"{row['name']} was not taken: {row['reason']}", highlight=False, markup=False)
-    for line in _lines(summary):
-        console.print(line, highlight=False, markup=False)
+    return table
+
+
+def fake_reports(moved: str, linear: float, quadratic: float = 0.0) -> str:
+    """How far 1 % of fake reports moves `moved`, of which a share f moves at most linear·f + quadratic·f²."""
+    most = 0.01 * linear + 0.0001 * quadratic
+    return f"1 % of fake reports can move {moved} by up to {most:.3g}"
 
 
 def shown_manipulation(moved: Mapping[str, Mapping[str, float]]) -> list[str]:
-    """What a share f of made-up reports does to every form, by its name."""
+    """The bound on what a share f of fake reports does to every form, by its name."""
     return [
-        f"if a share f of the reports of every round is made up, {form} moves by at most "
+        f"a share f of fake reports in every round moves {form} by at most "
         f"{each['linear']:.4g}·f + {each['quadratic']:.4g}·f²"
         for form, each in moved.items()
     ]
 
 
 def shown_device_part(summary: Mapping[str, Any]) -> str:
-    """The size of a device part, and what a device needs for it."""
+    """Size of a device part and the memory that verifying it takes on a device."""
     size, megabytes = summary["device_bytes"], math.ceil(summary["device_memory"] / 1e6)
     leave = "" if size <= DevicePart.usual_limit else f"; apps must allow it by largest_part={size}"
     return f"{size:,} bytes, verified by a device in at most {megabytes:,} MB{leave}"
 
 
-def _lines(summary: Mapping[str, Any]) -> list[str]:
+def _result(summary: Mapping[str, Any]) -> list[str]:
+    (predicted,) = (row["predicted_rmse"] for row in summary["protocols"] if row["name"] == summary["protocol"])
+    lines = [
+        f"protocol: {summary['protocol']}",
+        f"  {summary['statistic']}, ε = {summary['epsilon']:g}, target {summary['target']}",
+        f"  predicted error with {summary['users']:,} users: {predicted:.4g}",
+    ]
+    lines += [f"  {fake_reports(form, **each)}" for form, each in summary["manipulation"].items()]
+    if summary["cut_short"]:
+        lines.append(f"  cut short ({summary['cut_short']}): more time may give smaller errors")
+    return lines
+
+
+def _details(summary: Mapping[str, Any]) -> list[str]:
     spent = ", ".join(f"{epsilon:g}" for epsilon in summary["rounds"])
     share = summary["share_of_first_round"]
     drawn = "" if share is None else f"; each device answers one round, round 0 with probability {share:.3g}"
-    lines = [
-        f"{summary['k']} types, target {summary['target']}; ε by round: {spent}{drawn}",
+    return [
+        f"{summary['k']} types; ε by round: {spent}{drawn}",
         *shown_manipulation(summary["manipulation"]),
         f"protocol plan {summary['digest']}",
         f"device part of round 0 {shown_device_part(summary)}",
         f"analyst part {summary['analyst_bytes']:,} bytes",
     ]
-    if summary["cut_short"]:
-        lines.append(f"cut short ({summary['cut_short']}): with more time the predicted errors may be lower")
-    return lines
 
 
 def print_statistic(console: Console, document: Mapping[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""Options that would change nothing beside the others are refused: whoever gave them expects that they do."""
+"""Reject options without effect in the chosen mode."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sordino_shared.errors import InvalidValue
 
 
 def refuse_given(context: typer.Context, names: Iterable[str], reason: str) -> None:
-    """Raises InvalidValue with those of the parameters `names` that stand on the command line."""
+    """Raises InvalidValue if the command line gives any of the parameters `names`."""
     given = [f"--{name.replace('_', '-')}" for name in names if _on_command_line(context, name)]
     if given:
         raise InvalidValue(f"leave out {', '.join(given)}: {reason}", given)

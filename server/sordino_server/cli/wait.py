@@ -1,4 +1,4 @@
-"""How long a command waits for work that a worker does, and what it says meanwhile."""
+"""Waiting for a worker: how long, and the hints printed meanwhile."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from sordino_server.cli.output import say
 from sordino_shared.errors import SordinoError
 
 TIMEOUT_S = 3600.0
-TimeoutOption = Annotated[float, typer.Option(min=0, help="Seconds to wait for a worker before giving up.")]
+TimeoutOption = Annotated[float, typer.Option(min=0, metavar="SECONDS", help="Longest wait for a worker.")]
 _POLL_S = 0.3
-# A worker looks for work several times a second, so that one which is free has long taken it by then.
+# A free worker polls several times per second, so it takes the work well before this.
 _HINT_S = 10.0
 
 
 class StillWaiting(SordinoError):
-    """The work was not done in time; it is not lost, and the message says how to come back to it."""
+    """The work did not finish in time; the message says how to resume waiting."""
 
 
 class Patience:
-    """Pauses between questions for `timeout_s` seconds in all, with one hint when no worker seems to be there."""
+    """Pauses between polls, `timeout_s` seconds in total, with one hint if no worker seems to run."""
 
     def __init__(self, timeout_s: float = TIMEOUT_S, say: Callable[[str], None] = say) -> None:
         self._timeout_s = timeout_s
@@ -32,7 +32,7 @@ class Patience:
         self._hinted = False
 
     def pause(self, hint: str | None, later: str) -> None:
-        """Wait a moment. `hint` is said once if the wait has been long; raises StillWaiting with `later` at the end."""
+        """Wait before the next poll. Prints `hint` once after a long wait; raises StillWaiting(`later`) at the end."""
         waited = time.monotonic() - self._since
         if waited >= self._timeout_s:
             raise StillWaiting(f"nothing is ready after {self._timeout_s:g} s; {later}")

@@ -26,9 +26,9 @@ def worker(
         int | None, typer.Option(hidden=True, help="Stop when this process is no longer the parent.")
     ] = None,
 ) -> None:
-    """Compute plans and estimate closed rounds until stopped (SIGTERM). Any number of workers may run.
+    """Compute plans and estimates in the background until stopped (SIGTERM).
 
-    A worker that is killed loses nothing: another one takes its work over when its lease runs out.
+    Any number of workers may run. If a worker is killed, another one takes over its work when the lease expires.
     """
     settings, database = started()
     prepare_schema(database, migrate=False)
@@ -52,7 +52,7 @@ def _stop_on_signals(stop: threading.Event) -> None:
 
 
 def _stop_without(parent: int, stop: threading.Event) -> None:
-    """A server that was killed cannot stop its worker; the worker sees that it has another parent now."""
+    """Stop when the parent process changes: a server that was killed cannot stop its worker."""
     while not stop.wait(_PARENT_CHECK_S):
         if os.getppid() != parent:
             stop.set()

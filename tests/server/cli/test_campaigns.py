@@ -53,7 +53,8 @@ def test_a_campaign_from_a_workload_file(
     assert (created["state"], created["name"]) == ("open", "delays")
     listed = run_command("campaigns", "list", **operator).stdout
     assert created["id"] in listed
-    shown = run_command("campaigns", "show", created["id"], **operator).stdout
+    assert run_command("campaigns", "show", created["id"], **operator).stdout == "delays: open, 0 reports\n"
+    shown = run_command("campaigns", "show", created["id"], "--verbose", **operator).stdout
     assert "delays, for travellers: open" in shown
     assert "round 0: open, 0 reports" in shown
 
@@ -110,7 +111,7 @@ def test_a_round_says_when_its_reports_went(run_command: Run, running: Any, oper
     running.clock.advance(1)
     (old,) = retention.old_reports(running.database, 0, running.clock.now())
     retention.purge(running.database, old, running.clock.now())
-    shown = run_command("campaigns", "show", campaign["id"], **operator).stdout
+    shown = run_command("campaigns", "show", campaign["id"], "--verbose", **operator).stdout
     assert f"round 0: estimated, 3 reports, purged {moment(running.clock.now())}" in shown
 
 
@@ -280,7 +281,8 @@ def test_a_statistic_in_two_rounds(
         running.report(created, [number % 3 for number in range(300)], seed=index, index=index)
         if index == 0:
             _await_second_round(json_of, created["id"], operator)
-    assert "2 rounds, protocol plan" in run_command("campaigns", "show", created["id"], **operator).stdout
+    assert "2 of 2 rounds started" in run_command("campaigns", "show", created["id"], **operator).stdout
+    assert "2 rounds, protocol plan" in run_command("campaigns", "show", created["id"], "--verbose", **operator).stdout
     closed = json_of("campaigns", "close-round", created["id"], "1", **operator)
     assert (closed["state"], closed["rounds"][1]["state"]) == ("closed", "closed")
     text = run_command("campaigns", "estimates", created["id"], **operator).stdout

@@ -95,5 +95,5 @@ def test_a_bad_line_is_named(device_part: Path, lines: str | bytes, said: str) -
 
 def test_what_is_no_device_part_is_refused(tmp_path: Path) -> None:
     (tmp_path / "other.cbor").write_bytes(b"{}")
-    assert "is no device part" in run(tmp_path / "other.cbor", "0 00\n", code=2).stderr
+    assert "is not a device part" in run(tmp_path / "other.cbor", "0 00\n", code=2).stderr
     assert "No such file" in run(tmp_path / "absent.cbor", "0 00\n", code=1).stderr

@@ -3,16 +3,54 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
+import click
 import pytest
+from typer.main import get_command
 
 from sordino_analysis.mechanisms.registry import mechanism_names
 from sordino_analysis.pairwise.protocol_registry import PROTOCOLS as KNOWN_PROTOCOLS
+from sordino_server import __version__
+from sordino_server.cli import app
 from sordino_server.cli.candidates import MECHANISMS, PROTOCOLS
 
 Run = Callable[..., Any]
+
+# Processes that run until stopped: they print an address or logs, no results.
+WITHOUT_JSON = {"serve", "worker"}
+WINDOW = 80
+
+
+def commands(group: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Every command and group, by the words that call it."""
+    yield path, group
+    context = click.Context(group)
+    for name in group.list_commands(context) if hasattr(group, "list_commands") else ():
+        yield from commands(group.get_command(context, name), (*path, name))
+
+
+ALL = dict(commands(get_command(app)))
+
+
+@pytest.mark.parametrize("path", ALL, ids=" ".join)
+def test_help_fits_the_window_and_nothing_is_cut(run_command: Run, path: tuple[str, ...]) -> None:
+    text = run_command(*path, "--help", COLUMNS=str(WINDOW)).stdout
+    assert max(map(len, text.splitlines())) <= WINDOW
+    assert "…" not in text
+    options = [each for each in ALL[path].params if each.param_type_name == "option" and not each.hidden]
+    assert all(name in text for option in options for name in option.opts)
+
+
+@pytest.mark.parametrize("path", [path for path in ALL if not hasattr(ALL[path], "list_commands")], ids=" ".join)
+def test_every_command_that_prints_results_takes_json(run_command: Run, path: tuple[str, ...]) -> None:
+    documented = "--json" in run_command(*path, "--help", COLUMNS=str(WINDOW)).stdout
+    assert documented is (" ".join(path) not in WITHOUT_JSON)
+
+
+def test_the_version(run_command: Run) -> None:
+    assert run_command("--version").stdout == f"sordino {__version__}\n"
 
 
 def test_the_names_in_the_help_are_those_that_a_plan_takes() -> None:
@@ -20,7 +58,10 @@ def test_the_names_in_the_help_are_those_that_a_plan_takes() -> None:
     assert tuple(protocol.name for protocol in KNOWN_PROTOCOLS) == PROTOCOLS
 
 
-@pytest.mark.parametrize("command", ["plan", "campaigns create", "simulate", "audit", "conformance", "keys create"])
+EXAMPLES = ["plan", "campaigns create", "simulate", "demo", "audit", "conformance", "keys create", "db purge", "serve"]
+
+
+@pytest.mark.parametrize("command", EXAMPLES)
 def test_an_example_has_only_options_that_there_are(run_command: Run, command: str) -> None:
     before, _, options = run_command(*command.split(), "--help").stdout.partition("─ Options")
     example = re.search(rf"^ +(?:export .*)?sordino {command} .*?\n\s*\n", before, re.MULTILINE | re.DOTALL)
@@ -29,7 +70,7 @@ def test_an_example_has_only_options_that_there_are(run_command: Run, command: s
 
 
 def test_paragraphs_fill_the_window(run_command: Run) -> None:
-    """The second paragraph of `demo` is 80 words, on lines of up to 100 columns."""
+    """The paragraph of `demo` that begins with "Starts" is 50 words, on lines of up to 100 columns."""
     told = re.split(r"\n\s*\n", run_command("demo", "--help", COLUMNS="100").stdout)
     lines = next(part for part in told if "Starts " in part).rstrip().splitlines()
     assert all(len(line.rstrip()) > 80 for line in lines[1:-1])

@@ -38,13 +38,23 @@ def test_users_and_target_error(json_of):
 
 def test_the_table_marks_the_choice_and_says_what_was_not_taken(run_command):
     arguments = ("plan", "--workload", "prefix", "--size", "3000", "--epsilon", "1", "--users", "50")
-    text = run_command(*arguments).stdout
+    text = run_command(*arguments, "--verbose").stdout
     assert "→ subset_selection" in text
     assert "factorization was not taken: 3000 types" in text
     assert "predicted error of the worst query with 50 users" in text
     assert "no bound above 0" in text
     assert re.search(r"device part  \w{64}  [\d,]+ bytes, verified by a device in at most \d+ MB\n", text)
-    assert "users needed for an error of 0.1" in run_command(*PREFIX, "--target-error", "0.1").stdout
+
+
+def test_the_result_comes_first_and_fits_the_window(run_command, json_of):
+    text = run_command(*PREFIX, "--target-error", "0.1", COLUMNS="80").stdout
+    lines = text.splitlines()
+    assert lines[0] == "mechanism: factorization"
+    assert "users needed for an error of 0.1" in text
+    moved = json_of(*PREFIX)["manipulation"] / 100
+    assert f"1 % of fake reports can move an answer by up to {moved:.3g}" in text
+    assert len(lines) < 10
+    assert max(map(len, lines)) <= 80
 
 
 def test_the_output_folder_holds_the_parts_that_the_digests_name(run_command, json_of, tmp_path):
@@ -139,7 +149,7 @@ def test_a_folder_that_cannot_hold_plans_costs_no_plan(run_command, tmp_path):
     (tmp_path / "file").write_text("")
     done = run_command(*PREFIX, "--cache-dir", "file/below")
     assert "cannot be kept in file/below" in done.stderr
-    assert "→ factorization" in done.stdout
+    assert "mechanism: factorization" in done.stdout
 
 
 def test_too_little_time_gives_what_needs_none(json_of, run_command, computed):
@@ -214,9 +224,12 @@ def test_protocols_for_a_statistic_of_pairs(run_command, json_of, tmp_path):
     assert (summary["protocol"], summary["target"], summary["rounds"]) == ("one_round", "histogram", [1.0])
     moved = summary["manipulation"]["users differ"]
     text = run_command(*asked, "--protocol", "one_round_split", "--output", "parts").stdout
-    assert "→ one_round_split" in text
+    assert text.startswith("protocol: one_round_split\n")
     assert moved["linear"] > 1
-    assert "mixed colours moves by at most" in " ".join(text.split())
+    assert "1 % of fake reports can move" in text
+    text = run_command(*asked, "--protocol", "one_round_split", "--verbose").stdout
+    assert "→ one_round_split" in text
+    assert "a share f of fake reports in every round moves" in text
     protocol = ProtocolPlan.read((tmp_path / "parts" / "protocol.json").read_bytes())
     device = DevicePart.read((tmp_path / "parts" / "device.cbor").read_bytes())
     assert (protocol.protocol, protocol.rounds) == ("one_round_split", (device.guarantee.nano,))
@@ -274,8 +287,8 @@ def test_an_interrupted_comparison_gives_the_best_so_far(run_command, monkeypatc
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ((), "a statistic of pairs needs --users: its protocol"),
-        (("--users", "9", "--mechanism", "factorization"), "leave out --mechanism: they are of linear queries"),
+        ((), "a pairwise statistic needs --users: its protocol"),
+        (("--users", "9", "--mechanism", "factorization"), "leave out --mechanism: they apply to linear queries"),
         (("--users", "9", "--target-error", "1"), "leave out --target-error: "),
         (("--users", "9", "--objective", "max", "--reduction", "2"), "leave out --objective, --reduction: "),
     ],

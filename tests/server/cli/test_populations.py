@@ -21,7 +21,7 @@ def test_caps_are_made_changed_and_shown(run_command: Run, json_of: Run, operato
     made = json_of("populations", "create", "travellers", *period, "--lifetime", "20", **operator)
     assert (made["epsilon_per_period"], made["period_days"], made["epsilon_lifetime"]) == (2, 30, 20)
     shown = run_command("populations", "show", "travellers", **operator).stdout
-    assert "cap per period: ε = 2 in 30 days; ε = 0 was asked in the last one" in shown
+    assert "cap per period: ε = 2 in 30 days; ε = 0 used in the last one" in shown
     changed = json_of("populations", "update", "travellers", "--lifetime", "10", **operator)
     assert (changed["epsilon_per_period"], changed["epsilon_lifetime"]) == (2, 10)
     freed = json_of("populations", "update", "travellers", "--per-period", "none", "--lifetime", "none", **operator)

@@ -1,4 +1,4 @@
-"""What `demo` and `simulate` say of a statistic at the end: lines for people, one object for programs."""
+"""Results of `demo` and `simulate` for a pairwise statistic: text for people, one JSON object for programs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sordino_server.cli.statistics import print_protocols, print_statistic
 
 
 def statistic_document(result: StatisticResult, raw_truth: float | None) -> dict[str, Any]:
-    """The figures of a campaign under the names that `--json` promises; `raw_truth` is that of values without bins."""
+    """The results of a campaign under the names that `--json` documents; `raw_truth` is the truth without bins."""
     estimates, plan = result.estimates, result.plan
     return {
         "campaign": result.campaign,
@@ -35,10 +35,11 @@ def statistic_document(result: StatisticResult, raw_truth: float | None) -> dict
     }
 
 
-def print_statistic_result(console: Console, result: StatisticResult, raw_truth: float | None) -> None:
-    """The comparison of protocols, the estimate, and the truth beside it."""
-    print_protocols(console, result.plan)
-    console.print()
+def print_statistic_result(console: Console, result: StatisticResult, raw_truth: float | None, verbose: bool) -> None:
+    """The estimate with the truth; with `verbose` also the comparison of protocols."""
+    if verbose:
+        print_protocols(console, result.plan, verbose)
+        console.print()
     print_statistic(console, result.estimates)
     verdict = "inside the interval" if result.inside else "OUTSIDE the interval"
     error = "no value" if result.error is None else f"error {result.error:.5f}"
@@ -46,7 +47,8 @@ def print_statistic_result(console: Console, result: StatisticResult, raw_truth:
     if raw_truth is not None:
         gap = result.truth - raw_truth
         console.print(f"truth without bins: {raw_truth:.5f}; binning moves it by {gap:+.5f}", highlight=False)
-    console.print(
-        f"{result.app_reports:,} reports came from apps with a ledger file each, {result.fleet_reports:,} in batches",
-        highlight=False,
-    )
+    if verbose:
+        devices = (
+            f"{result.app_reports:,} reports from apps with a ledger file each, {result.fleet_reports:,} in batches"
+        )
+        console.print(devices, highlight=False)

@@ -1,4 +1,4 @@
-"""What `demo` and `simulate` say at the end: a table for people, one object for programs, a chart."""
+"""Results of `demo` and `simulate`: text for people, one JSON object for programs, a chart."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from sordino_analysis.charts import AnswerChart
 from sordino_server.cli.simulation.campaign import CampaignResult
 from sordino_server.cli.simulation.comparison import Comparison
 
-_ROWS = 14
+_ROWS = 6
 
 
 def result_document(result: CampaignResult) -> dict[str, Any]:
-    """The figures of a campaign under the names that `--json` promises."""
+    """The results of a campaign under the names that `--json` documents."""
     plan, estimates, comparison = result.plan, result.estimates, result.comparison
     return {
         "campaign": result.campaign,
@@ -46,15 +46,17 @@ def result_document(result: CampaignResult) -> dict[str, Any]:
     }
 
 
-def print_result(console: Console, result: CampaignResult, places: Mapping[str, str]) -> None:
-    """The table of answers, what is to be said about all of them, and what was written where."""
+def print_result(console: Console, result: CampaignResult, places: Mapping[str, str], verbose: bool) -> None:
+    """Some answers, the errors over all of them, and the files written; every answer with `verbose`."""
     comparison = result.comparison
-    shown = comparison.shown(_ROWS)
+    shown = comparison.shown(len(comparison.truth) if verbose else _ROWS)
     console.print(_answers(comparison, shown, float(result.estimates["level"])))
     if len(shown) < len(comparison.truth):
-        console.print(f"{len(shown)} of {len(comparison.truth)} answers shown.")
+        console.print(
+            f"{len(shown)} of {len(comparison.truth)} answers shown; --verbose shows all and the report rates."
+        )
     facts = Table.grid(padding=(0, 2))
-    for name, value in (*_facts(result), *places.items()):
+    for name, value in (*_facts(result), *(_details(result) if verbose else ()), *places.items()):
         facts.add_row(Text(name, style="bold"), Text(value, overflow="fold"))
     console.print()
     console.print(facts)
@@ -97,31 +99,29 @@ def _answers(comparison: Comparison, shown: Sequence[int], level: float) -> Tabl
 def _facts(result: CampaignResult) -> list[tuple[str, str]]:
     plan, estimates, comparison = result.plan, result.estimates, result.comparison
     inside, count = int(comparison.inside.sum()), len(comparison.truth)
-    held = (
-        "the truth of every answer lies inside" if comparison.band_holds else "the truth of some answers lies OUTSIDE"
-    )
+    held = "every true answer is inside" if comparison.band_holds else "some true answers are OUTSIDE"
     return [
-        ("intervals", f"{inside} of {count} hold the truth ({comparison.interval_coverage:.1%})"),
+        ("intervals", f"{inside} of {count} contain the true answer ({comparison.interval_coverage:.1%})"),
         ("band", f"{held} the simultaneous {estimates['level']:.0%} band"),
         (
             "error",
-            f"predicted at most {_percent(estimates['predicted_rmse_max'])} rms for any answer and any population; "
-            f"achieved {_percent(comparison.rms_error)} rms over all answers, "
-            f"{_percent(comparison.max_abs_error)} at worst",
+            f"RMSE {_percent(comparison.rms_error)} (predicted: at most {_percent(estimates['predicted_rmse_max'])}), "
+            f"largest error {_percent(comparison.max_abs_error)}",
         ),
-        ("mechanism", f"{plan['mechanism']}, ε = {estimates['epsilon']:g} a device; {_ratio(plan)}"),
-        ("devices", _devices(result)),
+        ("mechanism", f"{plan['mechanism']}, ε = {estimates['epsilon']:g} per device; {_ratio(plan)}"),
         *(("warning", warning) for warning in estimates["warnings"]),
     ]
 
 
 def _ratio(plan: Any) -> str:
     if plan["ratio_max"] is None:
-        return "the certified lower bound says nothing at this ε"
-    return (
-        f"variance {plan['max_variance']:.4g} a device for the worst answer, {plan['ratio_max']:.3f} times the "
-        "certified lower bound for unbiased one-round mechanisms"
-    )
+        return "no lower bound above 0 at this ε"
+    return f"variance {plan['max_variance']:.4g}, {plan['ratio_max']:.3f}× the lower bound"
+
+
+def _details(result: CampaignResult) -> list[tuple[str, str]]:
+    promises = "RMSE: the worst answer in any population; lower bound: all unbiased one-round mechanisms"
+    return [("promises", promises), ("devices", _devices(result))]
 
 
 def _devices(result: CampaignResult) -> str:
@@ -129,13 +129,13 @@ def _devices(result: CampaignResult) -> str:
     parts = []
     if apps.reports:
         parts.append(
-            f"{apps.reports:,} took an app's whole path (own ledger file, own proof of ε, one report a request): "
-            f"{apps.per_second:,.0f} a second"
+            f"{apps.reports:,} ran the SDK as an app (own ledger file, own proof of ε, one report per request): "
+            f"{apps.per_second:,.0f} per second"
         )
     if fleet.reports:
         parts.append(
             f"{fleet.reports:,} shared one proved plan and one connection, with ledgers in memory and batches of up to "
-            f"4096 reports: {fleet.per_second:,.0f} a second, randomised, sent and committed"
+            f"4096 reports: {fleet.per_second:,.0f} per second randomised, sent and committed"
         )
     return "; ".join(parts)
 

@@ -1,0 +1,87 @@
+"""What `sordino plan` prints: the result in a few lines, every mechanism and every error with --verbose."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from sordino_server.cli.statistics import fake_reports, shown_device_part
+
+_OBJECTIVES = {"max": "worst query", "mean": "mean"}
+_SHOWN_ERRORS = 12
+
+
+def print_plan(console: Console, summary: Mapping[str, Any], written: str | None, verbose: bool) -> None:
+    """The chosen mechanism with its errors; with `verbose` also the mechanisms that were compared."""
+    if verbose:
+        console.print(_mechanisms(summary))
+        for row in summary["candidates"]:
+            if row["reason"]:
+                _line(console, f"{row['name']} was not taken: {row['reason']}")
+    for line in _result(summary):
+        _line(console, line)
+    for line in _details(summary) if verbose else ():
+        _line(console, line)
+    if written is not None:
+        _line(console, written)
+    if not verbose:
+        _line(console, "details: --verbose, or --json for everything")
+
+
+def _mechanisms(summary: Mapping[str, Any]) -> Table:
+    """One row per mechanism: exact variances, bias bound, CPU seconds; the chosen one is marked."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("mechanism", no_wrap=True)
+    for heading in ("max variance", "mean variance", "bias ≤", "seconds"):
+        table.add_column(heading, justify="right")
+    for row in summary["candidates"]:
+        chosen = row["name"] == summary["mechanism"]
+        numbers = [_number(row[name]) for name in ("max_variance", "mean_variance", "bias_bound")]
+        name = f"→ {row['name']}" if chosen else f"  {row['name']}"
+        table.add_row(name, *numbers, f"{row['seconds']:.2f}", style="bold" if chosen else "")
+    bounds = [_number(summary[f"lower_bound_{objective}"]) for objective in _OBJECTIVES]
+    table.add_row("  certified lower bound", *bounds, "", "", style="dim")
+    return table
+
+
+def _result(summary: Mapping[str, Any]) -> Iterator[str]:
+    yield f"mechanism: {summary['mechanism']}"
+    yield f"  {summary['workload']}, ε = {summary['epsilon']:g}, objective {summary['objective']}"
+    for objective, name in _OBJECTIVES.items():
+        variance = _number(summary[f"{objective}_variance"])
+        yield f"  variance of one report, {name}: {variance}{_ratio(summary, objective)}"
+    if "users_needed" in summary:
+        yield f"  users needed for an error of {summary['target_error']:g}: {summary['users_needed']:,}"
+    if "predicted_errors" in summary:
+        worst = max(summary["predicted_errors"], key=lambda item: item["rmse"])
+        yield f"  predicted error of the worst query with {summary['users']:,} users: {worst['rmse']:.3g}"
+    yield f"  {fake_reports('an answer', summary['manipulation'])}"
+    if summary["cut_short"]:
+        yield f"  cut short ({summary['cut_short']}): more time may give a better mechanism and bound"
+
+
+def _ratio(summary: Mapping[str, Any], objective: str) -> str:
+    ratio = summary[f"ratio_{objective}"]
+    return " (no bound above 0)" if ratio is None else f" ({ratio:.3f}× the lower bound)"
+
+
+def _details(summary: Mapping[str, Any]) -> Iterator[str]:
+    yield "the lower bound holds for unbiased one-round mechanisms"
+    yield f"device part  {summary['digests']['device']}  {shown_device_part(summary)}"
+    yield f"analyst part {summary['digests']['analyst']}  {summary['analyst_bytes']:,} bytes"
+    if "predicted_errors" in summary:
+        worst = sorted(summary["predicted_errors"], key=lambda item: -item["rmse"])
+        yield from (f"  {item['rmse']:.3g}  {item['label']}" for item in worst[:_SHOWN_ERRORS])
+        if len(worst) > _SHOWN_ERRORS:
+            yield f"  and {len(worst) - _SHOWN_ERRORS} queries with smaller errors (--json has all)"
+
+
+def _line(console: Console, text: str) -> None:
+    console.print(text, highlight=False, markup=False, soft_wrap=True)
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.4g}"
