@@ -91,7 +91,7 @@ class TwoRounds:
 
         def store(session: Session) -> None:
             if session.get(models.Workload, "0" * 64) is None:
-                session.add(models.Workload(id="0" * 64, name="made up", specification="{}", created_at=0))
+                session.add(models.Workload(id="0" * 64, name="made up", specification="{}", queries=1, created_at=0))
             row = models.PlanRequest(id=identifier, workload_id="0" * 64, request="{}", state="ready", created_at=0)
             row.device_digest = plans.keep_part(session, self.first.device, 0)
             row.analyst_digest = plans.keep_part(session, self.first.analyst, 0)
