@@ -1,3 +1,89 @@
-"""The analyst's mathematics of sordino: questions, mechanisms, exact variances, certified bounds, estimates."""
+"""The analyst's mathematics of sordino: plan a mechanism for a workload, and estimate from what devices report.
+
+    import sordino_analysis as sa
+
+    plan = sa.plan(sa.prefix([0, 15, 60, 180], name="delay", unit="min"), epsilon=1)
+    print(plan, plan.users_needed(error=.01))
+    print(sa.simulate(plan, values, seed=1))
+
+The names of `__all__` are the public interface; they load on first use, so that the import itself takes no time.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sordino_analysis.analyst.estimates import Estimate, aggregate, estimate
+    from sordino_analysis.analyst.pairs import PairwisePlan, PairwiseSimulation, plan_pairwise, simulate_pairwise
+    from sordino_analysis.analyst.plans import Plan, plan, read_plan
+    from sordino_analysis.analyst.simulation import Simulation, read_csv, simulate
+    from sordino_analysis.analyst.tables import ColumnError
+    from sordino_analysis.analyst.workloads import histogram, pairwise_statistic, prefix, ranges, workload
+    from sordino_analysis.estimation.linear import EstimationError
+    from sordino_analysis.evaluation.accumulate import Aggregate
+    from sordino_analysis.mechanisms.request import PlanError
+    from sordino_analysis.progress import Progress
+    from sordino_analysis.questions.linear import Workload, WorkloadError
+    from sordino_shared.errors import SordinoError
 
 __version__ = "0.1.0"
+
+_MODULES = {
+    "sordino_analysis.analyst.estimates": ("Estimate", "aggregate", "estimate"),
+    "sordino_analysis.analyst.pairs": ("PairwisePlan", "PairwiseSimulation", "plan_pairwise", "simulate_pairwise"),
+    "sordino_analysis.analyst.plans": ("Plan", "plan", "read_plan"),
+    "sordino_analysis.analyst.simulation": ("Simulation", "read_csv", "simulate"),
+    "sordino_analysis.analyst.tables": ("ColumnError",),
+    "sordino_analysis.analyst.workloads": ("histogram", "pairwise_statistic", "prefix", "ranges", "workload"),
+    "sordino_analysis.estimation.linear": ("EstimationError",),
+    "sordino_analysis.evaluation.accumulate": ("Aggregate",),
+    "sordino_analysis.mechanisms.request": ("PlanError",),
+    "sordino_analysis.progress": ("Progress",),
+    "sordino_analysis.questions.linear": ("Workload", "WorkloadError"),
+    "sordino_shared.errors": ("SordinoError",),
+}
+_PLACES = {name: module for module, names in _MODULES.items() for name in names}
+
+__all__ = [
+    "Aggregate",
+    "ColumnError",
+    "Estimate",
+    "EstimationError",
+    "PairwisePlan",
+    "PairwiseSimulation",
+    "Plan",
+    "PlanError",
+    "Progress",
+    "Simulation",
+    "SordinoError",
+    "Workload",
+    "WorkloadError",
+    "aggregate",
+    "estimate",
+    "histogram",
+    "pairwise_statistic",
+    "plan",
+    "plan_pairwise",
+    "prefix",
+    "ranges",
+    "read_csv",
+    "read_plan",
+    "simulate",
+    "simulate_pairwise",
+    "workload",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """A public name, from its module (PEP 562)."""
+    if name not in _PLACES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(_PLACES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -14,7 +14,7 @@ from pathlib import Path
 # are estimated, so all of analysis counts. A test compares the list with what the code imports.
 PLAN_PACKAGES = ("sordino_shared", "sordino_analysis")
 # Rooms of these that no plan comes from.
-OTHER_ROOMS = frozenset({"charts", "conformance"})
+OTHER_ROOMS = frozenset({"analyst", "charts", "conformance"})
 PLAN_LIBRARIES = ("numpy", "scipy", "cvxpy", "clarabel", "pydantic", "pydantic_core", "cbor2", "PyYAML")
 
 

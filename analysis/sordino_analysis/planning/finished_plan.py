@@ -46,16 +46,10 @@ class FinishedPlan:
         For the objective "mean": the root of the mean over queries, weighted as the objective is. Raises PlanError
         where the bias alone is more.
         """
-        figures = self.analyst.figures
-        room = target**2 - figures.bias_bound**2 if math.isfinite(target) and target > 0 else 0.0
-        if not room > 0:
-            raise PlanError(
-                f"the target error must be a number above the bias bound {figures.bias_bound:.3g}, got {target}", target
-            )
         # Weights are no part of an answer's own error.
         worst = self.analyst.objective == "max"
-        variance = self.summary["largest_variance"] if worst else figures.mean_variance
-        return max(1, math.ceil(variance / room))
+        variance = self.summary["largest_variance"] if worst else self.analyst.figures.mean_variance
+        return users_needed(variance, self.analyst.figures.bias_bound, target)
 
     @property
     def content(self) -> bytes:
@@ -82,3 +76,13 @@ class FinishedPlan:
             raise SordinoError("the analyst part belongs to another device part")
         check_guarantee(device)
         return cls(device, analyst, figures.decode())
+
+
+def users_needed(variance: float, bias_bound: float, target: float) -> int:
+    """The least n with variance/n + bias² ≤ target²; raises PlanError where the bias alone is more."""
+    room = target**2 - bias_bound**2 if math.isfinite(target) and target > 0 else 0.0
+    if not room > 0:
+        raise PlanError(
+            f"the target error must be a number above the bias bound {bias_bound:.3g}, got {target}", target
+        )
+    return max(1, math.ceil(variance / room))

@@ -21,7 +21,7 @@ class WorkloadError(InvalidValue):
     """The workload cannot be asked as described; the message says what to change, `value` is what was given."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Workload:
     """Q linear queries W h of the normalised histogram h over a domain of size k.
 
@@ -56,6 +56,9 @@ class Workload:
                 "every query has the same answer whatever the users hold: ask at least one that depends on them",
                 self.operator,
             )
+
+    def __repr__(self) -> str:
+        return f"Workload {self.name}: {self.queries} queries over {self.size} cells"
 
     @property
     def queries(self) -> int:

@@ -1,0 +1,130 @@
+"""Estimate from an aggregate: answers with standard errors, intervals and a simultaneous band."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sordino_analysis.analyst.display import html_table, percent, shown, text_table
+from sordino_analysis.analyst.plans import Plan
+from sordino_analysis.arrays import Floats
+from sordino_analysis.estimation.linear import LinearEstimate, LinearEstimator
+from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
+from sordino_analysis.questions.linear import Workload
+from sordino_shared.errors import InvalidValue
+
+_HEADINGS = ("query", "answer", "std. error", "interval", "consistent")
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Estimate:
+    """Answers to the Q queries of a workload; all arrays are in units of the answers, where .01 is one point.
+
+    `values` (Q,) are unbiased, `standard_errors` (Q,), `intervals` (Q, 2) and the simultaneous `band` (Q, 2) are about
+    the users who reported; `population_intervals` (Q, 2) about the population that they are an independent sample of.
+    `consistent` (Q,) are the answers of the nearest true histogram: closer to the truth, and no longer unbiased.
+    """
+
+    workload: Workload
+    values: Floats
+    standard_errors: Floats
+    intervals: Floats
+    band: Floats
+    population_intervals: Floats
+    consistent: Floats
+    users: int
+    level: float
+    warnings: tuple[str, ...]
+
+    @classmethod
+    def of(cls, workload: Workload, estimate: LinearEstimate) -> Self:
+        """The estimate of one closed round with the queries that it answers."""
+        return cls(
+            workload=workload,
+            values=estimate.unbiased,
+            standard_errors=estimate.standard_error,
+            intervals=np.column_stack([estimate.lower, estimate.upper]),
+            band=np.column_stack([estimate.band_lower, estimate.band_upper]),
+            population_intervals=np.column_stack([estimate.population_lower, estimate.population_upper]),
+            consistent=estimate.consistent,
+            users=estimate.users,
+            level=estimate.level,
+            warnings=estimate.warnings,
+        )
+
+    @property
+    def labels(self) -> list[str]:
+        """Names of the Q queries."""
+        return self.workload.labels()
+
+    def __repr__(self) -> str:
+        return "\n".join([self._title, text_table(_HEADINGS, self._rows()), *self.warnings])
+
+    def _repr_html_(self) -> str:
+        return html_table(self._title, _HEADINGS, self._rows(), self.warnings)
+
+    @property
+    def _title(self) -> str:
+        return f"Estimate of {self.workload.name} from {self.users:,} users, intervals at {self.level:.0%}"
+
+    def _rows(self) -> list[tuple[str, ...]]:
+        return [
+            (
+                self.workload.label(query),
+                percent(self.values[query]),
+                percent(self.standard_errors[query]),
+                interval_text(self.intervals[query]),
+                percent(self.consistent[query]),
+            )
+            for query in shown(self.workload.queries)
+        ]
+
+
+def estimate(plan: Plan, aggregate: Aggregate, level: float = 0.95) -> Estimate:
+    """Unbiased answers to the plan's queries from what the reports of one round add up to.
+
+    `aggregate` holds the count n and the (p,) integer sums of the accumulator. Intervals have probability `level`.
+    Raises EstimationError where there are no reports or the sums are of another plan.
+
+    >>> answers = estimate(three, Aggregate(600, np.array([300, 200, 100])))
+    >>> answers.values.round(2)
+    array([ 0.79,  0.33, -0.12])
+    """
+    if not isinstance(aggregate, Aggregate):
+        raise TypeError(
+            f"estimate takes an Aggregate(count, sums), or what aggregate(plan, reports) makes, not a "
+            f"{type(aggregate).__name__}"
+        )
+    return Estimate.of(plan.workload, LinearEstimator.of(plan.device, plan.analyst).estimate(aggregate, level))
+
+
+def aggregate(plan: Plan, reports: NDArray[np.uint8]) -> Aggregate:
+    """The exact sum of n reports of a plan: (n, width) bytes, one payload a row, in any order.
+
+    Aggregates of the same plan are added with `+`. Raises InvalidValue for another width or type, and for a row that
+    the plan's randomizer cannot produce.
+    """
+    randomizer = plan.device.randomizer
+    payloads: NDArray[Any] = np.asarray(reports)
+    if payloads.ndim != 2 or payloads.shape[1] != randomizer.payload_bytes or payloads.dtype != np.uint8:
+        raise InvalidValue(
+            f"reports must be an (n, {randomizer.payload_bytes}) array of uint8, got {payloads.shape} of "
+            f"{payloads.dtype}",
+            payloads.shape,
+        )
+    outside = np.flatnonzero(~randomizer.in_alphabet(payloads))
+    if len(outside):
+        raise InvalidValue(
+            f"{len(outside)} of {len(payloads)} reports are none of this plan, the first in row {outside[0]}: "
+            "leave them out, or use the plan that they were made with",
+            int(outside[0]),
+        )
+    return Aggregate(len(payloads), accumulate(randomizer, payloads))
+
+
+def interval_text(interval: Floats) -> str:
+    """(2,) as "1.00 % … 2.00 %"."""
+    return f"{percent(interval[0])} … {percent(interval[1])}"

@@ -1,0 +1,174 @@
+"""Statistics of pairs of users: plan a protocol of one to three rounds, and simulate all of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sordino_analysis.analyst.display import html_table, text_facts
+from sordino_analysis.analyst.plans import chosen_effort
+from sordino_analysis.analyst.progress_lines import callback
+from sordino_analysis.analyst.simulation import Values, cells_of, randomized
+from sordino_analysis.optimisation.search import Effort
+from sordino_analysis.pairwise.pairwise_request import FinishedProtocol, PairwiseRequest
+from sordino_analysis.pairwise.protocol import ClosedRound, RoundPlan
+from sordino_analysis.pairwise.protocol_plan import ProtocolPlan, Target
+from sordino_analysis.pairwise.protocol_registry import step_protocol
+from sordino_analysis.pairwise.statistic_estimate import PairwiseEstimate
+from sordino_analysis.planning.plan_cache import PlanCache
+from sordino_analysis.progress import ProgressCallback
+from sordino_analysis.questions.pairwise import PairwiseSpecification, PairwiseStatistic, parse_statistic
+from sordino_shared.errors import InvalidValue
+from sordino_shared.guarantees import PureEpsilon
+from sordino_shared.randomness import Randomness, SeededRandomness
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PairwisePlan:
+    """A protocol for a statistic of pairs: `protocol` fixes all its rounds, `first` is the plan of round 0."""
+
+    protocol: ProtocolPlan
+    first: RoundPlan
+
+    @property
+    def statistic(self) -> PairwiseStatistic:
+        """The statistic, over the bins that the plan has."""
+        return parse_statistic(self.protocol.statistic).build()
+
+    @property
+    def epsilon(self) -> float:
+        """ε of a device over all rounds that it answers."""
+        return self.protocol.guarantee / 1e9
+
+    @property
+    def error(self) -> float:
+        """The root mean squared error predicted at the planned number of users, over the reference histograms."""
+        return self.protocol.predicted_rmse
+
+    def __repr__(self) -> str:
+        return text_facts(self._title, self._rows())
+
+    def _repr_html_(self) -> str:
+        return html_table(self._title, ("", ""), self._rows())
+
+    @property
+    def _title(self) -> str:
+        return f"Plan of {self.protocol.statistic['name']}: pairs of {self.protocol.users:,} users"
+
+    def _rows(self) -> list[tuple[str, str]]:
+        rounds = ", ".join(str(guarantee) for guarantee in self.protocol.round_guarantees())
+        return [
+            ("privacy", f"ε = {self.epsilon:g} for each device"),
+            ("protocol", self.protocol.protocol),
+            ("rounds", rounds),
+            ("predicted error", f"{self.error:.3g}"),
+        ]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PairwiseSimulation:
+    """The estimate from simulated reports of every round, and the statistic of the same users without noise."""
+
+    plan: PairwisePlan
+    estimate: PairwiseEstimate
+    truth: float
+
+    @property
+    def error(self) -> float | None:
+        """Answer minus truth; None where a denominator may be zero, so that there is an interval alone."""
+        return None if self.estimate.value is None else self.estimate.value - self.truth
+
+    @property
+    def inside(self) -> bool:
+        """Whether the interval holds the truth."""
+        return self.estimate.lower <= self.truth <= self.estimate.upper
+
+    def __repr__(self) -> str:
+        answer, name = self.estimate, self.plan.protocol.statistic["name"]
+        value = "no value" if answer.value is None else f"{answer.value:.4f} ± {answer.standard_error:.4f}"
+        interval = f"{answer.level:.0%} interval {answer.lower:.4f} … {answer.upper:.4f}"
+        truth = f"truth {self.truth:.4f}, {'inside' if self.inside else 'outside'}"
+        return "\n".join([f"{name}: {value}, {interval}", truth, *answer.warnings, *answer.doubts])
+
+
+def plan_pairwise(
+    statistic: PairwiseSpecification,
+    epsilon: float | str | Decimal,
+    users: int,
+    *,
+    protocol: str | None = None,
+    target: Target = "pairs",
+    seed: int = 0,
+    effort: Effort | str = Effort.STANDARD,
+    time_limit: float | None = None,
+    progress: ProgressCallback | bool = False,
+    cache: Path | str | None = None,
+) -> PairwisePlan:
+    """The protocol with the least predicted error for `users` devices that spend at most ε each in all rounds.
+
+    `protocol` names the only one to consider. `target` is the mean over pairs of different users ("pairs") or hᵀWh of
+    the histogram h ("histogram"). The rest is as for `plan`. Raises PairwiseError where no protocol applies, and
+    InvalidValue for an ε outside [.001, 16].
+    """
+    if not isinstance(statistic, PairwiseSpecification):
+        raise TypeError(
+            f"plan_pairwise takes what pairwise_statistic makes, not a {type(statistic).__name__}; "
+            "plan takes a Workload"
+        )
+    request = PairwiseRequest(
+        statistic,
+        PureEpsilon.of(epsilon),
+        users,
+        protocol=protocol,
+        target=target,
+        seed=seed,
+        effort=chosen_effort(effort),
+        time_limit=time_limit,
+    )
+    kept = None if cache is None else PlanCache(Path(cache), FinishedProtocol.read)
+    finished = None if kept is None else kept.find(request)
+    if finished is None:
+        finished = request.finish(callback(progress))
+        if kept is not None:
+            kept.keep(request, finished)
+    return PairwisePlan(finished.protocol, RoundPlan(finished.first.device, finished.first.analyst))
+
+
+def simulate_pairwise(plan: PairwisePlan, values: Values, *, seed: int, strict: bool = True) -> PairwiseSimulation:
+    """Every user answers every round that the protocol assigns, through the real randomizers.
+
+    `values`, `seed` and `strict` are as for `simulate`. Raises InvalidValue for a value that the domain does not list,
+    and PairwiseError where the reports allow no answer.
+    """
+    cells = cells_of(plan.first.device.domain, values, strict=strict)
+    randomness = SeededRandomness(seed)
+    rounds = _assigned(plan.protocol, len(cells), randomness)
+    closed: tuple[ClosedRound, ...] = ()
+    following: RoundPlan | PairwiseEstimate = plan.first
+    while isinstance(following, RoundPlan):
+        answering = cells[rounds[len(closed)]]
+        closed = (*closed, ClosedRound(following, randomized(following.device, answering, randomness)))
+        following = step_protocol(plan.protocol, closed)
+    return PairwiseSimulation(plan, following, _truth(plan, cells))
+
+
+def _assigned(protocol: ProtocolPlan, users: int, randomness: Randomness) -> list[NDArray[np.bool_]]:
+    """For each round the (n,) users who answer it: all, or those who drew it where each device answers one round."""
+    if protocol.first_weight is None:
+        return [np.ones(users, dtype=np.bool_)] * len(protocol.rounds)
+    first = randomness.uniform_bits(32, users) < np.uint64(protocol.first_weight)
+    return [first, ~first]
+
+
+def _truth(plan: PairwisePlan, cells: NDArray[np.int64]) -> float:
+    statistic = plan.statistic
+    counts = np.bincount(cells, minlength=statistic.size).astype(float)
+    if len(cells) < 2:
+        raise InvalidValue(f"a statistic of pairs needs at least two users, got {len(cells)}", len(cells))
+    return (
+        statistic.of_pairs(counts) if plan.protocol.target == "pairs" else statistic.of_histogram(counts / len(cells))
+    )

@@ -1,0 +1,237 @@
+"""Plan a workload, and read what a plan promises: variance, certified bound, errors, users needed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from sordino_analysis.analyst.display import html_table, text_facts
+from sordino_analysis.analyst.progress_lines import callback
+from sordino_analysis.arrays import Floats
+from sordino_analysis.documents.analyst_part import AnalystPart
+from sordino_analysis.evaluation.answer_moments import ErrorProfile
+from sordino_analysis.evaluation.manipulation import manipulation
+from sordino_analysis.evaluation.variance import answer_moments
+from sordino_analysis.mechanisms.request import PlanRequest
+from sordino_analysis.optimisation.factorization import Objective
+from sordino_analysis.optimisation.search import Effort
+from sordino_analysis.planning.audit import Check, audit_plan
+from sordino_analysis.planning.finished_plan import FinishedPlan, users_needed
+from sordino_analysis.planning.plan_cache import PlanCache
+from sordino_analysis.planning.planner import compile_plan
+from sordino_analysis.progress import ProgressCallback
+from sordino_analysis.questions.linear import Workload
+from sordino_analysis.questions.queries_document import rebuild_workload
+from sordino_shared.audit import check_guarantee
+from sordino_shared.errors import InvalidValue
+from sordino_shared.guarantees import PureEpsilon
+from sordino_shared.protocol import DevicePart
+
+DEVICE_FILE, ANALYST_FILE = "device.cbor", "analyst.cbor"
+_USERS_SHOWN = 10_000
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Plan:
+    """A published mechanism: the part that devices verify and run, and the part that analysts decode with.
+
+    Everything below follows from the bytes of the two parts. Raises InvalidValue where they are not of one plan, and
+    GuaranteeNotMet where the integers of the device part prove a larger ε than it claims.
+    """
+
+    device: DevicePart
+    analyst: AnalystPart
+
+    def __post_init__(self) -> None:
+        if self.analyst.device_digest != self.device.digest:
+            raise InvalidValue(
+                f"the analyst part belongs to the device part {self.analyst.device_digest}, not to "
+                f"{self.device.digest}: give the two parts of one plan",
+                self.analyst.device_digest,
+            )
+        check_guarantee(self.device)
+
+    @property
+    def epsilon(self) -> float:
+        """ε of one report."""
+        return self.device.guarantee.epsilon
+
+    @property
+    def mechanism(self) -> str:
+        """Name of the mechanism; docs/mechanisms.md describes each."""
+        return self.analyst.mechanism
+
+    @property
+    def objective(self) -> str:
+        """ "max" (the worst query) or "mean" (the mean over queries)."""
+        return self.analyst.objective
+
+    @property
+    def variance(self) -> float:
+        """The objective's variance of one user's contribution, for the worst cell, recomputed from integers by audits.
+
+        Query weights of a stack count in it, as in `bound`. With n users a variance is n times smaller.
+        """
+        figures = self.analyst.figures
+        return figures.max_variance if self.objective == "max" else figures.mean_variance
+
+    @property
+    def bound(self) -> float:
+        """A variance that no unbiased one-round mechanism with an estimator that is a sum over users can beat."""
+        certificate = self.analyst.certificate
+        return certificate.max.value if self.objective == "max" else certificate.mean.value
+
+    @property
+    def ratio(self) -> float | None:
+        """variance / bound, at least 1; None where no bound above 0 was proved."""
+        return self.variance / self.bound if self.bound > 0 else None
+
+    @property
+    def bias_bound(self) -> float:
+        """A bound on the bias of every answer; 0, or rounding, for unbiased mechanisms."""
+        return self.analyst.figures.bias_bound
+
+    @cached_property
+    def workload(self) -> Workload:
+        """The queries, as the analyst part publishes them."""
+        return rebuild_workload(self.device.domain, self.analyst.queries, self.analyst.workload)
+
+    @property
+    def variances(self) -> Floats:
+        """(Q,) exact variance of one user's contribution to each answer, for the worst cell; without query weights."""
+        return self._profile.variance
+
+    def errors(self, users: int) -> Floats:
+        """(Q,) root mean squared error of each answer from `users` reports, for the worst population.
+
+        In units of the answers: .01 is one percentage point. Raises InvalidValue for fewer than one user.
+        """
+        if users < 1:
+            raise InvalidValue(f"users must be at least 1, got {users}", users)
+        return self._profile.rmse(users)
+
+    def users_needed(self, error: float) -> int:
+        """The least number of reports for which every answer's root mean squared error is at most `error`.
+
+        For the objective "mean" the root of the mean over queries. Raises PlanError where the bias alone is more.
+        """
+        largest = float(self.variances.max()) if self.objective == "max" else self.analyst.figures.mean_variance
+        return users_needed(largest, self.bias_bound, error)
+
+    def manipulation(self) -> Floats:
+        """(Q,) c: a share f of fake reports moves an answer by at most f·c."""
+        return manipulation(self.device, self.analyst, self.workload)
+
+    def audit(self) -> tuple[Check, ...]:
+        """Every claim of the plan recomputed from its bytes: ε, variances, bias, factors, both bounds."""
+        return tuple(audit_plan(self.device, self.analyst))
+
+    def save(self, folder: Path | str) -> None:
+        """Write `device.cbor` and `analyst.cbor`, which `read_plan` reads; raises OSError."""
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / DEVICE_FILE).write_bytes(self.device.content)
+        (folder / ANALYST_FILE).write_bytes(self.analyst.content)
+
+    @cached_property
+    def _profile(self) -> ErrorProfile:
+        return answer_moments(self.device.randomizer, self.analyst.decoder, self.workload).profile()
+
+    def __repr__(self) -> str:
+        return text_facts(self._title, self._rows())
+
+    def _repr_html_(self) -> str:
+        return html_table(self._title, ("", ""), self._rows())
+
+    @property
+    def _title(self) -> str:
+        return f"Plan of {self.analyst.workload}: {self.workload.queries} queries over {self.workload.size} cells"
+
+    def _rows(self) -> list[tuple[str, str]]:
+        ratio = "no bound above 0 proved" if self.ratio is None else f"{self.bound:.4g}, ratio {self.ratio:.3f}"
+        return [
+            ("privacy", f"{self.device.guarantee} for each report"),
+            ("mechanism", self.mechanism),
+            (f"variance ({self.objective})", f"{self.variance:.4g} for each user"),
+            ("lower bound", ratio),
+            (f"error, {_USERS_SHOWN:,} users", f"at most {float(np.max(self.errors(_USERS_SHOWN))):.3g} rms"),
+            ("device part", f"{len(self.device.content):,} bytes"),
+        ]
+
+
+def plan(
+    workload: Workload,
+    epsilon: float | str | Decimal,
+    *,
+    objective: Objective = "max",
+    users: int | None = None,
+    mechanism: str | None = None,
+    seed: int = 0,
+    effort: Effort | str = Effort.STANDARD,
+    time_limit: float | None = None,
+    progress: ProgressCallback | bool = False,
+    cache: Path | str | None = None,
+) -> Plan:
+    """The mechanism with the least exact variance for a workload, proved ε-LDP in integers, with a certified bound.
+
+    `objective` "max" makes the worst query's variance small, "mean" the mean over queries. `users` is how many reports
+    are expected: biased mechanisms are compared by mean squared error at that number only. `mechanism` names the only
+    one to consider, `seed` and `effort` ("quick", "standard", "thorough") steer the search: the same arguments give
+    the same bytes. After `time_limit` seconds the best plan so far is taken. `progress=True` prints each stage to
+    stderr, a function is called with a `Progress`. `cache` is a folder where plans are kept; `sordino plan` uses
+    ~/.cache/sordino.
+
+    Raises PlanError where no mechanism applies, and InvalidValue for an ε outside [.001, 16].
+
+    >>> histogram_of_3 = plan(histogram(3), epsilon=1)
+    >>> histogram_of_3.mechanism, round(histogram_of_3.ratio, 3)
+    ('randomized_response', 1.0)
+    """
+    if not isinstance(workload, Workload):
+        raise TypeError(
+            f"plan takes what prefix, histogram, ranges and workload make, not a {type(workload).__name__}; "
+            "plan_pairwise takes a statistic of pairs"
+        )
+    request = PlanRequest(
+        workload,
+        PureEpsilon.of(epsilon),
+        objective,
+        mechanism=mechanism,
+        users=users,
+        seed=seed,
+        effort=chosen_effort(effort),
+        time_limit=time_limit,
+    )
+    kept = None if cache is None else PlanCache(Path(cache), FinishedPlan.read)
+    finished = None if kept is None else kept.find(request)
+    if finished is None:
+        finished = compile_plan(request, callback(progress)).finished()
+        if kept is not None:
+            kept.keep(request, finished)
+    return Plan(finished.device, finished.analyst)
+
+
+def read_plan(device: Path | str | bytes, analyst: bytes | None = None) -> Plan:
+    """The plan that two parts or a folder hold: `read_plan(device_bytes, analyst_bytes)` or `read_plan(folder)`.
+
+    A folder is one that `Plan.save` or `sordino plan --output` wrote. ε is proved again. Raises ProtocolError for
+    bytes that are not a plan, InvalidValue for parts of two plans, GuaranteeNotMet, and OSError.
+    """
+    if isinstance(device, bytes):
+        if analyst is None:
+            raise InvalidValue("give both parts of the plan: read_plan(device_bytes, analyst_bytes)")
+        return Plan(DevicePart.read(device), AnalystPart.read(analyst))
+    folder = Path(device)
+    return read_plan((folder / DEVICE_FILE).read_bytes(), (folder / ANALYST_FILE).read_bytes())
+
+
+def chosen_effort(effort: Effort | str) -> Effort:
+    """The effort of this name; raises InvalidValue."""
+    try:
+        return Effort(effort)
+    except ValueError as error:
+        raise InvalidValue(f"effort must be one of {', '.join(Effort)}, got {effort!r}", effort) from error

@@ -1,0 +1,168 @@
+"""Simulate devices: every value goes through the real randomizer of a plan, and the answers are compared."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sordino_analysis.analyst.display import html_table, percent, shown, text_table
+from sordino_analysis.analyst.estimates import Estimate, estimate, interval_text
+from sordino_analysis.analyst.plans import Plan
+from sordino_analysis.analyst.tables import device_values, read_table
+from sordino_analysis.arrays import Floats
+from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
+from sordino_analysis.questions.linear import Workload
+from sordino_shared.domains import Domain
+from sordino_shared.errors import InvalidValue, OutsideDomain
+from sordino_shared.protocol import DevicePart
+from sordino_shared.randomness import Randomness, SeededRandomness
+
+Values = Sequence[object] | NDArray[Any] | Mapping[str, Sequence[object]]
+# Reports that are drawn and added up at once.
+_BATCH = 1 << 14
+_HEADINGS = ("query", "truth", "answer", "interval", "inside")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Simulation:
+    """What an aggregator would hold, what it would answer, and the truth that only a simulation knows.
+
+    `aggregate` is the exact sum of the n reports, `truth` (Q,) the answers without noise.
+    """
+
+    plan: Plan
+    aggregate: Aggregate
+    truth: Floats
+
+    @cached_property
+    def estimate(self) -> Estimate:
+        """The answers, with intervals at 95 %."""
+        return estimate(self.plan, self.aggregate)
+
+    @property
+    def errors(self) -> Floats:
+        """(Q,) answer minus truth."""
+        return np.asarray(self.estimate.values - self.truth)
+
+    @property
+    def inside(self) -> NDArray[np.bool_]:
+        """(Q,) whether the interval holds the truth."""
+        low, high = self.estimate.intervals.T
+        return np.asarray((low <= self.truth) & (self.truth <= high))
+
+    def __repr__(self) -> str:
+        return "\n".join([self._title, text_table(_HEADINGS, self._rows()), *self._notes()])
+
+    def _repr_html_(self) -> str:
+        return html_table(self._title, _HEADINGS, self._rows(), self._notes())
+
+    @property
+    def _title(self) -> str:
+        name, users = self.plan.workload.name, self.estimate.users
+        return f"Simulation of {name}: {users:,} users, ε = {self.plan.epsilon:g}, intervals at 95%"
+
+    def _rows(self) -> list[tuple[str, ...]]:
+        label, answers = self.plan.workload.label, self.estimate
+        return [
+            (
+                label(query),
+                percent(self.truth[query]),
+                percent(answers.values[query]),
+                interval_text(answers.intervals[query]),
+                "yes" if self.inside[query] else "no",
+            )
+            for query in shown(len(self.truth))
+        ]
+
+    def _notes(self) -> list[str]:
+        rms = float(np.sqrt(np.mean(self.errors**2)))
+        inside = f"{int(self.inside.sum())} of {len(self.truth)} intervals hold the truth; error {percent(rms)} rms"
+        return [inside, *self.estimate.warnings]
+
+
+def simulate(plan: Plan, values: Values, *, seed: int, strict: bool = True) -> Simulation:
+    """One report of each user through the plan's own randomizer, added up, answered and compared with the truth.
+
+    `values` has one value for each user: an array (n,) for one attribute or (n, attributes) for several, a list of
+    values, tuples or mappings by attribute, or a mapping of columns. The same `seed` gives the same reports. With
+    `strict` a value that the domain does not list raises InvalidValue; without, it becomes what a device reports.
+    Raises InvalidValue for no values and for shapes that do not fit the domain, too.
+
+    >>> run = simulate(three, np.array([.5, .5, 1.5, 2.5] * 5000), seed=1)
+    >>> run.truth
+    array([0.5 , 0.25, 0.25])
+    >>> run.aggregate.count
+    20000
+    """
+    cells = cells_of(plan.device.domain, values, strict=strict)
+    return Simulation(plan, randomized(plan.device, cells, SeededRandomness(seed)), plan.workload.truth(cells))
+
+
+def randomized(device: DevicePart, cells: NDArray[np.int64], randomness: Randomness) -> Aggregate:
+    """The exact sum of one report for each of the (n,) cells."""
+    total = Aggregate.empty(device.randomizer)
+    for start in range(0, len(cells), _BATCH):
+        batch = cells[start : start + _BATCH]
+        payloads = device.randomizer.randomize_many(batch, randomness)
+        total += Aggregate(len(batch), accumulate(device.randomizer, payloads))
+    return total
+
+
+def cells_of(domain: Domain, values: Values, *, strict: bool) -> NDArray[np.int64]:
+    """(n,) the cell of each user's value; raises InvalidValue, which says where a value does not fit."""
+    rows = _rows(domain, values)
+    if not rows:
+        raise InvalidValue("there are no values: give one for each user")
+    for index, row in enumerate(rows):
+        try:
+            domain.check_shape(row)
+        except InvalidValue as error:
+            raise InvalidValue(f"value {index}: {error}", index) from error
+    try:
+        return domain.encode_many(rows, strict=strict)
+    except OutsideDomain as error:
+        raise InvalidValue(f"{error}; strict=False simulates what a device reports for it", error.value) from error
+
+
+def read_csv(path: Path | str, workload: Workload | Plan, columns: Mapping[str, str] | None = None) -> list[Any]:
+    """The values of a CSV file with a header, one user a row, for the domain of a workload or plan.
+
+    `columns` maps attributes to columns where their names differ. Returns one mapping for each user, which `simulate`
+    takes with strict=False. Raises ColumnError for a file that cannot be read, a missing column, and a value without
+    a cell, with its line.
+    """
+    domain = workload.device.domain if isinstance(workload, Plan) else workload.domain
+    names = {attribute.name: attribute.name for attribute in domain.attributes}
+    unknown = sorted(set(columns or {}) - set(names))
+    if unknown:
+        raise InvalidValue(f"there is no attribute {unknown[0]!r}; the domain has {', '.join(names)}", unknown)
+    names |= columns or {}
+    table = read_table(Path(path), list(names.values()))
+    return list(device_values(table, domain, names))
+
+
+def _rows(domain: Domain, values: Values) -> Sequence[object]:
+    """One value for each user: columns by name become rows, arrays become plain numbers."""
+    if isinstance(values, Mapping):
+        lengths = {len(column) for column in values.values()}
+        if len(lengths) != 1:
+            raise InvalidValue(f"the columns have different lengths: {sorted(lengths)}", lengths)
+        columns = [np.asarray(column, dtype=object).tolist() for column in values.values()]
+        return [dict(zip(values, row, strict=True)) for row in zip(*columns, strict=True)]
+    if isinstance(values, np.ndarray):
+        wanted = (1,) if len(domain.attributes) == 1 else (2,)
+        if values.ndim not in wanted:
+            raise InvalidValue(
+                f"an array of values must have shape (n,) for one attribute and (n, attributes) for several, "
+                f"got {values.shape}",
+                values.shape,
+            )
+        rows: list[object] = values.tolist()
+        return rows
+    return values

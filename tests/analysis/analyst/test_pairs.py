@@ -1,0 +1,46 @@
+"""Protocols for pairs are planned, read as numbers, and simulated through every round."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import sordino_analysis as sa
+
+CARRIERS = {"name": "carrier", "kind": "categorical", "labels": ["AA", "UA", "DL"]}
+VALUES = ["AA", "UA", "DL", "AA"] * 1000
+TRUTH = 1 - 2 * (1000 / 4000 * 999 / 3999) - (2000 / 4000 * 1999 / 3999)
+
+
+@pytest.fixture(scope="module")
+def diversity():
+    return sa.pairwise_statistic({"name": "carriers", "domain": [CARRIERS], "statistic": {"kind": "gini_diversity"}})
+
+
+QUICK, SEARCHING = ("one_round_split", "two_round_shared"), ("one_round", "two_round", "three_round")
+
+
+@pytest.mark.parametrize("protocol", [*QUICK, *(pytest.param(name, marks=pytest.mark.slow) for name in SEARCHING)])
+def test_every_protocol_is_simulated_to_its_predicted_error(diversity, protocol: str) -> None:
+    """The mean of 8 squared errors beyond 5 times its prediction has a probability below 1e-6 for normal errors."""
+    plan = sa.plan_pairwise(diversity, 2, len(VALUES), protocol=protocol, effort="quick")
+    runs = [sa.simulate_pairwise(plan, VALUES, seed=seed) for seed in range(8)]
+    assert all(run.truth == pytest.approx(TRUTH) for run in runs)
+    assert np.mean([run.error**2 for run in runs]) < 5 * plan.error**2
+    assert protocol in repr(plan)
+    assert "truth" in repr(runs[0])
+
+
+def test_the_seed_decides_the_answer_and_the_cache_keeps_the_plan(diversity, tmp_path: Path) -> None:
+    plans = [
+        sa.plan_pairwise(diversity, 2, 4000, protocol="one_round_split", cache=tmp_path, progress=False)
+        for _ in range(2)
+    ]
+    first, again, other = (
+        sa.simulate_pairwise(plan, VALUES, seed=seed).estimate.value
+        for plan, seed in zip([*plans, plans[0]], (1, 1, 2), strict=True)
+    )
+    assert first == again != other
+    assert len(list(tmp_path.iterdir())) == 1

@@ -1,0 +1,77 @@
+"""`import sordino_analysis as sa`: the public names are a list, the import is light, every example runs."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import inspect
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import sordino_analysis as sa
+from sordino_analysis.analyst import estimates, pairs, plans, simulation, tables, workloads
+
+PUBLIC = {
+    "Aggregate", "ColumnError", "Estimate", "EstimationError", "PairwisePlan", "PairwiseSimulation", "Plan",
+    "PlanError", "Progress", "Simulation", "SordinoError", "Workload", "WorkloadError", "aggregate", "estimate",
+    "histogram", "pairwise_statistic", "plan", "plan_pairwise", "prefix", "ranges", "read_csv", "read_plan",
+    "simulate", "simulate_pairwise", "workload",
+}  # fmt: skip
+MODULES = (estimates, pairs, plans, simulation, tables, workloads)
+FUNCTIONS = sorted(name for name in PUBLIC if inspect.isfunction(getattr(sa, name)))
+
+
+def test_the_public_names_are_these() -> None:
+    assert set(sa.__all__) == PUBLIC
+    assert sa.__all__ == sorted(sa.__all__)
+    assert set(dir(sa)) >= PUBLIC
+
+
+@pytest.mark.parametrize("name", sorted(PUBLIC))
+def test_a_public_name_is_what_its_module_defines_and_has_a_docstring(name: str) -> None:
+    value = getattr(sa, name)
+    assert value.__name__ == name
+    assert getattr(importlib.import_module(value.__module__), name) is value
+    assert inspect.getdoc(value)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_public_function_names_its_errors_or_refers_to_one_that_does(name: str) -> None:
+    text = " ".join((getattr(sa, name).__doc__ or "").split())
+    assert "Raises " in text or "arguments as for `" in text
+
+
+def test_any_other_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'plam'"):
+        _ = sa.plam  # type: ignore[attr-defined]
+
+
+def test_the_import_loads_no_library_and_building_a_workload_no_solver() -> None:
+    code = (
+        "import sys, sordino_analysis as sa\n"
+        "heavy = {'numpy', 'scipy', 'cvxpy', 'pydantic', 'yaml'}\n"
+        "assert not heavy & set(sys.modules), heavy & set(sys.modules)\n"
+        "sa.prefix(8)\n"
+        "assert not {'cvxpy', 'sordino_server', 'sordino_client'} & set(sys.modules)\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__.rpartition(".")[2])
+def test_the_examples_of_docstrings_run(module: object) -> None:
+    names = {name: getattr(sa, name) for name in sa.__all__} | {"np": np, "three": sa.plan(sa.histogram(3), epsilon=1)}
+    finder, runner = doctest.DocTestFinder(), doctest.DocTestRunner()
+    for example in finder.find(module, module.__name__, globs=names):  # type: ignore[arg-type]
+        runner.run(example)
+    assert runner.failures == 0
+
+
+def test_there_are_examples() -> None:
+    finder = doctest.DocTestFinder()
+    having = {
+        example.name.rpartition(".")[2] for module in MODULES for example in finder.find(module) if example.examples
+    }
+    assert having >= {"plan", "simulate", "estimate", "prefix", "histogram", "ranges", "workload", "pairwise_statistic"}

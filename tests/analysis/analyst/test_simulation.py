@@ -1,0 +1,137 @@
+"""A simulation draws from the plan's law, answers from exact sums, and knows the truth."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import sordino_analysis as sa
+from sordino_analysis.estimation.linear import estimate as estimate_from_parts
+from sordino_shared.errors import InvalidValue
+from sordino_shared.randomness import SeededRandomness
+
+
+def test_the_truth_is_counted_from_the_values(plan: sa.Plan, minutes: np.ndarray) -> None:
+    run = sa.simulate(plan, minutes, seed=1)
+    np.testing.assert_allclose(run.truth, [(minutes <= edge).mean() for edge in (0, 15, 60)])
+    assert run.aggregate.count == len(minutes) == run.estimate.users
+
+
+def test_answers_are_those_of_the_estimator(plan: sa.Plan, minutes: np.ndarray) -> None:
+    run = sa.simulate(plan, minutes, seed=2)
+    direct = estimate_from_parts(plan.device, plan.analyst, run.aggregate)
+    np.testing.assert_array_equal(run.estimate.values, direct.unbiased)
+    np.testing.assert_array_equal(run.estimate.intervals[:, 0], direct.lower)
+    np.testing.assert_array_equal(run.errors, direct.unbiased - run.truth)
+    assert run.estimate.intervals.shape == run.estimate.band.shape == (3, 2)
+    wide = sa.estimate(plan, run.aggregate, level=0.99)
+    assert (np.ptp(wide.intervals, axis=1) > np.ptp(run.estimate.intervals, axis=1)).all()
+
+
+def test_errors_have_the_promised_spread(plan: sa.Plan, minutes: np.ndarray) -> None:
+    """Over 60 seeds Σ z² of an answer is χ² with 60 degrees: outside (23, 121) with a probability below 2e-5."""
+    runs = [sa.simulate(plan, minutes[:4000], seed=seed) for seed in range(60)]
+    sums = sum((run.errors / run.estimate.standard_errors) ** 2 for run in runs)
+    assert ((sums > 23) & (sums < 121)).all()
+    # Standard errors that are half or twice as large are rejected.
+    assert not ((4 * sums > 23) & (4 * sums < 121)).any()
+    assert not ((sums / 4 > 23) & (sums / 4 < 121)).any()
+
+
+def test_the_seed_decides_the_reports(plan: sa.Plan, minutes: np.ndarray) -> None:
+    first, again, other = (sa.simulate(plan, minutes, seed=seed).aggregate.sums.tolist() for seed in (3, 3, 4))
+    assert first == again != other
+
+
+def test_reports_add_up_to_the_aggregate_in_any_parts(plan: sa.Plan) -> None:
+    cells = np.arange(4).repeat(25)
+    payloads = plan.device.randomizer.randomize_many(cells, SeededRandomness(1))
+    whole = sa.aggregate(plan, payloads)
+    parts = sa.aggregate(plan, payloads[:30]) + sa.aggregate(plan, payloads[30:])
+    assert whole.count == parts.count == 100
+    assert whole.sums.tolist() == parts.sums.tolist()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda rows: rows[:, :0], "uint8, got"),
+        (lambda rows: rows.astype(np.int64), "int64"),
+        (lambda rows: rows | np.uint8(255), "none of this plan, the first in row 0"),
+    ],
+)
+def test_what_is_no_report_of_the_plan_is_refused(plan: sa.Plan, change: Any, message: str) -> None:
+    payloads = plan.device.randomizer.randomize_many(np.arange(4), SeededRandomness(1))
+    with pytest.raises(InvalidValue, match=message):
+        sa.aggregate(plan, change(payloads))
+
+
+def test_values_come_in_rows_mappings_columns_and_arrays() -> None:
+    domain = [
+        {"name": "os", "kind": "categorical", "labels": ["ios", "android"]},
+        {"name": "crashes", "kind": "ordinal", "edges": [0, 3]},
+    ]
+    plan = sa.plan(sa.workload({"name": "x", "domain": domain, "queries": "histogram"}), epsilon=2, effort="quick")
+    names, crashes = ["ios", "android", "android"], [0, 2, 9]
+    forms: list[Any] = [
+        list(zip(names, crashes, strict=True)),
+        [{"os": a, "crashes": b} for a, b in zip(names, crashes, strict=True)],
+        {"os": names, "crashes": np.array(crashes)},
+        np.array(list(zip(names, crashes, strict=True)), dtype=object),
+    ]
+    sums = [sa.simulate(plan, values, seed=1).truth.tolist() for values in forms]
+    assert all(each == sums[0] for each in sums)
+    np.testing.assert_allclose(np.flatnonzero(sums[0]), [0, 4, 5])
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ([], "no values"),
+        (np.zeros((3, 2)), r"shape \(n,\)"),
+        ([1.0, "x"], "does not list 'x'.*strict=False"),
+        ([1.0, float("nan")], "does not list nan"),
+        ({"delay": [1.0], "late": [1.0]}, "value 0: .* names an attribute"),
+        ({"delay": []}, "no values"),
+        ({"a": [1], "b": [1, 2]}, "different lengths"),
+    ],
+)
+def test_values_that_do_not_fit_are_refused(plan: sa.Plan, values: Any, message: str) -> None:
+    with pytest.raises(InvalidValue, match=message):
+        sa.simulate(plan, values, seed=1)
+
+
+def test_without_strict_a_value_becomes_what_a_device_reports(plan: sa.Plan) -> None:
+    assert sa.simulate(plan, ["soon"] * 10, seed=1, strict=False).truth.tolist() == [1.0, 1.0, 1.0]
+
+
+def test_a_csv_column_is_simulated(plan: sa.Plan, tmp_path: Path) -> None:
+    path = tmp_path / "flights.csv"
+    path.write_text("carrier,arrival delay\nAA,-3\nUA,12\nUA,75\n")
+    values = sa.read_csv(path, plan, {"delay": "arrival delay"})
+    np.testing.assert_allclose(sa.simulate(plan, values, seed=1).truth, [1 / 3, 2 / 3, 2 / 3])
+    with pytest.raises(sa.ColumnError, match="no column 'delay'"):
+        sa.read_csv(path, plan.workload)
+    with pytest.raises(InvalidValue, match="no attribute 'late'"):
+        sa.read_csv(path, plan, {"late": "arrival delay"})
+
+
+def test_an_estimate_needs_reports_of_its_plan(plan: sa.Plan) -> None:
+    with pytest.raises(sa.EstimationError, match="no report was counted"):
+        sa.estimate(plan, sa.Aggregate.empty(plan.device.randomizer))
+    with pytest.raises(sa.EstimationError, match="another plan"):
+        sa.estimate(plan, sa.Aggregate(10, np.zeros(99, dtype=np.int64)))
+    with pytest.raises(TypeError, match="Aggregate"):
+        sa.estimate(plan, np.zeros(3))  # type: ignore[arg-type]
+
+
+def test_a_long_answer_is_shown_from_both_ends() -> None:
+    plan = sa.plan(sa.prefix(40), epsilon=1, mechanism="subset_selection")
+    run = sa.simulate(plan, np.arange(40).repeat(50), seed=1)
+    for shown in (repr(run), repr(run.estimate), run._repr_html_()):
+        assert "value ≤ 1" in shown
+        assert "value ≤ 39" in shown
+        assert "value ≤ 20" not in shown
