@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from sordino_analysis.arrays import Floats
 from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
-from sordino_analysis.evaluation.accumulator_moments import exchangeable_moments
+from sordino_analysis.evaluation.accumulator_moments import response_moments, selection_moments
 from sordino_shared.randomizers import (
     FiniteKernel,
     RandomizedResponse,
@@ -65,7 +65,7 @@ def _outputs(randomizer: Randomizer) -> tuple[Floats, NDArray[np.int64]] | None:
         kernel = randomizer.table / float(1 << randomizer.bits)
         return np.asarray(kernel / kernel.sum(axis=0)), np.eye(len(kernel), dtype=np.int64)
     if isinstance(randomizer, RandomizedResponse):
-        law = exchangeable_moments(randomizer)
+        law = response_moments(randomizer)
         kernel = np.full((randomizer.size, randomizer.size), float(law.other))
         np.fill_diagonal(kernel, float(law.own))
         return np.asarray(kernel / kernel.sum(axis=0)), np.eye(len(kernel), dtype=np.int64)
@@ -80,7 +80,7 @@ def _subsets(randomizer: SubsetSelection) -> tuple[Floats, NDArray[np.int64]]:
     sets = list(combinations(range(randomizer.size), randomizer.subset_size))
     held = np.zeros((randomizer.size, len(sets)), dtype=np.int64)
     held[np.array(sets).T, np.arange(len(sets))] = 1
-    own = float(exchangeable_moments(randomizer).own)
+    own = float(selection_moments(randomizer).own)
     inside = comb(randomizer.size - 1, randomizer.subset_size - 1)
     kernel = np.where(held.T == 1, own / inside, (1 - own) / (len(sets) - inside))
     return np.asarray(kernel / kernel.sum(axis=0)), held

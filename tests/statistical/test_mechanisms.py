@@ -6,7 +6,7 @@ from scipy.stats import binom, norm
 
 from sordino_analysis.estimation.linear import estimate
 from sordino_analysis.evaluation.accumulate import Aggregate, accumulate, mean_accumulator
-from sordino_analysis.evaluation.variance import decoded_rows, type_variances
+from sordino_analysis.evaluation.variance import type_variances
 from sordino_shared.randomness import SeededRandomness
 
 MECHANISMS = ["randomized_response", "subset_selection", "hyperplane_codebook", "optimised_kernel", "factorization"]
@@ -19,7 +19,7 @@ def contributions(plan, cell, users, seed):
     """(users, Q) what each of `users` users of one type adds to every answer."""
     randomizer = plan.device.randomizer
     payloads = randomizer.randomize_many(np.full(users, cell, dtype=np.int64), SeededRandomness(seed))
-    rows, offset = decoded_rows(plan.analyst.decoder, plan.request.workload, 0, plan.request.workload.queries)
+    rows, offset = plan.analyst.decoder.rows(plan.request.workload.operator, 0, plan.request.workload.queries)
     if randomizer.accumulator == "direction_sums":
         each = [mean_accumulator(randomizer, Aggregate(1, accumulate(randomizer, p[None]))) for p in payloads]
         return np.array(each) @ rows.T + offset

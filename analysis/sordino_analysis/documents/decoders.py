@@ -2,16 +2,72 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
+import numpy as np
+
+from sordino_analysis.arrays import Floats
 from sordino_shared._checks import set_finite_floats
 from sordino_shared.arrays import Array
 from sordino_shared.errors import InvalidValue
 
 
+class QueryMap(Protocol):
+    """The queries W (Q, k) as decoders read them."""
+
+    def rows(self, start: int, stop: int) -> Floats:
+        """W[start:stop]."""
+
+    def matvec(self, vector: Floats, /) -> Floats:
+        """W h for h (k,)."""
+
+
+class LinearDecoder(ABC):
+    """answers = offset + F s̄ for the mean accumulator s̄ (p,); the decoder and the queries W determine F (Q, p)."""
+
+    @abstractmethod
+    def rows(self, queries: QueryMap, start: int, stop: int) -> tuple[Floats, Floats]:
+        """F[start:stop] (b, p) and offset[start:stop] (b,)."""
+
+    @abstractmethod
+    def answers(self, queries: QueryMap, mean: Floats) -> Floats:
+        """(Q,) answers from s̄ (p,)."""
+
+    @abstractmethod
+    def shape(self, types: int) -> tuple[int, int]:
+        """(rows, p) of the decoder's own matrix for k `types`; rows are queries or types."""
+
+    def height(self, queries: int, types: int) -> int:
+        """How many rows the matrix must have: one for each type, unless the decoder gives answers."""
+        return types
+
+    def set_terms(self, sizes: tuple[int, ...]) -> list[tuple[float, float]] | None:
+        """(slope, offset) for each size of sets; None where the decoder has no such form.
+
+        A report that is a set S adds slope·|S ∩ q| + offset·|q| to the answer of a query q of zeros and ones.
+        """
+        return None
+
+
+class ToHistogram(LinearDecoder):
+    """Decodes a histogram ĥ (k,) first; answers = W ĥ."""
+
+    @abstractmethod
+    def histogram(self, mean: Floats) -> Floats:
+        """ĥ (k,) from s̄ (p,)."""
+
+    @abstractmethod
+    def histogram_rows(self, types: int) -> Floats:
+        """The matrix (k, p) that gives ĥ up to a constant."""
+
+    def answers(self, queries: QueryMap, mean: Floats) -> Floats:
+        return queries.matvec(self.histogram(mean))
+
+
 @dataclass(frozen=True)
-class AnswerDecoder:
+class AnswerDecoder(LinearDecoder):
     """answers = offset + matrix · s̄ for the mean statistic s̄ (p,): `matrix` (Q, p), `offset` (Q,)."""
 
     kind: ClassVar[str] = "answers"
@@ -22,9 +78,21 @@ class AnswerDecoder:
         self.matrix.check_form("<f8", (self.offset.shape[0], self.matrix.shape[-1]), "decoder matrix")
         self.offset.check_form("<f8", self.offset.shape[:1], "decoder offset")
 
+    def rows(self, queries: QueryMap, start: int, stop: int) -> tuple[Floats, Floats]:
+        return self.matrix.numpy()[start:stop], self.offset.numpy()[start:stop]
+
+    def answers(self, queries: QueryMap, mean: Floats) -> Floats:
+        return np.asarray(self.offset.numpy() + self.matrix.numpy() @ mean)
+
+    def shape(self, types: int) -> tuple[int, int]:
+        return self.matrix.shape[0], self.matrix.shape[1]
+
+    def height(self, queries: int, types: int) -> int:
+        return queries
+
 
 @dataclass(frozen=True)
-class HistogramDecoder:
+class HistogramDecoder(ToHistogram):
     """ĥ = offset + matrix · s̄ (k,), and answers = W ĥ: one matrix (k, p) serves any number of queries."""
 
     kind: ClassVar[str] = "histogram"
@@ -35,9 +103,22 @@ class HistogramDecoder:
         self.matrix.check_form("<f8", (self.offset.shape[0], self.matrix.shape[-1]), "decoder matrix")
         self.offset.check_form("<f8", self.offset.shape[:1], "decoder offset")
 
+    def rows(self, queries: QueryMap, start: int, stop: int) -> tuple[Floats, Floats]:
+        rows = queries.rows(start, stop)
+        return rows @ self.matrix.numpy(), rows @ self.offset.numpy()
+
+    def histogram(self, mean: Floats) -> Floats:
+        return np.asarray(self.offset.numpy() + self.matrix.numpy() @ mean)
+
+    def shape(self, types: int) -> tuple[int, int]:
+        return self.matrix.shape[0], self.matrix.shape[1]
+
+    def histogram_rows(self, types: int) -> Floats:
+        return np.asarray(self.matrix.numpy())
+
 
 @dataclass(frozen=True)
-class ScaledHistogramDecoder:
+class ScaledHistogramDecoder(ToHistogram):
     """ĥ = offset + slope · s̄ entry by entry, and answers = W ĥ: closed-form kernels need no matrix."""
 
     kind: ClassVar[str] = "scaled_histogram"
@@ -47,9 +128,25 @@ class ScaledHistogramDecoder:
     def __post_init__(self) -> None:
         set_finite_floats(self, "slope", "offset")
 
+    def rows(self, queries: QueryMap, start: int, stop: int) -> tuple[Floats, Floats]:
+        rows = queries.rows(start, stop)
+        return self.slope * rows, np.asarray(self.offset * rows.sum(axis=1))
+
+    def histogram(self, mean: Floats) -> Floats:
+        return self.offset + self.slope * mean
+
+    def shape(self, types: int) -> tuple[int, int]:
+        return types, types
+
+    def histogram_rows(self, types: int) -> Floats:
+        return self.slope * np.eye(types)
+
+    def set_terms(self, sizes: tuple[int, ...]) -> list[tuple[float, float]]:
+        return [(self.slope, self.offset)] * len(sizes)
+
 
 @dataclass(frozen=True)
-class SubsetDecoder:
+class SubsetDecoder(ToHistogram):
     """ĥ_x = Σ_j (slopes[j]·s̄_jx + offsets[j]·Σ_y s̄_jy) for the shares s̄_jx of reports of size s_j that hold x."""
 
     kind: ClassVar[str] = "subsets"
@@ -59,6 +156,28 @@ class SubsetDecoder:
     def __post_init__(self) -> None:
         self.slopes.check_form("<f8", self.slopes.shape[:1], "slopes of a decoder")
         self.offsets.check_form("<f8", self.slopes.shape, "offsets of a decoder")
+
+    def rows(self, queries: QueryMap, start: int, stop: int) -> tuple[Floats, Floats]:
+        rows = queries.rows(start, stop)
+        sums = rows.sum(axis=1, keepdims=True)
+        return np.hstack([slope * rows + offset * sums for slope, offset in self._pairs()]), np.zeros(len(rows))
+
+    def histogram(self, mean: Floats) -> Floats:
+        by_size = mean.reshape(self.slopes.shape[0], -1)
+        return np.asarray(self.slopes.numpy() @ by_size + self.offsets.numpy() @ by_size.sum(axis=1))
+
+    def shape(self, types: int) -> tuple[int, int]:
+        return types, self.slopes.shape[0] * types
+
+    def histogram_rows(self, types: int) -> Floats:
+        return np.hstack([slope * np.eye(types) + offset for slope, offset in self._pairs()])
+
+    def set_terms(self, sizes: tuple[int, ...]) -> list[tuple[float, float]]:
+        return [(slope, size * offset) for (slope, offset), size in zip(self._pairs(), sizes, strict=True)]
+
+    def _pairs(self) -> list[tuple[float, float]]:
+        """(slope, offset) of every size."""
+        return list(zip(self.slopes.numpy().tolist(), self.offsets.numpy().tolist(), strict=True))
 
 
 @dataclass(frozen=True)
@@ -100,4 +219,5 @@ class WeightedDecoder:
             raise InvalidValue(f"queries are of groups 0 to {count - 1}, not {groups.min()} to {groups.max()}", groups)
 
 
-Decoder = AnswerDecoder | HistogramDecoder | ScaledHistogramDecoder | SubsetDecoder | CharacterDecoder | WeightedDecoder
+PlainDecoder = AnswerDecoder | HistogramDecoder | ScaledHistogramDecoder | SubsetDecoder | CharacterDecoder
+Decoder = PlainDecoder | WeightedDecoder

@@ -10,7 +10,7 @@ import numpy as np
 
 from sordino_analysis.arrays import Floats
 from sordino_analysis.documents.analyst_part import AnalystPart
-from sordino_analysis.documents.decoders import AnswerDecoder, CharacterDecoder
+from sordino_analysis.documents.decoders import PlainDecoder
 from sordino_analysis.estimation.consistency import RELATIVE_GAP, NearestHistogram, nearest_histogram
 from sordino_analysis.estimation.histogram_band import studentised_quantile
 from sordino_analysis.estimation.intervals import (
@@ -22,11 +22,11 @@ from sordino_analysis.estimation.intervals import (
 from sordino_analysis.estimation.normality import Normality, normality
 from sordino_analysis.evaluation.accumulate import Aggregate, mean_accumulator
 from sordino_analysis.evaluation.answer_moments import AnswerMoments
-from sordino_analysis.evaluation.contribution_law import Moments, contribution_laws
+from sordino_analysis.evaluation.contribution_law import Moments
 from sordino_analysis.evaluation.manipulation import answer_range
-from sordino_analysis.evaluation.orbit_answers import OrbitAnswerMoments
-from sordino_analysis.evaluation.variance import answer_moments, counts_as_unbiased, decoded_histogram
-from sordino_analysis.evaluation.weighted_decoder import PlainDecoder, expand_weighted
+from sordino_analysis.evaluation.randomizers import for_randomizer
+from sordino_analysis.evaluation.variance import answer_moments, counts_as_unbiased
+from sordino_analysis.evaluation.weighted_decoder import expand_weighted
 from sordino_analysis.questions.linear import Workload
 from sordino_analysis.questions.linear.operators import Symmetry
 from sordino_analysis.questions.queries_document import rebuild_workload
@@ -111,7 +111,7 @@ class LinearEstimator:
             raise EstimationError(f"the level of an interval lies between 0 and 1, got {level}")
         _check_aggregate(self.device, aggregate)
         mean = mean_accumulator(self.device.randomizer, aggregate)
-        answers = _with_constants(_decode(self.law, self.decoder, self.workload, mean), self.workload)
+        answers = _with_constants(self.law.decode(mean), self.workload)
         nearest = _nearest(self.workload, answers, self.law, aggregate.count)
         return self._assemble(answers, nearest, aggregate.count, level)
 
@@ -157,7 +157,9 @@ class LinearEstimator:
         found = None
         if self.workload.operator.symmetry is Symmetry.TYPES and self.workload.queries <= _MOST_STUDENTISED:
             queries = list(range(self.workload.queries))
-            laws = contribution_laws(self.device.randomizer, self.decoder, self.workload, histogram, queries)
+            laws = for_randomizer(self.device.randomizer).contribution_laws(
+                self.decoder, self.workload, histogram, queries
+            )
             around = [(law if isinstance(law, Moments) else law.moments).of_reporters for law in laws]
             if around:
                 found = studentised_quantile(root, around, self.law.type_variances(), histogram, users, level)
@@ -168,7 +170,9 @@ class LinearEstimator:
     ) -> tuple[Normality | None, ...]:
         """Of every query; None where nothing is known of a report's law."""
         z, queries = normal_quantile(level), np.arange(self.workload.queries)
-        laws = contribution_laws(self.device.randomizer, self.decoder, self.workload, histogram, queries.tolist())
+        laws = for_randomizer(self.device.randomizer).contribution_laws(
+            self.decoder, self.workload, histogram, queries.tolist()
+        )
         work = len(queries) * int(np.count_nonzero(histogram))
         found = tuple(
             normality(
@@ -191,15 +195,6 @@ def _check_aggregate(device: DevicePart, aggregate: Aggregate) -> None:
             f"the plan's statistic has {device.randomizer.accumulator_size} sums, the aggregate {len(aggregate.sums)}; "
             "it is of another plan"
         )
-
-
-def _decode(law: AnswerMoments, decoder: PlainDecoder, workload: Workload, mean: Floats) -> Floats:
-    if isinstance(decoder, AnswerDecoder):
-        return np.asarray(decoder.offset.numpy() + decoder.matrix.numpy() @ mean)
-    if isinstance(decoder, CharacterDecoder):
-        assert isinstance(law, OrbitAnswerMoments)
-        return law.decoded(mean)
-    return workload.operator.matvec(decoded_histogram(decoder, mean))
 
 
 def _with_constants(answers: Floats, workload: Workload) -> Floats:

@@ -42,7 +42,7 @@ class ErrorProfile:
 
 
 class AnswerMoments(ABC):
-    """The law of one user's contribution to the answers of a workload."""
+    """The moments of one user's contribution to the answers of a workload."""
 
     workload: Workload
 
@@ -57,6 +57,10 @@ class AnswerMoments(ABC):
     @abstractmethod
     def type_variances(self) -> Floats:
         """Var(answer | x), (Q, k); raises TooLargeForDense."""
+
+    @abstractmethod
+    def decode(self, mean: Floats) -> Floats:
+        """(Q,) answers from the mean accumulator s̄ (p,)."""
 
     @abstractmethod
     def covariance_root(self, histogram: Floats) -> Floats | None:

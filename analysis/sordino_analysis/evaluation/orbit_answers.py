@@ -11,7 +11,7 @@ from itertools import chain, combinations
 import numpy as np
 
 from sordino_analysis.arrays import Floats
-from sordino_analysis.documents.decoders import CharacterDecoder, Decoder
+from sordino_analysis.documents.decoders import CharacterDecoder, PlainDecoder
 from sordino_analysis.evaluation.answer_moments import AnswerMoments, ErrorProfile, check_dense
 from sordino_analysis.optimisation.symmetry.row_moments import local_query, moments
 from sordino_analysis.optimisation.symmetry.row_spectrum import RowSpectrum
@@ -19,13 +19,13 @@ from sordino_analysis.questions.linear import Workload
 from sordino_analysis.questions.linear.characters import cas_table, orbit_key, shifted_cells
 from sordino_analysis.questions.linear.widths import CharacterBlock, CharacterMap
 from sordino_shared.errors import InvalidValue
-from sordino_shared.randomizers import OrbitKernel, Randomizer
+from sordino_shared.randomizers import OrbitKernel
 
 
-def orbit_answers(randomizer: Randomizer, decoder: Decoder, workload: Workload) -> OrbitAnswerMoments:
-    """The law of the answers; raises InvalidValue where randomizer, decoder and workload do not belong together."""
+def orbit_answers(randomizer: OrbitKernel, decoder: PlainDecoder, workload: Workload) -> OrbitAnswerMoments:
+    """The moments of the answers; raises InvalidValue where randomizer, decoder and workload do not belong together."""
     operator = workload.operator
-    if not isinstance(randomizer, OrbitKernel) or not isinstance(decoder, CharacterDecoder):
+    if not isinstance(decoder, CharacterDecoder):
         raise InvalidValue("an orbit kernel and a decoder of characters go together only", (randomizer, decoder))
     if not isinstance(operator, CharacterMap) or (operator.characters.shape, operator.characters.width) != (
         randomizer.shape,
@@ -58,8 +58,7 @@ class OrbitAnswerMoments(AnswerMoments):
     slopes: Floats
     offsets: Floats
 
-    def decoded(self, mean: Floats) -> Floats:
-        """(Q,) answers from the mean statistic."""
+    def decode(self, mean: Floats) -> Floats:
         sums = mean.reshape(len(self.spectrum.chances), -1)
         if self.spectrum.kernel.overlaps:
             return self._decoded_by_overlap(sums)

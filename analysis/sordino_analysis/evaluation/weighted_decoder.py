@@ -13,23 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sordino_analysis.arrays import Floats
-from sordino_analysis.documents.decoders import (
-    AnswerDecoder,
-    CharacterDecoder,
-    Decoder,
-    HistogramDecoder,
-    ScaledHistogramDecoder,
-    SubsetDecoder,
-    WeightedDecoder,
-)
+from sordino_analysis.documents.decoders import AnswerDecoder, Decoder, PlainDecoder, WeightedDecoder
 from sordino_analysis.evaluation.integer_kernels import histogram_rows, probabilities
 from sordino_analysis.optimisation.search.objectives import gls_decoder, information, variances
 from sordino_analysis.questions.linear import Workload
 from sordino_shared.arrays import Array
 from sordino_shared.errors import InvalidValue
 from sordino_shared.randomizers import FiniteKernel, Randomizer
-
-PlainDecoder = AnswerDecoder | HistogramDecoder | ScaledHistogramDecoder | SubsetDecoder | CharacterDecoder
 
 # 512 MiB of doubles: a few numbers on the wire must not become more than that.
 _LARGEST_ENTRIES = 1 << 26

@@ -7,7 +7,7 @@ import numpy as np
 from sordino_analysis.arrays import Floats
 from sordino_analysis.documents.analyst_part import Factors
 from sordino_analysis.documents.decoders import AnswerDecoder
-from sordino_analysis.evaluation.accumulator_moments import accumulator_moments
+from sordino_analysis.evaluation.randomizers.directions import DirectionMoments
 from sordino_analysis.mechanisms.mechanism import Proposal, SharedWork, plain_answers
 from sordino_analysis.mechanisms.request import PlanRequest
 from sordino_analysis.optimisation.factorization import Factorization, reduce_dimension
@@ -72,7 +72,7 @@ def _decoder(left: Floats, right: Floats, centre: Floats, randomizer: SeededDire
 
     F starts at L scaled by the one number that is right before quantising; least squares take out what is left.
     """
-    means = accumulator_moments(randomizer).means(np.eye(randomizer.dimension))
+    means = DirectionMoments.of(randomizer).means(np.eye(randomizer.dimension))
     lengths = np.sqrt((right**2).sum(axis=0))
     scale = lengths.max() / np.sqrt((means**2).sum(axis=0)).max()
     matrix = scale * left.T

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sordino_analysis.documents.decoders import ScaledHistogramDecoder
-from sordino_analysis.evaluation.accumulator_moments import ExchangeableMoments, exchangeable_moments
+from sordino_analysis.evaluation.accumulator_moments import ExchangeableMoments, response_moments
 from sordino_analysis.mechanisms.mechanism import Proposal, SharedWork
 from sordino_analysis.progress import ProgressCallback
 from sordino_shared.randomizers import RandomizedResponse
@@ -21,7 +21,7 @@ class RandomizedResponseMechanism:
     def propose(self, work: SharedWork, progress: ProgressCallback) -> Proposal:
         request = work.request
         randomizer = RandomizedResponse.for_guarantee(request.workload.size, request.guarantee)
-        return Proposal(randomizer, inverse_decoder(exchangeable_moments(randomizer)))
+        return Proposal(randomizer, inverse_decoder(response_moments(randomizer)))
 
 
 def too_many_types(work: SharedWork) -> str | None:

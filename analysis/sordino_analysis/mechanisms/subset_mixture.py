@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sordino_analysis.documents.decoders import SubsetDecoder
-from sordino_analysis.evaluation.accumulator_moments import SizeMixtureMoments, size_mixture_moments
+from sordino_analysis.evaluation.accumulator_moments import SizeMixtureMoments, mixture_moments
 from sordino_analysis.mechanisms.mechanism import Proposal, SharedWork
 from sordino_analysis.mechanisms.randomized_response import too_many_types
 from sordino_analysis.optimisation.symmetry.subset_sizes import best_mixture, decoder_values
@@ -33,7 +33,7 @@ class SubsetMixtureMechanism:
         types, guarantee = request.workload.size, request.guarantee
         best = best_mixture(types, guarantee.epsilon, request.objective)
         randomizer = SubsetMixture.for_guarantee(types, best.sizes, best.chances, guarantee)
-        return Proposal(randomizer, mixture_decoder(size_mixture_moments(randomizer), best.sizes, best.own_weight))
+        return Proposal(randomizer, mixture_decoder(mixture_moments(randomizer), best.sizes, best.own_weight))
 
 
 def mixture_decoder(law: SizeMixtureMoments, sizes: tuple[int, ...], own_weight: float) -> SubsetDecoder:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sordino_analysis.evaluation.accumulator_moments import exchangeable_moments
+from sordino_analysis.evaluation.accumulator_moments import selection_moments
 from sordino_analysis.mechanisms.mechanism import Proposal, SharedWork
 from sordino_analysis.mechanisms.randomized_response import inverse_decoder, too_many_types
 from sordino_analysis.mechanisms.request import PlanRequest
@@ -43,7 +43,7 @@ class SubsetSelectionMechanism:
 
 def _proposal(request: PlanRequest, subset_size: int) -> Proposal:
     randomizer = SubsetSelection.for_guarantee(request.workload.size, subset_size, request.guarantee)
-    return Proposal(randomizer, inverse_decoder(exchangeable_moments(randomizer)))
+    return Proposal(randomizer, inverse_decoder(selection_moments(randomizer)))
 
 
 def _coarse_sizes(types: int) -> list[int]:

@@ -8,9 +8,9 @@ import numpy as np
 
 from sordino_analysis.arrays import Floats
 from sordino_analysis.documents.analyst_part import Factors
-from sordino_analysis.evaluation.accumulator_moments import accumulator_moments
+from sordino_analysis.evaluation.randomizers import for_randomizer
 from sordino_analysis.optimisation.factorization import Factorization
-from sordino_shared.randomizers import Randomizer
+from sordino_shared.randomizers import AnyRandomizer
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,9 +24,9 @@ class VectorReports:
     scale: float
 
     @classmethod
-    def of(cls, columns: Floats, randomizer: Randomizer) -> VectorReports:
+    def of(cls, columns: Floats, randomizer: AnyRandomizer) -> VectorReports:
         """The scale that makes the shipped randomizer's mean directions as long as the columns."""
-        means = accumulator_moments(randomizer).means(np.eye(randomizer.accumulator_size))
+        means = for_randomizer(randomizer).moments.means(np.eye(randomizer.accumulator_size))
         return cls(columns, _longest(columns) / _longest(means))
 
     @property

@@ -12,6 +12,7 @@ from sordino_analysis.documents.analyst_part import AnalystPart, ErrorFigures
 from sordino_analysis.documents.certificate import Certificate
 from sordino_analysis.evaluation.answer_moments import ErrorProfile
 from sordino_analysis.evaluation.manipulation import manipulation
+from sordino_analysis.evaluation.randomizers import for_randomizer
 from sordino_analysis.evaluation.variance import counts_as_unbiased
 from sordino_analysis.mechanisms import (
     MECHANISMS,
@@ -29,7 +30,6 @@ from sordino_analysis.progress import Progress, ProgressCallback, ignore_progres
 from sordino_analysis.questions.queries_document import published_queries
 from sordino_shared.audit import check_guarantee, verification_memory
 from sordino_shared.protocol import DevicePart
-from sordino_shared.randomizers import FiniteKernel, RandomizedResponse
 
 __all__ = ["CompiledPlan", "MechanismReport", "PlanError", "PlanRequest", "compile_plan"]
 
@@ -95,7 +95,7 @@ class CompiledPlan:
             "largest_variance": float(self.profile.variance.max()),
             "manipulation": float(manipulation(self.device, self.analyst, workload).max()),
             **bounds_summary(figures, self.analyst.certificate),
-            "outputs": _outputs(self.device),
+            "outputs": for_randomizer(self.device.randomizer).counted_outputs,
             "device_bytes": len(self.device.content),
             "device_memory": verification_memory(self.device),
             "analyst_bytes": len(self.analyst.content),
@@ -266,10 +266,3 @@ def _analyst_part(
         certificate=certificate,
         figures=profile.figures(),
     )
-
-
-def _outputs(device: DevicePart) -> int | None:
-    """How many different reports there are, where they are counted one by one."""
-    if isinstance(device.randomizer, (FiniteKernel, RandomizedResponse)):
-        return device.randomizer.accumulator_size
-    return None

@@ -14,7 +14,7 @@ from sordino_server.aggregates import repository
 from sordino_server.kit.db import Database
 from sordino_shared.errors import SordinoError
 from sordino_shared.protocol import MAX_REPORTS
-from sordino_shared.randomizers import Randomizer
+from sordino_shared.randomizers import AnyRandomizer
 
 # One page of the log is read and added up at a time. PostgreSQL's driver keeps the memory for one in each connection.
 _PAGE_BYTES = 4 << 20
@@ -46,7 +46,7 @@ class LogPurged(SordinoError):
 
 
 def aggregate(
-    database: Database, round_id: int, randomizer: Randomizer, progress: ProgressCallback = ignore_progress
+    database: Database, round_id: int, randomizer: AnyRandomizer, progress: ProgressCallback = ignore_progress
 ) -> Aggregate:
     """The merged shards of a closed round; where sums are not kept on ingest, its log added up.
 
@@ -73,7 +73,7 @@ def aggregate(
 def re_aggregate(
     database: Database,
     round_id: int,
-    randomizer: Randomizer,
+    randomizer: AnyRandomizer,
     counted: int,
     progress: ProgressCallback = ignore_progress,
 ) -> Aggregate:

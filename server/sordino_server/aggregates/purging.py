@@ -9,13 +9,13 @@ from sordino_server.aggregates import repository
 from sordino_server.aggregates.aggregation import LogPurged, aggregate
 from sordino_server.kit.db import Database
 from sordino_server.models import Round
-from sordino_shared.randomizers import Randomizer
+from sordino_shared.randomizers import AnyRandomizer
 
 # Rows of one transaction: other writers wait for no more than this.
 _PAGE = 4096
 
 
-def purge(database: Database, round_id: int, randomizer: Randomizer, now: int) -> None:
+def purge(database: Database, round_id: int, randomizer: AnyRandomizer, now: int) -> None:
     """Delete the reports of a round that takes none any more; its aggregate stays what it is.
 
     May be broken off and done again, also by two at once. Raises `AggregateMismatch` where shards and log disagree:

@@ -8,12 +8,11 @@ from typing import Any, cast
 from sqlalchemy import CursorResult, delete, func, select, text
 from sqlalchemy.orm import Session
 
+from sordino_analysis.evaluation.randomizers import for_randomizer
 from sordino_server.kit.db import AS_BYTES, Database
 from sordino_server.models import Accumulator, Report, ReportChunk, Round
-from sordino_shared.randomizers import Randomizer
+from sordino_shared.randomizers import AnyRandomizer
 
-# Statistics that take work for every report; they are added up when the round ends.
-_DECODED_AT_THE_END = frozenset({"direction_sums", "character_sums", "pair_sums"})
 # Every commit rewrites the writer's sums; beyond 128 KiB that costs more than adding up the log once at the end.
 MAX_INGEST_SUMS = 1 << 14
 # As text: to put a statement together takes longer than to run it, and these run in every upload's transaction.
@@ -34,9 +33,9 @@ _JOINED_AFTER = text(
 _WHOLE = "whole"
 
 
-def summed_on_ingest(randomizer: Randomizer) -> bool:
+def summed_on_ingest(randomizer: AnyRandomizer) -> bool:
     """Whether sums are kept while reports arrive."""
-    return randomizer.accumulator not in _DECODED_AT_THE_END and randomizer.accumulator_size <= MAX_INGEST_SUMS
+    return for_randomizer(randomizer).summed_on_ingest and randomizer.accumulator_size <= MAX_INGEST_SUMS
 
 
 def add_chunk(session: Session, round_id: int, count: int, payloads: bytes, now: int) -> None:

@@ -21,7 +21,7 @@ from sordino_server.reports.shards import ShardAccumulators, empty_shard, with_r
 from sordino_server.reports.uploads import PlanMismatch, RefusedRequest, RoundNotOpen, Upload
 from sordino_server.reports.verdicts import judge
 from sordino_shared.protocol import DevicePart, Digest, ReportOutcomes, RoundState
-from sordino_shared.randomizers import Randomizer
+from sordino_shared.randomizers import AnyRandomizer
 
 _CACHED_PARTS = 32
 
@@ -44,7 +44,7 @@ class Ingest:
     def __init__(self, database: Database, shards: ShardAccumulators) -> None:
         self._database = database
         self._shards = shards
-        self._randomizers: OrderedDict[str, Randomizer] = OrderedDict()
+        self._randomizers: OrderedDict[str, AnyRandomizer] = OrderedDict()
 
     def record(self, session: Session, requests: Sequence[Request], now: int) -> Recorded:
         """Do what the requests ask for, to be committed or dropped together; this writer's memory stays as it is."""
@@ -85,7 +85,7 @@ class Ingest:
         aggregates.add_chunk(session, row.id, len(new), new.tobytes(), now)
         aggregates.put_shard(session, row.id, self._shards.shard, share.count, share.to_bytes())
 
-    def _randomizer(self, session: Session, digest: str) -> Randomizer:
+    def _randomizer(self, session: Session, digest: str) -> AnyRandomizer:
         if digest not in self._randomizers:
             row = session.get_one(PlanPart, digest)
             self._randomizers[digest] = DevicePart.read(row.content, Digest.parse(digest)).randomizer

@@ -9,21 +9,21 @@ from numpy.typing import NDArray
 
 from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
 from sordino_server import aggregates
-from sordino_shared.randomizers import Randomizer
+from sordino_shared.randomizers import AnyRandomizer
 from sordino_shared.randomness import Randomness, SystemRandomness
 
 _SHARD_BYTES = 16
 _MAX_ROUNDS = 256
 
 
-def empty_shard(randomizer: Randomizer) -> Aggregate:
+def empty_shard(randomizer: AnyRandomizer) -> Aggregate:
     """No report yet; there are no sums where they are computed from the log."""
     if aggregates.summed_on_ingest(randomizer):
         return Aggregate.empty(randomizer)
     return Aggregate(0, np.zeros(0, dtype=np.int64))
 
 
-def with_reports(share: Aggregate, randomizer: Randomizer, payloads: NDArray[np.uint8]) -> Aggregate:
+def with_reports(share: Aggregate, randomizer: AnyRandomizer, payloads: NDArray[np.uint8]) -> Aggregate:
     """The share with the (n, width) payloads added."""
     sums = accumulate(randomizer, payloads) if share.sums.size else share.sums
     return share + Aggregate(len(payloads), sums)

@@ -8,8 +8,9 @@ import pytest
 from sordino_analysis.estimation import consistency
 from sordino_analysis.estimation.intervals import normal_quantile
 from sordino_analysis.estimation.linear import EstimationError, estimate
-from sordino_analysis.evaluation.accumulate import DIRECTION_SCALE, Aggregate, accumulate
-from sordino_analysis.evaluation.accumulator_moments import accumulator_moments
+from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
+from sordino_analysis.evaluation.randomizers import for_randomizer
+from sordino_analysis.evaluation.randomizers.directions import DIRECTION_SCALE
 from sordino_analysis.evaluation.variance import type_variances
 from sordino_shared.randomness import SeededRandomness
 
@@ -21,7 +22,7 @@ MANY = 10**10
 def expected_aggregate(device, histogram, users=MANY):
     """The sums that `users` reports of this histogram have on average."""
     randomizer = device.randomizer
-    mean = accumulator_moments(randomizer).means(np.eye(randomizer.accumulator_size)) @ histogram
+    mean = for_randomizer(randomizer).moments.means(np.eye(randomizer.accumulator_size)) @ histogram
     unit = DIRECTION_SCALE if randomizer.accumulator == "direction_sums" else 1
     # Directions are kept in fixed point: fewer users leave as many digits without leaving the 64-bit sums.
     count = users if unit == 1 else users // 100

@@ -9,8 +9,9 @@ from sordino_analysis.estimation.inversion import population_coverage, reporters
 from sordino_analysis.estimation.linear import estimate
 from sordino_analysis.estimation.normality import normality
 from sordino_analysis.evaluation.accumulate import Aggregate, accumulate, mean_accumulator
-from sordino_analysis.evaluation.contribution_law import ContributionLaw, Moments, contribution_laws
-from sordino_analysis.evaluation.variance import answer_moments, decoded_rows
+from sordino_analysis.evaluation.contribution_law import ContributionLaw, Moments
+from sordino_analysis.evaluation.randomizers import for_randomizer
+from sordino_analysis.evaluation.variance import answer_moments
 from sordino_analysis.evaluation.weighted_decoder import expand_weighted
 from sordino_analysis.planning.planner import PlanRequest, compile_plan
 from sordino_analysis.questions.linear import builtin
@@ -26,7 +27,9 @@ Z = normal_quantile(0.95)
 def laws(plan, histogram):
     workload, randomizer = plan.request.workload, plan.device.randomizer
     decoder = expand_weighted(plan.analyst.decoder, randomizer, workload)
-    return list(contribution_laws(randomizer, decoder, workload, histogram, list(range(workload.queries))))
+    return list(
+        for_randomizer(randomizer).contribution_laws(decoder, workload, histogram, list(range(workload.queries)))
+    )
 
 
 def made(plan, histogram, users, seed=0):
@@ -70,7 +73,7 @@ def test_third_and_fourth_moments_are_those_of_reports(plan_of, mechanism):
     randomizer, reports, shares = plan.device.randomizer, 8000, np.eye(5)[1]
     decoder = expand_weighted(plan.analyst.decoder, randomizer, plan.request.workload)
     payloads = randomizer.randomize_many(np.full(reports, 1, dtype=np.int64), SeededRandomness(2))
-    rows, _ = decoded_rows(decoder, plan.request.workload, 2, 3)
+    rows, _ = decoder.rows(plan.request.workload.operator, 2, 3)
     one_by_one = (Aggregate(1, accumulate(randomizer, payload[None])) for payload in payloads)
     drawn = np.array([rows[0] @ mean_accumulator(randomizer, one) for one in one_by_one])
     drawn = (drawn - drawn.mean()) / drawn.std()

@@ -5,8 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sordino_analysis.evaluation import accumulate as statistics
-from sordino_analysis.evaluation.accumulate import DIRECTION_SCALE, Aggregate, accumulate, mean_accumulator
+from sordino_analysis.evaluation.accumulate import Aggregate, accumulate, mean_accumulator
+from sordino_analysis.evaluation.randomizers import counts, server_half, subsets
+from sordino_analysis.evaluation.randomizers import directions as directions_half
+from sordino_analysis.evaluation.randomizers.directions import DIRECTION_SCALE
 from sordino_shared.arrays import Array
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon
@@ -78,9 +80,11 @@ def test_sums_are_those_of_the_reports_one_by_one(name, monkeypatch):
     randomizer = RANDOMIZERS[name]
     payloads = reports(randomizer, 40)
     expected = sum(one_by_one(randomizer, payload) for payload in payloads)
-    monkeypatch.setattr(statistics, "_BATCH_ENTRIES", 7 * randomizer.accumulator_size)
-    monkeypatch.setattr(statistics, "_COUNT_ENTRIES", 7)
-    monkeypatch.setattr(statistics, "_FEW_BYTES", 1)
+    monkeypatch.setattr(server_half, "_BATCH_ENTRIES", 7 * randomizer.accumulator_size)
+    monkeypatch.setattr(directions_half, "_DIRECTION_ENTRIES", 7 * randomizer.accumulator_size)
+    monkeypatch.setattr(counts, "COUNTED_AT_ONCE", 7)
+    monkeypatch.setattr(subsets, "COUNTED_AT_ONCE", 7)
+    monkeypatch.setattr(subsets, "_FEW_BYTES", 1)
     found = accumulate(randomizer, payloads)
     assert found.dtype == np.int64
     # A product of three doubles may round the other way once in a while; it does so everywhere alike. Inner products

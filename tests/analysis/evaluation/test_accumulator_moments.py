@@ -6,9 +6,9 @@ from math import comb, pi, sqrt
 import numpy as np
 import pytest
 
-from sordino_analysis.evaluation.accumulator_moments import DIRECTION_ERROR, accumulator_moments, half_sphere_mean
+from sordino_analysis.evaluation.randomizers import for_randomizer
+from sordino_analysis.evaluation.randomizers.directions import DIRECTION_ERROR, half_sphere_mean
 from sordino_shared.arrays import Array
-from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.randomizers import (
     DenseRows,
@@ -64,7 +64,7 @@ def test_mean_variance_and_covariance_are_those_of_the_enumerated_outputs(random
     rows, histogram = rng.normal(size=(4, statistics.shape[1])), rng.dirichlet(np.ones(randomizer.size))
     values = rows @ statistics.T
     means = values @ law
-    found = accumulator_moments(randomizer)
+    found = for_randomizer(randomizer).moments
     np.testing.assert_allclose(found.means(rows), means, atol=1e-12)
     np.testing.assert_allclose(found.variances(rows), values**2 @ law - means**2, atol=1e-12)
     covariance = (values * (law @ histogram)) @ values.T - (means * histogram) @ means.T
@@ -78,7 +78,7 @@ def direction(vectors, kept, bits=30):
 
 
 def test_one_dimension_is_a_coin_and_exact():
-    found = accumulator_moments(direction([[5], [-7], [0]], [0.75, 0.75, 0.75]))
+    found = for_randomizer(direction([[5], [-7], [0]], [0.75, 0.75, 0.75])).moments
     rows = np.array([[2.0], [-1.0]])
     np.testing.assert_allclose(found.means(rows), [[1.0, -1.0, 0.0], [-0.5, 0.5, 0.0]])
     np.testing.assert_allclose(found.variances(rows), [[3.0, 3.0, 4.0], [0.75, 0.75, 1.0]])
@@ -92,7 +92,7 @@ def test_directions_in_space_have_the_moments_of_many_drawn_ones():
     drawn = directions(seeds, 3).astype(float)
     unit = drawn / np.linalg.norm(drawn, axis=1, keepdims=True)
     rows, histogram = np.array([[1.0, 2.0, -1.0], [0.0, 1.0, 1.0]]), np.array([0.5, 0.3, 0.2])
-    found, values = accumulator_moments(randomizer), unit @ rows.T
+    found, values = for_randomizer(randomizer).moments, unit @ rows.T
     kept = np.array([0.8, 0.55, 0.5])
     signs = np.where(drawn @ randomizer.vectors.numpy().T >= 0, 1.0, -1.0)
     # The bit says the sign with chance `kept`, so given the seed its mean is (2·kept − 1) times the sign.
@@ -113,14 +113,14 @@ def test_the_mean_of_a_half_sphere(dimension, mean):
 def test_what_a_plan_states_for_directions_covers_the_worst_that_shared_measures_and_not_much_more():
     worst_in_the_plane = 1.1e-4
     assert worst_in_the_plane < DIRECTION_ERROR < 2 * worst_in_the_plane
-    found = accumulator_moments(direction([[10, 0], [0, 3]], [0.75, 0.6]))
+    found = for_randomizer(direction([[10, 0], [0, 3]], [0.75, 0.6])).moments
     longest = 0.5 * half_sphere_mean(2)
     np.testing.assert_allclose(found.mean_error(np.array([[3.0, 4.0]])), 5 * longest * DIRECTION_ERROR)
 
 
 def test_a_pair_has_the_moments_of_its_enumerated_outputs():
     pair = Pair(kernel_with_null_output(), FiniteKernel(16, DenseRows(Array.of(TWO_ROWS, "<u8"))))
-    law, rng = accumulator_moments(pair), np.random.default_rng(8)
+    law, rng = for_randomizer(pair).moments, np.random.default_rng(8)
     rows, histogram = rng.normal(size=(3, pair.accumulator_size)), rng.dirichlet(np.ones(3))
     parts = [part.table / 2.0**16 for part in (pair.first, pair.second)]
     outputs = [(a, b) for a in range(pair.first.outputs) for b in range(pair.second.outputs)]
@@ -136,7 +136,7 @@ def test_a_pair_has_the_moments_of_its_enumerated_outputs():
 def test_a_pair_of_directions_has_the_moments_of_many_drawn_ones_and_not_of_independent_entries():
     # 4·10⁵ draws a type: a moment of entries below 4 is off by 0.03 with a chance below 10⁻⁶.
     pair = Pair(direction([[3, 4, 0], [0, 1, 2]], [0.9, 0.8]), direction([[1, 0, 2], [-2, 1, 1]], [0.7, 0.95]))
-    law, rng, draws = accumulator_moments(pair), np.random.default_rng(9), 400_000
+    law, rng, draws = for_randomizer(pair).moments, np.random.default_rng(9), 400_000
     rows, histogram = rng.uniform(-1, 1, size=(3, pair.accumulator_size)), np.array([0.3, 0.7])
     covariance = np.zeros((3, 3))
     for cell in range(2):
@@ -156,6 +156,6 @@ def test_a_pair_of_directions_has_the_moments_of_many_drawn_ones_and_not_of_inde
     assert not np.allclose(law.covariance(without, histogram), covariance, atol=0.05)
 
 
-def test_an_unknown_randomizer_has_no_law():
-    with pytest.raises(InvalidValue, match="no exact law"):
-        accumulator_moments(object())
+def test_an_unknown_randomizer_has_no_server_half():
+    with pytest.raises(AssertionError, match="Expected code to be unreachable"):
+        for_randomizer(object())

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from sordino_analysis.documents.decoders import CharacterDecoder
-from sordino_analysis.evaluation.accumulate import DIRECTION_SCALE, accumulate
+from sordino_analysis.evaluation.accumulate import accumulate
 from sordino_analysis.evaluation.orbit_answers import orbit_answers
+from sordino_analysis.evaluation.randomizers.directions import DIRECTION_SCALE
 from sordino_analysis.evaluation.variance import answer_moments
 from sordino_analysis.optimisation.symmetry.row_spectrum import RowSpectrum
 from sordino_analysis.questions.linear import parse_specification
@@ -89,7 +90,7 @@ def test_variances_are_those_of_every_output_written_out(shape, width, rows, que
     sums = np.array([accumulate(randomizer, payload[None]) for payload in payloads])
     assert np.abs(sums).max() <= DIRECTION_SCALE
     assert np.array_equal(accumulate(randomizer, payloads), sums.sum(axis=0))
-    answers = np.stack([orbit_answers(randomizer, decoder, asked).decoded(report * unit) for report in sums], axis=1)
+    answers = np.stack([orbit_answers(randomizer, decoder, asked).decode(report * unit) for report in sums], axis=1)
     means = answers @ table
     variances = answers**2 @ table - means**2
     law = answer_moments(randomizer, decoder, asked)

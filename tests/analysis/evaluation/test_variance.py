@@ -6,7 +6,7 @@ import pytest
 from sordino_analysis.documents.analyst_part import ErrorFigures
 from sordino_analysis.documents.decoders import AnswerDecoder, HistogramDecoder, ScaledHistogramDecoder
 from sordino_analysis.documents.queries import MatrixQueries
-from sordino_analysis.evaluation import variance
+from sordino_analysis.evaluation import linear_answers
 from sordino_analysis.evaluation.answer_moments import ErrorProfile
 from sordino_analysis.evaluation.variance import answer_moments, counts_as_unbiased, type_variances
 from sordino_analysis.questions.linear import TooLargeForDense, builtin, parse_specification
@@ -96,7 +96,7 @@ def test_a_histogram_decoder_is_the_answer_decoder_that_it_stands_for(kernel):
 @pytest.mark.parametrize("workload", [builtin("prefix", 7), builtin("ranges", 5), parse_specification(PRODUCT).build()])
 @pytest.mark.parametrize("subset_size", [1, 3])
 def test_the_closed_form_for_indicators_is_what_dense_blocks_say(workload, subset_size, monkeypatch):
-    monkeypatch.setattr(variance, "_BLOCK_ENTRIES", 3 * workload.size)
+    monkeypatch.setattr(linear_answers, "_BLOCK_ENTRIES", 3 * workload.size)
     randomizer = SubsetSelection.for_guarantee(workload.size, subset_size, PureEpsilon.of(1))
     decoder = ScaledHistogramDecoder(1.7, -0.4)
     closed, dense = (answer_moments(randomizer, decoder, form) for form in (workload, dense_twin(workload)))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sordino_analysis.evaluation.accumulator_moments import DIRECTION_ERROR, half_sphere_mean
+from sordino_analysis.evaluation.randomizers.directions import DIRECTION_ERROR, half_sphere_mean
 from sordino_analysis.mechanisms.factorization import direction_randomizer
 from sordino_analysis.planning.planner import PlanError, PlanRequest, compile_plan
 from sordino_analysis.questions.linear import builtin

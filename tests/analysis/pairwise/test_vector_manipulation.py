@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from sordino_analysis.evaluation.accumulate import DIRECTION_SCALE, Aggregate, accumulate
+from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
+from sordino_analysis.evaluation.randomizers.directions import DIRECTION_SCALE
 from sordino_analysis.pairwise.one_round_split import OneRoundSplit, SplitReports
 from sordino_analysis.pairwise.protocol import ClosedRound, ProtocolDesign, RoundPlan
 from sordino_analysis.pairwise.statistic_estimate import PairwiseEstimate

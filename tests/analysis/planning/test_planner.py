@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sordino_analysis.documents.analyst_part import AnalystPart
-from sordino_analysis.evaluation.accumulator_moments import exchangeable_moments
+from sordino_analysis.evaluation.accumulator_moments import response_moments
 from sordino_analysis.evaluation.variance import counts_as_unbiased
 from sordino_analysis.mechanisms import MECHANISMS, mechanism_names
 from sordino_analysis.mechanisms import mechanism as base
@@ -222,7 +222,7 @@ class Pretending:
     def propose(self, work, progress):
         twice = PureEpsilon(2 * work.request.guarantee.nano)
         randomizer = RandomizedResponse.for_guarantee(work.request.workload.size, twice)
-        return base.Proposal(randomizer, inverse_decoder(exchangeable_moments(randomizer)))
+        return base.Proposal(randomizer, inverse_decoder(response_moments(randomizer)))
 
 
 def test_a_candidate_that_spends_more_than_asked_is_never_published(monkeypatch):

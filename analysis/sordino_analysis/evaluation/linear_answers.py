@@ -1,0 +1,122 @@
+"""Answers of any linear decoder by dense blocks of rows, and square roots of their covariance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from sordino_analysis.arrays import Floats
+from sordino_analysis.documents.decoders import LinearDecoder, PlainDecoder, ToHistogram
+from sordino_analysis.evaluation.accumulator_moments import AccumulatorMoments
+from sordino_analysis.evaluation.answer_moments import AnswerMoments, ErrorProfile, check_dense
+from sordino_analysis.questions.linear import Workload
+from sordino_shared.errors import InvalidValue
+from sordino_shared.randomizers import Randomizer
+
+# Rows that are decoded at once: 32 MiB of doubles in each of a handful of arrays.
+_BLOCK_ENTRIES = 1 << 22
+# An eigenproblem of 2048 takes seconds.
+_MAX_ROOT_RANK = 2048
+_MAX_ROOT_ENTRIES = 1 << 24
+_RANK = 1e-13
+
+
+def linear_decoder(decoder: PlainDecoder, randomizer: Randomizer, workload: Workload) -> LinearDecoder:
+    """The decoder itself; raises InvalidValue where randomizer, decoder and workload do not fit together."""
+    if not isinstance(decoder, LinearDecoder):
+        raise InvalidValue("a decoder of characters goes with an orbit kernel only", decoder)
+    types = workload.size
+    if randomizer.size != types:
+        raise InvalidValue(f"the randomizer is for {randomizer.size} types, the workload for {types}", randomizer)
+    expected = decoder.height(workload.queries, types), randomizer.accumulator_size
+    if decoder.shape(types) != expected:
+        raise InvalidValue(
+            f"the decoder has shape {decoder.shape(types)}, the randomizer and workload need {expected}", decoder
+        )
+    return decoder
+
+
+def decoded_blocks(decoder: LinearDecoder, workload: Workload) -> Iterator[tuple[int, int, Floats, Floats]]:
+    """(start, stop, F, offset) for blocks of queries: answers[start:stop] = offset + F s̄."""
+    step = max(1, _BLOCK_ENTRIES // max(workload.size, decoder.shape(workload.size)[1]))
+    for start in range(0, workload.queries, step):
+        stop = min(start + step, workload.queries)
+        yield start, stop, *decoder.rows(workload.operator, start, stop)
+
+
+@dataclass(frozen=True, eq=False)
+class LinearAnswers(AnswerMoments):
+    """Any randomizer whose accumulator has known moments, with any linear decoder."""
+
+    workload: Workload
+    law: AccumulatorMoments
+    decoder: LinearDecoder
+
+    def profile(self) -> ErrorProfile:
+        queries, size = self.workload.operator.shape
+        variance, bias, total = np.zeros(queries), np.zeros(queries), np.zeros(size)
+        weights = self.workload.query_weights
+        for start, stop, rows, offset in decoded_blocks(self.decoder, self.workload):
+            varying = np.isin(np.arange(start, stop), self.workload.varying_rows)
+            found = np.where(varying[:, None], self._variances(rows), 0.0)
+            wrong = np.abs(self.law.means(rows) + offset[:, None] - self.workload.operator.rows(start, stop))
+            variance[start:stop] = found.max(axis=1)
+            bias[start:stop] = np.where(varying, wrong.max(axis=1) + self.law.mean_error(rows), 0.0)
+            total += weights[start:stop] @ found
+        return ErrorProfile(variance, bias, total / len(self.workload.varying_rows), weights)
+
+    def mixed_variances(self, histogram: Floats) -> Floats:
+        mixed = np.zeros(self.workload.queries)
+        for start, stop, rows, _ in decoded_blocks(self.decoder, self.workload):
+            mixed[start:stop] = self._variances(rows) @ histogram
+        return self._without_constants(mixed)
+
+    def type_variances(self) -> Floats:
+        check_dense(self.workload)
+        blocks = [self._variances(rows) for _, _, rows, _ in decoded_blocks(self.decoder, self.workload)]
+        return self._without_constants(np.vstack(blocks))
+
+    def decode(self, mean: Floats) -> Floats:
+        return self.decoder.answers(self.workload.operator, mean)
+
+    def covariance_root(self, histogram: Floats) -> Floats | None:
+        if isinstance(self.decoder, ToHistogram):
+            return histogram_root(self.workload, self.law, self.decoder, histogram)
+        rows, _ = self.decoder.rows(self.workload.operator, 0, self.workload.queries)
+        queries, statistic = rows.shape
+        if not _root_fits(queries, min(queries, statistic)):
+            return None
+        if statistic < queries:
+            return np.asarray(rows @ _root(self.law.covariance(np.eye(statistic), histogram)))
+        return self._without_constants(_root(self.law.covariance(rows, histogram)))
+
+    def _variances(self, rows: Floats) -> Floats:
+        return np.maximum(self.law.variances(rows), 0.0)
+
+    def _without_constants(self, values: Floats) -> Floats:
+        constant = np.ones(self.workload.queries, dtype=bool)
+        constant[self.workload.varying_rows] = False
+        values[constant] = 0.0
+        return values
+
+
+def histogram_root(
+    workload: Workload, law: AccumulatorMoments, decoder: ToHistogram, histogram: Floats
+) -> Floats | None:
+    """A (Q, r) with A·Aᵀ = W Cov(ĥ) Wᵀ for users who are spread as the histogram; None where it would be too large."""
+    if not _root_fits(workload.queries, workload.size):
+        return None
+    return workload.operator.matvec(_root(law.covariance(decoder.histogram_rows(workload.size), histogram)))
+
+
+def _root(covariance: Floats) -> Floats:
+    """A with A·Aᵀ = the covariance; eigenvalues that rounding made negative are zero."""
+    eigenvalues, basis = np.linalg.eigh(covariance)
+    kept = eigenvalues > _RANK * eigenvalues[-1]
+    return np.asarray(basis[:, kept] * np.sqrt(eigenvalues[kept]))
+
+
+def _root_fits(queries: int, rank: int) -> bool:
+    return rank <= _MAX_ROOT_RANK and queries * rank <= _MAX_ROOT_ENTRIES

@@ -1,0 +1,76 @@
+"""Orbit kernels: sums of the characters of a few attributes, row by row, in fixed point."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sordino_analysis.arrays import Floats
+from sordino_analysis.documents.decoders import PlainDecoder
+from sordino_analysis.evaluation.accumulator_moments import AccumulatorMoments
+from sordino_analysis.evaluation.contribution_law import ContributionLaw, Moments
+from sordino_analysis.evaluation.orbit_answers import OrbitAnswerMoments, orbit_answers
+from sordino_analysis.evaluation.orbit_sums import CharacterSums
+from sordino_analysis.evaluation.randomizers.directions import DIRECTION_SCALE
+from sordino_analysis.evaluation.randomizers.server_half import Ends, Integers, ServerHalf
+from sordino_analysis.optimisation.symmetry.row_spectrum import RowSpectrum
+from sordino_analysis.questions.linear import Workload
+from sordino_shared.errors import InvalidValue
+from sordino_shared.randomizers import OrbitKernel
+
+
+@dataclass(frozen=True, eq=False)
+class CharacterHalf(ServerHalf):
+    """s = (1, H_r for every r) in the block of the report's row, in units of 2^-32 of the largest."""
+
+    summed_on_ingest: ClassVar[bool] = False
+    randomizer: OrbitKernel
+
+    @property
+    def moments(self) -> AccumulatorMoments:
+        raise InvalidValue("characters have moments by queries only: ask for those of the answers", self.randomizer)
+
+    @cached_property
+    def _sums(self) -> CharacterSums:
+        return CharacterSums(self.randomizer, DIRECTION_SCALE)
+
+    def _sum(self, payloads: NDArray[np.uint8]) -> Integers:
+        return self._sums(payloads)
+
+    def units(self) -> Floats:
+        unit = DIRECTION_SCALE / RowSpectrum(self.randomizer).unit
+        return np.full(self.randomizer.accumulator_size, unit)
+
+    def answer_moments(self, decoder: PlainDecoder, workload: Workload) -> OrbitAnswerMoments:
+        return orbit_answers(self.randomizer, decoder, workload)
+
+    def extremes(self, rows: Floats, reach: float) -> Ends:
+        raise InvalidValue("characters have extremes by queries only: ask for those of the answers", self.randomizer)
+
+    def extreme_contributions(self, decoder: PlainDecoder, workload: Workload, reach: float = 1.0) -> Ends:
+        """offset_b + β_0 ∓ Σ_r |β_r slope_br| √2 max|û_b| for the row b, and the overlap, that makes most of it."""
+        answers = self.answer_moments(decoder, workload)
+        characters, levels = answers.operator.characters, answers.slopes.shape[2]
+        heights = np.repeat([np.sqrt(2) * np.abs(c.ravel()[1:]).max() for c in answers.spectrum.coefficients], levels)
+        low, high = np.empty(workload.queries), np.empty(workload.queries)
+        for block, by_row, by_level in zip(answers.operator.blocks, answers.slopes, answers.offsets, strict=True):
+            slopes, offsets = by_row.reshape(len(heights), -1), by_level.ravel()
+            places = characters.places(tuple(block.supports[0].tolist()))
+            used = places > 0
+            scales = np.abs(slopes[:, characters.orbit_of[places[used] - 1]]) * heights[:, None]
+            waves = np.abs(block.table[:, used]) @ scales.T
+            start = block.table[:, :1] * ~used[0] + offsets
+            low[block.queries] = (start - waves)[None].min(axis=2)
+            high[block.queries] = (start + waves)[None].max(axis=2)
+        return low, high
+
+    def contribution_laws(
+        self, decoder: PlainDecoder, workload: Workload, histogram: Floats, queries: list[int]
+    ) -> Iterator[ContributionLaw | Moments]:
+        """Not known."""
+        return iter(())

@@ -1,0 +1,107 @@
+"""What a server computes about one randomizer, the counterpart of the device's half in `sordino_shared.randomizers`."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sordino_analysis.arrays import Floats
+from sordino_analysis.documents.decoders import PlainDecoder
+from sordino_analysis.evaluation.accumulator_moments import AccumulatorMoments
+from sordino_analysis.evaluation.answer_moments import AnswerMoments
+from sordino_analysis.evaluation.contribution_law import ContributionLaw, Moments, gathered
+from sordino_analysis.evaluation.linear_answers import LinearAnswers, decoded_blocks, linear_decoder
+from sordino_analysis.questions.linear import Workload
+from sordino_shared.randomizers import AnyRandomizer
+
+Integers = NDArray[np.int64]
+Ends = tuple[Floats, Floats]
+# The accumulator (p, m) of each of m outputs, None where it is the unit vector of the output, and K (m, k).
+Outputs = tuple[Floats | None, Floats]
+
+_BATCH_ENTRIES = 1 << 22
+
+
+class ServerHalf(ABC):
+    """Sums of a randomizer's reports, their exact moments, and what one report adds to an answer.
+
+    s (p,) is the accumulator of one report in real numbers; sums are kept in integers, `units` of them for each one.
+    """
+
+    # Whether a report is added up when it arrives: where that takes long it is done once, when the round ends.
+    summed_on_ingest: ClassVar[bool] = True
+    randomizer: AnyRandomizer
+
+    @property
+    @abstractmethod
+    def moments(self) -> AccumulatorMoments:
+        """E and Cov of s given each type; raises InvalidValue where they are not known apart from a decoder."""
+
+    @property
+    def counted_outputs(self) -> int | None:
+        """How many different reports there are, where they are counted one by one."""
+        return None
+
+    @property
+    def reports_at_once(self) -> int:
+        """Reports that are added up in one step, so that arrays stay small."""
+        return max(1, _BATCH_ENTRIES // self.randomizer.accumulator_size)
+
+    def accumulate(self, payloads: NDArray[np.uint8]) -> Integers:
+        """Σ over the (n, width) payloads of the report's accumulator in integers, (p,)."""
+        total, step = np.zeros(self.randomizer.accumulator_size, dtype=np.int64), self.reports_at_once
+        for start in range(0, len(payloads), step):
+            total += self._sum(payloads[start : start + step])
+        return total
+
+    @abstractmethod
+    def _sum(self, payloads: NDArray[np.uint8]) -> Integers:
+        """The same for one step."""
+
+    def units(self) -> Floats:
+        """(p,) how many of the accumulator's units are one."""
+        return np.full(self.randomizer.accumulator_size, 1.0)
+
+    def answer_moments(self, decoder: PlainDecoder, workload: Workload) -> AnswerMoments:
+        """The moments of the answers; raises InvalidValue where decoder and workload do not fit."""
+        return LinearAnswers(workload, self.moments, linear_decoder(decoder, self.randomizer, workload))
+
+    @abstractmethod
+    def extremes(self, rows: Floats, reach: float) -> Ends:
+        """(b,) the least and the largest F_q · s of one report, for `rows` F (b, p).
+
+        A direction is taken to turn at most the share `reach` of its unit length towards any row.
+        """
+
+    def extreme_contributions(self, decoder: PlainDecoder, workload: Workload, reach: float = 1.0) -> Ends:
+        """(Q,) the least and the largest contribution of one report to each answer, over all that a device can send."""
+        low, high = np.empty(workload.queries), np.empty(workload.queries)
+        for start, stop, rows, offset in decoded_blocks(linear_decoder(decoder, self.randomizer, workload), workload):
+            least, most = self.extremes(rows, reach)
+            low[start:stop], high[start:stop] = least + offset, most + offset
+        return low, high
+
+    def contribution_laws(
+        self, decoder: PlainDecoder, workload: Workload, histogram: Floats, queries: list[int]
+    ) -> Iterator[ContributionLaw | Moments]:
+        """The law of one report's contribution to each of the `queries`, users being spread as the histogram.
+
+        Nothing where it is not known: of pairs, of characters, and of many sets where W has other entries than 0 and 1.
+        """
+        outputs = self._outputs()
+        if outputs is None:
+            return
+        (statistics, kernel), linear = outputs, linear_decoder(decoder, self.randomizer, workload)
+        for query in queries:
+            rows, offset = linear.rows(workload.operator, query, query + 1)
+            truth = workload.operator.take(np.array([query]))[0]
+            values = rows[0] if statistics is None else rows[0] @ statistics
+            yield ContributionLaw(*gathered(values + offset[0], kernel), histogram, truth)
+
+    def _outputs(self) -> Outputs | None:
+        """Every output with its chances; None where there are too many."""
+        return None

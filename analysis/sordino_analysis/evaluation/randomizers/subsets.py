@@ -1,0 +1,254 @@
+"""Randomizers whose reports are sets of cells, exchangeable but for the own one; a single output is a set of one."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from math import comb
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sordino_analysis.arrays import Floats
+from sordino_analysis.documents.decoders import PlainDecoder, ScaledHistogramDecoder, SubsetDecoder
+from sordino_analysis.evaluation.accumulator_moments import (
+    ExchangeableMoments,
+    SizeMixtureMoments,
+    mixture_moments,
+    response_moments,
+    selection_moments,
+)
+from sordino_analysis.evaluation.answer_moments import AnswerMoments
+from sordino_analysis.evaluation.contribution_law import ContributionLaw, Moments
+from sordino_analysis.evaluation.indicator_answers import IndicatorAnswers, MixedIndicatorAnswers
+from sordino_analysis.evaluation.linear_answers import linear_decoder
+from sordino_analysis.evaluation.randomizers.counts import COUNTED_AT_ONCE, counts
+from sordino_analysis.evaluation.randomizers.server_half import Ends, Integers, Outputs, ServerHalf
+from sordino_analysis.questions.linear import Workload
+from sordino_shared.randomizers import RandomizedResponse, SubsetMixture, SubsetSelection
+
+# Rows of bits that are no longer than this together are added up one by one.
+_FEW_BYTES = 1 << 12
+# Sets that are listed one by one where rows of any numbers leave no shorter way.
+_MOST_SETS = 4096
+
+# (slope, offset) of a decoder for sets of each size: `LinearDecoder.set_terms`.
+Terms = list[tuple[float, float]]
+
+
+class SetHalf(ServerHalf):
+    """s is the indicator (k,) of the set, or for several sizes one such block for each size (D·k,)."""
+
+    randomizer: RandomizedResponse | SubsetSelection | SubsetMixture
+
+    @property
+    @abstractmethod
+    def sizes(self) -> tuple[int, ...]:
+        """How many cells a report holds, each possible number once."""
+
+    @property
+    @abstractmethod
+    def parts(self) -> list[tuple[float, ExchangeableMoments]]:
+        """Chance and moments of the sets of each size."""
+
+    def extremes(self, rows: Floats, reach: float) -> Ends:
+        blocks = zip(np.hsplit(rows, len(self.sizes)), self.sizes, strict=True)
+        lows, highs = zip(*(_extreme_sums(block, size) for block, size in blocks), strict=True)
+        return np.min(lows, axis=0), np.max(highs, axis=0)
+
+    def extreme_contributions(self, decoder: PlainDecoder, workload: Workload, reach: float = 1.0) -> Ends:
+        """Queries of zeros and ones without forming W: a set of s cells holds s − (k − |q|) to s of a query's |q|."""
+        terms = self._terms(decoder, workload)
+        if terms is None:
+            return super().extreme_contributions(decoder, workload, reach)
+        cells = workload.operator.matvec(np.ones(workload.size))
+        added = [
+            slope * held + offset * cells
+            for size, (slope, offset) in zip(self.sizes, terms, strict=True)
+            for held in (np.maximum(0.0, size - (workload.size - cells)), np.minimum(size, cells))
+        ]
+        return np.min(added, axis=0), np.max(added, axis=0)
+
+    def contribution_laws(
+        self, decoder: PlainDecoder, workload: Workload, histogram: Floats, queries: list[int]
+    ) -> Iterator[ContributionLaw | Moments]:
+        """A set of d cells holds the own one with chance p, and j of the others in a query as an urn gives them."""
+        terms = self._terms(decoder, workload)
+        if terms is None:
+            yield from super().contribution_laws(decoder, workload, histogram, queries)
+            return
+        cells = np.rint(workload.operator.matvec(np.ones(workload.size))).astype(int)
+        held = np.clip(workload.operator.matvec(histogram), 0.0, 1.0)
+        by_cells: dict[int, tuple[Floats, Floats]] = {}
+        for query in queries:
+            count = int(cells[query])
+            if count not in by_cells:
+                by_cells[count] = self._intersections(terms, count)
+            values, chances = by_cells[count]
+            yield ContributionLaw(values, chances, np.array([1 - held[query], held[query]]), np.array([0.0, 1.0]))
+
+    def _terms(self, decoder: PlainDecoder, workload: Workload) -> Terms | None:
+        """None where queries are not zeros and ones, or the decoder is not of this form."""
+        if not workload.operator.zero_one:
+            return None
+        return linear_decoder(decoder, self.randomizer, workload).set_terms(self.sizes)
+
+    def _intersections(self, terms: Terms, cells: int) -> tuple[Floats, Floats]:
+        """Values slope·j + offset·|q| of sets with j of a query's cells; chances for a type out of the query or in it.
+
+        The own cell is none of the query's cells, or one of them: the others are drawn from an urn of one fewer.
+        """
+        # Here, since processes that only add reports up import this module and do without scipy.
+        from scipy.stats import hypergeom
+
+        values, chances, types = [], [], self.randomizer.size
+        for size, (chance, law), (slope, offset) in zip(self.sizes, self.parts, terms, strict=True):
+            own, j = float(law.own), np.arange(size + 1)
+            values.append(slope * j + offset * cells)
+            outside = own * hypergeom.pmf(j, types - 1, cells, size - 1)
+            outside = outside + (1 - own) * hypergeom.pmf(j, types - 1, cells, size)
+            inside = own * hypergeom.pmf(j - 1, types - 1, cells - 1, size - 1) if cells else np.zeros(size + 1)
+            inside = inside + ((1 - own) * hypergeom.pmf(j, types - 1, cells - 1, size) if cells else 0.0)
+            chances.append(chance * np.nan_to_num(np.stack([outside, inside], axis=1)))
+        return np.concatenate(values), np.concatenate(chances)
+
+    def _outputs(self) -> Outputs | None:
+        types = self.randomizer.size
+        if sum(comb(types, size) for size in self.sizes) > _MOST_SETS:
+            return None
+        statistics, kernels = [], []
+        for number, (size, (chance, law)) in enumerate(zip(self.sizes, self.parts, strict=True)):
+            sets = np.array(list(combinations(range(types), size)))
+            members = np.zeros((len(sets), len(self.sizes), types))
+            members[np.arange(len(sets))[:, None], number, sets] = 1.0
+            inside, own = members[:, number], float(law.own)
+            with_own = comb(types - 1, size - 1)
+            kernels.append(chance * np.where(inside == 1, own / with_own, (1 - own) / (len(sets) - with_own)))
+            statistics.append(members.reshape(len(sets), -1).T)
+        return np.hstack(statistics), np.vstack(kernels)
+
+
+class _OneSizeHalf(SetHalf):
+    """All sets have one size, so that one slope decodes a histogram."""
+
+    @property
+    @abstractmethod
+    def moments(self) -> ExchangeableMoments:
+        """Chances of the own cell, another one, and of two."""
+
+    @property
+    def parts(self) -> list[tuple[float, ExchangeableMoments]]:
+        return [(1.0, self.moments)]
+
+    def answer_moments(self, decoder: PlainDecoder, workload: Workload) -> AnswerMoments:
+        found = linear_decoder(decoder, self.randomizer, workload)
+        if workload.operator.zero_one and isinstance(found, ScaledHistogramDecoder):
+            return IndicatorAnswers(workload, self.moments, found)
+        return super().answer_moments(decoder, workload)
+
+
+@dataclass(frozen=True, eq=False)
+class RandomizedResponseHalf(_OneSizeHalf):
+    """Outputs are counted as those of a finite kernel; their moments are those of sets of one."""
+
+    randomizer: RandomizedResponse
+
+    @cached_property
+    def moments(self) -> ExchangeableMoments:
+        return response_moments(self.randomizer)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        return (1,)
+
+    @property
+    def counted_outputs(self) -> int:
+        return self.randomizer.size
+
+    @property
+    def reports_at_once(self) -> int:
+        return COUNTED_AT_ONCE
+
+    def _sum(self, payloads: NDArray[np.uint8]) -> Integers:
+        return counts(payloads, self.randomizer.size)
+
+
+@dataclass(frozen=True, eq=False)
+class SubsetSelectionHalf(_OneSizeHalf):
+    """Sets of one size, bit by bit."""
+
+    randomizer: SubsetSelection
+
+    @cached_property
+    def moments(self) -> ExchangeableMoments:
+        return selection_moments(self.randomizer)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        return (self.randomizer.subset_size,)
+
+    def _sum(self, payloads: NDArray[np.uint8]) -> Integers:
+        return bit_counts(payloads, self.randomizer.size)
+
+
+@dataclass(frozen=True, eq=False)
+class SubsetMixtureHalf(SetHalf):
+    """Sets of several sizes, which are counted one size after the other."""
+
+    randomizer: SubsetMixture
+
+    @cached_property
+    def moments(self) -> SizeMixtureMoments:
+        return mixture_moments(self.randomizer)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        return self.randomizer.subset_sizes
+
+    @property
+    def parts(self) -> list[tuple[float, ExchangeableMoments]]:
+        return list(zip(self.moments.chances, self.moments.parts, strict=True))
+
+    def answer_moments(self, decoder: PlainDecoder, workload: Workload) -> AnswerMoments:
+        found = linear_decoder(decoder, self.randomizer, workload)
+        if workload.operator.zero_one and isinstance(found, SubsetDecoder):
+            return MixedIndicatorAnswers(workload, self.moments, found)
+        return super().answer_moments(decoder, workload)
+
+    def _sum(self, payloads: NDArray[np.uint8]) -> Integers:
+        types = self.randomizer.size
+        bits = np.unpackbits(payloads, axis=1, bitorder="little")[:, :types]
+        held = bits.sum(axis=1, dtype=np.uint32)
+        return np.concatenate([bit_counts(payloads[held == size], types) for size in self.sizes])
+
+
+def bit_counts(payloads: NDArray[np.uint8], size: int) -> Integers:
+    """(size,) how many of the packed (n, ⌈size/8⌉) rows have each bit.
+
+    Full adders, on packed bits: of three rows that count `weight` one is left, and one that counts twice as much.
+    """
+    total, weight, rows = np.zeros(size, dtype=np.int64), 1, payloads
+    few = max(2, _FEW_BYTES // payloads.shape[1])
+    while len(rows):
+        carried = [rows[:0]]
+        while len(rows) > few:
+            third = len(rows) // 3
+            first, second, last = rows[:third], rows[third : 2 * third], rows[2 * third : 3 * third]
+            odd = first ^ second
+            carried.append(first & second | odd & last)
+            rows = np.concatenate([odd ^ last, rows[3 * third :]])
+        bits = np.unpackbits(rows, axis=1, bitorder="little")[:, :size]
+        total += weight * bits.sum(axis=0, dtype=np.int64)
+        rows, weight = np.concatenate(carried), 2 * weight
+    return total
+
+
+def _extreme_sums(rows: Floats, size: int) -> Ends:
+    """The sums of the `size` least and largest entries of each row."""
+    if size == 1:
+        return rows.min(axis=1), rows.max(axis=1)
+    ordered = np.sort(rows, axis=1)
+    return ordered[:, :size].sum(axis=1), ordered[:, -size:].sum(axis=1)
