@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sordino_analysis.optimisation.factorization import Objective
 from sordino_analysis.planning.planner import CompiledPlan, PlanRequest, compile_plan
 from sordino_analysis.questions.linear import Workload, builtin, parse_specification
+from sordino_analysis.request_terms import Objective
 from sordino_server import aggregates, models, rounds
 from sordino_server.kit import migrations
 from sordino_server.kit.db import Database

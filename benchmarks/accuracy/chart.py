@@ -7,7 +7,7 @@ from math import ceil, floor, log10
 from benchmarks.accuracy.measure import OBJECTIVES, Plan
 from sordino_analysis.charts.scales import Scale
 from sordino_analysis.charts.svg import Point, document, dot, line, path, text
-from sordino_analysis.mechanisms import mechanism_names
+from sordino_analysis.mechanisms.registry import mechanism_names
 
 _PANEL_WIDTH, _PANEL_HEIGHT, _MARGIN, _GAP = 400, 240, 64, 56
 _LEGEND_COLUMN, _LEGEND_LINE = 210, 20

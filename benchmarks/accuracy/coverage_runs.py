@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from benchmarks.accuracy.coverage_cases import Cell, Floats, Integers, drawn_users, histogram_of, statistic_of
 from benchmarks.accuracy.pairwise_runs import answered
 from sordino_analysis.evaluation.accumulate import Aggregate
-from sordino_analysis.optimisation.search import Effort
 from sordino_analysis.pairwise.protocol import ClosedRound, PairwiseError, ProtocolDesign, ProtocolRequest, RoundPlan
 from sordino_analysis.pairwise.protocol_registry import find_protocol
 from sordino_analysis.pairwise.statistic_estimate import PairwiseEstimate
 from sordino_analysis.questions.pairwise import PairwiseStatistic
+from sordino_analysis.request_terms import Effort
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.randomizers import FiniteKernel

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sordino_analysis.charts.svg import document, number, text
-from sordino_analysis.optimisation.factorization import Objective
 from sordino_analysis.planning.planner import PlanRequest, compile_plan
 from sordino_analysis.questions.linear import builtin
+from sordino_analysis.request_terms import Objective
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.randomizers import FiniteKernel, TwoLevelRows
 

@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from sordino_analysis.optimisation.factorization import Objective
 from sordino_analysis.planning.planner import CompiledPlan, PlanRequest, compile_plan
 from sordino_analysis.questions.linear import Workload
+from sordino_analysis.request_terms import Objective
 from sordino_shared.guarantees import PureEpsilon
 
 OBJECTIVES: tuple[Objective, ...] = ("max", "mean")

@@ -19,7 +19,7 @@ def main() -> int:
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
     from benchmarks.consistency import chart, measure
     from benchmarks.consistency.populations import populations
-    from sordino_analysis.optimisation.search import Effort
+    from sordino_analysis.request_terms import Effort
 
     sizes = [100, 10_000] if options.quick else [10**power for power in range(2, 7)]
     effort = Effort.QUICK if options.quick else Effort.STANDARD

@@ -9,8 +9,8 @@ import numpy as np
 from benchmarks.consistency.populations import Population
 from sordino_analysis.estimation.linear import estimate
 from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
-from sordino_analysis.optimisation.search import Effort
 from sordino_analysis.planning.planner import CompiledPlan, PlanRequest, compile_plan
+from sordino_analysis.request_terms import Effort
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.randomness import SeededRandomness
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from benchmarks.coverage.campaigns import LAWS, aggregates, shares
 from sordino_analysis.estimation.linear import LinearEstimator
-from sordino_analysis.optimisation.search import Effort
 from sordino_analysis.planning.planner import PlanRequest, compile_plan
 from sordino_analysis.questions.linear import builtin
+from sordino_analysis.request_terms import Effort
 from sordino_shared.guarantees import PureEpsilon
 
 # A mean coverage within .01 of .95 wants silence, one below .935 a warning; what is between may have either.

@@ -7,9 +7,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from sordino_analysis.optimisation.bounds import trace_bound
-from sordino_analysis.optimisation.factorization import Objective, check_certificate, factorize
+from sordino_analysis.optimisation.factorization import check_certificate, factorize
 from sordino_analysis.optimisation.factorization.semidefinite import SemidefiniteSolution, solve_semidefinite
 from sordino_analysis.questions.linear import builtin
+from sordino_analysis.request_terms import Objective
 
 GAP = 0.01
 OBJECTIVES: tuple[Objective, ...] = ("max", "mean")

@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks.consistency import measure
 from benchmarks.consistency.populations import populations
-from sordino_analysis.optimisation.search import Effort
+from sordino_analysis.request_terms import Effort
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -17,7 +17,8 @@ import pytest
 import uvicorn
 from fastapi import FastAPI
 
-from sordino_analysis.pairwise.pairwise_request import FinishedProtocol, PairwiseRequest
+from sordino_analysis.pairwise.finished_protocol import FinishedProtocol
+from sordino_analysis.pairwise.pairwise_request import PairwiseRequest
 from sordino_analysis.planning.finished_plan import FinishedPlan
 from sordino_analysis.planning.planner import PlanRequest, compile_plan
 from sordino_analysis.progress import ProgressCallback

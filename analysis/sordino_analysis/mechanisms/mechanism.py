@@ -16,12 +16,13 @@ from sordino_analysis.evaluation.variance import answer_moments
 from sordino_analysis.mechanisms.request import PlanRequest
 from sordino_analysis.optimisation.bounds import TraceBound, trace_bound
 from sordino_analysis.optimisation.deadline import Deadline
-from sordino_analysis.optimisation.factorization import Factorization, Objective, factorize
+from sordino_analysis.optimisation.factorization import Factorization, factorize
 from sordino_analysis.optimisation.symmetry.orbit_design import OrbitDesign, design_rows
 from sordino_analysis.progress import ProgressCallback, ignore_progress
 from sordino_analysis.questions.linear import Workload
 from sordino_analysis.questions.linear.operators import Symmetry
 from sordino_analysis.questions.linear.widths import CharacterMap
+from sordino_analysis.request_terms import Objective
 from sordino_shared.arrays import Array
 from sordino_shared.errors import InvalidValue, SordinoError
 from sordino_shared.randomizers import AnyRandomizer

@@ -6,9 +6,8 @@ import json
 from dataclasses import dataclass
 
 from sordino_analysis.mechanisms.version import planner_version
-from sordino_analysis.optimisation.factorization import Objective
-from sordino_analysis.optimisation.search import Effort
 from sordino_analysis.questions.linear import Workload
+from sordino_analysis.request_terms import Effort, Objective
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon, check_round_guarantee
 from sordino_shared.protocol import Digest

@@ -17,9 +17,10 @@ from sordino_analysis.documents.decoders import HistogramDecoder
 from sordino_analysis.evaluation.integer_kernels import KernelError, histogram_decoder, integer_kernel
 from sordino_analysis.optimisation.deadline import Deadline
 from sordino_analysis.optimisation.factorization import FactorizationError, factorize
-from sordino_analysis.optimisation.search import Effort, search_kernel
+from sordino_analysis.optimisation.search import search_kernel
 from sordino_analysis.pairwise.decoded_report_moments import DecodedReportMoments
 from sordino_analysis.progress import Progress, ProgressCallback, progress_of_part
+from sordino_analysis.request_terms import Effort
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.randomizers import FiniteKernel

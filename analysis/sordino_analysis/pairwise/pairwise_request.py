@@ -1,65 +1,29 @@
-"""A statistic as an analyst asks for it, its number of bins perhaps open, and the protocol planned for it."""
+"""A statistic as an analyst requests it, its number of bins perhaps open."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Self
 
 from sordino_analysis.mechanisms.version import planner_version
 from sordino_analysis.optimisation.deadline import Deadline
-from sordino_analysis.optimisation.search import Effort
+from sordino_analysis.pairwise.finished_protocol import FinishedProtocol
 from sordino_analysis.pairwise.protocol import PairwiseError, ProtocolRequest
-from sordino_analysis.pairwise.protocol_plan import ProtocolPlan, Target
+from sordino_analysis.pairwise.protocol_plan import Target
 from sordino_analysis.pairwise.protocol_planner import CompiledProtocol, compile_protocol
 from sordino_analysis.pairwise.protocol_registry import find_protocol
 from sordino_analysis.planning.finished_plan import FinishedPlan
 from sordino_analysis.progress import Progress, ProgressCallback
 from sordino_analysis.questions.pairwise import PairwiseSpecification, choose_bins
-from sordino_shared.errors import MalformedDocument
+from sordino_analysis.request_terms import Effort
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import Digest
 
-_LENGTH_BYTES = 8
 # Bins are compared by the protocol that is quickest to design: errors of the others move alike with their number.
 _BINS_BY = "one_round"
 # Of a limited time.
 _SHARE_OF_BINS = 0.4
-
-
-@dataclass(frozen=True, eq=False)
-class FinishedProtocol:
-    """The plan of a protocol and the finished plan of its first round, whose summary is that of the whole."""
-
-    protocol: ProtocolPlan
-    first: FinishedPlan
-
-    @property
-    def summary(self) -> dict[str, Any]:
-        """ErrorFigures of the protocol, JSON-able."""
-        return self.first.summary
-
-    @property
-    def complete(self) -> bool:
-        """Whether this is the plan of its request, whatever the machine."""
-        return self.first.complete
-
-    @property
-    def content(self) -> bytes:
-        """The plan of the protocol behind its digest and length, then the first round's plan."""
-        body = self.protocol.content
-        return self.protocol.digest + len(body).to_bytes(_LENGTH_BYTES, "big") + body + self.first.content
-
-    @classmethod
-    def read(cls, content: bytes) -> Self:
-        """The protocol whose `content` this is; raises SordinoError where one byte is another."""
-        start = Digest.LENGTH + _LENGTH_BYTES
-        if len(content) < start:
-            raise MalformedDocument("a finished protocol begins with a digest and a length")
-        end = start + int.from_bytes(content[Digest.LENGTH : start], "big")
-        protocol = ProtocolPlan.read(content[start:end], Digest(content[: Digest.LENGTH]))
-        return cls(protocol, FinishedPlan.read(content[end:]))
 
 
 @dataclass(frozen=True, eq=False)

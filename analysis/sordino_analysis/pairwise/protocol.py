@@ -9,12 +9,12 @@ from sordino_analysis.arrays import Floats
 from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_analysis.evaluation.accumulate import Aggregate
 from sordino_analysis.optimisation.deadline import Deadline
-from sordino_analysis.optimisation.search import Effort
 from sordino_analysis.pairwise.pairwise_manipulation import Manipulation
 from sordino_analysis.pairwise.protocol_plan import ProtocolPlan, Target
 from sordino_analysis.pairwise.statistic_estimate import PairwiseEstimate
 from sordino_analysis.progress import ProgressCallback
 from sordino_analysis.questions.pairwise import PairwiseStatistic
+from sordino_analysis.request_terms import Effort
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon, check_round_guarantee
 from sordino_shared.protocol import DevicePart

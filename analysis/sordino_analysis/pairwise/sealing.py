@@ -13,9 +13,10 @@ from sordino_analysis.documents.decoders import AnswerDecoder, HistogramDecoder
 from sordino_analysis.documents.queries import MatrixQueries
 from sordino_analysis.evaluation.variance import answer_moments
 from sordino_analysis.optimisation.bounds import trace_bound
-from sordino_analysis.optimisation.factorization import Objective, factorize
+from sordino_analysis.optimisation.factorization import factorize
 from sordino_analysis.pairwise.protocol import RoundPlan
 from sordino_analysis.questions.queries_document import rebuild_workload
+from sordino_analysis.request_terms import Objective
 from sordino_shared.arrays import Array
 from sordino_shared.audit import check_guarantee
 from sordino_shared.domains import Domain

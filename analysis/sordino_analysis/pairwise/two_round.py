@@ -12,7 +12,6 @@ from math import sqrt
 from operator import add
 
 from sordino_analysis.arrays import Floats
-from sordino_analysis.optimisation.search import Effort
 from sordino_analysis.pairwise.decoded_report_moments import DecodedReportMoments
 from sordino_analysis.pairwise.estimators import NoStatistic, one_round_estimate
 from sordino_analysis.pairwise.form_kernel import FormGoal, FormKernel, search_form_kernel
@@ -32,6 +31,7 @@ from sordino_analysis.pairwise.sealing import seal
 from sordino_analysis.pairwise.second_round import SHARE_OF_SEARCH, Allotment, answers_of, predicted_terms, query_round
 from sordino_analysis.pairwise.statistic_estimate import PairwiseEstimate
 from sordino_analysis.progress import Progress, ProgressCallback, progress_of_part
+from sordino_analysis.request_terms import Effort
 from sordino_shared.guarantees import PureEpsilon
 
 # Shares of the users that answer the first round, the nearest to the first guess first: they are tried while time is.

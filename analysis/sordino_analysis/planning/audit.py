@@ -10,10 +10,10 @@ import numpy as np
 from sordino_analysis.documents.analyst_part import AnalystPart, ErrorFigures, Factors
 from sordino_analysis.documents.certificate import Bound
 from sordino_analysis.evaluation.variance import answer_moments, counts_as_unbiased
-from sordino_analysis.optimisation.factorization import Objective
 from sordino_analysis.planning.certificates import recheck_bound
 from sordino_analysis.questions.linear import Workload
 from sordino_analysis.questions.queries_document import rebuild_workload
+from sordino_analysis.request_terms import Objective
 from sordino_shared.audit import prove_epsilon
 from sordino_shared.protocol import DevicePart
 

@@ -17,8 +17,6 @@ from sordino_analysis.documents.certificate import (
 from sordino_analysis.mechanisms.mechanism import SharedWork
 from sordino_analysis.optimisation.bounds import doubly_nonnegative_bound, recheck, recheck_doubly_nonnegative
 from sordino_analysis.optimisation.bounds.doubly_nonnegative import LARGEST_TYPES
-from sordino_analysis.optimisation.factorization import Objective
-from sordino_analysis.optimisation.search import Effort
 from sordino_analysis.optimisation.symmetry.character_bound import character_bound, recheck_characters
 from sordino_analysis.optimisation.symmetry.query_fourier_weights import query_fourier_weights
 from sordino_analysis.optimisation.symmetry.subset_sizes import best_mixture, recheck_subset_sizes
@@ -26,6 +24,7 @@ from sordino_analysis.progress import ProgressCallback
 from sordino_analysis.questions.linear import Workload
 from sordino_analysis.questions.linear.operators import Symmetry
 from sordino_analysis.questions.linear.widths import CharacterMap
+from sordino_analysis.request_terms import Effort, Objective
 from sordino_shared.arrays import Array
 
 # Of the doubly non-negative bound: one takes 6 ms at 128 types, and some hundreds are enough at ε ≤ 4.

@@ -14,14 +14,8 @@ from sordino_analysis.evaluation.answer_moments import ErrorProfile
 from sordino_analysis.evaluation.manipulation import manipulation
 from sordino_analysis.evaluation.randomizers import for_randomizer
 from sordino_analysis.evaluation.variance import counts_as_unbiased
-from sordino_analysis.mechanisms import (
-    MECHANISMS,
-    Mechanism,
-    MechanismFailed,
-    Proposal,
-    SharedWork,
-    mechanism_names,
-)
+from sordino_analysis.mechanisms.mechanism import Mechanism, MechanismFailed, Proposal, SharedWork
+from sordino_analysis.mechanisms.registry import MECHANISMS, mechanism_names
 from sordino_analysis.mechanisms.request import PlanError, PlanRequest
 from sordino_analysis.optimisation.deadline import CutShort, Deadline
 from sordino_analysis.planning.certificates import bounds_summary, lower_bound

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy.orm import Session
 
-from sordino_analysis.pairwise.protocol import RoundPlan
+from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_server import rounds
 from sordino_server.campaigns import repository, service
 from sordino_server.kit.db import Database
@@ -12,7 +12,7 @@ from sordino_server.models import Campaign
 from sordino_server.plans import service as plans
 from sordino_shared.audit import check_guarantee
 from sordino_shared.errors import InvalidValue
-from sordino_shared.protocol import CampaignState, IllegalTransition, Manifest
+from sordino_shared.protocol import CampaignState, DevicePart, IllegalTransition, Manifest
 
 
 def close_round(database: Database, session: Session, identifier: str, index: int, now: int) -> Campaign:
@@ -48,28 +48,34 @@ def _closed(database: Database, campaign: str, index: int, now: int) -> bool:
 
 
 def open_next_round(
-    database: Database, session: Session, campaign: Campaign, index: int, plan: RoundPlan, now: int
+    database: Database,
+    session: Session,
+    campaign: Campaign,
+    index: int,
+    device: DevicePart,
+    analyst: AnalystPart,
+    now: int,
 ) -> None:
     """Seal the plan of round `index` and open the round, in the caller's transaction.
 
     Raises InvalidValue for a plan that devices would refuse.
     """
-    check_round_plan(Manifest.read(campaign.manifest), index, plan)
-    device, analyst = plans.keep_round(session, plan, now)
-    session.add(service.sealed_round(campaign.id, index, device, analyst, now))
+    check_round_plan(Manifest.read(campaign.manifest), index, device, analyst)
+    digests = plans.keep_round(session, device, analyst, now)
+    session.add(service.sealed_round(campaign.id, index, *digests, now))
     session.flush()
     rounds.open_round(database, session, campaign.id, index, now)
 
 
-def check_round_plan(manifest: Manifest, index: int, plan: RoundPlan) -> None:
+def check_round_plan(manifest: Manifest, index: int, device: DevicePart, analyst: AnalystPart) -> None:
     """Raise InvalidValue unless the plan keeps what the manifest says of round `index`, as every device checks."""
     if index >= len(manifest.rounds):
-        raise InvalidValue(f"the protocol asks for round {index}, the manifest has {len(manifest.rounds)}", plan)
-    if plan.analyst.device_digest != plan.device.digest:
-        raise InvalidValue(f"the two parts of round {index} belong to different plans", plan)
-    if plan.device.domain != manifest.domain:
-        raise InvalidValue(f"the domain of round {index} is not the manifest's", plan)
+        raise InvalidValue(f"the protocol asks for round {index}, the manifest has {len(manifest.rounds)}", device)
+    if analyst.device_digest != device.digest:
+        raise InvalidValue(f"the two parts of round {index} belong to different plans", device)
+    if device.domain != manifest.domain:
+        raise InvalidValue(f"the domain of round {index} is not the manifest's", device)
     allowed = manifest.rounds[index].guarantee
-    check_guarantee(plan.device)
-    if plan.device.guarantee > allowed:
-        raise InvalidValue(f"the plan of round {index} spends more than the manifest's {allowed}", plan)
+    check_guarantee(device)
+    if device.guarantee > allowed:
+        raise InvalidValue(f"the plan of round {index} spends more than the manifest's {allowed}", device)

@@ -7,6 +7,7 @@ commands need none of them. The module `name` holds either `app`, a group of com
 from __future__ import annotations
 
 import os
+from functools import partial
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -14,6 +15,7 @@ import typer
 from typer.core import TyperGroup
 
 from sordino_server import __version__
+from sordino_server.cli.deferred_command import DeferredCommand
 
 COMMANDS = (
     "audit",
@@ -39,14 +41,19 @@ class _Commands(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if cmd_name not in COMMANDS:
             return None
-        module = import_module(f"{__name__}.{cmd_name}")
-        group = getattr(module, "app", None)
-        if group is None:
-            group = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-            group.command(cmd_name)(getattr(module, cmd_name))
-        # Paragraphs of the help fill the window, whatever the lines of the source are.
-        group.rich_markup_mode = "markdown"
-        return typer.main.get_command(group)
+        return DeferredCommand(cmd_name, f"{__name__}.{cmd_name}", partial(load, cmd_name))
+
+
+def load(name: str) -> Any:
+    """The command of this name, imported."""
+    module = import_module(f"{__name__}.{name}")
+    group = getattr(module, "app", None)
+    if group is None:
+        group = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+        group.command(name)(getattr(module, name))
+    # Paragraphs of the help fill the window, whatever the lines of the source are.
+    group.rich_markup_mode = "markdown"
+    return typer.main.get_command(group)
 
 
 app = typer.Typer(

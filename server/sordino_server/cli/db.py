@@ -8,7 +8,7 @@ import typer
 
 from sordino_server.cli.output import JsonOption, console, print_json, print_listing, reports_errors
 from sordino_server.cli.processes import started
-from sordino_server.kit import migrations
+from sordino_server.kit import migrations, schema_version
 from sordino_server.kit.clock import SystemClock
 from sordino_shared.errors import InvalidValue
 
@@ -32,9 +32,9 @@ def upgrade(as_json: JsonOption = False) -> None:
     Run it once before processes of a new version start.
     """
     _, database = started()
-    before = migrations.current_revision(database)
+    before = schema_version.current_revision(database)
     migrations.upgrade(database)
-    _print(as_json, {"before": before, "current": migrations.current_revision(database)})
+    _print(as_json, {"before": before, "current": schema_version.current_revision(database)})
 
 
 @app.command()
@@ -42,7 +42,7 @@ def upgrade(as_json: JsonOption = False) -> None:
 def current(as_json: JsonOption = False) -> None:
     """Print the revision of the database and the one that this version needs."""
     _, database = started()
-    _print(as_json, {"current": migrations.current_revision(database), "needed": migrations.head_revision()})
+    _print(as_json, {"current": schema_version.current_revision(database), "needed": schema_version.head_revision()})
 
 
 @app.command()
@@ -51,9 +51,9 @@ def check(as_json: JsonOption = False) -> None:
     """Check that the database answers, has the right schema and, on SQLite, is not damaged."""
     _, database = started()
     database.check()
-    migrations.check_schema(database)
+    schema_version.check_schema(database)
     database.check_pages()
-    _print(as_json, {"current": migrations.current_revision(database)})
+    _print(as_json, {"current": schema_version.current_revision(database)})
 
 
 @app.command()
@@ -78,7 +78,7 @@ def purge(
     from sordino_server.campaigns import retention
 
     settings, database = started()
-    migrations.check_schema(database)
+    schema_version.check_schema(database)
     days = older_than_days if older_than_days is not None else settings.raw_report_retention_days
     if older_than_days is None and not days:
         raise InvalidValue(

@@ -12,8 +12,8 @@ import typer
 from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Display
 
-from sordino_analysis.optimisation.search import Effort
-from sordino_analysis.pairwise.pairwise_request import FinishedProtocol, PairwiseRequest
+from sordino_analysis.pairwise.finished_protocol import FinishedProtocol
+from sordino_analysis.pairwise.pairwise_request import PairwiseRequest
 from sordino_analysis.planning.finished_plan import FinishedPlan
 from sordino_analysis.planning.plan_cache import Finished, PlanCache, Request, default_folder
 from sordino_analysis.planning.planner import PlanRequest, compile_plan
@@ -21,6 +21,7 @@ from sordino_analysis.progress import Progress, ProgressCallback
 from sordino_analysis.questions.linear import Workload, builtin
 from sordino_analysis.questions.pairwise import PairwiseSpecification
 from sordino_analysis.questions.specifications import load_either
+from sordino_analysis.request_terms import Effort
 from sordino_server.cli.candidates import MechanismOption, ProtocolOption
 from sordino_server.cli.output import (
     JsonOption,

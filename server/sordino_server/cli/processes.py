@@ -5,7 +5,7 @@ from __future__ import annotations
 from sordino_server.config import Settings, load_settings
 from sordino_server.kit.db import Database
 from sordino_server.kit.logs import configure_logs
-from sordino_server.kit.migrations import check_schema, upgrade
+from sordino_server.kit.schema_version import check_schema, current_revision, head_revision
 
 
 def started() -> tuple[Settings, Database]:
@@ -17,6 +17,9 @@ def started() -> tuple[Settings, Database]:
 
 def prepare_schema(database: Database, migrate: bool) -> None:
     """Migrate SQLite if `migrate`; any other database is migrated only by `sordino db upgrade`. Checks the schema."""
-    if migrate and database.is_sqlite:
+    if migrate and database.is_sqlite and current_revision(database) != head_revision():
+        # Imported here since a process that serves for months has no other use for Alembic.
+        from sordino_server.kit.migrations import upgrade
+
         upgrade(database)
     check_schema(database)

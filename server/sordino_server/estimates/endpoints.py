@@ -8,8 +8,7 @@ from fastapi import APIRouter, Query, Request, Response
 
 from sordino_server.context import Injected
 from sordino_server.estimates import service
-from sordino_server.estimates.document import EstimateDocument
-from sordino_server.estimates.pairwise_document import PairwiseDocument
+from sordino_server.estimates.schemas import EstimateDocument, PairwiseDocument
 from sordino_server.estimates.table import as_csv
 from sordino_server.identifiers import DigestPath, RoundPath
 from sordino_server.keys.authentication import Analyst

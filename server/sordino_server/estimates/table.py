@@ -11,8 +11,7 @@ import io
 import json
 from collections.abc import Iterable
 
-from sordino_server.estimates.document import EstimateDocument, QueryEstimate
-from sordino_server.estimates.pairwise_document import PairwiseDocument
+from sordino_server.estimates.schemas import EstimateDocument, PairwiseDocument, QueryEstimate
 
 COLUMNS = (
     "label",

@@ -23,7 +23,8 @@ from typing import Any
 import structlog
 
 from sordino_analysis.mechanisms.request import PlanError, PlanRequest
-from sordino_analysis.pairwise.pairwise_request import FinishedProtocol, PairwiseRequest
+from sordino_analysis.pairwise.finished_protocol import FinishedProtocol
+from sordino_analysis.pairwise.pairwise_request import PairwiseRequest
 from sordino_analysis.planning.finished_plan import FinishedPlan
 from sordino_analysis.planning.planner import compile_plan
 from sordino_analysis.progress import Progress, ProgressCallback

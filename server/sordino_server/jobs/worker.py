@@ -18,14 +18,15 @@ import structlog
 from sqlalchemy.orm import Session
 
 from sordino_analysis.mechanisms.request import PlanRequest as PlannerRequest
-from sordino_analysis.pairwise.pairwise_request import FinishedProtocol, PairwiseRequest
+from sordino_analysis.pairwise.finished_protocol import FinishedProtocol
+from sordino_analysis.pairwise.pairwise_request import PairwiseRequest
 from sordino_analysis.planning.finished_plan import FinishedPlan
 from sordino_analysis.progress import Progress, ProgressCallback
 from sordino_server import rounds
 from sordino_server.campaigns import retention
 from sordino_server.campaigns.succession import close_due_rounds
 from sordino_server.config import Settings
-from sordino_server.estimates import service as estimates
+from sordino_server.estimates import next_step
 from sordino_server.kit import leases
 from sordino_server.kit.clock import Clock
 from sordino_server.kit.database_errors import DatabaseError
@@ -33,7 +34,7 @@ from sordino_server.kit.db import Database
 from sordino_server.kit.leases import LeaseLost
 from sordino_server.models import PlanRequest, Round
 from sordino_server.plans import service as plans
-from sordino_server.plans.checking import planner_request
+from sordino_server.plans.planner_requests import planner_request
 from sordino_server.plans.schemas import PlanOrder
 from sordino_server.workloads import service as workloads
 from sordino_shared.errors import SordinoError
@@ -148,10 +149,10 @@ class Worker:
             rounds.mark_failed(session, number, self.owner, text)
 
         with self._work_on("round", Round, number, fail):
-            outcome = estimates.compute(self.database, number)
+            outcome = next_step.compute(self.database, number)
             self.database.run(
                 "publish outcome",
-                lambda session: estimates.publish(
+                lambda session: next_step.publish(
                     self.database, session, number, self.owner, outcome, self.clock.now()
                 ),
             )

@@ -7,15 +7,11 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, Field, StrictInt
 
-from sordino_analysis.optimisation.search import Effort
-from sordino_analysis.pairwise.pairwise_request import PairwiseRequest
 from sordino_analysis.pairwise.protocol_plan import Target
-from sordino_analysis.questions.pairwise import PairwiseSpecification
+from sordino_analysis.request_terms import Effort
 from sordino_analysis.strict_model import StrictModel
 from sordino_server.identifiers import DigestText
 from sordino_server.models import PlanRequest, PlanRequestState
-from sordino_shared.errors import InvalidValue
-from sordino_shared.guarantees import PureEpsilon
 
 # Above this a count of users no longer is an exact double.
 MAX_USERS = 2**53
@@ -50,30 +46,6 @@ class PlanOrder(StrictModel):
     time_limit: _FiniteFloat | None = Field(
         None, gt=0, le=86400, description="Seconds of planning, after which the best so far is taken."
     )
-
-    def check_linear(self) -> None:
-        """Raise InvalidValue where something is asked that linear queries do not have."""
-        if self.protocol is not None or self.target is not None:
-            raise InvalidValue("protocol and target are of statistics of pairs; this workload has linear queries")
-
-    def for_statistic(self, specification: PairwiseSpecification) -> PairwiseRequest:
-        """What a statistic of pairs is asked for; raises InvalidValue where something does not fit."""
-        if self.mechanism is not None or self.reduction is not None:
-            raise InvalidValue(
-                "mechanism and reduction are of linear queries; choose a protocol for a statistic of pairs"
-            )
-        if self.users is None:
-            raise InvalidValue("a statistic of pairs needs `users`, the number to expect: protocols are compared at it")
-        return PairwiseRequest(
-            specification,
-            PureEpsilon.of(self.epsilon),
-            self.users,
-            self.protocol,
-            self.target or "pairs",
-            self.seed,
-            self.effort,
-            self.time_limit,
-        )
 
 
 class PlanRequestDocument(BaseModel):

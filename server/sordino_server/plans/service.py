@@ -12,9 +12,7 @@ from dataclasses import dataclass
 from sqlalchemy.orm import Session
 
 from sordino_analysis.documents.analyst_part import AnalystPart
-from sordino_analysis.mechanisms import mechanism_names
-from sordino_analysis.pairwise.pairwise_request import FinishedProtocol
-from sordino_analysis.pairwise.protocol import RoundPlan
+from sordino_analysis.pairwise.finished_protocol import FinishedProtocol
 from sordino_analysis.pairwise.protocol_plan import ProtocolPlan
 from sordino_analysis.planning.finished_plan import FinishedPlan
 from sordino_analysis.progress import Progress
@@ -37,8 +35,6 @@ def asked_specification(session: Session, order: PlanOrder) -> str:
     """The specification of the workload that is asked for, as it is stored; refuses what there is not."""
     if not workloads.exists(session, order.workload):
         raise InvalidValue(f"there is no workload {order.workload}; register it first with POST /v1/workloads")
-    if order.mechanism is not None and order.mechanism not in mechanism_names():
-        raise InvalidValue(f"there is no mechanism {order.mechanism!r}; there are {', '.join(mechanism_names())}")
     return workloads.get(session, order.workload).specification
 
 
@@ -95,9 +91,9 @@ def protocol_plan(session: Session, digest: str) -> ProtocolPlan:
     return ProtocolPlan.read(protocol_plan_content(session, digest), Digest.parse(digest))
 
 
-def keep_round(session: Session, plan: RoundPlan, now: int) -> tuple[str, str]:
+def keep_round(session: Session, device: DevicePart, analyst: AnalystPart, now: int) -> tuple[str, str]:
     """Digests of the device part and the analyst part of a later round, which are stored unless they were there."""
-    return repository.keep_part(session, plan.device, now), repository.keep_part(session, plan.analyst, now)
+    return repository.keep_part(session, device, now), repository.keep_part(session, analyst, now)
 
 
 @dataclass(frozen=True)

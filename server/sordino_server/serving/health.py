@@ -13,7 +13,7 @@ from sordino_server import __version__
 from sordino_server.context import Injected
 from sordino_server.errors import ServerError
 from sordino_server.kit.db import Database
-from sordino_server.kit.migrations import check_schema
+from sordino_server.kit.schema_version import check_schema
 from sordino_shared.protocol import PROTOCOL_VERSION, Problem
 
 # As much as one process may hold in its queue of uploads.

@@ -14,13 +14,13 @@ from sordino_analysis.evaluation.integer_kernels import histogram_decoder, integ
 from sordino_analysis.evaluation.variance import answer_moments
 from sordino_analysis.evaluation.weighted_decoder import expand_weighted, weighted_decoder
 from sordino_analysis.mechanisms import optimised_kernel
-from sordino_analysis.optimisation.search import Effort
 from sordino_analysis.optimisation.search.balanced_rows import balanced_weights
 from sordino_analysis.optimisation.search.minimax_decoder import minimax_decoder
 from sordino_analysis.optimisation.search.objectives import variances
 from sordino_analysis.planning.audit import audit_plan
 from sordino_analysis.planning.planner import PlanRequest, compile_plan
 from sordino_analysis.questions.linear import builtin
+from sordino_analysis.request_terms import Effort
 from sordino_shared.arrays import Array
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sordino_analysis.mechanisms import SharedWork
+from sordino_analysis.mechanisms.mechanism import SharedWork
 from sordino_analysis.mechanisms.subset_selection import SubsetSelectionMechanism, _proposal
 from sordino_analysis.planning.planner import PlanError, PlanRequest, compile_plan
 from sordino_analysis.questions.linear import builtin, parse_specification

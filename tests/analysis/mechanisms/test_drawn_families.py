@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
-from sordino_analysis.mechanisms import SharedWork, drawn_families
+from sordino_analysis.mechanisms import drawn_families
 from sordino_analysis.mechanisms.drawn_families import drawn_kernel
 from sordino_analysis.mechanisms.haar import HaarMechanism
 from sordino_analysis.mechanisms.hierarchy import HierarchyMechanism
+from sordino_analysis.mechanisms.mechanism import SharedWork
 from sordino_analysis.mechanisms.set_families import SetFamily, most_informative_family
 from sordino_analysis.planning.planner import PlanRequest
 from sordino_analysis.questions.linear import builtin, parse_specification

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from sordino_analysis.mechanisms import SharedWork
 from sordino_analysis.mechanisms.fourier import FourierMechanism, _arc
+from sordino_analysis.mechanisms.mechanism import SharedWork
 from sordino_analysis.planning.planner import PlanRequest, compile_plan
 from sordino_analysis.questions.linear import builtin, parse_specification
 from sordino_shared.guarantees import PureEpsilon

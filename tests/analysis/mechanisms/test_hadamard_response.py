@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from sordino_analysis.mechanisms import SharedWork
 from sordino_analysis.mechanisms.hadamard_response import HadamardResponseMechanism
+from sordino_analysis.mechanisms.mechanism import SharedWork
 from sordino_analysis.mechanisms.set_families import hadamard_blocks
 from sordino_analysis.optimisation.search.objectives import variances
 from sordino_analysis.planning.planner import PlanRequest

@@ -2,10 +2,10 @@
 
 import pytest
 
-from sordino_analysis.mechanisms import mechanism_names
-from sordino_analysis.optimisation.search import Effort
+from sordino_analysis.mechanisms.registry import mechanism_names
 from sordino_analysis.planning.planner import PlanError, PlanRequest, compile_plan
 from sordino_analysis.questions.linear import parse_specification
+from sordino_analysis.request_terms import Effort
 from sordino_shared.guarantees import PureEpsilon
 
 # Two mechanisms this close are one up to rounding.

@@ -6,8 +6,8 @@ import pytest
 
 from sordino_analysis.mechanisms import request as request_module
 from sordino_analysis.mechanisms.request import PlanRequest
-from sordino_analysis.optimisation.search import Effort
 from sordino_analysis.questions.linear import builtin, parse_specification
+from sordino_analysis.request_terms import Effort
 from sordino_shared.guarantees import PureEpsilon
 
 REQUEST = PlanRequest(builtin("prefix", 8), PureEpsilon.of(1), "max", users=10)

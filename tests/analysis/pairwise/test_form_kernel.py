@@ -5,9 +5,9 @@ import pytest
 
 from sordino_analysis.evaluation.integer_kernels import KernelError, histogram_decoder, integer_kernel
 from sordino_analysis.optimisation.deadline import Deadline
-from sordino_analysis.optimisation.search import Effort
 from sordino_analysis.pairwise.decoded_report_moments import DecodedReportMoments
 from sordino_analysis.pairwise.form_kernel import Aim, FormGoal, centred, search_form_kernel
+from sordino_analysis.request_terms import Effort
 from sordino_shared.audit import prove_epsilon
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from sordino_analysis.evaluation.accumulate import Aggregate
-from sordino_analysis.optimisation.search import Effort
 from sordino_analysis.pairwise.forms import form_queries, planned_statistic
 from sordino_analysis.pairwise.one_round import OneRound
 from sordino_analysis.pairwise.protocol import ClosedRound, PairwiseError, ProtocolRequest
@@ -15,6 +14,7 @@ from sordino_analysis.pairwise.protocol_planner import compile_protocol
 from sordino_analysis.pairwise.protocol_registry import PROTOCOLS, step_protocol
 from sordino_analysis.pairwise.references import reference_histograms
 from sordino_analysis.questions.pairwise import parse_statistic
+from sordino_analysis.request_terms import Effort
 from sordino_shared.guarantees import PureEpsilon
 
 LINES = [{"name": n, "kind": "ordinal", "edges": {"low": 0.0, "high": 1.0, "bins": 3}} for n in ("x", "y")]

@@ -17,7 +17,6 @@ from sordino_analysis.documents.decoders import AnswerDecoder
 from sordino_analysis.documents.queries import MatrixQueries
 from sordino_analysis.evaluation.accumulate import Aggregate
 from sordino_analysis.mechanisms.single_query import furthest_answer
-from sordino_analysis.optimisation.search import Effort
 from sordino_analysis.pairwise import pairwise_manipulation as manipulation
 from sordino_analysis.pairwise.decoded_report_moments import DecodedReportMoments
 from sordino_analysis.pairwise.one_round import OneRound, decoded_forgeries
@@ -27,6 +26,7 @@ from sordino_analysis.pairwise.protocol_plan import Target
 from sordino_analysis.pairwise.two_round import TwoRound
 from sordino_analysis.pairwise.two_round_shared import TwoRoundShared
 from sordino_analysis.questions.pairwise import PairwiseStatistic, QuadraticForm, parse_statistic
+from sordino_analysis.request_terms import Effort
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon
 

@@ -13,12 +13,13 @@ import pytest
 
 from sordino_analysis.mechanisms import single_query
 from sordino_analysis.optimisation import deadline
-from sordino_analysis.optimisation.search import Effort
 from sordino_analysis.optimisation.search.objectives import AveragedVariance
+from sordino_analysis.pairwise.finished_protocol import FinishedProtocol
 from sordino_analysis.pairwise.one_round import OneRound
-from sordino_analysis.pairwise.pairwise_request import FinishedProtocol, PairwiseRequest
+from sordino_analysis.pairwise.pairwise_request import PairwiseRequest
 from sordino_analysis.pairwise.protocol import PairwiseError
 from sordino_analysis.questions.pairwise import parse_statistic
+from sordino_analysis.request_terms import Effort
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon
 

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from sordino_analysis.evaluation.accumulate import Aggregate
-from sordino_analysis.optimisation.search import Effort
 from sordino_analysis.pairwise.protocol import ClosedRound, PairwiseError, ProtocolRequest, RoundPlan
 from sordino_analysis.pairwise.two_round import TwoRound
 from sordino_analysis.pairwise.two_round_shared import TwoRoundShared
 from sordino_analysis.questions.pairwise import parse_statistic
+from sordino_analysis.request_terms import Effort
 from sordino_shared.guarantees import PureEpsilon, epsilon_of_ratio
 
 LINE = {"name": "value", "kind": "ordinal", "edges": {"low": 0.0, "high": 1.0, "bins": 4}}

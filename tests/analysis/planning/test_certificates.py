@@ -9,10 +9,10 @@ from sordino_analysis.documents.certificate import LowerBound, PairBound
 from sordino_analysis.mechanisms.mechanism import SharedWork
 from sordino_analysis.optimisation.bounds import trace_bound
 from sordino_analysis.optimisation.deadline import Deadline
-from sordino_analysis.optimisation.search import Effort
 from sordino_analysis.planning.certificates import lower_bound, recheck_bound
 from sordino_analysis.planning.planner import PlanRequest
 from sordino_analysis.questions.linear import builtin
+from sordino_analysis.request_terms import Effort
 from sordino_shared.arrays import Array
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon

@@ -8,10 +8,10 @@ import pytest
 
 from sordino_analysis.mechanisms.mechanism import SharedWork
 from sordino_analysis.mechanisms.registry import MECHANISMS
-from sordino_analysis.optimisation.search import Effort
 from sordino_analysis.optimisation.search.joint import _FEWEST_ROWS, _SCHEDULES
 from sordino_analysis.planning.planner import PlanRequest
 from sordino_analysis.questions.linear import builtin
+from sordino_analysis.request_terms import Effort
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import DevicePart
 from sordino_shared.randomizers import FiniteKernel, TwoLevelRows

@@ -5,9 +5,9 @@ import pytest
 
 from sordino_analysis.mechanisms.extreme_rows import ExtremeRowsMechanism
 from sordino_analysis.mechanisms.mechanism import SharedWork
-from sordino_analysis.optimisation.search import Effort
 from sordino_analysis.planning.planner import PlanError, PlanRequest, compile_plan
 from sordino_analysis.questions.linear import parse_specification
+from sordino_analysis.request_terms import Effort
 from sordino_shared.guarantees import PureEpsilon
 
 UNEVEN = [[-10.5, 7, 35.25, 90], [0, -1, 1, 0.3], [2, 2, 2, 2], [1, 1, 0, 0]]

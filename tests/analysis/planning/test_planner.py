@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_analysis.evaluation.accumulator_moments import response_moments
 from sordino_analysis.evaluation.variance import counts_as_unbiased
-from sordino_analysis.mechanisms import MECHANISMS, mechanism_names
 from sordino_analysis.mechanisms import mechanism as base
 from sordino_analysis.mechanisms.factorization import FactorizationMechanism
 from sordino_analysis.mechanisms.randomized_response import inverse_decoder
+from sordino_analysis.mechanisms.registry import MECHANISMS, mechanism_names
 from sordino_analysis.mechanisms.subset_selection import SubsetSelectionMechanism
 from sordino_analysis.planning import planner
 from sordino_analysis.planning.planner import PlanError, PlanRequest, compile_plan

@@ -5,10 +5,10 @@ import pytest
 
 from sordino_analysis.evaluation.integer_kernels import probabilities
 from sordino_analysis.evaluation.variance import counts_as_unbiased, type_variances
-from sordino_analysis.optimisation.search import Effort
 from sordino_analysis.planning.audit import audit_plan
 from sordino_analysis.planning.planner import PlanRequest, compile_plan
 from sordino_analysis.questions.linear import WorkloadError, parse_specification
+from sordino_analysis.request_terms import Effort
 from sordino_shared.guarantees import PureEpsilon
 
 LINE = [{"name": "v", "kind": "ordinal", "edges": [0, 1, 2]}]

@@ -297,7 +297,7 @@ def test_a_failed_round_is_tried_again_when_asked(
         raise RuntimeError("the password is s3cret")
 
     with monkeypatch.context() as patched:
-        patched.setattr("sordino_server.estimates.steps.step_protocol", fail)
+        patched.setattr("sordino_server.estimates.next_step.step_protocol", fail)
         life.close(0)
     assert life.states == ("open", ["closed"])
     assert "RuntimeError" in life.status["rounds"][0]["error"]
@@ -339,7 +339,7 @@ def test_a_campaign_that_ends_while_its_next_round_is_computed_opens_none(
         life.act(action).raise_for_status()
         return two_rounds.step(*arguments)
 
-    monkeypatch.setattr("sordino_server.estimates.steps.step_protocol", end_meanwhile)
+    monkeypatch.setattr("sordino_server.estimates.next_step.step_protocol", end_meanwhile)
     life.running.work()
     assert life.states == states
 
@@ -364,17 +364,17 @@ def test_the_server_publishes_no_plan_that_devices_would_refuse(
     life = start()
     manifest = Manifest.read(running.anonymous.get(f"/v1/campaigns/{life.id}").content)
     good = two_rounds.second(np.array([1, 1, 1]))
-    check_round_plan(manifest, 1, good)
+    check_round_plan(manifest, 1, good.device, good.analyst)
     too_dear = replace(good.device, guarantee=PureEpsilon(500_000_001))
     dishonest = replace(good.device, guarantee=PureEpsilon(1_000_000))
     for device, told in ((too_dear, "spends more"), (dishonest, "prove")):
-        plan = replace(good, device=device, analyst=replace(good.analyst, device_digest=device.digest))
+        analyst = replace(good.analyst, device_digest=device.digest)
         with pytest.raises(SordinoError, match=told):
-            check_round_plan(manifest, 1, plan)
+            check_round_plan(manifest, 1, device, analyst)
     with pytest.raises(SordinoError, match="different plans"):
-        check_round_plan(manifest, 1, replace(good, analyst=replace(good.analyst, device_digest=Digest(bytes(32)))))
+        check_round_plan(manifest, 1, good.device, replace(good.analyst, device_digest=Digest(bytes(32))))
     with pytest.raises(SordinoError, match="the manifest has 2"):
-        check_round_plan(manifest, 2, good)
+        check_round_plan(manifest, 2, good.device, good.analyst)
 
 
 def test_the_document_is_canonical(start: Callable[..., Life]) -> None:

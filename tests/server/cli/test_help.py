@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from typing import Any
+from unittest.mock import Mock
 
 import click
 import pytest
@@ -13,8 +14,9 @@ from typer.main import get_command
 from sordino_analysis.mechanisms.registry import mechanism_names
 from sordino_analysis.pairwise.protocol_registry import PROTOCOLS as KNOWN_PROTOCOLS
 from sordino_server import __version__
-from sordino_server.cli import app
+from sordino_server.cli import COMMANDS, app, load
 from sordino_server.cli.candidates import MECHANISMS, PROTOCOLS
+from sordino_server.cli.deferred_command import DeferredCommand
 
 Run = Callable[..., Any]
 
@@ -28,7 +30,8 @@ def commands(group: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str
     yield path, group
     context = click.Context(group)
     for name in group.list_commands(context) if hasattr(group, "list_commands") else ():
-        yield from commands(group.get_command(context, name), (*path, name))
+        found = group.get_command(context, name)
+        yield from commands(found.load() if isinstance(found, DeferredCommand) else found, (*path, name))
 
 
 ALL = dict(commands(get_command(app)))
@@ -56,6 +59,13 @@ def test_the_version(run_command: Run) -> None:
 def test_the_names_in_the_help_are_those_that_a_plan_takes() -> None:
     assert mechanism_names() == MECHANISMS
     assert tuple(protocol.name for protocol in KNOWN_PROTOCOLS) == PROTOCOLS
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_list_of_commands_has_the_help_of_each(name: str) -> None:
+    """It is read from their sources without an import."""
+    listed = get_command(app).get_command(Mock(), name)  # type: ignore[attr-defined]
+    assert listed.help == getattr(load(name), "help", None)
 
 
 EXAMPLES = ["plan", "campaigns create", "simulate", "demo", "audit", "conformance", "keys create", "db purge", "serve"]

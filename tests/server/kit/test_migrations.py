@@ -16,7 +16,7 @@ from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import inspect, text
 
-from sordino_server.kit import migrations
+from sordino_server.kit import migrations, schema_version
 from sordino_server.kit.database_errors import SchemaMismatch
 from sordino_server.kit.db import Database
 from sordino_server.models import Base
@@ -59,16 +59,16 @@ def checks(database: Database) -> dict[tuple[str, str], set[str]]:
 
 
 def test_up_down_up(database):
-    assert migrations.current_revision(database) is None
+    assert schema_version.current_revision(database) is None
     migrations.upgrade(database)
-    assert migrations.current_revision(database) == migrations.head_revision()
+    assert schema_version.current_revision(database) == schema_version.head_revision()
     assert tables(database) == set(Base.metadata.tables)
     migrations.downgrade(database, "base")
     assert tables(database) == set()
-    assert migrations.current_revision(database) is None
+    assert schema_version.current_revision(database) is None
     migrations.upgrade(database)
     migrations.upgrade(database)
-    migrations.check_schema(database)
+    schema_version.check_schema(database)
 
 
 def test_migrations_and_models_are_the_same_schema(database):
@@ -93,7 +93,7 @@ def test_every_step_goes_down_and_up_and_leaves_other_data_alone(database):
     for before, revision in zip([first, *later], later, strict=False):
         migrations.upgrade(database, revision)
         migrations.downgrade(database, before)
-        assert migrations.current_revision(database) == before
+        assert schema_version.current_revision(database) == before
         migrations.upgrade(database, revision)
     for revision in reversed([first, *later]):
         migrations.downgrade(database, revision)
@@ -105,6 +105,12 @@ def revisions() -> list[str]:
     """From the first to the last."""
     scripts = ScriptDirectory(str(resources.files("sordino_migrations")))
     return [script.revision for script in scripts.walk_revisions()][::-1]
+
+
+def test_revisions_are_read_as_alembic_reads_them():
+    scripts = ScriptDirectory(str(resources.files("sordino_migrations")))
+    assert schema_version.head_revision() == scripts.get_current_head()
+    assert schema_version.known_revisions() == set(revisions())
 
 
 def test_released_migrations_are_never_edited():
@@ -120,7 +126,7 @@ def test_processes_that_migrate_one_file_at_once_all_succeed(sqlite_url):
     database = Database(sqlite_url)
     processes = [start_upgrade(database) for _ in range(2)]
     assert [process.wait(DEADLINE_S) for process in processes] == [0, 0]
-    migrations.check_schema(database)
+    schema_version.check_schema(database)
     database.close()
 
 
@@ -132,13 +138,13 @@ def test_whoever_comes_second_waits_for_the_first(postgres_url):
         processes = [start_upgrade(database) for _ in range(2)]
         try:
             wait_until(lambda: waiting_for_locks(database) == 2)
-            assert migrations.current_revision(database) is None
+            assert schema_version.current_revision(database) is None
         except BaseException:
             for process in processes:
                 process.kill()
             raise
     assert [process.wait(DEADLINE_S) for process in processes] == [0, 0]
-    migrations.check_schema(database)
+    schema_version.check_schema(database)
     database.close()
 
 
@@ -162,12 +168,12 @@ def wait_until(condition: Callable[[], bool]) -> None:
 
 def test_a_schema_from_before_is_refused_until_it_is_upgraded(database):
     with pytest.raises(SchemaMismatch, match=r"has no tables yet.*sordino db upgrade"):
-        migrations.check_schema(database)
+        schema_version.check_schema(database)
     migrations.upgrade(database, revisions()[0])
     with pytest.raises(SchemaMismatch, match=rf"{revisions()[0]}.*{revisions()[-1]}.*sordino db upgrade"):
-        migrations.check_schema(database)
+        schema_version.check_schema(database)
     migrations.upgrade(database)
-    migrations.check_schema(database)
+    schema_version.check_schema(database)
 
 
 def test_a_schema_of_a_newer_version_is_refused_and_not_touched(database):
@@ -175,10 +181,10 @@ def test_a_schema_of_a_newer_version_is_refused_and_not_touched(database):
     with database.write("pretend") as session:
         session.execute(text("UPDATE alembic_version SET version_num = '209901010000'"))
     for act in (
-        migrations.check_schema,
+        schema_version.check_schema,
         migrations.upgrade,
         lambda database: migrations.downgrade(database, revisions()[0]),
     ):
         with pytest.raises(SchemaMismatch, match=r"209901010000.*newer.*run that version"):
             act(database)
-    assert migrations.current_revision(database) == "209901010000"
+    assert schema_version.current_revision(database) == "209901010000"

@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
-from sordino_analysis.optimisation.search import Effort
-from sordino_analysis.pairwise.pairwise_request import FinishedProtocol, PairwiseRequest
+from sordino_analysis.pairwise.finished_protocol import FinishedProtocol
+from sordino_analysis.pairwise.pairwise_request import PairwiseRequest
 from sordino_analysis.pairwise.protocol_plan import ProtocolPlan
 from sordino_analysis.pairwise.protocol_registry import PROTOCOLS
 from sordino_analysis.questions.pairwise import parse_statistic
+from sordino_analysis.request_terms import Effort
 from sordino_server.jobs.planning_process import PlanningProcess
 from sordino_shared.errors import SordinoError
 from sordino_shared.guarantees import PureEpsilon

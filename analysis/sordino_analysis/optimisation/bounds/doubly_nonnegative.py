@@ -21,7 +21,8 @@ from sordino_analysis.arrays import Floats
 from sordino_analysis.optimisation.bounds.dual_ascent import DualAscent, DualPoint
 from sordino_analysis.optimisation.bounds.row_forms import row_form
 from sordino_analysis.optimisation.bounds.trace import trace_bound
-from sordino_analysis.optimisation.factorization import Factorization, Objective, counted_rows, factorize
+from sordino_analysis.optimisation.factorization import Factorization, counted_rows, factorize
+from sordino_analysis.request_terms import Objective
 from sordino_shared.errors import InvalidValue
 
 LARGEST_TYPES = 128

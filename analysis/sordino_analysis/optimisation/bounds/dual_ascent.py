@@ -16,7 +16,7 @@ from scipy.optimize import Bounds, OptimizeResult, minimize
 
 from sordino_analysis.arrays import Floats
 from sordino_analysis.optimisation.bounds.row_forms import row_form
-from sordino_analysis.optimisation.factorization import Objective
+from sordino_analysis.request_terms import Objective
 
 _MEMORY = 20
 # Of one barrier: the next one goes on from wherever this one ended.

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from sordino_analysis.arrays import Floats
-from sordino_analysis.optimisation.factorization import Factorization, Objective, counted_rows, factorize
+from sordino_analysis.optimisation.factorization import Factorization, counted_rows, factorize
 from sordino_analysis.optimisation.factorization.weighted import weighted_spectrum
+from sordino_analysis.request_terms import Objective
 from sordino_shared.errors import InvalidValue
 
 # The ascent starts at the duals of a factorization: a rough one is as good a start as a fine one.

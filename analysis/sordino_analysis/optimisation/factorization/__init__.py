@@ -10,7 +10,6 @@ from sordino_analysis.optimisation.factorization.approximation import (
 from sordino_analysis.optimisation.factorization.certificate import (
     Factorization,
     FactorizationError,
-    Objective,
     check_certificate,
     counted_rows,
     dual_value,
@@ -29,7 +28,6 @@ __all__ = [
     "Approximation",
     "Factorization",
     "FactorizationError",
-    "Objective",
     "ReducedFactorization",
     "Witness",
     "approximate",

@@ -8,9 +8,10 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from sordino_analysis.arrays import Floats, Mask, varying_rows
-from sordino_analysis.optimisation.factorization.certificate import Factorization, FactorizationError, Objective
+from sordino_analysis.optimisation.factorization.certificate import Factorization, FactorizationError
 from sordino_analysis.optimisation.factorization.gamma2 import factorize
 from sordino_analysis.optimisation.factorization.weighted import weighted_spectrum
+from sordino_analysis.request_terms import Objective
 
 # Entries of W are scaled to at most one; singular values are of this order then, and the penalty adapts from here.
 _PENALTY = 20.0

@@ -1,14 +1,12 @@
 """A factorization W = LᵀR + c1ᵀ together with the weights that prove how good it is."""
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
 from sordino_analysis.arrays import Floats, Mask, varying_rows
+from sordino_analysis.request_terms import Objective
 from sordino_shared.errors import InvalidValue
-
-Objective = Literal["max", "mean"]
 
 # Certificates are sums of at most a few thousand singular values: their rounding is far below this.
 CERTIFICATE_TOLERANCE = 1e-9

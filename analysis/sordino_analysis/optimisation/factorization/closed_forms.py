@@ -6,11 +6,11 @@ from sordino_analysis.arrays import Floats
 from sordino_analysis.optimisation.factorization.certificate import (
     Factorization,
     FactorizationError,
-    Objective,
     counted_rows,
     dual_value,
     primal_value,
 )
+from sordino_analysis.request_terms import Objective
 
 # How much closer to the leaves a level of the tree is weighed, in the proof of the Lipschitz bound.
 _LEVEL_RATIO = 5 / 6

@@ -9,12 +9,12 @@ from sordino_analysis.arrays import Floats, Mask
 from sordino_analysis.optimisation.factorization.certificate import (
     Factorization,
     FactorizationError,
-    Objective,
     counted_rows,
     primal_value,
 )
 from sordino_analysis.optimisation.factorization.weighted import WeightedSpectrum, weighted_spectrum
 from sordino_analysis.progress import Progress, ProgressCallback, ignore_progress
+from sordino_analysis.request_terms import Objective
 
 # Measured on prefix and ranges, k = 48…1024: exponents of 1.4 to 1.8 need a third fewer steps than 1, while 2
 # oscillates when both sets of weights move.

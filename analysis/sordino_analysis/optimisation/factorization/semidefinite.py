@@ -10,10 +10,10 @@ from cvxpy.atoms.affine.diag import diag
 from sordino_analysis.arrays import Floats
 from sordino_analysis.optimisation.factorization.certificate import (
     FactorizationError,
-    Objective,
     counted_rows,
     dual_value,
 )
+from sordino_analysis.request_terms import Objective
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,8 +16,8 @@ from cvxpy.atoms.affine.reshape import reshape
 from cvxpy.atoms.affine.vstack import vstack
 
 from sordino_analysis.arrays import Floats, Mask
-from sordino_analysis.optimisation.factorization import Objective
 from sordino_analysis.optimisation.search.balanced_rows import balanced_weights
+from sordino_analysis.request_terms import Objective
 from sordino_shared.errors import SordinoError
 
 # The optimum has many supports, and beyond these the solver stalls on that.

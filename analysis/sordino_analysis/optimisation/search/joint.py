@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from enum import StrEnum
 
 import numpy as np
 
@@ -28,14 +27,7 @@ from sordino_analysis.optimisation.search.objectives import (
 )
 from sordino_analysis.optimisation.search.starts import Start, begin, portfolio, small_sets
 from sordino_analysis.progress import Progress, ProgressCallback, ignore_progress
-
-
-class Effort(StrEnum):
-    """How long the search may take before it is satisfied."""
-
-    QUICK = "quick"
-    STANDARD = "standard"
-    THOROUGH = "thorough"
+from sordino_analysis.request_terms import Effort
 
 
 @dataclass(frozen=True)

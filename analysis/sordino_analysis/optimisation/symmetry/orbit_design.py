@@ -13,11 +13,11 @@ import numpy as np
 from scipy.optimize import linprog
 
 from sordino_analysis.arrays import Floats, Mask
-from sordino_analysis.optimisation.factorization import Objective
 from sordino_analysis.optimisation.symmetry.orbit_rows import RowShape, row_shapes
 from sordino_analysis.optimisation.symmetry.query_fourier_weights import query_fourier_weights
 from sordino_analysis.questions.linear.characters import Characters
 from sordino_analysis.questions.linear.widths import CharacterMap
+from sordino_analysis.request_terms import Objective
 
 _MOST_ROUNDS = 12
 _GAIN = 1e-4

@@ -13,9 +13,9 @@ from cvxpy.atoms.affine.sum import sum as cvx_sum
 from cvxpy.atoms.elementwise.power import power
 
 from sordino_analysis.arrays import Floats
-from sordino_analysis.optimisation.factorization import Objective
 from sordino_analysis.optimisation.symmetry.group_orbits import GroupOrbits
 from sordino_analysis.optimisation.symmetry.query_fourier_weights import QueryFourierWeights
+from sordino_analysis.request_terms import Objective
 from sordino_shared.errors import SordinoError
 
 _GRID = 64

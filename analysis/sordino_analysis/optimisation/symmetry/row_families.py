@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from sordino_analysis.arrays import Floats, Mask
-from sordino_analysis.optimisation.factorization import Objective
 from sordino_analysis.optimisation.symmetry.orbit_design import OrbitDesign, few_rows
 from sordino_analysis.optimisation.symmetry.orbit_rows import RowShape
 from sordino_analysis.optimisation.symmetry.programs import RowsNotFound
 from sordino_analysis.optimisation.symmetry.query_fourier_weights import query_fourier_weights
 from sordino_analysis.questions.linear.widths import CharacterMap
+from sordino_analysis.request_terms import Objective
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,7 +19,7 @@ import numpy as np
 from scipy.optimize import brentq, minimize_scalar
 
 from sordino_analysis.arrays import Floats
-from sordino_analysis.optimisation.factorization import Objective
+from sordino_analysis.request_terms import Objective
 from sordino_shared.errors import InvalidValue
 
 # The least weight of a query's own type that is searched; at the best one both variances count.

@@ -5,8 +5,9 @@ import pytest
 
 from sordino_analysis.optimisation.bounds import doubly_nonnegative_bound, trace_bound
 from sordino_analysis.optimisation.factorization import factorize
-from sordino_analysis.optimisation.search import Effort, search_kernel
+from sordino_analysis.optimisation.search import search_kernel
 from sordino_analysis.optimisation.search.objectives import gls_decoder, variances
+from sordino_analysis.request_terms import Effort
 
 KINDS = ["prefix", "histogram", "ranges", "parities"]
 # How far above the exact optimum the search may end; it ends within 2 % of most and 6 % of the worst of these.

@@ -1,0 +1,17 @@
+"""Terms of a plan request that every storey and the server's API share; they import nothing else of this package."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Literal
+
+# The variance that is minimised: of the worst query, or the mean over all queries.
+Objective = Literal["max", "mean"]
+
+
+class Effort(StrEnum):
+    """How long the search may take before it is satisfied."""
+
+    QUICK = "quick"
+    STANDARD = "standard"
+    THOROUGH = "thorough"

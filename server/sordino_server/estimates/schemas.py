@@ -1,0 +1,140 @@
+"""Estimates as JSON: of linear queries and of statistics of pairs."""
+
+from __future__ import annotations
+
+import json
+from typing import Literal
+
+from pydantic import BaseModel, Field
+
+Interval = tuple[float, float]
+
+
+class PlanDigests(BaseModel):
+    """A plan by its two parts."""
+
+    device: str
+    analyst: str
+
+
+class ExpectedCoverage(BaseModel):
+    """How often intervals like these hold, from the exact law of a report and the histogram that was estimated."""
+
+    interval: float = Field(description="Share of campaigns in which `interval` holds the answer of the reporters.")
+    population_interval: float = Field(description="The same of `population_interval` and the population's answer.")
+    enough_reports: int | None = Field(
+        description="Where either is below the level by more than .0125: about how many reports would do. Else null."
+    )
+
+
+class QueryEstimate(BaseModel):
+    """One query's answer."""
+
+    label: str
+    value: float = Field(description="The unbiased answer (up to the stated bias bound).")
+    standard_error: float = Field(description="For the answer among the users who reported.")
+    interval: Interval = Field(description="Holds that answer with the stated level.")
+    band: Interval = Field(description="The bands of all queries hold all answers at once with the stated level.")
+    population_standard_error: float = Field(description="For the answer in the population the users came from.")
+    population_interval: Interval = Field(description="Holds the population's answer with the stated level.")
+    consistent: float = Field(description="The answer of the nearest true histogram: no longer unbiased.")
+    coverage: ExpectedCoverage | None = Field(
+        default=None, description="Null where a report's law is not known in full."
+    )
+
+
+class EstimateDocument(BaseModel):
+    """The result of a closed round; it never changes."""
+
+    campaign: str = Field(description="Digest of the manifest.")
+    plan: PlanDigests
+    rounds: list[int]
+    workload: str
+    mechanism: str
+    objective: str
+    users: int
+    epsilon: float
+    level: float
+    target: Literal["reporters"] = Field(description="Whose answers `value` and `interval` are about.")
+    validity: Literal["worst_case"] = Field(description="The law of every type of user was used, not an average.")
+    unbiased: bool
+    bias_bound: float
+    warnings: list[str]
+    predicted_rmse_max: float = Field(
+        description="Error of the worst query and type that the plan promised for so many."
+    )
+    queries: list[QueryEstimate]
+
+    def content(self) -> bytes:
+        """Canonical bytes."""
+        return canonical_bytes(self)
+
+
+class FormEstimate(BaseModel):
+    """One quadratic form that the statistic is made of."""
+
+    name: str
+    value: float
+
+
+class ProtocolName(BaseModel):
+    """The protocol and the digest of its plan, which the manifest pinned before the first report."""
+
+    name: str
+    digest: str
+
+
+class RoundTaken(BaseModel):
+    """A round that the estimate came from, and who took part."""
+
+    index: int
+    plan: PlanDigests
+    epsilon: float
+    users: int
+    expected_users: float = Field(description="Reports of the round that the protocol was planned for.")
+
+
+class PairwiseDocument(BaseModel):
+    """The answer of a campaign that asks for a statistic; it never changes."""
+
+    campaign: str = Field(description="Digest of the manifest.")
+    protocol: ProtocolName
+    rounds: list[RoundTaken]
+    statistic: str
+    value: float | None = Field(
+        description="Null where the statistic divides by what may be zero: there may be none, and the interval is all."
+    )
+    target: Literal["pairs", "histogram"] = Field(
+        description="The mean over pairs of different users, or the quadratic form of the histogram."
+    )
+    standard_error: float | None = Field(
+        description="For the statistic of the users who reported; null with the value."
+    )
+    interval: Interval = Field(description="Holds that statistic with about the stated level.")
+    population_standard_error: float | None = Field(
+        description="For the statistic of the population the users came from; null with the value."
+    )
+    population_interval: Interval = Field(description="Holds the population's statistic with about the stated level.")
+    level: float
+    validity: Literal["asymptotic", "doubtful"] = Field(
+        description="Intervals are those of the law for many users; doubtful where few reports make up the error."
+    )
+    bias_bound: float | None = Field(
+        description="What no bias exceeds, by which intervals are wider; null where the estimator is only consistent."
+    )
+    unbiased: bool = Field(description="Whether the estimator is unbiased for any number of users, or only consistent.")
+    forms: list[FormEstimate]
+    clipped: str | None = Field(description="What was clipped, in words; null if nothing was.")
+    epsilon: float = Field(description="What one device may spend in all rounds.")
+    predicted_rmse: float = Field(description="Error that was predicted at launch for the number of users expected.")
+    warnings: list[str]
+
+    def content(self) -> bytes:
+        """Canonical bytes."""
+        return canonical_bytes(self)
+
+
+def canonical_bytes(document: BaseModel) -> bytes:
+    """JSON with sorted keys, no blanks, and the shortest digits that read back to the same number."""
+    plain = document.model_dump(mode="json")
+    return json.dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()

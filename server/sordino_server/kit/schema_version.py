@@ -1,0 +1,70 @@
+"""Which schema a database has and which one this version needs, read without Alembic.
+
+Every probe of readiness asks, and Alembic would add a tenth to the memory of a process that never migrates.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib import resources
+
+from sqlalchemy import column, inspect, select, table
+
+from sordino_server.kit.database_errors import SchemaMismatch
+from sordino_server.kit.db import Database
+
+# Alembic's own table; these migrations have no branches, so that it has at most one row.
+_VERSIONS = table("alembic_version", column("version_num"))
+_REVISIONS = re.compile(r"""^(revision|down_revision) = ["'](\w+)["']$""", re.MULTILINE)
+
+
+def head_revision() -> str:
+    """The revision that this version of the software works with."""
+    return _shipped()[1]
+
+
+def known_revisions() -> frozenset[str]:
+    """Every revision that this version of the software can start from or end at."""
+    return _shipped()[0]
+
+
+def current_revision(database: Database) -> str | None:
+    """The revision of the database; None when it was never migrated."""
+    with database.read("schema revision") as session:
+        if not inspect(session.connection()).has_table(_VERSIONS.name):
+            return None
+        found: str | None = session.scalar(select(_VERSIONS.c.version_num))
+        return found
+
+
+def check_schema(database: Database) -> None:
+    """Raise `SchemaMismatch`, which says what to do, unless the database is at the revision of this software."""
+    current, head = current_revision(database), head_revision()
+    check_known(current)
+    if current != head:
+        found = "has no tables yet" if current is None else f"is at revision {current}"
+        raise SchemaMismatch(f"the database {found}, this version needs {head}; run `sordino db upgrade`", "schema")
+
+
+def check_known(current: str | None) -> None:
+    """Raise `SchemaMismatch` for the schema of a newer version, for which upgrading does not help."""
+    if current is not None and current not in known_revisions():
+        raise SchemaMismatch(
+            f"the database is at revision {current}, which this version does not know: a newer one migrated it; "
+            f"run that version, or restore a backup from before (this version works with {head_revision()})",
+            "schema",
+        )
+
+
+@cache
+def _shipped() -> tuple[frozenset[str], str]:
+    """All revisions, and the last one; installed files do not change while a process runs."""
+    files = [
+        dict(_REVISIONS.findall(path.read_text(encoding="utf-8")))
+        for path in resources.files("sordino_migrations").joinpath("versions").iterdir()
+        if path.name.endswith(".py")
+    ]
+    known = frozenset(found["revision"] for found in files)
+    (head,) = known - {found.get("down_revision") for found in files}
+    return known, head
