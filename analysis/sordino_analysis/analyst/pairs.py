@@ -13,8 +13,8 @@ from sordino_analysis.analyst.display import html_table, text_facts
 from sordino_analysis.analyst.plans import chosen_effort
 from sordino_analysis.analyst.progress_lines import callback
 from sordino_analysis.analyst.simulation import Values, cells_of, randomized
-from sordino_analysis.optimisation.search import Effort
-from sordino_analysis.pairwise.pairwise_request import FinishedProtocol, PairwiseRequest
+from sordino_analysis.pairwise.finished_protocol import FinishedProtocol
+from sordino_analysis.pairwise.pairwise_request import PairwiseRequest
 from sordino_analysis.pairwise.protocol import ClosedRound, RoundPlan
 from sordino_analysis.pairwise.protocol_plan import ProtocolPlan, Target
 from sordino_analysis.pairwise.protocol_registry import step_protocol
@@ -22,6 +22,7 @@ from sordino_analysis.pairwise.statistic_estimate import PairwiseEstimate
 from sordino_analysis.planning.plan_cache import PlanCache
 from sordino_analysis.progress import ProgressCallback
 from sordino_analysis.questions.pairwise import PairwiseSpecification, PairwiseStatistic, parse_statistic
+from sordino_analysis.request_terms import Effort
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.randomness import Randomness, SeededRandomness

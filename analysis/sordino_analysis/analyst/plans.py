@@ -17,8 +17,6 @@ from sordino_analysis.evaluation.answer_moments import ErrorProfile
 from sordino_analysis.evaluation.manipulation import manipulation
 from sordino_analysis.evaluation.variance import answer_moments
 from sordino_analysis.mechanisms.request import PlanRequest
-from sordino_analysis.optimisation.factorization import Objective
-from sordino_analysis.optimisation.search import Effort
 from sordino_analysis.planning.audit import Check, audit_plan
 from sordino_analysis.planning.finished_plan import FinishedPlan, users_needed
 from sordino_analysis.planning.plan_cache import PlanCache
@@ -26,6 +24,7 @@ from sordino_analysis.planning.planner import compile_plan
 from sordino_analysis.progress import ProgressCallback
 from sordino_analysis.questions.linear import Workload
 from sordino_analysis.questions.queries_document import rebuild_workload
+from sordino_analysis.request_terms import Effort, Objective
 from sordino_shared.audit import check_guarantee
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon
