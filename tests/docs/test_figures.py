@@ -68,7 +68,10 @@ STATED = [
     (OPERATIONS, f"holds at most {HEAD_S:g} c of them"),
     (OPERATIONS, f"when {kib(HEAD_BYTES)} ({2 * HEAD_BYTES >> 10} behind"),
     (OPERATIONS, f"after {KEEP_ALIVE_S} seconds without a byte behind an answer"),
-    (OPERATIONS, f"whoever has waited {patient_connection.ASK_AFTER_S:g} seconds for one asks for another connection"),
+    (
+        OPERATIONS,
+        f"A statement that has run for {patient_connection.ASK_AFTER_S:g} seconds therefore makes the server open another",
+    ),
     (OPERATIONS, f"when it does not come within {patient_connection.ANSWER_WITHIN_S}."),
     (THREATS, f"413 at {mib(ReportBatch.limit)} for a batch"),
     (THREATS, f"{kib(arriving_body.SMALL_LIMIT)} for an operator's order"),
