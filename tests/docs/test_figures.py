@@ -70,11 +70,11 @@ STATED = [
     (OPERATIONS, f"after {KEEP_ALIVE_S} seconds without a byte behind an answer"),
     (
         OPERATIONS,
-        f"A statement that has run for {patient_connection.ASK_AFTER_S:g} seconds therefore makes the server open another",
+        f"A statement that has run for {patient_connection.ASK_AFTER_S:g} seconds therefore makes",
     ),
     (OPERATIONS, f"when it does not come within {patient_connection.ANSWER_WITHIN_S}."),
     (THREATS, f"413 at {mib(ReportBatch.limit)} for a batch"),
-    (THREATS, f"{kib(arriving_body.SMALL_LIMIT)} for an operator's order"),
+    (THREATS, f"{kib(arriving_body.SMALL_LIMIT)} for an operator's request"),
     (THREATS, f"{mib(front_door.MAX_ARRIVING_BYTES)} of them together, then 503"),
     (THREATS, f"[within {HEAD_S:g} seconds](operations.md#throughput-and-sizing)"),
     (THREATS, f"after {kib(HEAD_BYTES)} ({2 * HEAD_BYTES >> 10} behind an answer) of a head"),
