@@ -84,6 +84,13 @@ def test_the_first_example_survives_a_start_without_a_connection(page, delays, r
     assert capsys.readouterr().out == "spent in 30 days: ε 0 of 4\nspent for life: ε 0 of 40\n"
 
 
+def test_the_device_of_the_readme_sends_one_report(delays, run, capsys) -> None:
+    (example,) = [text for text in examples("README.md") if "Client(" in text]
+    run(example, delays)
+    assert capsys.readouterr().out == "1\n"
+    assert len(delays.counted) == 1
+
+
 def test_a_value_of_several_attributes_is_given_as_the_page_does(make_world, make_part, make_client) -> None:
     (example,) = [text for text in examples(SDK) if '"crashes"' in text]
     world = make_world(make_part(1.0, Domain((Categorical("os", ("ios",), other=True), Ordinal("crashes", (1.0,))))))

@@ -23,6 +23,7 @@ from sordino_analysis.planning.plan_cache import PlanCache
 from sordino_analysis.progress import ProgressCallback
 from sordino_analysis.questions.pairwise import PairwiseSpecification, PairwiseStatistic, parse_statistic
 from sordino_analysis.request_terms import Effort
+from sordino_shared.domains import Domain
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.randomness import Randomness, SeededRandomness
@@ -39,6 +40,11 @@ class PairwisePlan:
     def statistic(self) -> PairwiseStatistic:
         """The statistic, over the bins that the plan has."""
         return parse_statistic(self.protocol.statistic).build()
+
+    @property
+    def domain(self) -> Domain:
+        """What a user holds: attributes and their members, with the bins that the plan has."""
+        return self.first.device.domain
 
     @property
     def epsilon(self) -> float:
@@ -145,7 +151,7 @@ def simulate_pairwise(plan: PairwisePlan, values: Values, *, seed: int, strict: 
     `values`, `seed` and `strict` are as for `simulate`. Raises InvalidValue for a value that the domain does not list,
     and PairwiseError where the reports allow no answer.
     """
-    cells = cells_of(plan.first.device.domain, values, strict=strict)
+    cells = cells_of(plan.domain, values, strict=strict)
     randomness = SeededRandomness(seed)
     rounds = _assigned(plan.protocol, len(cells), randomness)
     closed: tuple[ClosedRound, ...] = ()

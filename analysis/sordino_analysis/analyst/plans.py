@@ -26,6 +26,7 @@ from sordino_analysis.questions.linear import Workload
 from sordino_analysis.questions.queries_document import rebuild_workload
 from sordino_analysis.request_terms import Effort, Objective
 from sordino_shared.audit import check_guarantee
+from sordino_shared.domains import Domain
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import DevicePart
@@ -58,6 +59,11 @@ class Plan:
     def epsilon(self) -> float:
         """ε of one report."""
         return self.device.guarantee.epsilon
+
+    @property
+    def domain(self) -> Domain:
+        """What a user holds: attributes and their members."""
+        return self.device.domain
 
     @property
     def mechanism(self) -> str:

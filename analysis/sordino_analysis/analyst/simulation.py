@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,6 @@ from sordino_analysis.analyst.plans import Plan
 from sordino_analysis.analyst.tables import device_values, read_table
 from sordino_analysis.arrays import Floats
 from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
-from sordino_analysis.questions.linear import Workload
 from sordino_shared.domains import Domain
 from sordino_shared.errors import InvalidValue, OutsideDomain
 from sordino_shared.protocol import DevicePart
@@ -100,7 +99,7 @@ def simulate(plan: Plan, values: Values, *, seed: int, strict: bool = True) -> S
     >>> run.aggregate.count
     20000
     """
-    cells = cells_of(plan.device.domain, values, strict=strict)
+    cells = cells_of(plan.domain, values, strict=strict)
     return Simulation(plan, randomized(plan.device, cells, SeededRandomness(seed)), plan.workload.truth(cells))
 
 
@@ -130,14 +129,24 @@ def cells_of(domain: Domain, values: Values, *, strict: bool) -> NDArray[np.int6
         raise InvalidValue(f"{error}; strict=False simulates what a device reports for it", error.value) from error
 
 
-def read_csv(path: Path | str, workload: Workload | Plan, columns: Mapping[str, str] | None = None) -> list[Any]:
+class HasDomain(Protocol):
+    """A workload or a plan: a question about a domain."""
+
+    @property
+    def domain(self) -> Domain:
+        """What a user holds."""
+
+
+def read_csv(path: Path | str, question: HasDomain, columns: Mapping[str, str] | None = None) -> list[Any]:
     """The values of a CSV file with a header, one user a row, for the domain of a workload or plan.
 
     `columns` maps attributes to columns where their names differ. Returns one mapping for each user, which `simulate`
     takes with strict=False. Raises ColumnError for a file that cannot be read, a missing column, and a value without
     a cell, with its line.
     """
-    domain = workload.device.domain if isinstance(workload, Plan) else workload.domain
+    domain = question.domain
+    if not isinstance(domain, Domain):
+        raise TypeError("read_csv needs a domain: give it a Workload, a Plan or a PairwisePlan")
     names = {attribute.name: attribute.name for attribute in domain.attributes}
     unknown = sorted(set(columns or {}) - set(names))
     if unknown:

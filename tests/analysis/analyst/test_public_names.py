@@ -7,6 +7,7 @@ import importlib
 import inspect
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -75,3 +76,9 @@ def test_there_are_examples() -> None:
         example.name.rpartition(".")[2] for module in MODULES for example in finder.find(module) if example.examples
     }
     assert having >= {"plan", "simulate", "estimate", "prefix", "histogram", "ranges", "workload", "pairwise_statistic"}
+
+
+@pytest.mark.parametrize("name", sorted(PUBLIC))
+def test_every_public_name_is_in_the_readme(name: str) -> None:
+    table = (Path(__file__).parents[3] / "analysis" / "README.md").read_text(encoding="utf-8")
+    assert f"`{name}`" in table

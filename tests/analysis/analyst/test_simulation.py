@@ -13,6 +13,8 @@ from sordino_analysis.estimation.linear import estimate as estimate_from_parts
 from sordino_shared.errors import InvalidValue
 from sordino_shared.randomness import SeededRandomness
 
+EXAMPLES = Path(__file__).parents[3] / "examples"
+
 
 def test_the_truth_is_counted_from_the_values(plan: sa.Plan, minutes: np.ndarray) -> None:
     run = sa.simulate(plan, minutes, seed=1)
@@ -115,6 +117,8 @@ def test_a_csv_column_is_simulated(plan: sa.Plan, tmp_path: Path) -> None:
     np.testing.assert_allclose(sa.simulate(plan, values, seed=1).truth, [1 / 3, 2 / 3, 2 / 3])
     with pytest.raises(sa.ColumnError, match="no column 'delay'"):
         sa.read_csv(path, plan.workload)
+    with pytest.raises(TypeError, match="a Workload, a Plan or a PairwisePlan"):
+        sa.read_csv(path, sa.pairwise_statistic(EXAMPLES / "flights-gini" / "workload.yaml"))  # type: ignore[arg-type]
     with pytest.raises(InvalidValue, match="no attribute 'late'"):
         sa.read_csv(path, plan, {"late": "arrival delay"})
 
