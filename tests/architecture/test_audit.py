@@ -13,6 +13,8 @@ from threading import Thread
 
 import pytest
 
+from tests.patience import PATIENCE_S
+
 ROOT = Path(__file__).parents[2]
 FINDING = {
     "id": "PYSEC-0000-1",
@@ -50,7 +52,9 @@ def advisories() -> Iterator[str]:
 
 def audit(*command: str | Path) -> subprocess.CompletedProcess[str]:
     script = ROOT / ".ci" / "audit.py"
-    return subprocess.run([sys.executable, script, *command], capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(
+        [sys.executable, script, *command], capture_output=True, text=True, timeout=PATIENCE_S, check=False
+    )
 
 
 def audit_pins(folder: Path, pins: str, service: str) -> subprocess.CompletedProcess[str]:

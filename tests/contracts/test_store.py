@@ -24,6 +24,7 @@ from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import Digest, Problem, Refusal, RefusedReport, ReportOutcomes
 from sordino_shared.randomizers import RandomizedResponse, SeededDirection, SubsetSelection
 from sordino_shared.randomness import SeededRandomness
+from tests.patience import PATIENCE_S
 
 ONE = PureEpsilon(10**9)
 
@@ -229,7 +230,7 @@ class StoreContract:
         for repeat in range(30):
             chosen = np.random.default_rng(repeat).permutation(order)[:60]
             futures.append(writers[repeat % 3].submit(upload(stored, {int(cell): int(cell) for cell in chosen})))
-        outcomes = [future.result(timeout=60) for future in futures]
+        outcomes = [future.result(timeout=PATIENCE_S) for future in futures]
         for writer in writers:
             writer.close()
         assert sum(outcome.accepted + outcome.replayed for outcome in outcomes) == 30 * 60
@@ -272,12 +273,12 @@ class StoreContract:
 
         def slow(*arguments: object) -> None:
             entered.set()
-            assert go.wait(30)
+            assert go.wait(PATIENCE_S)
             add_chunk(*arguments)
 
         monkeypatch.setattr(aggregates, "add_chunk", slow)
         future = writer.submit(upload(stored, {1: 10}))
-        assert entered.wait(30)
+        assert entered.wait(PATIENCE_S)
         closing = threading.Thread(target=close, args=(database, stored))
         closing.start()
         closing.join(0.3)
@@ -294,7 +295,7 @@ class StoreContract:
             future = writer.submit(upload(stored, {1: 10}))
             time.sleep(0.2)
             assert not future.done()
-        assert isinstance(future.exception(timeout=30), RoundNotOpen)
+        assert isinstance(future.exception(timeout=PATIENCE_S), RoundNotOpen)
         assert counts(database, stored) == {}
 
     @pytest.mark.parametrize(
@@ -342,7 +343,7 @@ class StoreContract:
         with monkeypatch.context() as broken:
             broken.setattr(aggregates, "put_shard", _full)
             writer.start()
-            assert all(isinstance(future.exception(timeout=30), StorageFull) for future in futures)
+            assert all(isinstance(future.exception(timeout=PATIENCE_S), StorageFull) for future in futures)
         assert counts(database, stored) == {}
         assert writer.submit(upload(stored, {0: 0, 1: 1})).result().accepted == 2
         writer.close()
@@ -360,7 +361,7 @@ class StoreContract:
                 raise TransactionConflict("the transaction lost against others")
 
         event.listen(database.engine, "commit", conflict_at_first)
-        assert writer.submit(upload(stored, {2: 10, 3: 11})).result(timeout=30).accepted == 2
+        assert writer.submit(upload(stored, {2: 10, 3: 11})).result(timeout=PATIENCE_S).accepted == 2
         assert writer.submit(upload(stored, {3: 11, 4: 12})).result() == ReportOutcomes(1, 1, ())
         assert len(attempts) == 3
         assert counts(database, stored) == {10: 2, 11: 1, 12: 1}
@@ -377,7 +378,7 @@ class StoreContract:
 
         with monkeypatch.context() as broken:
             broken.setattr(database, "run", commit_then_fail)
-            assert isinstance(writer.submit(upload(stored, {2: 11})).exception(timeout=30), StorageFull)
+            assert isinstance(writer.submit(upload(stored, {2: 11})).exception(timeout=PATIENCE_S), StorageFull)
         assert writer.submit(upload(stored, {2: 11, 3: 12})).result() == ReportOutcomes(1, 1, ())
         writer.close()
         assert counts(database, stored) == {10: 1, 11: 1, 12: 1}
@@ -403,7 +404,7 @@ class TestPostgresStore(StoreContract):
         stored = store_round(database)
         with database.write("change") as session:
             session.get(models.Campaign, stored.campaign, with_for_update=FOR_CHANGE)
-            assert len(writer.submit(upload(stored, {1: 10, 2: 255})).result(timeout=20).refused) == 1
+            assert len(writer.submit(upload(stored, {1: 10, 2: 255})).result(timeout=PATIENCE_S).refused) == 1
             rounds.close_round(database, session, stored.campaign, 0, 1)
         assert counts(database, stored) == {10: 1}
 

@@ -15,6 +15,7 @@ from sordino_client._session import Session, VerifiedPart, pin_manifest, verify_
 from sordino_client._transport import DEADLINE_S, USER_AGENT, Response
 from sordino_shared.protocol import CampaignId, DevicePart, Digest, Problem, RetryWindow
 from sordino_shared.randomness import Randomness
+from tests.patience import PATIENCE_S
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "implementing.md").read_text("utf-8")
@@ -38,7 +39,11 @@ def content(document: str) -> bytes:
 def test_the_trace_of_the_page_is_the_one_that_the_script_writes() -> None:
     code = "import worked_trace, sys; sys.stdout.buffer.write(worked_trace.rendered().encode())"
     run = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT / "tests" / "vectors", capture_output=True, check=True, timeout=60
+        [sys.executable, "-c", code],
+        cwd=ROOT / "tests" / "vectors",
+        capture_output=True,
+        check=True,
+        timeout=PATIENCE_S,
     )
     rendered = run.stdout.decode()
     assert len(rendered) > 5000

@@ -15,8 +15,9 @@ from typing import Any
 
 import pytest
 
+from tests.patience import PATIENCE_S
+
 COMMAND = (sys.executable, "-m", "sordino_server")
-_PATIENCE_S = 60.0
 _ADDRESS = re.compile(r"listening on (http://\S+)\n")
 
 
@@ -36,7 +37,7 @@ class Installation:
             cwd=self.folder,
             capture_output=True,
             text=True,
-            timeout=_PATIENCE_S,
+            timeout=PATIENCE_S,
         )
         assert done.returncode == code, (done.stdout, done.stderr)
         return done
@@ -78,7 +79,7 @@ class Installation:
 
 def await_text(process: subprocess.Popen[bytes], log: Path, pattern: re.Pattern[str]) -> str:
     """The first group of `pattern`, as soon as the process has written it."""
-    deadline = time.monotonic() + _PATIENCE_S
+    deadline = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline:
         if (found := pattern.search(log.read_text())) is not None:
             return found[found.re.groups and 1]
@@ -107,7 +108,7 @@ def wait_until() -> Callable[..., None]:
     """Waits until a condition holds."""
 
     def wait(condition: Callable[[], bool], what: str) -> None:
-        deadline = time.monotonic() + _PATIENCE_S
+        deadline = time.monotonic() + PATIENCE_S
         while not condition():
             assert time.monotonic() < deadline, f"still not: {what}"
             time.sleep(0.05)

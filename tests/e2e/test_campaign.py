@@ -8,6 +8,7 @@ from typing import Any
 import httpx
 
 from sordino_client import Caps, Client, PureEpsilon
+from tests.patience import PATIENCE_S
 
 CAPS = Caps(per_period=PureEpsilon.of(1), period_days=30, lifetime=PureEpsilon.of(1))
 DELAYS = [-5.0, 3.0, 3.0, 20.0, 90.0, 200.0, 1.0, 40.0]
@@ -41,6 +42,6 @@ def test_a_campaign_by_commands_and_devices(installation: Installation, workload
     first = httpx.get(address + path, headers=headers)
     assert first.json() == document
     process.terminate()
-    assert process.wait(30) == 0
+    assert process.wait(PATIENCE_S) == 0
     _, address = installation.serve("--no-worker")
     assert httpx.get(address + path, headers=headers).content == first.content

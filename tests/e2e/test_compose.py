@@ -23,6 +23,7 @@ from packaging.specifiers import SpecifierSet
 from sordino_server.config import PREFIX, Settings
 from sordino_shared.protocol import CBOR_MEDIA_TYPE, DevicePart, ReportBatch, Task
 from sordino_shared.randomness import SeededRandomness
+from tests.patience import PATIENCE_S
 
 ROOT = Path(__file__).parents[2]
 Installation = Any
@@ -64,7 +65,7 @@ def _run_check(command: list[str], environment: dict[str, str], port: str = "800
     """Exit code of a health check, whose processes run here and not in a container."""
     program = {"python": [sys.executable], "sordino": [sys.executable, "-m", "sordino_server"]}[command[0]]
     arguments = [argument.replace(":8000/", f":{port}/") for argument in command[1:]]
-    done = subprocess.run([*program, *arguments], env=environment, capture_output=True, timeout=60, check=False)
+    done = subprocess.run([*program, *arguments], env=environment, capture_output=True, timeout=PATIENCE_S, check=False)
     return done.returncode
 
 
@@ -143,7 +144,7 @@ def test_the_stated_commands_run_a_campaign_on_postgresql(
     early = installation.run("serve", "--no-worker", code=2, **here)
     assert "sordino db upgrade" in early.stderr
     migrate, log = _started(installation, "migrate", here)
-    assert migrate.wait(60) == 0, log.read_text()
+    assert migrate.wait(PATIENCE_S) == 0, log.read_text()
     there = here | {"SORDINO_HOST": "127.0.0.1", "SORDINO_PORT": port, "SORDINO_METRICS_PORT": figures}
     api, log = _started(installation, "api", there)
     address = written(api, log, re.compile(r"listening on (http://\S+)\n"))
@@ -159,7 +160,7 @@ def test_the_stated_commands_run_a_campaign_on_postgresql(
     assert 'sordino_jobs_total{kind="round",outcome="done"} 1.0' in httpx.get(f"http://127.0.0.1:{jobs}/metrics").text
     for process in (api, worker):
         process.terminate()
-        assert process.wait(30) == 0
+        assert process.wait(PATIENCE_S) == 0
 
 
 def test_figures_stay_inside_the_network_of_the_containers() -> None:
@@ -192,7 +193,12 @@ def test_the_demo_profile_leaves_a_finished_campaign(installation: Installation,
     path = f"{installation.folder}:{installation.environment['PATH']}"
     environment = installation.environment | here | {"PATH": path}
     done = subprocess.run(
-        [shell, option, script], env=environment, cwd=installation.folder, capture_output=True, text=True, timeout=240
+        [shell, option, script],
+        env=environment,
+        cwd=installation.folder,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
     )
     assert done.returncode == 0, (done.stdout, done.stderr)
     key = installation.json("keys", "create", "--role", "analyst", "--name", "test", **here)["key"]

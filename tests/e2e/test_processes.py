@@ -12,6 +12,8 @@ from typing import Any
 
 import httpx
 
+from tests.patience import PATIENCE_S
+
 Installation = Any
 Written = Callable[..., str]
 STARTED = re.compile("worker started")
@@ -66,7 +68,7 @@ def test_the_worker_comes_back_and_leaves_with_the_server(
     wait_until(lambda: _shows(jobs, "sordino_jobs_total"), "the other worker has the same port")
     assert httpx.get(f"{address}/readyz").status_code == 200
     process.send_signal(signal.SIGINT)
-    assert process.wait(30) == 0
+    assert process.wait(PATIENCE_S) == 0
     assert _is_gone(second)
 
 

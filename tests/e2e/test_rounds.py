@@ -12,6 +12,7 @@ import httpx
 from sordino_client import AnswerStatus, Caps, Client, PureEpsilon
 from sordino_client.simulation import DeviceFleet
 from sordino_shared.randomness import SeededRandomness
+from tests.patience import PATIENCE_S
 
 CAPS = Caps(per_period=PureEpsilon.of(2), period_days=30, lifetime=PureEpsilon.of(2))
 COLOURS = ["red"] * 200 + ["green"] * 150 + ["blue"] * 50
@@ -38,7 +39,7 @@ def test_a_worker_killed_between_rounds_changes_nothing(
     _, address = installation.serve("--no-worker")
     headers = {"Authorization": f"Bearer {installation.operator(address)['SORDINO_KEY']}"}
     with (
-        httpx.Client(base_url=address, headers=headers, timeout=30) as api,
+        httpx.Client(base_url=address, headers=headers, timeout=PATIENCE_S) as api,
         Client(address, ledger=":memory:", caps=CAPS, allow_http=True) as client,
     ):
         worker, _ = installation.start("worker")

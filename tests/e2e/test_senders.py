@@ -18,6 +18,7 @@ from sordino_server.models import Role
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import CBOR_MEDIA_TYPE
 from sordino_shared.randomizers import RandomizedResponse
+from tests.patience import PATIENCE_S
 
 LISTENING = re.compile(r"listening on (http://\S+)\n")
 # All of 127.0.0.0/8 is this machine: an address that occurs nowhere else.
@@ -47,7 +48,7 @@ class Sender:
         ids = [round_.epoch.to_bytes(2, "big") + b"known-report-%d" % number for number in range(6)]
         payloads = np.frombuffer(PAYLOADS, dtype=np.uint8).reshape(6, 2)
         place = (str(self._server.hostname), self._server.port)
-        connection = HTTPConnection(*place, timeout=20, source_address=(self._source, 0))
+        connection = HTTPConnection(*place, timeout=PATIENCE_S, source_address=(self._source, 0))
         try:
             connection.connect()
             self.ports.append(connection.sock.getsockname()[1])
@@ -83,7 +84,7 @@ def test_uploads_that_are_taken_or_limited_leave_no_trace_of_their_sender(
     statuses += [sender.post(public, X_Request_Id="other", **forwarded | {"X_Forwarded_For": ELSEWHERE})]
     assert statuses == [200, 200, 429, 429, 200]
     process.terminate()
-    assert process.wait(30) == 0
+    assert process.wait(PATIENCE_S) == 0
     logged = log.read_text()
     events = [json.loads(line) for line in logged.splitlines() if line.startswith("{")]
     finished = {event["request_id"]: event["status"] for event in events if event["event"] == "request"}

@@ -24,6 +24,7 @@ from sordino_server.kit.clock import ManualClock
 from sordino_server.kit.db import Database
 from sordino_server.reports import ReportWriter, RoundNotOpen, Upload
 from sordino_shared.protocol import Refusal
+from tests.patience import PATIENCE_S
 
 SHIFT = 5000
 NUMBERS = st.lists(st.integers(0, 30), min_size=1, max_size=6)
@@ -73,9 +74,9 @@ class Reports(RuleBasedStateMachine):
     def send(self, upload: Upload, numbers: list[int], shift: int) -> None:
         future = self.writer.submit(upload)
         if not self.open:
-            assert isinstance(future.exception(timeout=30), RoundNotOpen)
+            assert isinstance(future.exception(timeout=PATIENCE_S), RoundNotOpen)
             return
-        outcomes = future.result(timeout=30)
+        outcomes = future.result(timeout=PATIENCE_S)
         accepted, replayed, refused = self.expect(numbers, shift)
         assert (outcomes.accepted, outcomes.replayed) == (accepted, replayed)
         assert [(report.index, report.reason) for report in outcomes.refused] == [
@@ -106,7 +107,7 @@ class Reports(RuleBasedStateMachine):
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(self.database, "run", crash)
-            assert isinstance(self.writer.submit(self.round.upload(numbers)).exception(timeout=30), Crash)
+            assert isinstance(self.writer.submit(self.round.upload(numbers)).exception(timeout=PATIENCE_S), Crash)
         if committed:
             self.expect(numbers, 0)
         if restart:

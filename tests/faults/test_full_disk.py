@@ -18,6 +18,7 @@ from sordino_server.kit.database_errors import StorageFull
 from sordino_server.kit.db import Database
 from sordino_server.reports import ReportWriter
 from sordino_shared.errors import SordinoError
+from tests.patience import PATIENCE_S
 
 
 def fill(writer: ReportWriter, round_) -> tuple[list[int], SordinoError]:
@@ -25,7 +26,7 @@ def fill(writer: ReportWriter, round_) -> tuple[list[int], SordinoError]:
     acknowledged: list[int] = []
     for first in range(0, 10_000, 100):
         future = writer.submit(round_.upload(range(first, first + 100)))
-        if (error := future.exception(timeout=60)) is not None:
+        if (error := future.exception(timeout=PATIENCE_S)) is not None:
             assert isinstance(error, SordinoError)
             return acknowledged, error
         acknowledged += range(first, first + 100)

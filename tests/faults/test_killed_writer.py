@@ -14,6 +14,7 @@ import pytest
 from sordino_server.kit.clock import ManualClock
 from sordino_server.kit.db import Database
 from sordino_server.reports import ReportWriter
+from tests.patience import PATIENCE_S
 
 # Sends reports 0, 1, 2, … of one round, twenty a request with up to eight requests waiting, and prints the numbers of
 # every request that was acknowledged.
@@ -46,7 +47,7 @@ def kill_under_load(url: str, arguments: list[str], start: int, acknowledged: Pa
     """First numbers of the requests that the child acknowledged before it was killed."""
     with acknowledged.open("w") as output:
         child = subprocess.Popen([sys.executable, "-c", CHILD, url, *arguments, str(start)], stdout=output)
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE_S
     while acknowledged.read_text().count("\n") < wait_for:
         assert child.poll() is None, "the child ended by itself"
         assert time.monotonic() < deadline, "the child acknowledged nothing"

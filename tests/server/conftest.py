@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -25,7 +23,6 @@ from sordino_analysis.progress import ProgressCallback
 from sordino_server.config import Settings
 from sordino_server.jobs.worker import ComputePlan, Worker
 from sordino_server.keys import service as keys
-from sordino_server.kit import migrations
 from sordino_server.kit.clock import ManualClock
 from sordino_server.kit.db import Database
 from sordino_server.kit.logs import configure_logs
@@ -40,15 +37,13 @@ from sordino_shared.protocol import (
     Task,
 )
 from sordino_shared.randomness import SeededRandomness
+from tests.patience import PATIENCE_S
 
 WORKLOAD = {
     "name": "delays",
     "domain": [{"name": "delay", "kind": "ordinal", "edges": [0, 15, 60], "unit": "min"}],
     "queries": "prefix",
 }
-_START_S = 10.0
-# The first workload is checked once the libraries of all of them are imported, on a machine that does other things too.
-_ANSWER_S = 60.0
 
 
 @dataclass
@@ -130,21 +125,10 @@ class RunningServer:
         return self.anonymous.post(f"{path}/rounds/{index}/reports", content=batch.content, headers=headers)
 
 
-@pytest.fixture(scope="session")
-def _template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A SQLite file with all tables, to be copied: migrating one for every test would take most of the time."""
-    path = tmp_path_factory.mktemp("template") / "template.sqlite3"
-    database = Database(f"sqlite:///{path}")
-    migrations.upgrade(database)
-    database.close()
-    return path
-
-
 @pytest.fixture
-def running(_template: Path, tmp_path: Path) -> Iterator[RunningServer]:
+def running(migrated_sqlite_url: str) -> Iterator[RunningServer]:
     """A server on SQLite."""
-    shutil.copy(_template, tmp_path / "sordino.sqlite3")
-    with _served(f"sqlite:///{tmp_path}/sordino.sqlite3") as server:
+    with _served(migrated_sqlite_url) as server:
         yield server
 
 
@@ -170,7 +154,7 @@ def _served(url: str) -> Iterator[RunningServer]:
     server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None, lifespan="on"))
     thread = threading.Thread(target=server.run)
     thread.start()
-    deadline = time.monotonic() + _START_S
+    deadline = time.monotonic() + PATIENCE_S
     while not server.started and time.monotonic() < deadline:
         time.sleep(0.005)
     port = server.servers[0].sockets[0].getsockname()[1]
@@ -178,8 +162,8 @@ def _served(url: str) -> Iterator[RunningServer]:
     with database.write("test key") as session:
         key = keys.create(session, "test", Role.ADMIN, clock.now()).text
     with (
-        httpx.Client(base_url=address, headers={"Authorization": f"Bearer {key}"}, timeout=_ANSWER_S) as api,
-        httpx.Client(base_url=address, timeout=_ANSWER_S) as anonymous,
+        httpx.Client(base_url=address, headers={"Authorization": f"Bearer {key}"}, timeout=PATIENCE_S) as api,
+        httpx.Client(base_url=address, timeout=PATIENCE_S) as anonymous,
     ):
         yield RunningServer(address, database, clock, settings, key, api, anonymous, compute_here, app)
     server.should_exit = True

@@ -21,6 +21,7 @@ from sordino_server.kit.arriving_body import ArrivingBody
 from sordino_server.kit.database_errors import DatabaseUnavailable, StorageFull
 from sordino_server.kit.logs import Sparingly
 from sordino_shared.protocol import Problem
+from tests.patience import PATIENCE_S
 
 Check = Callable[..., dict[str, Any]]
 
@@ -102,7 +103,7 @@ def test_body_beyond_the_limit_is_not_read_to_its_end(running: Any, check_proble
     """A chunked body declares no length; the server answers long before the endless stream ends."""
     address = running.address.removeprefix("http://").split(":")
     block = b"100000\r\n" + b" " * 0x100000 + b"\r\n"
-    with socket.create_connection((address[0], int(address[1])), timeout=20) as connection:
+    with socket.create_connection((address[0], int(address[1])), timeout=PATIENCE_S) as connection:
         head = f"POST /v1/keys HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {running.admin_key}\r\n"
         connection.sendall(f"{head}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n".encode())
         with suppress(BrokenPipeError, ConnectionResetError):

@@ -15,11 +15,11 @@ from urllib.parse import urlsplit
 import pytest
 
 from sordino_shared.protocol import CBOR_MEDIA_TYPE, ReportOutcomes
+from tests.patience import PATIENCE_S
 
 BATCH = 20
-PATIENCE_S = 60.0
 _PAUSE_S = 0.01
-_TIMEOUT_S = 20.0
+_TIMEOUT_S = 120.0
 
 
 def post(address: str, path: str, body: bytes, media_type: str = CBOR_MEDIA_TYPE) -> tuple[int, bytes]:

@@ -14,6 +14,7 @@ import pytest
 
 from sordino_server.kit.db import Database
 from sordino_shared.protocol import CBOR_MEDIA_TYPE
+from tests.patience import PATIENCE_S, slack
 
 DRAIN_S = 4.0
 SHUTDOWN_S = 3
@@ -43,8 +44,8 @@ def test_a_server_that_is_stopped_answers_what_it_has_written(
             clients.await_answers()
             begun = time.monotonic()
             process.send_signal(signal.SIGTERM)
-            assert process.wait(SHUTDOWN_S + ENDING_S) == 0
-            assert time.monotonic() - begun < SHUTDOWN_S + ENDING_S
+            assert process.wait(PATIENCE_S) == 0
+            assert time.monotonic() - begun < SHUTDOWN_S + slack(ENDING_S)
             clients.await_troubles()
     assert clients.round.counts(database) == dict.fromkeys(clients.acknowledged, 1)
     database.close()
@@ -85,12 +86,12 @@ def test_whoever_does_not_want_to_wait_signals_again(installation: Any, signals:
         process.send_signal(number)
         await_ending(address)
     process.send_signal(last)
-    assert process.wait(ENDING_S) == 0
+    assert process.wait(PATIENCE_S) == 0
 
 
 def await_ending(address: str) -> None:
     """Until /readyz says that the server is ending."""
-    deadline = time.monotonic() + ENDING_S
-    while (answer := httpx.get(f"{address}/readyz", timeout=ENDING_S)).status_code == 200:
+    deadline = time.monotonic() + PATIENCE_S
+    while (answer := httpx.get(f"{address}/readyz", timeout=PATIENCE_S)).status_code == 200:
         assert time.monotonic() < deadline, "readiness goes on"
     assert (answer.status_code, answer.json()["detail"]) == (503, "the server is shutting down")

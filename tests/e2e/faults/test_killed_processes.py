@@ -15,6 +15,7 @@ import pytest
 
 from sordino_server.kit import migrations
 from sordino_server.kit.db import Database
+from tests.patience import PATIENCE_S
 
 OUTAGE_S = 1.0
 
@@ -101,7 +102,7 @@ def test_postgresql_is_killed_under_load(
     for survivor in (process, worker):
         assert survivor.poll() is None
         survivor.terminate()
-    assert [survivor.wait(30) for survivor in (process, worker)] == [0, 0]
+    assert [survivor.wait(PATIENCE_S) for survivor in (process, worker)] == [0, 0]
 
 
 def backend(cluster: Any) -> int:

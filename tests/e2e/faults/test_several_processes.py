@@ -12,6 +12,7 @@ from sordino_server import aggregates, rounds
 from sordino_server.kit.db import Database
 from sordino_shared.protocol import DevicePart, ReportBatch, Task
 from sordino_shared.randomizers.base import pack_indices
+from tests.patience import PATIENCE_S
 
 CLIENTS, BATCHES, BATCH = 5, 10, 20
 CELLS = CLIENTS * BATCHES * BATCH
@@ -64,7 +65,7 @@ def test_two_servers_and_two_workers_on_one_postgresql(
     workers = [installation.start("worker", **here)[0] for _ in range(2)]
     (first, address), (second, other) = installation.serve_several(2, **here)
     key = installation.json("keys", "create", "--role", "admin", "--name", "test", **here)["key"]
-    with httpx.Client(base_url=address, headers={"Authorization": f"Bearer {key}"}, timeout=30) as api:
+    with httpx.Client(base_url=address, headers={"Authorization": f"Bearer {key}"}, timeout=PATIENCE_S) as api:
         campaign = Campaign(api, wait_until)
         clients = load(campaign, [address, other], clients=CLIENTS, batches=BATCHES)
         with clients.running():
@@ -82,8 +83,8 @@ def test_two_servers_and_two_workers_on_one_postgresql(
         wait_until(lambda: api.get(estimates).status_code == 200, "the worker that is left has estimated the round")
         document = api.get(estimates)
         headers = dict(api.headers)
-        assert httpx.get(other + estimates, headers=headers, timeout=30).content == document.content
+        assert httpx.get(other + estimates, headers=headers, timeout=PATIENCE_S).content == document.content
         assert document.json()["users"] == len(clients.acknowledged)
     for process in (first, second, workers[1]):
         process.terminate()
-    assert [process.wait(30) for process in (first, second, workers[1])] == [0, 0, 0]
+    assert [process.wait(PATIENCE_S) for process in (first, second, workers[1])] == [0, 0, 0]

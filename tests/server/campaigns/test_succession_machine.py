@@ -38,6 +38,7 @@ from sordino_server.kit.db import Database
 from sordino_server.reports import PlanMismatch, ReportWriter, RoundNotOpen, Upload
 from sordino_server.rounds import RoundNotFound
 from sordino_shared.protocol import ROUND_TRANSITIONS, Digest, IllegalTransition, Manifest, ReportBatch, RoundState
+from tests.patience import PATIENCE_S
 
 SIZE = 3
 AFTER_REPORTS = 9
@@ -108,14 +109,14 @@ class Rounds(RuleBasedStateMachine):
         payloads = bytes(number % SIZE for number in numbers)
         future = self.writer.submit(Upload(self.campaign, index, ReportBatch(digest, b"".join(ids), payloads)))
         if index >= len(rows):
-            assert isinstance(future.exception(timeout=30), RoundNotFound)
+            assert isinstance(future.exception(timeout=PATIENCE_S), RoundNotFound)
         elif index != self.taking:
-            assert isinstance(future.exception(timeout=30), RoundNotOpen)
+            assert isinstance(future.exception(timeout=PATIENCE_S), RoundNotOpen)
         elif plan != index:
-            assert isinstance(future.exception(timeout=30), PlanMismatch)
+            assert isinstance(future.exception(timeout=PATIENCE_S), PlanMismatch)
         else:
             known = self.counted[index].keys() & set(numbers)
-            outcomes = future.result(timeout=30)
+            outcomes = future.result(timeout=PATIENCE_S)
             assert (outcomes.accepted, outcomes.replayed) == (len(numbers) - len(known), len(known))
             self.counted[index] |= {number: number % SIZE for number in numbers}
 

@@ -17,6 +17,7 @@ import pytest
 from typer.testing import CliRunner
 
 from sordino_server.cli import app
+from tests.patience import PATIENCE_S
 
 PROMISED = [
     *("users", "epsilon", "workload", "mechanism", "max_abs_error", "predicted_max_rmse", "interval_coverage"),
@@ -36,7 +37,7 @@ def run_demo(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
     """The finished command, run in `folder`."""
     settings = environment(folder)
     return subprocess.run(
-        [*COMMAND, *options], cwd=folder, env=settings, capture_output=True, text=True, timeout=240, check=False
+        [*COMMAND, *options], cwd=folder, env=settings, capture_output=True, text=True, timeout=PATIENCE_S, check=False
     )
 
 
@@ -124,10 +125,10 @@ def test_sigterm_stops_the_server_and_removes_the_folder(tmp_path: Path) -> None
         if line.startswith("planning"):
             break
     process.send_signal(signal.SIGTERM)
-    assert process.wait(timeout=60) == 128 + signal.SIGTERM
+    assert process.wait(timeout=PATIENCE_S) == 128 + signal.SIGTERM
     process.stderr.close()
     assert not list((tmp_path / "tmp").iterdir())
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + PATIENCE_S
     while processes_in(tmp_path) and time.monotonic() < deadline:
         time.sleep(0.1)
     assert not processes_in(tmp_path)

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from sordino_server.models import Role
+from tests.patience import PATIENCE_S
 
 Run = Callable[..., Any]
 
@@ -57,7 +58,7 @@ def test_who_stops_reading_is_told_nothing(run_command: Run) -> None:
     os.close(reading)
     command = (sys.executable, "-m", "sordino_server", "keys", "list", "--json")
     with os.fdopen(writing, "w") as closed:
-        done = subprocess.run(command, stdout=closed, stderr=subprocess.PIPE, timeout=60, check=False)
+        done = subprocess.run(command, stdout=closed, stderr=subprocess.PIPE, timeout=PATIENCE_S, check=False)
     assert (done.returncode, done.stderr) == (1, b"")
 
 

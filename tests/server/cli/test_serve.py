@@ -15,6 +15,8 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.patience import PATIENCE_S
+
 Run = Callable[..., Any]
 
 
@@ -71,10 +73,10 @@ def test_every_line_of_the_log_is_json_and_a_bug_is_logged_once(tmp_path: Path) 
         try:
             assert process.stdout is not None
             found = re.search(r"http://\S+", process.stdout.readline())
-            status = 0 if found is None else httpx.get(f"{found[0]}/readyz", timeout=20).status_code
+            status = 0 if found is None else httpx.get(f"{found[0]}/readyz", timeout=PATIENCE_S).status_code
         finally:
             process.terminate()
-            _, errors = process.communicate(timeout=30)
+            _, errors = process.communicate(timeout=PATIENCE_S)
     assert status == 500, errors
     events = [json.loads(line) for line in errors.splitlines()]
     bugs = [event for event in events if "boom" in event.get("exception", "")]

@@ -19,6 +19,7 @@ from sordino_analysis.questions.linear import builtin
 from sordino_server.jobs import planning_process
 from sordino_server.jobs.planning_process import PlanningDied, PlanningProcess
 from sordino_shared.guarantees import PureEpsilon
+from tests.patience import PATIENCE_S
 
 SCRIPT = Path(__file__).with_name("planning_kill_script.py")
 PROCESS = PlanningProcess(memory_mb=2048, time_limit_s=60)
@@ -108,7 +109,7 @@ def test_the_process_ends_with_the_worker() -> None:
         planning = int(worker.stdout.readline())
         assert alive(planning)
         worker.kill()
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + PATIENCE_S
     while alive(planning) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not alive(planning)

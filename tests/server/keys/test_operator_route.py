@@ -25,6 +25,7 @@ from sordino_server.problem_details import ProblemDocument
 from sordino_server.serving.openapi import document
 from sordino_shared._checks import check_name
 from sordino_shared.protocol import Problem
+from tests.patience import PATIENCE_S
 
 MIB = 1 << 20
 PLACES = [{"name": "city", "kind": "categorical", "labels": ["Rome", "Oslo"]}]
@@ -39,7 +40,7 @@ def answer_to_a_head(address: str, method: str, path: str, key: str | None, decl
     authorization = f"Authorization: Bearer {key}\r\n" if key else ""
     head = f"{method} {path} HTTP/1.1\r\nHost: x\r\n{authorization}Content-Type: application/json\r\n"
     head += f'If-Match: "1"\r\nContent-Length: {declared}\r\n\r\n'
-    with socket.create_connection((host, int(port)), timeout=30) as connection:
+    with socket.create_connection((host, int(port)), timeout=PATIENCE_S) as connection:
         connection.sendall(head.encode())
         received = connection.recv(65536).decode()
     return int(received.split()[1]), received.partition("\r\n\r\n")[0].lower()

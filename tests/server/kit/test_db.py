@@ -30,6 +30,7 @@ from sordino_server.kit.db import Database, database_url
 from sordino_server.kit.logs import configure_logs
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import Problem
+from tests.patience import PATIENCE_S
 
 
 @pytest.fixture(params=["sqlite", "postgres", "older_postgres"])
@@ -144,7 +145,7 @@ class TestTransactions:
         assert values(database)["a"] == 16
 
     def test_a_deadlock_is_broken_and_both_transactions_finish(self, database):
-        together = threading.Barrier(2, timeout=10)
+        together = threading.Barrier(2, timeout=PATIENCE_S)
 
         def cross(first: str, second: str) -> None:
             attempts = []
@@ -208,7 +209,7 @@ class TestTransactions:
         with database.write("first") as session:
             database.lock(session, 1, 7)
             thread.start()
-            assert begun.wait(10)
+            assert begun.wait(PATIENCE_S)
             add_one(session)
         thread.join()
         assert seen == [1]
@@ -342,7 +343,7 @@ class TestSqlite:
         )
         command = [sys.executable, "-c", code, f"sqlite:///{sqlite.url.database}"]
         processes = [subprocess.Popen(command) for _ in range(2)]
-        assert [process.wait(60) for process in processes] == [0, 0]
+        assert [process.wait(PATIENCE_S) for process in processes] == [0, 0]
         with sqlite.read() as session:
             assert session.scalar(text("SELECT COUNT(*) FROM blobs")) == 100
 

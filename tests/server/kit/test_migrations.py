@@ -20,6 +20,7 @@ from sordino_server.kit import migrations, schema_version
 from sordino_server.kit.database_errors import SchemaMismatch
 from sordino_server.kit.db import Database
 from sordino_server.models import Base
+from tests.patience import PATIENCE_S
 
 # SHA-256 of every migration that a database may have gone through. A released one is never edited, since databases
 # that have it would not see the change: add another migration, and its line here when it is released.
@@ -33,7 +34,6 @@ RELEASED = {
     "2026-11-22-0150_ledger_without_replacement.py": "ab2db1714e8214221b19c02b2c4902db74bd075774e67a188a22b5a68cd6dcaf",
 }
 UPGRADE = "import sys; from sordino_server.kit import db, migrations; migrations.upgrade(db.Database(sys.argv[1]))"
-DEADLINE_S = 60.0
 MIGRATION_LOCK = 0x50D0  # as in migrations/env.py
 
 
@@ -125,7 +125,7 @@ def test_released_migrations_are_never_edited():
 def test_processes_that_migrate_one_file_at_once_all_succeed(sqlite_url):
     database = Database(sqlite_url)
     processes = [start_upgrade(database) for _ in range(2)]
-    assert [process.wait(DEADLINE_S) for process in processes] == [0, 0]
+    assert [process.wait(PATIENCE_S) for process in processes] == [0, 0]
     schema_version.check_schema(database)
     database.close()
 
@@ -143,7 +143,7 @@ def test_whoever_comes_second_waits_for_the_first(postgres_url):
             for process in processes:
                 process.kill()
             raise
-    assert [process.wait(DEADLINE_S) for process in processes] == [0, 0]
+    assert [process.wait(PATIENCE_S) for process in processes] == [0, 0]
     schema_version.check_schema(database)
     database.close()
 
@@ -160,7 +160,7 @@ def waiting_for_locks(database: Database) -> int:
 
 
 def wait_until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + DEADLINE_S
+    deadline = time.monotonic() + PATIENCE_S
     while not condition():
         assert time.monotonic() < deadline, "nobody waits for the lock"
         time.sleep(0.02)

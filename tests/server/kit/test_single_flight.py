@@ -7,6 +7,7 @@ import threading
 import pytest
 
 from sordino_server.kit.single_flight import SingleFlight
+from tests.patience import PATIENCE_S
 
 
 def test_whoever_comes_while_it_runs_shares_the_outcome() -> None:
@@ -15,7 +16,7 @@ def test_whoever_comes_while_it_runs_shares_the_outcome() -> None:
 
     def work() -> int:
         calls.append(len(calls))
-        go.wait(10)
+        go.wait(PATIENCE_S)
         return calls[-1]
 
     first, second = flight.outcome(work), flight.outcome(work)

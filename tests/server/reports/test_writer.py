@@ -12,6 +12,7 @@ from sordino_server.kit.clock import ManualClock
 from sordino_server.kit.db import Database
 from sordino_server.reports import Overloaded, ReportWriter, Upload
 from sordino_server.reports.ingest import Ingest, Recorded
+from tests.patience import PATIENCE_S
 
 
 @pytest.fixture
@@ -95,7 +96,7 @@ def test_a_bug_in_a_transaction_reaches_its_requests_and_not_the_next(database, 
     writer = ReportWriter(database, ManualClock()).start()
     with monkeypatch.context() as broken:
         broken.setattr(aggregates, "add_chunk", lambda *_: 1 / 0)
-        assert isinstance(writer.submit(upload(stored, 1)).exception(timeout=30), ZeroDivisionError)
-    assert writer.submit(upload(stored, 1)).result(timeout=30).accepted == 1
+        assert isinstance(writer.submit(upload(stored, 1)).exception(timeout=PATIENCE_S), ZeroDivisionError)
+    assert writer.submit(upload(stored, 1)).result(timeout=PATIENCE_S).accepted == 1
     writer.close()
     assert count(database, stored) == 1
