@@ -9,7 +9,7 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 from sqlalchemy.orm import Session
 
-from sordino_server.campaigns import repository, service, succession
+from sordino_server.campaigns import repository, service
 from sordino_server.campaigns.schemas import CampaignEntry, CampaignList, CampaignOrder, CampaignStatus, NewCampaign
 from sordino_server.campaigns.status import status_of
 from sordino_server.context import Context, Injected
@@ -112,7 +112,7 @@ def close_round(context: Injected, _: Analyst, once: Once, campaign_id: DigestPa
     """Close a round: a worker opens the next one, or estimates after the last, with which the campaign closes."""
 
     def change(database: Database, session: Session, identifier: str, now: int) -> Campaign:
-        return succession.close_round(database, session, identifier, index, now)
+        return service.close_round(database, session, identifier, index, now)
 
     return _changed(context, once, "close round", campaign_id, change)
 
@@ -122,7 +122,7 @@ def retry_round(context: Injected, _: Analyst, once: Once, campaign_id: DigestPa
     """Have a worker take up a closed round again that failed, once the reason is gone."""
 
     def change(database: Database, session: Session, identifier: str, _: int) -> Campaign:
-        return succession.retry_round(database, session, identifier, index)
+        return service.retry_round(database, session, identifier, index)
 
     return _changed(context, once, "retry round", campaign_id, change)
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from sqlalchemy import exists, func, or_, select
+from sqlalchemy import exists, select
 from sqlalchemy.orm import Session, aliased
 
-from sordino_server.kit.db import FOR_CHANGE
 from sordino_server.kit.insert_if_absent import insert_if_absent
 from sordino_server.kit.pagination import Page, newest_first
-from sordino_server.models import Accumulator, Campaign, ClosingRule, Report, ReportChunk, Round
-from sordino_server.rounds import RoundName
+from sordino_server.models import Campaign, ClosingRule, Report, ReportChunk, Round
 from sordino_shared.protocol import RoundState
 
 _NOTHING_TO_COME = (RoundState.ESTIMATED, RoundState.CANCELLED)
@@ -32,16 +30,6 @@ def closing_rules(session: Session, identifier: str) -> dict[int, ClosingRule]:
     return {rule.index: rule for rule in rules}
 
 
-def due_rounds(session: Session, now: int) -> Sequence[RoundName]:
-    """Open rounds that by their rule are to be closed."""
-    counted = select(func.coalesce(func.sum(Accumulator.count), 0)).where(Accumulator.round_id == Round.id)
-    rule = (ClosingRule.campaign_id == Round.campaign_id) & (ClosingRule.index == Round.index)
-    over = Round.opened_at + ClosingRule.after_s <= now
-    full = ClosingRule.after_reports <= counted.scalar_subquery()
-    query = select(Round.campaign_id, Round.index).join(ClosingRule, rule).where(Round.state == RoundState.OPEN)
-    return [(campaign, index) for campaign, index in session.execute(query.where(or_(over, full)).order_by(Round.id))]
-
-
 def ended_rounds(session: Session, before: int) -> Sequence[Round]:
     """Rounds that still have reports, of campaigns that ended by then and of whose rounds nothing is to come."""
     other = aliased(Round)
@@ -54,11 +42,6 @@ def ended_rounds(session: Session, before: int) -> Sequence[Round]:
 def find(session: Session, identifier: str) -> Campaign | None:
     """The campaign of this digest."""
     return session.get(Campaign, identifier)
-
-
-def find_for_change(session: Session, identifier: str) -> Campaign | None:
-    """The campaign, locked against other changes of its state until the transaction ends."""
-    return session.get(Campaign, identifier, with_for_update=FOR_CHANGE, populate_existing=True)
 
 
 def listed(session: Session, page: Page) -> Sequence[Campaign]:

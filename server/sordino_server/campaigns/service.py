@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-
 from sqlalchemy.orm import Session
 
 from sordino_analysis.pairwise.protocol_plan import ProtocolPlan
@@ -13,10 +11,11 @@ from sordino_server.campaigns.schemas import CampaignOrder
 from sordino_server.config import PopulationMode, Settings
 from sordino_server.errors import ServerError
 from sordino_server.kit.db import Database
-from sordino_server.models import Campaign, ClosingRule, Round
+from sordino_server.models import Campaign, ClosingRule
 from sordino_server.plans import service as plans
 from sordino_server.plans.service import ReadyPlan
 from sordino_server.populations import service as populations
+from sordino_server.rounds import round_lifecycle
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import (
     CampaignState,
@@ -31,13 +30,7 @@ from sordino_shared.protocol import (
     RoundState,
     RoundTerms,
     Task,
-    check_campaign_transition,
 )
-
-_DAY_S = 86400
-_UNUSED = {RoundState.PENDING, RoundState.OPEN, RoundState.CLOSED}
-
-RoundChange = Callable[[Database, Session, str, int, int], Round]
 
 
 def create(session: Session, order: CampaignOrder, now: int, mode: PopulationMode = "open") -> Campaign:
@@ -55,24 +48,12 @@ def create(session: Session, order: CampaignOrder, now: int, mode: PopulationMod
         created_at=now,
         needs_token=order.upload_token,
     )
-    first = sealed_round(identifier, 0, ready.device, ready.analyst, now)
+    first = round_lifecycle.sealed_round(identifier, 0, ready.device, ready.analyst, now)
     if not repository.add(session, campaign, first, _rules(order, identifier, len(manifest.rounds))):
         raise ServerError(
             Problem.ALREADY_EXISTS, f"campaign {identifier} was created this second with the same terms", id=identifier
         )
     return campaign
-
-
-def sealed_round(campaign: str, index: int, device_digest: str, analyst_digest: str, now: int) -> Round:
-    """A round whose plan is known, to be opened."""
-    return Round(
-        campaign_id=campaign,
-        index=index,
-        state=RoundState.PENDING,
-        device_digest=device_digest,
-        analyst_digest=analyst_digest,
-        epoch=now // _DAY_S % rounds.EPOCHS,
-    )
 
 
 def _rules(order: CampaignOrder, campaign: str, count: int) -> list[ClosingRule]:
@@ -111,7 +92,10 @@ def _assignment(whole: ProtocolPlan | None) -> RoundAssignment:
 
 def get(session: Session, identifier: str) -> Campaign:
     """The campaign of this digest; raises `not-found`."""
-    return _found(repository.find(session, identifier))
+    campaign = repository.find(session, identifier)
+    if campaign is None:
+        raise ServerError(Problem.NOT_FOUND, "there is no campaign of this id")
+    return campaign
 
 
 def task(session: Session, identifier: str, settings: Settings) -> Task:
@@ -133,59 +117,37 @@ def open_campaign(
     database: Database, session: Session, identifier: str, now: int, mode: PopulationMode = "open"
 ) -> Campaign:
     """From ready to open; round 0 takes reports from the commit on. Raises `BudgetExceeded` of the population."""
-    campaign = _change(session, identifier, CampaignState.OPEN)
+    campaign = round_lifecycle.lock_campaign(session, identifier)
+    round_lifecycle.change_campaign(campaign, CampaignState.OPEN, now)
     allowed = Manifest.read(campaign.manifest).device_guarantee
     populations.charge(session, campaign.population, identifier, allowed, now, mode)
-    campaign.opened_at = now
-    rounds.open_round(database, session, identifier, 0, now)
+    round_lifecycle.open_round(database, session, identifier, 0, now)
     return campaign
 
 
 def close_campaign(database: Database, session: Session, identifier: str, now: int) -> Campaign:
     """From open to closed; a worker estimates what the rounds so far allow."""
-    campaign = _change(session, identifier, CampaignState.CLOSED)
-    campaign.closed_at = now
-    _end(database, session, identifier, now, rounds.close_round, {RoundState.OPEN})
+    campaign = round_lifecycle.lock_campaign(session, identifier)
+    round_lifecycle.end_campaign(database, session, campaign, CampaignState.CLOSED, now)
     return campaign
 
 
 def cancel_campaign(database: Database, session: Session, identifier: str, now: int) -> Campaign:
     """From ready or open to cancelled; what was reported since the last sealed plan is never used."""
-    campaign = _change(session, identifier, CampaignState.CANCELLED)
-    campaign.closed_at = now
-    _end(database, session, identifier, now, rounds.cancel_round, _UNUSED)
+    campaign = round_lifecycle.lock_campaign(session, identifier)
+    round_lifecycle.end_campaign(database, session, campaign, CampaignState.CANCELLED, now)
     return campaign
 
 
-def _end(
-    database: Database, session: Session, identifier: str, now: int, change: RoundChange, of: set[RoundState]
-) -> None:
-    for row in _in_states(rounds.of_campaign(session, identifier), of):
-        change(database, session, identifier, row.index, now)
-
-
-def _in_states(rows: Sequence[Round], states: set[RoundState]) -> list[Round]:
-    return [row for row in rows if RoundState(row.state) in states]
-
-
-def locked(session: Session, identifier: str) -> Campaign:
-    """The campaign, whose state nobody else changes until the transaction ends; raises `not-found`."""
-    return _found(repository.find_for_change(session, identifier))
-
-
-def change_state(campaign: Campaign, wanted: CampaignState) -> None:
-    """The state of a locked campaign, if that is legal."""
-    check_campaign_transition(CampaignState(campaign.state), wanted)
-    campaign.state = wanted
-
-
-def _change(session: Session, identifier: str, wanted: CampaignState) -> Campaign:
-    campaign = locked(session, identifier)
-    change_state(campaign, wanted)
+def close_round(database: Database, session: Session, identifier: str, index: int, now: int) -> Campaign:
+    """Close an open round; the campaign closes with its last one."""
+    campaign = round_lifecycle.lock_campaign(session, identifier)
+    round_lifecycle.close_round_of(database, session, campaign, index, now)
     return campaign
 
 
-def _found(campaign: Campaign | None) -> Campaign:
-    if campaign is None:
-        raise ServerError(Problem.NOT_FOUND, "there is no campaign of this id")
+def retry_round(database: Database, session: Session, identifier: str, index: int) -> Campaign:
+    """Have a worker take up a closed round again that failed."""
+    campaign = round_lifecycle.lock_campaign(session, identifier)
+    round_lifecycle.retry_round(database, session, identifier, index)
     return campaign

@@ -8,12 +8,6 @@ from sqlalchemy.orm import Session
 from sordino_server.models import Estimate, Round
 
 
-def add(session: Session, estimate: Estimate) -> None:
-    """Insert the estimate of a round; a second one is an error of the database."""
-    session.add(estimate)
-    session.flush()
-
-
 def find(session: Session, round_id: int) -> bytes | None:
     """The stored bytes of a round's estimate."""
     row = session.get(Estimate, round_id)

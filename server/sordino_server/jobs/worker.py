@@ -24,7 +24,6 @@ from sordino_analysis.planning.finished_plan import FinishedPlan
 from sordino_analysis.progress import Progress, ProgressCallback
 from sordino_server import rounds
 from sordino_server.campaigns import retention
-from sordino_server.campaigns.succession import close_due_rounds
 from sordino_server.config import Settings
 from sordino_server.estimates import next_step
 from sordino_server.kit import leases
@@ -36,6 +35,7 @@ from sordino_server.models import PlanRequest, Round
 from sordino_server.plans import service as plans
 from sordino_server.plans.planner_requests import planner_request
 from sordino_server.plans.schemas import PlanOrder
+from sordino_server.rounds.round_lifecycle import close_due_rounds, finish
 from sordino_server.workloads import service as workloads
 from sordino_shared.errors import SordinoError
 
@@ -152,9 +152,7 @@ class Worker:
             outcome = next_step.compute(self.database, number)
             self.database.run(
                 "publish outcome",
-                lambda session: next_step.publish(
-                    self.database, session, number, self.owner, outcome, self.clock.now()
-                ),
+                lambda session: finish(self.database, session, number, self.owner, outcome, self.clock.now()),
             )
             log.info("round estimated", campaign=row.campaign_id, round=row.index)
         return True

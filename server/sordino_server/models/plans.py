@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Self
 
 from sqlalchemy import BigInteger, ForeignKey, Index, LargeBinary, String, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
+from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_server.kit.leases import Leased
 from sordino_server.models.base import Base, DigestText, one_of
+from sordino_shared.protocol import DevicePart
 
 
 class Workload(Base):
@@ -41,6 +44,12 @@ class PlanPart(Base):
     document: Mapped[str] = mapped_column(String(16))
     content: Mapped[bytes] = mapped_column(LargeBinary)
     created_at: Mapped[int] = mapped_column(BigInteger)
+
+    @classmethod
+    def of(cls, part: DevicePart | AnalystPart, now: int) -> Self:
+        """The row of a part."""
+        kind = PlanPartKind(part.document)
+        return cls(digest=str(part.digest), document=kind, content=part.content, created_at=now)
 
 
 class ProtocolPlanContent(Base):

@@ -12,7 +12,7 @@ from sordino_analysis.pairwise.protocol_plan import ProtocolPlan
 from sordino_server.kit import leases
 from sordino_server.kit.insert_if_absent import insert_if_absent
 from sordino_server.kit.pagination import Page, newest_first
-from sordino_server.models import PlanPart, PlanPartKind, PlanRequest, PlanRequestState, ProtocolPlanContent
+from sordino_server.models import PlanPart, PlanRequest, PlanRequestState, ProtocolPlanContent
 from sordino_shared.protocol import DevicePart
 
 _UNFINISHED = PlanRequest.state.in_([PlanRequestState.QUEUED, PlanRequestState.RUNNING])
@@ -67,10 +67,8 @@ def find_part(session: Session, digest: str) -> PlanPart | None:
 
 def keep_part(session: Session, part: DevicePart | AnalystPart, now: int) -> str:
     """Digest of the part, which is stored unless it was there."""
-    digest = str(part.digest)
-    kind = PlanPartKind(part.document)
-    insert_if_absent(session, PlanPart(digest=digest, document=kind, content=part.content, created_at=now))
-    return digest
+    row, _ = insert_if_absent(session, PlanPart.of(part, now))
+    return row.digest
 
 
 def find_protocol(session: Session, digest: str) -> bytes | None:

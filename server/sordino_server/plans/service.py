@@ -91,11 +91,6 @@ def protocol_plan(session: Session, digest: str) -> ProtocolPlan:
     return ProtocolPlan.read(protocol_plan_content(session, digest), Digest.parse(digest))
 
 
-def keep_round(session: Session, device: DevicePart, analyst: AnalystPart, now: int) -> tuple[str, str]:
-    """Digests of the device part and the analyst part of a later round, which are stored unless they were there."""
-    return repository.keep_part(session, device, now), repository.keep_part(session, analyst, now)
-
-
 @dataclass(frozen=True)
 class ReadyPlan:
     """Digests of what a finished request left: the parts of the first round's plan, and of a protocol if it has one."""

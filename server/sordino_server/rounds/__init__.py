@@ -1,4 +1,4 @@
-"""Rounds: which of them take reports, and when that ends."""
+"""Rounds: which of them take reports, when that ends and what comes of them."""
 
 from sordino_server.rounds.repository import (
     EPOCHS,
@@ -12,7 +12,7 @@ from sordino_server.rounds.repository import (
     of_campaign,
     oldest_waiting,
 )
-from sordino_server.rounds.service import (
+from sordino_server.rounds.round_lifecycle import (
     MAX_ATTEMPTS,
     RoundNotFound,
     cancel_round,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from sqlalchemy import ColumnElement, func, select, tuple_, update
+from sqlalchemy import ColumnElement, func, or_, select, tuple_, update
 from sqlalchemy.orm import Session
 
 from sordino_server import aggregates
 from sordino_server.kit import leases
-from sordino_server.kit.db import Database
-from sordino_server.models import Round
+from sordino_server.kit.db import FOR_CHANGE, Database
+from sordino_server.models import Accumulator, Campaign, ClosingRule, Round
 from sordino_shared.protocol import RoundState
 
 # Names the kind of thing that is locked; any other constant of the system's own locks must differ.
@@ -71,6 +71,21 @@ def lock_for_change(database: Database, session: Session, number: int) -> Round:
         .with_for_update(key_share=True)
         .execution_options(populate_existing=True)
     ).one()
+
+
+def find_campaign_for_change(session: Session, identifier: str) -> Campaign | None:
+    """The campaign, locked against other changes of its state until the transaction ends."""
+    return session.get(Campaign, identifier, with_for_update=FOR_CHANGE, populate_existing=True)
+
+
+def due_rounds(session: Session, now: int) -> Sequence[RoundName]:
+    """Open rounds that by their rule are to be closed."""
+    counted = select(func.coalesce(func.sum(Accumulator.count), 0)).where(Accumulator.round_id == Round.id)
+    rule = (ClosingRule.campaign_id == Round.campaign_id) & (ClosingRule.index == Round.index)
+    over = Round.opened_at + ClosingRule.after_s <= now
+    full = ClosingRule.after_reports <= counted.scalar_subquery()
+    query = select(Round.campaign_id, Round.index).join(ClosingRule, rule).where(Round.state == RoundState.OPEN)
+    return [(campaign, index) for campaign, index in session.execute(query.where(or_(over, full)).order_by(Round.id))]
 
 
 def count_by_state(session: Session) -> dict[str, int]:

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 from sordino_analysis.pairwise.protocol_plan import ProtocolPlan
-from sordino_server.campaigns.succession import check_round_plan
 from sordino_server.estimates.table import STATISTIC_COLUMNS
 from sordino_server.populations.service import identifier_of
+from sordino_server.rounds.round_lifecycle import NextRound, check_next_round
 from sordino_shared.errors import SordinoError
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import (
@@ -364,17 +364,17 @@ def test_the_server_publishes_no_plan_that_devices_would_refuse(
     life = start()
     manifest = Manifest.read(running.anonymous.get(f"/v1/campaigns/{life.id}").content)
     good = two_rounds.second(np.array([1, 1, 1]))
-    check_round_plan(manifest, 1, good.device, good.analyst)
+    check_next_round(manifest, 1, NextRound(good.device, good.analyst))
     too_dear = replace(good.device, guarantee=PureEpsilon(500_000_001))
     dishonest = replace(good.device, guarantee=PureEpsilon(1_000_000))
     for device, told in ((too_dear, "spends more"), (dishonest, "prove")):
         analyst = replace(good.analyst, device_digest=device.digest)
         with pytest.raises(SordinoError, match=told):
-            check_round_plan(manifest, 1, device, analyst)
+            check_next_round(manifest, 1, NextRound(device, analyst))
     with pytest.raises(SordinoError, match="different plans"):
-        check_round_plan(manifest, 1, good.device, replace(good.analyst, device_digest=Digest(bytes(32))))
+        check_next_round(manifest, 1, NextRound(good.device, replace(good.analyst, device_digest=Digest(bytes(32)))))
     with pytest.raises(SordinoError, match="the manifest has 2"):
-        check_round_plan(manifest, 2, good.device, good.analyst)
+        check_next_round(manifest, 2, NextRound(good.device, good.analyst))
 
 
 def test_the_document_is_canonical(start: Callable[..., Life]) -> None:

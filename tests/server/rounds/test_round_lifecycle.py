@@ -10,6 +10,7 @@ from sqlalchemy.exc import IntegrityError
 
 from sordino_server import models, rounds
 from sordino_server.kit.db import Database
+from sordino_server.rounds.round_lifecycle import TRANSITIONS, Event
 from sordino_shared.protocol import ROUND_TRANSITIONS, IllegalTransition, Problem, RoundState
 
 CHANGES = {
@@ -42,6 +43,13 @@ def test_only_the_listed_transitions_are_possible(database, store_round):
                 else:
                     with pytest.raises(IllegalTransition):
                         change(database, session, stored.campaign, 0, 5)
+
+
+def test_the_table_of_events_is_the_protocols_table():
+    moves = {(source, target) for sources, target in TRANSITIONS.values() for source in sources}
+    stays = {(RoundState.CLOSED, RoundState.CLOSED)}
+    assert moves - stays == {(source, target) for source, targets in ROUND_TRANSITIONS.items() for target in targets}
+    assert TRANSITIONS.keys() == set(Event)
 
 
 def test_times_are_noted(database, store_round):

@@ -25,7 +25,6 @@ from sordino_analysis.evaluation.accumulate import Aggregate
 from sordino_analysis.pairwise.protocol import ClosedRound
 from sordino_server import aggregates, models, rounds
 from sordino_server.campaigns import service as campaigns
-from sordino_server.campaigns import succession
 from sordino_server.campaigns.schemas import CampaignOrder
 from sordino_server.config import Settings
 from sordino_server.errors import ServerError
@@ -130,11 +129,11 @@ class Rounds(RuleBasedStateMachine):
     def close_round(self, other_round: bool) -> None:
         index = (len(self.rows()) - 1 + other_round) % 2
         if index == self.taking:
-            self.change(lambda session: succession.close_round(*self.named(session), index, self.clock.now()))
+            self.change(lambda session: campaigns.close_round(*self.named(session), index, self.clock.now()))
             self.stop_taking()
         else:
             with pytest.raises((IllegalTransition, RoundNotFound)):
-                self.change(lambda session: succession.close_round(*self.named(session), index, self.clock.now()))
+                self.change(lambda session: campaigns.close_round(*self.named(session), index, self.clock.now()))
 
     @precondition(lambda self: len(self.counted[0]) > 4)
     @rule(action=st.sampled_from(["close", "cancel"]))
@@ -151,10 +150,10 @@ class Rounds(RuleBasedStateMachine):
     def retry_round(self, index: int) -> None:
         failed = [row.index for row in self.rows() if row.state == RoundState.CLOSED and row.error is not None]
         if index in failed:
-            self.change(lambda session: succession.retry_round(*self.named(session), index))
+            self.change(lambda session: campaigns.retry_round(*self.named(session), index))
         else:
             with pytest.raises(ServerError):
-                self.change(lambda session: succession.retry_round(*self.named(session), index))
+                self.change(lambda session: campaigns.retry_round(*self.named(session), index))
 
     def change(self, act: Callable[[Session], object]) -> None:
         self.database.run("change", act)
@@ -179,7 +178,7 @@ class Rounds(RuleBasedStateMachine):
     @rule(meanwhile=st.sampled_from(["second", "close", "cancel"]))
     def work_while_something_happens(self, meanwhile: str) -> None:
         """Between what the worker computes and what it stores, another one does all the work, or the campaign ends."""
-        real, happened = worker_module.estimates.compute, []
+        real, happened = worker_module.next_step.compute, []
 
         def interrupted(database: Database, number: int) -> Any:
             outcome = real(database, number)
@@ -193,7 +192,7 @@ class Rounds(RuleBasedStateMachine):
             return outcome
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(worker_module.estimates, "compute", interrupted)
+            patch.setattr(worker_module.next_step, "compute", interrupted)
             self.worked(self.step)
 
     @rule()
