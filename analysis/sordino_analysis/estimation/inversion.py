@@ -6,6 +6,7 @@ import numpy as np
 
 from sordino_analysis.arrays import Floats
 from sordino_analysis.evaluation.contribution_law import ContributionLaw
+from sordino_analysis.evaluation.whole_users import whole_users
 from sordino_analysis.optimisation.symmetry.row_spectrum import Complex
 from sordino_analysis.questions.linear.operators import Indices
 
@@ -22,7 +23,7 @@ def reporters_coverage(law: ContributionLaw, users: int, half_width: float, devi
 
     `deviation` is the standard error, that sets the scale only. Users hold whole numbers of the classes.
     """
-    held = _whole_numbers(law.shares, users)
+    held = whole_users(law.shares, users)
     present = np.flatnonzero(held)
     steps = _transforms(law, present, np.zeros(len(present)), users * deviation)
     return _within(np.prod(steps ** held[present], axis=1), half_width / deviation)
@@ -52,12 +53,3 @@ def _within(transform: Complex, width: float) -> float:
     blurred = transform.real * np.exp(-((_BLUR * _FREQUENCIES) ** 2) / 2)
     waves = np.sin(end * _FREQUENCIES) / (np.pi * _FREQUENCIES)
     return float(np.clip(_STEP * (end / np.pi + 2 * waves @ blurred), 0.0, 1.0))
-
-
-def _whole_numbers(shares: Floats, users: int) -> Floats:
-    """How many of the users are of each class: rounded down, the rest to the largest remainders."""
-    wanted = users * shares / shares.sum()
-    whole = np.floor(wanted)
-    left = round(users - whole.sum())
-    whole[np.argsort(whole - wanted, kind="stable")[:left]] += 1
-    return np.asarray(whole)

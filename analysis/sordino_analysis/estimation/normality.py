@@ -6,21 +6,24 @@ those of many, and those whose law is not listed, from its first four moments.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
 from sordino_analysis.estimation.coverage import ALLOWED_SHORTFALL, enough_reports, predicted_coverage
+from sordino_analysis.estimation.intervals import normal_quantile
 from sordino_analysis.estimation.inversion import population_coverage, reporters_coverage
 from sordino_analysis.evaluation.contribution_law import ContributionLaw, Cumulants, Moments
 
 # Equal events of chance p have reach²/variance = 1/p, so that so many times this see as many of them. Steps of 1/√60
 # standard errors move a coverage by .0075 at most, φ(1.96)/√60, and moments, that know of no steps, will do.
-_MANY_EVENTS = 60
+MANY_EVENTS = 60
 # From so many events on no step takes as much as is allowed; below, numbers of reports a factor apart are tried.
 _STEADY_EVENTS = 12
 _FACTOR = 1.1
+# Values times classes of the laws of all queries that are worked out exactly, in some seconds; of more, moments.
+_MOST_LISTED = 20_000_000
 
 
 @dataclass(frozen=True)
@@ -36,22 +39,36 @@ class Normality:
     enough_reports: int | None
 
 
-def normality(
-    law: ContributionLaw | Moments, users: int, half_widths: tuple[float, float], z: float, level: float
-) -> Normality:
-    """Of one answer from `users` reports, whose intervals are ± `half_widths`, the second for the population's answer.
+@dataclass(frozen=True)
+class Judgement:
+    """What is known of an answer's error: `of_reporters`, and how few equal `events` make it up."""
 
-    With more users they would be ± z standard errors.
-    """
+    normality: Normality
+    of_reporters: Cumulants
+    events: float
+
+
+def judgements(laws: Iterable[ContributionLaw | Moments], work: int, users: int, level: float) -> list[Judgement]:
+    """Of every answer from its law, whose values are gone over `work` times in all."""
+    z, found = normal_quantile(level), []
+    for law in laws:
+        listed = law if isinstance(law, ContributionLaw) else None
+        events = np.inf if listed is None else listed.events(users)
+        moments = law if isinstance(law, Moments) else law.moments
+        exact = listed is not None and work * len(listed.values) <= _MOST_LISTED
+        found.append(Judgement(normality(law if exact else moments, users, z, level), moments.of_reporters, events))
+    return found
+
+
+def normality(law: ContributionLaw | Moments, users: int, z: float, level: float) -> Normality:
+    """Of one answer from `users` reports, whose intervals hold what is ± z of its own standard errors away."""
     moments = law.moments if isinstance(law, ContributionLaw) else law
     listed = law if isinstance(law, ContributionLaw) else None
     errors = (
         _Error(moments.of_reporters, listed, reporters_coverage),
         _Error(moments.of_population, listed, population_coverage),
     )
-    found = [
-        error.coverage(users, error.relative(width, users)) for error, width in zip(errors, half_widths, strict=True)
-    ]
+    found = [error.coverage(users, z) for error in errors]
     needed = [
         error.enough(users, z, level, level - coverage)
         for error, coverage in zip(errors, found, strict=True)
@@ -68,14 +85,9 @@ class _Error:
     law: ContributionLaw | None
     exact: Callable[[ContributionLaw, int, float, float], float]
 
-    def relative(self, width: float, users: int) -> float:
-        """A half-width in standard errors."""
-        variance = self.cumulants.variance
-        return width * float(np.sqrt(users / variance)) if variance > 0 else np.inf
-
     def coverage(self, users: int, z: float) -> float:
         """How often ± z standard errors hold the truth; always where there is no error."""
-        if not np.isfinite(z):
+        if self.cumulants.variance <= 0:
             return 1.0
         if self.law is not None and users < self._many:
             deviation = float(np.sqrt(self.cumulants.variance / users))
@@ -88,7 +100,7 @@ class _Error:
         """Of falling numbers of reports the last before one that falls short."""
         if self.law is None:
             return int(np.ceil(enough_reports(users, shortfall)))
-        enough = self._many * _STEADY_EVENTS / _MANY_EVENTS
+        enough = self._many * _STEADY_EVENTS / MANY_EVENTS
         while enough / _FACTOR > users:
             if self.coverage(int(enough / _FACTOR), z) < level - ALLOWED_SHORTFALL:
                 break
@@ -99,4 +111,4 @@ class _Error:
     def _many(self) -> float:
         """From so many reports on moments will do."""
         assert self.law is not None
-        return _MANY_EVENTS * self.law.reach**2 / self.cumulants.variance
+        return MANY_EVENTS * self.law.reach**2 / self.cumulants.variance

@@ -55,6 +55,10 @@ class AnswerMoments(ABC):
         """Σ_x h_x Var(answer | x) of every query, (Q,)."""
 
     @abstractmethod
+    def variance_slopes(self, histogram: Floats) -> Floats:
+        """Cov_h(W_qx, Var_q(x))/Var_h(W_qx), (Q,): how the variance goes with the answer where users hold h."""
+
+    @abstractmethod
     def type_variances(self) -> Floats:
         """Var(answer | x), (Q, k); raises TooLargeForDense."""
 
@@ -65,6 +69,14 @@ class AnswerMoments(ABC):
     @abstractmethod
     def covariance_root(self, histogram: Floats) -> Floats | None:
         """A (Q, r) with A·Aᵀ = Σ_x h_x Cov(answers | x); None where it would be too large."""
+
+
+def regression_slopes(entries: Floats, variances: Floats, shares: Floats) -> Floats:
+    """(b,) slopes of least squares of `variances` (b, k) on `entries` (b, k), weighed by `shares` (k,)."""
+    around = entries - (entries * shares).sum(axis=1, keepdims=True)
+    spread = (shares * around**2).sum(axis=1)
+    together = (shares * around * variances).sum(axis=1)
+    return np.asarray(np.divide(together, spread, out=np.zeros_like(spread), where=spread > 0))
 
 
 def check_dense(workload: Workload) -> None:

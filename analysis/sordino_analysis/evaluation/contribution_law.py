@@ -78,6 +78,18 @@ class ContributionLaw:
         """The furthest that a report goes from the mean answer."""
         return float(np.abs(self.values - self.truth @ self.shares).max())
 
+    def events(self, users: int) -> float:
+        """As few equal events make up the error as reach²/variance tells: it is 1/p for an event of chance p."""
+        return users * self.moments.of_reporters.variance / self.reach**2
+
+
+@dataclass(frozen=True, eq=False)
+class OutputCounts:
+    """Answers as counts of outputs: `kernel` K (m, k), and what each output adds to the answers, `steps` (Q, m)."""
+
+    kernel: Floats
+    steps: Floats
+
 
 def gathered(values: Floats, chances: Floats) -> tuple[Floats, Floats]:
     """Many values moved to an even grid, each to its two neighbours so that its mean stays."""

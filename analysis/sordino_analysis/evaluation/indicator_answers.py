@@ -6,6 +6,7 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 
@@ -30,19 +31,22 @@ class _ZeroOneAnswers(AnswerMoments):
     decoder: ToHistogram
 
     def profile(self) -> ErrorProfile:
-        base, step = self._coefficients()
+        base, step = self._coefficients
         worst = np.maximum(base, base + step)
         weights = self.workload.query_weights
         mean = (base @ weights + self.workload.operator.rmatvec(weights * step)) / self.workload.queries
         return ErrorProfile(worst, self._bias(), np.maximum(mean, 0.0), weights)
 
     def mixed_variances(self, histogram: Floats) -> Floats:
-        base, step = self._coefficients()
+        base, step = self._coefficients
         return np.asarray(np.maximum(base * histogram.sum() + step * self.workload.operator.matvec(histogram), 0.0))
+
+    def variance_slopes(self, histogram: Floats) -> Floats:
+        return self._coefficients[1]
 
     def type_variances(self) -> Floats:
         check_dense(self.workload)
-        base, step = self._coefficients()
+        base, step = self._coefficients
         return np.maximum(base[:, None] + step[:, None] * self.workload.operator.dense(), 0.0)
 
     def decode(self, mean: Floats) -> Floats:
@@ -51,6 +55,7 @@ class _ZeroOneAnswers(AnswerMoments):
     def covariance_root(self, histogram: Floats) -> Floats | None:
         return histogram_root(self.workload, self.law, self.decoder, histogram)
 
+    @cached_property
     @abstractmethod
     def _coefficients(self) -> tuple[Floats, Floats]:
         """`base` and `step`, (Q,) each."""
@@ -70,6 +75,7 @@ class IndicatorAnswers(_ZeroOneAnswers):
     law: ExchangeableMoments
     decoder: ScaledHistogramDecoder
 
+    @cached_property
     def _coefficients(self) -> tuple[Floats, Floats]:
         sums, slope = self._sums(), self.decoder.slope
         base = self.law.spread * sums + self.law.shared * sums**2
@@ -90,6 +96,7 @@ class MixedIndicatorAnswers(_ZeroOneAnswers):
     law: SizeMixtureMoments
     decoder: SubsetDecoder
 
+    @cached_property
     def _coefficients(self) -> tuple[Floats, Floats]:
         sums = self._sums()
         outside, inside = (self._second_moments(sums, held) for held in (0.0, 1.0))

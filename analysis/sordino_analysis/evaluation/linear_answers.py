@@ -10,7 +10,12 @@ import numpy as np
 from sordino_analysis.arrays import Floats
 from sordino_analysis.documents.decoders import LinearDecoder, PlainDecoder, ToHistogram
 from sordino_analysis.evaluation.accumulator_moments import AccumulatorMoments
-from sordino_analysis.evaluation.answer_moments import AnswerMoments, ErrorProfile, check_dense
+from sordino_analysis.evaluation.answer_moments import (
+    AnswerMoments,
+    ErrorProfile,
+    check_dense,
+    regression_slopes,
+)
 from sordino_analysis.questions.linear import Workload
 from sordino_shared.errors import InvalidValue
 from sordino_shared.randomizers import Randomizer
@@ -72,6 +77,13 @@ class LinearAnswers(AnswerMoments):
         for start, stop, rows, _ in decoded_blocks(self.decoder, self.workload):
             mixed[start:stop] = self._variances(rows) @ histogram
         return self._without_constants(mixed)
+
+    def variance_slopes(self, histogram: Floats) -> Floats:
+        slopes = np.zeros(self.workload.queries)
+        for start, stop, rows, _ in decoded_blocks(self.decoder, self.workload):
+            entries = self.workload.operator.rows(start, stop)
+            slopes[start:stop] = regression_slopes(entries, self._variances(rows), histogram)
+        return self._without_constants(slopes)
 
     def type_variances(self) -> Floats:
         check_dense(self.workload)

@@ -12,8 +12,13 @@ import numpy as np
 
 from sordino_analysis.arrays import Floats
 from sordino_analysis.documents.decoders import CharacterDecoder, PlainDecoder
-from sordino_analysis.evaluation.answer_moments import AnswerMoments, ErrorProfile, check_dense
-from sordino_analysis.optimisation.symmetry.row_moments import local_query, moments
+from sordino_analysis.evaluation.answer_moments import (
+    AnswerMoments,
+    ErrorProfile,
+    check_dense,
+    regression_slopes,
+)
+from sordino_analysis.optimisation.symmetry.row_moments import LocalQuery, local_query, moments, report_laws
 from sordino_analysis.optimisation.symmetry.row_spectrum import RowSpectrum
 from sordino_analysis.questions.linear import Workload
 from sordino_analysis.questions.linear.characters import cas_table, orbit_key, shifted_cells
@@ -90,6 +95,15 @@ class OrbitAnswerMoments(AnswerMoments):
             mixed[block.queries] = held @ _every_row(block, variances).T
         return np.maximum(mixed, 0.0)
 
+    def variance_slopes(self, histogram: Floats) -> Floats:
+        slopes = np.empty(self.workload.queries)
+        marginals = self.operator.marginals(histogram)
+        for (block, variances, _), held in zip(self._blocks(), marginals, strict=True):
+            every = _every_row(block, variances)
+            for queries, shares in zip(block.queries, held, strict=True):
+                slopes[queries] = regression_slopes(block.values, every, shares)
+        return slopes
+
     def type_variances(self) -> Floats:
         check_dense(self.workload)
         found = np.empty(self.operator.shape)
@@ -139,18 +153,36 @@ class OrbitAnswerMoments(AnswerMoments):
 
     def _moments(self, number: int, row: int) -> tuple[Floats, Floats]:
         """(K,) the mean, and the mean square, of one query's answer without its constant at each cell of a support."""
-        query = local_query(self.operator.characters, self.operator.blocks[number], row)
-        weighed = np.where(query.orbits >= 0, self.slopes[number][..., query.orbits], 0.0) * query.weights
-        weighed[..., 0] = self.offsets[number]
-        shape, overlaps = self.spectrum.kernel.shape, len(query.shape) + 1
-        tables = np.broadcast_to(weighed, (len(weighed), max(overlaps, weighed.shape[1]), len(query.weights)))
+        query, tables = self._answer_tables(number, row)
+        shape = self.spectrum.kernel.shape
         mean, squares = (np.zeros(len(query.weights)) for _ in range(2))
         for rows in self.spectrum.alike():
             coefficients = np.stack([self.spectrum.coefficients[index] for index in rows])
-            first, second = moments(coefficients, shape, query.shape, tables[rows, None, :overlaps])
+            first, second = moments(coefficients, shape, query.shape, tables[rows, None])
             mean = mean + self.spectrum.chances[rows] @ first[:, 0]
             squares = squares + self.spectrum.chances[rows] @ second[:, 0, 0]
         return mean, squares
+
+    def report_law(self, number: int, row: int) -> tuple[Floats, Floats]:
+        """Values (m,) of one query's answer from a report, and the chance (m, K) of each at each cell of a support."""
+        query, tables = self._answer_tables(number, row)
+        values, chances = [], []
+        for rows in self.spectrum.alike():
+            coefficients = np.stack([self.spectrum.coefficients[index] for index in rows])
+            for told, law in report_laws(coefficients, self.spectrum.kernel.shape, query.shape, tables[rows]):
+                values.append(told.ravel())
+                chances.append((self.spectrum.chances[rows][:, None, None] * law).reshape(told.size, -1))
+        constant = self.operator.blocks[number].table[row, 0]
+        return np.concatenate(values) + constant, np.concatenate(chances)
+
+    def _answer_tables(self, number: int, row: int) -> tuple[LocalQuery, Floats]:
+        """A query on one support, and the weights (rows, overlaps, K) of H_r in a report of each row and overlap."""
+        query = local_query(self.operator.characters, self.operator.blocks[number], row)
+        weighed = np.where(query.orbits >= 0, self.slopes[number][..., query.orbits], 0.0) * query.weights
+        weighed[..., 0] = self.offsets[number]
+        overlaps = len(query.shape) + 1
+        tables = np.broadcast_to(weighed, (len(weighed), max(overlaps, weighed.shape[1]), len(query.weights)))
+        return query, tables[:, :overlaps]
 
     def _decoded_by_overlap(self, sums: Floats) -> Floats:
         """Those that hold exactly a set are those that hold it less those that hold more: differences of slopes."""

@@ -54,19 +54,40 @@ def test_expected_sums_give_the_true_answers_and_their_exact_standard_errors(pla
     np.testing.assert_allclose(found.population_standard_error, expected, rtol=1e-4)
 
 
-def test_intervals_are_quantiles_of_the_standard_error_widened_by_the_bias(plan_of):
-    plan = plan_of("prefix", 6, mechanism="factorization")
-    _, aggregate = simulated(plan, np.full(6, 1 / 6), 2000, 1)
+@pytest.mark.parametrize(
+    ("kind", "mechanism"),
+    [("prefix", "factorization"), ("prefix", "randomized_response"), ("ranges", "subset_selection")],
+)
+@pytest.mark.parametrize("epsilon", ["1", "6"])
+def test_intervals_end_where_the_error_is_z_standard_errors_of_the_end(plan_of, kind, mechanism, epsilon):
+    """At an end q the variance is q of the types within the query and 1 − q of the others, of a plausible histogram."""
+    plan = plan_of(kind, 6, epsilon, mechanism=mechanism)
+    _, aggregate = simulated(plan, np.array([0.6, 0.2, 0.1, 0.05, 0.05, 0.0]), 300, 1)
     found = estimate(plan.device, plan.analyst, aggregate, level=0.9)
-    bias, z = plan.analyst.figures.bias_bound, normal_quantile(0.9)
-    assert bias > 0
-    np.testing.assert_allclose(found.upper - found.unbiased, z * found.standard_error + bias)
-    np.testing.assert_allclose(found.unbiased - found.lower, z * found.standard_error + bias)
-    np.testing.assert_allclose(found.population_upper - found.unbiased, z * found.population_standard_error + bias)
-    quantiles = (found.band_upper - found.unbiased - bias) / found.standard_error
-    np.testing.assert_allclose(quantiles, quantiles[0])
-    assert z < quantiles[0] < normal_quantile(0.9 ** (1 / 5)) + 1e-9
-    assert (found.users, found.level, found.counts_as_unbiased, found.warnings) == (2000, 0.9, True, ())
+    bias, z, rows = plan.analyst.figures.bias_bound, normal_quantile(0.9), plan.request.workload.operator.dense()
+    by_type = type_variances(plan.device, plan.analyst.decoder, plan.request.workload)
+    # The histogram behind the consistent answers, and z² users who are spread evenly.
+    nearest = np.linalg.lstsq(np.vstack([rows, np.ones(6)]), np.append(found.consistent, 1.0), rcond=None)[0]
+    held = (300 * nearest + z**2 / 6) / (300 + z**2)
+    within, others = ((by_type * side) @ held / (side @ held) for side in (rows, 1 - rows))
+    np.testing.assert_allclose(found.standard_error**2 * 300, by_type @ held, rtol=1e-5)
+    quantile = found.reliability.band.quantile
+    ends = [
+        (found.lower + bias, z, 0),
+        (found.upper - bias, z, 0),
+        (found.population_lower + bias, z, 1),
+        (found.population_upper - bias, z, 1),
+        (found.band_lower + bias, quantile, 0),
+        (found.band_upper - bias, quantile, 0),
+    ]
+    for end, width, sampled in ends:
+        q = np.clip(end, 0, 1)
+        variance = q * within + (1 - q) * others + sampled * q * (1 - q)
+        np.testing.assert_allclose(np.abs(end - found.unbiased), width * np.sqrt(variance / 300), rtol=1e-5)
+    assert (found.lower < found.unbiased).all()
+    assert (found.unbiased < found.upper).all()
+    assert z < quantile
+    assert (found.users, found.level, found.counts_as_unbiased) == (300, 0.9, True)
 
 
 def test_constant_queries_are_answered_exactly(plan_of):

@@ -10,7 +10,7 @@ from sordino_analysis.estimation.linear import estimate
 from sordino_analysis.estimation.normality import normality
 from sordino_analysis.evaluation.accumulate import Aggregate, accumulate, mean_accumulator
 from sordino_analysis.evaluation.contribution_law import ContributionLaw, Moments
-from sordino_analysis.evaluation.randomizers import for_randomizer
+from sordino_analysis.evaluation.randomizers import for_randomizer, subsets
 from sordino_analysis.evaluation.variance import answer_moments
 from sordino_analysis.evaluation.weighted_decoder import expand_weighted
 from sordino_analysis.planning.planner import PlanRequest, compile_plan
@@ -66,6 +66,45 @@ def test_rows_of_any_numbers_have_the_variances_of_the_plan_too(plan_of):
     np.testing.assert_allclose(found, exact, rtol=1e-9)
 
 
+@pytest.mark.parametrize("mechanism", ["subset_selection", "randomized_response"])
+def test_sets_that_are_too_many_to_list_have_the_same_moments(plan_of, monkeypatch, mechanism):
+    """By symmetric polynomials of what a row gives the types, against every set written out."""
+    rows = ((1.0, 0.0, 3.0, -1.0, 2.5, 0.0), (0.5, -1.0, 0.0, 2.0, 7.0, 0.25))
+    plan = plan_of("matrix", 6, mechanism=mechanism, rows=rows)
+    shares = np.array([0.4, 0.3, 0.1, 0.05, 0.0, 0.15])
+    listed = [law.moments for law in laws(plan, shares)]
+    monkeypatch.setattr(subsets, "_MOST_SETS", 0)
+    found = laws(plan, shares)
+    assert all(isinstance(law, Moments) for law in found)
+    for one, other in zip(found, listed, strict=True):
+        for name in ("of_reporters", "of_population"):
+            ours, exact = getattr(one, name), getattr(other, name)
+            assert ours.variance == pytest.approx(exact.variance, rel=1e-9)
+            assert ours.skewness == pytest.approx(exact.skewness, rel=1e-7)
+            assert ours.excess_kurtosis == pytest.approx(exact.excess_kurtosis, rel=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "kind"), [case for case in CASES if case[0] in ("randomized_response", "subset_selection")]
+)
+def test_urns_have_the_moments_of_sets_drawn_without_replacement(plan_of, mechanism, kind):
+    """Rows of zeros and ones by the chances of an urn, and as rows of any numbers by symmetric polynomials."""
+    plan = plan_of(kind, 6, mechanism=mechanism)
+    randomizer, workload, shares = plan.device.randomizer, plan.request.workload, np.arange(6) / 15
+    decoder = expand_weighted(plan.analyst.decoder, randomizer, workload)
+    for query, law in enumerate(laws(plan, shares)):
+        rows, offset = decoder.rows(workload.operator, query, query + 1)
+        raw, constant = for_randomizer(randomizer).row_moments(rows[0]), offset[0]
+        third = raw[2] + 3 * constant * raw[1] + 3 * constant**2 * raw[0] + constant**3
+        fourth = raw[3] + 4 * constant * raw[2] + 6 * constant**2 * raw[1] + 4 * constant**3 * raw[0] + constant**4
+        # Moments of users within the query and outside it, all of whom are alike.
+        inside = workload.operator.dense()[query] == 1
+        for power, exact in ((3, third), (4, fourth)):
+            found = law.values**power @ law.chances
+            assert exact[inside] == pytest.approx(found[1], rel=1e-7)
+            assert exact[~inside] == pytest.approx(found[0], rel=1e-7)
+
+
 @pytest.mark.parametrize("mechanism", ["factorization", "hyperplane_codebook"])
 def test_third_and_fourth_moments_are_those_of_reports(plan_of, mechanism):
     """Cumulants of 8,000 contributions of a type: six standard errors of a skewness √(15/n), of an excess √(96/n)."""
@@ -99,8 +138,7 @@ def test_enough_reports_are_enough_and_a_few_less_are_not():
     law = ContributionLaw(np.array([0.0, 1.0]), np.array([[1 - chance], [chance]]), np.ones(1), np.array([chance]))
 
     def of(users):
-        half = Z * np.sqrt(chance * (1 - chance) / users)
-        return normality(law, users, (half, half), Z, 0.95)
+        return normality(law, users, Z, 0.95)
 
     few = of(250)
     assert few.coverage == pytest.approx(binom.pmf(0, 250, chance), abs=0.01)

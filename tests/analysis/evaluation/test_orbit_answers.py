@@ -10,6 +10,7 @@ import pytest
 from sordino_analysis.documents.decoders import CharacterDecoder
 from sordino_analysis.evaluation.accumulate import accumulate
 from sordino_analysis.evaluation.orbit_answers import orbit_answers
+from sordino_analysis.evaluation.randomizers import for_randomizer
 from sordino_analysis.evaluation.randomizers.directions import DIRECTION_SCALE
 from sordino_analysis.evaluation.variance import answer_moments
 from sordino_analysis.optimisation.symmetry.row_spectrum import RowSpectrum
@@ -101,3 +102,13 @@ def test_variances_are_those_of_every_output_written_out(shape, width, rows, que
     assert profile.bias == pytest.approx(np.abs(means - asked.operator.dense()).max(axis=1), abs=1e-7)
     histogram = rng.dirichlet(np.ones(asked.size))
     assert law.mixed_variances(histogram) == pytest.approx(variances @ histogram, rel=1e-7)
+    # The whole law of a report too: four moments, of users who are spread as the histogram.
+    mixed, queries = table @ histogram, list(range(len(answers)))
+    for query, found in enumerate(for_randomizer(randomizer).contribution_laws(decoder, asked, histogram, queries)):
+        expected = [answers[query] ** power @ mixed for power in range(1, 5)]
+        mean = asked.operator.dense()[query] @ histogram
+        assert found.chances.sum(axis=0) == pytest.approx(1, abs=1e-12)
+        assert [found.values**power @ found.chances @ found.shares for power in range(1, 5)] == pytest.approx(
+            expected, rel=1e-6
+        )
+        assert found.truth @ found.shares == pytest.approx(mean)

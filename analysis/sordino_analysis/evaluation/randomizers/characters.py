@@ -13,13 +13,14 @@ from numpy.typing import NDArray
 from sordino_analysis.arrays import Floats
 from sordino_analysis.documents.decoders import PlainDecoder
 from sordino_analysis.evaluation.accumulator_moments import AccumulatorMoments
-from sordino_analysis.evaluation.contribution_law import ContributionLaw, Moments
+from sordino_analysis.evaluation.contribution_law import ContributionLaw, Moments, gathered
 from sordino_analysis.evaluation.orbit_answers import OrbitAnswerMoments, orbit_answers
 from sordino_analysis.evaluation.orbit_sums import CharacterSums
 from sordino_analysis.evaluation.randomizers.directions import DIRECTION_SCALE
 from sordino_analysis.evaluation.randomizers.server_half import Ends, Integers, ServerHalf
 from sordino_analysis.optimisation.symmetry.row_spectrum import RowSpectrum
 from sordino_analysis.questions.linear import Workload
+from sordino_analysis.questions.linear.characters import shifted_cells
 from sordino_shared.errors import InvalidValue
 from sordino_shared.randomizers import OrbitKernel
 
@@ -72,5 +73,17 @@ class CharacterHalf(ServerHalf):
     def contribution_laws(
         self, decoder: PlainDecoder, workload: Workload, histogram: Floats, queries: list[int]
     ) -> Iterator[ContributionLaw | Moments]:
-        """Not known."""
-        return iter(())
+        """Values of a report at the cells of a query's own support; queries of a block that are shifts share them."""
+        law = self.answer_moments(decoder, workload)
+        shares = list(law.operator.marginals(histogram))
+        found: dict[tuple[int, int], tuple[Floats, Floats]] = {}
+        for number, place, row in law.operator.homes[queries].tolist():
+            block = law.operator.blocks[number]
+            first = 0 if block.shifted else row
+            if (number, first) not in found:
+                found[number, first] = gathered(*law.report_law(number, first))
+            values, chances = found[number, first]
+            if block.shifted:
+                chances = chances[:, shifted_cells(block.shape)[row]]
+            held = np.maximum(shares[number][place], 0.0)
+            yield ContributionLaw(values, chances, held / held.sum(), block.values[row])

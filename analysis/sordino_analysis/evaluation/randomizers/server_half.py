@@ -13,7 +13,7 @@ from sordino_analysis.arrays import Floats
 from sordino_analysis.documents.decoders import PlainDecoder
 from sordino_analysis.evaluation.accumulator_moments import AccumulatorMoments
 from sordino_analysis.evaluation.answer_moments import AnswerMoments
-from sordino_analysis.evaluation.contribution_law import ContributionLaw, Moments, gathered
+from sordino_analysis.evaluation.contribution_law import ContributionLaw, Moments, OutputCounts, gathered
 from sordino_analysis.evaluation.linear_answers import LinearAnswers, decoded_blocks, linear_decoder
 from sordino_analysis.questions.linear import Workload
 from sordino_shared.randomizers import AnyRandomizer
@@ -90,7 +90,7 @@ class ServerHalf(ABC):
     ) -> Iterator[ContributionLaw | Moments]:
         """The law of one report's contribution to each of the `queries`, users being spread as the histogram.
 
-        Nothing where it is not known: of pairs, of characters, and of many sets where W has other entries than 0 and 1.
+        Listed where outputs can be or few values come of them, moments where not; nothing of pairs.
         """
         outputs = self._outputs()
         if outputs is None:
@@ -101,6 +101,17 @@ class ServerHalf(ABC):
             truth = workload.operator.take(np.array([query]))[0]
             values = rows[0] if statistics is None else rows[0] @ statistics
             yield ContributionLaw(*gathered(values + offset[0], kernel), histogram, truth)
+
+    def output_counts(
+        self, decoder: PlainDecoder, workload: Workload, queries: NDArray[np.intp]
+    ) -> OutputCounts | None:
+        """The counts that make up the answers of the `queries`; None where outputs are not listed or too many."""
+        outputs = self._outputs()
+        if outputs is None or len(queries) * len(outputs[1]) > _BATCH_ENTRIES:
+            return None
+        (statistics, kernel), linear = outputs, linear_decoder(decoder, self.randomizer, workload)
+        rows = np.vstack([linear.rows(workload.operator, query, query + 1)[0] for query in queries.tolist()])
+        return OutputCounts(kernel, rows if statistics is None else rows @ statistics)
 
     def _outputs(self) -> Outputs | None:
         """Every output with its chances; None where there are too many."""

@@ -27,6 +27,7 @@ from sordino_analysis.evaluation.indicator_answers import IndicatorAnswers, Mixe
 from sordino_analysis.evaluation.linear_answers import linear_decoder
 from sordino_analysis.evaluation.randomizers.counts import COUNTED_AT_ONCE, counts
 from sordino_analysis.evaluation.randomizers.server_half import Ends, Integers, Outputs, ServerHalf
+from sordino_analysis.evaluation.sums_of_draws import drawn_sums, moved
 from sordino_analysis.questions.linear import Workload
 from sordino_shared.randomizers import RandomizedResponse, SubsetMixture, SubsetSelection
 
@@ -77,8 +78,14 @@ class SetHalf(ServerHalf):
     ) -> Iterator[ContributionLaw | Moments]:
         """A set of d cells holds the own one with chance p, and j of the others in a query as an urn gives them."""
         terms = self._terms(decoder, workload)
-        if terms is None:
+        if terms is None and self._listable:
             yield from super().contribution_laws(decoder, workload, histogram, queries)
+            return
+        if terms is None:
+            linear = linear_decoder(decoder, self.randomizer, workload)
+            for query in queries:
+                row = linear.rows(workload.operator, query, query + 1)[0][0]
+                yield Moments(self.row_moments(row), histogram)
             return
         cells = np.rint(workload.operator.matvec(np.ones(workload.size))).astype(int)
         held = np.clip(workload.operator.matvec(histogram), 0.0, 1.0)
@@ -89,6 +96,19 @@ class SetHalf(ServerHalf):
                 by_cells[count] = self._intersections(terms, count)
             values, chances = by_cells[count]
             yield ContributionLaw(values, chances, np.array([1 - held[query], held[query]]), np.array([0.0, 1.0]))
+
+    def row_moments(self, row: Floats) -> Floats:
+        """(4, k) E[(F s)ʲ | x], j = 1 … 4, for a row F (D·k), a block of k for each of the D sizes."""
+        found = np.zeros((5, self.randomizer.size))
+        for block, size, (chance, law) in zip(np.split(row, len(self.sizes)), self.sizes, self.parts, strict=True):
+            own = float(law.own)
+            found += chance * (1 - own) * drawn_sums(block, size)
+            found += chance * own * moved(drawn_sums(block, size - 1), block)
+        return found[1:]
+
+    @property
+    def _listable(self) -> bool:
+        return sum(comb(self.randomizer.size, size) for size in self.sizes) <= _MOST_SETS
 
     def _terms(self, decoder: PlainDecoder, workload: Workload) -> Terms | None:
         """None where queries are not zeros and ones, or the decoder is not of this form."""
@@ -117,7 +137,7 @@ class SetHalf(ServerHalf):
 
     def _outputs(self) -> Outputs | None:
         types = self.randomizer.size
-        if sum(comb(types, size) for size in self.sizes) > _MOST_SETS:
+        if not self._listable:
             return None
         statistics, kernels = [], []
         for number, (size, (chance, law)) in enumerate(zip(self.sizes, self.parts, strict=True)):

@@ -64,6 +64,27 @@ def moments(
     return means.reshape(rows, count, -1), squares.reshape(rows, count, count, -1)
 
 
+def report_laws(
+    coefficients: Complex, sizes: Sequence[int], support: Sequence[int], answers: Floats
+) -> Iterator[tuple[Floats, Floats]]:
+    """F (n, shifts) and the chances (n, shifts, K) at each local cell of reports that map the support alike.
+
+    `answers` (n, overlaps, K) are of one query; over all maps the chances of a row and a cell add up to 1.
+    """
+    for slots, chance in partial_maps(coefficients.shape[1:], support, sizes):
+        mapped = [axis for axis, slot in enumerate(slots) if slot is not None]
+        local = _on_slots(coefficients, [slot for slot in slots if slot is not None])
+        used = tuple(slice(None) if axis in mapped else 0 for axis in range(len(slots)))
+        axes = tuple(range(1, 1 + len(mapped)))
+        waves = answers[:, len(mapped)].reshape(len(answers), *support)[:, *used] * np.conj(local)
+        told = np.fft.ifftn(waves, axes=axes) * local[0].size
+        chances = np.fft.ifftn(local, axes=axes).real.reshape(len(local), -1)
+        law = chance * chances[:, shifted_cells((*local.shape[1:], 1))]
+        lengths = [size if axis in mapped else 1 for axis, size in enumerate(support)]
+        by_cell = np.broadcast_to(law.reshape(*law.shape[:2], *lengths), (*law.shape[:2], *support))
+        yield (told.real + told.imag).reshape(len(law), -1), by_cell.reshape(*law.shape[:2], -1)
+
+
 def _expected(values: Floats, local: Complex) -> Floats:
     """(n, c, …) E[value at the shift | x] at each cell x of the mapped attributes."""
     axes = tuple(range(2, values.ndim))

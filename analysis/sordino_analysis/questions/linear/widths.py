@@ -78,7 +78,7 @@ class CharacterMap(LinearMap):
         return tuple(np.stack([places(tuple(s)) for s in block.supports.tolist()]) for block in self.blocks)
 
     @cached_property
-    def _homes(self) -> Indices:
+    def homes(self) -> Indices:
         """(Q, 3) block, support and row of every query."""
         homes = np.empty((self.shape[0], 3), dtype=np.intp)
         for number, block in enumerate(self.blocks):
@@ -117,7 +117,7 @@ class CharacterMap(LinearMap):
 
     def take(self, rows: Indices) -> Floats:
         result = np.zeros((len(rows), self.shape[1]))
-        homes, cells = self._homes[rows], np.unravel_index(np.arange(self.shape[1]), self.characters.shape)
+        homes, cells = self.homes[rows], np.unravel_index(np.arange(self.shape[1]), self.characters.shape)
         for number, place in np.unique(homes[:, :2], axis=0):
             block = self.blocks[number]
             local = np.ravel_multi_index([cells[a] for a in block.supports[place]], block.shape)

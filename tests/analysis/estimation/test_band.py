@@ -1,0 +1,64 @@
+"""The band of all answers, against campaigns drawn through the counts of outputs."""
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from benchmarks.coverage.campaigns import aggregates, shares
+from sordino_analysis.estimation import band
+from sordino_analysis.estimation.linear import LinearEstimator
+from sordino_analysis.evaluation.variance import type_variances
+
+USERS, CAMPAIGNS = 200, 1500
+# The chance that a right quantile is refused on either side; seeds are fixed, so it is not refused at all.
+FALSE_ALARM = 1e-4
+
+
+def largest_errors(plan, law):
+    """For each campaign the largest error in its own standard errors at the true histogram, and its estimate's band."""
+    estimator, histogram = LinearEstimator.of(plan.device, plan.analyst), shares(law, plan.request.workload.size)
+    operator, found = plan.request.workload.operator, []
+    by_type = type_variances(plan.device, plan.analyst.decoder, plan.request.workload)
+    drawn = list(aggregates(plan.device.randomizer, histogram, USERS, CAMPAIGNS, seed=3))
+    made = estimator.estimate(drawn[0][1])
+    for held, aggregate in drawn:
+        answers = estimator.unbiased(aggregate)
+        errors = np.abs(answers - operator.matvec(held / USERS))
+        found.append((errors / np.sqrt(by_type @ (held / USERS) / USERS)).max())
+    return np.array(found), made.reliability.band
+
+
+@pytest.mark.parametrize(
+    ("kind", "mechanism", "epsilon"),
+    [
+        ("histogram", "randomized_response", "1"),
+        # Seven hundredths of a report of noise a type: normal quantiles held .45 to .90.
+        ("histogram", "randomized_response", "8"),
+        # The noise of the histogram made its answers look more correlated than they are: the band held .87.
+        ("histogram", "hadamard_response", "8"),
+        ("prefix", "factorization", "1"),
+        ("ranges", "subset_selection", "4"),
+    ],
+)
+@pytest.mark.parametrize("law", ["uniform", "one type"])
+def test_all_errors_stay_within_the_quantile_as_often_as_it_says(plan_of, kind, mechanism, epsilon, law):
+    """Steps of a few events leave no quantile that is met exactly: there errors may stay within it more often."""
+    errors, found = largest_errors(plan_of(kind, 8, epsilon, mechanism=mechanism), law)
+    assert found.holds
+    held = int((errors <= found.quantile).sum())
+    assert held >= binom.ppf(FALSE_ALARM, CAMPAIGNS, 0.945)
+    if epsilon == "1":
+        assert held <= binom.ppf(1 - FALSE_ALARM, CAMPAIGNS, 0.955)
+
+
+def test_a_band_that_cannot_be_worked_out_is_doubted(plan_of, monkeypatch):
+    plan = plan_of("histogram", 16, "8", mechanism="randomized_response")
+    estimator = LinearEstimator.of(plan.device, plan.analyst)
+    (_, aggregate), *_ = aggregates(plan.device.randomizer, shares("uniform", 16), USERS, 1, seed=1)
+
+    def doubts():
+        return [text for text in estimator.estimate(aggregate).warnings if "band" in text]
+
+    assert not doubts()
+    monkeypatch.setattr(band, "_MOST_COUNTS", 1000)
+    assert len(doubts()) == 1
