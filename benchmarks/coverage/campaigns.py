@@ -38,6 +38,11 @@ def shares(law: str, types: int) -> Floats:
 LAWS = ("uniform", "zipf", "one type", "half and half")
 
 
+def drawn_report_by_report(randomizer: Randomizer) -> bool:
+    """Whether the outputs are too many to be counted."""
+    return _outputs(randomizer) is None
+
+
 def aggregates(
     randomizer: Randomizer, histogram: Floats, users: int, campaigns: int, seed: int
 ) -> Iterator[tuple[NDArray[np.int64], Aggregate]]:
