@@ -16,18 +16,18 @@ from sordino_shared.protocol import ReportBatch
 
 PREFIX = "SORDINO_"
 PopulationMode = Literal["open", "declared"]
-# Read by the commands of analysts and operators; they share the prefix and are no settings of a server.
+# Read by commands of analysts and operators; not settings of a server, but with the same prefix.
 CLIENT_VARIABLES = frozenset({"SORDINO_SERVER", "SORDINO_KEY", "SORDINO_CACHE_DIR"})
 
 
 class Settings(BaseSettings):
-    """What can be set; every field has a default that suits a first run on one machine."""
+    """Settings of the server. The defaults suit a first run on one machine."""
 
     model_config = SettingsConfigDict(env_prefix=PREFIX, extra="forbid", frozen=True)
 
     database_url: SecretStr = Field(
         SecretStr("sqlite:///sordino.sqlite3"),
-        description="Where everything is kept: sqlite:///FILE, or postgresql://USER:PASSWORD@HOST/NAME.",
+        description="The database: sqlite:///FILE, or postgresql://USER:PASSWORD@HOST/NAME.",
     )
     host: str = Field("127.0.0.1", description="Address that `sordino serve` listens on.")
     port: int = Field(8000, ge=0, le=65535, description="Port that `sordino serve` listens on; 0 takes a free one.")
@@ -35,71 +35,70 @@ class Settings(BaseSettings):
         16 << 20,
         ge=ReportBatch.limit,
         le=1 << 30,
-        description="Largest body of a workload, in bytes; other orders have 64 KiB.",
+        description="Largest body of a workload, in bytes; other requests of operators have 64 KiB.",
     )
     anonymous_uploads_per_s: float = Field(
-        0.0, ge=0, le=10**6, description="Uploads a second that one address may send without a token; 0 for any number."
+        0.0, ge=0, le=10**6, description="Uploads per second that one address may send without a token; 0: no limit."
     )
     anonymous_uploads_burst: int = Field(
         20,
         ge=1,
         le=10**6,
-        description="Uploads that one address may send at once without a token, if they are limited.",
+        description="Burst of uploads from one address without a token, if they are limited.",
     )
     trusted_proxies: str = Field(
-        NO_PROXY, description="Addresses and networks, between commas, whose X-Forwarded-For is believed; or none."
+        NO_PROXY, description="Addresses and networks, separated by commas, whose X-Forwarded-For is trusted; or none."
     )
     retry_min_s: int = Field(
-        60, ge=0, le=7 * 86400, description="Least seconds a device waits before it tries again, as told in `task`."
+        60, ge=0, le=7 * 86400, description="Shortest wait of a device before it retries, in seconds, sent in `task`."
     )
     retry_max_s: int = Field(
-        3600, ge=0, le=7 * 86400, description="Most seconds a device waits before it tries again, as told in `task`."
+        3600, ge=0, le=7 * 86400, description="Longest wait of a device before it retries, in seconds, sent in `task`."
     )
     task_max_age_s: int = Field(
-        5, ge=0, le=3600, description="Seconds that caches may keep `task`; a closed round looks open for as long."
+        5, ge=0, le=3600, description="Seconds that caches may store `task`; a closed round may look open this long."
     )
-    worker_poll_s: float = Field(
-        0.25, gt=0, le=60, description="Seconds between two looks of an idle worker for something to do."
-    )
+    worker_poll_s: float = Field(0.25, gt=0, le=60, description="Seconds between two polls of an idle worker.")
     planning_memory_mb: int = Field(
-        4096, ge=256, le=1 << 20, description="Memory that the computation of one plan may take, in MiB."
+        4096, ge=256, le=1 << 20, description="Memory limit of one plan's computation, in MiB."
     )
     planning_time_limit_s: int = Field(
-        3600, ge=1, le=7 * 86400, description="Seconds after which the best plan so far is taken, whatever was asked."
+        3600,
+        ge=1,
+        le=7 * 86400,
+        description="Longest planning time in seconds, after which the best plan so far is used.",
     )
     raw_report_retention_days: int = Field(
-        0, ge=0, le=36600, description="Days after the end of a campaign that its reports are kept; 0 keeps them."
+        0, ge=0, le=36600, description="Days after the end of a campaign until its reports are deleted; 0 keeps them."
     )
     lease_s: int = Field(
-        30, ge=2, le=3600, description="Seconds after which the work of a worker that fell silent goes to another one."
+        30, ge=2, le=3600, description="Seconds after which another worker takes over the work of a silent one."
     )
     drain_s: float = Field(
-        2.0, ge=0, le=600, description="Seconds after SIGTERM that `sordino serve` goes on, while /readyz fails."
+        2.0, ge=0, le=600, description="Seconds that `sordino serve` continues after SIGTERM, while /readyz fails."
     )
     shutdown_s: int = Field(
-        20, ge=1, le=600, description="Seconds that requests and the worker get to finish when the server is stopped."
+        20, ge=1, le=600, description="Seconds for requests, then for the worker, to finish when the server stops."
     )
     metrics_port: int = Field(
-        0, ge=0, le=65535, description="Port on which `sordino serve` shows Prometheus its figures; 0 shows none."
+        0, ge=0, le=65535, description="Port of `sordino serve` for Prometheus metrics; 0 disables it."
     )
     worker_metrics_port: int = Field(
-        0, ge=0, le=65535, description="Port on which a worker shows Prometheus its figures; 0 shows none."
+        0, ge=0, le=65535, description="Port of a worker for Prometheus metrics; 0 disables it."
     )
-    metrics_host: str = Field("127.0.0.1", description="Address of the metrics' ports.")
+    metrics_host: str = Field("127.0.0.1", description="Address of the metrics ports.")
     populations: PopulationMode = Field(
         "open",
-        description="`declared` opens campaigns only for populations that an admin made; `open` makes them as needed.",
+        description="`declared` opens campaigns only for populations that an admin created; `open` creates them.",
     )
-    log_level: Literal["debug", "info", "warning", "error"] = Field(
-        "info", description="Least severity that is logged."
-    )
-    log_format: Literal["text", "json"] = Field("text", description="One readable line, or one JSON object, an event.")
+    log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="Lowest logged severity.")
+    log_format: Literal["text", "json"] = Field("text", description="One readable line, or one JSON object, per event.")
 
     @field_validator("database_url")
     @classmethod
     def _check_password(cls, url: SecretStr) -> SecretStr:
         if has_default_password(url.get_secret_value()):
-            raise ValueError("its password is one that everybody tries first; give the database one of its own")
+            raise ValueError("its password is well known; choose another one for the database")
         return url
 
     @field_validator("trusted_proxies")
@@ -113,7 +112,7 @@ class Settings(BaseSettings):
         if self.metrics_port == self.worker_metrics_port != 0:
             raise ValueError(
                 f"SORDINO_METRICS_PORT and SORDINO_WORKER_METRICS_PORT are both {self.metrics_port}, and "
-                "`sordino serve` has a worker beside it; choose two ports"
+                "`sordino serve` also runs a worker; choose two ports"
             )
         return self
 
@@ -127,7 +126,7 @@ class Settings(BaseSettings):
 
 
 def load_settings() -> Settings:
-    """The settings of this process; raises InvalidValue for a value that does not fit or a name that does not exist."""
+    """The settings of this process; raises InvalidValue for a wrong value or an unknown name."""
     known = {PREFIX + name.upper() for name in Settings.model_fields}
     given = {name for name in os.environ if name.upper().startswith(PREFIX)} - CLIENT_VARIABLES
     if unknown := sorted(name for name in given if name.upper() not in known):
