@@ -31,8 +31,11 @@ from sordino_shared.randomizers import (
     directions,
 )
 from sordino_shared.randomness import SeededRandomness
+from tests.randomizers import Sample, every_sample, is_accepted, law_of, outcomes
 
 REPORTS = 18_000
+# Enough to tell the values of any sample apart.
+FEW_REPORTS = 1200
 FALSE_ALARM = 1e-6
 LEAST_DISTANCE = 120
 CELLS = 4
@@ -149,3 +152,16 @@ def test_the_power_is_as_stated(family, off) -> None:
     right, wrong = ([law(make(epsilon), cell) for cell in range(CELLS)] for epsilon in (1.0, off))
     distances = [REPORTS * (r[y] - w[y]) ** 2 / w[y] for r, w in zip(right, wrong, strict=True) for y in w]
     assert sum(distances) > LEAST_DISTANCE
+
+
+@pytest.mark.parametrize("sample", list(every_sample()))
+def test_reports_of_every_randomizer_follow_the_law_of_their_value_and_not_of_another(
+    make_world, sample: Sample
+) -> None:
+    session = Session(make_world(sample.part).manifest, None)
+    verified = VerifiedPart(sample.part.digest, sample.part, check_guarantee(sample.part))
+    randomness, last = SeededRandomness(9), sample.randomizer.size - 1
+    batches = (session.randomize(verified, 0, 0, randomness) for _ in range(FEW_REPORTS))
+    payloads = np.concatenate([batch.payload_rows() for batch in batches])
+    assert is_accepted(outcomes(sample.randomizer, 0, payloads), law_of(sample.randomizer, 0))
+    assert not is_accepted(outcomes(sample.randomizer, last, payloads), law_of(sample.randomizer, last))

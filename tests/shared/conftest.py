@@ -13,14 +13,7 @@ from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_shared.arrays import Array
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import DevicePart, Document, Manifest, ReportBatch, ReportOutcomes, Task
-from sordino_shared.randomizers import (
-    DenseRows,
-    FiniteKernel,
-    RandomizedResponse,
-    SeededDirection,
-    SubsetSelection,
-    TwoLevelRows,
-)
+from sordino_shared.randomizers import SeededDirection
 
 REPOSITORY = Path(__file__).parents[2]
 VECTORS = REPOSITORY / "tests" / "vectors"
@@ -50,40 +43,6 @@ def vectors() -> dict[str, Any]:
 def good_contents(vectors: dict[str, Any], document_types: dict[str, type[Document]]) -> list[tuple[str, bytes]]:
     """(document type, bytes) of every good document."""
     return [(name, bytes.fromhex(v["hex"])) for name in document_types for v in vectors[f"good/{name}"]["vectors"]]
-
-
-def _dense_kernel() -> FiniteKernel:
-    """Five rows over four types with a null output, of 16 bits, so that a law can be counted out."""
-    rng = np.random.default_rng(3)
-    return FiniteKernel(16, DenseRows(Array.of(rng.integers(6000, 12000, (5, 4)), "<u8")))
-
-
-def _two_level_kernel() -> FiniteKernel:
-    members = np.array([[1, 0, 0, 1, 0], [0, 1, 0, 0, 1], [0, 0, 1, 0, 0], [1, 1, 1, 1, 1]], dtype=np.bool_)
-    return FiniteKernel(
-        60,
-        TwoLevelRows.of(
-            np.array([2**57, 2**57, 2**56, 2**55], dtype=np.uint64),
-            np.array([2**58, 2**58, 2**57, 2**56], dtype=np.uint64),
-            members,
-        ),
-    )
-
-
-@pytest.fixture(scope="session")
-def finite_randomizers() -> dict[str, RandomizedResponse | SubsetSelection | FiniteKernel]:
-    """Small randomizers of every kind whose whole law can be written down."""
-    one, four = PureEpsilon.of(1), PureEpsilon.of(4)
-    return {
-        "randomized_response_2": RandomizedResponse.for_guarantee(2, one),
-        "randomized_response_5": RandomizedResponse.for_guarantee(5, one),
-        "randomized_response_coarse": RandomizedResponse(3, 16, 7),
-        "subset_2_of_5": SubsetSelection.for_guarantee(5, 2, one),
-        "subset_1_of_2": SubsetSelection.for_guarantee(2, 1, four),
-        "subset_5_of_6": SubsetSelection.for_guarantee(6, 5, one),
-        "dense": _dense_kernel(),
-        "two_level": _two_level_kernel(),
-    }
 
 
 @pytest.fixture(scope="session")
