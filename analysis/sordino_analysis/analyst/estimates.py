@@ -60,6 +60,19 @@ class Estimate:
         """Names of the Q queries."""
         return self.workload.labels()
 
+    def columns(self) -> dict[str, list[Any]]:
+        """Plain columns of length Q, which a data frame or csv.writer takes."""
+        return {
+            "query": self.labels,
+            "value": self.values.tolist(),
+            "standard_error": self.standard_errors.tolist(),
+            "lower": self.intervals[:, 0].tolist(),
+            "upper": self.intervals[:, 1].tolist(),
+            "band_lower": self.band[:, 0].tolist(),
+            "band_upper": self.band[:, 1].tolist(),
+            "consistent": self.consistent.tolist(),
+        }
+
     def __repr__(self) -> str:
         return "\n".join([self._title, text_table(_HEADINGS, self._rows()), *self.warnings])
 

@@ -89,9 +89,9 @@ def simulate(plan: Plan, values: Values, *, seed: int, strict: bool = True) -> S
     """One report of each user through the plan's own randomizer, added up, answered and compared with the truth.
 
     `values` has one value for each user: an array (n,) for one attribute or (n, attributes) for several, a list of
-    values, tuples or mappings by attribute, or a mapping of columns. The same `seed` gives the same reports. With
-    `strict` a value that the domain does not list raises InvalidValue; without, it becomes what a device reports.
-    Raises InvalidValue for no values and for shapes that do not fit the domain, too.
+    values, tuples or mappings by attribute, or a mapping of columns (`frame.to_dict("list")` in pandas). The same
+    `seed` gives the same reports. With `strict` a value that the domain does not list raises InvalidValue; without, it
+    becomes what a device reports. Raises InvalidValue, too, for no values and for shapes that do not fit the domain.
 
     >>> run = simulate(three, np.array([.5, .5, 1.5, 2.5] * 5000), seed=1)
     >>> run.truth

@@ -132,6 +132,14 @@ def test_an_estimate_needs_reports_of_its_plan(plan: sa.Plan) -> None:
         sa.estimate(plan, np.zeros(3))  # type: ignore[arg-type]
 
 
+def test_an_estimate_is_written_as_columns(plan: sa.Plan, minutes: np.ndarray) -> None:
+    answers = sa.simulate(plan, minutes[:500], seed=1).estimate
+    columns = answers.columns()
+    assert {len(column) for column in columns.values()} == {3}
+    assert columns["query"] == plan.workload.labels()
+    assert columns["lower"] == answers.intervals[:, 0].tolist()
+
+
 def test_a_long_answer_is_shown_from_both_ends() -> None:
     plan = sa.plan(sa.prefix(40), epsilon=1, mechanism="subset_selection")
     run = sa.simulate(plan, np.arange(40).repeat(50), seed=1)

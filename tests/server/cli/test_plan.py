@@ -7,6 +7,7 @@ import signal
 
 import pytest
 
+from sordino_analysis import read_plan
 from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_analysis.pairwise.one_round import OneRound
 from sordino_analysis.pairwise.pairwise_request import PairwiseRequest
@@ -66,6 +67,7 @@ def test_the_output_folder_holds_the_parts_that_the_digests_name(run_command, js
     assert AnalystPart.read(analyst, Digest.parse(summary["digests"]["analyst"])).device_digest == Digest.of(device)
     assert DevicePart.read(device).randomizer.size == 8
     assert json.loads((tmp_path / "made/here/plan.json").read_text()) == summary
+    assert read_plan(tmp_path / "made/here").variance == summary["max_variance"]
     assert "written to again/" in run_command(*PREFIX, "--output", "again").stdout
 
 
