@@ -1,8 +1,8 @@
 """Guarantees a mechanism carries, and the integer arithmetic that proves them.
 
-A guarantee is a tagged union; pure ε is the only member of protocol v1. ε is an integer number of nano-ε, so that two
-sides never disagree about a last digit: rounded up where it is spent and down where it is a cap, never in the spender's
-favour.
+Pure ε is the only guarantee of protocol v1: a document with any other tag is refused. ε is an integer number of
+nano-ε, so that two sides never disagree about a last digit: rounded up where it is spent and down where it is a cap,
+never in the spender's favour.
 """
 
 from __future__ import annotations
@@ -97,9 +97,6 @@ def _decimal(epsilon: float | str | Decimal) -> Decimal:
     if number is None or not number.is_finite():
         raise InvalidValue(f"ε must be a finite number written like 0.5 or 5e-1, got {epsilon!r}", epsilon)
     return number
-
-
-Guarantee = PureEpsilon
 
 
 def check_round_guarantee(guarantee: PureEpsilon) -> None:

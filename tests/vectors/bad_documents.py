@@ -40,6 +40,7 @@ def _schema() -> list[dict[str, Any]]:
         entry("unknown_nested_field", "a field that version 1 does not have", nested),
         entry("field_of_another_kind", "a field of another member of the union", tagged, "manifest"),
         entry("unknown_kind", "a kind that version 1 does not have", unknown, "manifest"),
+        *_other_guarantees(manifest),
         *(entry(f"without_{name}", "a field is missing", content) for name, content in missing),
         entry("wrong_document", "another type of document", MANIFEST.content),
         entry("text_for_bytes", "text where bytes belong", replaced(TASK, campaign=text("a" * 32))),
@@ -48,6 +49,24 @@ def _schema() -> list[dict[str, Any]]:
         entry("unknown_state", "a state that there is not", replaced(TASK, state=text("paused"))),
         entry("short_digest", "a digest of 31 bytes", replaced(TASK, campaign=encode_value(bytes(31)))),
     ]
+
+
+def _other_guarantees(manifest: dict[str, Any]) -> list[dict[str, Any]]:
+    """Pure ε is the only guarantee of devices, wherever a document states one."""
+    why, part, first = "a guarantee that version 1 does not have", plain(DEVICE_PART), manifest["rounds"][0]
+    found = []
+    for kind in ("zero_concentrated", "approximate_epsilon", "", None):
+        other = {name: value for name, value in (("kind", kind), ("nano", 10**9)) if value is not None}
+        places = [
+            ("device", manifest | {"device_guarantee": other}, "manifest"),
+            ("round", manifest | {"rounds": [first | {"guarantee": other}, *manifest["rounds"][1:]]}, "manifest"),
+            ("part", part | {"guarantee": other}, "device_part"),
+        ]
+        name = {None: "without_kind", "": "empty_kind"}.get(kind, kind)
+        found += [
+            entry(f"{name}_of_{where}", why, encode_value(document), read_as) for where, document, read_as in places
+        ]
+    return found
 
 
 def _values() -> list[dict[str, Any]]:

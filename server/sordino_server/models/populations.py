@@ -27,11 +27,15 @@ class Population(Base):
 
 
 class AskedEpsilon(Base):
-    """What one campaign asked of every device when it opened, in nano-ε; the database refuses to change a row."""
+    """What one campaign asked of every device when it opened; the database refuses to change a row.
+
+    `kind` is the tag of the guarantee, `nano` its price in nano-ε.
+    """
 
     __tablename__ = "population_ledger"
 
     id: Mapped[str] = mapped_column("campaign_id", ForeignKey("campaigns.id"), primary_key=True)
     population_id: Mapped[str] = mapped_column(ForeignKey("populations.id"), index=True)
+    kind: Mapped[str] = mapped_column(String(32), server_default="pure_epsilon")
     nano: Mapped[int] = mapped_column(BigInteger)
     created_at: Mapped[int] = mapped_column(BigInteger)

@@ -6,6 +6,7 @@ from typing import Annotated, Self
 
 from pydantic import BaseModel, Field, StrictFloat, StrictInt
 
+from sordino_analysis.guarantees import GuaranteeKind, kind_of, restore
 from sordino_analysis.strict_model import StrictModel
 from sordino_server.models import AskedEpsilon, Population
 from sordino_shared.guarantees import NANO, PureEpsilon
@@ -105,13 +106,15 @@ class LedgerEntry(BaseModel):
     """A campaign that opened, and the ε that it asked of every device."""
 
     campaign: str
-    epsilon: float
+    guarantee: GuaranteeKind = Field(description="Kind of the guarantee of which the devices are asked.")
+    epsilon: float = Field(description="What it counts for in the caps.")
     opened_at: int
 
     @classmethod
     def of(cls, row: AskedEpsilon) -> Self:
         """What is shown of a row."""
-        return cls(campaign=row.id, epsilon=row.nano / NANO, opened_at=row.created_at)
+        known = restore(row.kind, row.nano)
+        return cls(campaign=row.id, guarantee=kind_of(known), epsilon=row.nano / NANO, opened_at=row.created_at)
 
 
 class Ledger(BaseModel):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from sqlalchemy.orm import Session
 
+from sordino_analysis.guarantees import Accountant, BasicComposition, Guarantee, kind_of
 from sordino_server.config import PopulationMode
 from sordino_server.errors import ServerError
 from sordino_server.models import AskedEpsilon, Population
@@ -16,10 +17,12 @@ from sordino_server.populations import repository
 from sordino_server.populations.names import check_population, identifier_of
 from sordino_server.populations.schemas import PopulationCaps, PopulationDocument, PopulationOrder
 from sordino_shared.errors import InvalidValue
-from sordino_shared.guarantees import NANO, PureEpsilon
+from sordino_shared.guarantees import NANO
 from sordino_shared.protocol import Problem
 
 _DAY_S = 86400
+# Prices what campaigns ask, in the unit of the caps.
+_ACCOUNTANT: Accountant = BasicComposition()
 
 
 class BudgetExceeded(ServerError):
@@ -91,7 +94,7 @@ def check_open_to(session: Session, name: str, mode: PopulationMode) -> None:
 
 
 def charge(
-    session: Session, name: str, campaign: str, guarantee: PureEpsilon, now: int, mode: PopulationMode = "open"
+    session: Session, name: str, campaign: str, guarantee: Guarantee, now: int, mode: PopulationMode = "open"
 ) -> None:
     """Enter in the ledger that `campaign` opens; raises `BudgetExceeded` where a cap does not allow it.
 
@@ -100,12 +103,13 @@ def charge(
     check_open_to(session, name, mode)
     repository.add(session, _without_caps(name, now))
     population = _found(repository.find_for_change(session, identifier_of(name)))
+    price = _ACCOUNTANT.price(guarantee)
     if population.period_nano is not None and population.period_days is not None:
         asked = repository.asked(session, population.id, _period_start(population, now))
-        _check(population, guarantee, asked, population.period_nano, f"in {population.period_days} days")
+        _check(population, price, asked, population.period_nano, f"in {population.period_days} days")
     if population.lifetime_nano is not None:
-        _check(population, guarantee, repository.asked(session, population.id), population.lifetime_nano, "for life")
-    entry = AskedEpsilon(id=campaign, population_id=population.id, nano=guarantee.nano, created_at=now)
+        _check(population, price, repository.asked(session, population.id), population.lifetime_nano, "for life")
+    entry = AskedEpsilon(id=campaign, population_id=population.id, kind=kind_of(guarantee), nano=price, created_at=now)
     repository.add_entry(session, entry)
 
 
@@ -121,9 +125,9 @@ def _period_start(population: Population, now: int) -> int:
     return now - _DAY_S * (population.period_days or 0)
 
 
-def _check(population: Population, guarantee: PureEpsilon, asked: int, cap: int, span: str) -> None:
-    if asked + guarantee.nano > cap:
-        raise BudgetExceeded(population, guarantee.nano, asked, cap, span)
+def _check(population: Population, price: int, asked: int, cap: int, span: str) -> None:
+    if asked + price > cap:
+        raise BudgetExceeded(population, price, asked, cap, span)
 
 
 def _without_caps(name: str, now: int) -> Population:

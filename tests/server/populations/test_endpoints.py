@@ -115,8 +115,8 @@ def test_a_population_that_nobody_made_has_no_cap_and_a_ledger(server: Any, chec
     page = server.api.get(f"{PATH}/ledger", params={"page_size": 1}).json()
     rest = server.api.get(f"{PATH}/ledger", params={"page_token": page["next_page_token"]}).json()
     now = server.clock.now()
-    expected = [{"campaign": known[1], "epsilon": 1, "opened_at": now}]
-    expected.append({"campaign": known[0], "epsilon": 1, "opened_at": now - 1})
+    expected = [{"campaign": known[1], "guarantee": "pure_epsilon", "epsilon": 1, "opened_at": now}]
+    expected.append({"campaign": known[0], "guarantee": "pure_epsilon", "epsilon": 1, "opened_at": now - 1})
     assert page["entries"] + rest["entries"] == expected
     assert rest["next_page_token"] is None
     assert [each["name"] for each in server.api.get("/v1/populations").json()["populations"]] == ["travellers"]

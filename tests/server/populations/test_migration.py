@@ -51,6 +51,7 @@ def test_opened_campaigns_are_entered(database: Database, plan_of: Callable[...,
     with database.read() as session:
         assert repository.asked(session, identifier) == 3 * 10**9
         assert repository.asked(session, identifier, after=10) == 15 * 10**8
+        assert set(session.scalars(text("SELECT kind FROM population_ledger"))) == {"pure_epsilon"}
         population = repository.find(session, identifier)
     assert population is not None
     assert (population.name, population.created_at, population.lifetime_nano) == ("travellers", 10, None)
