@@ -37,7 +37,7 @@ from sordino_shared.randomizers import (
     TwoLevelRows,
 )
 
-HALF, ONE = PureEpsilon.of("0.5"), PureEpsilon.of(1)
+HALF, ONE, THREE = PureEpsilon.of("0.5"), PureEpsilon.of(1), PureEpsilon.of(3)
 FALSE_ALARM = 1e-6
 Law = dict[bytes, Fraction]
 Bytes = NDArray[np.uint8]
@@ -87,9 +87,9 @@ def direction(*vectors: tuple[int, ...], guarantee: PureEpsilon = ONE, excess: i
     return SeededDirection(60, Array.of(np.array(vectors), "<i4"), Array.of(np.array(keep, dtype=np.uint64), "<u8"))
 
 
-def orbits(overlaps: bool, excess: int = 0) -> OrbitKernel:
-    rows = (BaseRow.of(np.array([True, False])), BaseRow.of(np.array([[True, False, False], [False, True, True]])))
-    high = ((1 << 40) * exp_lower_bound(ONE.nano, 128) >> 128) + excess
+def orbits(guarantee: PureEpsilon, overlaps: bool, excess: int = 0) -> OrbitKernel:
+    rows = (BaseRow.of(np.array([True, False])), BaseRow.of(np.array([[True, True, False], [False, False, True]])))
+    high = ((1 << 40) * exp_lower_bound(guarantee.nano, 128) >> 128) + excess
     return OrbitKernel((2, 3, 2), 2, overlaps, 60, 1 << 40, high, (1 << 58, 3 << 58), rows)
 
 
@@ -122,8 +122,9 @@ SAMPLES: dict[type, dict[str, Sample]] = {
         "plane": Sample(direction(*PLANE), ONE, direction(*PLANE, excess=1)),
     },
     OrbitKernel: {
-        "plain": Sample(orbits(False), ONE, orbits(False, 1), (2, 3, 2)),
-        "overlaps": Sample(orbits(True), ONE, orbits(True, 1), (2, 3, 2)),
+        "plain": Sample(orbits(ONE, False), ONE, orbits(ONE, False, 1), (2, 3, 2)),
+        # Characters exceed one, so that sums are kept in another unit.
+        "overlaps": Sample(orbits(THREE, True), THREE, orbits(THREE, True, 1), (2, 3, 2)),
     },
     Pair: {
         "kernels": Sample(Pair(staircase(HALF), staircase(HALF)), ONE, Pair(staircase(HALF), staircase(HALF, 1))),
@@ -187,9 +188,10 @@ def is_accepted(found: Bytes, law: Law) -> bool:
 
 
 def tilted(law: Law, share: float) -> Law:
-    """Every other outcome that share likelier, the others rarer."""
+    """Every other outcome, in the order of their chances, that share likelier, the others rarer."""
+    ordered = sorted(law.items(), key=lambda item: (item[1], item[0]))
     factors = (Fraction(1 + share), Fraction(1 - share))
-    raw = {outcome: chance * factors[number % 2] for number, (outcome, chance) in enumerate(sorted(law.items()))}
+    raw = {outcome: chance * factors[number % 2] for number, (outcome, chance) in enumerate(ordered)}
     return {outcome: chance / sum(raw.values()) for outcome, chance in raw.items()}
 
 
