@@ -88,7 +88,7 @@ def test_what_is_final_is_what_the_page_lists() -> None:
 
 
 def test_which_trouble_makes_every_report_wait_is_what_the_page_says() -> None:
-    listed = re.search(r"([\d, ]+ and \d+) make every report", " ".join(PAGE.split()))
+    listed = re.search(r"([\d, ]+ and \d+) delay every report", " ".join(PAGE.split()))
     assert listed is not None
     assert list(map(int, re.findall(r"\d+", listed[1]))) == [each for each in range(300, 600) if _waits_all(each)]
 
