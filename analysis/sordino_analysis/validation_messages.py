@@ -1,4 +1,4 @@
-"""What pydantic found, in words for whoever wrote it."""
+"""Readable messages for pydantic's validation errors."""
 
 from __future__ import annotations
 

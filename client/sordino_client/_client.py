@@ -87,7 +87,7 @@ class Client:
         return self._device.account()
 
     def opt_out(self, campaign: Campaign | CampaignId | str) -> None:
-        """Leave a campaign for good: its reports are deleted, its debits stay. Works without a connection."""
+        """Leave a campaign permanently: delete its reports, keep its debits. Works without a connection."""
         self._device.opt_out(campaign_id(campaign))
 
     def close(self) -> None:

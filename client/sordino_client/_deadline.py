@@ -1,6 +1,6 @@
 """A deadline for a whole blocking request: name, connection, handshake, head and body together.
 
-The timeouts of HTTP libraries start anew with every byte, so that a server which sends one a second holds a caller for
+The timeouts of HTTP libraries restart with every byte, so a server that sends one per second holds a caller for
 as long as it likes. Here every wait on the network is cut to what is left of the request's time.
 """
 

@@ -16,7 +16,7 @@ from sordino_shared.randomness import Randomness
 # A wait of 0 from a careless window must not become a busy loop; nobody is made to wait longer than a day.
 LEAST_DELAY_S = 1.0
 MOST_DELAY_S = 86_400.0
-# A token that the server does not take may be mended by the app's next version, but not for ever.
+# The app's next version may correct a rejected token; retries end after this time.
 UNAUTHORIZED_FOR_S = 30 * 86_400
 _MOST_DOUBLINGS = 8
 _PROBLEM_BYTES = 64 << 10

@@ -1,4 +1,4 @@
-"""Errors of the device SDK; every one keeps what was wrong and says what to do.
+"""Errors of the device SDK; each keeps the objects concerned and its message gives advice.
 
 SordinoError (sordino_shared)
 └── ClientError
@@ -85,7 +85,7 @@ class PlanRefused(ClientError):
 
     def __init__(self, what: str, reason: str, campaign: CampaignId | None = None) -> None:
         super().__init__(
-            f"the {what} was refused: {reason}; nothing was randomised. Report this to whoever runs the campaign"
+            f"the {what} was refused: {reason}; nothing was randomised. Report this to the operator of the campaign"
         )
         self.what = what
         self.reason = reason

@@ -124,7 +124,7 @@ class Ledger:
     def pin_plans(self, session: Session, task: Task) -> None:
         """Remember the digests that the task names, by round; raises `PlanRefused` where one was another before.
 
-        A round has one plan for everybody and for good: a server that names two tells devices apart by them.
+        A round has one plan for all devices, permanently: a server that names two can distinguish devices by them.
         """
         named = dict(enumerate(map(bytes, task.device_parts)))
         with self._storage.read() as connection:
@@ -181,7 +181,7 @@ class Ledger:
         return AnswerStatus.RECORDED
 
     def opt_out(self, campaign: CampaignId) -> None:
-        """Delete the campaign's reports and payloads for good; its debits stay, and it is never answered again."""
+        """Delete the campaign's reports and payloads permanently; its debits stay, and it is never answered again."""
         with self._storage.write() as connection:
             connection.execute(
                 "INSERT INTO opt_outs VALUES (?, ?) ON CONFLICT DO NOTHING",
@@ -190,7 +190,7 @@ class Ledger:
             connection.execute("DELETE FROM reports WHERE campaign = ?", (bytes(campaign),))
 
     def kept_part(self, digest: Digest) -> bytes | None:
-        """The bytes of a device part kept earlier; whoever takes them verifies them again."""
+        """The bytes of a stored device part; callers verify them again."""
         with self._storage.read() as connection:
             row = connection.execute("SELECT content FROM parts WHERE digest = ?", (bytes(digest),)).fetchone()
             return None if row is None else blob(row[0])

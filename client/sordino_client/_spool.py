@@ -32,10 +32,10 @@ class SpooledReport:
 
 
 class Spool:
-    """Reports by state: spooled until the server has said what became of them, then delivered or refused for good.
+    """Reports by state: spooled until the server has settled them, then delivered or refused permanently.
 
     Only reports of campaigns that were joined at `origin` are sent, waited for and counted as waiting: another server
-    would refuse them for good. The limit is for all that the ledger holds.
+    would refuse them permanently. The limit is for all that the ledger holds.
     """
 
     def __init__(self, storage: Storage, origin: str, limit: int, clock: Clock) -> None:
@@ -84,7 +84,7 @@ class Spool:
     def seconds_until_due(self) -> float | None:
         """Seconds until some report may be sent; None when none waits."""
         with self._storage.read() as connection:
-            # A clock set back would make a postponed report wait for ever: what was postponed "later than now" is due.
+            # A clock set back would make a postponed report wait endlessly: a report postponed "later than now" is due.
             (wait,) = connection.execute(
                 f"SELECT min(CASE WHEN {_DUE} THEN 0 ELSE not_before - :now END) FROM reports WHERE {_OWN}",
                 self._now(),

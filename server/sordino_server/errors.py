@@ -1,7 +1,7 @@
 """Errors of the server: each knows its problem type, so that one place turns them into answers.
 
 SordinoError
-├── ServerError                a problem for whoever asked; endpoints and services raise it as it is
+├── ServerError                a problem shown to the client; endpoints and services raise it as it is
 │   ├── DatabaseError          kit.database_errors draws its tree
 │   ├── RoundNotFound          rounds: no such campaign or round
 │   ├── RoundNotOpen           reports: too early or too late
@@ -28,7 +28,7 @@ from sordino_shared.protocol import Problem
 
 
 class ServerError(SordinoError):
-    """A problem with a detail that may be shown to whoever asked; `extra` are further members of its document."""
+    """A problem whose detail may be shown to the client; `extra` are further members of its document."""
 
     def __init__(self, problem: Problem, detail: str, **extra: Any) -> None:
         super().__init__(detail)

@@ -19,7 +19,7 @@ from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import ReportOutcomes
 
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
-# Whoever scrapes gives up after ten seconds as a rule, and then has no figure at all.
+# Scrapers usually give up after ten seconds and then have no metric at all.
 _STORED_WITHIN_S = 2.0
 _REPORTS = (1, 4, 16, 64, 256, 1024, 4096)
 

@@ -32,7 +32,7 @@ def check_length(text: str, low: int, high: int, what: str) -> None:
 
 
 def check_label(label: str) -> None:
-    """A query's label: up to 2000 characters of which none is hidden, as it is shown beside answers."""
+    """A query's label: up to 2000 characters, none of them hidden: answers show it."""
     check_length(label, 0, 2000, "label of a query")
     if not is_legible(label):
         raise InvalidValue(

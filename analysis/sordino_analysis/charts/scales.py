@@ -1,4 +1,4 @@
-"""Positions of numbers on paper, and round numbers to write beside them."""
+"""Positions of numbers on paper, and round numbers for their labels."""
 
 from __future__ import annotations
 

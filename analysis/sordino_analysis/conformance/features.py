@@ -1,4 +1,4 @@
-"""What is counted in the payloads of one value, for each randomizer, beside its whole law where that is small.
+"""Counts over the payloads of one value, for each randomizer, and the whole distribution if it is small.
 
 Every function reads the definition in docs/protocol.md: which part of a payload depends on the value and with what
 chance, and which part is uniform.

@@ -36,7 +36,7 @@ class Aggregate:
         return Aggregate(self.count + other.count, self.sums + other.sums)
 
     def to_bytes(self) -> bytes:
-        """The sums as little-endian 64-bit integers; the count travels beside them."""
+        """The sums as little-endian 64-bit integers; the count is separate."""
         return self.sums.astype("<i8").tobytes()
 
     @classmethod

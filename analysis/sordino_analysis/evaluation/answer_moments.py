@@ -1,4 +1,4 @@
-"""What is known of one user's contribution to the answers of a workload, whatever the mechanism."""
+"""Interface: exact variance (Q, k) and bias (Q,) of one report's contribution to W h."""
 
 from __future__ import annotations
 

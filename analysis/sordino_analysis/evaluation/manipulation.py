@@ -1,4 +1,4 @@
-"""What one report can add to each answer: for rare events, and for reports that somebody made up."""
+"""Extreme contribution of one report to each answer; the manipulation bound."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _BLOCK_ENTRIES = 1 << 22
 def manipulation(device: DevicePart, analyst: AnalystPart, workload: Workload) -> Floats:
     """(Q,) max |c_q(y) − a| over every output y that a device can send and every honest answer a of the workload.
 
-    If a share f of the reports is made up, outputs and seeds chosen, an answer is moved by at most f times this,
-    whatever the other devices hold. Attained for outputs that are counted; for seeded directions and characters it is
-    a bound, that no seed exceeds. Bias is counted in; an answer that is the same for every type is not moved.
+    A share f of fake reports, with chosen outputs and seeds, moves an answer by at most f times this, for any values
+    of the other devices. Attained for outputs that are counted; for seeded directions and characters it is an upper
+    bound over all seeds. Includes the bias bound; 0 for a query with the same answer for every type.
     """
     decoder = expand_weighted(analyst.decoder, device.randomizer, workload)
     low, high = for_randomizer(device.randomizer).extreme_contributions(decoder, workload)

@@ -84,7 +84,7 @@ def plain_answers(decoder: AnswerDecoder, workload: Workload) -> AnswerDecoder:
 class SharedWork:
     """The request and the expensive things that several candidates and the certificate need, each made once.
 
-    Whoever improves something step by step asks `deadline` whether to go on.
+    Iterative searches check `deadline` after each step.
     """
 
     def __init__(self, request: PlanRequest, deadline: Deadline | None = None) -> None:

@@ -1,7 +1,7 @@
-"""Families of sets of types that hold every type equally often: drawn alike, each is a kernel of rows in {1, e^ε}.
+"""Families of sets that contain every type equally often; each gives a kernel of staircase rows (in {1, e^ε}).
 
-Where a family also holds every two types together equally often, a report knows of each type what subset selection of
-that size knows, from as many rows as there are types instead of all subsets.
+If a family also contains every two types together equally often, a report has the same information about each type as
+subset selection of that size, with as many rows as types instead of all subsets.
 """
 
 from __future__ import annotations
@@ -72,7 +72,9 @@ def signed_blocks(nodes: Integers, right: Mask, blocks: int) -> SetFamily:
 
 
 def most_informative_family(points: int, epsilon: float) -> SetFamily:
-    """Single points, or hyperplanes over a field: what tells most about the shares of `points` points."""
+    """Of singletons and affine hyperplanes over F_q (q in _ORDERS), the family with the largest trace of Fisher
+    information at uniform weights, over `points` points.
+    """
     families = [SetFamily(np.eye(points, dtype=bool))]
     for order in _ORDERS:
         if order < points and _hyperplanes(points, order) <= _MOST_SETS_PER_POINT * points:

@@ -16,7 +16,7 @@ from sordino_shared.randomizers import SubsetMixture
 
 
 class SubsetMixtureMechanism:
-    """Subset selection at a random one of the best sizes, with the decoder that each size's inclusion chances want."""
+    """Subset selection at a random one of the best sizes, with the decoder for each size's inclusion probabilities."""
 
     name = "subset_mixture"
 

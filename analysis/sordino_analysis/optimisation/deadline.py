@@ -1,4 +1,4 @@
-"""When a computation that always has a best so far should stop improving it."""
+"""Deadline of an anytime computation: stop improving after a time limit or an interruption."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ CutShort = Literal["time limit", "interrupted"]
 class Deadline:
     """A moment `seconds` from now, or the one at which `interrupted` becomes true; with neither it never comes.
 
-    What is computed before it depends on the machine's speed. So `cut_short` says for good why somebody was told to
-    stop; while nobody was, the result is that of a computation without a deadline.
+    `cut_short` keeps the first reason `passed()` returned True. While it is None the result does not depend on speed.
     """
 
     def __init__(self, seconds: float | None = None, interrupted: Callable[[], bool] = lambda: False) -> None:

@@ -170,7 +170,7 @@ def _asked(matrices: list[Floats]) -> Floats:
 
 
 def _root(gradient: Floats) -> Floats:
-    """A (r, k) with AᵀA = G, without what is nothing of it."""
+    """A (r, k) with AᵀA = G; eigenvalues below _NOTHING of the largest are dropped."""
     values, vectors = scipy.linalg.eigh(gradient)
     kept = values > _NOTHING * values.max()
     if not kept.any():

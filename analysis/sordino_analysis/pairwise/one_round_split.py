@@ -159,7 +159,7 @@ class SplitReports:
         return self.variance(histogram, users) + float(reduced - histogram @ self.matrix @ histogram) ** 2
 
     def manipulation(self, form: str) -> Manipulation:
-        """A made-up report y for R has length b whatever its seed: |⟨L e_x, y⟩| ≤ ‖L e_x‖·b; so for L, and for both."""
+        """A fake report y for R has length b for every seed: |⟨L e_x, y⟩| ≤ ‖L e_x‖·b; so for L, and for both."""
         honest = np.abs(self.left.columns.T @ self.right.columns)
         lefts, rights = (np.linalg.norm(each.columns, axis=0) for each in (self.left, self.right))
         crossed = (lefts * self.right.scale + honest.max(axis=1)).max()

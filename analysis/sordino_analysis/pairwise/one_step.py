@@ -1,4 +1,4 @@
-"""From a first round that estimates everything roughly to a second that asks one query: T = g(u) + 2λ(A − U_W).
+"""One-step estimator T = g(u) + 2λ(A − U_W) from two rounds, and its variance.
 
 The first round gives U, ĥ and so the query s = Wĥ. Every second answer is unbiased for it with variance V₂; their mean
 A estimates h₂ᵀWĥ. One step of Newton's method would be λ = 1; the λ that is fixed with the plan weighs the errors

@@ -1,7 +1,7 @@
-"""How far made-up reports move a statistic of pairs, whatever they say and whatever the honest devices hold.
+"""Manipulation bound of a pairwise statistic: for any fake reports and any values of the honest devices.
 
-Of n reports a share f, m of them, is made up, by somebody who has not seen the others; θ is what the honest ones alone
-would give. Of the pairs of different reports a share 2f(1 − g) has one made-up report, fg has two, g = (m − 1)/(n − 1).
+Of n reports a share f, m of them, is fake, from an attacker who has not seen the others; θ is the value of the honest
+ones alone. Of the pairs of different reports a share 2f(1 − g) has one fake report, fg has two, g = (m − 1)/(n − 1).
 Let no expected pair of the first kind lie further than A from any honest one, and none of the second further than B. In
 the mean over what the honest devices draw, the mean over pairs then lies from θ by at most
 
@@ -34,7 +34,7 @@ _BLOCK_ENTRIES = 1 << 22
 
 @dataclass(frozen=True)
 class Manipulation:
-    """A share f of reports made up in every round moves the value of `form` by at most linear·f + quadratic·f²."""
+    """A share f of fake reports in every round moves the value of `form` by at most linear·f + quadratic·f²."""
 
     form: str
     linear: float
@@ -42,7 +42,7 @@ class Manipulation:
 
     @classmethod
     def of_pairs(cls, form: str, crossed: float, forged: float) -> Manipulation:
-        """From 2A, of pairs with one made-up report (both ways round), and B, of those with two."""
+        """From 2A, of pairs with one fake report (in both orders), and B, of pairs with two."""
         return cls(form, crossed, max(forged - crossed, 0.0))
 
     def summary(self) -> dict[str, float]:
@@ -50,13 +50,13 @@ class Manipulation:
         return {"linear": self.linear, "quadratic": self.quadratic}
 
     def most(self, share: float) -> float:
-        """How far a share of made-up reports moves it at most."""
+        """The bound for this share of fake reports."""
         return self.linear * share + self.quadratic * share**2
 
 
 @dataclass(frozen=True, eq=False)
 class DecodedForgeries:
-    """Any output of a finite kernel, decoded, in the form's matrix W (k, k) beside honest reports and beside others."""
+    """Any decoded output of a finite kernel in the form's matrix W (k, k), paired with honest and with fake reports."""
 
     law: DecodedReportMoments
     form: QuadraticForm
@@ -69,7 +69,7 @@ class DecodedForgeries:
 
     @cached_property
     def _crossed(self) -> Floats:
-        """(k, p) E[g | x]ᵀWv of an honest report of every type and a made-up one."""
+        """(k, p) E[g | x]ᵀWv of an honest report of every type and a fake one."""
         return np.asarray((self.law.decoder @ self.law.kernel).T @ self._slopes)
 
     @cached_property
@@ -103,10 +103,10 @@ class DecodedForgeries:
     def in_two_rounds(self, step: float, guarantee: PureEpsilon, first_users: float) -> Manipulation:
         """Of T = (1 − 2λ)U + 2λA for λ = `step`, with at least so many users in the first round as expected.
 
-        Made-up reports of the first round move the mean answer by fα where they move U by 2f(1 − g)α + fgβ, |α| ≤ A and
+        Fake reports of the first round move the mean answer by fα where they move U by 2f(1 − g)α + fgβ, |α| ≤ A and
         |β| ≤ B: T by 2f(1 − λ + (2λ − 1)g)α + (1 − 2λ)fgβ. Those of the second move T by 2λf(c + 1)r more, where the
         values s = Wĥ lie within r of their middle and the outputs within cr. As half a range is convex, r is at most
-        (1 − f)·(r of the honest) + f·(r of a made-up report); that of the honest at most a true histogram's and noise.
+        (1 − f)·(r of the honest) + f·(r of a fake report); that of the honest at most a true histogram's and noise.
         Of k means of n numbers, each of range w, the largest is expected w√(ln k/2n) off at most (Hoeffding's lemma).
         """
         if not 0 <= step <= 1:

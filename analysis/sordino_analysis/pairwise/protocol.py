@@ -29,7 +29,7 @@ class ProtocolRequest:
     """An estimate of `statistic` from `users` devices, each spending `guarantee` in all rounds it answers.
 
     `protocol` names the only one to consider, None compares all by predicted error. `target` is the mean over pairs of
-    different users ("pairs") or hᵀWh ("histogram"). Whoever improves something step by step asks `deadline` whether to
+    different users ("pairs") or hᵀWh ("histogram"). Iterative searches check `deadline` whether to
     go on.
     """
 
@@ -101,8 +101,8 @@ class ProtocolDesign:
 class PairwiseProtocol(Protocol):
     """One way to estimate a pairwise statistic. Adding one is a file and a line in the registry.
 
-    `step` is a function of its arguments alone: the same closed rounds give the same bytes, whoever asks and however
-    often.
+    `step` is a function of its arguments alone: the same closed rounds give the same bytes, for every
+    caller and every call.
     """
 
     name: str
@@ -117,7 +117,7 @@ class PairwiseProtocol(Protocol):
         """The root mean squared error at the plan's number of users, for users with this histogram (k,)."""
 
     def manipulation(self, design: ProtocolDesign) -> tuple[Manipulation, ...]:
-        """How far made-up reports move the value of every form of the statistic."""
+        """The manipulation bound of every form of the statistic."""
 
     def step(self, plan: ProtocolPlan, closed: tuple[ClosedRound, ...]) -> RoundPlan | PairwiseEstimate:
         """The next round's plan after `closed`, or the estimate once no round is left; raises PairwiseError."""

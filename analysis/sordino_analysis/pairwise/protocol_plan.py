@@ -22,7 +22,7 @@ class ProtocolPlan:
     `first_weight` the share of devices that answer round 0 in units of 2^-32 where each device answers one round only,
     `parameters` what the protocol named `protocol` reads besides (all JSON numbers, texts, lists). `predicted_rmse` is
     the root mean squared error predicted at `users` users, `guarantee` the nano-ε of a device in all rounds.
-    `notes` are sentences for whoever reads the answer.
+    `notes` are sentences for readers of the answer.
     """
 
     statistic: dict[str, Any]

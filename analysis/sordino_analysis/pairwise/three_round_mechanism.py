@@ -68,10 +68,10 @@ class ThreeRoundMechanism:
         return _CLIPPED_AT * self.largest
 
     def manipulation(self, form: str) -> Manipulation:
-        """How far the limit for many reports moves at most, for a share f of made-up reports in every round.
+        """Bound on the move of the limit for many reports, for a share f of fake reports in every round.
 
         Of numbers in a range w an answer stands at most cw/2 from their middle, so their mean moves by f·(c + 1)w/2.
-        The values ⟨L e_x, μ⟩ have at most the range of a row of W, v. Made-up reports of length b turn Y from Lh to
+        The values ⟨L e_x, μ⟩ have at most the range of a row of W, v. Fake reports of length b turn Y from Lh to
         (1 − f)·Lh + f·u for a vector u of length b or less. Let d be b·max ‖R e_x − R e_x'‖: the values ⟨Y, R e_x − μ⟩
         move by at most f·(d + v), and their range is at most fd + (1 − f)v. Clipping brings numbers no further apart.
         Without made-up reports the two means add up to hᵀWh for every μ in R·Δ.

@@ -46,5 +46,5 @@ def _unknown(document: Mapping[str, Any]) -> str:
 
 
 def load_either(path: Path | str) -> WorkloadSpecification | PairwiseSpecification:
-    """Read a YAML or JSON file of either form, with a matrix in CSV or NPY beside it; raises WorkloadError."""
+    """Read a YAML or JSON file of either form, with an optional matrix in CSV or NPY; raises WorkloadError."""
     return parse_either(read_document(path))

@@ -56,7 +56,7 @@ def aggregate(
     with database.read("read shards") as session:
         shards = repository.shards(session, round_id)
         logged = repository.logged(session, round_id)
-        # Read last: whoever begins to give the log up says so first.
+        # Read last: a purge records its start before it deletes.
         is_gone = repository.purged_at(session, round_id) is not None
     counted = sum(count for count, _ in shards)
     whole = repository.summed_on_ingest(randomizer) or (shards and all(sums for _, sums in shards))

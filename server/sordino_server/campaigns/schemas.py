@@ -28,7 +28,8 @@ class CampaignOrder(StrictModel):
         None, description="ε that one device may spend in all rounds; the plan's ε unless given."
     )
     upload_token: bool = Field(
-        False, description="Whether reports need the campaign's upload token, which the answer then holds; for good."
+        False,
+        description="Whether reports require the campaign's upload token, which the response then contains. Permanent.",
     )
     close_after_reports: _Reports | Listed[_Reports | None] | None = Field(
         None, description="A round closes once so many reports were counted: one number for all, or one a round."

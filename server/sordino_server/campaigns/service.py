@@ -1,4 +1,4 @@
-"""A campaign is created from a plan that is ready, opened once, and closed or cancelled for good."""
+"""Campaigns: created from a finished plan, opened once, closed or cancelled permanently."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ def fail(message: str, code: int = 1) -> NoReturn:
 
 
 def reports_errors(command: Callable[P, R]) -> Callable[P, R]:
-    """Turn the errors a command expects into one sentence and an exit code; anything else is a bug and stays loud."""
+    """Turn expected errors into one sentence and an exit code; other exceptions are bugs and propagate."""
 
     @functools.wraps(command)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -77,7 +77,7 @@ def reports_errors(command: Callable[P, R]) -> Callable[P, R]:
         except httpx.TransportError as error:
             fail(f"the server cannot be reached: {error}; is it running, and is the address right?")
         except BrokenPipeError:
-            # Whoever reads has enough, as `head` has: typer ends the command without a word.
+            # The reader closed the pipe, as `head` does: typer ends the command silently.
             raise
         except OSError as error:
             fail(f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 # Users who stay away because of what they hold move a mean by up to their share of the range of the statistic: a
-# hundredth of it is what a person would want to know.
+# hundredth of it is what an analyst should see.
 TOLERATED_LOSS = 0.01
 # False alarms where everybody answers the round that was drawn: 6·10⁻⁵.
 TOLERATED_STANDARD_ERRORS = 4.0

@@ -61,7 +61,7 @@ class EstimateDocument(BaseModel):
     bias_bound: float
     warnings: list[str]
     predicted_rmse_max: float = Field(
-        description="Error of the worst query and type that the plan promised for so many."
+        description="√(max_variance/users + bias_bound²): worst-case RMSE the plan predicts at this number of users."
     )
     queries: list[QueryEstimate]
 

@@ -1,7 +1,9 @@
-"""A plan computed in a process of its own, within limits of memory and time, so that its death is only its own.
+"""Run one plan computation in a child process with memory and time limits.
 
-The process is a fork of a server process that has imported the planner and nothing else, and lives for one plan. What
-it tells goes through a pipe; the pipe's end, when the worker dies or loses interest, is the end of the process too.
+A crash or OOM kill does not affect the worker.
+
+The process is a fork of a server process that has imported the planner and nothing else, and lives for one plan.
+Progress and result go through a pipe; the child exits on EOF (worker dead or cancelled).
 """
 
 from __future__ import annotations
@@ -102,14 +104,14 @@ class PlanningProcess:
             received: Progress | Refused | Bug | bytes = pipe.recv()
         except (EOFError, ConnectionResetError) as error:
             process.join()
-            raise PlanningDied(self._obituary(process.exitcode)) from error
+            raise PlanningDied(self._describe_exit(process.exitcode)) from error
         return received
 
-    def _obituary(self, exit_code: int | None) -> str:
+    def _describe_exit(self, exit_code: int | None) -> str:
         number = -(exit_code or 0)
         how = signal.Signals(number).name if number in set(signal.Signals) else f"exit code {exit_code}"
         return (
-            f"the process that computed the plan died ({how}), most likely for want of memory: ask again, for a "
+            f"the process that computed the plan died ({how}), most likely out of memory: repeat the request, for a "
             "smaller workload or with effort quick, or give the machine more memory than "
             f"SORDINO_PLANNING_MEMORY_MB ({self.memory_mb})"
         )
@@ -177,7 +179,7 @@ def _plan(pipe: Connection, memory_mb: int, asked: WrittenRequest | PairwiseRequ
 
 
 def _end_with(pipe: Connection) -> None:
-    """The worker sends nothing: what comes from it is its end."""
+    """Exit on EOF; the worker never writes."""
     try:
         pipe.recv()
     except (EOFError, OSError):

@@ -52,7 +52,7 @@ ComputePlan = Callable[[PlannerRequest | PairwiseRequest, ProgressCallback], Fin
 
 # A round goes on to the next one or to its estimate; a purge is of one round's reports.
 Kind = Literal["plan", "round", "purge"]
-# A job is done or failed for good; or its lease was lost, the worker was stopped, the database failed: then another
+# A job is done or failed permanently; or its lease was lost, the worker was stopped, the database failed: then another
 # worker has it, or will.
 Outcome = Literal["done", "failed", "lost", "stopped", "interrupted"]
 # Hears of every job that ended, with its seconds.

@@ -52,7 +52,7 @@ class OperatorRoute(APIRoute):
     """A route with a small body, or none."""
 
     def body_limit(self, request: Request) -> int:
-        """Bytes that a body of this request may have, whoever sends it."""
+        """Largest body of this request in bytes, for any sender."""
         return SMALL_LIMIT
 
     def get_route_handler(self) -> Handler:

@@ -16,7 +16,7 @@ from sordino_shared.protocol import Problem
 
 # As much as any order of an operator takes but for tables of numbers; more than this is kept in a file.
 SMALL_LIMIT = 64 << 10
-# As for reports: whoever is slower holds a connection, and not for ever.
+# As for reports: a slower client would hold a connection too long.
 TIMEOUT_S = 60.0
 
 

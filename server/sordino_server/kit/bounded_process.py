@@ -33,7 +33,7 @@ MEMORY_MB = 2048
 # Of the wall's clock, for a machine that has other things to do: the work stands behind what answers requests.
 _WITHIN_S = 120.0
 _NICENESS = 10
-# As many as wait for the one before them; whoever comes then is told to come later.
+# Requests that may wait for the one before them; later ones get 503.
 MAX_WAITING = 16
 
 

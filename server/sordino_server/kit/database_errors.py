@@ -1,4 +1,4 @@
-"""What a driver's error means to whoever asked, for both engines.
+"""Problems that stand for a driver's errors, for both engines.
 
 DatabaseError                the transaction was rolled back; nothing of it counts
 ├── DatabaseUnavailable      cannot be reached or opened, or failed in a way that may pass

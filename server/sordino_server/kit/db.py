@@ -72,7 +72,7 @@ class Database:
         else:
             self.engine = _postgres_engine(self.url, busy_timeout_s, connections)
             self._reading = self.engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
-            # Said and not left to the server's default: whoever waited for a lock must see what its holder committed.
+            # Explicit, not the server's default: after waiting for a lock a transaction must see its holder's commit.
             self._writing = self.engine.execution_options(isolation_level="READ COMMITTED")
 
     @contextmanager
@@ -134,7 +134,7 @@ class Database:
             found = session.scalar(text("PRAGMA quick_check(1)"))
         if found != "ok":
             raise DatabaseCorrupted(
-                "the database is damaged; restore it from a backup, with no -wal and -shm of another state beside it "
+                "the database is damaged; restore it from a backup, and delete its old -wal and -shm files "
                 f"(SQLite found: {' '.join(str(found).split())})"
             )
 

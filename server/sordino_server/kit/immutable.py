@@ -1,4 +1,4 @@
-"""Answers that never change: content under its own digest, which any cache may keep for ever."""
+"""Immutable responses: content under its own digest, which any cache may store permanently."""
 
 from __future__ import annotations
 

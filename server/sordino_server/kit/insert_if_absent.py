@@ -1,4 +1,4 @@
-"""Rows that are named by their content or their sender: whoever comes second finds the first one's."""
+"""Insert a row named by its content or its sender, or return the existing one."""
 
 from __future__ import annotations
 

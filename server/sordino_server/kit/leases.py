@@ -1,7 +1,7 @@
-"""Leases: work on a row belongs to one process until a time; whoever lets it pass loses the row to another.
+"""Row leases with expiry; results are stored only in a transaction that re-checks the owner.
 
-A lease saves work, it does not guard it: what guards is that every result is stored in a transaction that first checks
-that the lease is still its owner's (`hold`).
+A lease saves duplicate work; it does not guard the result. The guard is that every result is stored in a transaction
+that first checks that its owner still has the lease (`hold`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Questions that may never be answered, asked once at a time: waiting for them holds one thread and not many."""
+"""Collapse concurrent calls of a function that may hang into one thread."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class SingleFlight(Generic[T]):
         self._running: Future[T] | None = None
 
     def outcome(self, work: Callable[[], T]) -> Future[T]:
-        """What comes of `work`, or of the same work that somebody else began before and that still runs."""
+        """The future of `work`, or of the call that is already running."""
         with self._lock:
             if self._running is None or self._running.done():
                 self._running = Future()
@@ -30,5 +30,5 @@ class SingleFlight(Generic[T]):
 def _settle(future: Future[T], work: Callable[[], T]) -> None:
     try:
         future.set_result(work())
-    except BaseException as error:  # whoever waits must hear it
+    except BaseException as error:  # re-raised in every waiting caller
         future.set_exception(error)

@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from time import monotonic
 
-# About 25 MB. Whoever can send from more addresses than this is not held up by a bucket for each.
+# About 25 MB. A bucket per address does not stop a sender with more addresses than this.
 MAX_KEYS = 100_000
 
 

@@ -41,7 +41,7 @@ class ClosingRule(Base):
 class Round(Leased, Base):
     """One round of a campaign; its row exists once its plan is sealed.
 
-    The lease belongs to whoever goes on from the closed round, to the next round or to the estimate; `error` says why
+    The lease belongs to the worker that computes the next round or the estimate; `error` says why
     neither can be had. From `purged_at` on the reports are gone, and what they add up to is one accumulator.
     """
 
@@ -66,7 +66,7 @@ class Round(Leased, Base):
 
 
 class Estimate(Base):
-    """The canonical JSON of a closed round's estimate: written once, read for ever."""
+    """The canonical JSON of a closed round's estimate: immutable."""
 
     __tablename__ = "estimates"
 

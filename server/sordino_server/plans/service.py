@@ -1,4 +1,4 @@
-"""A plan request from its order to its two parts: queued, computed under a lease, then ready or failed for good.
+"""Plan requests: queued, computed under a lease, then ready with two parts, or failed permanently.
 
 What was computed once answers every later request of the same content; what failed does not.
 """

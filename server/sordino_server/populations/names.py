@@ -1,6 +1,6 @@
 """Which names are one population, and which names could pass for another's.
 
-A cap would hold nobody if `Users` or `users` with a Cyrillic е opened as a new population beside `users`. So names
+A cap would hold nobody if `Users` or `users` with a Cyrillic е opened as a new population next to `users`. So names
 are compared folded: `Users` in any width and `users` are one. And a name is refused whose letters come from several
 scripts, or look like Latin ones throughout: `usеrs` with a Cyrillic е, and `соре` of Cyrillic letters alone. Two names
 of ASCII that look alike, as `group1` and `groupl` do, are two populations.

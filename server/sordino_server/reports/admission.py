@@ -1,4 +1,4 @@
-"""Who may upload: anybody up to a rate, and whoever has a token; a campaign may want a token with every report."""
+"""Admission of uploads: anyone up to a rate, anyone with a token; a campaign may require a token for every report."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Admission:
         self._proxies = TrustedProxies.parse(settings.trusted_proxies)
         rate = settings.anonymous_uploads_per_s
         self._buckets = TokenBuckets(rate, settings.anonymous_uploads_burst) if rate else None
-        # Whether a campaign wants a token never changes.
+        # Whether a campaign requires a token never changes.
         self._needs_token: OrderedDict[str, bool] = OrderedDict()
         self._known_until: OrderedDict[tuple[str, bytes], float] = OrderedDict()
         self._asked: dict[tuple[str, str | None], asyncio.Future[bool]] = {}
@@ -56,7 +56,7 @@ class Admission:
             needed = await self._ask(campaign, token)
         if needed and token is None:
             raise ServerError(
-                Problem.UNAUTHORIZED, "this campaign wants its upload token: `Authorization: Bearer sdo_uploader_…`"
+                Problem.UNAUTHORIZED, "this campaign requires its upload token: `Authorization: Bearer sdo_uploader_…`"
             )
 
     def _is_known(self, campaign: str, token: str) -> bool:
@@ -84,7 +84,7 @@ class Admission:
         return await asyncio.shield(asked)
 
     def _check(self, campaign: str, token: str | None) -> bool:
-        """Whether the campaign wants a token; raises where it does and this one does not open it."""
+        """Whether the campaign requires a token; raises if it does and this one is not valid for it."""
         with self._database.read("admit upload") as session:
             row = session.get(Campaign, campaign)
             if row is None:

@@ -31,5 +31,5 @@ async def post_reports(campaign: str, index: int) -> Response:
     )
 
 
-# The name under which requests are observed, whoever answers them.
+# The name under which requests are observed, in both implementations.
 ROUTE = router.routes[-1]

@@ -21,7 +21,7 @@ from sordino_shared.protocol import CBOR_MEDIA_TYPE, Problem, ReportBatch, Repor
 _PATH = re.compile(r"/v1/campaigns/([0-9a-f]{64})/rounds/([0-9]{1,9})/reports")
 _PLAIN_TYPE = CBOR_MEDIA_TYPE.encode()
 _CONTENT_TYPE = (b"content-type", _PLAIN_TYPE)
-# A phone on a slow network sends 4 MiB in this time; whoever is slower holds a connection, and not for ever.
+# A phone on a slow network sends 4 MiB in this time; a slower client would hold a connection too long.
 BODY_TIMEOUT_S = 60.0
 _LATE = "the body is late"
 # Of bodies that are not whole yet, all together; as much as may wait to be written.

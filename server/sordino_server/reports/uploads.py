@@ -43,7 +43,7 @@ class RoundNotOpen(ServerError):
     """The round is not taking reports yet, or no longer."""
 
     def __init__(self, campaign: str, index: int, state: str) -> None:
-        super().__init__(Problem.ROUND_NOT_OPEN, f"round {index} is {state} and takes no reports", state=state)
+        super().__init__(Problem.ROUND_NOT_OPEN, f"round {index} is {state} and accepts no reports", state=state)
         self.campaign = campaign
         self.index = index
         self.state = state

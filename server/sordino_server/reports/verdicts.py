@@ -88,7 +88,7 @@ class Judged:
 
 @lru_cache(maxsize=1024)
 def _all_held(accepted: int, replayed: int) -> ReportOutcomes:
-    """Nearly every answer; encoding it anew would cost as much as reading the request."""
+    """Cached encoding of the most common answer; encoding it again would cost as much as reading the request."""
     return ReportOutcomes(accepted, replayed, ())
 
 

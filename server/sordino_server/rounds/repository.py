@@ -1,4 +1,4 @@
-"""Rounds in the database. The lock of a round is shared by whoever adds reports and exclusive for a change of state."""
+"""Rounds in the database. A round's lock is shared for adding reports, exclusive for a change of state."""
 
 from __future__ import annotations
 

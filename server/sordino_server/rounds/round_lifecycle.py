@@ -40,7 +40,7 @@ from sordino_shared.protocol import (
 
 # A round whose estimation dies this often is left for a person to look at.
 MAX_ATTEMPTS = 3
-GIVEN_UP = f"{MAX_ATTEMPTS} workers ended without a result, for want of memory perhaps; their logs may say why"
+GIVEN_UP = f"{MAX_ATTEMPTS} workers ended without a result, perhaps out of memory; see their logs"
 _DAY_S = 86400
 
 

@@ -18,7 +18,7 @@ from sordino_shared.protocol import PROTOCOL_VERSION, Problem
 
 # As much as one process may hold in its queue of uploads.
 MIN_FREE_BYTES = 64 << 20
-# Whoever sends traffic wants to know soon; a database that hangs would be waited for much longer.
+# Load balancers need an answer soon; a hanging database would block much longer.
 READY_WITHIN_S = 2.0
 
 probes = APIRouter(tags=["health"])
@@ -74,7 +74,8 @@ def _check_room(database: Database) -> None:
     free = shutil.disk_usage(Path(database.url.database or "").absolute().parent).free
     if free < MIN_FREE_BYTES:
         raise ServerError(
-            Problem.STORAGE_FULL, f"{free >> 20} MiB are free beside the database, {MIN_FREE_BYTES >> 20} are needed"
+            Problem.STORAGE_FULL,
+            f"{free >> 20} MiB are free on the disk of the database, {MIN_FREE_BYTES >> 20} are needed",
         )
 
 

@@ -12,7 +12,7 @@ from sordino_server.kit.request_observer import REQUEST_ID, enveloped
 from sordino_server.problem_details import problem_response
 from sordino_shared.protocol import Problem
 
-# The slowest phone sends its few hundred bytes in this time; whoever is slower holds a connection, and not for ever.
+# The slowest phone sends its few hundred bytes in this time; a slower client would hold a connection too long.
 HEAD_TIMEOUT_S = 20.0
 MAX_HEAD_BYTES = 64 << 10
 _ANSWERING = object()

@@ -1,4 +1,4 @@
-"""Manifest and task: what a campaign promises for good, and what is open just now."""
+"""Manifest (a campaign's permanent terms) and task (its open round)."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ The direction is the vector of atoms divided by its norm: bounded, whatever seed
 The estimators take the direction for uniform on the sphere. What that costs is a relative bias of the mean decoded
 direction: none at d = 1, where a direction is a sign; at large d `E|g|/√(E g²)` of the atoms differs from the normal's
 √(2/π) by 8·10⁻⁷; the exact sum at d = 2 gives less than 10⁻⁶ in most directions and 1.1·10⁻⁴ in the worst ones, just
-beside a diagonal, since two atoms are of equal size with probability 1.4·10⁻⁴.
+near a diagonal, since two atoms are of equal size with probability 1.4·10⁻⁴.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ class SeededDirection(Randomizer):
     """P(bit = 1[⟨g, r_x⟩ ≥ 0]) = keep_weights[x]/2^bits for a direction g drawn from a uniform public seed.
 
     `vectors` is <i4 of shape (k, d), the directions r_x of the types, of any lengths; how long the type's vector is
-    beside the longest one is in `keep_weights`, <u8 of shape (k,): 2^(bits−1) for a zero vector.
+    relative to the longest one is in `keep_weights`, <u8 of shape (k,): 2^(bits−1) for a zero vector.
     """
 
     kind: ClassVar[str] = "seeded_direction"

@@ -71,7 +71,7 @@ def test_the_death_of_the_process_is_an_error_that_says_what_to_do(number: signa
         if told.fraction > 0:
             signal_children(number)
 
-    with pytest.raises(PlanningDied, match=rf"died \({number.name}\).*ask again"):
+    with pytest.raises(PlanningDied, match=rf"died \({number.name}\).*repeat the request"):
         PROCESS.compute(LONG, kill)
     assert PROCESS.compute(SMALL, lambda told: None).complete
 
@@ -142,4 +142,4 @@ def test_the_worker_goes_on(running: Any) -> None:
     failed, ready = (running.api.get(f"/v1/plan-requests/{each}").json() for each in (first, second))
     assert (failed["state"], ready["state"]) == ("failed", "ready")
     assert "died (SIGKILL)" in failed["error"]
-    assert "ask again" in failed["error"]
+    assert "repeat the request" in failed["error"]

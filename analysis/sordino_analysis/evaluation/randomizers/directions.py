@@ -27,7 +27,7 @@ DIRECTION_SCALE = 1 << 32
 # Unit vectors pass through the processor's cache five times, and so few of them stay in it.
 _DIRECTION_ENTRIES = 1 << 16
 # ‖E[bit·ĝ | x] − (2t_x/2^B − 1)·c_d·û_x‖ relative to the second term, for atoms in place of normal variables. Exact
-# sums at d = 2 reach 1.1e-4 for vectors just beside a diagonal, where two atoms tie, and 5.6e-5 beside an axis; generic
+# sums at d = 2 reach 1.1e-4 for vectors near a diagonal, where two atoms tie, and 5.6e-5 near an axis; generic
 # vectors and more dimensions average the steps of the atoms out, to 1e-6. A plan states almost twice the worst.
 DIRECTION_ERROR = 2e-4
 

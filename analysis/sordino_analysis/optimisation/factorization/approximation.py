@@ -90,7 +90,7 @@ def approximate(
     """W̃ with |W̃ − W| ≤ α whose centred γ₂ (γ_F for "mean") is within 1 + gap of the least, with a proof.
 
     γ(W; α) = max over u, v of min over W̃ of ‖D_u^½ W̃ D_v^½‖_*, with √v projected out for the free centre. The inner
-    problem is split into singular values and box (alternating directions); u and v ascend multiplicatively beside it.
+    problem is split into singular values and box (alternating directions); u and v ascend multiplicatively.
     Where the iterations run out, or it is `late`, the gap is what was proved by then. Raises FactorizationError where α
     is negative or so large that constants answer every query.
     """

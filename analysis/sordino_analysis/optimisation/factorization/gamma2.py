@@ -19,7 +19,7 @@ from sordino_analysis.request_terms import Objective
 # Measured on prefix and ranges, k = 48…1024: exponents of 1.4 to 1.8 need a third fewer steps than 1, while 2
 # oscillates when both sets of weights move.
 _RELAXATION = 1.5
-# A centred matrix of rank one swaps two weights for ever at exponent 1: a step that loses ground is taken
+# A centred matrix of rank one swaps two weights endlessly at exponent 1: a step that loses ground is taken
 # back and halved, and the exponent recovers by this factor.
 _RECOVERY = 1.25
 # No weight falls below this share of a uniform one: the factors divide by its square root.

@@ -1,4 +1,4 @@
-"""The last percents of the mean variance: row weights by Newton's method, new rows by what the multipliers price them.
+"""Column generation for the mean variance: primal–dual Newton on row weights, new rows with negative reduced cost.
 
 For fixed type weights π the averaged second moment tr(G₀M⁻¹), M = Σ_S θ_S v_S v_Sᵀ/(πᵀv_S), is convex in the weights θ
 under Σ θ_S v_S = 1. A row v lowers it iff vᵀGv/(πᵀv) > λᵀv for G = M⁻¹G₀M⁻¹ and the multipliers λ of the columns.
@@ -205,7 +205,7 @@ class _Master:
 
 
 def _shifted(weights: Floats, variance: Floats, exponent: float) -> Floats:
-    """More weight on the types whose variance is above the others', in which the value is concave."""
+    """One multiplicative-weights update of π; the value is concave in π."""
     moved = np.maximum(weights * np.maximum(variance / variance.max(), 0.0) ** exponent, 1e-9)
     return np.asarray(moved / moved.sum())
 

@@ -55,7 +55,7 @@ def descend(
         logits, weights, free = variables.parts(values)
         rows = balance(logits, weights, epsilon)
         if rows.row_weights.min() <= 0:
-            # Outside where kernels are: a wall that the line search steps back from.
+            # Infeasible (a row weight ≤ 0): return +large so the line search backs off.
             return _WALL, np.zeros_like(values)
         value, by_kernel, by_free = evaluate(rows.kernel, free)
         by_logits, by_weights = rows.gradient(by_kernel)

@@ -229,7 +229,7 @@ class _Search:
         return self._descend(point, schedule.sharpness(phase), floor, schedule.evaluations, rows_move=True)
 
     def worst(self, point: Point) -> float:
-        """The variance that the objective speaks of."""
+        """Worst (objective max) or worst-type mean variance at `point`."""
         if self.objective == "mean":
             return float(self._by_type(point).max())
         return float(variances(self._kernel(point), self._decoder(point), self.matrix).max())
@@ -323,7 +323,7 @@ class _Search:
         return self.late()
 
     def _reweighted(self, point: Point) -> Point:
-        """More weight on the types, and for the maximum on the queries, whose variance is above the others'."""
+        """One multiplicative-weights update of π, and of ρ for max."""
         if self.objective == "mean":
             by_type = self._by_type(point)
             return replace(point, type_weights=_shifted(point.type_weights, by_type, 1.0))

@@ -1,6 +1,6 @@
 """The unbiased decoder of a fixed kernel with the least worst variance, by descents over the queries that matter.
 
-The generalised least-squares decoder has one set of type weights for all queries; for the worst case every query wants
+The generalised least-squares decoder has one set of type weights for all queries; for the worst case every query needs
 its own. But only queries that are worst somewhere need one: the others keep what least squares gave them.
 """
 

@@ -1,4 +1,4 @@
-"""What queries need of the characters: their squared coefficients, block by block and orbit by orbit."""
+"""A (blocks, orbits): squared Fourier coefficients of the queries, averaged per block."""
 
 from __future__ import annotations
 

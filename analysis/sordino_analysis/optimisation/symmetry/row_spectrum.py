@@ -1,4 +1,4 @@
-"""What one report of an orbit kernel knows of each character: the Fourier weights of its rows."""
+"""Fourier coefficients û_b(r) of the rows of an orbit kernel, and λ_o with E[H_r | x] = λ_o cas_r(x)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Workload files: YAML or JSON, with a matrix in CSV or NPY beside it."""
+"""Workload files: YAML or JSON, with an optional matrix in CSV or NPY in the same folder."""
 
 import csv
 import json
@@ -24,7 +24,7 @@ def load_specification(path: Path | str) -> WorkloadSpecification:
 
 
 def read_document(path: Path | str) -> dict[str, Any]:
-    """The mapping in a YAML or JSON file; `queries: {file: NAME}` is read from beside it and put in place.
+    """The mapping in a YAML or JSON file; `queries: {file: NAME}` is read from the same folder and put in place.
 
     So is `file` of a statistic. Raises WorkloadError for a file that cannot be read or is no mapping.
     """
@@ -50,7 +50,7 @@ def _read_text(path: Path) -> str:
         content = stream.read(_LARGEST_BYTES + 1)
     if len(content) > _LARGEST_BYTES:
         raise WorkloadError(
-            f"it has more than {_LARGEST_BYTES >> 20} MiB: put a matrix into a .csv or .npy file beside it", path
+            f"it has more than {_LARGEST_BYTES >> 20} MiB: put a matrix into a .csv or .npy file in its folder", path
         )
     return content.decode("utf-8-sig")
 

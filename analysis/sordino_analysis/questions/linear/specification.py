@@ -178,7 +178,7 @@ def parse_specification(document: Mapping[str, Any]) -> WorkloadSpecification:
     if isinstance(document, Mapping) and "statistic" in document:
         raise WorkloadError("linear queries are asked for here, and this workload has a statistic of pairs", document)
     if isinstance(queries, Mapping) and "file" in queries and "matrix" not in queries:
-        raise WorkloadError("queries.file is read only beside a specification on disk: put the matrix here", queries)
+        raise WorkloadError("queries.file needs a specification on disk: put the matrix here", queries)
     try:
         return WorkloadSpecification.model_validate(document)
     except ValidationError as error:
@@ -214,7 +214,7 @@ def checked_matrix(rows: list[list[float]], domain: Domain) -> Floats:
 
 
 def _check_alike(matrix: Floats) -> None:
-    """Raise WorkloadError where a query varies so little beside another that its answer would be lost in that."""
+    """Raise WorkloadError if a query varies so little that its answer would be lost in the rounding of another."""
     rows = np.flatnonzero(varying_rows(matrix))
     if len(rows) == 0:
         return

@@ -39,7 +39,7 @@ class OpenBins:
             raise InvalidValue(f"the smoothness bound must be a positive number, got {self.smoothness:g}", self)
 
     def bias_bound(self, bins: int) -> float:
-        """G·w: how far the statistic of the bins' middles is from that of the values, whoever the users are.
+        """G·w: largest difference between the statistic of the bins' midpoints and that of the values, for any users.
 
         w is the width of a bin, and each of two users is at most w/2 from the middle of theirs.
         """

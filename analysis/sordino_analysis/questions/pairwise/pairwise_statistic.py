@@ -47,7 +47,7 @@ class PairwiseStatistic:
     `combine` is g, `gradient` its gradient (J,), both at a vector (J,). `denominators` are the indices of forms that g
     divides by: where one of them is not positive, both raise InvalidValue, and where one cannot be told from zero only
     an interval is published. A statistic that is one form has J = 1 and the identity. `specification` is JSON-able and
-    makes the same statistic of it again. `notes` are sentences for whoever reads the answer. A statistic with
+    makes the same statistic of it again. `notes` are sentences for readers of the answer. A statistic with
     denominators is offset + u₀/d(u₁ …) for a d that is homogeneous of degree 1, and `range_of_ratio` is from where to
     where it can be.
     """
@@ -86,7 +86,7 @@ class PairwiseStatistic:
 
     @property
     def limits(self) -> tuple[float, float]:
-        """From where to where the statistic can be, whoever the users are."""
+        """Range of the statistic over all histograms."""
         if self.range_of_ratio is not None:
             return self.range_of_ratio
         matrix = self.forms[0].matrix

@@ -103,7 +103,7 @@ def parse_statistic(document: Mapping[str, Any]) -> PairwiseSpecification:
     """Read the dictionary form strictly; WorkloadError names the place of everything that does not fit."""
     written = document.get("statistic") if isinstance(document, Mapping) else None
     if isinstance(written, Mapping) and "file" in written:
-        raise WorkloadError("statistic.file is read only beside a workload on disk: put the matrix here", written)
+        raise WorkloadError("statistic.file needs a workload on disk: put the matrix here", written)
     try:
         return PairwiseSpecification.model_validate(document)
     except ValidationError as error:

@@ -1,1 +1,1 @@
-"""Campaigns with simulated devices that hold known values, so that estimates can be put beside the truth."""
+"""Campaigns with simulated devices that hold known values, so that estimates can be compared with the truth."""

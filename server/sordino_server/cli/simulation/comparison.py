@@ -1,4 +1,4 @@
-"""Estimates beside the truth that only a simulation knows."""
+"""Estimates compared with the truth, which only a simulation has."""
 
 from __future__ import annotations
 

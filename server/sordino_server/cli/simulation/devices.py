@@ -50,7 +50,7 @@ def run_apps(
     """Every value takes an app's whole path: own ledger file, own verification, own connection, one report a request.
 
     They draw from the operating system's generator, like devices, and a few run at a time, as devices would. Called
-    again for a later round, every app is started anew on its ledger; one that drew another round has nothing to do.
+    again for a later round, every app is restarted on its ledger; one that drew another round has nothing to do.
     """
     started = time.perf_counter()
     reports = 0
