@@ -84,7 +84,7 @@ def too_many_types(request: ProtocolRequest) -> str | None:
 
 
 def decoded_forgeries(design: ProtocolDesign) -> tuple[DecodedForgeries, ...]:
-    """What can be made up in a first round that counts outputs, for every form; raises InvalidValue for another."""
+    """Possible fake reports of a first round that counts outputs, per form; raises InvalidValue for another round."""
     law = DecodedReportMoments.of(design.first.device.randomizer, design.first.analyst.decoder)
     statistic = planned_statistic(design.plan)
     return tuple(DecodedForgeries(law, form, design.plan.target) for form in statistic.forms)

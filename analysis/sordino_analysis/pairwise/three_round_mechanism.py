@@ -74,7 +74,7 @@ class ThreeRoundMechanism:
         The values ⟨L e_x, μ⟩ have at most the range of a row of W, v. Fake reports of length b turn Y from Lh to
         (1 − f)·Lh + f·u for a vector u of length b or less. Let d be b·max ‖R e_x − R e_x'‖: the values ⟨Y, R e_x − μ⟩
         move by at most f·(d + v), and their range is at most fd + (1 − f)v. Clipping brings numbers no further apart.
-        Without made-up reports the two means add up to hᵀWh for every μ in R·Δ.
+        Without fake reports the two means add up to hᵀWh for every μ in R·Δ.
         """
         right = self.right.columns
         squares = (right**2).sum(axis=0)

@@ -32,7 +32,7 @@ class FinishedPlan:
 
     @property
     def summary(self) -> dict[str, Any]:
-        """The figures. Every call makes them anew, so that changing them does not change the plan."""
+        """The summary; a new dict per call, so that changes to it do not change the plan."""
         return dict(json.loads(self.figures))
 
     @property
