@@ -11,8 +11,8 @@ from sordino_server.models.base import Base, RowNumber
 class Report(Base):
     """An id that was counted, with 16 bytes of the SHA-256 of its payload to tell a replay from a conflict.
 
-    There is no foreign key: the inserting transaction holds the round's lock and has just read its row, and a check for every
-    report is the dearest part of an insert on PostgreSQL.
+    There is no foreign key: the inserting transaction holds the round's lock and has just read its row, and a check per
+    report would be the most expensive part of an insert on PostgreSQL.
     """
 
     __tablename__ = "reports"
