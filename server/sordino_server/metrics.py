@@ -79,7 +79,10 @@ class Metrics(MetricsRegistry):
             "sordino_commit_duration_seconds", "Group commits of uploads.", buckets=_SECONDS, registry=self.registry
         )
         self._commit_reports = Histogram(
-            "sordino_commit_reports", "Reports judged in one group commit.", buckets=_REPORTS, registry=self.registry
+            "sordino_commit_reports",
+            "Reports in one group commit.",
+            buckets=_REPORTS,
+            registry=self.registry,
         )
         self._queue = Gauge("sordino_queue_bytes", "Uploads that wait to be written.", registry=self.registry)
         self._counted: dict[tuple[str, str, int], Counter] = {}
@@ -143,8 +146,8 @@ class _Stored(Collector):
             ]
 
 
-def _gauge(name: str, told: str, label: str, values: Mapping[str, int]) -> GaugeMetricFamily:
-    family = GaugeMetricFamily(name, told, labels=[label])
+def _gauge(name: str, description: str, label: str, values: Mapping[str, int]) -> GaugeMetricFamily:
+    family = GaugeMetricFamily(name, description, labels=[label])
     for value, count in values.items():
         family.add_metric([value], count)
     return family

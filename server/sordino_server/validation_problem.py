@@ -13,10 +13,10 @@ from sordino_shared.protocol import Problem
 SHOWN_ERRORS = 20
 
 
-def invalid_request(found: Sequence[Mapping[str, Any]]) -> ServerError:
+def invalid_request(errors: Sequence[Mapping[str, Any]]) -> ServerError:
     """`invalid-request` of what `ValidationError.errors()` found, the first of it in the detail."""
-    listed = [{"pointer": _pointer(item["loc"]), "detail": _reason(item)} for item in found[:SHOWN_ERRORS]]
-    more = f" (and {len(found) - 1} more, see `errors`)" if len(found) > 1 else ""
+    listed = [{"pointer": _pointer(item["loc"]), "detail": _reason(item)} for item in errors[:SHOWN_ERRORS]]
+    more = f" (and {len(errors) - 1} more, see `errors`)" if len(errors) > 1 else ""
     detail = f"{listed[0]['pointer']}: {listed[0]['detail']}{more}"
     return ServerError(Problem.INVALID_REQUEST, detail, errors=listed)
 

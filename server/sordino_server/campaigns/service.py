@@ -116,7 +116,7 @@ def task(session: Session, identifier: str, settings: Settings) -> Task:
 def open_campaign(
     database: Database, session: Session, identifier: str, now: int, mode: PopulationMode = "open"
 ) -> Campaign:
-    """From ready to open; round 0 takes reports from the commit on. Raises `BudgetExceeded` of the population."""
+    """From ready to open; round 0 takes reports from the commit on. Raises `PopulationBudgetExceeded`."""
     campaign = round_lifecycle.lock_campaign(session, identifier)
     round_lifecycle.change_campaign(campaign, CampaignState.OPEN, now)
     allowed = Manifest.read(campaign.manifest).device_guarantee

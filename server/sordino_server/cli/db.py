@@ -92,14 +92,14 @@ def purge(
     _print_purged(found, dry_run, as_json)
 
 
-def _print_purged(found: list[OldReports], dry_run: bool, as_json: bool) -> None:
+def _print_purged(purged: list[OldReports], dry_run: bool, as_json: bool) -> None:
     if as_json:
         rounds = [
-            {"campaign": old.campaign, "round": old.index, "reports": old.reports, "bytes": old.bytes} for old in found
+            {"campaign": old.campaign, "round": old.index, "reports": old.reports, "bytes": old.bytes} for old in purged
         ]
         print_json({"purged": not dry_run, "rounds": rounds})
         return
-    rows = ((old.campaign, str(old.index), str(old.reports), str(old.bytes)) for old in found)
+    rows = ((old.campaign, str(old.index), str(old.reports), str(old.bytes)) for old in purged)
     print_listing(("campaign", "round", "reports", "bytes"), rows)
     console.print("nothing was deleted (--dry-run)" if dry_run else "these reports were deleted", highlight=False)
 

@@ -131,7 +131,7 @@ def demo(
 
 
 def _demo_statistic(
-    asked: FlightStatistic,
+    statistic: FlightStatistic,
     users: int,
     epsilon: float,
     seed: int,
@@ -142,17 +142,17 @@ def _demo_statistic(
 ) -> None:
     flights = draw_flights(users, seed)
     terms = CampaignTerms(
-        specification=statistic_specification(asked),
+        specification=statistic_specification(statistic),
         plan={"epsilon": epsilon, "users": users, "seed": seed, "time_limit": _SEARCH_S, "effort": "quick"},
-        name=f"{asked} of flights",
+        name=f"{statistic} of flights",
         purpose=_PAIR_PURPOSE,
         population="flights from New York in 2013",
     )
-    values = device_values(asked, flights)
+    values = device_values(statistic, flights)
     result, kept = run_simulation(
         run_statistic_campaign, terms, values, apps=APPS, keep=keep, console=progress_console, remote=remote
     )
-    raw = raw_truth(asked, flights)
+    raw = raw_truth(statistic, flights)
     if as_json:
         print_json(statistic_document(result, raw) | {"seed": seed, "kept": None if kept is None else str(kept)})
         return

@@ -111,11 +111,11 @@ def simulate(
     _refuse_idle(context, written)
     if chart is not None:
         check_writable(chart)
-    asked, values = _asked(csv, column, written, workload, edges, bins)
+    specification, values = _asked(csv, column, written, workload, edges, bins)
     check_users(len(values))
     order = {"epsilon": epsilon, "users": len(values), "seed": seed, "time_limit": time_limit, "mechanism": mechanism}
-    of_pairs = isinstance(asked, PairwiseSpecification)
-    terms = _terms(asked, order | ({"protocol": protocol} if of_pairs else {"objective": objective}), csv.name)
+    of_pairs = isinstance(specification, PairwiseSpecification)
+    terms = _terms(specification, order | ({"protocol": protocol} if of_pairs else {"objective": objective}), csv.name)
     if of_pairs:
         _simulate_statistic(terms, values, apps, keep, remote, verbose, as_json)
         return
@@ -141,10 +141,10 @@ def _check_numbers(epsilon: float, time_limit: float) -> None:
 
 
 def _terms(
-    asked: WorkloadSpecification | PairwiseSpecification, plan: Mapping[str, object], source: str
+    specification: WorkloadSpecification | PairwiseSpecification, plan: Mapping[str, object], source: str
 ) -> CampaignTerms:
     return CampaignTerms(
-        specification=asked.canonical(),
+        specification=specification.canonical(),
         plan=plan,
         name=f"simulation of {source}"[:200],
         purpose="A simulation: no real device takes part.",

@@ -1,4 +1,4 @@
-"""Statistics of pairs of flights: what is asked, what each device holds, and the truth before any binning."""
+"""Statistics of pairs of flights: the workload, what each device holds, and the truth before any binning."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ class FlightStatistic(StrEnum):
     GINI = "gini"
 
 
-def statistic_specification(asked: FlightStatistic) -> dict[str, Any]:
+def statistic_specification(statistic: FlightStatistic) -> dict[str, Any]:
     """The workload, the same as in examples/."""
     departure = _line("departure_delay", DEPARTURE_EDGES)
-    match asked:
+    match statistic:
         case FlightStatistic.KENDALL:
             domain = [departure, _line("arrival_delay", ARRIVAL_EDGES)]
             names = [line["name"] for line in domain]
@@ -51,10 +51,10 @@ def statistic_specification(asked: FlightStatistic) -> dict[str, Any]:
             return _workload("Gini diversity of carriers", [carrier], {"kind": "gini_diversity"})
 
 
-def device_values(asked: FlightStatistic, flights: Flights) -> list[dict[str, Any]]:
+def device_values(statistic: FlightStatistic, flights: Flights) -> list[dict[str, Any]]:
     """What the device of each flight holds."""
     departure = flights.departure_delay.tolist()
-    match asked:
+    match statistic:
         case FlightStatistic.KENDALL:
             arrival = flights.arrival_delay.tolist()
             return [{"departure_delay": d, "arrival_delay": a} for d, a in zip(departure, arrival, strict=True)]
@@ -65,9 +65,9 @@ def device_values(asked: FlightStatistic, flights: Flights) -> list[dict[str, An
             return [{"carrier": carrier} for carrier in flights.carrier.tolist()]
 
 
-def raw_truth(asked: FlightStatistic, flights: Flights) -> float:
+def raw_truth(statistic: FlightStatistic, flights: Flights) -> float:
     """The statistic over the pairs of different flights, in whole minutes and without bins."""
-    match asked:
+    match statistic:
         case FlightStatistic.KENDALL:
             departure, arrival = flights.departure_delay, flights.arrival_delay
             tau_b = float(kendalltau(departure, arrival, variant="b").statistic)

@@ -53,12 +53,12 @@ def _queries(labels: list[str], estimate: LinearEstimate) -> list[QueryEstimate]
     return [QueryEstimate(**dict(zip(columns, row, strict=True))) for row in rows]
 
 
-def _coverage(found: Normality | None) -> ExpectedCoverage | None:
-    if found is None:
+def _coverage(normality: Normality | None) -> ExpectedCoverage | None:
+    if normality is None:
         return None
     # The fourth digit is below what the estimated histogram leaves open.
-    own, population = round(found.coverage, 4), round(found.population_coverage, 4)
-    return ExpectedCoverage(interval=own, population_interval=population, enough_reports=found.enough_reports)
+    own, population = round(normality.coverage, 4), round(normality.population_coverage, 4)
+    return ExpectedCoverage(interval=own, population_interval=population, enough_reports=normality.enough_reports)
 
 
 def _pairs(low: Any, high: Any) -> list[Interval]:

@@ -66,9 +66,9 @@ def _read(database: Database, manifest: Manifest, last: int) -> tuple[ProtocolPl
     with database.read("read closed rounds") as session:
         plan = plans.protocol_plan(session, str(manifest.protocol))
         known = rounds.of_campaign(session, str(manifest.campaign))[: last + 1]
-        asked = [
+        sealed = [
             RoundPlan(plans.device_part(session, row.device_digest), plans.analyst_part(session, row.analyst_digest))
             for row in known
         ]
-    sums = (aggregate(database, row.id, each.device.randomizer) for row, each in zip(known, asked, strict=True))
-    return plan, tuple(ClosedRound(each, total) for each, total in zip(asked, sums, strict=True))
+    sums = (aggregate(database, row.id, each.device.randomizer) for row, each in zip(known, sealed, strict=True))
+    return plan, tuple(ClosedRound(each, total) for each, total in zip(sealed, sums, strict=True))

@@ -92,8 +92,12 @@ def _of_queries(document: EstimateDocument) -> str:
 
 def _coverage(query: QueryEstimate) -> tuple[float | None, float | None, int | None]:
     """Empty cells where nothing is known or nothing is to be said."""
-    found = query.coverage
-    return (None, None, None) if found is None else (found.interval, found.population_interval, found.enough_reports)
+    coverage = query.coverage
+    return (
+        (None, None, None)
+        if coverage is None
+        else (coverage.interval, coverage.population_interval, coverage.enough_reports)
+    )
 
 
 # What begins with these is a formula to one spreadsheet or another, some of which drop blanks before they look.

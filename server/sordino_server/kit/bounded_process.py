@@ -38,7 +38,7 @@ MAX_WAITING = 16
 
 
 @dataclass(frozen=True)
-class Refused:
+class RefusedWork:
     """Why the work has no result, as it travels: the parts of a `ServerError`."""
 
     problem: Problem
@@ -47,7 +47,7 @@ class Refused:
 
 
 @dataclass(frozen=True)
-class Bug:
+class FailedWork:
     """An error that nobody expected, as text."""
 
     trace: str
@@ -92,22 +92,22 @@ def _run(cpu_s: int, work: Callable[..., T], given: tuple[object, ...]) -> T:
     process.start()
     theirs.close()
     try:
-        told: Any = ours.recv() if ours.poll(_WITHIN_S) else None
+        outcome: Any = ours.recv() if ours.poll(_WITHIN_S) else None
     except EOFError:
-        told = None
+        outcome = None
     finally:
         ours.close()
         process.kill()
         process.join()
         process.close()
-    if told is None:
+    if outcome is None:
         detail = f"checking it takes more than {cpu_s} seconds or {MEMORY_MB} MiB: send a smaller workload"
         raise ServerError(Problem.INVALID_REQUEST, detail)
-    if isinstance(told, Refused):
-        raise ServerError(told.problem, told.detail, **told.extra)
-    if isinstance(told, Bug):
-        raise ProcessFailed(told.trace)
-    result: T = told[0]
+    if isinstance(outcome, RefusedWork):
+        raise ServerError(outcome.problem, outcome.detail, **outcome.extra)
+    if isinstance(outcome, FailedWork):
+        raise ProcessFailed(outcome.trace)
+    result: T = outcome[0]
     return result
 
 
@@ -117,13 +117,15 @@ def _work(pipe: Connection, cpu_s: int, work: Callable[..., object], given: tupl
     # Not the address space, of which libraries reserve more than they use.
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_MB << 20, MEMORY_MB << 20))
     try:
-        told: object = (work(*given),)
+        outcome: object = (work(*given),)
     except ServerError as error:
-        told = Refused(error.problem, error.detail, error.extra)
+        outcome = RefusedWork(error.problem, error.detail, error.extra)
     except InvalidValue as error:
-        told = Refused(Problem.INVALID_REQUEST, str(error))
+        outcome = RefusedWork(Problem.INVALID_REQUEST, str(error))
     except MemoryError:
-        told = Refused(Problem.INVALID_REQUEST, f"checking it takes more than {MEMORY_MB} MiB: send a smaller workload")
+        outcome = RefusedWork(
+            Problem.INVALID_REQUEST, f"checking it takes more than {MEMORY_MB} MiB: send a smaller workload"
+        )
     except Exception:
-        told = Bug(traceback.format_exc())
-    pipe.send(told)
+        outcome = FailedWork(traceback.format_exc())
+    pipe.send(outcome)

@@ -34,8 +34,8 @@ def current_revision(database: Database) -> str | None:
     with database.read("schema revision") as session:
         if not inspect(session.connection()).has_table(_VERSIONS.name):
             return None
-        found: str | None = session.scalar(select(_VERSIONS.c.version_num))
-        return found
+        revision: str | None = session.scalar(select(_VERSIONS.c.version_num))
+        return revision
 
 
 def check_schema(database: Database) -> None:

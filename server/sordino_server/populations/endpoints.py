@@ -15,8 +15,8 @@ from sordino_server.keys.operator_route import OperatorRoute
 from sordino_server.kit.pagination import AskedPage, cut
 from sordino_server.populations import repository, service
 from sordino_server.populations.schemas import (
-    Ledger,
     LedgerEntry,
+    LedgerPage,
     PopulationCaps,
     PopulationDocument,
     PopulationEntry,
@@ -73,9 +73,9 @@ def change_population(
 
 
 @router.get("/{population_id}/ledger")
-def get_ledger(context: Injected, _: Analyst, population_id: DigestPath, page: AskedPage) -> Ledger:
+def get_ledger(context: Injected, _: Analyst, population_id: DigestPath, page: AskedPage) -> LedgerPage:
     """Every campaign that opened for this population and the ε it asked of a device, newest first."""
     with context.database.read("get ledger") as session:
         service.get(session, population_id)
         rows, token = cut(repository.ledger(session, population_id, page), page)
-        return Ledger(entries=[LedgerEntry.of(row) for row in rows], next_page_token=token)
+        return LedgerPage(entries=[LedgerEntry.of(row) for row in rows], next_page_token=token)

@@ -117,7 +117,7 @@ class LedgerEntry(BaseModel):
         return cls(campaign=row.id, guarantee=kind_of(known), epsilon=row.nano / NANO, opened_at=row.created_at)
 
 
-class Ledger(BaseModel):
+class LedgerPage(BaseModel):
     """A page of a population's ledger, newest first. Entries are never changed or removed."""
 
     entries: list[LedgerEntry]

@@ -25,7 +25,7 @@ _DAY_S = 86400
 _ACCOUNTANT: Accountant = BasicComposition()
 
 
-class BudgetExceeded(ServerError):
+class PopulationBudgetExceeded(ServerError):
     """The campaign would ask more ε of the population's devices than a cap allows."""
 
     def __init__(self, population: Population, asks: int, asked: int, cap: int, span: str) -> None:
@@ -96,7 +96,7 @@ def check_open_to(session: Session, name: str, mode: PopulationMode) -> None:
 def charge(
     session: Session, name: str, campaign: str, guarantee: Guarantee, now: int, mode: PopulationMode = "open"
 ) -> None:
-    """Enter in the ledger that `campaign` opens; raises `BudgetExceeded` where a cap does not allow it.
+    """Enter in the ledger that `campaign` opens; raises `PopulationBudgetExceeded` where a cap does not allow it.
 
     The population stays locked until the transaction ends, so that two campaigns cannot both take what is left.
     """
@@ -127,7 +127,7 @@ def _period_start(population: Population, now: int) -> int:
 
 def _check(population: Population, price: int, asked: int, cap: int, span: str) -> None:
     if asked + price > cap:
-        raise BudgetExceeded(population, price, asked, cap, span)
+        raise PopulationBudgetExceeded(population, price, asked, cap, span)
 
 
 def _without_caps(name: str, now: int) -> Population:

@@ -76,12 +76,12 @@ class Admission:
     async def _ask(self, campaign: str, token: str | None) -> bool:
         """As `_check`, once for all who ask the same at the same time: a thousand devices may come at a start."""
         key = campaign, token
-        asked = self._asked.get(key)
-        if asked is None:
-            asked = self._asked[key] = asyncio.ensure_future(anyio.to_thread.run_sync(self._check, campaign, token))
-            asked.add_done_callback(lambda _: self._asked.pop(key))
+        check = self._asked.get(key)
+        if check is None:
+            check = self._asked[key] = asyncio.ensure_future(anyio.to_thread.run_sync(self._check, campaign, token))
+            check.add_done_callback(lambda _: self._asked.pop(key))
         # Who gives up waiting does not take the answer from the others.
-        return await asyncio.shield(asked)
+        return await asyncio.shield(check)
 
     def _check(self, campaign: str, token: str | None) -> bool:
         """Whether the campaign requires a token; raises if it does and this one is not valid for it."""

@@ -19,21 +19,21 @@ from sordino_server.models import PlanPart, Round
 from sordino_server.reports import repository
 from sordino_server.reports.shards import ShardAccumulators, empty_shard, with_reports
 from sordino_server.reports.uploads import PlanMismatch, RefusedRequest, RoundNotOpen, Upload
-from sordino_server.reports.verdicts import judge
+from sordino_server.reports.verdicts import classify
 from sordino_shared.protocol import DevicePart, Digest, ReportOutcomes, RoundState
 from sordino_shared.randomizers import AnyRandomizer
 
 _CACHED_PARTS = 32
 
 Request = Upload | RefusedRequest
-Answer = ReportOutcomes | ServerError | None
+UploadAnswer = ReportOutcomes | ServerError | None
 
 
 @dataclass
 class Recorded:
     """What holds once the transaction is committed: answers by request, this writer's new shards, refusals to count."""
 
-    answers: dict[Request, Answer] = field(default_factory=dict)
+    answers: dict[Request, UploadAnswer] = field(default_factory=dict)
     shards: dict[int, Aggregate] = field(default_factory=dict)
     refusals: Counter[tuple[str, str]] = field(default_factory=Counter)
 
@@ -56,11 +56,11 @@ class Ingest:
             else:
                 recorded.answers[request] = None
                 recorded.refusals[request.campaign, request.reason.slug] += 1
-        found = rounds.lock_for_reports(self._database, session, {name for name, _ in groups})
+        locked = rounds.lock_for_reports(self._database, session, {name for name, _ in groups})
         for (name, _), uploads in sorted(groups.items(), key=itemgetter(0)):
-            admitted = _admitted(found.get(name), uploads, recorded)
+            admitted = _admitted(locked.get(name), uploads, recorded)
             if admitted:
-                self._record_reports(session, found[name], admitted, recorded, now)
+                self._record_reports(session, locked[name], admitted, recorded, now)
         repository.add_refusals(session, recorded.refusals)
         return recorded
 
@@ -71,15 +71,15 @@ class Ingest:
         ids = b"".join([upload.batch.ids for upload in uploads])
         payloads = np.frombuffer(b"".join([upload.batch.payloads for upload in uploads]), dtype=np.uint8)
         payloads = payloads.reshape(-1, uploads[0].batch.width)
-        judged = judge(self._database, session, row, randomizer, ids, payloads)
+        classified = classify(self._database, session, row, randomizer, ids, payloads)
         bounds = pairwise(accumulate((upload.count for upload in uploads), initial=0))
         for upload, (start, stop) in zip(uploads, bounds, strict=True):
-            recorded.answers[upload] = judged.outcomes(start, stop)
-        for reason, count in judged.refusals().items():
+            recorded.answers[upload] = classified.outcomes(start, stop)
+        for reason, count in classified.refusals().items():
             recorded.refusals[row.campaign_id, reason] += count
-        if not judged.accepted.any():
+        if not classified.accepted.any():
             return
-        new = payloads[judged.accepted]
+        new = payloads[classified.accepted]
         before = recorded.shards.get(row.id) or self._shards.get(row.id) or empty_shard(randomizer)
         share = recorded.shards[row.id] = with_reports(before, randomizer, new)
         aggregates.add_chunk(session, row.id, len(new), new.tobytes(), now)

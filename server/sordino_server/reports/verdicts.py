@@ -52,7 +52,7 @@ def _narrow_hash(payload: bytes) -> bytes:
 
 
 @dataclass(frozen=True, eq=False)
-class Judged:
+class Classified:
     """(n,) verdicts in the order of the reports."""
 
     verdicts: NDArray[np.int8]
@@ -92,14 +92,14 @@ def _all_held(accepted: int, replayed: int) -> ReportOutcomes:
     return ReportOutcomes(accepted, replayed, ())
 
 
-def judge(
+def classify(
     database: Database,
     session: Session,
     row: Round,
     randomizer: Randomizer,
     ids: bytes,
     payloads: NDArray[np.uint8],
-) -> Judged:
+) -> Classified:
     """Verdicts of n reports, whose new ids are inserted: of one id the first report wins, here and across requests.
 
     The ids come end to end, the payloads as (n, width).
@@ -114,11 +114,11 @@ def judge(
         ages = (heads.astype(np.int64) - row.epoch) % rounds.EPOCHS
         verdicts[ages >= rounds.epochs_begun(session, row)] = Verdict.WRONG_EPOCH
     split = [ids[start : start + ReportId.LENGTH] for start in range(0, len(ids), ReportId.LENGTH)]
-    _judge_ids(database, session, row.id, split, payloads, verdicts)
-    return Judged(verdicts)
+    _classify_ids(database, session, row.id, split, payloads, verdicts)
+    return Classified(verdicts)
 
 
-def _judge_ids(
+def _classify_ids(
     database: Database,
     session: Session,
     round_id: int,

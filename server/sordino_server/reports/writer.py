@@ -15,7 +15,7 @@ from time import perf_counter
 
 from sordino_server.kit.clock import Clock
 from sordino_server.kit.db import Database
-from sordino_server.reports.ingest import Answer, Ingest, Recorded, Request
+from sordino_server.reports.ingest import Ingest, Recorded, Request, UploadAnswer
 from sordino_server.reports.shards import ShardAccumulators
 from sordino_server.reports.uploads import Overloaded, RefusedRequest, Upload
 from sordino_shared.protocol import MAX_REPORTS, ReportOutcomes
@@ -27,7 +27,7 @@ MAX_QUEUED_REQUESTS = 20_000
 
 _Future = Future[ReportOutcomes | None] | asyncio.Future[ReportOutcomes | None]
 _Queued = tuple[Request, _Future]
-_Answered = tuple[_Future, Answer | BaseException]
+_Answered = tuple[_Future, UploadAnswer | BaseException]
 
 # Hears of every group commit, with its seconds.
 Committed = Callable[[Recorded, float], None]
@@ -174,7 +174,7 @@ def _answer_waiting(answers: list[_Answered]) -> None:
             _answer(future, answer)
 
 
-def _answer(future: _Future, answer: Answer | BaseException) -> None:
+def _answer(future: _Future, answer: UploadAnswer | BaseException) -> None:
     if isinstance(answer, BaseException):
         future.set_exception(answer)
     else:
