@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from benchmarks.accuracy.coverage_cases import Cell, Floats, Integers, drawn_users, histogram_of, statistic_of
-from benchmarks.accuracy.pairwise_runs import answered
-from sordino_analysis.evaluation.accumulate import Aggregate
-from sordino_analysis.pairwise.protocol import ClosedRound, PairwiseError, ProtocolDesign, ProtocolRequest, RoundPlan
+from benchmarks.accuracy.coverage_player import Player
+from sordino_analysis.pairwise.protocol import ProtocolDesign, ProtocolRequest
 from sordino_analysis.pairwise.protocol_registry import find_protocol
 from sordino_analysis.pairwise.statistic_estimate import PairwiseEstimate
 from sordino_analysis.questions.pairwise import PairwiseStatistic
 from sordino_analysis.request_terms import Effort
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon
-from sordino_shared.randomizers import FiniteKernel
 
 # Plans are made for so many users, and used for all numbers of them.
 _PLANNED_USERS = 200
@@ -64,11 +60,15 @@ def tried(designs: Designs, cell: Cell, campaigns: int, repeats: int, seed: int)
     """Play the cell; in protocols of two rounds, each first round is followed by `repeats` second ones."""
     statistic, design = designs.of(cell)
     histogram = histogram_of(statistic, cell.population)
-    generator = np.random.default_rng([seed, cell.users])
+    generator = np.random.default_rng([seed, *repr(cell).encode()])
     truth_of_population = _truth(statistic, histogram=histogram)
     rows = []
-    for counts, estimate in _campaigns(design, histogram, cell.users, campaigns, repeats, generator):
-        rows.append(_judged(estimate, _truth(statistic, counts=counts), truth_of_population, statistic.limits))
+    repeats = repeats if len(design.plan.rounds) > 1 else 1
+    player = Player.of(statistic, design, generator)
+    for counts in drawn_users(histogram, cell.users, campaigns // repeats, generator):
+        truth = _truth(statistic, counts=counts)
+        for estimate in player.estimates(counts, repeats):
+            rows.append(_judged(estimate, truth, truth_of_population, statistic.limits))
     columns = [np.array(column, dtype=float) for column in zip(*rows, strict=True)]
     own, population, *shares = (_mean(column) for column in columns)
     return Tried(cell, len(rows), own, population, *(share or 0.0 for share in shares))
@@ -109,58 +109,3 @@ def _judged(
     low, high = limits
     whole = estimate.lower <= low + slack and estimate.upper >= high - slack
     return holds, holds_population, bool(estimate.doubts), whole, valueless, 0, truth is None and not valueless
-
-
-def _campaigns(
-    design: ProtocolDesign, histogram: Floats, users: int, campaigns: int, repeats: int, generator: np.random.Generator
-) -> Iterator[tuple[Integers, PairwiseEstimate | None]]:
-    rounds = len(design.plan.rounds)
-    repeats = repeats if rounds > 1 else 1
-    known: dict[bytes, RoundPlan | PairwiseEstimate | None] = {}
-    for counts in drawn_users(histogram, users, campaigns // repeats, generator):
-        present = _present(design, counts, generator)
-        first = ClosedRound(design.first, played(design.first, present[0], generator))
-        key = first.aggregate.to_bytes()
-        if key not in known:
-            known[key] = _next(design, (first,))
-        following = known[key]
-        for _ in range(repeats):
-            if not isinstance(following, RoundPlan):
-                yield counts, following
-                continue
-            second = ClosedRound(following, played(following, present[1], generator))
-            key_of_both = key + second.aggregate.to_bytes()
-            if key_of_both not in known:
-                known[key_of_both] = _next(design, (first, second))
-            estimate = known[key_of_both]
-            assert not isinstance(estimate, RoundPlan)
-            yield counts, estimate
-
-
-def _next(design: ProtocolDesign, closed: tuple[ClosedRound, ...]) -> RoundPlan | PairwiseEstimate | None:
-    try:
-        return find_protocol(design.plan.protocol).step(design.plan, closed)
-    except PairwiseError:
-        return None
-
-
-def _present(design: ProtocolDesign, counts: Integers, generator: np.random.Generator) -> tuple[Integers, Integers]:
-    share = design.plan.first_share
-    if share is None:
-        return counts, counts
-    first = generator.binomial(counts, share)
-    return first, counts - first
-
-
-def played(plan: RoundPlan, counts: Integers, generator: np.random.Generator) -> Aggregate:
-    """What the users' reports add up to: multinomial counts of outputs where outputs are counted."""
-    randomizer = plan.device.randomizer
-    if not isinstance(randomizer, FiniteKernel):
-        return answered(plan, counts, generator)
-    chances = randomizer.table / 2.0**randomizer.bits
-    chances /= chances.sum(axis=0)
-    outputs: NDArray[np.int64] = sum(
-        (generator.multinomial(held, chances[:, cell]) for cell, held in enumerate(counts) if held),
-        start=np.zeros(randomizer.outputs, dtype=np.int64),
-    )
-    return Aggregate(int(counts.sum()), outputs)

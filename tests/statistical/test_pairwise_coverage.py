@@ -42,6 +42,13 @@ def test_a_quadratic_term_that_leans_away_from_the_slope_is_covered(designs):
     assert not warns(row)
 
 
+def test_the_product_of_two_vectors_is_covered_where_users_are_few(designs):
+    """With normal intervals 89 % were covered."""
+    row = tried(designs, Cell("gini_diversity", "one_round_split", 8.0, 50, "one_type"), 800, 1, 7)
+    assert held(row, 800)
+    assert not warns(row)
+
+
 def test_few_lies_carry_a_warning(designs):
     row = tried(designs, Cell("kendall_a", "one_round", 8.0, 200, "one_type"), 200, 1, 3)
     assert row.doubted == 1.0

@@ -8,7 +8,7 @@ the form W errs by 2qᵀZ + ZᵀWZ − E ZᵀWZ with q = Wh, and by comparison w
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import astuple, dataclass, fields
 
 import numpy as np
 
@@ -59,6 +59,20 @@ class ErrorMoments:
         return np.array([getattr(self, field.name) for field in fields(self)])
 
     @classmethod
+    def without_slope(cls, quadratic: float, quartic: float, independent: IndependentError) -> ErrorMoments:
+        """Of an error without a linear term: a quadratic one of this variance and fourth cumulant, and another."""
+        nothing = {field.name: np.zeros(()) for field in fields(cls)}
+        known = {
+            "quadratic": quadratic,
+            "quartic": quartic,
+            "independent": independent.variance,
+            "independent_third": independent.third,
+            "independent_fourth": independent.fourth,
+            "scarce": independent.scarce,
+        }
+        return cls(**nothing | {name: np.asarray(value) for name, value in known.items()})
+
+    @classmethod
     def between(cls, places: Floats, nodes: Floats, moments: list[ErrorMoments]) -> ErrorMoments:
         """The moments at `places` of forms A + δA' and B + δB' known at five `nodes` δ: polynomials of degree four."""
         others = nodes[None, :] + np.diag(np.full(len(nodes), np.nan))
@@ -79,6 +93,9 @@ class IndependentError:
     fourth: float = 0.0
     scarce: float = 0.0
     answered: float = 0.0
+
+    def __add__(self, other: IndependentError) -> IndependentError:
+        return IndependentError(*(mine + its for mine, its in zip(astuple(self), astuple(other), strict=True)))
 
 
 NOTHING = IndependentError()
@@ -120,38 +137,15 @@ class ReportErrors:
         """Of the forms W = `form`, A = `linear` and B = `quadratic` (k, k), which are W in one round, at ĥ."""
         linear = form if linear is None else linear
         quadratic = form if quadratic is None else quadratic
-        noise = self.covariance / self.users
-        slope = linear @ histogram
-        straight, turning = linear @ noise, quadratic @ noise
-        pulled, asked = noise @ slope, noise @ (form @ histogram)
-        whole = form @ noise
-        turned = quadratic @ pulled
-        straight_twice, turning_twice = straight @ straight, turning @ turning
-        second, third, fourth = self._along(slope)
-        return ErrorMoments(
-            slope=4.0 * slope @ pulled,
-            slope_noise=4.0 * np.trace(straight_twice),
-            first=4.0 * (form @ histogram) @ asked,
-            first_noise=4.0 * (whole * whole.T).sum(),
-            slope_turned=4.0 * pulled @ (linear @ asked),
-            slope_varied=8.0 / self.users * second @ asked,
-            wavering=64.0 * (linear @ pulled) @ noise @ (linear @ pulled),
-            wavering_noise=32.0 * (straight_twice * straight_twice.T).sum(),
-            turned=4.0 * pulled @ turned,
-            twice_turned=4.0 * turned @ (noise @ turned),
-            quadratic=2.0 * np.trace(turning_twice),
-            cubic=8.0 * (turning_twice * turning.T).sum(),
-            quartic=48.0 * (turning_twice * turning_twice.T).sum(),
-            crossed=8.0 * (straight_twice * whole.T).sum(),
-            third=third,
-            fourth=fourth,
-            rare=self._rare(quadratic),
-            independent=np.asarray(independent.variance),
-            independent_third=np.asarray(independent.third),
-            independent_fourth=np.asarray(independent.fourth),
-            scarce=np.asarray(independent.scarce),
-            answered=np.asarray(independent.answered),
+        second, third, fourth = self._along(linear @ histogram)
+        laws = ReportCumulants(
+            third, fourth, self._rare(quadratic), 8.0 / self.users * second @ (self._noise @ (form @ histogram))
         )
+        return quadratic_moments(self._noise, histogram, (form, linear, quadratic), laws, independent)
+
+    @property
+    def _noise(self) -> Floats:
+        return self.covariance / self.users
 
     def _along(self, slope: Floats) -> tuple[Floats, Floats, Floats]:
         """Var(l·g | x) (k,) and the third and fourth cumulant of 2lᵀZ."""
@@ -170,3 +164,57 @@ class ReportErrors:
         centres = (self.centres * (quadratic @ self.centres)).sum(axis=0)
         off = own - 2.0 * turned.T @ self.centres + centres
         return np.asarray(2.0 * (self.chances * off**2).sum() / self.users**3)
+
+
+@dataclass(frozen=True, eq=False)
+class ReportCumulants:
+    """What reports' own laws add to the moments, as ErrorMoments has it; nothing where reports are nearly normal."""
+
+    third: Floats | float = 0.0
+    fourth: Floats | float = 0.0
+    rare: Floats | float = 0.0
+    slope_varied: Floats | float = 0.0
+
+
+NORMAL = ReportCumulants()
+
+
+def quadratic_moments(
+    noise: Floats,
+    mean: Floats,
+    forms: tuple[Floats, Floats, Floats],
+    laws: ReportCumulants = NORMAL,
+    independent: IndependentError = NOTHING,
+) -> ErrorMoments:
+    """Of the forms W, A and B (d, d) at a mean report (d,) of this covariance C = `noise` (d, d)."""
+    form, linear, quadratic = forms
+    slope = linear @ mean
+    straight, turning = linear @ noise, quadratic @ noise
+    pulled, asked = noise @ slope, noise @ (form @ mean)
+    whole = form @ noise
+    turned = quadratic @ pulled
+    straight_twice, turning_twice = straight @ straight, turning @ turning
+    return ErrorMoments(
+        slope=4.0 * slope @ pulled,
+        slope_noise=4.0 * np.trace(straight_twice),
+        first=4.0 * (form @ mean) @ asked,
+        first_noise=4.0 * (whole * whole.T).sum(),
+        slope_turned=4.0 * pulled @ (linear @ asked),
+        slope_varied=np.asarray(laws.slope_varied),
+        wavering=64.0 * (linear @ pulled) @ noise @ (linear @ pulled),
+        wavering_noise=32.0 * (straight_twice * straight_twice.T).sum(),
+        turned=4.0 * pulled @ turned,
+        twice_turned=4.0 * turned @ (noise @ turned),
+        quadratic=2.0 * np.trace(turning_twice),
+        cubic=8.0 * (turning_twice * turning.T).sum(),
+        quartic=48.0 * (turning_twice * turning_twice.T).sum(),
+        crossed=8.0 * (straight_twice * whole.T).sum(),
+        third=np.asarray(laws.third),
+        fourth=np.asarray(laws.fourth),
+        rare=np.asarray(laws.rare),
+        independent=np.asarray(independent.variance),
+        independent_third=np.asarray(independent.third),
+        independent_fourth=np.asarray(independent.fourth),
+        scarce=np.asarray(independent.scarce),
+        answered=np.asarray(independent.answered),
+    )

@@ -139,10 +139,7 @@ def assembled(
 def _of_form(found: LinearisedForm, correction: float, errors: Errors, level: float) -> tuple[Spread, Spread]:
     value = found.value(correction)
     own, population = (QuadraticError(each, -correction) for each in errors(np.zeros_like(found.matrix)))
-    return (
-        Spread(value, own.standard_error, *own.interval(value, level), own.rarity),
-        Spread(value, population.standard_error, *population.interval(value, level), population.rarity),
-    )
+    return Spread.of(value, own, level), Spread.of(value, population, level)
 
 
 def _of_ratio(found: LinearisedForm, correction: float, errors: Errors, level: float) -> tuple[Spread, Spread]:

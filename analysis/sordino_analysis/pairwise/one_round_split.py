@@ -11,12 +11,14 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import scipy.linalg
 
 from sordino_analysis.arrays import Floats
 from sordino_analysis.documents.analyst_part import Factors
 from sordino_analysis.evaluation.accumulate import mean_accumulator
 from sordino_analysis.mechanisms.factorization import direction_randomizer
 from sordino_analysis.optimisation.factorization import factorize, reduce_dimension
+from sordino_analysis.pairwise.error_moments import ErrorMoments, quadratic_moments
 from sordino_analysis.pairwise.pairwise_manipulation import Manipulation
 from sordino_analysis.pairwise.protocol import (
     ClosedRound,
@@ -26,7 +28,7 @@ from sordino_analysis.pairwise.protocol import (
     RoundPlan,
 )
 from sordino_analysis.pairwise.protocol_plan import ProtocolPlan
-from sordino_analysis.pairwise.published_answers import Answer, histogram_variance, plausible_histogram, publish_answer
+from sordino_analysis.pairwise.published_answers import Answer, plausible_histogram, publish_answer
 from sordino_analysis.pairwise.references import reference_histograms
 from sordino_analysis.pairwise.sealing import RoundQueries, answers_from, seal
 from sordino_analysis.pairwise.statistic_estimate import PairwiseEstimate
@@ -85,12 +87,12 @@ class OneRoundSplit:
             raise PairwiseError(f"{users} devices reported, and a pair needs two: keep the round open longer", users)
         reports = SplitReports.of(only.plan)
         mean = mean_accumulator(reports.randomizer, only.aggregate)
-        histogram = reports.histogram(mean, users)
+        own, population = reports.errors(mean, users)
         answer = Answer(
             form=only.plan.analyst.workload,
             value=reports.value(mean, users, plan.target),
-            variance=reports.variance(histogram, users),
-            spread=histogram_variance(reports.matrix, histogram),
+            own=own,
+            population=population,
             users=(users,),
             bias_bound=reports.bias_bound,
         )
@@ -152,6 +154,21 @@ class SplitReports:
         linear = self.left.variance(right, histogram) + self.right.variance(left, histogram)
         quadratic = float((self.left.covariance(histogram) * self.right.covariance(histogram)).sum())
         return linear / users + quadratic / (users * (users - 1))
+
+    def errors(self, mean: Floats, users: int) -> tuple[ErrorMoments, ErrorMoments]:
+        """Of the value about the users and about the population.
+
+        One report is (y_L, y_R) ∈ ℝ^2d with the mean Mx for M = (L; R), and ⟨L h, R h⟩ is its form [[0, I], [I, 0]]/2.
+        Every report is noisy, half of a sphere or more, so the mean of many is nearly normal.
+        """
+        histogram, split = self.histogram(mean, users), self.randomizer.first.accumulator_size
+        both = np.concatenate([self.left.scale * mean[:split], self.right.scale * mean[split:-1]])
+        columns = np.vstack([self.left.columns, self.right.columns])
+        noise = scipy.linalg.block_diag(self.left.covariance(histogram), self.right.covariance(histogram))
+        drawn = (columns * histogram) @ columns.T - np.outer(columns @ histogram, columns @ histogram)
+        form = np.kron([[0.0, 0.5], [0.5, 0.0]], np.eye(len(both) // 2))
+        own, population = (quadratic_moments(each / users, both, (form, form, form)) for each in (noise, noise + drawn))
+        return own, population
 
     def squared_error(self, histogram: Floats, users: int) -> float:
         """Variance and squared bias for users with this histogram."""

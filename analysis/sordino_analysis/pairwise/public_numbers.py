@@ -14,7 +14,8 @@ from sordino_analysis.arrays import Floats
 from sordino_analysis.documents.decoders import AnswerDecoder
 from sordino_analysis.evaluation.accumulate import mean_accumulator
 from sordino_analysis.evaluation.integer_kernels import dense_kernel
-from sordino_analysis.mechanisms.single_query import QueryKernel, answer_variances, query_kernel
+from sordino_analysis.mechanisms.single_query import QueryKernel, answer_cumulants, query_kernel
+from sordino_analysis.pairwise.error_moments import IndependentError
 from sordino_analysis.pairwise.protocol import ClosedRound, PairwiseError
 from sordino_shared.arrays import Array
 from sordino_shared.guarantees import PureEpsilon
@@ -50,10 +51,16 @@ def number_variances(values: Floats, type_weights: Floats, guarantee: PureEpsilo
 
 @dataclass(frozen=True, eq=False)
 class MeanNumber:
-    """The mean of a round's numbers, unbiased for that of the users' values; `variances` (k,) of one report."""
+    """The mean of the numbers of a round's `users`, unbiased for that of their values.
+
+    `variances`, `third` and `fourth` (k,) are cumulants of one report.
+    """
 
     value: float
     variances: Floats
+    third: Floats
+    fourth: Floats
+    users: int
 
     @classmethod
     def of(cls, closed: ClosedRound) -> MeanNumber:
@@ -65,4 +72,9 @@ class MeanNumber:
         row, offset = decoder.matrix.numpy()[-1, -kernel.outputs :], decoder.offset.numpy()[-1]
         mean = mean_accumulator(randomizer, closed.aggregate)[-kernel.outputs :]
         number = AnswerDecoder(Array.of(row[None, :], "<f8"), Array.of(np.array([offset]), "<f8"))
-        return cls(float(offset + row @ mean), answer_variances(kernel, number))
+        return cls(float(offset + row @ mean), *answer_cumulants(kernel, number), closed.aggregate.count)
+
+    def error(self, histogram: Floats) -> IndependentError:
+        """Of the mean, for users with this histogram (k,)."""
+        second, third, fourth = (float(histogram @ each) for each in (self.variances, self.third, self.fourth))
+        return IndependentError(second / self.users, third / self.users**2, fourth / self.users**3)

@@ -8,8 +8,8 @@ import numpy as np
 
 from sordino_analysis.arrays import Floats
 from sordino_analysis.documents.decoders import AnswerDecoder
-from sordino_analysis.evaluation.accumulate import mean_accumulator
-from sordino_analysis.mechanisms.single_query import answer_cumulants, query_kernel
+from sordino_analysis.evaluation.accumulate import Aggregate, mean_accumulator
+from sordino_analysis.mechanisms.single_query import QueryKernel, answer_cumulants, query_kernel
 from sordino_analysis.pairwise.decoded_report_moments import DecodedReportMoments
 from sordino_analysis.pairwise.decoded_reports import DecodedReports
 from sordino_analysis.pairwise.estimators import linearised
@@ -40,13 +40,19 @@ class Allotment:
 def query_round(
     statistic: PairwiseStatistic, reports: DecodedReports, target: str, guarantee: PureEpsilon, seed: int
 ) -> RoundPlan:
-    """The plan that asks for s = Wĥ with the best kernel for types as frequent as the first round found them."""
-    form = linearised(statistic, reports, target).matrix
-    values = form @ reports.histogram
-    found = query_kernel(values, reports.plausible, guarantee)
+    """The plan that asks for s = Wĥ, sealed."""
+    values, found = asked_query(statistic, reports, target, guarantee)
     label = f"{statistic.name}: mean with the users of the first round"
     queries = RoundQueries(f"{statistic.name}, second round"[:200], statistic.domain, values[None, :], (label,))
     return seal(queries, guarantee, found.kernel, found.decoder, "query_kernel", seed)
+
+
+def asked_query(
+    statistic: PairwiseStatistic, reports: DecodedReports, target: str, guarantee: PureEpsilon
+) -> tuple[Floats, QueryKernel]:
+    """s = Wĥ (k,), and the best kernel for it and for types as frequent as the first round found them."""
+    values = linearised(statistic, reports, target).matrix @ reports.histogram
+    return values, query_kernel(values, reports.plausible, guarantee)
 
 
 def answers_of(closed: ClosedRound, *, same_users: bool) -> Answers:
@@ -54,9 +60,14 @@ def answers_of(closed: ClosedRound, *, same_users: bool) -> Answers:
     randomizer, decoder = closed.plan.device.randomizer, closed.plan.analyst.decoder
     if not isinstance(randomizer, FiniteKernel) or not isinstance(decoder, AnswerDecoder):
         raise InvalidValue("the second round must ask one query by a finite kernel", closed.plan)
-    mean = decoder.offset.numpy() + decoder.matrix.numpy() @ mean_accumulator(randomizer, closed.aggregate)
-    variances, third, fourth = answer_cumulants(randomizer, decoder)
-    return Answers(float(mean[0]), variances, closed.aggregate.count, same_users, third, fourth)
+    return answers_to(randomizer, decoder, closed.aggregate, same_users=same_users)
+
+
+def answers_to(kernel: FiniteKernel, decoder: AnswerDecoder, aggregate: Aggregate, *, same_users: bool) -> Answers:
+    """The mean of the answers that the kernel's outputs are, and their cumulants."""
+    mean = decoder.offset.numpy() + decoder.matrix.numpy() @ mean_accumulator(kernel, aggregate)
+    variances, third, fourth = answer_cumulants(kernel, decoder)
+    return Answers(float(mean[0]), variances, aggregate.count, same_users, third, fourth)
 
 
 def predicted_terms(aim: Aim, law: DecodedReportMoments, allotment: Allotment) -> StepTerms:

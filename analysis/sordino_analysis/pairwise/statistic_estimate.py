@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from sordino_analysis.pairwise.quadratic_error import FEW_EVENTS
+from sordino_analysis.pairwise.quadratic_error import FEW_EVENTS, QuadraticError
 from sordino_analysis.questions.pairwise import PairwiseStatistic
 
 # 95 %, for the interval of a denominator too.
@@ -63,15 +63,26 @@ class Spread:
     rarity: float
     unbounded: bool = False
 
+    @classmethod
+    def of(cls, value: float, error: QuadraticError, level: float, bias: float = 0.0) -> Spread:
+        """Of a value with this error, and a bias of unknown sign that is no greater than `bias`."""
+        low, high = error.interval(value, level)
+        return cls(value, error.standard_error, low - bias, high + bias, error.rarity)
+
 
 @dataclass(frozen=True)
 class Provenance:
-    """Which protocol estimated which target, from how many users in each round, and what it has to say."""
+    """Which protocol estimated which target, from how many users in each round, and what it has to say.
+
+    `bias_bound` and `clipped` are those of the estimate of one form.
+    """
 
     target: str
     protocol: str
     users: tuple[int, ...]
     warnings: tuple[str, ...] = ()
+    bias_bound: float | None = 0.0
+    clipped: str | None = None
 
 
 def published(
@@ -97,8 +108,8 @@ def published(
         protocol=provenance.protocol,
         users=provenance.users,
         forms=forms,
-        bias_bound=0.0 if statistic.is_one_form else None,
-        clipped=None,
+        bias_bound=provenance.bias_bound if statistic.is_one_form else None,
+        clipped=provenance.clipped,
         warnings=(*provenance.warnings, *_of_range(statistic, own, level)),
         doubts=(*few_events(own.rarity, level), *few_reports(provenance.users, level)),
     )

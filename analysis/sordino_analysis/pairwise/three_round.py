@@ -17,6 +17,7 @@ from sordino_analysis.documents.analyst_part import Factors
 from sordino_analysis.documents.decoders import AnswerDecoder
 from sordino_analysis.mechanisms.factorization import direction_randomizer
 from sordino_analysis.mechanisms.single_query import QueryKernel
+from sordino_analysis.pairwise.error_moments import ErrorMoments, IndependentError
 from sordino_analysis.pairwise.pairwise_manipulation import Manipulation
 from sordino_analysis.pairwise.protocol import (
     ClosedRound,
@@ -137,17 +138,26 @@ def _third(plan: ProtocolPlan, first: RoundPlan, values: Floats, asked: QueryKer
 def _estimate(
     plan: ProtocolPlan, closed: tuple[ClosedRound, ...], mechanism: ThreeRoundMechanism, guess: Floats
 ) -> PairwiseEstimate:
-    """The sum of both mean numbers; its variance is that of their noise, and of what h̃ would miss were it the truth."""
+    """The sum of both mean numbers; it errs by their noise, and by what h̃ would miss were it the truth."""
     users = (closed[0].aggregate.count, closed[1].aggregate.count, closed[2].aggregate.count)
     product, remainder = (MeanNumber.of(each) for each in closed[1:])
-    value, noise = product.value + remainder.value, product.variances / users[1] + remainder.variances / users[2]
+    value = product.value + remainder.value
     if plan.target == "pairs":
         value = (min(users) * value - float(np.diag(mechanism.matrix) @ guess)) / (min(users) - 1)
+    missed, spread = mechanism.missed(guess, users), histogram_variance(mechanism.matrix, guess)
+    # Users who skipped a later round by chance are missing from its numbers.
+    skipped = max(1 / min(users) - 1 / users[0], 0.0)
+    own, population = (
+        ErrorMoments.without_slope(
+            *missed, product.error(guess) + remainder.error(guess) + IndependentError(4 * max(spread, 0.0) * share)
+        )
+        for share in (skipped, skipped + 1 / users[0])
+    )
     answer = Answer(
         form=closed[0].plan.analyst.workload,
         value=value,
-        variance=float(guess @ noise) + mechanism.missed(guess, users),
-        spread=histogram_variance(mechanism.matrix, guess),
+        own=own,
+        population=population,
         users=users,
         bias_bound=None,
         clipped=f"products with what the rough mean missed, to ±{mechanism.clipped_at:g}",

@@ -105,11 +105,15 @@ class ThreeRoundMechanism:
         """How users report a number with these values (k,), which depends on h̃."""
         return number_kernel(values, _likely(guess), self.quarter)
 
-    def missed(self, histogram: Floats, users: tuple[int, int, int]) -> float:
-        """Var⟨Y, Rh − μ⟩ for μ as the first round gives it, over plays of that round."""
+    def missed(self, histogram: Floats, users: tuple[int, int, int]) -> tuple[float, float]:
+        """Variance and fourth cumulant of ⟨Y − Lh, Rh − μ⟩ for μ as the first round gives it, over plays of that round.
+
+        For one μ it is nearly normal of variance v, so over them its fourth cumulant is 3Var(v).
+        """
         generator = np.random.Generator(np.random.PCG64(_SEED))
         guesses = (self._played(histogram, users[0], generator) for _ in range(_PLAYS))
-        return float(np.mean([self._missed(histogram, guess, users[1]) for guess in guesses]))
+        variances = [self._missed(histogram, guess, users[1]) for guess in guesses]
+        return float(np.mean(variances)), 3.0 * float(np.var(variances))
 
     def squared_error(self, histogram: Floats, users: int, plays: int = _PLAYS) -> float:
         """The mean squared error for users with this histogram, over plays of the first two rounds."""

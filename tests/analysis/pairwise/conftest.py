@@ -33,11 +33,15 @@ class Small:
         """Gini's mean difference of values evenly spaced on [0, 1], with half of a value on the diagonal."""
         places = np.arange(size) / (size - 1)
         matrix = np.abs(np.subtract.outer(places, places)) + np.diag(0.5 * places)
-        domain = Domain((Ordinal("value", tuple(float(edge) for edge in range(1, size))),))
+        edges = [float(edge) for edge in range(1, size)]
+        domain = Domain((Ordinal("value", tuple(edges)),))
         form = QuadraticForm("mean difference", matrix)
-        return PairwiseStatistic(
-            "distance", domain, (form,), lambda u: float(u[0]), np.ones_like, (), {"name": "distance"}
-        )
+        specification = {
+            "name": "distance",
+            "domain": [{"name": "value", "kind": "ordinal", "edges": edges}],
+            "statistic": {"kind": "matrix", "matrix": matrix.tolist()},
+        }
+        return PairwiseStatistic("distance", domain, (form,), lambda u: float(u[0]), np.ones_like, (), specification)
 
     def request(
         self, epsilon: float, users: int = 40, target: Target = "pairs", statistic: PairwiseStatistic | None = None

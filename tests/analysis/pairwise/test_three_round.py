@@ -12,7 +12,10 @@ import pytest
 from numpy.typing import NDArray
 
 from sordino_analysis.evaluation.accumulate import Aggregate
+from sordino_analysis.pairwise.error_moments import ErrorMoments
 from sordino_analysis.pairwise.protocol import ClosedRound, PairwiseError, RoundPlan
+from sordino_analysis.pairwise.public_numbers import MeanNumber
+from sordino_analysis.pairwise.quadratic_error import QuadraticError
 from sordino_analysis.pairwise.references import reference_histograms
 from sordino_analysis.pairwise.three_round import ThreeRound
 from sordino_analysis.pairwise.three_round_mechanism import ThreeRoundMechanism
@@ -165,3 +168,28 @@ def test_a_round_without_reports_and_a_campaign_cut_short_have_no_estimate(small
         PROTOCOL.step(design.plan, (empty,))
     with pytest.raises(PairwiseError, match="after 1 of three rounds"):
         PROTOCOL.conclude(design.plan, (empty,))
+
+
+def test_intervals_of_few_reports_are_doubted_and_end_where_the_statistic_does(small: Any) -> None:
+    """20 users at ε = 1: noise is far beyond what a mean of distances can be, and a round is too small."""
+    cells, statistic = small.cells[::2], small.distances()
+    design = PROTOCOL.design(small.request(1, len(cells)), lambda fraction: None)
+    low, high = statistic.limits
+    for seed in range(4):
+        estimate, _ = small.play(PROTOCOL, design, cells, seed)
+        assert any("20 reports only" in doubt for doubt in estimate.doubts)
+        inside = low <= estimate.lower and estimate.upper <= high
+        assert inside or estimate.lower > high or estimate.upper < low
+        assert any("beyond" in warning for warning in estimate.warnings)
+
+
+def test_rare_lies_count_as_few_events_and_the_noise_of_vectors_does_not() -> None:
+    """One lie in 1,000 reports of a number among 400: its fourth cumulant is that of 2/5 of an event."""
+    lie = MeanNumber(0.0, np.array([1e-3]), np.array([0.0]), np.array([1e-3]), 400).error(np.ones(1))
+    alone = QuadraticError(ErrorMoments.without_slope(0.0, 0.0, lie))
+    assert alone.rarity == pytest.approx(2.5)
+    # A mixture of normal laws has heavy tails too, and quantiles that follow from them.
+    mixed = ErrorMoments.without_slope(1.0, 3.0, lie)
+    assert QuadraticError(mixed).rarity < 1e-6
+    plain = ErrorMoments.without_slope(1.0, 0.0, lie)
+    assert np.ptp(QuadraticError(mixed).interval(0.0, 0.95)) > 1.01 * np.ptp(QuadraticError(plain).interval(0.0, 0.95))
