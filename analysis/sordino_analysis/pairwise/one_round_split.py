@@ -166,7 +166,7 @@ class SplitReports:
         columns = np.vstack([self.left.columns, self.right.columns])
         noise = scipy.linalg.block_diag(self.left.covariance(histogram), self.right.covariance(histogram))
         drawn = (columns * histogram) @ columns.T - np.outer(columns @ histogram, columns @ histogram)
-        form = np.kron([[0.0, 0.5], [0.5, 0.0]], np.eye(len(both) // 2))
+        form = np.asarray(np.kron([[0.0, 0.5], [0.5, 0.0]], np.eye(len(both) // 2)), dtype=float)
         own, population = (quadratic_moments(each / users, both, (form, form, form)) for each in (noise, noise + drawn))
         return own, population
 
