@@ -11,6 +11,9 @@ _CONSTANT = 1e-14
 
 
 def varying_rows(matrix: Floats) -> Mask:
-    """The rows that are not constant: only these need reports, a constant one has the same answer for everybody."""
+    """The rows that are not constant: only these need reports, a constant one has the same answer for everybody.
+
+    `matrix` (Q, k) → (Q,).
+    """
     spread = np.abs(matrix - matrix[:, :1]).max(axis=1)
     return np.asarray(spread > _CONSTANT * np.abs(matrix).max(axis=1))

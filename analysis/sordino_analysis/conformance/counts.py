@@ -57,7 +57,10 @@ def partition(
 
 
 def share(happened: NDArray[np.bool_], chance: float, what: str) -> list[Counts]:
-    """How often one event happened, and how often it went alike twice in a row."""
+    """How often one event happened, and how often it went alike twice in a row.
+
+    `happened` (n,), one entry per report.
+    """
     names = (f"not {what}", what)
     alike = f"two successive reports were both {what}, or both not,"
     return partition(happened.astype(np.int64), (1 - chance, chance), "a report", lambda event: names[event], alike)

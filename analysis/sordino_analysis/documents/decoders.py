@@ -18,7 +18,7 @@ class QueryMap(Protocol):
     """The queries W (Q, k) as decoders read them."""
 
     def rows(self, start: int, stop: int) -> Floats:
-        """W[start:stop]."""
+        """W[start:stop]. Dense, (stop − start, k)."""
 
     def matvec(self, vector: Floats, /) -> Floats:
         """W h for h (k,)."""

@@ -48,6 +48,7 @@ def nearest_histogram(operator: LinearMap, answers: Floats, tolerance: float) ->
     forms. Else supports are guessed and corrected for up to a few thousand types, and where that does not settle, or
     for more types, those types are taken in that lower the error most (Frank and Wolfe), each time solving for all
     that were. Where the steps run out, the best histogram so far comes with the excess that is proved for it.
+    `answers` (Q,).
     """
     tolerance = max(tolerance, _ROUNDING * float(answers @ answers))
     found = _closed_form(operator, answers)
@@ -164,7 +165,10 @@ class _Mixture:
 
 
 def project_onto_simplex(point: Floats) -> Floats:
-    """The nearest vector with entries ≥ 0 and sum 1: (point − τ)₊ for the τ that makes the sum right."""
+    """The nearest vector with entries ≥ 0 and sum 1: (point − τ)₊ for the τ that makes the sum right.
+
+    `point` (k,) → (k,).
+    """
     ordered = np.sort(point)[::-1]
     excess = np.cumsum(ordered) - 1.0
     kept = np.flatnonzero(ordered * np.arange(1, len(point) + 1) > excess)[-1]

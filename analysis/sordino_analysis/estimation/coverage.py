@@ -48,5 +48,6 @@ def enough_reports(reports: float, shortfall: Floats | float, *, allowed: float 
     """How many reports bring a `shortfall` (level − coverage) of so many `reports` down to `allowed`.
 
     What an expansion's terms of order 1/n take from the coverage falls as 1/n.
+    `shortfall` (Q,) or a scalar; the result has its shape.
     """
     return np.asarray(reports * np.maximum(shortfall, 0.0) / allowed)

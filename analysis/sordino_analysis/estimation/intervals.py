@@ -81,7 +81,7 @@ def normal_draws(root: Floats) -> Iterator[Floats]:
 
 
 def quantile_of_draws(draws: Floats, level: float) -> float:
-    """The value that another draw is at most with chance `level`."""
+    """The value that another draw is at most with chance `level`. `draws` (n,)."""
     rank = math.ceil(level * (len(draws) + 1)) - 1
     return float(np.sort(draws)[min(rank, len(draws) - 1)])
 

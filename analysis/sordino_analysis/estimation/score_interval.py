@@ -26,7 +26,10 @@ class VarianceCurve:
 
     @classmethod
     def through(cls, answers: Floats, variances: Floats, slopes: Floats, ends: tuple[Floats, Floats]) -> VarianceCurve:
-        """The line through the `variances` at the `answers`; it is kept from falling below 0 at either of the ends."""
+        """The line through the `variances` at the `answers`; it is kept from falling below 0 at either of the ends.
+
+        All arrays (Q,).
+        """
         low, high = ends
         at_low, at_high = (variances + slopes * (end - answers) for end in ends)
         return cls(low, high, np.maximum(at_low, 0.0), np.maximum(at_high, 0.0))

@@ -92,7 +92,10 @@ class OutputCounts:
 
 
 def gathered(values: Floats, chances: Floats) -> tuple[Floats, Floats]:
-    """Many values moved to an even grid, each to its two neighbours so that its mean stays."""
+    """Many values moved to an even grid, each to its two neighbours so that its mean stays.
+
+    `values` and `chances` (m,) → (min(m, _MOST_VALUES),) each.
+    """
     if len(values) <= _MOST_VALUES:
         return values, chances
     # Here, since processes that only add reports up import this module and do without scipy.

@@ -115,7 +115,7 @@ class OrbitAnswerMoments(AnswerMoments):
         return found
 
     def covariance_root(self, histogram: Floats) -> Floats | None:
-        """None: the band of such answers is Šidák's, which needs no covariance."""
+        """None: the band of such answers is Šidák's, which needs no covariance. `histogram` (k,)."""
         return None
 
     def _totals(self, local: list[Floats]) -> Floats:

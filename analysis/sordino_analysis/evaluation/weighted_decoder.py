@@ -58,7 +58,7 @@ def weighted_decoder(
     """Type weights under which no answer to W has more variance than the worst of `decoder`, within 2 per mille.
 
     Queries that least squares under the common `type_weights` answers well enough share those. None where it is
-    late, or where no such weights were found.
+    late, or where no such weights were found. `matrix` W (Q, k), `type_weights` (k,).
     """
     fit = _Fit(probabilities(kernel), decoder.matrix.numpy(), matrix, type_weights)
     while fit.worst.max() > fit.target:

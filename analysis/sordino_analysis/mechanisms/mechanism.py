@@ -113,7 +113,10 @@ class SharedWork:
 
     @cached_property
     def matrix(self) -> Floats:
-        """diag(√w) W, dense: its plain variances are what the objective is about, so designs are made for it."""
+        """diag(√w) W, dense: its plain variances are what the objective is about, so designs are made for it.
+
+        Shape (Q, k).
+        """
         return self.request.workload.weighted_matrix()
 
     def plain_answers(self, decoder: AnswerDecoder) -> AnswerDecoder:

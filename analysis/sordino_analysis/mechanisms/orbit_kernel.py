@@ -112,7 +112,10 @@ def orbit_kernel(
     *,
     overlaps: bool = False,
 ) -> OrbitKernel:
-    """Rows in integers: levels whose ratio is within e^ε, and chances that sum to 2^bits."""
+    """Rows in integers: levels whose ratio is within e^ε, and chances that sum to 2^bits.
+
+    `tables`: one set of cells per row, one axis per slot; `chances` (rows,).
+    """
     largest = max(table.size for table in tables)
     boost = exp_lower_bound(guarantee.nano, _FRACTION_BITS)
     low = (1 << (bits + _FRACTION_BITS)) // (largest * (boost + (1 << _FRACTION_BITS)))

@@ -41,7 +41,7 @@ class SetFamily:
         return np.where(self.members, np.exp(epsilon), 1.0) * self.low(epsilon)
 
     def over(self, points: Integers) -> SetFamily:
-        """The family over types of which each lies at one of this family's points."""
+        """The family over types of which each lies at one of this family's points. `points` (k,)."""
         return SetFamily(self.members[:, points])
 
 
@@ -61,7 +61,7 @@ def signed_blocks(nodes: Integers, right: Mask, blocks: int) -> SetFamily:
     """Sets of left and right halves of the nodes of a block, as the signs of its Walsh functions say, and the opposite.
 
     Type x lies in the half `right`[x] of node `nodes`[x]. Each set holds one half of every node of a block, so where
-    there is one block reports know of the differences of halves and of nothing else.
+    there is one block reports know of the differences of halves and of nothing else. `nodes` and `right` (k,).
     """
     most = (int(nodes[-1]) + 1) // blocks
     block, number = np.divmod(nodes, most)

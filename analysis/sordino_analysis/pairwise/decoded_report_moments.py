@@ -53,6 +53,7 @@ class DecodedReportMoments:
         """4qᵀΣq/n and 2tr(ΣWΣW)/n², q = Wh: linear and quadratic part of the variance of an estimated form.
 
         It is the variance about these n users' own value; what the second term leaves out is O(1/n³).
+        `matrix` W (k, k), `histogram` h (k,).
         """
         covariance, slope = self.covariance(histogram), matrix @ histogram
         spread = matrix @ covariance
@@ -60,6 +61,9 @@ class DecodedReportMoments:
         return linear, 2.0 * float((spread * spread.T).sum()) / users**2
 
     def misses(self, matrix: Floats) -> float:
-        """max |W(VK − I)| relative to max |W|: how far the decoded reports are from unbiased for the form."""
+        """max |W(VK − I)| relative to max |W|: how far the decoded reports are from unbiased for the form.
+
+        `matrix` W (k, k).
+        """
         wrong = matrix @ self.decoder @ self.kernel - matrix
         return float(np.abs(wrong).max() / max(float(np.abs(matrix).max()), 1e-300))

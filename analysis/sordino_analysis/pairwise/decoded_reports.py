@@ -59,7 +59,10 @@ class DecodedReports:
         return self.law.moment(self.counts / self.users)
 
     def form(self, matrix: Floats) -> float:
-        """[SᵀWS − Σ_i g_iᵀWg_i]/(n(n − 1)) for S = Σ_i g_i: the mean of W over pairs of different users, unbiased."""
+        """[SᵀWS − Σ_i g_iᵀWg_i]/(n(n − 1)) for S = Σ_i g_i: the mean of W over pairs of different users, unbiased.
+
+        `matrix` W (k, k).
+        """
         if self.users < 2:
             raise InvalidValue(f"a mean over pairs of different users needs two reports, got {self.users}", self.users)
         own = float((matrix * self._moment).sum())

@@ -74,7 +74,10 @@ class ErrorMoments:
 
     @classmethod
     def between(cls, places: Floats, nodes: Floats, moments: list[ErrorMoments]) -> ErrorMoments:
-        """The moments at `places` of forms A + δA' and B + δB' known at five `nodes` δ: polynomials of degree four."""
+        """The moments at `places` of forms A + δA' and B + δB' known at five `nodes` δ: polynomials of degree four.
+
+        `places` (p,), `nodes` (5,).
+        """
         others = nodes[None, :] + np.diag(np.full(len(nodes), np.nan))
         basis = np.nanprod((places[:, None, None] - others) / (nodes[:, None] - others), axis=2)
         return cls(*(basis @ np.array([each.table() for each in moments])).T)
@@ -117,12 +120,12 @@ class ReportErrors:
 
     @classmethod
     def about_users(cls, law: DecodedReportMoments, held: Floats, users: int) -> ReportErrors:
-        """What the randomizer adds to each user's type."""
+        """What the randomizer adds to each user's type. `held` h (k,)."""
         return cls(law, law.kernel * held, np.eye(law.size), law.covariance(held), users)
 
     @classmethod
     def about_population(cls, law: DecodedReportMoments, held: Floats, users: int) -> ReportErrors:
-        """What the randomizer and drawing a user add to the population's histogram."""
+        """What the randomizer and drawing a user add to the population's histogram. `held` h (k,)."""
         covariance = law.covariance(held) + np.diag(held) - np.outer(held, held)
         return cls(law, (law.kernel @ held)[:, None], held[:, None], covariance, users)
 

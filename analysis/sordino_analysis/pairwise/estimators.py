@@ -78,24 +78,27 @@ def linear_form(statistic: PairwiseStatistic, values: Floats) -> Floats:
 
 
 def form_value(matrix: Floats, reports: DecodedReports, target: str, users: int) -> float:
-    """The form's value for the target over n `users`, unbiased."""
+    """The form's value for the target over n `users`, unbiased. `matrix` W (k, k)."""
     pairs = reports.form(matrix)
     return pairs if target == "pairs" else ((users - 1) * pairs + own_pairs(matrix, reports)) / users
 
 
 def own_pairs(matrix: Floats, reports: DecodedReports) -> float:
-    """diag(W)ᵀĥ, the mean of W over the pairs of a user and itself."""
+    """diag(W)ᵀĥ, the mean of W over the pairs of a user and itself. `matrix` W (k, k)."""
     return float(np.diag(matrix) @ reports.histogram)
 
 
 def own_error(matrix: Floats, reports: DecodedReports) -> QuadraticError:
-    """The error about the users who reported: Σ is what the randomizer adds."""
+    """The error about the users who reported: Σ is what the randomizer adds. `matrix` W (k, k)."""
     errors = ReportErrors.about_users(reports.law, reports.plausible, reports.users)
     return QuadraticError(errors.moments(matrix, reports.histogram))
 
 
 def one_round_errors(matrix: Floats, reports: DecodedReports) -> Errors:
-    """Of one round of full reports: what the randomizer adds, and for the population who was drawn."""
+    """Of one round of full reports: what the randomizer adds, and for the population who was drawn.
+
+    `matrix` W (k, k).
+    """
     about = (ReportErrors.about_users, ReportErrors.about_population)
     both = [make(reports.law, reports.plausible, reports.users) for make in about]
 

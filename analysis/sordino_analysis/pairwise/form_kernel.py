@@ -81,7 +81,10 @@ class FormKernel:
 
 
 def centred(matrix: Floats) -> Floats:
-    """(I − 11ᵀ/k) W (I − 11ᵀ/k): decoded reports sum to one, so W's rows and columns may be shifted by constants."""
+    """(I − 11ᵀ/k) W (I − 11ᵀ/k): decoded reports sum to one, so W's rows and columns may be shifted by constants.
+
+    `matrix` W (k, k) → (k, k).
+    """
     shifted = matrix - matrix.mean(axis=0)
     return np.asarray(shifted - shifted.mean(axis=1, keepdims=True))
 
@@ -145,7 +148,10 @@ def _step(
 
 
 def best_decoded(goal: FormGoal, kernel: FiniteKernel, type_weights: Floats) -> FormKernel | None:
-    """The kernel with the better decoder for the goal, of the search's type weights and the mean of the references."""
+    """The kernel with the better decoder for the goal, of the search's type weights and the mean of the references.
+
+    `type_weights` (k,).
+    """
     found = []
     references = np.mean([aim.histogram for aim in goal.aims], axis=0)
     asked = _asked([aim.matrix for aim in goal.aims])

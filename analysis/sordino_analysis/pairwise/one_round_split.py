@@ -141,7 +141,10 @@ class SplitReports:
         return float(np.abs(self.left.columns.T @ self.right.columns - self.matrix).max())
 
     def value(self, mean: Floats, users: int, target: str) -> float:
-        """⟨ȳ_L, ȳ_R⟩ for hᵀWh; for pairs (n²⟨ȳ_L, ȳ_R⟩ − Σ_i ⟨y_iL, y_iR⟩)/(n(n − 1))."""
+        """⟨ȳ_L, ȳ_R⟩ for hᵀWh; for pairs (n²⟨ȳ_L, ȳ_R⟩ − Σ_i ⟨y_iL, y_iR⟩)/(n(n − 1)).
+
+        `mean` (p,), the mean accumulator.
+        """
         split, scale = self.randomizer.first.accumulator_size, self.left.scale * self.right.scale
         product = float(mean[:split] @ mean[split:-1])
         if target == "histogram":
@@ -149,7 +152,10 @@ class SplitReports:
         return scale * (users * product - float(mean[-1])) / (users - 1)
 
     def variance(self, histogram: Floats, users: int) -> float:
-        """(r̄ᵀΣ_L r̄ + l̄ᵀΣ_R l̄)/n + tr(Σ_L Σ_R)/(n(n − 1)) for r̄ = Rh, l̄ = Lh and the average covariances Σ."""
+        """(r̄ᵀΣ_L r̄ + l̄ᵀΣ_R l̄)/n + tr(Σ_L Σ_R)/(n(n − 1)) for r̄ = Rh, l̄ = Lh and the average covariances Σ.
+
+        `histogram` h (k,).
+        """
         left, right = self.left.columns @ histogram, self.right.columns @ histogram
         linear = self.left.variance(right, histogram) + self.right.variance(left, histogram)
         quadratic = float((self.left.covariance(histogram) * self.right.covariance(histogram)).sum())
@@ -171,7 +177,7 @@ class SplitReports:
         return own, population
 
     def squared_error(self, histogram: Floats, users: int) -> float:
-        """Variance and squared bias for users with this histogram."""
+        """Variance and squared bias for users with this histogram. `histogram` h (k,)."""
         reduced = (self.left.columns @ histogram) @ (self.right.columns @ histogram)
         return self.variance(histogram, users) + float(reduced - histogram @ self.matrix @ histogram) ** 2
 
@@ -184,7 +190,7 @@ class SplitReports:
         return Manipulation.of_pairs(form, float(crossed), float(self.left.scale * self.right.scale + honest.max()))
 
     def histogram(self, mean: Floats, users: int) -> Floats:
-        """A true histogram near what the second vector says of Rh."""
+        """A true histogram near what the second vector says of Rh. `mean` (p,) → (k,)."""
         split = self.randomizer.first.accumulator_size
         noise = self.right.scale**2 / users
         return plausible_histogram(self.right.columns, self.right.scale * mean[split:-1], noise)

@@ -80,7 +80,10 @@ def split_quadratic(share: float, step: float, crossed: float, sampled: float) -
 
 
 def split_terms(noise: Floats, matrix: Floats, histogram: Floats, users: tuple[float, float]) -> tuple[float, float]:
-    """(1 − f)tr(ΣWCW)/n₁² and 2(1 − f)²tr(CWCW)/n₁² for Σ = `noise` and n₁, n₂ = `users`."""
+    """(1 − f)tr(ΣWCW)/n₁² and 2(1 − f)²tr(CWCW)/n₁² for Σ = `noise` and n₁, n₂ = `users`.
+
+    `noise` and `matrix` (k, k), `histogram` (k,).
+    """
     first, second = users
     other = second / (first + second)
     own = matrix * histogram - np.outer(matrix @ histogram, histogram)
@@ -206,19 +209,22 @@ class StepErrors:
 
 
 def fourth_moment(matrix: Floats, reports: DecodedReports) -> float:
-    """Σ_x h_x (q̂_x − q̂·h)⁴ for q̂ = Wĥ."""
+    """Σ_x h_x (q̂_x − q̂·h)⁴ for q̂ = Wĥ. `matrix` W (k, k)."""
     slope, held = matrix @ reports.histogram, reports.plausible
     return float(held @ (slope - held @ slope) ** 4)
 
 
 def asked_variance(matrix: Floats, reports: DecodedReports) -> float:
-    """Var_h(q̂) of what the second round asks, q̂ = Wĥ, the noise of ĥ included."""
+    """Var_h(q̂) of what the second round asks, q̂ = Wĥ, the noise of ĥ included. `matrix` W (k, k)."""
     slope, held = matrix @ reports.histogram, reports.plausible
     return max(float(held @ slope**2 - (held @ slope) ** 2), 0.0)
 
 
 def slope_variance(matrix: Floats, reports: DecodedReports) -> float:
-    """Var_h(q) for q = Wh: a quarter of what one user adds as a sample; the noise of q̂ is taken off."""
+    """Var_h(q) for q = Wh: a quarter of what one user adds as a sample; the noise of q̂ is taken off.
+
+    `matrix` W (k, k).
+    """
     held, noise = reports.plausible, matrix @ reports.covariance @ matrix
     noisy = float(held @ np.diag(noise) - held @ noise @ held) / reports.users
     return max(asked_variance(matrix, reports) - noisy, 0.0)

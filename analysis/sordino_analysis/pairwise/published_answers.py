@@ -46,7 +46,7 @@ def publish_answer(plan: ProtocolPlan, answer: Answer) -> PairwiseEstimate:
 
 
 def histogram_variance(matrix: Floats, histogram: Floats) -> float:
-    """Var_h(q) for q = Wh."""
+    """Var_h(q) for q = Wh. `matrix` W (k, k), `histogram` h (k,)."""
     values = matrix @ histogram
     return float(histogram @ values**2 - (histogram @ values) ** 2)
 

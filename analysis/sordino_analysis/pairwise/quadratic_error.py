@@ -41,7 +41,10 @@ class QuadraticError:
 
     @property
     def variance(self) -> Floats:
-        """Of the whole error; never below what the quadratic and the independent part have."""
+        """Of the whole error; never below what the quadratic and the independent part have.
+
+        Shape (p,), one per place of the moments, or a scalar.
+        """
         found = self.moments
         return self._linear + found.quadratic + found.independent + self._answered(self.gap)
 
@@ -59,7 +62,7 @@ class QuadraticError:
         return float(fourth / variance / variance + found.rare / variance)
 
     def quantiles(self, off: Floats, chances: tuple[float, float]) -> tuple[Floats, Floats]:
-        """Of the error, at two chances, under true values from which the estimate is `off`."""
+        """Of the error, at two chances, under true values from which the estimate is `off`. `off` (p,) → (p,) each."""
         found, raw = self.moments, np.maximum(self.moments.slope, _TINY)
         moved = self._feedback * (off + self.gap)
         linear = np.maximum(found.slope - found.slope_noise - moved, 0.0)
@@ -87,7 +90,10 @@ class QuadraticError:
         return np.asarray(np.sqrt(variance) * (1.0 + (normal**2 + 1.0) / 8.0 * unsure))
 
     def margin(self, off: Floats, level: float) -> Floats:
-        """How far inside the quantiles `off` is: not below 0 where an error of that size is no surprise."""
+        """How far inside the quantiles `off` is: not below 0 where an error of that size is no surprise.
+
+        `off` (p,) → (p,).
+        """
         low, high = self.quantiles(off, ((1 - level) / 2, (1 + level) / 2))
         return np.minimum(off - low, high - off)
 
@@ -126,7 +132,7 @@ class QuadraticError:
 
 
 def accepted(margin: Callable[[Floats], Floats], places: Floats) -> tuple[float, float]:
-    """The least and the greatest place whose margin is not below 0, nan if there is none."""
+    """The least and the greatest place whose margin is not below 0, nan if there is none. `places` (p,), increasing."""
     margins = margin(places)
     inside = np.flatnonzero(margins >= 0)
     if not len(inside):
@@ -146,6 +152,7 @@ def standard_quantile(chance: float, skewness: Floats, kurtosis: Floats) -> Floa
     """Of a law of mean 0 and variance 1 with this skewness and excess kurtosis.
 
     Pearson's type III has the excess 1.5·skewness²; Cornish and Fisher's first term corrects for what is left.
+    `skewness` and `kurtosis` (p,) → (p,).
     """
     normal = float(ndtri(chance))
     lean = np.where(np.abs(skewness) < _NO_SKEWNESS, _NO_SKEWNESS, np.abs(skewness))

@@ -48,7 +48,7 @@ class Ratio:
         return cls(statistic.forms[0].matrix, np.asarray(denominator), offset, low - offset, high - offset)
 
     def form(self, ratio: float) -> Floats:
-        """W₀ − rD, whose value is zero at the true r."""
+        """W₀ − rD, whose value is zero at the true r. Shape (k, k)."""
         return self.numerator - ratio * self.denominator
 
     def cut(self, ratio: float, beyond: float = 0.0) -> float:
@@ -85,7 +85,7 @@ def fieller_set(
     """The hull of all r in which `value(r)`, the estimate of N − rD, is within its quantiles if it is truly zero.
 
     `gap` is the first round's value less `value`, for all r. `moments` are those of the error at the `nodes` of
-    `fieller_nodes`, and the set is looked at closely around the third of them.
+    `fieller_nodes`, and the set is looked at closely around the third of them. `nodes` (5,).
     """
     centre, width = nodes[2], ratio.high - ratio.low
 

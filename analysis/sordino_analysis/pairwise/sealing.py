@@ -73,5 +73,5 @@ def _limit(matrix: Floats, guarantee: PureEpsilon, objective: Objective) -> Lowe
 
 
 def answers_from(matrix: Floats) -> AnswerDecoder:
-    """answers = F s̄ without an offset."""
+    """answers = F s̄ without an offset. `matrix` F (Q, p)."""
     return AnswerDecoder(Array.of(matrix, "<f8"), Array.of(np.zeros(len(matrix)), "<f8"))

@@ -36,7 +36,7 @@ class ThreeRoundMechanism:
 
     @classmethod
     def of(cls, matrix: Floats, quarter: PureEpsilon) -> ThreeRoundMechanism:
-        """With factors of W of the least γ₂."""
+        """With factors of W of the least γ₂. `matrix` W (k, k)."""
         return cls._with(*balanced_factors(factorize(matrix, "max", _GAP, centred=False)), quarter)
 
     @classmethod
@@ -108,7 +108,7 @@ class ThreeRoundMechanism:
     def missed(self, histogram: Floats, users: tuple[int, int, int]) -> tuple[float, float]:
         """Variance and fourth cumulant of ⟨Y − Lh, Rh − μ⟩ for μ as the first round gives it, over plays of that round.
 
-        For one μ it is nearly normal of variance v, so over them its fourth cumulant is 3Var(v).
+        For one μ it is nearly normal of variance v, so over them its fourth cumulant is 3Var(v). `histogram` h (k,).
         """
         generator = np.random.Generator(np.random.PCG64(_SEED))
         guesses = (self._played(histogram, users[0], generator) for _ in range(_PLAYS))
@@ -116,7 +116,10 @@ class ThreeRoundMechanism:
         return float(np.mean(variances)), 3.0 * float(np.var(variances))
 
     def squared_error(self, histogram: Floats, users: int, plays: int = _PLAYS) -> float:
-        """The mean squared error for users with this histogram, over plays of the first two rounds."""
+        """The mean squared error for users with this histogram, over plays of the first two rounds.
+
+        `histogram` h (k,).
+        """
         generator = np.random.Generator(np.random.PCG64(_SEED))
         truth = float(histogram @ self.matrix @ histogram)
         errors, numbers, weights = [], [], []

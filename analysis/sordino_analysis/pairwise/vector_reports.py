@@ -25,7 +25,7 @@ class VectorReports:
 
     @classmethod
     def of(cls, columns: Floats, randomizer: AnyRandomizer) -> VectorReports:
-        """The scale that makes the shipped randomizer's mean directions as long as the columns."""
+        """The scale that makes the shipped randomizer's mean directions as long as the columns. `columns` (d, k)."""
         means = for_randomizer(randomizer).moments.means(np.eye(randomizer.accumulator_size))
         return cls(columns, _longest(columns) / _longest(means))
 
@@ -35,7 +35,7 @@ class VectorReports:
         return self.scale**2 / len(self.columns)
 
     def variance(self, vector: Floats, histogram: Floats) -> float:
-        """Σ_x h_x Var(⟨y, v⟩ | x)."""
+        """Σ_x h_x Var(⟨y, v⟩ | x). `vector` v (d,), `histogram` h (k,)."""
         return float(self.power * (vector @ vector) - histogram @ (vector @ self.columns) ** 2)
 
     def covariance(self, histogram: Floats) -> Floats:
@@ -49,7 +49,7 @@ class VectorReports:
 
 
 def balanced_factors(whole: Factorization) -> tuple[Floats, Floats]:
-    """L and R with longest columns of the same length √γ₂."""
+    """L and R with longest columns of the same length √γ₂. L (r, k), R (r, k)."""
     ratio = np.sqrt(_longest(whole.right) / _longest(whole.left))
     return whole.left * ratio, whole.right / ratio
 

@@ -73,7 +73,10 @@ class CharacterHalf(ServerHalf):
     def contribution_laws(
         self, decoder: PlainDecoder, workload: Workload, histogram: Floats, queries: list[int]
     ) -> Iterator[ContributionLaw | Moments]:
-        """Values of a report at the cells of a query's own support; queries of a block that are shifts share them."""
+        """Values of a report at the cells of a query's own support; queries of a block that are shifts share them.
+
+        `histogram` (k,).
+        """
         law = self.answer_moments(decoder, workload)
         shares = list(law.operator.marginals(histogram))
         found: dict[tuple[int, int], tuple[Floats, Floats]] = {}

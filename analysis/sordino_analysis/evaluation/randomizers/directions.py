@@ -105,6 +105,7 @@ class DirectionHalf(ServerHalf):
 
         For f = |f|(ρû + √(1−ρ²)ŵ) it is ρ³E|g_u|³ + 3ρ(1−ρ²)E|g_u|g_w², and moments of degree m of a sphere are those
         of normal variables over d(d+2)…, so that E|g_u|³ = 2E|g_u|/(d+1) and E|g_u|g_w² = E|g_u|/(d+1).
+        `histogram` (k,).
         """
         linear, d = linear_decoder(decoder, self.randomizer, workload), self.randomizer.dimension
         vectors, lengths = _vectors_of(self.randomizer)

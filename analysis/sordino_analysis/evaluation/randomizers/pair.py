@@ -113,7 +113,10 @@ class PairHalf(ServerHalf):
         return np.concatenate([self.first.units(), self.second.units(), products])
 
     def extremes(self, rows: Floats, reach: float) -> Ends:
-        """Both parts' ends added up, and what an inner product of two directions, between −1 and 1, adds."""
+        """Both parts' ends added up, and what an inner product of two directions, between −1 and 1, adds.
+
+        `rows` (b, p) → (b,) each.
+        """
         sizes = [self.randomizer.first.accumulator_size, self.randomizer.second.accumulator_size]
         left, right, products = np.split(rows, np.cumsum(sizes), axis=1)
         first, second = self.first.extremes(left, reach), self.second.extremes(right, reach)

@@ -90,7 +90,7 @@ class ServerHalf(ABC):
     ) -> Iterator[ContributionLaw | Moments]:
         """The law of one report's contribution to each of the `queries`, users being spread as the histogram.
 
-        Listed where outputs can be or few values come of them, moments where not; nothing of pairs.
+        Listed where outputs can be or few values come of them, moments where not; nothing of pairs. `histogram` (k,).
         """
         outputs = self._outputs()
         if outputs is None:
@@ -105,7 +105,10 @@ class ServerHalf(ABC):
     def output_counts(
         self, decoder: PlainDecoder, workload: Workload, queries: NDArray[np.intp]
     ) -> OutputCounts | None:
-        """The counts that make up the answers of the `queries`; None where outputs are not listed or too many."""
+        """The counts that make up the answers of the `queries`; None where outputs are not listed or too many.
+
+        `queries` (m,), indices.
+        """
         outputs = self._outputs()
         if outputs is None or len(queries) * len(outputs[1]) > _BATCH_ENTRIES:
             return None

@@ -76,7 +76,10 @@ class SetHalf(ServerHalf):
     def contribution_laws(
         self, decoder: PlainDecoder, workload: Workload, histogram: Floats, queries: list[int]
     ) -> Iterator[ContributionLaw | Moments]:
-        """A set of d cells holds the own one with chance p, and j of the others in a query as an urn gives them."""
+        """A set of d cells holds the own one with chance p, and j of the others in a query as an urn gives them.
+
+        `histogram` (k,).
+        """
         terms = self._terms(decoder, workload)
         if terms is None and self._listable:
             yield from super().contribution_laws(decoder, workload, histogram, queries)

@@ -66,6 +66,7 @@ def recheck_doubly_nonnegative(
     Any weights on the simplex and any non-negative multipliers do. R′ is lifted until it is non-negative on
     πᵀz = 0 with the rounding of its eigenvalues counted in: a lift of δ costs δ·k(e^ε − 1) of spread, since u_x ≤ e^ε
     and E u_x = 1. Raises InvalidValue for numbers that are not a certificate.
+    `matrix` W (Q, k), `query_weights` ρ (Q,), `type_weights` π (k,), `levels` (k,), `pairs` (k, k).
     """
     _check_epsilon(epsilon)
     _check_weights(matrix, query_weights, type_weights)
@@ -101,7 +102,7 @@ def doubly_nonnegative_bound(
     some dozens of steps, after its share of `evaluations`, or once it is `late`; every step is a bound and the best is
     returned. For "max" it is the best over product weights ρ_q·π_x, which leaves out that every query may fear other
     types.
-    Raises InvalidValue for more than 128 types or ε outside (0, 16].
+    Raises InvalidValue for more than 128 types or ε outside (0, 16]. `matrix` W (Q, k).
     """
     _check_epsilon(epsilon)
     types = matrix.shape[1]

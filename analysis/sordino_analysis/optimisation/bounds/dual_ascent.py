@@ -135,7 +135,10 @@ class DualAscent:
     def run(
         self, rows: Floats, columns: Floats, tolerance: float, evaluations: int, late: Callable[[], bool]
     ) -> DualPoint:
-        """The point that proves most of those met from these weights ρ and π, at most so many and until it is late."""
+        """The point that proves most of those met from these weights ρ and π, at most so many and until it is late.
+
+        `rows` ρ (Q,), `columns` π (k,).
+        """
         unit = float(rows @ (self.matrix**2).mean(axis=1))
         problems = [DualProblem(self.matrix, self.epsilon, barrier * unit) for barrier in _BARRIERS]
         plain = DualProblem(self.matrix, self.epsilon, _NO_BARRIER * unit)

@@ -32,7 +32,10 @@ class RowForm:
         return float(np.linalg.norm(self.types) + self.mixed @ self.mixed / self.level)
 
     def products(self, moments: Floats) -> tuple[Floats, Floats]:
-        """−∂⟨moments, R′⟩ by levels and by pairs: what the products are on average when E uuᵀ is `moments`."""
+        """−∂⟨moments, R′⟩ by levels and by pairs: what the products are on average when E uuᵀ is `moments`.
+
+        `moments` (k, k) → (k,) and (k, k).
+        """
         root = np.exp(self.epsilon / 2)
         slope = -self.mixed / self.level
         by_level = moments @ slope

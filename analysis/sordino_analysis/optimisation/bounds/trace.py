@@ -45,6 +45,7 @@ def recheck(matrix: Floats, epsilon: float, query_weights: Floats, type_weights:
     second moment is tr(A X⁺ Aᵀ); each output's likelihood ratios lie in [a, a·e^ε] around a mean of 1, hence
     tr X − 1 ≤ max_a (1 − a)(a·e^ε − 1) = sinh²(ε/2), where the 1 belongs to √π, which A does not see; and
     tr(A X⁺ Aᵀ) ≥ ‖A‖_*² / tr X on the rest, by Cauchy–Schwarz.
+    `matrix` W (Q, k), `query_weights` ρ (Q,), `type_weights` π (k,).
     """
     for weights in (query_weights, type_weights):
         if not (weights >= 0).all() or not abs(weights.sum() - 1.0) <= 1e-9:
@@ -69,6 +70,7 @@ def trace_bound(
     and ascends multiplicatively; the best weights met are returned, so more iterations never give less;
     there are `max_iterations` at most, and none begins once it is `late`.
     Constant queries have no weight. Raises InvalidValue for ε ≤ 0 and FactorizationError for a bad matrix.
+    `matrix` W (Q, k).
     """
     if not 0 < epsilon < 500:
         raise InvalidValue(f"ε must be positive and below 500, got {epsilon}", epsilon)

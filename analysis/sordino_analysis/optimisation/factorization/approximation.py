@@ -49,7 +49,10 @@ class Witness:
         return float(np.abs(self.matrix).sum())
 
     def value(self, workload: Floats, alpha: float) -> float:
-        """(W•U − α‖U‖₁)/‖Z‖, from the three arrays alone; raises FactorizationError where U's rows do not cancel."""
+        """(W•U − α‖U‖₁)/‖Z‖, from the three arrays alone; raises FactorizationError where U's rows do not cancel.
+
+        `workload` W (Q, k).
+        """
         shift = float(np.abs(self.matrix.sum(axis=1)).sum())
         if shift > 1e-9 * self.slope:
             raise FactorizationError(f"the rows of U sum to {shift} in all, not to zero: a centre is free", self)
@@ -92,7 +95,7 @@ def approximate(
     γ(W; α) = max over u, v of min over W̃ of ‖D_u^½ W̃ D_v^½‖_*, with √v projected out for the free centre. The inner
     problem is split into singular values and box (alternating directions); u and v ascend multiplicatively.
     Where the iterations run out, or it is `late`, the gap is what was proved by then. Raises FactorizationError where α
-    is negative or so large that constants answer every query.
+    is negative or so large that constants answer every query. `matrix` W (Q, k).
     """
     half_ranges = np.ptp(matrix, axis=1) / 2
     if not 0 <= alpha < half_ranges.max():
@@ -116,7 +119,7 @@ def approximate(
 def tangent(matrix: Floats, factorization: Factorization) -> Witness:
     """The witness at α = 0 that the dual weights of a centred factorization of W give: its value is their nuclear norm.
 
-    U = D_u^½ P Qᵀ D_v^½ for the singular vectors of D_u^½ (W − Wv1ᵀ) D_v^½.
+    U = D_u^½ P Qᵀ D_v^½ for the singular vectors of D_u^½ (W − Wv1ᵀ) D_v^½. `matrix` W (Q, k).
     """
     rows, columns = factorization.row_weights, factorization.column_weights
     root = np.sqrt(np.outer(rows, columns))
@@ -138,6 +141,7 @@ def cheapest(
 
     `cost` is convex and increasing in both. Every witness is a line below γ(W; ·), so the least cost along the
     highest of the lines met is a bound, and its α is the next to try (Kelley's cutting planes in one dimension).
+    `matrix` W (Q, k).
     """
     witnesses, best, least = [tangent(matrix, exact)], None, cost(exact.upper, 0.0)
     for _ in range(_MOST_TANGENTS):

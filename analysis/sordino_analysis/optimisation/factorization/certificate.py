@@ -59,12 +59,12 @@ class Factorization:
         return self.upper / self.lower - 1.0
 
     def product(self) -> Floats:
-        """LᵀR + c1ᵀ, which is W up to floating-point rounding."""
+        """LᵀR + c1ᵀ, which is W up to floating-point rounding. Shape (Q, k)."""
         return self.left.T @ self.right + self.centre[:, None]
 
 
 def counted_rows(matrix: Floats, centred: bool) -> Mask:
-    """The rows that cost something: not constant when a centre is free, not zero otherwise."""
+    """The rows that cost something: not constant when a centre is free, not zero otherwise. `matrix` (Q, k) → (Q,)."""
     return varying_rows(matrix) if centred else np.asarray(matrix.any(axis=1))
 
 
@@ -80,7 +80,10 @@ def dual_value(matrix: Floats, row_weights: Floats, column_weights: Floats, cent
 
 
 def primal_value(left: Floats, right: Floats, objective: Objective, counted: Mask) -> float:
-    """max‖L_q‖·max‖R_x‖, or for "mean" the root mean square of ‖L_q‖ over counted rows times max‖R_x‖."""
+    """max‖L_q‖·max‖R_x‖, or for "mean" the root mean square of ‖L_q‖ over counted rows times max‖R_x‖.
+
+    `left` L (r, Q), `right` R (r, k), `counted` (Q,).
+    """
     rows = (left[:, counted] ** 2).sum(axis=0)
     spent = rows.max() if objective == "max" else rows.mean()
     return float(np.sqrt(spent * (right**2).sum(axis=0).max()))

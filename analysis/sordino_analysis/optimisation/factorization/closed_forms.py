@@ -85,7 +85,7 @@ def lipschitz_tree(matrix: Floats, objective: Objective = "max", centred: bool =
 
     R_ix = (5/6)^depth(i) for i on the path from x to the root, L_iq = (6/5)^depth(i) (W_qi − W_q,parent(i))
     (Ghazi et al., Lemma 17). With `centred` the root's own value is the centre and costs nothing. Any matrix is
-    factorized exactly; only the quality needs the rows to be smooth.
+    factorized exactly; only the quality needs the rows to be smooth. `matrix` W (Q, k).
     """
     counted = counted_rows(matrix, centred)
     if not counted.any():

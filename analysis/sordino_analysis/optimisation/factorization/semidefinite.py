@@ -37,6 +37,7 @@ def solve_semidefinite(
 
     X and Y are the Gram matrices LᵀL and RᵀR. Constant rows do not count, as in `factorize`. It takes minutes
     beyond Q + k = 200. `options` go to the solver. Raises FactorizationError where the solver finds no point.
+    `matrix` W (Q, k).
     """
     counted = counted_rows(matrix, centred)
     if not counted.any():

@@ -37,20 +37,20 @@ class WeightedSpectrum:
 
     @property
     def singular_values(self) -> Floats:
-        """σᵢ in increasing order, lifted to a floor that keeps them invertible."""
+        """σᵢ in increasing order, lifted to a floor that keeps them invertible. Shape (min(Q, k),)."""
         largest = max(float(self.eigenvalues[-1]), np.finfo(float).tiny)
         return np.sqrt(np.maximum(self.eigenvalues, _FLOOR**2 * largest))
 
     def row_squares(self) -> Floats:
-        """‖L_q‖² of every query."""
+        """‖L_q‖² of every query. Shape (Q,)."""
         return self._near_squares() if self.wide else self._far_squares()
 
     def column_squares(self) -> Floats:
-        """‖R_x‖² of every type."""
+        """‖R_x‖² of every type. Shape (k,)."""
         return self._far_squares() if self.wide else self._near_squares()
 
     def factors(self) -> tuple[Floats, Floats]:
-        """L (r×Q) and R (r×k) with LᵀR = C up to rounding; negligible rows are left out."""
+        """L (r×Q) and R (r×k) with LᵀR = C up to rounding; negligible rows are left out. Shapes (r, Q) and (r, k)."""
         root = np.sqrt(self.singular_values)[:, None]
         near = root * self.basis.T / np.sqrt(self.near)
         far = self._projected().T / root
@@ -76,7 +76,10 @@ class WeightedSpectrum:
 
 
 def weighted_spectrum(matrix: Floats, row_weights: Floats, column_weights: Floats) -> WeightedSpectrum:
-    """Decompose D_u^½ C D_v^½ at the cost of one product and one eigenproblem of the smaller side."""
+    """Decompose D_u^½ C D_v^½ at the cost of one product and one eigenproblem of the smaller side.
+
+    `matrix` C (Q, k), `row_weights` u (Q,), `column_weights` v (k,).
+    """
     wide = matrix.shape[0] < matrix.shape[1]
     tall = matrix.T if wide else matrix
     near, far = (row_weights, column_weights) if wide else (column_weights, row_weights)

@@ -39,7 +39,7 @@ class BalancedRows:
         return np.asarray(self.row_weights[:, None] * self.levels)
 
     def gradient(self, kernel_gradient: Floats) -> tuple[Floats, Floats]:
-        """(∂F/∂Z, ∂F/∂t) from ∂F/∂K, through θ's dependence on both."""
+        """(∂F/∂Z, ∂F/∂t) from ∂F/∂K, through θ's dependence on both. `kernel_gradient` (m, k) → (m, k) and (m,)."""
         by_weight = np.einsum("yx,yx->y", kernel_gradient, self.levels)
         moved = self.levels.T @ (self.weights * by_weight)
         pull = scipy.linalg.cho_solve(self.system, moved, check_finite=False)

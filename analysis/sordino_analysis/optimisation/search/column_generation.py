@@ -61,7 +61,7 @@ class Prices:
         return np.asarray(np.einsum("yx,yx->y", rows @ self.gram, rows) / masses**2 - rows @ self.multipliers / masses)
 
     def improved(self, members: Mask) -> Mask:
-        """Each set after the single flips that raise its gain the most, until none does."""
+        """Each set after the single flips that raise its gain the most, until none does. `members` (n, k) → (n, k)."""
         found, moving = members.copy(), np.arange(len(members))
         for _ in range(_MOST_FLIPS_PER_TYPE * members.shape[1]):
             gains, flipped = self._flips(found[moving])
@@ -109,7 +109,10 @@ def generate_columns(
 
 
 def unevenness(matrix: Floats, epsilon: float, rows: WeightedRows) -> float:
-    """1 − (π-average over types of the mean variance)/(the worst type's): what better type weights could gain."""
+    """1 − (π-average over types of the mean variance)/(the worst type's): what better type weights could gain.
+
+    `matrix` W (Q, k).
+    """
     variance = _Master(matrix, epsilon, len(rows.members)).by_type(rows)
     return 1.0 - float(rows.type_weights @ variance) / float(variance.max())
 

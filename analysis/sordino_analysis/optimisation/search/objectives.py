@@ -35,12 +35,12 @@ class Information:
         return self.solve(self.scaled.T)
 
     def through_masses(self, by_inverse_mass: Floats) -> Floats:
-        """∂F/∂K through D⁻¹ only, from ∂F/∂(D⁻¹)."""
+        """∂F/∂K through D⁻¹ only, from ∂F/∂(D⁻¹). `by_inverse_mass` (m,) → (m, k)."""
         return -np.outer(by_inverse_mass / self.masses**2, self.type_weights)
 
 
 def information(kernel: Floats, type_weights: Floats) -> Information:
-    """M and its Cholesky factor."""
+    """M and its Cholesky factor. `kernel` K (m, k), `type_weights` π (k,)."""
     masses = kernel @ type_weights
     scaled = kernel / masses[:, None]
     matrix = kernel.T @ scaled

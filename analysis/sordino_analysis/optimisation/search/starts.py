@@ -32,6 +32,7 @@ def portfolio(epsilon: float, right: Floats) -> tuple[Start, ...]:
     """The starts worth a short run: at small ε half-spaces alone, at large ε more and more of the single types.
 
     Half-spaces cannot tell types apart that lie in one direction of the factor R, or in none; single types can.
+    `right` R (r, k).
     """
     starts = _by_epsilon(epsilon)
     if not _coincide(right):
@@ -76,7 +77,7 @@ def begin(
 
 
 def small_sets(types: int) -> Mask:
-    """(k + k(k − 1)/2, k) All sets of one type and of two."""
+    """(m, k) all sets of one type and of two, m = k(k + 1)/2."""
     first, second = np.triu_indices(types)
     numbers = np.arange(types)
     return np.asarray((first[:, None] == numbers) | (second[:, None] == numbers))

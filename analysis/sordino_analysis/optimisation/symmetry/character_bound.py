@@ -59,6 +59,7 @@ def recheck_characters(
 
     `spectrum` c has a number for each orbit that queries use, `multipliers` g one for each orbit of the group but the
     zero, or one for all; then `level` is not used. Raises InvalidValue for numbers that are not a certificate.
+    `block_weights` (blocks,).
     """
     needs, sizes = query_fourier_weights(operator), operator.characters.orbit_sizes
     if block_weights.shape != needs.shares.shape or spectrum.shape != sizes.shape:
@@ -82,7 +83,10 @@ def recheck_characters(
 
 
 def character_bound(operator: CharacterMap, epsilon: float, block_weights: Floats) -> SymmetricBound:
-    """The bound of `recheck_characters`, maximised over c, g and μ; the trace bound where orbits are too many."""
+    """The bound of `recheck_characters`, maximised over c, g and μ; the trace bound where orbits are too many.
+
+    `block_weights` (blocks,).
+    """
     characters = operator.characters
     trace = np.where(query_fourier_weights(operator).by_orbit.max(axis=0) > 0, 1.0, 0.0)
     found = [(trace, np.ones(1), 0.0)]

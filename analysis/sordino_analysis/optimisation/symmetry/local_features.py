@@ -25,7 +25,7 @@ class QueryParts:
 
     @classmethod
     def of(cls, query: LocalQuery, orbits: Integers) -> QueryParts:
-        """The parts of a query that needs these orbits."""
+        """The parts of a query that needs these orbits. `orbits` (orbits,)."""
         numbers = np.append(-1, orbits)
         weights = np.where(query.orbits < 0, 1.0, query.weights)
         return cls(query, np.where(query.orbits == numbers[:, None], weights, 0.0))

@@ -89,7 +89,10 @@ def _rows(shapes: list[RowShape], tables: list[Mask], epsilon: float, orbits: in
 
 
 def few_rows(profiles: Floats, chances: Floats) -> tuple[list[int], Floats]:
-    """Rows that tell the same together, at most one more than there are orbits, and their chances."""
+    """Rows that tell the same together, at most one more than there are orbits, and their chances.
+
+    `profiles` (rows, orbits), `chances` (rows,).
+    """
     kept = np.flatnonzero(chances > _LEAST_CHANCE)
     told = chances[kept] @ profiles[kept] / chances[kept].sum()
     scales = np.where(told > 0, told, 1.0)

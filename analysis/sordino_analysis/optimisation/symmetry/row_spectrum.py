@@ -54,7 +54,10 @@ class RowSpectrum:
 
 
 def likelihood_ratios(inside: Mask, ratio: float) -> Floats:
-    """u = v/E[v] for v = ratio on the set and 1 elsewhere."""
+    """u = v/E[v] for v = ratio on the set and 1 elsewhere.
+
+    `inside`: one axis per slot; the result has its shape, (K_1, K_2) for two slots.
+    """
     levels = np.where(inside, ratio, 1.0)
     return np.asarray(levels / levels.mean())
 

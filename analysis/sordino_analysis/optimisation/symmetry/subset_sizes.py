@@ -40,14 +40,14 @@ class SizeMixture:
 
 
 def inclusion_chances(types: int, epsilon: float, sizes: Floats) -> tuple[Floats, Floats]:
-    """a and b for each size s: a = s e^ε/(s e^ε + k − s) and b = (s − a)/(k − 1)."""
+    """a and b for each size s: a = s e^ε/(s e^ε + k − s) and b = (s − a)/(k − 1). `sizes` (m,) → (m,) each."""
     boosted = sizes * np.exp(epsilon)
     own = boosted / (boosted + types - sizes)
     return own, (sizes - own) / (types - 1)
 
 
 def information(own: Floats, other: Floats, own_weight: float) -> Floats:
-    """i_s for each pair of chances."""
+    """i_s for each pair of chances. `own` a and `other` b (m,) → (m,)."""
     mixed = own_weight * own + (1 - own_weight) * other
     return np.asarray((own - other) ** 2 / (mixed * (1 - mixed)))
 

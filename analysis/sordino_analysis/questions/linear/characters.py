@@ -130,7 +130,10 @@ def shifted_cells(shape: Sequence[int]) -> Integers:
 
 
 def hartley(values: Floats, shape: tuple[int, ...]) -> Floats:
-    """Σ_x v(x) cas_r(x) for every r: its own inverse up to the factor k; a trailing axis is carried along."""
+    """Σ_x v(x) cas_r(x) for every r: its own inverse up to the factor k; a trailing axis is carried along.
+
+    `values` (k,) or (k, b); the result has the same shape.
+    """
     if all(size <= 2 for size in shape):
         return _walsh_hadamard(values)
     cube = np.fft.fftn(values.reshape(*shape, -1), axes=tuple(range(len(shape))))

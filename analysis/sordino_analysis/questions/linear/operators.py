@@ -59,14 +59,17 @@ class LinearMap(ABC):
 
     @abstractmethod
     def take(self, rows: Indices) -> Floats:
-        """The dense block of the rows with these indices, (len(rows), k)."""
+        """The dense block of the rows with these indices, (len(rows), k). `rows` (m,) → (m, k)."""
 
     @abstractmethod
     def squared_matvec(self, histogram: Floats) -> Floats:
-        """(W∘W) h, the mean squares of the answers of users with the histogram; shapes as of `matvec`."""
+        """(W∘W) h, the mean squares of the answers of users with the histogram; shapes as of `matvec`.
+
+        `histogram` (k,) → (Q,).
+        """
 
     def varying(self) -> Indices:
-        """Indices of the rows that are not constant; a built-in kind leaves the constant ones out."""
+        """Indices of the rows that are not constant; a built-in kind leaves the constant ones out. Shape (m,)."""
         return np.arange(self.shape[0])
 
     def query_weights(self) -> Floats:
@@ -80,7 +83,10 @@ class LinearMap(ABC):
         return self.matvec(unit)
 
     def rows(self, start: int, stop: int) -> Floats:
-        """The dense block of rows start ≤ q < stop; raises TooLargeForDense above DENSE_LIMIT entries."""
+        """The dense block of rows start ≤ q < stop; raises TooLargeForDense above DENSE_LIMIT entries.
+
+        Shape (stop − start, k).
+        """
         stop = min(stop, self.shape[0])
         entries = max(stop - start, 0) * self.shape[1]
         if entries > DENSE_LIMIT:
@@ -92,7 +98,7 @@ class LinearMap(ABC):
         return self.take(np.arange(start, stop))
 
     def dense(self) -> Floats:
-        """W itself; raises TooLargeForDense above DENSE_LIMIT entries."""
+        """W itself; raises TooLargeForDense above DENSE_LIMIT entries. Shape (Q, k)."""
         return self.rows(0, self.shape[0])
 
 
@@ -213,7 +219,7 @@ class Ranges(ZeroOneMap):
 
     @cached_property
     def ends(self) -> tuple[Indices, Indices]:
-        """First and last bin of every query."""
+        """First and last bin of every query. Shape (Q,) each."""
         first, last = np.triu_indices(self.bins)
         return first, last
 

@@ -230,7 +230,10 @@ def _check_alike(matrix: Floats) -> None:
 
 
 def check_scale(matrix: Floats) -> None:
-    """Raise WorkloadError where squares of the entries and their sums would leave the range of a double."""
+    """Raise WorkloadError where squares of the entries and their sums would leave the range of a double.
+
+    `matrix` (Q, k).
+    """
     largest = np.abs(matrix).max()
     if largest > _LARGEST or 0 < largest < _SMALLEST:
         raise WorkloadError(

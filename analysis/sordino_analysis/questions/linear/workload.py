@@ -72,7 +72,7 @@ class Workload:
 
     @cached_property
     def varying_rows(self) -> Indices:
-        """Indices of the queries that depend on the histogram; only these count in an objective."""
+        """Indices of the queries that depend on the histogram; only these count in an objective. Shape (m,)."""
         return self.operator.varying()
 
     @cached_property
@@ -81,7 +81,10 @@ class Workload:
         return self.operator.query_weights()
 
     def weighted_matrix(self) -> Floats:
-        """diag(√w) W, dense: its plain variances are those of W that count w times; raises TooLargeForDense."""
+        """diag(√w) W, dense: its plain variances are those of W that count w times; raises TooLargeForDense.
+
+        Shape (Q, k).
+        """
         return np.asarray(np.sqrt(self.query_weights)[:, None] * self.operator.dense())
 
     @property

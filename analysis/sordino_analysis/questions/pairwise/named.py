@@ -102,7 +102,10 @@ def area_under_curve(subject: Subject, score: Ordinal, label: Categorical, posit
 
 
 def custom(subject: Subject, matrix: Floats) -> PairwiseStatistic:
-    """The mean of W over pairs; of a matrix that is not symmetric only (W + Wᵀ)/2 counts, which a note says."""
+    """The mean of W over pairs; of a matrix that is not symmetric only (W + Wᵀ)/2 counts, which a note says.
+
+    `matrix` W (k, k).
+    """
     symmetric = matrix / 2 + matrix.T / 2
     if np.array_equal(matrix, matrix.T):
         return subject.mean_of("matrix", matrix)
