@@ -226,7 +226,7 @@ def run(running: Any, examples: int, steps: int) -> None:
 
 
 def test_devices_on_sqlite(running: Any) -> None:
-    run(running, examples=12, steps=20)
+    run(running, examples=6, steps=20)
 
 
 def test_devices_on_postgresql(running_on_postgres: Any) -> None:
