@@ -339,11 +339,11 @@ def run(url: str, strategy: Any, examples: int, steps: int) -> None:
 
 
 def test_on_sqlite(migrated_sqlite_url: str, two_rounds: Any) -> None:
-    run(migrated_sqlite_url, two_rounds, examples=25, steps=20)
+    run(migrated_sqlite_url, two_rounds, examples=10, steps=20)
 
 
 def test_on_postgres(migrated_postgres_url: str, two_rounds: Any) -> None:
-    run(migrated_postgres_url, two_rounds, examples=15, steps=20)
+    run(migrated_postgres_url, two_rounds, examples=6, steps=20)
 
 
 @pytest.mark.slow
