@@ -57,6 +57,14 @@ class Sample:
         return payload_count(self.randomizer) is not None
 
     @property
+    def is_exact(self) -> bool:
+        """Whether means do not depend on seeds: in one dimension a direction is the side itself."""
+        parts = (
+            [self.randomizer.first, self.randomizer.second] if isinstance(self.randomizer, Pair) else [self.randomizer]
+        )
+        return all(payload_count(part) is not None or part.accumulator_size == 1 for part in parts)
+
+    @property
     def domain(self) -> Domain:
         shape = self.shape or (self.randomizer.size,)
         return Domain(tuple(Ordinal(f"a{i}", tuple(map(float, range(1, size)))) for i, size in enumerate(shape)))
@@ -95,7 +103,7 @@ def orbits(guarantee: PureEpsilon, overlaps: bool, excess: int = 0) -> OrbitKern
 
 RESPONSE, TWO = RandomizedResponse.for_guarantee(5, ONE), RandomizedResponse.for_guarantee(2, ONE)
 MIXTURE = SubsetMixture.for_guarantee(5, (1, 3), (0.3, 0.7), ONE)
-PLANE, TURNED = ((10, 0), (0, 10), (-6, 8)), ((3, 4), (5, -12), (1, 0))
+LINE, PLANE, TURNED = ((5,), (-7,), (2,)), ((10, 0), (0, 10), (-6, 8)), ((3, 4), (5, -12), (1, 0))
 
 SAMPLES: dict[type, dict[str, Sample]] = {
     RandomizedResponse: {
@@ -118,7 +126,7 @@ SAMPLES: dict[type, dict[str, Sample]] = {
         "dense": Sample(dense(), epsilon_of_ratio(12000, 5000), dense(1)),
     },
     SeededDirection: {
-        "line": Sample(direction((5,), (-7,), (2,)), ONE, direction((5,), (-7,), (2,), excess=1)),
+        "line": Sample(direction(*LINE), ONE, direction(*LINE, excess=1)),
         "plane": Sample(direction(*PLANE), ONE, direction(*PLANE, excess=1)),
     },
     OrbitKernel: {
@@ -132,6 +140,11 @@ SAMPLES: dict[type, dict[str, Sample]] = {
             Pair(direction(*PLANE, guarantee=HALF), staircase(HALF)),
             ONE,
             Pair(direction(*PLANE, guarantee=HALF, excess=1), staircase(HALF)),
+        ),
+        "lines": Sample(
+            Pair(direction(*LINE, guarantee=HALF), direction(*LINE[::-1], guarantee=HALF)),
+            ONE,
+            Pair(direction(*LINE, guarantee=HALF), direction(*LINE[::-1], guarantee=HALF, excess=1)),
         ),
         "directions": Sample(
             Pair(direction(*PLANE, guarantee=HALF), direction(*TURNED, guarantee=HALF)),

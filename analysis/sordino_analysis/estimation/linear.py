@@ -19,7 +19,6 @@ from sordino_analysis.estimation.score_interval import VarianceCurve
 from sordino_analysis.evaluation.accumulate import Aggregate, mean_accumulator
 from sordino_analysis.evaluation.answer_moments import AnswerMoments
 from sordino_analysis.evaluation.contribution_law import Cumulants
-from sordino_analysis.evaluation.manipulation import answer_range
 from sordino_analysis.evaluation.randomizers import for_randomizer
 from sordino_analysis.evaluation.variance import answer_moments, counts_as_unbiased
 from sordino_analysis.evaluation.weighted_decoder import expand_weighted
@@ -168,7 +167,7 @@ class LinearEstimator:
     def _variance_curve(self, plausible: Floats, variances: Floats) -> VarianceCurve:
         slopes = self.law.variance_slopes(plausible)
         return VarianceCurve.through(
-            self.workload.operator.matvec(plausible), variances, slopes, answer_range(self.workload)
+            self.workload.operator.matvec(plausible), variances, slopes, self.workload.operator.entry_range()
         )
 
     def _shrunk(self, histogram: Floats, answers: Floats, variances: Floats) -> Floats:
@@ -235,7 +234,7 @@ def _smoothed_sampling_variances(workload: Workload, histogram: Floats, users: i
     A mixture with weight w on the ends has (1−w)·V + w·V' + w(1−w)·(m − m')² for the variances and means of its parts.
     """
     weight = z**2 / (users + z**2)
-    low, high = answer_range(workload)
+    low, high = workload.operator.entry_range()
     apart = workload.operator.matvec(histogram) - (low + high) / 2
     between = weight * ((high - low) / 2) ** 2 + weight * (1 - weight) * apart**2
     return np.asarray((1 - weight) * _sampling_variances(workload, histogram) + between)
@@ -243,7 +242,7 @@ def _smoothed_sampling_variances(workload: Workload, histogram: Floats, users: i
 
 def _sampling_curvature(workload: Workload, histogram: Floats) -> Floats:
     """(Q,) c in [0, 1] of S = c·(q − low)(high − q) at the histogram: 1 for rows of zeros and ones."""
-    low, high = answer_range(workload)
+    low, high = workload.operator.entry_range()
     answers = workload.operator.matvec(histogram)
     most = np.maximum((answers - low) * (high - answers), 0.0)
     found = np.divide(_sampling_variances(workload, histogram), most, out=np.ones_like(most), where=most > 0)

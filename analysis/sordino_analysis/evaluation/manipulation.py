@@ -9,11 +9,7 @@ from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_analysis.evaluation.randomizers import for_randomizer
 from sordino_analysis.evaluation.weighted_decoder import expand_weighted
 from sordino_analysis.questions.linear import Workload
-from sordino_analysis.questions.linear.widths import CharacterMap
 from sordino_shared.protocol import DevicePart
-
-# Rows that are decoded at once: 32 MiB of doubles.
-_BLOCK_ENTRIES = 1 << 22
 
 
 def manipulation(device: DevicePart, analyst: AnalystPart, workload: Workload) -> Floats:
@@ -25,23 +21,8 @@ def manipulation(device: DevicePart, analyst: AnalystPart, workload: Workload) -
     """
     decoder = expand_weighted(analyst.decoder, device.randomizer, workload)
     low, high = for_randomizer(device.randomizer).extreme_contributions(decoder, workload)
-    least, most = answer_range(workload)
+    least, most = workload.operator.entry_range()
     bias = analyst.figures.bias_bound
     moved = np.maximum(high - least, most - low) + bias
     moved[np.setdiff1d(np.arange(workload.queries), workload.varying_rows)] = 0.0
     return np.asarray(moved)
-
-
-def answer_range(workload: Workload) -> tuple[Floats, Floats]:
-    """(Q,) the least and the largest entry of every query."""
-    operator = workload.operator
-    if operator.zero_one:
-        return np.zeros(workload.queries), np.ones(workload.queries)
-    if isinstance(operator, CharacterMap):
-        low, high = np.empty(workload.queries), np.empty(workload.queries)
-        for block in operator.blocks:
-            low[block.queries], high[block.queries] = block.values.min(axis=1), block.values.max(axis=1)
-        return low, high
-    step = max(1, _BLOCK_ENTRIES // workload.size)
-    blocks = [operator.rows(start, start + step) for start in range(0, workload.queries, step)]
-    return np.concatenate([rows.min(axis=1) for rows in blocks]), np.concatenate([rows.max(axis=1) for rows in blocks])

@@ -15,7 +15,7 @@ from sordino_analysis.optimisation.symmetry.query_fourier_weights import query_f
 from sordino_analysis.optimisation.symmetry.row_families import RowFamily
 from sordino_analysis.progress import ProgressCallback
 from sordino_analysis.questions.linear.characters import Characters, OrbitKey
-from sordino_analysis.questions.linear.widths import CharacterMap
+from sordino_analysis.questions.linear.widths import CharacterMap, character_map
 from sordino_shared.randomizers.orbit_kernel import MAX_ROWS
 
 
@@ -29,15 +29,14 @@ class FourierMechanism:
     name = "fourier"
 
     def reason_against(self, work: SharedWork) -> str | None:
-        reason, operator = reason_against_orbits(work), work.request.workload.operator
-        if reason is not None or not isinstance(operator, CharacterMap):
+        reason = reason_against_orbits(work)
+        if reason is not None:
             return reason
-        needed = len(_needed(operator))
+        needed = len(_needed(character_map(work.request.workload.operator)))
         return f"{needed} orbits of characters; a device holds {MAX_ROWS} rows" if needed > MAX_ROWS else None
 
     def propose(self, work: SharedWork, progress: ProgressCallback) -> Proposal:
-        operator, epsilon = work.request.workload.operator, work.request.guarantee.epsilon
-        assert isinstance(operator, CharacterMap)
+        operator, epsilon = character_map(work.request.workload.operator), work.request.guarantee.epsilon
         families = [_family(key, operator.characters, epsilon) for key in _needed(operator)]
         return drawn_proposal(families, work)
 

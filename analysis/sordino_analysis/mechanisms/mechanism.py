@@ -21,10 +21,10 @@ from sordino_analysis.optimisation.symmetry.orbit_design import OrbitDesign, des
 from sordino_analysis.progress import ProgressCallback, ignore_progress
 from sordino_analysis.questions.linear import Workload
 from sordino_analysis.questions.linear.operators import Symmetry
-from sordino_analysis.questions.linear.widths import CharacterMap
+from sordino_analysis.questions.linear.widths import character_map
 from sordino_analysis.request_terms import Objective
 from sordino_shared.arrays import Array
-from sordino_shared.errors import InvalidValue, SordinoError
+from sordino_shared.errors import SordinoError
 from sordino_shared.randomizers import AnyRandomizer
 
 # A factorization of prefix sums over 2048 types takes two minutes on one core; twice the types take eight times that.
@@ -143,8 +143,7 @@ class SharedWork:
         """The best mixture of rows for parities and marginals; may raise RowsNotFound."""
         request = self.request
         if objective not in self._orbits:
-            if not isinstance(request.workload.operator, CharacterMap):
-                raise InvalidValue("only parities and marginals have orbits of characters", request.workload)
-            found = design_rows(request.workload.operator, request.guarantee.epsilon, objective, request.seed)
+            operator = character_map(request.workload.operator)
+            found = design_rows(operator, request.guarantee.epsilon, objective, request.seed)
             self._orbits[objective] = found
         return self._orbits[objective]

@@ -22,7 +22,7 @@ from sordino_analysis.optimisation.symmetry.row_spectrum import RowSpectrum
 from sordino_analysis.optimisation.symmetry.worst_case import worst_case_design
 from sordino_analysis.progress import Progress, ProgressCallback
 from sordino_analysis.questions.linear import Workload
-from sordino_analysis.questions.linear.widths import CharacterMap
+from sordino_analysis.questions.linear.widths import CharacterMap, character_map
 from sordino_shared.arrays import Array
 from sordino_shared.guarantees import PureEpsilon, exp_lower_bound
 from sordino_shared.randomizers import BaseRow, OrbitKernel
@@ -44,8 +44,7 @@ class OrbitKernelMechanism:
 
     def propose(self, work: SharedWork, progress: ProgressCallback) -> Proposal:
         request = work.request
-        operator = request.workload.operator
-        assert isinstance(operator, CharacterMap)
+        operator = character_map(request.workload.operator)
         try:
             design = work.orbit_design(request.objective)
         except RowsNotFound as error:
@@ -71,8 +70,7 @@ def reason_against_orbits(work: SharedWork) -> str | None:
 
 def drawn_proposal(families: Sequence[RowFamily], work: SharedWork) -> Proposal:
     """The families at their best chances, with the slopes that make each character unbiased."""
-    operator = work.request.workload.operator
-    assert isinstance(operator, CharacterMap)
+    operator = character_map(work.request.workload.operator)
     try:
         design = drawn_rows(families, operator, work.request.objective)
     except RowsNotFound as error:
@@ -140,8 +138,7 @@ def unbiased_slopes(kernel: OrbitKernel, operator: CharacterMap) -> CharacterDec
 
 def repaired_decoder(kernel: OrbitKernel, workload: Workload, slopes: Floats, offsets: Floats) -> CharacterDecoder:
     """Slopes (blocks, rows, levels, orbits), offsets (blocks, rows, levels) made unbiased for the integers shipped."""
-    operator = workload.operator
-    assert isinstance(operator, CharacterMap)
+    operator = character_map(workload.operator)
     law, used = orbit_answers(kernel, _decoder(slopes, offsets), workload), query_fourier_weights(operator).by_orbit > 0
     gains, constants = np.ones(used.shape), np.zeros(len(used))
     for number, block in enumerate(operator.blocks):

@@ -13,7 +13,7 @@ from sordino_analysis.mechanisms.orbit_kernel import drawn_proposal, reason_agai
 from sordino_analysis.optimisation.symmetry.orbit_rows import RowShape, distinct_profiles, row_shape
 from sordino_analysis.optimisation.symmetry.row_families import RowFamily
 from sordino_analysis.progress import ProgressCallback
-from sordino_analysis.questions.linear.widths import CharacterMap
+from sordino_analysis.questions.linear.widths import character_map
 
 # Of larger sizes there are too many subsets of the cells to write out, and of those in other positions to ship.
 _MOST_SUBSETS, _MOST_SETS = 1 << 13, 60
@@ -33,8 +33,7 @@ class SampledMarginalsMechanism:
         return reason_against_orbits(work)
 
     def propose(self, work: SharedWork, progress: ProgressCallback) -> Proposal:
-        operator, epsilon = work.request.workload.operator, work.request.guarantee.epsilon
-        assert isinstance(operator, CharacterMap)
+        operator, epsilon = character_map(work.request.workload.operator), work.request.guarantee.epsilon
         patterns = sorted({tuple(sorted(block.shape)) for block in operator.blocks})
         shapes = [row_shape(pattern, operator.characters) for pattern in patterns]
         orbits = len(operator.characters.orbits)

@@ -16,6 +16,8 @@ Indices = NDArray[np.intp]
 
 # 512 MiB of doubles: beyond it a design on dense matrices would take minutes and most of a machine.
 DENSE_LIMIT = 2**26
+# Rows whose entries are looked at together: 32 MiB of doubles.
+_BLOCK_ENTRIES = 1 << 22
 
 
 class TooLargeForDense(InvalidValue):
@@ -100,6 +102,15 @@ class LinearMap(ABC):
     def dense(self) -> Floats:
         """W itself; raises TooLargeForDense above DENSE_LIMIT entries. Shape (Q, k)."""
         return self.rows(0, self.shape[0])
+
+    def entry_range(self) -> tuple[Floats, Floats]:
+        """(Q,) the least and (Q,) the largest entry of every row."""
+        queries, size = self.shape
+        if self.zero_one:
+            return np.zeros(queries), np.ones(queries)
+        step = max(1, _BLOCK_ENTRIES // size)
+        blocks = [self.rows(start, start + step) for start in range(0, queries, step)]
+        return np.concatenate([b.min(axis=1) for b in blocks]), np.concatenate([b.max(axis=1) for b in blocks])
 
 
 class ZeroOneMap(LinearMap):

@@ -17,6 +17,7 @@ from sordino_analysis.questions.linear.factors import Factor
 from sordino_analysis.questions.linear.operators import Indices, LinearMap, Symmetry
 from sordino_analysis.questions.linear.workload import WorkloadError
 from sordino_shared.domains import Domain
+from sordino_shared.errors import InvalidValue
 from sordino_shared.randomizers.orbit_kernel import MAX_ATTRIBUTES, MAX_SUMS
 
 _MOST_QUERIES = 1 << 22
@@ -125,6 +126,14 @@ class CharacterMap(LinearMap):
             result[here] = block.values[homes[here, 2]][:, local]
         return result
 
+    def entry_range(self) -> tuple[Floats, Floats]:
+        if self.zero_one:
+            return super().entry_range()
+        low, high = np.empty(self.shape[0]), np.empty(self.shape[0])
+        for block in self.blocks:
+            low[block.queries], high[block.queries] = block.values.min(axis=1), block.values.max(axis=1)
+        return low, high
+
     def column(self, cell: int) -> Floats:
         held = np.array(np.unravel_index(cell, self.characters.shape))
         result = np.zeros(self.shape[0])
@@ -132,6 +141,13 @@ class CharacterMap(LinearMap):
             local = np.ravel_multi_index(tuple(held[block.supports].T), block.shape)
             result[block.queries] = block.values[:, local].T
         return result
+
+
+def character_map(operator: LinearMap) -> CharacterMap:
+    """The map itself; raises InvalidValue where the queries are not parities or marginals."""
+    if not isinstance(operator, CharacterMap):
+        raise InvalidValue("the queries are not parities or marginals", operator)
+    return operator
 
 
 def parities(domain: Domain, width: int, *, exactly: bool) -> Factor:
