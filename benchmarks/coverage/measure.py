@@ -22,7 +22,7 @@ _FINE, _SHORT, _WIDE = 0.94, 0.935, 0.96
 # campaigns take the quantile of the band from one of them.
 _JUDGED = 4
 # Reports of a case that are drawn one by one, where outputs are too many to be counted.
-_MOST_REPORTS = 2_000_000
+_MOST_REPORTS = 1_000_000
 
 
 @dataclass(frozen=True)

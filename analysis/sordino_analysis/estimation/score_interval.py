@@ -13,10 +13,9 @@ from sordino_analysis.arrays import Floats
 class VarianceCurve:
     """(Q,) one user's variance V(q) if the answer is q: a line between `low` and `high`, level beyond these ends.
 
-    An estimate that lies too low or too high for chance takes too small or too large a variance, so that ± z of its
-    standard errors miss a type that everybody holds in 14 % of campaigns at ε = 1 and 200 users. Users move between the
-    types of an answer as an exponential family moves them: V has slope Cov_h(W, Var)/Var_h(W), which for rows of zeros
-    and ones is the mean variance of the types within the answer less that of the others.
+    An estimate that lies too low or too high by chance takes too small or too large a variance with it, so that ± z of
+    its standard errors miss a type that everybody holds in 14 % of campaigns at ε = 1 and 200 users. V takes back from
+    the variance what goes with the answer's error: for rows of zeros and ones on sets, that is all of it.
     """
 
     low: Floats
@@ -26,11 +25,15 @@ class VarianceCurve:
 
     @classmethod
     def through(cls, answers: Floats, variances: Floats, slopes: Floats, ends: tuple[Floats, Floats]) -> VarianceCurve:
-        """The line through the `variances` at the `answers`; it is kept from falling below 0 at either of the ends.
+        """The line through the `variances` at the `answers`, no steeper than leaves them 0 at either of the ends.
 
         All arrays (Q,).
         """
         low, high = ends
+        with np.errstate(divide="ignore", invalid="ignore"):
+            falling, rising = -variances / (high - answers), variances / (answers - low)
+        slopes = np.where(answers < high, np.maximum(slopes, falling), slopes)
+        slopes = np.where(answers > low, np.minimum(slopes, rising), slopes)
         at_low, at_high = (variances + slopes * (end - answers) for end in ends)
         return cls(low, high, np.maximum(at_low, 0.0), np.maximum(at_high, 0.0))
 

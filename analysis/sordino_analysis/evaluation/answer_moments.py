@@ -56,7 +56,12 @@ class AnswerMoments(ABC):
 
     @abstractmethod
     def variance_slopes(self, histogram: Floats) -> Floats:
-        """Cov_h(W_qx, Var_q(x))/Var_h(W_qx), (Q,): how the variance goes with the answer where users hold h."""
+        """(Q,) how an estimate of Σ_x h_x Var_q(x) goes with the error of the answer itself, where users hold h.
+
+        Cov(V̂, q̂)/Var(q̂) for V̂ at the histogram of least squares to the answers. Where that takes long it is
+        Cov_h(W, Var)/Var_h(W), as if users moved between the types of an answer; both are the step of a variance that
+        depends on the answer alone.
+        """
 
     @abstractmethod
     def type_variances(self) -> Floats:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -26,6 +27,8 @@ _BLOCK_ENTRIES = 1 << 22
 _MAX_ROOT_RANK = 2048
 _MAX_ROOT_ENTRIES = 1 << 24
 _RANK = 1e-13
+# Entries of a W whose pseudoinverse takes a fraction of a second.
+_MAX_LEAST_SQUARES = 1 << 18
 
 
 def linear_decoder(decoder: PlainDecoder, randomizer: Randomizer, workload: Workload) -> LinearDecoder:
@@ -79,6 +82,13 @@ class LinearAnswers(AnswerMoments):
         return self._without_constants(mixed)
 
     def variance_slopes(self, histogram: Floats) -> Floats:
+        root = self.covariance_root(histogram) if self._is_small else None
+        if root is not None:
+            together = np.einsum(
+                "qr,rk,qk->q", root, root.T @ self._least_squares.T, self._every_variance, optimize=True
+            )
+            spread = (root**2).sum(axis=1)
+            return np.asarray(np.divide(together, spread, out=np.zeros_like(spread), where=spread > 0))
         slopes = np.zeros(self.workload.queries)
         for start, stop, rows, _ in decoded_blocks(self.decoder, self.workload):
             entries = self.workload.operator.rows(start, stop)
@@ -103,6 +113,21 @@ class LinearAnswers(AnswerMoments):
         if statistic < queries:
             return np.asarray(rows @ _root(self.law.covariance(np.eye(statistic), histogram)))
         return self._without_constants(_root(self.law.covariance(rows, histogram)))
+
+    @property
+    def _is_small(self) -> bool:
+        return self.workload.queries * self.workload.size <= _MAX_LEAST_SQUARES
+
+    @cached_property
+    def _every_variance(self) -> Floats:
+        return self.type_variances()
+
+    @cached_property
+    def _least_squares(self) -> Floats:
+        """(k, Q) W⁺ among histograms of one sum: the change of the histogram that explains one of the answers."""
+        centred = self.workload.operator.dense()
+        centred = centred - centred.mean(axis=1, keepdims=True)
+        return np.linalg.pinv(centred)
 
     def _variances(self, rows: Floats) -> Floats:
         return np.maximum(self.law.variances(rows), 0.0)
