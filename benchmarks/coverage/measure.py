@@ -38,7 +38,7 @@ class Case:
         if self.kind != "marginals":
             return builtin(self.kind, self.types)
         attributes = self.types.bit_length() - 1
-        domain = [{"name": f"a{i}", "kind": "categorical", "members": ["no", "yes"]} for i in range(attributes)]
+        domain = [{"name": f"a{i}", "kind": "categorical", "labels": ["no", "yes"]} for i in range(attributes)]
         queries = {"kind": "marginals", "width": 2, "exactly": True}
         return parse_specification({"name": "marginals", "domain": domain, "queries": queries}).build()
 
@@ -60,7 +60,7 @@ class Coverage:
     """Means over varying queries and campaigns, and the `least` mean of one query.
 
     `warned` is the share of queries that an estimate doubts. Most estimates doubt the queries of `false_alarms` without
-    reason, one standard error over, and do not doubt those of `misses` with reason, three standard errors over.
+    reason, two standard errors over, and do not doubt those of `misses` with reason, three standard errors over.
     `band_warned` is the share of estimates that doubt the band.
     """
 
@@ -99,7 +99,7 @@ class _Reused(LinearEstimator):
 
     reused: Reliability
 
-    def _reliability(self, histogram: Floats, spread: Floats, users: int, level: float) -> Reliability:
+    def _reliability(self, histogram: Floats, spread: Floats, drawn: Floats, users: int, level: float) -> Reliability:
         return self.reused
 
 
@@ -113,11 +113,12 @@ def coverages(case: Case, epsilon: str, sizes: Sequence[int], campaigns: int) ->
         if drawn_report_by_report(plan.device.randomizer):
             number = min(campaigns, _MOST_REPORTS // users)
         for law in LAWS:
-            found = _measured(estimator, shares(law, workload.size), users, number)
+            found = measured(estimator, shares(law, workload.size), users, number)
             yield Coverage(case.kind, plan.analyst.mechanism, epsilon, users, law, number, **found)
 
 
-def _measured(estimator: LinearEstimator, histogram: Floats, users: int, campaigns: int) -> dict[str, Any]:
+def measured(estimator: LinearEstimator, histogram: Floats, users: int, campaigns: int) -> dict[str, Any]:
+    """The fields of a `Coverage` that campaigns tell, for users who are spread as the histogram."""
     operator, varying = estimator.workload.operator, estimator.workload.varying_rows
     population, held_by, judged, bands = operator.matvec(histogram), [], [], []
     own = {field.name: getattr(estimator, field.name) for field in fields(estimator)}
@@ -155,7 +156,7 @@ def summary(
         "population_expected": float(expected[..., 1].mean()),
         "least": float(worse.min()),
         "warned": float(doubted.mean()),
-        "false_alarms": int((often & (worse >= _FINE + error / 3)).sum()),
+        "false_alarms": int((often & (worse >= _FINE + 2 * error / 3)).sum()),
         "misses": int((~often & (worse < _SHORT - error)).sum()),
     }
 

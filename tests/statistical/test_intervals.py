@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from sordino_analysis.estimation.linear import estimate
+from benchmarks.coverage.measure import measured
+from sordino_analysis.estimation.linear import LinearEstimator, estimate
 from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
 from sordino_shared.randomness import SeededRandomness
 
@@ -43,9 +44,11 @@ def least(number):
 )
 @pytest.mark.parametrize("mechanism", ["randomized_response", "subset_selection"])
 def test_the_level_holds_or_the_warning_is_there(plan_of, mechanism, epsilon, users, law):
-    number = 400
-    *shares, warned = campaigns(plan_of("histogram", TYPES, epsilon, mechanism=mechanism), LAWS[law], users, number)
-    assert min(shares) >= least(number) or warned == 1
+    number, plan = 400, plan_of("histogram", TYPES, epsilon, mechanism=mechanism)
+    found = measured(LinearEstimator.of(plan.device, plan.analyst), LAWS[law], users, number)
+    assert min(found["interval"], found["population"]) >= least(number) or found["warned"] > 0
+    assert found["band"] >= least(number) or found["band_warned"] == 1
+    assert found["misses"] == 0
 
 
 def test_a_level_that_is_lost_is_warned_of(plan_of):

@@ -15,6 +15,7 @@ import numpy as np
 from sordino_analysis.arrays import Floats
 from sordino_analysis.estimation.intervals import (
     independent_quantile,
+    normal_quantile,
     quantile_of_draws,
     seeded_generator,
     simultaneous_quantile,
@@ -58,7 +59,8 @@ def band_quantile(
     """
     found = None if outputs is None else _of_campaigns(outputs, histogram, users, level)
     if found is not None:
-        return BandQuantile(found, holds=True)
+        # Where most campaigns have no event at all, the quantile is next to nothing: no band is within the intervals.
+        return BandQuantile(max(found, normal_quantile(level)), holds=True)
     skewed = any(abs(one.skewness) > MOST_SKEWNESS * math.sqrt(users) for one in around)
     if root is None:
         return BandQuantile(independent_quantile(level, len(around)), holds=not skewed)

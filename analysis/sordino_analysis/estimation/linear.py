@@ -108,8 +108,9 @@ class LinearEstimator:
 
         The variance of an answer is Σ_x h_x Var(x)/n with the exact variances of the shipped mechanism and a smoothed
         consistent histogram in place of h; a sample's own variance h(1−h)/n is added for the population. Intervals hold
-        the answers that are z of their own standard errors from the estimate, so they need not be even about it.
-        Raises EstimationError where there are no reports, or the aggregate is of another plan.
+        the answers that are z of their own standard errors from the estimate, so they need not be even about it; those
+        for the population also hold what is z standard errors of the estimate away. Raises EstimationError where there
+        are no reports, or the aggregate is of another plan.
         """
         if not 0 < level < 1:
             raise EstimationError(f"the level of an interval lies between 0 and 1, got {level}")
@@ -130,21 +131,25 @@ class LinearEstimator:
         sampled = np.where(variances > 0, _smoothed_sampling_variances(self.workload, histogram, users, z), 0.0)
         curve = self._variance_curve(plausible, variances)
         spread = self._shrunk(plausible, answers, variances / users)
-        found = self._reliability(histogram, spread, users, level)
+        error, population_error = np.sqrt(variances / users), np.sqrt((variances + sampled) / users)
+        found = self._reliability(histogram, spread, z * population_error, users, level)
 
         def widened(quantile: float, sampling: Floats | float = 0.0) -> tuple[Floats, Floats]:
             low, high = curve.interval(answers, quantile, users, sampling)
             return np.where(variances > 0, low - bias, answers), np.where(variances > 0, high + bias, answers)
 
-        error = np.sqrt(variances / users)
         lower, upper = widened(z)
         population_lower, population_upper = widened(z, _sampling_curvature(self.workload, histogram))
+        # Wilson's interval for a share misses a type of one user in 500 in 8 % of samples; this one holds it.
+        even = np.where(variances > 0, z * population_error + bias, 0.0)
+        population_lower = np.minimum(population_lower, answers - even)
+        population_upper = np.maximum(population_upper, answers + even)
         band_lower, band_upper = widened(found.band.quantile)
         return LinearEstimate(
             unbiased=answers,
             consistent=self.workload.operator.matvec(histogram),
             standard_error=error,
-            population_standard_error=np.sqrt((variances + sampled) / users),
+            population_standard_error=population_error,
             lower=lower,
             upper=upper,
             population_lower=population_lower,
@@ -181,10 +186,10 @@ class LinearEstimator:
         kept = max(0.0, 1 - float(variances.sum()) / apart) if apart > 0 else 0.0
         return np.asarray(kept * histogram + (1 - kept) * even)
 
-    def _reliability(self, histogram: Floats, spread: Floats, users: int, level: float) -> Reliability:
+    def _reliability(self, histogram: Floats, spread: Floats, drawn: Floats, users: int, level: float) -> Reliability:
         queries = list(range(self.workload.queries))
         laws = for_randomizer(self.device.randomizer).contribution_laws(self.decoder, self.workload, histogram, queries)
-        judged = judgements(laws, len(queries) * int(np.count_nonzero(histogram)), users, level)
+        judged = judgements(laws, len(queries) * int(np.count_nonzero(histogram)), users, level, drawn)
         normal = tuple(one.normality for one in judged) or (None,) * len(queries)
         return Reliability(normal, self._band(judged, spread, users, level))
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sordino_analysis.arrays import Floats
 from sordino_analysis.estimation.coverage import ALLOWED_SHORTFALL, enough_reports, predicted_coverage
 from sordino_analysis.estimation.intervals import normal_quantile
 from sordino_analysis.estimation.inversion import population_coverage, reporters_coverage
@@ -48,27 +49,37 @@ class Judgement:
     events: float
 
 
-def judgements(laws: Iterable[ContributionLaw | Moments], work: int, users: int, level: float) -> list[Judgement]:
-    """Of every answer from its law, whose values are gone over `work` times in all."""
+def judgements(
+    laws: Iterable[ContributionLaw | Moments], work: int, users: int, level: float, drawn: Floats
+) -> list[Judgement]:
+    """Of every answer from its law, whose values are gone over `work` times in all.
+
+    Intervals for the population are nowhere narrower than ± `drawn` (Q,).
+    """
     z, found = normal_quantile(level), []
-    for law in laws:
+    for law, half_width in zip(laws, drawn.tolist(), strict=False):
         listed = law if isinstance(law, ContributionLaw) else None
         events = np.inf if listed is None else listed.events(users)
         moments = law if isinstance(law, Moments) else law.moments
         exact = listed is not None and work * len(listed.values) <= _MOST_LISTED
-        found.append(Judgement(normality(law if exact else moments, users, z, level), moments.of_reporters, events))
+        found.append(
+            Judgement(normality(law if exact else moments, users, z, level, half_width), moments.of_reporters, events)
+        )
     return found
 
 
-def normality(law: ContributionLaw | Moments, users: int, z: float, level: float) -> Normality:
-    """Of one answer from `users` reports, whose intervals hold what is ± z of its own standard errors away."""
+def normality(law: ContributionLaw | Moments, users: int, z: float, level: float, half_width: float = 0.0) -> Normality:
+    """Of one answer from `users` reports, whose intervals hold what is z of its own standard errors away.
+
+    That for the population also holds what is `half_width` away, with these users and not with more.
+    """
     moments = law.moments if isinstance(law, ContributionLaw) else law
     listed = law if isinstance(law, ContributionLaw) else None
     errors = (
         _Error(moments.of_reporters, listed, reporters_coverage),
         _Error(moments.of_population, listed, population_coverage),
     )
-    found = [error.coverage(users, z) for error in errors]
+    found = [errors[0].coverage(users, z), errors[1].coverage(users, max(z, errors[1].relative(half_width, users)))]
     needed = [
         error.enough(users, z, level, level - coverage)
         for error, coverage in zip(errors, found, strict=True)
@@ -84,6 +95,10 @@ class _Error:
     cumulants: Cumulants
     law: ContributionLaw | None
     exact: Callable[[ContributionLaw, int, float, float], float]
+
+    def relative(self, width: float, users: int) -> float:
+        """A half-width in standard errors."""
+        return width * float(np.sqrt(users / self.cumulants.variance)) if self.cumulants.variance > 0 else 0.0
 
     def coverage(self, users: int, z: float) -> float:
         """How often ± z standard errors hold the truth; always where there is no error."""

@@ -73,17 +73,22 @@ def test_intervals_end_where_the_error_is_z_standard_errors_of_the_end(plan_of, 
     np.testing.assert_allclose(found.standard_error**2 * 300, by_type @ held, rtol=1e-5)
     quantile = found.reliability.band.quantile
     ends = [
-        (found.lower + bias, z, 0),
-        (found.upper - bias, z, 0),
-        (found.population_lower + bias, z, 1),
-        (found.population_upper - bias, z, 1),
-        (found.band_lower + bias, quantile, 0),
-        (found.band_upper - bias, quantile, 0),
+        (found.lower + bias, z),
+        (found.upper - bias, z),
+        (found.band_lower + bias, quantile),
+        (found.band_upper - bias, quantile),
     ]
-    for end, width, sampled in ends:
+    for end, width in ends:
         q = np.clip(end, 0, 1)
-        variance = q * within + (1 - q) * others + sampled * q * (1 - q)
+        variance = q * within + (1 - q) * others
         np.testing.assert_allclose(np.abs(end - found.unbiased), width * np.sqrt(variance / 300), rtol=1e-5)
+    # For the population, those where the variance of a sample is added, or ± z of its standard error.
+    for end, side in ((found.population_lower + bias, -1), (found.population_upper - bias, 1)):
+        q, away = np.clip(end, 0, 1), side * (end - found.unbiased)
+        there = z * np.sqrt((q * within + (1 - q) * others + q * (1 - q)) / 300)
+        even = z * found.population_standard_error
+        assert ((np.abs(away - there) < 1e-5 * there) | (np.abs(away - even) < 1e-5 * even)).all()
+        assert (away >= even * (1 - 1e-9)).all()
     assert (found.lower < found.unbiased).all()
     assert (found.unbiased < found.upper).all()
     assert z < quantile
