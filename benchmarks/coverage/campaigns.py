@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sordino_analysis.arrays import Floats
-from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
+from sordino_analysis.evaluation.accumulate import Aggregate
 from sordino_analysis.evaluation.accumulator_moments import response_moments, selection_moments
+from sordino_analysis.evaluation.randomizers import for_randomizer
 from sordino_shared.randomizers import (
     FiniteKernel,
     RandomizedResponse,
@@ -51,10 +52,11 @@ def aggregates(
     held = generator.multinomial(users, histogram, size=campaigns)
     outputs = _outputs(randomizer)
     if outputs is None:
+        half = for_randomizer(randomizer)
         for number, counts in enumerate(held):
             cells = np.repeat(np.arange(len(counts), dtype=np.int64), counts)
             payloads = randomizer.randomize_many(cells, SeededRandomness(seed * 100_003 + number))
-            yield counts, Aggregate(users, accumulate(randomizer, payloads))
+            yield counts, Aggregate(users, half.accumulate(payloads))
         return
     kernel, statistics = outputs
     for counts in held:
