@@ -54,6 +54,15 @@ def test_few_lies_carry_a_warning(designs):
     assert row.doubted == 1.0
 
 
+def test_few_lies_carry_no_warning_where_the_interval_holds_all_the_same(designs):
+    """About one lie in both: of many sizes 94.7 % of 1,300 campaigns are covered, of one size 98 %."""
+    many_sizes = tried(designs, Cell("gini_mean_difference", "one_round", 8.0, 2000, "zipf"), 300, 1, 8)
+    assert held(many_sizes, 300)
+    assert not warns(many_sizes)
+    one_size = tried(designs, Cell("gini_diversity", "one_round", 8.0, 2000, "half_and_half"), 100, 1, 9)
+    assert warns(one_size)
+
+
 def test_an_area_that_does_not_exist_is_no_number_and_no_campaign_is_refused(designs):
     """With one label only every campaign has an interval and none a value; with both, all have an interval."""
     alone = tried(designs, Cell("auc", "one_round", 6.0, 50, "one_type"), 300, 1, 4)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from sordino_analysis.arrays import Floats
 from sordino_analysis.pairwise.decoded_reports import DecodedReports
+from sordino_analysis.pairwise.drawn_campaigns import DrawnCampaigns
 from sordino_analysis.pairwise.error_moments import ErrorMoments, ReportErrors
-from sordino_analysis.pairwise.quadratic_error import QuadraticError
+from sordino_analysis.pairwise.quadratic_error import FEW_EVENTS, HARDLY_ANY_EVENT, QuadraticError
 from sordino_analysis.pairwise.ratios import Ratio, fieller_nodes, fieller_set, may_be_zero
 from sordino_analysis.pairwise.statistic_estimate import LEVEL, PairwiseEstimate, Provenance, Spread, published
 from sordino_analysis.questions.pairwise import PairwiseStatistic
@@ -121,7 +122,8 @@ def one_round_estimate(
     """The statistic from one round of full reports, with intervals; raises NoStatistic where there is no pair."""
     found = linearised(statistic, reports, target)
     provenance = Provenance(target, protocol, (reports.users,), tuple(warnings))
-    return assembled(statistic, found, 0.0, one_round_errors(found.matrix, reports), level, provenance)
+    drawn = DrawnCampaigns(found.matrix, reports)
+    return assembled(statistic, found, 0.0, one_round_errors(found.matrix, reports), level, provenance, drawn)
 
 
 def assembled(
@@ -131,18 +133,30 @@ def assembled(
     errors: Errors,
     level: float,
     provenance: Provenance,
+    drawn: DrawnCampaigns | None = None,
 ) -> PairwiseEstimate:
-    """The estimate where later rounds add `correction` to the value of the linear form."""
-    spreads_of = _of_form if found.ratio is None else _of_ratio
+    """The estimate where later rounds add `correction` to the value of the linear form.
+
+    Where the interval of one form is doubtful, campaigns are `drawn` to see whether it holds.
+    """
     names = (form.name for form in statistic.forms)
     forms = tuple(zip(names, found.values.tolist(), strict=True))
-    return published(statistic, spreads_of(found, correction, errors, level), forms, level, provenance)
+    if found.ratio is None:
+        spreads = _of_form(found, correction, errors, level, drawn)
+    else:
+        spreads = _of_ratio(found, correction, errors, level)
+    return published(statistic, spreads, forms, level, provenance)
 
 
-def _of_form(found: LinearisedForm, correction: float, errors: Errors, level: float) -> tuple[Spread, Spread]:
+def _of_form(
+    found: LinearisedForm, correction: float, errors: Errors, level: float, drawn: DrawnCampaigns | None
+) -> tuple[Spread, Spread]:
     value = found.value(correction)
     own, population = (QuadraticError(each, -correction) for each in errors(np.zeros_like(found.matrix)))
-    return Spread.of(value, own, level), Spread.of(value, population, level)
+    spread = Spread.of(value, own, level)
+    if drawn is not None and FEW_EVENTS < spread.rarity <= HARDLY_ANY_EVENT:
+        spread = replace(spread, drawn=drawn.coverage(own, level))
+    return spread, Spread.of(value, population, level)
 
 
 def _of_ratio(found: LinearisedForm, correction: float, errors: Errors, level: float) -> tuple[Spread, Spread]:

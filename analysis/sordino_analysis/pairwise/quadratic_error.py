@@ -23,8 +23,9 @@ _MOST_MOVED = 0.75
 _MOST_UNSURE = 0.5
 # An interval is searched for on so many points, and between two of them on a straight line.
 _POINTS, _REACH, _DOUBLINGS = 33, 4.0, 40
-# One over the number of rare events that the error is made of, as far as cumulants tell, from which on it is doubtful.
-FEW_EVENTS = 0.2
+# One over the number of rare events that the error is made of, as far as cumulants tell: from the first on intervals
+# are doubtful unless drawn campaigns say that they hold, and from the second on whatever those say.
+FEW_EVENTS, HARDLY_ANY_EVENT = 0.2, 2.0
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from sordino_analysis.pairwise.quadratic_error import FEW_EVENTS, QuadraticError
+from sordino_analysis.pairwise.quadratic_error import FEW_EVENTS, HARDLY_ANY_EVENT, QuadraticError
 from sordino_analysis.questions.pairwise import PairwiseStatistic
 
 # 95 %, for the interval of a denominator too.
 LEVEL = 0.95
 # Where one of two rounds had fewer, 92 % of campaigns were covered at ε = 1, and with 50 in one round 95 %.
 FEW_REPORTS = 30
+# An interval of few events is doubtful where drawn campaigns hold more or less often than its level by this.
+_OFF = 0.0125
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +55,7 @@ class Spread:
     """A value, its standard error, and the interval from `low` to `high`, not yet cut to what the statistic can be.
 
     `rarity` is one over the number of rare events that the error is made of. Of a ratio the interval is `unbounded`
-    where the denominator may be zero.
+    where the denominator may be zero. `drawn` is how often it held in campaigns drawn to see, None where none were.
     """
 
     value: float | None
@@ -62,6 +64,7 @@ class Spread:
     high: float
     rarity: float
     unbounded: bool = False
+    drawn: float | None = None
 
     @classmethod
     def of(cls, value: float, error: QuadraticError, level: float, bias: float = 0.0) -> Spread:
@@ -111,13 +114,16 @@ def published(
         bias_bound=provenance.bias_bound if statistic.is_one_form else None,
         clipped=provenance.clipped,
         warnings=(*provenance.warnings, *_of_range(statistic, own, level)),
-        doubts=(*few_events(own.rarity, level), *few_reports(provenance.users, level)),
+        doubts=(*few_events(own, level), *few_reports(provenance.users, level)),
     )
 
 
-def few_events(rarity: float, level: float) -> tuple[str, ...]:
+def few_events(own: Spread, level: float) -> tuple[str, ...]:
     """A sentence where the error is made of few reports that differ from the others."""
+    rarity, drawn = own.rarity, own.drawn
     if rarity <= FEW_EVENTS:
+        return ()
+    if drawn is not None and rarity <= HARDLY_ANY_EVENT and abs(drawn - level) <= _OFF:
         return ()
     return (
         f"few reports carry noise here (about {1 / rarity:.2g} make up the error, {1 / FEW_EVENTS:.0f} would do): the "
