@@ -15,6 +15,6 @@ IN_WORDS = {DIGEST_PATTERN: "64 lower-case hexadecimal digits", REQUEST_PATTERN:
 
 DigestPath = Annotated[str, Path(pattern=DIGEST_PATTERN, description=f"{IN_WORDS[DIGEST_PATTERN]}.")]
 DigestText = Annotated[str, StringConstraints(pattern=DIGEST_PATTERN)]
-RoundPath = Annotated[int, Path(ge=0, lt=MAX_ROUNDS, description="Number of the round, from 0.")]
+RoundPath = Annotated[int, Path(ge=0, lt=MAX_ROUNDS, description="Index of the round, from 0.")]
 RequestPath = Annotated[str, Path(pattern=REQUEST_PATTERN, description=f"{IN_WORDS[REQUEST_PATTERN]}.")]
 RequestText = Annotated[str, StringConstraints(pattern=REQUEST_PATTERN)]

@@ -47,10 +47,10 @@ class ProblemDocument(BaseModel):
     model_config = ConfigDict(extra="allow")
 
     type: str = Field(description="Relative URI that names the kind of problem.", examples=["/problems/not-found"])
-    title: str = Field(description="What this kind of problem is.")
+    title: str = Field(description="Name of this kind of problem.")
     status: int = Field(description="The HTTP status.")
-    detail: str = Field(description="What happened this time, and what to do.")
-    instance: str = Field(description="The path that was asked.")
+    detail: str = Field(description="What happened in this request, and what to do.")
+    instance: str = Field(description="Path of the request.")
 
 
 def problem_response(problem: Problem, detail: str, instance: str, extra: Mapping[str, Any] | None = None) -> Response:

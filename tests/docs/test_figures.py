@@ -1,4 +1,4 @@
-"""ErrorFigures of limits and times that the pages state are the constants of the code."""
+"""Numbers of limits and times that the pages state are the constants of the code."""
 
 from __future__ import annotations
 

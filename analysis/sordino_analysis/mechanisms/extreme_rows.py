@@ -1,4 +1,4 @@
-"""All extreme rows of a handful of types as a candidate: no kernel has less variance, up to what a solver leaves."""
+"""All staircase rows over a few types: optimal among kernels, up to the solver's tolerance."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LARGEST_DECODER = 1 << 16
 
 
 class ExtremeRowsMechanism:
-    """Every row of {1, e^ε}^k, weighed by a cone program together with the decoder."""
+    """Every staircase row in {1, e^ε}^k, weighted by a cone program together with the decoder."""
 
     name = "extreme_rows"
 

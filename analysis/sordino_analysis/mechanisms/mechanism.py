@@ -44,7 +44,7 @@ class MechanismFailed(SordinoError):
 class Proposal:
     """A randomizer and the decoder of its reports; `factors` where the mechanism is a factorization.
 
-    `soft_variance` is what the objective was before rows were snapped to their two levels, where a search did that.
+    `soft_variance` is the objective before a search rounded its rows to staircase rows.
     """
 
     randomizer: AnyRandomizer

@@ -25,7 +25,7 @@ _LARGEST_MATRIX = 1 << 22
 
 
 class OptimisedKernelMechanism:
-    """Rows in {1, e^ε}^k, their weights and an unbiased decoder, optimised together for the objective."""
+    """Staircase rows in {1, e^ε}^k, their weights and an unbiased decoder, optimised jointly for the objective."""
 
     name = "optimised_kernel"
 

@@ -22,7 +22,7 @@ class FinishedProtocol:
 
     @property
     def summary(self) -> dict[str, Any]:
-        """ErrorFigures of the protocol, JSON-able."""
+        """Summary of the protocol, JSON-able."""
         return self.first.summary
 
     @property

@@ -38,7 +38,7 @@ _SHARE_OF_BOUNDS = 0.4
 class MechanismReport:
     """What became of one candidate; figures where it was evaluated, a reason where it was not or could not be taken.
 
-    `snapping_cost` is by which share rows of two levels made the objective worse, where a search moved softer ones; it
+    `snapping_cost` is the relative loss of the objective when a search rounds soft rows to staircase rows; it
     is negative where what was optimised after snapping gained more.
     """
 

@@ -34,7 +34,7 @@ Change = Callable[[Database, Session, str, int], Campaign]
 
 @router.post("", status_code=201, response_model=NewCampaign)
 def create_campaign(context: Injected, _: Analyst, once: Once, body: CampaignOrder) -> Response:
-    """Create a campaign from a plan that is ready. Its manifest never changes; its id is the manifest's digest."""
+    """Create a campaign from a finished plan. Its manifest is immutable; its id is the manifest's digest."""
 
     def act(session: Session) -> Answer:
         now = context.clock.now()
@@ -57,7 +57,7 @@ def list_campaigns(context: Injected, _: Analyst, page: AskedPage) -> CampaignLi
 
 @router.get("/{campaign_id}", response_class=Response, responses=_CBOR_OR_JSON)
 def get_manifest(context: Injected, request: Request, campaign_id: DigestPath) -> Response:
-    """The manifest that devices pin: immutable, for anybody. JSON for people with `Accept: application/json`."""
+    """The manifest that devices pin: immutable and public. Returns JSON for `Accept: application/json`."""
     with context.database.read("get manifest") as session:
         content = service.get(session, campaign_id).manifest
     if _wants_json(request):
@@ -68,7 +68,7 @@ def get_manifest(context: Injected, request: Request, campaign_id: DigestPath) -
 
 @router.get("/{campaign_id}/task", response_class=Response, responses=_CBOR_OR_JSON)
 def get_task(context: Injected, request: Request, campaign_id: DigestPath) -> Response:
-    """What is open now: the same bytes for everybody."""
+    """The open round: the same bytes for all devices."""
     with context.database.read("get task") as session:
         task = service.task(session, campaign_id, context.settings)
     headers = {"Cache-Control": f"public, max-age={context.settings.task_max_age_s}", "Vary": "Accept"}
@@ -87,7 +87,7 @@ def get_status(context: Injected, _: Analyst, campaign_id: DigestPath) -> Campai
 
 @router.post("/{campaign_id}/open", response_model=CampaignStatus)
 def open_campaign(context: Injected, _: Analyst, once: Once, campaign_id: DigestPath) -> Response:
-    """Open the campaign: its first round takes reports."""
+    """Open the campaign: its first round accepts reports."""
 
     def change(database: Database, session: Session, identifier: str, now: int) -> Campaign:
         return service.open_campaign(database, session, identifier, now, context.settings.populations)
@@ -97,19 +97,19 @@ def open_campaign(context: Injected, _: Analyst, once: Once, campaign_id: Digest
 
 @router.post("/{campaign_id}/close", response_model=CampaignStatus)
 def close_campaign(context: Injected, _: Analyst, once: Once, campaign_id: DigestPath) -> Response:
-    """Close the campaign: later reports are refused, and a worker estimates what the rounds so far allow."""
+    """Close the campaign: refuse later reports; a worker computes the estimate from the rounds so far."""
     return _changed(context, once, "close campaign", campaign_id, service.close_campaign)
 
 
 @router.post("/{campaign_id}/cancel", response_model=CampaignStatus)
 def cancel_campaign(context: Injected, _: Analyst, once: Once, campaign_id: DigestPath) -> Response:
-    """Cancel the campaign: nothing is estimated."""
+    """Cancel the campaign permanently, without an estimate."""
     return _changed(context, once, "cancel campaign", campaign_id, service.cancel_campaign)
 
 
 @router.post("/{campaign_id}/rounds/{index}/close", response_model=CampaignStatus)
 def close_round(context: Injected, _: Analyst, once: Once, campaign_id: DigestPath, index: RoundPath) -> Response:
-    """Close a round: a worker opens the next one, or estimates after the last, with which the campaign closes."""
+    """Close a round: a worker opens the next one; after the last it computes the estimate and closes the campaign."""
 
     def change(database: Database, session: Session, identifier: str, now: int) -> Campaign:
         return service.close_round(database, session, identifier, index, now)
@@ -119,7 +119,7 @@ def close_round(context: Injected, _: Analyst, once: Once, campaign_id: DigestPa
 
 @router.post("/{campaign_id}/rounds/{index}/retry", response_model=CampaignStatus)
 def retry_round(context: Injected, _: Analyst, once: Once, campaign_id: DigestPath, index: RoundPath) -> Response:
-    """Have a worker take up a closed round again that failed, once the reason is gone."""
+    """Retry the failed step of a closed round, after its cause is removed."""
 
     def change(database: Database, session: Session, identifier: str, _: int) -> Campaign:
         return service.retry_round(database, session, identifier, index)

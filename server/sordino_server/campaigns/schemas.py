@@ -21,21 +21,21 @@ class CampaignOrder(StrictModel):
     """What a campaign is made of."""
 
     name: str = Field(min_length=1, max_length=200)
-    purpose: str = Field(min_length=1, max_length=2000, description="What the owner of a device is told.")
-    population: str = Field(min_length=1, max_length=200, description="Whose devices are asked.")
-    plan_request: RequestText = Field(description="A plan request that is ready.")
+    purpose: str = Field(min_length=1, max_length=2000, description="Text shown to the owner of a device.")
+    population: str = Field(min_length=1, max_length=200, description="Population whose devices report.")
+    plan_request: RequestText = Field(description="Id of a finished plan request.")
     device_epsilon: StrictFloat | StrictInt | Annotated[str, Field(max_length=40)] | None = Field(
-        None, description="ε that one device may spend in all rounds; the plan's ε unless given."
+        None, description="Total ε of one device over all rounds; default: the plan's ε."
     )
     upload_token: bool = Field(
         False,
         description="Whether reports require the campaign's upload token, which the response then contains. Permanent.",
     )
     close_after_reports: _Reports | Listed[_Reports | None] | None = Field(
-        None, description="A round closes once so many reports were counted: one number for all, or one a round."
+        None, description="Close a round after this number of reports: one number for all rounds, or one per round."
     )
     close_after_s: _Seconds | Listed[_Seconds | None] | None = Field(
-        None, description="A round closes so many seconds after it opened: one number for all, or one a round."
+        None, description="Close a round after this number of seconds: one number for all rounds, or one per round."
     )
 
     def closing(self, rounds: int) -> list[tuple[int | None, int | None]]:
@@ -95,7 +95,7 @@ class RoundStatus(BaseModel):
     opened_at: int | None
     closed_at: int | None
     purged_at: int | None = Field(description="When the reports were deleted; their aggregate stays.")
-    error: str | None = Field(description="Why nothing came of the closed round, and what to do.")
+    error: str | None = Field(description="Why the step after the closed round failed, and what to do.")
     close_after_reports: int | None
     close_after_s: int | None
 
@@ -120,10 +120,12 @@ class RoundStatus(BaseModel):
 class CampaignStatus(CampaignEntry):
     """A campaign with its rounds, and the reports that were refused, by reason."""
 
-    protocol: str | None = Field(description="Digest of the plan by which the rounds become one estimate.")
+    protocol: str | None = Field(
+        description="Digest of the protocol plan, which combines the rounds into one estimate."
+    )
     planned_rounds: int
-    needs_token: bool = Field(description="Whether reports are taken only with the campaign's upload token.")
-    rounds: list[RoundStatus] = Field(description="The rounds whose plans are sealed by now.")
+    needs_token: bool = Field(description="Whether reports require the campaign's upload token.")
+    rounds: list[RoundStatus] = Field(description="The rounds with a sealed plan.")
     refusals: dict[str, int]
 
     @classmethod
@@ -151,7 +153,7 @@ class NewCampaign(CampaignStatus):
     """A campaign just made."""
 
     upload_token: str | None = Field(
-        description="The upload token, shown this once; null without one and when the request is replayed."
+        description="The upload token, shown only once; null without one and when the request is replayed."
     )
 
 

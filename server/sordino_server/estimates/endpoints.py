@@ -17,7 +17,7 @@ from sordino_server.keys.operator_route import OperatorRoute
 router = APIRouter(prefix="/campaigns", tags=["estimates"], route_class=OperatorRoute)
 
 AnyEstimate = EstimateDocument | PairwiseDocument
-Form = Annotated[Literal["json", "csv"] | None, Query(alias="format", description="Wins over Accept.")]
+Form = Annotated[Literal["json", "csv"] | None, Query(alias="format", description="Overrides the Accept header.")]
 
 _CSV: dict[int | str, dict[str, Any]] = {200: {"content": {"text/csv": {}}}}
 _HEADERS = {"Cache-Control": "no-store", "Vary": "Accept"}

@@ -20,10 +20,12 @@ class PlanDigests(BaseModel):
 class ExpectedCoverage(BaseModel):
     """How often intervals like these hold, from the exact law of a report and the histogram that was estimated."""
 
-    interval: float = Field(description="Share of campaigns in which `interval` holds the answer of the reporters.")
-    population_interval: float = Field(description="The same of `population_interval` and the population's answer.")
+    interval: float = Field(
+        description="Expected share of campaigns in which `interval` contains the reporters' answer."
+    )
+    population_interval: float = Field(description="The same for `population_interval` and the population's answer.")
     enough_reports: int | None = Field(
-        description="Where either is below the level by more than .0125: about how many reports would do. Else null."
+        description="If either is more than .0125 below the level: roughly how many reports are needed; else null."
     )
 
 
@@ -33,13 +35,13 @@ class QueryEstimate(BaseModel):
     label: str
     value: float = Field(description="The unbiased answer (up to the stated bias bound).")
     standard_error: float = Field(description="For the answer among the users who reported.")
-    interval: Interval = Field(description="Holds that answer with the stated level.")
-    band: Interval = Field(description="The bands of all queries hold all answers at once with the stated level.")
+    interval: Interval = Field(description="Contains that answer with the stated level.")
+    band: Interval = Field(description="The bands of all queries together contain all answers with the stated level.")
     population_standard_error: float = Field(description="For the answer in the population the users came from.")
-    population_interval: Interval = Field(description="Holds the population's answer with the stated level.")
-    consistent: float = Field(description="The answer of the nearest true histogram: no longer unbiased.")
+    population_interval: Interval = Field(description="Contains the population's answer with the stated level.")
+    consistent: float = Field(description="The answer of the nearest valid histogram: biased.")
     coverage: ExpectedCoverage | None = Field(
-        default=None, description="Null where a report's law is not known in full."
+        default=None, description="Null if the distribution of a report is not available in full."
     )
 
 
@@ -55,8 +57,10 @@ class EstimateDocument(BaseModel):
     users: int
     epsilon: float
     level: float
-    target: Literal["reporters"] = Field(description="Whose answers `value` and `interval` are about.")
-    validity: Literal["worst_case"] = Field(description="The law of every type of user was used, not an average.")
+    target: Literal["reporters"] = Field(description="The users that `value` and `interval` refer to.")
+    validity: Literal["worst_case"] = Field(
+        description="Computed from the distribution for every type of user, not from an average."
+    )
     unbiased: bool
     bias_bound: float
     warnings: list[str]
@@ -102,7 +106,7 @@ class PairwiseDocument(BaseModel):
     rounds: list[RoundTaken]
     statistic: str
     value: float | None = Field(
-        description="Null where the statistic divides by what may be zero: there may be none, and the interval is all."
+        description="Null if the denominator may be zero: the statistic may not exist; use the interval."
     )
     target: Literal["pairs", "histogram"] = Field(
         description="The mean over pairs of different users, or the quadratic form of the histogram."
@@ -110,23 +114,25 @@ class PairwiseDocument(BaseModel):
     standard_error: float | None = Field(
         description="For the statistic of the users who reported; null with the value."
     )
-    interval: Interval = Field(description="Holds that statistic with about the stated level.")
+    interval: Interval = Field(description="Contains that statistic with about the stated level.")
     population_standard_error: float | None = Field(
         description="For the statistic of the population the users came from; null with the value."
     )
-    population_interval: Interval = Field(description="Holds the population's statistic with about the stated level.")
+    population_interval: Interval = Field(
+        description="Contains the population's statistic with about the stated level."
+    )
     level: float
     validity: Literal["asymptotic", "doubtful"] = Field(
-        description="Intervals are those of the law for many users; doubtful where few reports make up the error."
+        description="Intervals use the limit for many users; doubtful if few reports make up the error."
     )
     bias_bound: float | None = Field(
-        description="What no bias exceeds, by which intervals are wider; null where the estimator is only consistent."
+        description="Bound on the bias, included in the intervals; null if the estimator is only consistent."
     )
     unbiased: bool = Field(description="Whether the estimator is unbiased for any number of users, or only consistent.")
     forms: list[FormEstimate]
-    clipped: str | None = Field(description="What was clipped, in words; null if nothing was.")
-    epsilon: float = Field(description="What one device may spend in all rounds.")
-    predicted_rmse: float = Field(description="Error that was predicted at launch for the number of users expected.")
+    clipped: str | None = Field(description="Description of what was clipped; null if nothing was.")
+    epsilon: float = Field(description="Total ε of one device over all rounds.")
+    predicted_rmse: float = Field(description="Error predicted before the campaign for the expected number of users.")
     warnings: list[str]
 
     def content(self) -> bytes:

@@ -20,7 +20,7 @@ router = APIRouter(prefix="/keys", tags=["keys"], route_class=OperatorRoute)
 
 @router.post("", status_code=201, response_model=NewKeyDocument)
 def create_key(context: Injected, _: Admin, once: Once, body: KeyRequest) -> Response:
-    """Make a key. Its text is in this answer and nowhere else."""
+    """Create a key. Only this response contains its text."""
 
     def act(session: Session) -> Answer:
         new = service.create(session, body.name, body.role, context.clock.now(), body.campaign)
@@ -32,7 +32,7 @@ def create_key(context: Injected, _: Admin, once: Once, body: KeyRequest) -> Res
 
 @router.get("")
 def list_keys(context: Injected, _: Admin, page: AskedPage) -> KeyList:
-    """All keys, revoked ones too, newest first."""
+    """All keys, including revoked ones, newest first."""
     with context.database.read("list keys") as session:
         rows, token = cut(repository.listed(session, page), page)
         return KeyList(keys=[KeyDocument.of(row) for row in rows], next_page_token=token)
@@ -40,6 +40,6 @@ def list_keys(context: Injected, _: Admin, page: AskedPage) -> KeyList:
 
 @router.delete("/{key_id}")
 def revoke_key(context: Injected, _: Admin, key_id: Annotated[str, Path(pattern="^[0-9a-f]{16}$")]) -> KeyDocument:
-    """Revoke a key: it opens nothing from now on."""
+    """Revoke a key permanently."""
     with context.database.write("revoke key") as session:
         return KeyDocument.of(service.revoke(session, key_id, context.clock.now()))

@@ -1,4 +1,4 @@
-"""`Idempotency-Key` on POST: the answer is stored in the transaction that did the work, and given to who asks again."""
+"""`Idempotency-Key` on POST: the response is stored with the work and returned to repeated requests."""
 
 from __future__ import annotations
 
@@ -112,7 +112,8 @@ async def _of_request(
     context: Injected,
     key: Analyst,
     idempotency_key: Annotated[
-        str | None, Header(min_length=1, max_length=255, description="The same request with it is done only once.")
+        str | None,
+        Header(min_length=1, max_length=255, description="A request repeated with this key is executed only once."),
     ] = None,
 ) -> IdempotentPost:
     assert isinstance(request, OperatorRequest)

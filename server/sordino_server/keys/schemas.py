@@ -17,7 +17,7 @@ class KeyRequest(StrictModel):
     name: str = Field(min_length=1, max_length=200, description="Who or what uses the key.")
     role: Role
     campaign: DigestText | None = Field(
-        None, description="Role uploader: the one campaign whose upload token this is; all campaigns unless given."
+        None, description="Role uploader: the campaign whose upload token this is; default: all campaigns."
     )
 
 
@@ -47,7 +47,7 @@ class KeyDocument(BaseModel):
 class NewKeyDocument(KeyDocument):
     """A key just made."""
 
-    key: str | None = Field(description="The key's text, shown this once; null when the request is replayed.")
+    key: str | None = Field(description="The key's text, shown only once; null when the request is replayed.")
 
 
 class KeyList(BaseModel):

@@ -69,9 +69,9 @@ class Page:
 
 
 def page_of(
-    page_size: Annotated[int, Query(ge=1, le=MAX_PAGE, description="Most rows in one answer.")] = 50,
+    page_size: Annotated[int, Query(ge=1, le=MAX_PAGE, description="Largest number of rows in a response.")] = 50,
     page_token: Annotated[
-        str | None, Query(max_length=500, description="`next_page_token` of the page before.")
+        str | None, Query(max_length=500, description="`next_page_token` of the previous page.")
     ] = None,
 ) -> Page:
     """The page that a request asks for."""

@@ -29,7 +29,7 @@ router = APIRouter(tags=["plans"], route_class=OperatorRoute)
 
 @router.post("/plan-requests", status_code=202, response_model=PlanRequestDocument)
 async def request_plan(context: Injected, _: Analyst, once: Once, body: PlanOrder) -> Response:
-    """Ask for a plan. A worker computes it, unless it was computed before; ask its Location for the progress."""
+    """Request a plan. A worker computes it, unless an earlier request did; poll its Location for the progress."""
     specification = await anyio.to_thread.run_sync(_asked_specification, context, body)
     key = await context.checks.run(content_key, body, specification)
 
@@ -56,7 +56,7 @@ def list_plan_requests(context: Injected, _: Analyst, page: AskedPage) -> PlanRe
 
 @router.get("/plan-requests/{request_id}")
 def get_plan_request(context: Injected, _: Analyst, request_id: RequestPath) -> PlanRequestDocument:
-    """A plan request: its progress, then the figures and digests of the plan, or why there is none."""
+    """A plan request: its progress, then the summary and digests of the plan, or the reason for its failure."""
     with context.database.read("get plan request") as session:
         return PlanRequestDocument.of(service.get(session, request_id))
 
@@ -71,7 +71,8 @@ def get_plan_part(
     request: Request,
     digest: DigestPath,
     form: Annotated[
-        Literal["cbor", "json"], Query(alias="format", description="`json` is for people; the digest names the CBOR.")
+        Literal["cbor", "json"],
+        Query(alias="format", description="`json` is readable; the digest is that of the CBOR."),
     ] = "cbor",
 ) -> Response:
     """A part of a plan by its digest: immutable, for anybody."""
@@ -84,7 +85,7 @@ def get_plan_part(
 
 @router.get("/protocol-plans/{digest}", response_class=Response, responses={304: {"description": "Unchanged."}})
 def get_protocol_plan(context: Injected, request: Request, digest: DigestPath) -> Response:
-    """How the rounds of a campaign become one estimate, by its digest: immutable canonical JSON, for anybody."""
+    """A protocol plan by its digest: how rounds become one estimate. Immutable canonical JSON, public."""
     with context.database.read("get protocol plan") as session:
         content = service.protocol_plan_content(session, digest)
     return immutable_response(request, content, digest, "application/json")

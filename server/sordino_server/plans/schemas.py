@@ -27,24 +27,28 @@ class PlanOrder(StrictModel):
         description="ε of the round: a number, or its decimal digits as text."
     )
     objective: Literal["max", "mean"] = "max"
-    mechanism: str | None = Field(None, max_length=200, description="Only this mechanism; null for the best one.")
+    mechanism: str | None = Field(None, max_length=200, description="Use this mechanism; null for the best one.")
     users: int | None = Field(
-        None, ge=1, le=MAX_USERS, strict=True, description="Expected number of users; a statistic of pairs needs it."
+        None,
+        ge=1,
+        le=MAX_USERS,
+        strict=True,
+        description="Expected number of users; required for a pairwise statistic.",
     )
     protocol: str | None = Field(
-        None, max_length=200, description="Only this protocol for a statistic of pairs; null for the best one."
+        None, max_length=200, description="Use this protocol for a pairwise statistic; null for the best one."
     )
     target: Target | None = Field(
         None,
-        description="For a statistic: its mean over pairs of different users (unless given), or that of the histogram.",
+        description="Pairs of a pairwise statistic: of different users (default), or drawn from the histogram.",
     )
     reduction: int | None = Field(
         None, ge=1, le=1 << 20, strict=True, description="Dimension of a random projection of the factors."
     )
     seed: int = Field(0, ge=0, lt=2**63, strict=True)
-    effort: Effort = Field(Effort.STANDARD, description="How hard the search for a kernel tries.")
+    effort: Effort = Field(Effort.STANDARD, description="Search effort.")
     time_limit: _FiniteFloat | None = Field(
-        None, gt=0, le=86400, description="Seconds of planning, after which the best so far is taken."
+        None, gt=0, le=86400, description="Longest planning time in seconds; then the best plan so far is used."
     )
 
 
@@ -53,16 +57,16 @@ class PlanRequestDocument(BaseModel):
 
     id: str
     workload: str
-    order: PlanOrder = Field(description="The request as it was made.")
+    order: PlanOrder = Field(description="The original request.")
     state: PlanRequestState
     progress: float
     stage: str
-    variance: float | None = Field(description="The objective's least variance so far; null until there is one.")
+    variance: float | None = Field(description="Smallest variance of the objective so far; null before the first.")
     ratio: float | None = Field(description="That variance over its lower bound; null until there is a bound above 0.")
-    summary: dict[str, Any] | None = Field(description="ErrorFigures of the plan, once it is ready.")
+    summary: dict[str, Any] | None = Field(description="Summary of the finished plan.")
     device_digest: str | None
     analyst_digest: str | None
-    protocol_digest: str | None = Field(description="Of the plan of a protocol, where a statistic was asked for.")
+    protocol_digest: str | None = Field(description="Digest of the protocol plan of a pairwise statistic.")
     error: str | None
     attempts: int
     created_at: int

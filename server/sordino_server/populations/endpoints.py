@@ -26,12 +26,12 @@ from sordino_server.populations.schemas import (
 
 router = APIRouter(prefix="/populations", tags=["populations"], route_class=OperatorRoute)
 
-_IfMatch = Annotated[str, Header(max_length=64, description="The ETag of the caps that were read.")]
+_IfMatch = Annotated[str, Header(max_length=64, description="ETag of the caps as last read.")]
 
 
 @router.post("", status_code=201, response_model=PopulationDocument)
 def create_population(context: Injected, _: Admin, once: Once, body: PopulationOrder) -> Response:
-    """Make a population with its caps; one that nobody made comes without caps when its first campaign opens."""
+    """Create a population with its caps. Otherwise its first campaign creates it, without caps."""
 
     def act(session: Session) -> Answer:
         population = service.create(session, body, context.clock.now())
@@ -51,7 +51,7 @@ def list_populations(context: Injected, _: Analyst, page: AskedPage) -> Populati
 
 @router.get("/{population_id}")
 def get_population(context: Injected, _: Analyst, population_id: DigestPath, response: Response) -> PopulationDocument:
-    """A population's caps and the ε that was asked of each of its devices, with the ETag that a change needs."""
+    """A population's caps and the ε used per device, with the ETag that a change requires."""
     with context.database.read("get population") as session:
         population = service.get(session, population_id)
         response.headers["ETag"] = service.etag_of(population)
@@ -74,7 +74,7 @@ def change_population(
 
 @router.get("/{population_id}/ledger")
 def get_ledger(context: Injected, _: Analyst, population_id: DigestPath, page: AskedPage) -> LedgerPage:
-    """Every campaign that opened for this population and the ε it asked of a device, newest first."""
+    """The opened campaigns of this population with their ε per device, newest first."""
     with context.database.read("get ledger") as session:
         service.get(session, population_id)
         rows, token = cut(repository.ledger(session, population_id, page), page)

@@ -17,11 +17,11 @@ _Epsilon = StrictFloat | StrictInt | Annotated[str, Field(max_length=40)]
 class PopulationCaps(StrictModel):
     """ε that campaigns may ask of one device. A member that is left out stays as it is; null takes a cap away."""
 
-    epsilon_per_period: _Epsilon | None = Field(None, description="Most ε in any `period_days` days.")
+    epsilon_per_period: _Epsilon | None = Field(None, description="Largest ε in any `period_days` days.")
     period_days: Annotated[int, Field(strict=True, ge=1, le=3660)] | None = Field(
-        None, description="Length of the period in days; it is given with `epsilon_per_period`."
+        None, description="Length of the period in days; required with `epsilon_per_period`."
     )
-    epsilon_lifetime: _Epsilon | None = Field(None, description="Most ε ever.")
+    epsilon_lifetime: _Epsilon | None = Field(None, description="Largest ε in total.")
 
     def columns(self) -> dict[str, int | None]:
         """What was given, as columns of a row."""
@@ -36,7 +36,7 @@ class PopulationCaps(StrictModel):
 class PopulationOrder(PopulationCaps):
     """A population with its caps, made before its first campaign opens."""
 
-    name: str = Field(min_length=1, max_length=200, description="The name that manifests of campaigns state.")
+    name: str = Field(min_length=1, max_length=200, description="The name in the manifests of campaigns.")
 
 
 class PopulationDocument(BaseModel):
@@ -47,10 +47,10 @@ class PopulationDocument(BaseModel):
     epsilon_per_period: float | None
     period_days: int | None
     epsilon_lifetime: float | None
-    asked_in_period: float | None = Field(description="ε asked in the last `period_days` days.")
-    asked: float = Field(description="ε asked ever.")
-    declared: bool = Field(description="Whether an admin made it or set its caps.")
-    version: int = Field(description="Counts changes of the caps; in quotes, the ETag.")
+    asked_in_period: float | None = Field(description="ε per device used in the last `period_days` days.")
+    asked: float = Field(description="ε per device used in total.")
+    declared: bool = Field(description="Whether an admin created it or set its caps.")
+    version: int = Field(description="Number of changes of the caps; in quotes, the ETag.")
     created_at: int
 
     @classmethod
@@ -106,8 +106,8 @@ class LedgerEntry(BaseModel):
     """A campaign that opened, and the ε that it asked of every device."""
 
     campaign: str
-    guarantee: GuaranteeKind = Field(description="Kind of the guarantee of which the devices are asked.")
-    epsilon: float = Field(description="What it counts for in the caps.")
+    guarantee: GuaranteeKind = Field(description="Kind of the guarantee of the devices.")
+    epsilon: float = Field(description="Its ε in the caps.")
     opened_at: int
 
     @classmethod

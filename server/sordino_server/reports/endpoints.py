@@ -23,7 +23,7 @@ _BODY = {
     openapi_extra={"requestBody": _BODY},
 )
 async def post_reports(campaign: str, index: int) -> Response:
-    """A `report_batch` document in, a `report_outcomes` document out; anything but 200 counted nothing."""
+    """Takes a `report_batch`, returns `report_outcomes` after the commit. With any other status nothing counted."""
     raise ServerError(
         Problem.NOT_FOUND,
         "a campaign is named by 64 lower-case hexadecimal digits, a round by at most 9 decimal ones; "

@@ -1,8 +1,8 @@
 """Finite kernels: a table of integers over 2^bits, whose rows have bounded ratios; the deficits go to a null output.
 
-The table arrives dense, or as two levels a row and the set of types at the upper one (the extreme rays of the cone of
-ε-LDP rows), which takes a bit an entry. Whatever the rows leave of a column's 2^bits is the probability of one extra
-output that carries no statistic of its own, the null output, so columns sum to one by construction.
+The table arrives dense, or as staircase rows (the extreme rays of the cone of ε-LDP rows): two levels and the set of
+types at the upper one, one bit per entry. The rest of a column's 2^bits is the probability of the null output, an extra
+output without a count of its own, so columns sum to one by construction.
 """
 
 from __future__ import annotations

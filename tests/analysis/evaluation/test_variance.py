@@ -1,4 +1,4 @@
-"""ErrorFigures of a randomizer with its decoder: by definition, by blocks and in closed form."""
+"""Errors of a randomizer with its decoder: by definition, by blocks and in closed form."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The best weights and decoder of given extreme rows by a cone program, for the worst type; all rows give the optimum.
+"""The best weights and decoder of given staircase rows by a cone program; with all rows, the optimum.
 
 With row weights θ and f_qy = V_qy·θ_y the second moment Σ_y v_yx f_qy²/θ_y is convex in (θ, f) together, so the least
 maximum over types, of every query or of their mean, is a second-order cone program: no type weights have to be guessed.

@@ -1,6 +1,6 @@
-"""Joint optimisation of kernel and decoder by L-BFGS with continuation, then snapping to the extreme rows.
+"""Joint optimisation of kernel and decoder by L-BFGS with continuation, then rounding to staircase rows.
 
-Every ε-LDP kernel is a mixture of rows in {1, e^ε}^k; the search moves soft rows between the two levels, sharpens them
+Every ε-LDP kernel is a mixture of staircase rows; the search moves soft rows between the two levels, sharpens them
 phase by phase, and ends with rows that are exactly at a level, whose weights and decoder are optimised once more.
 """
 
@@ -101,7 +101,7 @@ _SHARE_FOR_ROWS = 0.7
 
 @dataclass(frozen=True, eq=False)
 class KernelDesign:
-    """Rows low[y]·{1, e^ε}: `members` (m, k) are at the upper level; columns sum to one.
+    """Staircase rows low[y]·{1, e^ε}: `members` (m, k) are at the upper level; columns sum to one.
 
     `decoder` (Q, m) is unbiased for the W that was searched for; None where GLS under `type_weights` is meant.
     `soft_variance` is what the objective was before the rows were at a level.

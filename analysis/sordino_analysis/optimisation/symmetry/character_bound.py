@@ -1,7 +1,7 @@
 """A lower bound for parities, marginals and their stacks: the doubly non-negative relaxation, orbit by orbit.
 
-For an output of an ε-LDP kernel let u be its likelihood ratios under uniform types, so E_x u = 1, and a its least one.
-Kernels mix extreme rows, u ∈ {a, a·e^ε}; with p = 1 − a and q = a·e^ε − 1 their covariances R(z) = E_x u(x)u(x+z) − 1,
+For an output of an ε-LDP kernel let u be its likelihood ratios under uniform types, so E_x u = 1, and a its least.
+Kernels mix staircase rows u ∈ {a, a·e^ε}; with p = 1 − a and q = a·e^ε − 1 their covariances R(z) = E_x u(x)u(x+z) − 1,
 averaged over shifts and exchanges of attributes, obey R(0) = pq, Σ_z R(z) = 0 and, from products of a ≤ u ≤ a·e^ε,
 
     −min(p, q)² ≤ R(z) ≤ pq,

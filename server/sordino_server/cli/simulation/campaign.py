@@ -92,7 +92,7 @@ def check_users(users: int) -> None:
 
 
 def publish(remote: Remote, terms: CampaignTerms, stages: Stages) -> tuple[Mapping[str, Any], str]:
-    """ErrorFigures of the plan, and the id of the new campaign that uses it."""
+    """The plan's summary, and the id of the new campaign that uses it."""
     workload = remote.post("/v1/workloads", terms.specification)["id"]
     plan_request = remote.post("/v1/plan-requests", {"workload": workload, **terms.plan})["id"]
     summary: Mapping[str, Any] = {}
