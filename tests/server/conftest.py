@@ -19,7 +19,7 @@ from sordino_analysis.pairwise.finished_protocol import FinishedProtocol
 from sordino_analysis.pairwise.pairwise_request import PairwiseRequest
 from sordino_analysis.planning.finished_plan import FinishedPlan
 from sordino_analysis.planning.planner import PlanRequest, compile_plan
-from sordino_analysis.progress import ProgressCallback
+from sordino_analysis.progress import Progress, ProgressCallback
 from sordino_server.config import Settings
 from sordino_server.jobs.worker import ComputePlan, Worker
 from sordino_server.keys import service as keys
@@ -32,6 +32,7 @@ from sordino_shared.protocol import (
     CBOR_MEDIA_TYPE,
     PROBLEM_MEDIA_TYPE,
     DevicePart,
+    Digest,
     Problem,
     ReportBatch,
     Task,
@@ -139,11 +140,32 @@ def running_on_postgres(migrated_postgres_url: str) -> Iterator[RunningServer]:
         yield server
 
 
+_computed: dict[Digest, tuple[FinishedPlan, list[Progress]]] = {}
+
+
 def compute_here(request: PlanRequest | PairwiseRequest, progress: ProgressCallback) -> FinishedPlan | FinishedProtocol:
-    """A plan without a process of its own, which would take a second to start."""
+    """A plan without a process of its own, computed once a session; a later request of the same is told the same."""
     if isinstance(request, PairwiseRequest):
         return request.finish(progress)
-    return compile_plan(request, progress).finished()
+    if request.digest not in _computed:
+        plan, steps = _compute(request, progress)
+        if plan.complete:
+            _computed[request.digest] = plan, steps
+        return plan
+    plan, steps = _computed[request.digest]
+    for step in steps:
+        progress(step)
+    return plan
+
+
+def _compute(request: PlanRequest, progress: ProgressCallback) -> tuple[FinishedPlan, list[Progress]]:
+    steps: list[Progress] = []
+
+    def noted(step: Progress) -> None:
+        steps.append(step)
+        progress(step)
+
+    return compile_plan(request, noted).finished(), steps
 
 
 @contextmanager
