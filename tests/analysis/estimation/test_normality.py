@@ -122,6 +122,27 @@ def test_third_and_fourth_moments_are_those_of_reports(plan_of, mechanism):
     assert found.excess_kurtosis == pytest.approx((drawn**4).mean() - 3, abs=6 * np.sqrt(96 / reports))
 
 
+def test_moments_of_directions_are_those_of_a_sphere(plan_of):
+    """E⟨f,s⟩³/E⟨f,s⟩ and E⟨f,s⟩⁴, over 400,000 directions of the half sphere of each type: within 3 % of them.
+
+    Their standard errors are at most .5 %; another sign of a term of the first moves it by tens of per cent.
+    """
+    plan = plan_of("prefix", 5, "4", mechanism="factorization")
+    randomizer, workload = plan.device.randomizer, plan.request.workload
+    decoder = expand_weighted(plan.analyst.decoder, randomizer, workload)
+    drawn = np.random.default_rng(5).standard_normal((400_000, randomizer.dimension))
+    drawn /= np.sqrt((drawn**2).sum(axis=1, keepdims=True))
+    towards = drawn @ randomizer.vectors.numpy().astype(float).T
+    for query, law in enumerate(laws(plan, SHARES)[:4]):
+        rows, _ = decoder.rows(workload.operator, query, query + 1)
+        signed = np.sign(towards) * (drawn @ rows[0])[:, None]
+        first, third = signed.mean(axis=0), (signed**3).mean(axis=0)
+        told = np.abs(first) > 0.1 * np.sqrt((rows**2).sum())
+        assert told.any()
+        assert law.raw[2][told] / law.raw[0][told] == pytest.approx(third[told] / first[told], rel=0.03)
+        assert law.raw[3] == pytest.approx((signed**4).mean(axis=0), rel=0.03)
+
+
 def test_inverted_transforms_are_the_binomial_law():
     """Users of one class whose report counts with chance p: the ends of the interval lie between two counts."""
     chance, users = 0.02, 60
