@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from sordino_analysis.planning.planner import CompiledPlan, PlanRequest, compile_plan
+from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.linear import Workload, builtin, parse_specification
 from sordino_analysis.request_terms import Objective
 from sordino_server import aggregates, models, rounds
@@ -182,7 +183,11 @@ def plan_of() -> Callable[..., CompiledPlan]:
         **options: Any,
     ) -> CompiledPlan:
         workload = _of_rows(rows) if kind == "matrix" else builtin(kind, size)
-        return compile_plan(PlanRequest(workload, PureEpsilon.of(epsilon), objective, mechanism, **options))
+        return compile_plan(
+            PlanRequest(
+                workload, PlanningOptions.of(epsilon=epsilon, objective=objective, mechanism=mechanism, **options)
+            )
+        )
 
     return compiled
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from sordino_analysis.analyst.workloads import histogram, pairwise_statistic, prefix, ranges, workload
     from sordino_analysis.estimation.linear import EstimationError
     from sordino_analysis.evaluation.accumulate import Aggregate
-    from sordino_analysis.mechanisms.request import PlanError
+    from sordino_analysis.planning_options import PlanError
     from sordino_analysis.progress import Progress
     from sordino_analysis.questions.linear import Workload, WorkloadError
     from sordino_shared.errors import SordinoError
@@ -39,7 +39,7 @@ _MODULES = {
     "sordino_analysis.analyst.workloads": ("histogram", "pairwise_statistic", "prefix", "ranges", "workload"),
     "sordino_analysis.estimation.linear": ("EstimationError",),
     "sordino_analysis.evaluation.accumulate": ("Aggregate",),
-    "sordino_analysis.mechanisms.request": ("PlanError",),
+    "sordino_analysis.planning_options": ("PlanError",),
     "sordino_analysis.progress": ("Progress",),
     "sordino_analysis.questions.linear": ("Workload", "WorkloadError"),
     "sordino_shared.errors": ("SordinoError",),

@@ -8,6 +8,12 @@ from typing import Literal
 # The variance that is minimised: of the worst query, or the mean over all queries.
 Objective = Literal["max", "mean"]
 
+# Of a pairwise statistic: the mean over pairs of different users, or the quadratic form of their histogram.
+Target = Literal["pairs", "histogram"]
+
+# Why a search ended before it was satisfied.
+CutShort = Literal["time limit", "interrupted"]
+
 
 class Effort(StrEnum):
     """How long the search may take before it is satisfied."""

@@ -11,10 +11,10 @@ from benchmarks.accuracy.coverage_player import Player
 from sordino_analysis.pairwise.protocol import ProtocolDesign, ProtocolRequest
 from sordino_analysis.pairwise.protocol_registry import find_protocol
 from sordino_analysis.pairwise.statistic_estimate import PairwiseEstimate
+from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.pairwise import PairwiseStatistic
 from sordino_analysis.request_terms import Effort
 from sordino_shared.errors import InvalidValue
-from sordino_shared.guarantees import PureEpsilon
 
 # Plans are made for so many users, and used for all numbers of them.
 _PLANNED_USERS = 200
@@ -51,7 +51,9 @@ class Designs:
         key = (cell.statistic, cell.protocol, cell.epsilon)
         if key not in self._known:
             statistic = statistic_of(cell.statistic)
-            request = ProtocolRequest(statistic, PureEpsilon.of(cell.epsilon), _PLANNED_USERS, effort=Effort.QUICK)
+            request = ProtocolRequest(
+                statistic, PlanningOptions.of(epsilon=cell.epsilon, users=_PLANNED_USERS, effort=Effort.QUICK)
+            )
             self._known[key] = statistic, find_protocol(cell.protocol).design(request, lambda fraction: None)
         return self._known[key]
 

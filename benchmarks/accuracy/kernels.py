@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from sordino_analysis.charts.svg import document, number, text
 from sordino_analysis.planning.planner import PlanRequest, compile_plan
+from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.linear import builtin
 from sordino_analysis.request_terms import Objective
-from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.randomizers import FiniteKernel, TwoLevelRows
 
 _LEFT, _TOP, _GAP, _HEIGHT, _SET_WIDTH = 30, 84, 40, 560, 256
@@ -33,7 +33,9 @@ def main() -> None:
 
 
 def _rows(bins: int, epsilon: float, objective: Objective) -> TwoLevelRows:
-    request = PlanRequest(builtin("prefix", bins), PureEpsilon.of(epsilon), objective, mechanism=_MECHANISM)
+    request = PlanRequest(
+        builtin("prefix", bins), PlanningOptions.of(epsilon=epsilon, objective=objective, mechanism=_MECHANISM)
+    )
     randomizer = compile_plan(request).device.randomizer
     assert isinstance(randomizer, FiniteKernel)
     assert isinstance(randomizer.rows, TwoLevelRows)

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from sordino_analysis.planning.planner import CompiledPlan, PlanRequest, compile_plan
+from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.linear import Workload
 from sordino_analysis.request_terms import Objective
-from sordino_shared.guarantees import PureEpsilon
 
 OBJECTIVES: tuple[Objective, ...] = ("max", "mean")
 # What the planner calls a tie: the rounding of a mechanism's integers.
@@ -114,7 +114,9 @@ def _read(results: Path) -> Iterator[tuple[Case, Plan]]:
 def _outcome(case: Case, workload: Workload) -> Outcome:
     start = time.perf_counter()
     try:
-        request = PlanRequest(workload, PureEpsilon.of(case.epsilon), case.objective, seed=case.seed)
+        request = PlanRequest(
+            workload, PlanningOptions.of(epsilon=case.epsilon, objective=case.objective, seed=case.seed)
+        )
         return _plan(case, compile_plan(request), time.perf_counter() - start)
     # Whatever went wrong with one plan, an hour of others is not lost to it.
     except Exception as error:
@@ -122,7 +124,7 @@ def _outcome(case: Case, workload: Workload) -> Outcome:
 
 
 def _plan(case: Case, plan: CompiledPlan, seconds: float) -> Plan:
-    summary, variance = plan.summary(), f"{case.objective}_variance"
+    summary, variance = plan.summary.model_dump(), f"{case.objective}_variance"
     evaluated = [c for c in summary["candidates"] if c["applies"] and c[variance] is not None]
     return Plan(
         case,

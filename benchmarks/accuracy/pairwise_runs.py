@@ -15,8 +15,8 @@ from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
 from sordino_analysis.pairwise.protocol import ClosedRound, ProtocolDesign, ProtocolRequest, RoundPlan
 from sordino_analysis.pairwise.protocol_registry import PROTOCOLS, find_protocol
 from sordino_analysis.pairwise.statistic_estimate import PairwiseEstimate
+from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.request_terms import Effort
-from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.randomizers import FiniteKernel
 from sordino_shared.randomness import SeededRandomness
 
@@ -53,7 +53,7 @@ def designed(
     case: Case, epsilon: float, users: int, effort: str, asked: Sequence[str] | None
 ) -> Iterator[ProtocolDesign]:
     """The design of every protocol, or of those asked, that applies to the statistic."""
-    request = ProtocolRequest(case.statistic, PureEpsilon.of(epsilon), users, effort=Effort(effort))
+    request = ProtocolRequest(case.statistic, PlanningOptions.of(epsilon=epsilon, users=users, effort=Effort(effort)))
     for protocol in PROTOCOLS:
         if (asked is None or protocol.name in asked) and protocol.reason_against(request) is None:
             yield protocol.design(request, lambda fraction: None)

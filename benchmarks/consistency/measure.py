@@ -10,6 +10,7 @@ from benchmarks.consistency.populations import Population
 from sordino_analysis.estimation.linear import estimate
 from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
 from sordino_analysis.planning.planner import CompiledPlan, PlanRequest, compile_plan
+from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.request_terms import Effort
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.randomness import SeededRandomness
@@ -43,7 +44,11 @@ def errors(populations: Sequence[Population], sizes: Sequence[int], epsilon: flo
     """Plan each population's workload for the mean over queries, and simulate campaigns of each size."""
     for population in populations:
         guarantee = PureEpsilon.of(epsilon)
-        plan = compile_plan(PlanRequest(population.workload, guarantee, "mean", effort=effort))
+        plan = compile_plan(
+            PlanRequest(
+                population.workload, PlanningOptions.of(epsilon=guarantee.epsilon, objective="mean", effort=effort)
+            )
+        )
         for users in sizes:
             yield _errors(population, plan, epsilon, users)
 

@@ -12,9 +12,9 @@ from benchmarks.coverage.campaigns import LAWS, aggregates, drawn_report_by_repo
 from sordino_analysis.arrays import Floats
 from sordino_analysis.estimation.linear import LinearEstimator, Reliability
 from sordino_analysis.planning.planner import PlanRequest, compile_plan
+from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.linear import Workload, builtin, parse_specification
 from sordino_analysis.request_terms import Effort
-from sordino_shared.guarantees import PureEpsilon
 
 # A mean coverage within .01 of .95 wants silence, one below .935 a warning; what is between may have either.
 _FINE, _SHORT, _WIDE = 0.94, 0.935, 0.96
@@ -106,7 +106,12 @@ class _Reused(LinearEstimator):
 def coverages(case: Case, epsilon: str, sizes: Sequence[int], campaigns: int) -> Iterator[Coverage]:
     """Of one plan, for campaigns of each size under each law of the users."""
     workload = case.workload()
-    plan = compile_plan(PlanRequest(workload, PureEpsilon.of(epsilon), "max", case.mechanism, effort=Effort.QUICK))
+    plan = compile_plan(
+        PlanRequest(
+            workload,
+            PlanningOptions.of(epsilon=epsilon, objective="max", mechanism=case.mechanism, effort=Effort.QUICK),
+        )
+    )
     estimator = LinearEstimator.of(plan.device, plan.analyst)
     for users in sizes:
         number = campaigns

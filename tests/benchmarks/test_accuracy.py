@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import pytest
 
 from benchmarks.accuracy import measure, tables, workloads
-from sordino_analysis.planning.planner import PlanError
+from sordino_analysis.planning_options import PlanError
 
 ROOT = Path(__file__).resolve().parents[2]
 SMALL = ["--quick", "--workload", "histogram", "prefix", "parities", "--epsilon", "1"]

@@ -15,10 +15,8 @@ import pytest
 import uvicorn
 from fastapi import FastAPI
 
-from sordino_analysis.pairwise.finished_protocol import FinishedProtocol
-from sordino_analysis.pairwise.pairwise_request import PairwiseRequest
 from sordino_analysis.planning.finished_plan import FinishedPlan
-from sordino_analysis.planning.planner import PlanRequest, compile_plan
+from sordino_analysis.planning.planning_request import PlanningRequest
 from sordino_analysis.progress import Progress, ProgressCallback
 from sordino_server.config import Settings
 from sordino_server.jobs.worker import ComputePlan, Worker
@@ -143,10 +141,8 @@ def running_on_postgres(migrated_postgres_url: str) -> Iterator[RunningServer]:
 _computed: dict[Digest, tuple[FinishedPlan, list[Progress]]] = {}
 
 
-def compute_here(request: PlanRequest | PairwiseRequest, progress: ProgressCallback) -> FinishedPlan | FinishedProtocol:
+def compute_here(request: PlanningRequest, progress: ProgressCallback) -> FinishedPlan:
     """A plan without a process of its own, computed once a session; a later request of the same is told the same."""
-    if isinstance(request, PairwiseRequest):
-        return request.finish(progress)
     if request.digest not in _computed:
         plan, steps = _compute(request, progress)
         if plan.complete:
@@ -158,14 +154,14 @@ def compute_here(request: PlanRequest | PairwiseRequest, progress: ProgressCallb
     return plan
 
 
-def _compute(request: PlanRequest, progress: ProgressCallback) -> tuple[FinishedPlan, list[Progress]]:
+def _compute(request: PlanningRequest, progress: ProgressCallback) -> tuple[FinishedPlan, list[Progress]]:
     steps: list[Progress] = []
 
     def noted(step: Progress) -> None:
         steps.append(step)
         progress(step)
 
-    return compile_plan(request, noted).finished(), steps
+    return request.compile(noted), steps
 
 
 @contextmanager

@@ -2,11 +2,11 @@
 
 import multiprocessing as mp
 
-from sordino_analysis.planning.planner import PlanRequest
+from sordino_analysis.planning.linear_request import LinearRequest
+from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.progress import Progress
 from sordino_analysis.questions.linear import builtin
 from sordino_server.jobs.planning_process import PlanningProcess
-from sordino_shared.guarantees import PureEpsilon
 
 
 def say(told: Progress) -> None:
@@ -16,5 +16,7 @@ def say(told: Progress) -> None:
 
 
 if __name__ == "__main__":
-    request = PlanRequest(builtin("prefix", 96), PureEpsilon.of(1), "max", "optimised_kernel")
+    request = LinearRequest(
+        builtin("prefix", 96), PlanningOptions.of(epsilon=1, objective="max", mechanism="optimised_kernel")
+    )
     PlanningProcess(memory_mb=2048, time_limit_s=60).compute(request, say)

@@ -10,9 +10,9 @@ import pytest
 from typer.testing import CliRunner
 
 from sordino_analysis.planning.planner import CompiledPlan, PlanRequest, compile_plan
+from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.linear import parse_specification
 from sordino_server.cli import app
-from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import Problem
 
 MANY = [{"name": f"a{number}", "kind": "categorical", "labels": ["no", "yes"]} for number in range(40)]
@@ -107,4 +107,6 @@ def test_the_ends_of_epsilon_have_plans(epsilon: str) -> None:
 def planned(rows: list[list[float]], objective: Any, mechanism: str | None = None, epsilon: str = "1") -> CompiledPlan:
     """The plan for these rows."""
     workload = parse_specification(asked(rows)).build()
-    return compile_plan(PlanRequest(workload, PureEpsilon.of(epsilon), objective, mechanism))
+    return compile_plan(
+        PlanRequest(workload, PlanningOptions.of(epsilon=epsilon, objective=objective, mechanism=mechanism))
+    )

@@ -11,8 +11,8 @@ from sordino_analysis.estimation.linear import estimate
 from sordino_analysis.evaluation.accumulate import Aggregate, accumulate, mean_accumulator
 from sordino_analysis.evaluation.variance import type_variances
 from sordino_analysis.planning.planner import PlanRequest, compile_plan
+from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.linear import parse_specification
-from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.randomness import SeededRandomness
 
 FALSE_ALARM = 1e-4
@@ -32,7 +32,9 @@ def plans():
             for i, size in enumerate(shape)
         ]
         workload = parse_specification({"name": name, "domain": domain, "queries": queries}).build()
-        found[name] = compile_plan(PlanRequest(workload, PureEpsilon.of(2), objective, mechanism))
+        found[name] = compile_plan(
+            PlanRequest(workload, PlanningOptions.of(epsilon=2, objective=objective, mechanism=mechanism))
+        )
     return found
 
 

@@ -10,22 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sordino_analysis.analyst.display import html_table, text_facts
-from sordino_analysis.analyst.plans import chosen_effort
-from sordino_analysis.analyst.progress_lines import callback
+from sordino_analysis.analyst.plans import chosen_effort, planned, written_epsilon
 from sordino_analysis.analyst.simulation import Values, cells_of, randomized
-from sordino_analysis.pairwise.finished_protocol import FinishedProtocol
+from sordino_analysis.documents.protocol_plan import ProtocolPlan
 from sordino_analysis.pairwise.pairwise_request import PairwiseRequest
 from sordino_analysis.pairwise.protocol import ClosedRound, RoundPlan
-from sordino_analysis.pairwise.protocol_plan import ProtocolPlan, Target
 from sordino_analysis.pairwise.protocol_registry import step_protocol
 from sordino_analysis.pairwise.statistic_estimate import PairwiseEstimate
-from sordino_analysis.planning.plan_cache import PlanCache
+from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.progress import ProgressCallback
 from sordino_analysis.questions.pairwise import PairwiseSpecification, PairwiseStatistic, parse_statistic
-from sordino_analysis.request_terms import Effort
+from sordino_analysis.request_terms import Effort, Target
 from sordino_shared.domains import Domain
 from sordino_shared.errors import InvalidValue
-from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.randomness import Randomness, SeededRandomness
 
 
@@ -126,23 +123,18 @@ def plan_pairwise(
             f"plan_pairwise takes what pairwise_statistic makes, not a {type(statistic).__name__}; "
             "plan takes a Workload"
         )
-    request = PairwiseRequest(
-        statistic,
-        PureEpsilon.of(epsilon),
-        users,
+    options = PlanningOptions.of(
+        epsilon=written_epsilon(epsilon),
+        users=users,
         protocol=protocol,
         target=target,
         seed=seed,
         effort=chosen_effort(effort),
         time_limit=time_limit,
     )
-    kept = None if cache is None else PlanCache(Path(cache), FinishedProtocol.read)
-    finished = None if kept is None else kept.find(request)
-    if finished is None:
-        finished = request.finish(callback(progress))
-        if kept is not None:
-            kept.keep(request, finished)
-    return PairwisePlan(finished.protocol, RoundPlan(finished.first.device, finished.first.analyst))
+    finished = planned(PairwiseRequest(statistic, options), progress, cache)
+    assert finished.protocol is not None
+    return PairwisePlan(finished.protocol, RoundPlan(finished.device, finished.analyst))
 
 
 def simulate_pairwise(plan: PairwisePlan, values: Values, *, seed: int, strict: bool = True) -> PairwiseSimulation:

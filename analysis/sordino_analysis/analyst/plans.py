@@ -16,19 +16,19 @@ from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_analysis.evaluation.answer_moments import ErrorProfile
 from sordino_analysis.evaluation.manipulation import manipulation
 from sordino_analysis.evaluation.variance import answer_moments
-from sordino_analysis.mechanisms.request import PlanRequest
 from sordino_analysis.planning.audit import Check, audit_plan
 from sordino_analysis.planning.finished_plan import FinishedPlan, users_needed
+from sordino_analysis.planning.linear_request import LinearRequest
 from sordino_analysis.planning.plan_cache import PlanCache
-from sordino_analysis.planning.planner import compile_plan
+from sordino_analysis.planning.planning_request import PlanningRequest
+from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.progress import ProgressCallback
 from sordino_analysis.questions.linear import Workload
-from sordino_analysis.questions.queries_document import rebuild_workload
+from sordino_analysis.questions.linear.building import build_workload
 from sordino_analysis.request_terms import Effort, Objective
 from sordino_shared.audit import check_guarantee
 from sordino_shared.domains import Domain
 from sordino_shared.errors import InvalidValue
-from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import DevicePart
 
 DEVICE_FILE, ANALYST_FILE = "device.cbor", "analyst.cbor"
@@ -103,7 +103,7 @@ class Plan:
     @cached_property
     def workload(self) -> Workload:
         """The queries, as the analyst part publishes them."""
-        return rebuild_workload(self.device.domain, self.analyst.queries, self.analyst.workload)
+        return build_workload(self.device.domain, self.analyst.queries, self.analyst.workload)
 
     @property
     def variances(self) -> Floats:
@@ -201,22 +201,16 @@ def plan(
             f"plan takes what prefix, histogram, ranges and workload make, not a {type(workload).__name__}; "
             "plan_pairwise takes a statistic of pairs"
         )
-    request = PlanRequest(
-        workload,
-        PureEpsilon.of(epsilon),
-        objective,
+    options = PlanningOptions.of(
+        epsilon=written_epsilon(epsilon),
+        objective=objective,
         mechanism=mechanism,
         users=users,
         seed=seed,
         effort=chosen_effort(effort),
         time_limit=time_limit,
     )
-    kept = None if cache is None else PlanCache(Path(cache), FinishedPlan.read)
-    finished = None if kept is None else kept.find(request)
-    if finished is None:
-        finished = compile_plan(request, callback(progress)).finished()
-        if kept is not None:
-            kept.keep(request, finished)
+    finished = planned(LinearRequest(workload, options), progress, cache)
     return Plan(finished.device, finished.analyst)
 
 
@@ -240,3 +234,19 @@ def chosen_effort(effort: Effort | str) -> Effort:
         return Effort(effort)
     except ValueError as error:
         raise InvalidValue(f"effort must be one of {', '.join(Effort)}, got {effort!r}", effort) from error
+
+
+def written_epsilon(epsilon: float | str | Decimal) -> float | str:
+    """ε as a number or as text, so that no digit of a Decimal is lost."""
+    return str(epsilon) if isinstance(epsilon, Decimal) else epsilon
+
+
+def planned(request: PlanningRequest, progress: ProgressCallback | bool, cache: Path | str | None) -> FinishedPlan:
+    """The plan that `cache` has of the request, else computed and kept there."""
+    kept = None if cache is None else PlanCache(Path(cache))
+    finished = None if kept is None else kept.find(request)
+    if finished is None:
+        finished = request.compile(callback(progress))
+        if kept is not None:
+            kept.keep(request, finished)
+    return finished

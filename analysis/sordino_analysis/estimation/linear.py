@@ -23,7 +23,7 @@ from sordino_analysis.evaluation.randomizers import for_randomizer
 from sordino_analysis.evaluation.variance import answer_moments, counts_as_unbiased
 from sordino_analysis.evaluation.weighted_decoder import expand_weighted
 from sordino_analysis.questions.linear import Workload
-from sordino_analysis.questions.queries_document import rebuild_workload
+from sordino_analysis.questions.linear.building import build_workload
 from sordino_shared.errors import SordinoError
 from sordino_shared.protocol import DevicePart
 
@@ -99,7 +99,7 @@ class LinearEstimator:
                 f"the analyst part belongs to the device part {analyst.device_digest}, not to {device.digest}; "
                 "use the two parts of one plan"
             )
-        workload = rebuild_workload(device.domain, analyst.queries, analyst.workload)
+        workload = build_workload(device.domain, analyst.queries, analyst.workload)
         decoder = expand_weighted(analyst.decoder, device.randomizer, workload)
         return cls(device, analyst, workload, decoder, answer_moments(device.randomizer, decoder, workload))
 

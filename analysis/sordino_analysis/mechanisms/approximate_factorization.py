@@ -24,7 +24,7 @@ class ApproximateFactorizationMechanism:
 
     def reason_against(self, work: SharedWork) -> str | None:
         request = work.request
-        if request.users is None:
+        if request.options.users is None:
             return "biased by design: it is compared by mean squared error at a stated number of users only"
         queries, size = request.workload.operator.shape
         if size > _MAX_TYPES or queries * size > _MAX_ENTRIES:
@@ -32,8 +32,8 @@ class ApproximateFactorizationMechanism:
         return work.solved_in_closed_form or work.too_large_for_dense
 
     def propose(self, work: SharedWork, progress: ProgressCallback) -> Proposal:
-        request, exact = work.request, work.factorization(work.request.objective)
-        users = request.users or 1
+        request, exact = work.request, work.factorization(work.request.options.objective)
+        users = request.options.users or 1
         # B²/d of the half-sphere randomizer, for any dimension but the smallest.
         spread = math.pi / 2 / math.tanh(request.guarantee.epsilon / 2) ** 2
 

@@ -36,11 +36,11 @@ class ColumnGenerationMechanism:
 
     def reason_against(self, work: SharedWork) -> str | None:
         request = work.request
-        if request.objective != "mean":
+        if request.options.objective != "mean":
             return "it lowers the mean variance only"
-        if request.mechanism is None and request.workload.symmetry is Symmetry.ATTRIBUTES:
+        if request.options.mechanism is None and request.workload.symmetry is Symmetry.ATTRIBUTES:
             return "orbits of characters solve its problem for parities and marginals within seconds"
-        limit = _MAX_TYPES if request.mechanism is None else MOST_TYPES
+        limit = _MAX_TYPES if request.options.mechanism is None else MOST_TYPES
         if request.workload.size > limit:
             return f"{request.workload.size} types; from scratch it is made for at most {limit}"
         return work.solved_in_closed_form or work.too_large_for_dense

@@ -101,7 +101,7 @@ def _optimised(families: Sequence[SetFamily], work: SharedWork, progress: Progre
 def _queries(work: SharedWork, rows: int) -> tuple[Floats, bool]:
     """W and whether its worst query counts; for the mean, and where W is too large, R with RᵀR = WᵀW in its place."""
     matrix = work.matrix
-    if work.request.objective == "max" and _affordable(rows, matrix) >= _FEWEST_PASSES:
+    if work.request.options.objective == "max" and _affordable(rows, matrix) >= _FEWEST_PASSES:
         return matrix, True
     return np.asarray(np.linalg.qr(matrix, mode="r")) if len(matrix) > matrix.shape[1] else matrix, False
 

@@ -25,9 +25,9 @@ class ExtremeRowsMechanism:
         if workload.size > _MAX_TYPES:
             return f"{workload.size} types; all extreme rows are listed for at most {_MAX_TYPES}"
         cones = workload.queries << workload.size
-        if work.request.objective == "max" and cones > _MOST_CONES:
+        if work.request.options.objective == "max" and cones > _MOST_CONES:
             return f"{cones} cones of a query and a row; the program is made for at most {_MOST_CONES}"
-        if work.request.mechanism is None and workload.symmetry is Symmetry.TYPES:
+        if work.request.options.mechanism is None and workload.symmetry is Symmetry.TYPES:
             return work.solved_in_closed_form
         return work.too_large_for_dense
 
@@ -38,7 +38,7 @@ class ExtremeRowsMechanism:
         request, matrix = work.request, work.matrix
         try:
             sets = all_sets(request.workload.size)
-            design = solve_cone_program(matrix, sets, request.guarantee.epsilon, request.objective)
+            design = solve_cone_program(matrix, sets, request.guarantee.epsilon, request.options.objective)
         except ConeProgramFailed as failure:
             raise MechanismFailed(str(failure)) from failure
         progress(Progress(1.0))

@@ -32,7 +32,7 @@ class FactorizationMechanism:
         return work.solved_in_closed_form or work.too_large_for_dense
 
     def propose(self, work: SharedWork, progress: ProgressCallback) -> Proposal:
-        return vector_mechanism(work.factorization(work.request.objective, progress), work.request)
+        return vector_mechanism(work.factorization(work.request.options.objective, progress), work.request)
 
 
 def vector_mechanism(whole: Factorization, request: PlanRequest) -> Proposal:
@@ -41,8 +41,8 @@ def vector_mechanism(whole: Factorization, request: PlanRequest) -> Proposal:
     What is published are the factors of W.
     """
     used, transform = (whole.left, whole.right), None
-    if request.reduction is not None:
-        reduced = reduce_dimension(whole, request.reduction, request.seed)
+    if request.options.reduction is not None:
+        reduced = reduce_dimension(whole, request.options.reduction, request.options.seed)
         used, transform = (reduced.left, reduced.right), Array.of(reduced.projection, "<f8")
     randomizer = direction_randomizer(used[1], request.guarantee)
     decoder = _decoder(*used, whole.centre, randomizer)

@@ -22,7 +22,7 @@ class HadamardResponseMechanism:
 
     def reason_against(self, work: SharedWork) -> str | None:
         request = work.request
-        if request.mechanism is None and request.workload.symmetry is Symmetry.ATTRIBUTES:
+        if request.options.mechanism is None and request.workload.symmetry is Symmetry.ATTRIBUTES:
             return "orbits of characters solve its problem for parities and marginals within seconds"
         return reason_against_table(work)
 

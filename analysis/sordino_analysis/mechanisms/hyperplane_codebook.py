@@ -42,9 +42,9 @@ class HyperplaneCodebookMechanism:
 
     def propose(self, work: SharedWork, progress: ProgressCallback) -> Proposal:
         request = work.request
-        right = work.factorization(request.objective).right
+        right = work.factorization(request.options.objective).right
         try:
-            members, weights = _balanced(right, request.guarantee.epsilon, request.seed)
+            members, weights = _balanced(right, request.guarantee.epsilon, request.options.seed)
         except (ValueError, np.linalg.LinAlgError) as error:
             raise MechanismFailed(f"no weights make its columns sum to one ({error})") from error
         kernel = integer_kernel(weights, members, request.guarantee)
@@ -107,7 +107,7 @@ def _type_weights(work: SharedWork, kernel: FiniteKernel, progress: ProgressCall
     best, least = weights, np.inf
     for step in range(times):
         found = variances(table, gls_decoder(table, matrix, weights), matrix)
-        by_type = found.max(axis=0) if work.request.objective == "max" else found.mean(axis=0)
+        by_type = found.max(axis=0) if work.request.options.objective == "max" else found.mean(axis=0)
         if by_type.max() < least:
             best, least = weights, float(by_type.max())
         moved = weights * np.maximum(by_type, 0) / by_type.max()

@@ -59,7 +59,7 @@ class Proposal:
     def variance(self, request: PlanRequest) -> float:
         """The variance that the request's objective is about."""
         figures = self.law(request).profile().figures()
-        return figures.max_variance if request.objective == "max" else figures.mean_variance
+        return figures.max_variance if request.options.objective == "max" else figures.mean_variance
 
 
 class Mechanism(Protocol):
@@ -89,7 +89,7 @@ class SharedWork:
 
     def __init__(self, request: PlanRequest, deadline: Deadline | None = None) -> None:
         self.request = request
-        self.deadline = deadline or Deadline(request.time_limit)
+        self.deadline = deadline or Deadline(request.options.time_limit)
         self._factorizations: dict[Objective, Factorization] = {}
         self._bounds: dict[Objective, TraceBound] = {}
         self._orbits: dict[Objective, OrbitDesign] = {}
@@ -107,7 +107,7 @@ class SharedWork:
     @cached_property
     def solved_in_closed_form(self) -> str | None:
         """Why a general search cannot gain anything, unless it was asked for by name, or None."""
-        if self.request.mechanism is None and self.request.workload.symmetry is Symmetry.TYPES:
+        if self.request.options.mechanism is None and self.request.workload.symmetry is Symmetry.TYPES:
             return "no kernel has less variance on a histogram than the best mixture of subset sizes"
         return None
 
@@ -144,6 +144,6 @@ class SharedWork:
         request = self.request
         if objective not in self._orbits:
             operator = character_map(request.workload.operator)
-            found = design_rows(operator, request.guarantee.epsilon, objective, request.seed)
+            found = design_rows(operator, request.guarantee.epsilon, objective, request.options.seed)
             self._orbits[objective] = found
         return self._orbits[objective]

@@ -31,8 +31,8 @@ class OptimisedKernelMechanism:
 
     def reason_against(self, work: SharedWork) -> str | None:
         request, size = work.request, work.request.workload.size
-        solved = request.objective == "mean" or size > _FEW_TYPES
-        if request.mechanism is None and request.workload.symmetry is Symmetry.ATTRIBUTES and solved:
+        solved = request.options.objective == "mean" or size > _FEW_TYPES
+        if request.options.mechanism is None and request.workload.symmetry is Symmetry.ATTRIBUTES and solved:
             return "orbits of characters solve its problem for parities and marginals within seconds"
         if size > _MAX_TYPES:
             return f"{size} types; the search is made for at most {_MAX_TYPES}"
@@ -44,9 +44,9 @@ class OptimisedKernelMechanism:
             design = search_kernel(
                 work.matrix,
                 request.guarantee.epsilon,
-                work.factorization(request.objective),
-                effort=request.effort,
-                seed=request.seed,
+                work.factorization(request.options.objective),
+                effort=request.options.effort,
+                seed=request.options.seed,
                 deadline=work.deadline,
                 progress=progress,
             )

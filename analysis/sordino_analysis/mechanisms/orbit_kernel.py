@@ -46,13 +46,13 @@ class OrbitKernelMechanism:
         request = work.request
         operator = character_map(request.workload.operator)
         try:
-            design = work.orbit_design(request.objective)
+            design = work.orbit_design(request.options.objective)
         except RowsNotFound as error:
             raise MechanismFailed(str(error)) from error
         plain = orbit_kernel(design.rows, design.chances, operator, request.guarantee)
         proposal = Proposal(plain, unbiased_slopes(plain, operator))
         progress(Progress(0.3))
-        if request.objective == "mean" or not any(block.shifted for block in operator.blocks):
+        if request.options.objective == "mean" or not any(block.shifted for block in operator.blocks):
             return proposal
         return min([proposal, *_against_worst_types(work, operator, design)], key=lambda found: _worst(found, work))
 
@@ -72,7 +72,7 @@ def drawn_proposal(families: Sequence[RowFamily], work: SharedWork) -> Proposal:
     """The families at their best chances, with the slopes that make each character unbiased."""
     operator = character_map(work.request.workload.operator)
     try:
-        design = drawn_rows(families, operator, work.request.objective)
+        design = drawn_rows(families, operator, work.request.options.objective)
     except RowsNotFound as error:
         raise MechanismFailed(str(error)) from error
     kernel = orbit_kernel(design.rows, design.chances, operator, work.request.guarantee)
@@ -83,7 +83,7 @@ def _against_worst_types(work: SharedWork, operator: CharacterMap, design: Orbit
     """The best design for the worst type, told by overlap where that gains and the sums are not too many."""
     request, epsilon = work.request, work.request.guarantee.epsilon
     for overlaps in (True, False) if epsilon > _LEAST_FOR_OVERLAPS else (False,):
-        found = worst_case_design(operator, epsilon, design, request.seed, by_overlap=overlaps)
+        found = worst_case_design(operator, epsilon, design, request.options.seed, by_overlap=overlaps)
         if found is None or (overlaps and len(found.rows) * _sums_by_overlap(operator) > MAX_SUMS):
             continue
         kernel = orbit_kernel(found.rows, found.chances, operator, request.guarantee, overlaps=overlaps)

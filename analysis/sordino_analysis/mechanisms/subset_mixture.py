@@ -31,7 +31,7 @@ class SubsetMixtureMechanism:
     def propose(self, work: SharedWork, progress: ProgressCallback) -> Proposal:
         request = work.request
         types, guarantee = request.workload.size, request.guarantee
-        best = best_mixture(types, guarantee.epsilon, request.objective)
+        best = best_mixture(types, guarantee.epsilon, request.options.objective)
         randomizer = SubsetMixture.for_guarantee(types, best.sizes, best.chances, guarantee)
         return Proposal(randomizer, mixture_decoder(mixture_moments(randomizer), best.sizes, best.own_weight))
 

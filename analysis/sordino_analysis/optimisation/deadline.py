@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from typing import Literal, Self
+from typing import Self
 
-CutShort = Literal["time limit", "interrupted"]
+from sordino_analysis.request_terms import CutShort
 
 
 class Deadline:

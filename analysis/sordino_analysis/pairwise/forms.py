@@ -6,9 +6,9 @@ import numpy as np
 import scipy.linalg
 
 from sordino_analysis.arrays import Floats
+from sordino_analysis.documents.protocol_plan import ProtocolPlan
 from sordino_analysis.pairwise.estimators import linear_form
 from sordino_analysis.pairwise.form_kernel import Aim
-from sordino_analysis.pairwise.protocol_plan import ProtocolPlan
 from sordino_analysis.pairwise.references import reference_histograms
 from sordino_analysis.pairwise.sealing import RoundQueries
 from sordino_analysis.questions.pairwise import PairwiseStatistic, parse_statistic

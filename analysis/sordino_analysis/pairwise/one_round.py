@@ -7,6 +7,7 @@ pairs of different users, whatever the kernel; the kernel is the one found with 
 from __future__ import annotations
 
 from sordino_analysis.arrays import Floats
+from sordino_analysis.documents.protocol_plan import ProtocolPlan
 from sordino_analysis.pairwise.decoded_report_moments import DecodedReportMoments
 from sordino_analysis.pairwise.decoded_reports import DecodedReports
 from sordino_analysis.pairwise.estimators import NoStatistic, one_round_estimate
@@ -20,7 +21,6 @@ from sordino_analysis.pairwise.protocol import (
     ProtocolRequest,
     RoundPlan,
 )
-from sordino_analysis.pairwise.protocol_plan import ProtocolPlan
 from sordino_analysis.pairwise.sealing import seal
 from sordino_analysis.pairwise.statistic_estimate import PairwiseEstimate
 from sordino_analysis.progress import ProgressCallback, progress_of_part
@@ -45,12 +45,14 @@ class OneRound:
         found = search_form_kernel(
             FormGoal(aims(statistic), request.users),
             request.guarantee,
-            effort=request.effort,
-            seed=request.seed,
+            effort=request.options.effort,
+            seed=request.options.seed,
             deadline=request.deadline,
             progress=progress_of_part(progress, 0.0, 0.9),
         )
-        first = seal(form_queries(statistic), request.guarantee, found.kernel, found.decoder, MECHANISM, request.seed)
+        first = seal(
+            form_queries(statistic), request.guarantee, found.kernel, found.decoder, MECHANISM, request.options.seed
+        )
         plan = request.plan(self.name, (request.guarantee.nano,), found.value**0.5)
         return ProtocolDesign(plan, first)
 

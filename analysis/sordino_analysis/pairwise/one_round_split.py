@@ -15,6 +15,7 @@ import scipy.linalg
 
 from sordino_analysis.arrays import Floats
 from sordino_analysis.documents.analyst_part import Factors
+from sordino_analysis.documents.protocol_plan import ProtocolPlan
 from sordino_analysis.evaluation.accumulate import mean_accumulator
 from sordino_analysis.mechanisms.factorization import direction_randomizer
 from sordino_analysis.optimisation.factorization import factorize, reduce_dimension
@@ -27,7 +28,6 @@ from sordino_analysis.pairwise.protocol import (
     ProtocolRequest,
     RoundPlan,
 )
-from sordino_analysis.pairwise.protocol_plan import ProtocolPlan
 from sordino_analysis.pairwise.published_answers import Answer, plausible_histogram, publish_answer
 from sordino_analysis.pairwise.references import reference_histograms
 from sordino_analysis.pairwise.sealing import RoundQueries, answers_from, seal
@@ -210,7 +210,7 @@ def _reductions(request: ProtocolRequest) -> Iterator[SplitReports]:
     left, right = balanced_factors(whole)
     for share in _REDUCTIONS:
         dimension = max(1, round(share * whole.rank))
-        transform = None if share == 1 else reduce_dimension(whole, dimension, request.seed).projection
+        transform = None if share == 1 else reduce_dimension(whole, dimension, request.options.seed).projection
         shown = (left, right) if transform is None else (transform @ left, transform @ right)
         pair = Pair(direction_randomizer(shown[0], half), direction_randomizer(shown[1], half))
         projection = None if transform is None else Array.of(transform, "<f8")
@@ -231,6 +231,6 @@ def _sealed(request: ProtocolRequest, reports: SplitReports) -> RoundPlan:
         reports.randomizer,
         answers_from(decoder),
         OneRoundSplit.name,
-        request.seed,
+        request.options.seed,
         reports.factors,
     )

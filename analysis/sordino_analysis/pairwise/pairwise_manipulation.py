@@ -21,10 +21,11 @@ from math import log, sqrt
 import numpy as np
 
 from sordino_analysis.arrays import Floats
+from sordino_analysis.documents.plan_summary import FormManipulation
 from sordino_analysis.mechanisms.single_query import furthest_answer
 from sordino_analysis.pairwise.decoded_report_moments import DecodedReportMoments
-from sordino_analysis.pairwise.protocol_plan import Target
 from sordino_analysis.questions.pairwise import QuadraticForm
+from sordino_analysis.request_terms import Target
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon
 
@@ -45,9 +46,9 @@ class Manipulation:
         """From 2A, of pairs with one fake report (in both orders), and B, of pairs with two."""
         return cls(form, crossed, max(forged - crossed, 0.0))
 
-    def summary(self) -> dict[str, float]:
-        """As JSON."""
-        return {"linear": self.linear, "quadratic": self.quadratic}
+    def summary(self) -> FormManipulation:
+        """As a plan states it, by the form's name."""
+        return FormManipulation(linear=self.linear, quadratic=self.quadratic)
 
     def most(self, share: float) -> float:
         """The bound for this share of fake reports."""

@@ -1,23 +1,22 @@
-"""A statistic as an analyst requests it, its number of bins perhaps open."""
+"""A pairwise statistic and the options of its plan; its number of bins may be open."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import ClassVar, Self
 
-from sordino_analysis.mechanisms.version import planner_version
 from sordino_analysis.optimisation.deadline import Deadline
-from sordino_analysis.pairwise.finished_protocol import FinishedProtocol
-from sordino_analysis.pairwise.protocol import PairwiseError, ProtocolRequest
-from sordino_analysis.pairwise.protocol_plan import Target
+from sordino_analysis.pairwise.protocol import ProtocolRequest, check_users
 from sordino_analysis.pairwise.protocol_planner import CompiledProtocol, compile_protocol
 from sordino_analysis.pairwise.protocol_registry import find_protocol
 from sordino_analysis.planning.finished_plan import FinishedPlan
-from sordino_analysis.progress import Progress, ProgressCallback
+from sordino_analysis.planning.planning_request import Interrupted, never, request_digest
+from sordino_analysis.planning_options import PlanError, PlanningOptions
+from sordino_analysis.progress import Progress, ProgressCallback, ignore_progress
 from sordino_analysis.questions.pairwise import PairwiseSpecification, choose_bins
+from sordino_analysis.questions.specifications import question_digest
 from sordino_analysis.request_terms import Effort
-from sordino_shared.guarantees import PureEpsilon
+from sordino_shared.guarantees import check_round_guarantee
 from sordino_shared.protocol import Digest
 
 # Bins are compared by the protocol that is quickest to design: errors of the others move alike with their number.
@@ -28,57 +27,59 @@ _SHARE_OF_BINS = 0.4
 
 @dataclass(frozen=True, eq=False)
 class PairwiseRequest:
-    """The terms of `ProtocolRequest` for the statistic that `specification` describes."""
+    """The protocol with the least predicted error for the statistic that `specification` describes."""
 
+    unused: ClassVar = ("mechanism", "reduction", "objective")
     specification: PairwiseSpecification
-    guarantee: PureEpsilon
-    users: int
-    protocol: str | None = None
-    target: Target = "pairs"
-    seed: int = 0
-    effort: Effort = Effort.STANDARD
-    time_limit: float | None = None
+    options: PlanningOptions
 
     def __post_init__(self) -> None:
-        if self.protocol is not None:
-            find_protocol(self.protocol)
-        if self.time_limit is not None and not 0 < self.time_limit < 1e6:
-            raise PairwiseError(
-                f"the time limit must be a positive number of seconds, got {self.time_limit!r}", self.time_limit
+        self.check(self.options, queries=1)
+
+    @classmethod
+    def of(cls, specification: PairwiseSpecification, options: PlanningOptions) -> Self:
+        """For the statistic that is written down."""
+        return cls(specification, options)
+
+    @classmethod
+    def check(cls, options: PlanningOptions, queries: int) -> None:
+        """Raise InvalidValue where no plan is made with these options; a statistic is one query."""
+        options.refuse(
+            ("mechanism", "reduction"),
+            "mechanism and reduction are of linear queries; choose a protocol for a statistic of pairs",
+        )
+        if options.users is None:
+            raise PlanError(
+                "a statistic of pairs needs `users`, the number to expect: protocols are compared at it", options
             )
-        open_bins = self.specification.open_bins() is not None
-        self._with(self.specification.with_bins(2) if open_bins else self.specification, Deadline())
+        check_round_guarantee(options.guarantee)
+        check_users(options.users)
+        if options.protocol is not None:
+            find_protocol(options.protocol)
 
     @property
     def digest(self) -> Digest:
-        """Names all that the plan depends on, the planner's version included, but not how long it may take."""
-        content = {
-            "planner": planner_version(),
-            "statistic": self.specification.canonical(),
-            "epsilon": self.guarantee.nano,
-            "users": self.users,
-            "protocol": self.protocol,
-            "target": self.target,
-            "seed": self.seed,
-            "effort": self.effort,
-        }
-        return Digest.of(json.dumps(content, sort_keys=True, allow_nan=False).encode())
+        """Names all that the plan depends on."""
+        return request_digest(question_digest(self.specification), self.options, self.unused)
 
-    def compile(self, progress: ProgressCallback, interrupted: Callable[[], bool] = lambda: False) -> CompiledProtocol:
+    def compile(self, progress: ProgressCallback = ignore_progress, interrupted: Interrupted = never) -> FinishedPlan:
+        """The compared protocols' best as it travels and is kept."""
+        return self.compare(progress, interrupted).finished()
+
+    def compare(
+        self, progress: ProgressCallback = ignore_progress, interrupted: Interrupted = never
+    ) -> CompiledProtocol:
         """The protocol with the least predicted error, at the number of bins that errs least where that is open.
 
         The time limit is that of the whole; it is cut short at once when `interrupted` becomes true.
         """
-        deadline = Deadline(self.time_limit, interrupted)
-        request = self._with(self._binned(progress, deadline), deadline)
+        deadline = Deadline(self.options.time_limit, interrupted)
+        request = ProtocolRequest(self._binned(progress, deadline).build(), self.options, deadline)
         return compile_protocol(request, lambda step: progress(replace(step, stage="comparing protocols")))
 
-    def finish(self, progress: ProgressCallback, interrupted: Callable[[], bool] = lambda: False) -> FinishedProtocol:
-        """The compiled protocol as it travels and is kept."""
-        compiled = self.compile(progress, interrupted)
-        design = compiled.design
-        summary = compiled.summary() | {"cut_short": compiled.request.deadline.cut_short}
-        return FinishedProtocol(design.plan, FinishedPlan.of(design.first.device, design.first.analyst, summary))
+    def with_time_limit(self, seconds: float) -> Self:
+        """The same request with at most so many seconds."""
+        return replace(self, options=self.options.with_time_limit(seconds))
 
     def _binned(self, progress: ProgressCallback, deadline: Deadline) -> PairwiseSpecification:
         line = self.specification.open_bins()
@@ -90,20 +91,9 @@ class PairwiseRequest:
             def trying(_: Progress) -> None:
                 progress(Progress(0.0, f"trying {bins} bins"))
 
-            asked = self._with(self.specification.with_bins(bins), share)
-            tried = replace(asked, protocol=_BINS_BY, effort=Effort.QUICK)
+            asked = ProtocolRequest(self.specification.with_bins(bins).build(), self.options, share)
+            quick = {"protocol": _BINS_BY, "effort": Effort.QUICK}
+            tried = replace(asked, options=self.options.model_copy(update=quick))
             return compile_protocol(tried, trying).design.plan.predicted_rmse
 
         return self.specification.with_bins(choose_bins(line, predicted, share.passed))
-
-    def _with(self, specification: PairwiseSpecification, deadline: Deadline) -> ProtocolRequest:
-        return ProtocolRequest(
-            specification.build(),
-            self.guarantee,
-            self.users,
-            self.protocol,
-            self.target,
-            self.seed,
-            self.effort,
-            deadline,
-        )

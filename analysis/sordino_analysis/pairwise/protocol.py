@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Protocol
 
 from sordino_analysis.arrays import Floats
 from sordino_analysis.documents.analyst_part import AnalystPart
+from sordino_analysis.documents.protocol_plan import OneStepParameters, ProtocolPlan
 from sordino_analysis.evaluation.accumulate import Aggregate
 from sordino_analysis.optimisation.deadline import Deadline
 from sordino_analysis.pairwise.pairwise_manipulation import Manipulation
-from sordino_analysis.pairwise.protocol_plan import ProtocolPlan, Target
 from sordino_analysis.pairwise.statistic_estimate import PairwiseEstimate
+from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.progress import ProgressCallback
 from sordino_analysis.questions.pairwise import PairwiseStatistic
-from sordino_analysis.request_terms import Effort
+from sordino_analysis.request_terms import Target
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon, check_round_guarantee
 from sordino_shared.protocol import DevicePart
@@ -24,30 +25,42 @@ class PairwiseError(InvalidValue):
     """The protocol cannot go on as asked, or the reports allow no answer; the message says what to change."""
 
 
+def check_users(users: int) -> None:
+    """Raise PairwiseError for fewer users than a pair takes."""
+    if users < 2:
+        raise PairwiseError(f"a statistic of pairs needs the number of users to expect, at least 2, got {users}", users)
+
+
 @dataclass(frozen=True, eq=False)
 class ProtocolRequest:
-    """An estimate of `statistic` from `users` devices, each spending `guarantee` in all rounds it answers.
+    """An estimate of `statistic` from the options' `users` devices, each spending `guarantee` in all rounds it answers.
 
-    `protocol` names the only one to consider, None compares all by predicted error. `target` is the mean over pairs of
-    different users ("pairs") or hᵀWh ("histogram"). Iterative searches check `deadline` whether to
-    go on.
+    The options' `protocol` names the only one to consider, None compares all by predicted error. Iterative
+    searches check `deadline`.
     """
 
     statistic: PairwiseStatistic
-    guarantee: PureEpsilon
-    users: int
-    protocol: str | None = None
-    target: Target = "pairs"
-    seed: int = 0
-    effort: Effort = Effort.STANDARD
+    options: PlanningOptions
     deadline: Deadline = field(default_factory=Deadline)
 
     def __post_init__(self) -> None:
         check_round_guarantee(self.guarantee)
-        if not isinstance(self.users, int) or self.users < 2:
-            raise PairwiseError(
-                f"a statistic of pairs needs the number of users to expect, at least 2, got {self.users!r}", self.users
-            )
+        check_users(self.users)
+
+    @property
+    def guarantee(self) -> PureEpsilon:
+        """What a device may spend in all rounds."""
+        return self.options.guarantee
+
+    @property
+    def users(self) -> int:
+        """How many devices are expected; 0 where the options do not say."""
+        return self.options.users or 0
+
+    @property
+    def target(self) -> Target:
+        """The mean over pairs of different users ("pairs", unless given) or hᵀWh ("histogram")."""
+        return self.options.target or "pairs"
 
     def plan(
         self,
@@ -56,7 +69,7 @@ class ProtocolRequest:
         predicted_rmse: float,
         *,
         first_weight: int | None = None,
-        parameters: dict[str, Any] | None = None,
+        parameters: OneStepParameters | None = None,
     ) -> ProtocolPlan:
         """What was asked with what a protocol decided, each field as ProtocolPlan has it."""
         return ProtocolPlan(
@@ -67,9 +80,9 @@ class ProtocolRequest:
             guarantee=self.guarantee.nano,
             rounds=rounds,
             first_weight=first_weight,
-            seed=self.seed,
+            seed=self.options.seed,
             predicted_rmse=predicted_rmse,
-            parameters=parameters or {},
+            parameters=parameters,
             notes=self.statistic.notes,
         )
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import cached_property
 
+from sordino_analysis.documents.plan_summary import PairwiseSummary, PartDigests, ProtocolRow
 from sordino_analysis.pairwise.protocol import (
     PairwiseError,
     PairwiseProtocol,
@@ -14,6 +15,7 @@ from sordino_analysis.pairwise.protocol import (
     ProtocolRequest,
 )
 from sordino_analysis.pairwise.protocol_registry import PROTOCOLS, find_protocol
+from sordino_analysis.planning.finished_plan import FinishedPlan
 from sordino_analysis.progress import Progress, ProgressCallback, ignore_progress, progress_of_part
 from sordino_shared.audit import verification_memory
 from sordino_shared.errors import InvalidValue
@@ -33,15 +35,15 @@ class ProtocolReport:
     predicted_rmse: float | None
     seconds: float
 
-    def summary(self) -> dict[str, Any]:
-        """As JSON."""
-        return {
-            "name": self.name,
-            "applies": self.reason is None,
-            "reason": self.reason,
-            "predicted_rmse": self.predicted_rmse,
-            "seconds": round(self.seconds, 3),
-        }
+    def row(self) -> ProtocolRow:
+        """Its row in the plan's summary."""
+        return ProtocolRow(
+            name=self.name,
+            applies=self.reason is None,
+            reason=self.reason,
+            predicted_rmse=self.predicted_rmse,
+            seconds=round(self.seconds, 3),
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,33 +55,37 @@ class CompiledProtocol:
     reports: tuple[ProtocolReport, ...]
     seconds: float
 
-    def summary(self) -> dict[str, Any]:
-        """The choice in numbers, as JSON."""
+    def finished(self) -> FinishedPlan:
+        """What is kept of it: the parts of the first round's plan, and the plan of the protocol."""
+        return FinishedPlan(self.design.first.device, self.design.first.analyst, self.summary, self.design.plan)
+
+    @cached_property
+    def summary(self) -> PairwiseSummary:
+        """The choice in numbers."""
         plan, first = self.design.plan, self.design.first
         moved = find_protocol(plan.protocol).manipulation(self.design)
-        return {
-            "statistic": self.request.statistic.name,
-            "k": self.request.statistic.size,
-            "target": plan.target,
-            "users": plan.users,
-            "epsilon": self.request.guarantee.epsilon,
-            "protocol": plan.protocol,
-            "rounds": [nano / 1e9 for nano in plan.rounds],
-            "share_of_first_round": None if plan.first_weight is None else plan.first_weight / 2**32,
-            "predicted_rmse": plan.predicted_rmse,
-            "manipulation": {each.form: each.summary() for each in moved},
-            "digest": str(plan.digest),
-            "digests": {
-                "device": str(first.device.digest),
-                "analyst": str(first.analyst.digest),
-                "protocol": str(plan.digest),
-            },
-            "device_bytes": len(first.device.content),
-            "device_memory": verification_memory(first.device),
-            "analyst_bytes": len(first.analyst.content),
-            "protocols": [report.summary() for report in self.reports],
-            "seconds": round(self.seconds, 3),
-        }
+        return PairwiseSummary(
+            statistic=self.request.statistic.name,
+            k=self.request.statistic.size,
+            target=plan.target,
+            users=plan.users,
+            epsilon=self.request.guarantee.epsilon,
+            protocol=plan.protocol,
+            rounds=tuple(nano / 1e9 for nano in plan.rounds),
+            share_of_first_round=plan.first_share,
+            predicted_rmse=plan.predicted_rmse,
+            manipulation={each.form: each.summary() for each in moved},
+            digest=str(plan.digest),
+            digests=PartDigests(
+                device=str(first.device.digest), analyst=str(first.analyst.digest), protocol=str(plan.digest)
+            ),
+            device_bytes=len(first.device.content),
+            device_memory=verification_memory(first.device),
+            analyst_bytes=len(first.analyst.content),
+            protocols=tuple(report.row() for report in self.reports),
+            seconds=round(self.seconds, 3),
+            cut_short=self.request.deadline.cut_short,
+        )
 
 
 def compile_protocol(request: ProtocolRequest, progress: ProgressCallback = ignore_progress) -> CompiledProtocol:
@@ -90,7 +96,7 @@ def compile_protocol(request: ProtocolRequest, progress: ProgressCallback = igno
     every protocol's reason, where none is.
     """
     start = time.perf_counter()
-    asked = PROTOCOLS if request.protocol is None else (find_protocol(request.protocol),)
+    asked = PROTOCOLS if request.options.protocol is None else (find_protocol(request.options.protocol),)
     comparison = _Comparison(request)
     for number, protocol in enumerate(sorted(asked, key=lambda each: each.name not in _WITHOUT_SEARCH)):
         part = progress_of_part(progress, number / len(asked), 1 / len(asked))
@@ -129,7 +135,7 @@ class _Comparison:
                 best = found
         if best is None:
             reasons = "".join(f"\n- {each.name}: {self.reports[each.name].reason}" for each in asked)
-            raise PairwiseError(f"no protocol {self._missing}:{reasons}", self.request.protocol)
+            raise PairwiseError(f"no protocol {self._missing}:{reasons}", self.request.options.protocol)
         return best
 
     @property

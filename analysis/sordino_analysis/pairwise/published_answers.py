@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from sordino_analysis.arrays import Floats
+from sordino_analysis.documents.protocol_plan import ProtocolPlan
 from sordino_analysis.estimation.consistency import RELATIVE_GAP, nearest_histogram
 from sordino_analysis.pairwise.error_moments import ErrorMoments
 from sordino_analysis.pairwise.forms import planned_statistic
-from sordino_analysis.pairwise.protocol_plan import ProtocolPlan
 from sordino_analysis.pairwise.quadratic_error import QuadraticError
 from sordino_analysis.pairwise.statistic_estimate import LEVEL, PairwiseEstimate, Provenance, Spread, published
 from sordino_analysis.questions.linear.operators import Dense

@@ -15,7 +15,7 @@ from sordino_analysis.evaluation.variance import answer_moments
 from sordino_analysis.optimisation.bounds import trace_bound
 from sordino_analysis.optimisation.factorization import factorize
 from sordino_analysis.pairwise.protocol import RoundPlan
-from sordino_analysis.questions.queries_document import rebuild_workload
+from sordino_analysis.questions.linear.building import build_workload
 from sordino_analysis.request_terms import Objective
 from sordino_shared.arrays import Array
 from sordino_shared.audit import check_guarantee
@@ -51,7 +51,7 @@ def seal(
     device = DevicePart(queries.domain, guarantee, randomizer)
     check_guarantee(device)
     published = MatrixQueries(Array.of(queries.matrix, "<f8"), queries.labels)
-    workload = rebuild_workload(queries.domain, published, queries.name)
+    workload = build_workload(queries.domain, published, queries.name)
     analyst = AnalystPart(
         device_digest=device.digest,
         workload=queries.name,

@@ -15,6 +15,7 @@ import numpy as np
 from sordino_analysis.arrays import Floats
 from sordino_analysis.documents.analyst_part import Factors
 from sordino_analysis.documents.decoders import AnswerDecoder
+from sordino_analysis.documents.protocol_plan import ProtocolPlan
 from sordino_analysis.mechanisms.factorization import direction_randomizer
 from sordino_analysis.mechanisms.single_query import QueryKernel
 from sordino_analysis.pairwise.error_moments import ErrorMoments, IndependentError
@@ -26,7 +27,6 @@ from sordino_analysis.pairwise.protocol import (
     ProtocolRequest,
     RoundPlan,
 )
-from sordino_analysis.pairwise.protocol_plan import ProtocolPlan
 from sordino_analysis.pairwise.public_numbers import MeanNumber
 from sordino_analysis.pairwise.published_answers import Answer, histogram_variance, publish_answer
 from sordino_analysis.pairwise.references import reference_histograms
@@ -109,7 +109,7 @@ def _first(request: ProtocolRequest, mechanism: ThreeRoundMechanism) -> RoundPla
     factors = Factors(left, Array.of(right.columns, "<f8"), centre, None)
     decoder = answers_from(right.scale * mechanism.left.columns.T)
     randomizer = direction_randomizer(right.columns, mechanism.quarter)
-    return seal(queries, mechanism.quarter, randomizer, decoder, "three_round", request.seed, factors)
+    return seal(queries, mechanism.quarter, randomizer, decoder, "three_round", request.options.seed, factors)
 
 
 def _second(plan: ProtocolPlan, first: RoundPlan, mechanism: ThreeRoundMechanism, guess: Floats) -> RoundPlan:

@@ -12,6 +12,7 @@ from math import sqrt
 from operator import add
 
 from sordino_analysis.arrays import Floats
+from sordino_analysis.documents.protocol_plan import OneStepParameters, ProtocolPlan
 from sordino_analysis.pairwise.decoded_report_moments import DecodedReportMoments
 from sordino_analysis.pairwise.estimators import NoStatistic, one_round_estimate
 from sordino_analysis.pairwise.form_kernel import FormGoal, FormKernel, search_form_kernel
@@ -26,7 +27,6 @@ from sordino_analysis.pairwise.protocol import (
     ProtocolRequest,
     RoundPlan,
 )
-from sordino_analysis.pairwise.protocol_plan import ProtocolPlan
 from sordino_analysis.pairwise.sealing import seal
 from sordino_analysis.pairwise.second_round import SHARE_OF_SEARCH, Allotment, answers_of, predicted_terms, query_round
 from sordino_analysis.pairwise.statistic_estimate import PairwiseEstimate
@@ -65,13 +65,15 @@ class TwoRound:
         """The share of the first round, λ and the first round's kernel with the least predicted variance."""
         found, split = _searched(request, progress)
         statistic = request.statistic
-        first = seal(form_queries(statistic), request.guarantee, found.kernel, found.decoder, MECHANISM, request.seed)
+        first = seal(
+            form_queries(statistic), request.guarantee, found.kernel, found.decoder, MECHANISM, request.options.seed
+        )
         plan = request.plan(
             self.name,
             (request.guarantee.nano, request.guarantee.nano),
             sqrt(split.variance),
             first_weight=round(split.share * _UNIT),
-            parameters={"step": split.step},
+            parameters=OneStepParameters(split.step),
         )
         return ProtocolDesign(plan, first)
 
@@ -82,7 +84,7 @@ class TwoRound:
         law = DecodedReportMoments.of(design.first.device.randomizer, design.first.analyst.decoder)
         aim = aim_at(planned_statistic(plan), histogram)
         allotment = _allotted(plan.users, plan.first_share, plan.round_guarantees()[1])
-        return sqrt(predicted_terms(aim, law, allotment).variance(plan.parameters["step"]))
+        return sqrt(predicted_terms(aim, law, allotment).variance(plan.step))
 
     def manipulation(self, design: ProtocolDesign) -> tuple[Manipulation, ...]:
         """Of the form that the statistic is; of a function of several, of their values after the first round."""
@@ -121,7 +123,7 @@ def two_round_estimate(
             warning = "nobody answered the second round: this is the first round's estimate, less precise than planned"
             return one_round_estimate(statistic, reports, target=plan.target, protocol=protocol, warnings=(warning,))
         answers = answers_of(closed[1], same_users=same_users)
-        step = plan.parameters["step"]
+        step = plan.step
         return one_step_estimate(statistic, reports, answers, step, target=plan.target, protocol=protocol)
     except NoStatistic as error:
         raise PairwiseError(str(error), error.value) from error
@@ -132,7 +134,7 @@ def two_round_manipulation(design: ProtocolDesign, first_users: float) -> tuple[
     plan, forms = design.plan, decoded_forgeries(design)
     if len(forms) > 1:
         return tuple(form.in_one_round() for form in forms)
-    return (forms[0].in_two_rounds(plan.parameters["step"], plan.round_guarantees()[1], first_users),)
+    return (forms[0].in_two_rounds(plan.step, plan.round_guarantees()[1], first_users),)
 
 
 def _allotted(users: float, share: float, guarantee: PureEpsilon) -> Allotment:
@@ -142,10 +144,10 @@ def _allotted(users: float, share: float, guarantee: PureEpsilon) -> Allotment:
 def _searched(request: ProtocolRequest, progress: ProgressCallback) -> tuple[FormKernel, Split]:
     """A first kernel for guessed shares; then, unless it has to be quick, one for the shares that are best with it."""
     guess = Split(_FIRST_GUESS_SHARE, _FIRST_GUESS_STEP, 0.0)
-    quick = replace(request, effort=Effort.QUICK)
+    quick = replace(request, options=request.options.model_copy(update={"effort": Effort.QUICK}))
     found = _kernel(quick, guess, progress_of_part(progress, 0.0, 0.15))
     split = _best_split(request, found.law, progress_of_part(progress, 0.15, 0.1))
-    if request.effort is not Effort.QUICK and not request.deadline.passed():
+    if request.options.effort is not Effort.QUICK and not request.deadline.passed():
         again = _kernel(request, split, progress_of_part(progress, 0.25, 0.6))
         better = _best_split(request, again.law, progress_of_part(progress, 0.85, 0.1))
         if better.variance < split.variance:
@@ -163,8 +165,8 @@ def _kernel(request: ProtocolRequest, split: Split, progress: ProgressCallback) 
     return search_form_kernel(
         goal,
         request.guarantee,
-        effort=request.effort,
-        seed=request.seed,
+        effort=request.options.effort,
+        seed=request.options.seed,
         deadline=request.deadline.part(SHARE_OF_SEARCH),
         progress=progress,
     )

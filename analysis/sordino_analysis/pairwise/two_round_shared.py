@@ -11,6 +11,7 @@ from math import sqrt
 from operator import add
 
 from sordino_analysis.arrays import Floats
+from sordino_analysis.documents.protocol_plan import OneStepParameters, ProtocolPlan
 from sordino_analysis.pairwise.decoded_report_moments import DecodedReportMoments
 from sordino_analysis.pairwise.form_kernel import FormGoal, search_form_kernel
 from sordino_analysis.pairwise.forms import aim_at, aims, form_queries, planned_statistic
@@ -23,7 +24,6 @@ from sordino_analysis.pairwise.protocol import (
     ProtocolRequest,
     RoundPlan,
 )
-from sordino_analysis.pairwise.protocol_plan import ProtocolPlan
 from sordino_analysis.pairwise.sealing import seal
 from sordino_analysis.pairwise.second_round import SHARE_OF_SEARCH, Allotment, predicted_terms
 from sordino_analysis.pairwise.statistic_estimate import PairwiseEstimate
@@ -58,8 +58,8 @@ class TwoRoundShared:
         found = search_form_kernel(
             goal,
             first_half,
-            effort=request.effort,
-            seed=request.seed,
+            effort=request.options.effort,
+            seed=request.options.seed,
             deadline=request.deadline.part(SHARE_OF_SEARCH),
             progress=progress_of_part(progress, 0.0, 0.9),
         )
@@ -74,9 +74,9 @@ class TwoRoundShared:
             self.name,
             (first_half.nano, second_half.nano),
             sqrt(total.variance(step) / len(goal.aims)),
-            parameters={"step": step},
+            parameters=OneStepParameters(step),
         )
-        first = seal(form_queries(statistic), first_half, found.kernel, found.decoder, MECHANISM, request.seed)
+        first = seal(form_queries(statistic), first_half, found.kernel, found.decoder, MECHANISM, request.options.seed)
         return ProtocolDesign(plan, first)
 
     def predict(self, design: ProtocolDesign, histogram: Floats) -> float:
@@ -85,7 +85,7 @@ class TwoRoundShared:
         law = DecodedReportMoments.of(design.first.device.randomizer, design.first.analyst.decoder)
         allotment = Allotment(plan.users, plan.users, True, plan.round_guarantees()[1])
         terms = predicted_terms(aim_at(planned_statistic(plan), histogram), law, allotment)
-        return sqrt(terms.variance(plan.parameters["step"]))
+        return sqrt(terms.variance(plan.step))
 
     def manipulation(self, design: ProtocolDesign) -> tuple[Manipulation, ...]:
         """Of the form that the statistic is; of a function of several, of their values after the first round."""

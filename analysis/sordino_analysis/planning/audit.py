@@ -12,7 +12,7 @@ from sordino_analysis.documents.certificate import Bound
 from sordino_analysis.evaluation.variance import answer_moments, counts_as_unbiased
 from sordino_analysis.planning.certificates import recheck_bound
 from sordino_analysis.questions.linear import Workload
-from sordino_analysis.questions.queries_document import rebuild_workload
+from sordino_analysis.questions.linear.building import build_workload
 from sordino_analysis.request_terms import Objective
 from sordino_shared.audit import prove_epsilon
 from sordino_shared.protocol import DevicePart
@@ -49,7 +49,7 @@ def audit_plan(device: DevicePart, analyst: AnalystPart) -> Iterator[Check]:
     same = analyst.device_digest == device.digest
     yield Check("device part", same, str(analyst.device_digest), str(device.digest))
     yield from audit_device(device)
-    workload = rebuild_workload(device.domain, analyst.queries, analyst.workload)
+    workload = build_workload(device.domain, analyst.queries, analyst.workload)
     yield from _figures(device, analyst, workload)
     if analyst.factors is not None:
         yield _factors(analyst.factors, analyst.figures, workload)

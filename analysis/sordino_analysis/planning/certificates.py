@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from sordino_analysis.arrays import Floats
@@ -63,7 +65,7 @@ def _pairs_gain(work: SharedWork, objective: Objective) -> bool:
     request = work.request
     types, epsilon = request.workload.size, request.guarantee.epsilon
     gains = (_SMALLEST_EPSILON if types <= _FEW_TYPES else _SMALLEST_OF_MANY) < epsilon <= _LARGEST_EPSILON
-    wanted = request.effort is not Effort.QUICK or request.objective == objective
+    wanted = request.options.effort is not Effort.QUICK or request.options.objective == objective
     return types <= LARGEST_TYPES and gains and wanted and not work.deadline.passed()
 
 
@@ -73,7 +75,7 @@ def _pair_bound(work: SharedWork, objective: Objective) -> PairBound:
         work.request.guarantee.epsilon,
         objective,
         work.factorization(objective),
-        evaluations=_EVALUATIONS[work.request.effort],
+        evaluations=_EVALUATIONS[work.request.options.effort],
         late=work.deadline.sooner(_SHARE_OF_TIME),
     )
     pairs = found.pairs[np.triu_indices(len(found.levels), 1)]
@@ -87,18 +89,28 @@ def _nothing_proved() -> LowerBound:
     return LowerBound(0.0, anything, anything)
 
 
-def bounds_summary(figures: ErrorFigures, certificate: Certificate) -> dict[str, float | None]:
-    """Both bounds and the variances over them, as JSON; no ratio where nothing above 0 was proved."""
+@dataclass(frozen=True)
+class BoundsSummary:
+    """Both bounds and the variances over them; no ratio where nothing above 0 was proved."""
+
+    lower_bound_max: float
+    lower_bound_mean: float
+    ratio_max: float | None
+    ratio_mean: float | None
+
+
+def bounds_summary(figures: ErrorFigures, certificate: Certificate) -> BoundsSummary:
+    """The bounds of a plan beside its variances."""
 
     def ratio(variance: float, bound: float) -> float | None:
         return variance / bound if bound > 0 else None
 
-    return {
-        "lower_bound_max": certificate.max.value,
-        "lower_bound_mean": certificate.mean.value,
-        "ratio_max": ratio(figures.max_variance, certificate.max.value),
-        "ratio_mean": ratio(figures.mean_variance, certificate.mean.value),
-    }
+    return BoundsSummary(
+        lower_bound_max=certificate.max.value,
+        lower_bound_mean=certificate.mean.value,
+        ratio_max=ratio(figures.max_variance, certificate.max.value),
+        ratio_mean=ratio(figures.mean_variance, certificate.mean.value),
+    )
 
 
 def recheck_bound(bound: Bound, workload: Workload, epsilon: float, objective: Objective) -> float | None:

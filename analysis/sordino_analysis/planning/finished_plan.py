@@ -1,44 +1,57 @@
-"""A finished plan as it travels and is kept: its two parts and its figures, in bytes that check themselves."""
+"""A finished plan as it travels and is kept: its parts and its summary, in bytes that check themselves."""
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Self
+from dataclasses import dataclass, replace
+from typing import Literal, Protocol, Self
 
 from sordino_analysis.documents.analyst_part import AnalystPart
-from sordino_analysis.mechanisms.request import PlanError
+from sordino_analysis.documents.plan_summary import AnySummary, read_summary
+from sordino_analysis.documents.protocol_plan import ProtocolPlan
+from sordino_analysis.planning_options import PlanError
 from sordino_shared.audit import check_guarantee
 from sordino_shared.errors import MalformedDocument, SordinoError
 from sordino_shared.protocol import DevicePart, Digest
 
 _LENGTH_BYTES = 8
+PartName = Literal["device", "analyst", "protocol"]
+
+
+class Part(Protocol):
+    """A document that is stored under its digest."""
+
+    @property
+    def content(self) -> bytes: ...
+
+    @property
+    def digest(self) -> Digest: ...
 
 
 @dataclass(frozen=True, eq=False)
 class FinishedPlan:
-    """The parts of a plan and its figures as JSON text, whose "cut_short" says why it could be better, or null."""
+    """The plan of a round, or of several with the first one's parts and the `protocol` that leads to the others."""
 
     device: DevicePart
     analyst: AnalystPart
-    figures: str
+    summary: AnySummary
+    protocol: ProtocolPlan | None = None
 
-    @classmethod
-    def of(cls, device: DevicePart, analyst: AnalystPart, summary: Mapping[str, Any]) -> Self:
-        """The plan with this `summary`; raises ValueError for what is not JSON."""
-        return cls(device, analyst, json.dumps(dict(summary), ensure_ascii=False, allow_nan=False))
-
-    @property
-    def summary(self) -> dict[str, Any]:
-        """The summary; a new dict per call, so that changes to it do not change the plan."""
-        return dict(json.loads(self.figures))
+    def parts(self) -> Mapping[PartName, Part]:
+        """What is stored of the plan, each part under its digest."""
+        parts: dict[PartName, Part] = {"device": self.device, "analyst": self.analyst}
+        return parts if self.protocol is None else parts | {"protocol": self.protocol}
 
     @property
     def complete(self) -> bool:
         """Whether this is the plan of its request, whatever the machine; cut short it is one of many."""
-        return self.summary["cut_short"] is None
+        return self.summary.cut_short is None
+
+    def for_target(self, error: float) -> Self:
+        """The plan with `error` and the number of users that reaches it in its summary; raises PlanError."""
+        stated = {"target_error": error, "users_needed": self.users_needed(error)}
+        return replace(self, summary=self.summary.model_copy(update=stated))
 
     def users_needed(self, target: float) -> int:
         """The least number of reports for which every answer has a root mean squared error of at most `target`.
@@ -46,16 +59,16 @@ class FinishedPlan:
         For the objective "mean": the root of the mean over queries, weighted as the objective is. Raises PlanError
         where the bias alone is more.
         """
-        # Weights are no part of an answer's own error.
-        worst = self.analyst.objective == "max"
-        variance = self.summary["largest_variance"] if worst else self.analyst.figures.mean_variance
+        variance = self.summary.answer_variance
+        if variance is None:
+            raise PlanError("a protocol is planned for a number of users, and does not say how many it needs", target)
         return users_needed(variance, self.analyst.figures.bias_bound, target)
 
     @property
     def content(self) -> bytes:
-        """Digest of the rest, then figures, device part and analyst part, each behind its length."""
-        parts = (self.figures.encode(), self.device.content, self.analyst.content)
-        body = b"".join(len(part).to_bytes(_LENGTH_BYTES, "big") + part for part in parts)
+        """Digest of the rest, then the summary and every part, each behind its length."""
+        pieces = (self.summary.text().encode(), *(part.content for part in self.parts().values()))
+        body = b"".join(len(piece).to_bytes(_LENGTH_BYTES, "big") + piece for piece in pieces)
         return Digest.of(body) + body
 
     @classmethod
@@ -64,18 +77,22 @@ class FinishedPlan:
         if len(content) < Digest.LENGTH:
             raise MalformedDocument("a finished plan begins with a digest")
         Digest(content[: Digest.LENGTH]).check(content[Digest.LENGTH :])
-        parts, start = [], Digest.LENGTH
-        while start < len(content):
-            length = int.from_bytes(content[start : start + _LENGTH_BYTES], "big")
-            start += _LENGTH_BYTES
-            parts.append(content[start : start + length])
-            start += length
-        figures, device_content, analyst_content = parts
+        summary, device_content, analyst_content, *rest = _pieces(content[Digest.LENGTH :])
         device, analyst = DevicePart.read(device_content), AnalystPart.read(analyst_content)
         if analyst.device_digest != device.digest:
             raise SordinoError("the analyst part belongs to another device part")
         check_guarantee(device)
-        return cls(device, analyst, figures.decode())
+        return cls(device, analyst, read_summary(summary), ProtocolPlan.read(rest[0]) if rest else None)
+
+
+def _pieces(body: bytes) -> list[bytes]:
+    pieces, start = [], 0
+    while start < len(body):
+        length = int.from_bytes(body[start : start + _LENGTH_BYTES], "big")
+        start += _LENGTH_BYTES
+        pieces.append(body[start : start + length])
+        start += length
+    return pieces
 
 
 def users_needed(variance: float, bias_bound: float, target: float) -> int:

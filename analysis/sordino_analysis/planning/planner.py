@@ -5,23 +5,26 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any
 
 from sordino_analysis.documents.analyst_part import AnalystPart, ErrorFigures
 from sordino_analysis.documents.certificate import Certificate
+from sordino_analysis.documents.plan_summary import LinearSummary, MechanismRow, PartDigests, PredictedError
 from sordino_analysis.evaluation.answer_moments import ErrorProfile
 from sordino_analysis.evaluation.manipulation import manipulation
 from sordino_analysis.evaluation.randomizers import for_randomizer
 from sordino_analysis.evaluation.variance import counts_as_unbiased
 from sordino_analysis.mechanisms.mechanism import Mechanism, MechanismFailed, Proposal, SharedWork
 from sordino_analysis.mechanisms.registry import MECHANISMS, mechanism_names
-from sordino_analysis.mechanisms.request import PlanError, PlanRequest
-from sordino_analysis.optimisation.deadline import CutShort, Deadline
+from sordino_analysis.mechanisms.request import PlanRequest
+from sordino_analysis.optimisation.deadline import Deadline
 from sordino_analysis.planning.certificates import bounds_summary, lower_bound
 from sordino_analysis.planning.finished_plan import FinishedPlan
+from sordino_analysis.planning_options import PlanError
 from sordino_analysis.progress import Progress, ProgressCallback, ignore_progress
-from sordino_analysis.questions.queries_document import published_queries
+from sordino_analysis.request_terms import CutShort
 from sordino_shared.audit import check_guarantee, verification_memory
 from sordino_shared.protocol import DevicePart
 
@@ -49,12 +52,19 @@ class MechanismReport:
     seconds: float
     snapping_cost: float | None = None
 
-    def summary(self) -> dict[str, Any]:
-        """As JSON."""
-        names = ("max_variance", "mean_variance", "bias_bound")
-        numbers = {name: None if self.figures is None else getattr(self.figures, name) for name in names}
-        outcome = {"applies": self.applies, "reason": self.reason, "seconds": round(self.seconds, 3)}
-        return {"name": self.name, **numbers, "snapping_cost": self.snapping_cost, **outcome}
+    def row(self) -> MechanismRow:
+        """Its row in the plan's summary."""
+        figures = self.figures
+        return MechanismRow(
+            name=self.name,
+            max_variance=None if figures is None else figures.max_variance,
+            mean_variance=None if figures is None else figures.mean_variance,
+            bias_bound=None if figures is None else figures.bias_bound,
+            snapping_cost=self.snapping_cost,
+            applies=self.applies,
+            reason=self.reason,
+            seconds=round(self.seconds, 3),
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,44 +81,47 @@ class CompiledPlan:
 
     def finished(self) -> FinishedPlan:
         """What is kept of it."""
-        return FinishedPlan.of(self.device, self.analyst, self.summary())
+        return FinishedPlan(self.device, self.analyst, self.summary)
 
-    def summary(self) -> dict[str, Any]:
-        """The plan in numbers, as JSON."""
-        figures, workload = self.analyst.figures, self.request.workload
-        return {
-            "workload": workload.name,
-            "k": workload.size,
-            "queries": workload.queries,
-            "epsilon": self.request.guarantee.epsilon,
-            "objective": self.request.objective,
-            "mechanism": self.analyst.mechanism,
-            "max_variance": figures.max_variance,
-            "mean_variance": figures.mean_variance,
-            "bias_bound": figures.bias_bound,
-            "largest_variance": float(self.profile.variance.max()),
-            "manipulation": float(manipulation(self.device, self.analyst, workload).max()),
-            **bounds_summary(figures, self.analyst.certificate),
-            "outputs": for_randomizer(self.device.randomizer).counted_outputs,
-            "device_bytes": len(self.device.content),
-            "device_memory": verification_memory(self.device),
-            "analyst_bytes": len(self.analyst.content),
-            "digests": {"device": str(self.device.digest), "analyst": str(self.analyst.digest)},
-            "seconds": round(self.seconds, 3),
-            "cut_short": self.cut_short,
-            "candidates": [candidate.summary() for candidate in self.candidates],
-            **({} if self.request.users is None else self.predicted_errors(self.request.users)),
-        }
+    @cached_property
+    def summary(self) -> LinearSummary:
+        """The plan in numbers."""
+        figures, workload, options = self.analyst.figures, self.request.workload, self.request.options
+        return LinearSummary(
+            workload=workload.name,
+            k=workload.size,
+            queries=workload.queries,
+            epsilon=self.request.guarantee.epsilon,
+            objective=options.objective,
+            mechanism=self.analyst.mechanism,
+            max_variance=figures.max_variance,
+            mean_variance=figures.mean_variance,
+            bias_bound=figures.bias_bound,
+            largest_variance=float(self.profile.variance.max()),
+            manipulation=float(manipulation(self.device, self.analyst, workload).max()),
+            **asdict(bounds_summary(figures, self.analyst.certificate)),
+            outputs=for_randomizer(self.device.randomizer).counted_outputs,
+            device_bytes=len(self.device.content),
+            device_memory=verification_memory(self.device),
+            analyst_bytes=len(self.analyst.content),
+            digests=PartDigests(device=str(self.device.digest), analyst=str(self.analyst.digest)),
+            seconds=round(self.seconds, 3),
+            cut_short=self.cut_short,
+            candidates=tuple(candidate.row() for candidate in self.candidates),
+            users=options.users,
+            **({} if options.users is None else self._predicted(options.users)),
+        )
 
-    def predicted_errors(self, users: int) -> dict[str, Any]:
+    def predicted_errors(self, users: int) -> tuple[PredictedError, ...]:
         """Root mean squared error of every answer for the worst population of `users` users."""
         errors = self.profile.rmse(users).tolist()
-        labels = self.request.workload.labels()
-        return {
-            "users": users,
-            "predicted_max_rmse": max(errors),
-            "predicted_errors": [{"label": a, "rmse": e} for a, e in zip(labels, errors, strict=True)],
-        }
+        return tuple(
+            PredictedError(label=a, rmse=e) for a, e in zip(self.request.workload.labels(), errors, strict=True)
+        )
+
+    def _predicted(self, users: int) -> dict[str, Any]:
+        errors = self.predicted_errors(users)
+        return {"predicted_max_rmse": max(error.rmse for error in errors), "predicted_errors": errors}
 
 
 def compile_plan(
@@ -123,12 +136,12 @@ def compile_plan(
     same request gives the same plan. Raises PlanError, with every candidate's reason, where none applies.
     """
     start = time.perf_counter()
-    deadline = Deadline(request.time_limit, interrupted)
+    deadline = Deadline(request.options.time_limit, interrupted)
     work = SharedWork(request, deadline)
     certificate = _certificate(work, progress)
     choice = _Choice(request)
     candidates = _asked_for(request)
-    bound = getattr(certificate, request.objective).value
+    bound = getattr(certificate, request.options.objective).value
     share = (1 - _SHARE_OF_BOUNDS) / len(candidates)
     for number, candidate in enumerate(candidates):
         done = _SHARE_OF_BOUNDS + share * number
@@ -206,7 +219,7 @@ class _Choice:
         return self._best
 
     def _objection(self, figures: ErrorFigures) -> str | None:
-        if self.request.users is None and not counts_as_unbiased(figures):
+        if self.request.options.users is None and not counts_as_unbiased(figures):
             return (
                 f"biased by up to {figures.bias_bound:.3g}: it is compared by mean squared error at a stated number of "
                 "users only"
@@ -214,21 +227,20 @@ class _Choice:
         return None
 
     def _squared_error(self, profile: ErrorProfile) -> float:
-        variance, users = self._variance(profile.figures()), self.request.users
+        variance, users = self._variance(profile.figures()), self.request.options.users
         return variance if users is None else variance / users + profile.weighted_bias**2
 
     def _variance(self, figures: ErrorFigures) -> float:
-        return figures.max_variance if self.request.objective == "max" else figures.mean_variance
+        return figures.max_variance if self.request.options.objective == "max" else figures.mean_variance
 
 
 def _asked_for(request: PlanRequest) -> tuple[Mechanism, ...]:
-    if request.mechanism is None:
+    name = request.options.mechanism
+    if name is None:
         return MECHANISMS
-    chosen = tuple(candidate for candidate in MECHANISMS if candidate.name == request.mechanism)
+    chosen = tuple(candidate for candidate in MECHANISMS if candidate.name == name)
     if not chosen:
-        raise PlanError(
-            f"there is no mechanism {request.mechanism!r}: use one of {', '.join(mechanism_names())}", request.mechanism
-        )
+        raise PlanError(f"there is no mechanism {name!r}: use one of {', '.join(mechanism_names())}", name)
     return chosen
 
 
@@ -251,10 +263,10 @@ def _analyst_part(
     return AnalystPart(
         device_digest=device.digest,
         workload=request.workload.name,
-        queries=published_queries(request.workload),
+        queries=request.workload.published,
         mechanism=mechanism,
-        objective=request.objective,
-        seed=request.seed,
+        objective=request.options.objective,
+        seed=request.options.seed,
         decoder=proposal.decoder,
         factors=proposal.factors,
         certificate=certificate,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy.orm import Session
 
-from sordino_analysis.pairwise.protocol_plan import ProtocolPlan
+from sordino_analysis.documents.protocol_plan import ProtocolPlan
 from sordino_server import rounds
 from sordino_server.campaigns import repository
 from sordino_server.campaigns.schemas import CampaignOrder

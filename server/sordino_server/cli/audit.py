@@ -13,14 +13,15 @@ import typer
 from rich.table import Column, Table
 
 from sordino_analysis.documents.analyst_part import AnalystPart
+from sordino_analysis.documents.plan_summary import FormManipulation
+from sordino_analysis.documents.protocol_plan import ProtocolPlan
 from sordino_analysis.evaluation.manipulation import manipulation
 from sordino_analysis.pairwise.forms import planned_statistic
 from sordino_analysis.pairwise.protocol import ProtocolDesign, RoundPlan
-from sordino_analysis.pairwise.protocol_plan import ProtocolPlan
 from sordino_analysis.pairwise.protocol_registry import find_protocol
 from sordino_analysis.planning.audit import Check, audit_device, audit_plan
 from sordino_analysis.planning.certificates import bounds_summary
-from sordino_analysis.questions.queries_document import rebuild_workload
+from sordino_analysis.questions.linear.building import build_workload
 from sordino_server.cli.output import JsonOption, VerboseOption, console, fail, print_json, reports_errors
 from sordino_server.cli.plan import ANALYST_FILE, DEVICE_FILE, PROTOCOL_FILE, SUMMARY_FILE
 from sordino_server.cli.remote import DEFAULT_SERVER, ServerOption
@@ -61,7 +62,8 @@ def audit(
     of_forms = {} if wrong else plan.statistic_manipulations()
     if as_json:
         shown = [asdict(check) for check in checks]
-        figures = {"manipulation": moved, "statistic_manipulation": of_forms}
+        forms = {name: each.model_dump() for name, each in of_forms.items()}
+        figures = {"manipulation": moved, "statistic_manipulation": forms}
         given = {name: each for name, each in figures.items() if each}
         print_json({"holds": not wrong, "checks": shown, **plan.ratios(), **given})
     else:
@@ -103,17 +105,17 @@ class _Parts:
 
     def ratios(self) -> dict[str, float | None]:
         """The published bounds and variances over them; nothing for a device part alone."""
-        return {} if self.analyst is None else bounds_summary(self.analyst.figures, self.analyst.certificate)
+        return {} if self.analyst is None else asdict(bounds_summary(self.analyst.figures, self.analyst.certificate))
 
     def manipulations(self) -> dict[str, float]:
         """Per label: the most that fake reports move the answer, divided by their share of the reports."""
         if self.analyst is None or self.device is None:
             return {}
-        workload = rebuild_workload(self.device.domain, self.analyst.queries)
+        workload = build_workload(self.device.domain, self.analyst.queries)
         moved = manipulation(self.device, self.analyst, workload).tolist()
         return dict(zip(workload.labels(), moved, strict=True))
 
-    def statistic_manipulations(self) -> dict[str, dict[str, float]]:
+    def statistic_manipulations(self) -> dict[str, FormManipulation]:
         """Per form: its manipulation bound; empty without a protocol plan and the parts of its first round."""
         if self.protocol is None or self.analyst is None or self.device is None:
             return {}
@@ -186,7 +188,7 @@ def _digests(path: Path) -> dict[str, str]:
         raise InvalidValue(f"{path} does not name the digests of the plan's parts", path) from error
 
 
-def _print(checks: list[Check], moved: dict[str, float], of_forms: dict[str, dict[str, float]], verbose: bool) -> None:
+def _print(checks: list[Check], moved: dict[str, float], of_forms: dict[str, FormManipulation], verbose: bool) -> None:
     held = sum(check.holds for check in checks)
     _line(f"{held} of {len(checks)} published values hold{'' if verbose else ' (--verbose lists them)'}")
     shown = checks if verbose else [check for check in checks if not check.holds]
@@ -198,7 +200,7 @@ def _print(checks: list[Check], moved: dict[str, float], of_forms: dict[str, dic
         if verbose:
             _line(f"a share f of fake reports moves an answer by at most {moved[most]:.4g}·f")
     for form, each in of_forms.items():
-        _line(fake_reports(form, **each))
+        _line(fake_reports(form, each.linear, each.quadratic))
     for line in shown_manipulation(of_forms) if verbose else ():
         _line(line)
 

@@ -3,30 +3,28 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar, get_args
+from typing import Annotated, Literal, get_args
 
 import typer
 from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Display
 
-from sordino_analysis.pairwise.finished_protocol import FinishedProtocol
-from sordino_analysis.pairwise.pairwise_request import PairwiseRequest
-from sordino_analysis.planning.finished_plan import FinishedPlan
-from sordino_analysis.planning.plan_cache import Finished, PlanCache, Request, default_folder
-from sordino_analysis.planning.planner import PlanRequest, compile_plan
+from sordino_analysis.planning.finished_plan import FinishedPlan, PartName
+from sordino_analysis.planning.plan_cache import PlanCache, default_folder
+from sordino_analysis.planning.planning_request import PlanningRequest
+from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.progress import Progress, ProgressCallback
-from sordino_analysis.questions.linear import Workload, builtin
-from sordino_analysis.questions.pairwise import PairwiseSpecification
-from sordino_analysis.questions.specifications import load_either
+from sordino_analysis.questions.linear.specification import builtin_specification
+from sordino_analysis.questions.specifications import AnySpecification, kind_of, load_either
 from sordino_analysis.request_terms import Effort
+from sordino_analysis.requests import request_for
 from sordino_server.cli.candidates import MechanismOption, ProtocolOption
 from sordino_server.cli.output import (
     JsonOption,
     VerboseOption,
-    console,
     fail,
     print_json,
     progress_console,
@@ -35,12 +33,12 @@ from sordino_server.cli.output import (
 )
 from sordino_server.cli.plan_result import print_plan
 from sordino_server.cli.sigint import finishing_when_asked
-from sordino_server.cli.statistics import TargetOption, print_protocols
+from sordino_server.cli.statistics import TargetOption
 from sordino_server.cli.unused_options import refuse_given
-from sordino_shared.guarantees import PureEpsilon
 
 DEVICE_FILE, ANALYST_FILE, SUMMARY_FILE = "device.cbor", "analyst.cbor", "plan.json"
 PROTOCOL_FILE = "protocol.json"
+FILES: dict[PartName, str] = {"device": DEVICE_FILE, "analyst": ANALYST_FILE, "protocol": PROTOCOL_FILE}
 OutputOption = Annotated[
     Path | None,
     typer.Option(
@@ -56,10 +54,6 @@ CacheDirOption = Annotated[
 _OF_QUERIES = ("objective", "target_error", "mechanism", "reduction")
 
 Kind = Literal["histogram", "prefix", "ranges"]
-
-P = TypeVar("P", bound=Finished)
-# Computes a plan; takes a callback for progress and a function that returns whether the user interrupted.
-Compute = Callable[[ProgressCallback, Callable[[], bool]], P]
 
 
 @reports_errors
@@ -117,82 +111,55 @@ def plan(
     The lower bound holds for unbiased, one-round, non-adaptive mechanisms whose estimator is a sum over users.
     """
     asked = _asked(workload, size, file)
-    folder = None if no_cache else cache_dir or default_folder()
-    if isinstance(asked, PairwiseSpecification):
+    _refuse_unused(context, asked)
+    options = PlanningOptions.of(**{name: context.params[name] for name in PlanningOptions.model_fields})
+    request = request_for(asked, options)
+    cache = None if no_cache else PlanCache(cache_dir or default_folder())
+    finished = _finished(request, cache)
+    if target_error is not None:
+        finished = finished.for_target(target_error)
+    if output is not None:
+        _write(finished, output)
+    if as_json:
+        print_json(json.loads(finished.summary.text()))
+        return
+    files = ", ".join(FILES[name] for name in finished.parts())
+    print_plan(finished.summary, None if output is None else f"written to {output}/: {files}, {SUMMARY_FILE}", verbose)
+
+
+def _refuse_unused(context: typer.Context, asked: AnySpecification) -> None:
+    """Raise InvalidValue for options that the kind of question has no use for."""
+    users, target_error = context.params["users"], context.params["target_error"]
+    kind = kind_of(asked)
+    if kind is not None and kind.field == "statistic":
         refuse_given(context, _OF_QUERIES, "they apply to linear queries; this file holds a pairwise statistic")
         if users is None:
             fail("a pairwise statistic needs --users: its protocol depends on the number of devices", code=2)
-        for_pairs = (PureEpsilon.of(epsilon), users, protocol, target or "pairs", seed, effort, time_limit)
-        _plan_statistic(PairwiseRequest(asked, *for_pairs), folder, output, verbose, as_json)
         return
     refuse_given(context, ("protocol", "target"), "they apply to pairwise statistics; this workload has linear queries")
     if users is not None and target_error is not None:
         fail("give --users or --target-error, not both", code=2)
-    terms = (PureEpsilon.of(epsilon), objective, mechanism, users, seed, reduction, effort, time_limit)
-    _plan_queries(PlanRequest(asked, *terms), folder, target_error, output, verbose, as_json)
 
 
-def _plan_queries(
-    request: PlanRequest,
-    folder: Path | None,
-    target_error: float | None,
-    output: Path | None,
-    verbose: bool,
-    as_json: bool,
-) -> None:
-    def computed(show: ProgressCallback, interrupted: Callable[[], bool]) -> FinishedPlan:
-        return compile_plan(request, show, interrupted).finished()
-
-    finished = _finished(request, computed, None if folder is None else PlanCache(folder, FinishedPlan.read))
-    summary = finished.summary
-    if target_error is not None:
-        summary |= {"target_error": target_error, "users_needed": finished.users_needed(target_error)}
-    if output is not None:
-        _write(finished, summary, output)
-    if as_json:
-        print_json(summary)
-    else:
-        files = None if output is None else f"written to {output}/: {DEVICE_FILE}, {ANALYST_FILE}, {SUMMARY_FILE}"
-        print_plan(console, summary, files, verbose)
-
-
-def _plan_statistic(
-    request: PairwiseRequest, folder: Path | None, output: Path | None, verbose: bool, as_json: bool
-) -> None:
-    known = None if folder is None else PlanCache(folder, FinishedProtocol.read)
-    finished = _finished(request, request.finish, known)
-    if output is not None:
-        _write(finished.first, finished.summary, output)
-        (output / PROTOCOL_FILE).write_bytes(finished.protocol.content)
-    if as_json:
-        print_json(finished.summary)
-        return
-    print_protocols(console, finished.summary, verbose)
-    if output is not None:
-        names = f"{PROTOCOL_FILE}, {DEVICE_FILE}, {ANALYST_FILE}, {SUMMARY_FILE}"
-        console.print(f"written to {output}/: {names}", highlight=False)
-
-
-def _asked(kind: Kind | None, size: int | None, file: Path | None) -> Workload | PairwiseSpecification:
+def _asked(kind: Kind | None, size: int | None, file: Path | None) -> AnySpecification:
     if (kind is None) == (file is None) or (kind is not None and size is None):
         fail("give --workload with --size, or --file", code=2)
     if file is not None:
         if size is not None:
             fail("--size goes with --workload; a workload file has its own domain", code=2)
-        specification = load_either(file)
-        return specification if isinstance(specification, PairwiseSpecification) else specification.build()
-    return builtin(str(kind), size or 0)
+        return load_either(file)
+    return builtin_specification(str(kind), size or 0)
 
 
-def _finished(request: Request, compute: Compute[P], cache: PlanCache[P] | None) -> P:
+def _finished(request: PlanningRequest, cache: PlanCache | None) -> FinishedPlan:
     """The plan that was computed for the same request before, else computed now and kept."""
     if cache is None:
-        return _computed(compute)
+        return _computed(request)
     found = cache.find(request)
     if found is not None:
         say(f"computed before; taken from {cache.folder} (--no-cache computes it again)")
         return found
-    plan = _computed(compute)
+    plan = _computed(request)
     try:
         cache.keep(request, plan)
     except OSError as error:
@@ -200,9 +167,9 @@ def _finished(request: Request, compute: Compute[P], cache: PlanCache[P] | None)
     return plan
 
 
-def _computed(compute: Compute[P]) -> P:
-    with finishing_when_asked() as asked, _displayed() as show:
-        return compute(show, asked)
+def _computed(request: PlanningRequest) -> FinishedPlan:
+    with finishing_when_asked() as interrupted, _displayed() as show:
+        return request.compile(show, interrupted)
 
 
 @contextmanager
@@ -223,8 +190,9 @@ def shown_progress(told: Progress) -> str:
     return f"{told.stage}{variance}" + ("" if told.ratio is None else f", {told.ratio:.3f}× the bound")
 
 
-def _write(plan: FinishedPlan, summary: dict[str, Any], folder: Path) -> None:
+def _write(plan: FinishedPlan, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / DEVICE_FILE).write_bytes(plan.device.content)
-    (folder / ANALYST_FILE).write_bytes(plan.analyst.content)
-    (folder / SUMMARY_FILE).write_text(json.dumps(summary, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+    for name, part in plan.parts().items():
+        (folder / FILES[name]).write_bytes(part.content)
+    text = json.dumps(json.loads(plan.summary.text()), ensure_ascii=False, indent=2)
+    (folder / SUMMARY_FILE).write_text(text + "\n", encoding="utf-8")

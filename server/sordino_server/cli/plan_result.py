@@ -2,25 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
+from functools import singledispatch
 
 from rich.console import Console
 from rich.table import Table
 
-from sordino_server.cli.statistics import fake_reports, shown_device_part
+from sordino_analysis.documents.plan_summary import LinearSummary, PairwiseSummary
+from sordino_server.cli.output import console
+from sordino_server.cli.statistics import fake_reports, print_protocols, shown_device_part
 
-_OBJECTIVES = {"max": "worst query", "mean": "mean"}
 _SHOWN_ERRORS = 12
 
 
-def print_plan(console: Console, summary: Mapping[str, Any], written: str | None, verbose: bool) -> None:
+@singledispatch
+def print_plan(summary: object, written: str | None, verbose: bool) -> None:
+    """The result of a plan in the words of its kind; raises TypeError for a summary of an unknown kind."""
+    raise TypeError(f"no text for a {type(summary).__name__}")
+
+
+@print_plan.register
+def _(summary: PairwiseSummary, written: str | None, verbose: bool) -> None:
+    print_protocols(console, summary, verbose)
+    if written is not None:
+        _line(console, written)
+
+
+@print_plan.register
+def _(summary: LinearSummary, written: str | None, verbose: bool) -> None:
     """The chosen mechanism with its errors; with `verbose` also the mechanisms that were compared."""
     if verbose:
         console.print(_mechanisms(summary))
-        for row in summary["candidates"]:
-            if row["reason"]:
-                _line(console, f"{row['name']} was not taken: {row['reason']}")
+        for row in summary.candidates:
+            if row.reason:
+                _line(console, f"{row.name} was not taken: {row.reason}")
     for line in _result(summary):
         _line(console, line)
     for line in _details(summary) if verbose else ():
@@ -31,50 +46,48 @@ def print_plan(console: Console, summary: Mapping[str, Any], written: str | None
         _line(console, "details: --verbose, or --json for everything")
 
 
-def _mechanisms(summary: Mapping[str, Any]) -> Table:
+def _mechanisms(summary: LinearSummary) -> Table:
     """One row per mechanism: exact variances, bias bound, CPU seconds; the chosen one is marked."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("mechanism", no_wrap=True)
     for heading in ("max variance", "mean variance", "bias ≤", "seconds"):
         table.add_column(heading, justify="right")
-    for row in summary["candidates"]:
-        chosen = row["name"] == summary["mechanism"]
-        numbers = [_number(row[name]) for name in ("max_variance", "mean_variance", "bias_bound")]
-        name = f"→ {row['name']}" if chosen else f"  {row['name']}"
-        table.add_row(name, *numbers, f"{row['seconds']:.2f}", style="bold" if chosen else "")
-    bounds = [_number(summary[f"lower_bound_{objective}"]) for objective in _OBJECTIVES]
+    for row in summary.candidates:
+        chosen = row.name == summary.mechanism
+        numbers = [_number(value) for value in (row.max_variance, row.mean_variance, row.bias_bound)]
+        name = f"→ {row.name}" if chosen else f"  {row.name}"
+        table.add_row(name, *numbers, f"{row.seconds:.2f}", style="bold" if chosen else "")
+    bounds = [_number(bound) for bound in (summary.lower_bound_max, summary.lower_bound_mean)]
     table.add_row("  certified lower bound", *bounds, "", "", style="dim")
     return table
 
 
-def _result(summary: Mapping[str, Any]) -> Iterator[str]:
-    yield f"mechanism: {summary['mechanism']}"
-    yield f"  {summary['workload']}, ε = {summary['epsilon']:g}, objective {summary['objective']}"
-    for objective, name in _OBJECTIVES.items():
-        variance = _number(summary[f"{objective}_variance"])
-        yield f"  variance of one report, {name}: {variance}{_ratio(summary, objective)}"
-    if "users_needed" in summary:
-        yield f"  users needed for an error of {summary['target_error']:g}: {summary['users_needed']:,}"
-    if "predicted_errors" in summary:
-        worst = max(summary["predicted_errors"], key=lambda item: item["rmse"])
-        yield f"  predicted error of the worst query with {summary['users']:,} users: {worst['rmse']:.3g}"
-    yield f"  {fake_reports('an answer', summary['manipulation'])}"
-    if summary["cut_short"]:
-        yield f"  cut short ({summary['cut_short']}): more time may give a better mechanism and bound"
+def _result(summary: LinearSummary) -> Iterator[str]:
+    yield f"mechanism: {summary.mechanism}"
+    yield f"  {summary.workload}, ε = {summary.epsilon:g}, objective {summary.objective}"
+    yield f"  variance of one report, worst query: {_number(summary.max_variance)}{_ratio(summary.ratio_max)}"
+    yield f"  variance of one report, mean: {_number(summary.mean_variance)}{_ratio(summary.ratio_mean)}"
+    if summary.users_needed is not None:
+        yield f"  users needed for an error of {summary.target_error:g}: {summary.users_needed:,}"
+    if summary.predicted_errors is not None:
+        worst = max(summary.predicted_errors, key=lambda each: each.rmse)
+        yield f"  predicted error of the worst query with {summary.users:,} users: {worst.rmse:.3g}"
+    yield f"  {fake_reports('an answer', summary.manipulation)}"
+    if summary.cut_short:
+        yield f"  cut short ({summary.cut_short}): more time may give a better mechanism and bound"
 
 
-def _ratio(summary: Mapping[str, Any], objective: str) -> str:
-    ratio = summary[f"ratio_{objective}"]
+def _ratio(ratio: float | None) -> str:
     return " (no bound above 0)" if ratio is None else f" ({ratio:.3f}× the lower bound)"
 
 
-def _details(summary: Mapping[str, Any]) -> Iterator[str]:
+def _details(summary: LinearSummary) -> Iterator[str]:
     yield "the lower bound holds for unbiased one-round mechanisms"
-    yield f"device part  {summary['digests']['device']}  {shown_device_part(summary)}"
-    yield f"analyst part {summary['digests']['analyst']}  {summary['analyst_bytes']:,} bytes"
-    if "predicted_errors" in summary:
-        worst = sorted(summary["predicted_errors"], key=lambda item: -item["rmse"])
-        yield from (f"  {item['rmse']:.3g}  {item['label']}" for item in worst[:_SHOWN_ERRORS])
+    yield f"device part  {summary.digests.device}  {shown_device_part(summary)}"
+    yield f"analyst part {summary.digests.analyst}  {summary.analyst_bytes:,} bytes"
+    if summary.predicted_errors is not None:
+        worst = sorted(summary.predicted_errors, key=lambda item: -item.rmse)
+        yield from (f"  {item.rmse:.3g}  {item.label}" for item in worst[:_SHOWN_ERRORS])
         if len(worst) > _SHOWN_ERRORS:
             yield f"  and {len(worst) - _SHOWN_ERRORS} queries with smaller errors (--json has all)"
 

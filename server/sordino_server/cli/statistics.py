@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from sordino_analysis.documents.plan_summary import FormManipulation, PairwiseSummary, PlanSummary
 from sordino_shared.protocol import DevicePart
 
 TargetOption = Annotated[
@@ -21,27 +22,27 @@ TargetOption = Annotated[
 ]
 
 
-def print_protocols(console: Console, summary: Mapping[str, Any], verbose: bool) -> None:
+def print_protocols(console: Console, summary: PairwiseSummary, verbose: bool) -> None:
     """The chosen protocol; with `verbose` also the comparison of protocols that a plan's summary holds."""
     if verbose:
         console.print(_protocols(summary))
-        for row in summary["protocols"]:
-            if row["reason"]:
-                console.print(f"{row['name']} was not taken: {row['reason']}", highlight=False, markup=False)
+        for row in summary.protocols:
+            if row.reason:
+                console.print(f"{row.name} was not taken: {row.reason}", highlight=False, markup=False)
     for line in [*_result(summary), *(_details(summary) if verbose else ())]:
         console.print(line, highlight=False, markup=False, soft_wrap=True)
 
 
-def _protocols(summary: Mapping[str, Any]) -> Table:
+def _protocols(summary: PairwiseSummary) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("protocol", no_wrap=True)
     for heading in ("predicted error", "seconds"):
         table.add_column(heading, justify="right")
-    for row in summary["protocols"]:
-        chosen = row["name"] == summary["protocol"]
-        error = "" if row["predicted_rmse"] is None else f"{row['predicted_rmse']:.4g}"
-        name = f"→ {row['name']}" if chosen else f"  {row['name']}"
-        table.add_row(name, error, f"{row['seconds']:.2f}", style="bold" if chosen else "")
+    for row in summary.protocols:
+        chosen = row.name == summary.protocol
+        error = "" if row.predicted_rmse is None else f"{row.predicted_rmse:.4g}"
+        name = f"→ {row.name}" if chosen else f"  {row.name}"
+        table.add_row(name, error, f"{row.seconds:.2f}", style="bold" if chosen else "")
     return table
 
 
@@ -51,45 +52,45 @@ def fake_reports(moved: str, linear: float, quadratic: float = 0.0) -> str:
     return f"1 % of fake reports can move {moved} by up to {most:.3g}"
 
 
-def shown_manipulation(moved: Mapping[str, Mapping[str, float]]) -> list[str]:
+def shown_manipulation(moved: Mapping[str, FormManipulation]) -> list[str]:
     """The bound on what a share f of fake reports does to every form, by its name."""
     return [
         f"a share f of fake reports in every round moves {form} by at most "
-        f"{each['linear']:.4g}·f + {each['quadratic']:.4g}·f²"
+        f"{each.linear:.4g}·f + {each.quadratic:.4g}·f²"
         for form, each in moved.items()
     ]
 
 
-def shown_device_part(summary: Mapping[str, Any]) -> str:
+def shown_device_part(summary: PlanSummary) -> str:
     """Size of a device part and the memory that verifying it takes on a device."""
-    size, megabytes = summary["device_bytes"], math.ceil(summary["device_memory"] / 1e6)
+    size, megabytes = summary.device_bytes, math.ceil(summary.device_memory / 1e6)
     leave = "" if size <= DevicePart.usual_limit else f"; apps must allow it by largest_part={size}"
     return f"{size:,} bytes, verified by a device in at most {megabytes:,} MB{leave}"
 
 
-def _result(summary: Mapping[str, Any]) -> list[str]:
-    (predicted,) = (row["predicted_rmse"] for row in summary["protocols"] if row["name"] == summary["protocol"])
+def _result(summary: PairwiseSummary) -> list[str]:
+    (predicted,) = (row.predicted_rmse for row in summary.protocols if row.name == summary.protocol)
     lines = [
-        f"protocol: {summary['protocol']}",
-        f"  {summary['statistic']}, ε = {summary['epsilon']:g}, target {summary['target']}",
-        f"  predicted error with {summary['users']:,} users: {predicted:.4g}",
+        f"protocol: {summary.protocol}",
+        f"  {summary.statistic}, ε = {summary.epsilon:g}, target {summary.target}",
+        f"  predicted error with {summary.users:,} users: {predicted:.4g}",
     ]
-    lines += [f"  {fake_reports(form, **each)}" for form, each in summary["manipulation"].items()]
-    if summary["cut_short"]:
-        lines.append(f"  cut short ({summary['cut_short']}): more time may give smaller errors")
+    lines += [f"  {fake_reports(form, each.linear, each.quadratic)}" for form, each in summary.manipulation.items()]
+    if summary.cut_short:
+        lines.append(f"  cut short ({summary.cut_short}): more time may give smaller errors")
     return lines
 
 
-def _details(summary: Mapping[str, Any]) -> list[str]:
-    spent = ", ".join(f"{epsilon:g}" for epsilon in summary["rounds"])
-    share = summary["share_of_first_round"]
+def _details(summary: PairwiseSummary) -> list[str]:
+    spent = ", ".join(f"{epsilon:g}" for epsilon in summary.rounds)
+    share = summary.share_of_first_round
     drawn = "" if share is None else f"; each device answers one round, round 0 with probability {share:.3g}"
     return [
-        f"{summary['k']} types; ε by round: {spent}{drawn}",
-        *shown_manipulation(summary["manipulation"]),
-        f"protocol plan {summary['digest']}",
+        f"{summary.k} types; ε by round: {spent}{drawn}",
+        *shown_manipulation(summary.manipulation),
+        f"protocol plan {summary.digest}",
         f"device part of round 0 {shown_device_part(summary)}",
-        f"analyst part {summary['analyst_bytes']:,} bytes",
+        f"analyst part {summary.analyst_bytes:,} bytes",
     ]
 
 

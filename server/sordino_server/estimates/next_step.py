@@ -5,11 +5,11 @@ Only workers import this module: it needs the estimators.
 
 from __future__ import annotations
 
+from sordino_analysis.documents.protocol_plan import ProtocolPlan
 from sordino_analysis.estimation.linear import estimate
 from sordino_analysis.pairwise.protocol import ClosedRound, PairwiseError, RoundPlan
-from sordino_analysis.pairwise.protocol_plan import ProtocolPlan
 from sordino_analysis.pairwise.protocol_registry import conclude_protocol, step_protocol
-from sordino_analysis.questions.queries_document import rebuild_workload
+from sordino_analysis.questions.linear.building import build_workload
 from sordino_server import rounds
 from sordino_server.aggregates import aggregate
 from sordino_server.campaigns import service as campaigns
@@ -38,7 +38,7 @@ def compute(database: Database, number: int) -> Outcome:
     with database.read("read plan of the round") as session:
         device, analyst = plans.device_part(session, row.device_digest), plans.analyst_part(session, row.analyst_digest)
     result = estimate(device, analyst, aggregate(database, number, device.randomizer))
-    labels = rebuild_workload(device.domain, analyst.queries).labels()
+    labels = build_workload(device.domain, analyst.queries).labels()
     document = document_of(row.campaign_id, row.index, device, analyst, labels, result)
     return EstimateReady(document.content())
 

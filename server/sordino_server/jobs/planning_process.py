@@ -16,7 +16,7 @@ import threading
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerProcess
 from time import monotonic
@@ -24,13 +24,10 @@ from typing import Any
 
 import structlog
 
-from sordino_analysis.mechanisms.request import PlanError, PlanRequest
-from sordino_analysis.pairwise.finished_protocol import FinishedProtocol
-from sordino_analysis.pairwise.pairwise_request import PairwiseRequest
 from sordino_analysis.planning.finished_plan import FinishedPlan
-from sordino_analysis.planning.planner import compile_plan
+from sordino_analysis.planning.planning_request import PlanningRequest
+from sordino_analysis.planning_options import PlanError
 from sordino_analysis.progress import Progress, ProgressCallback
-from sordino_analysis.questions.linear import parse_specification
 from sordino_shared.errors import SordinoError
 
 log = structlog.get_logger(__name__)
@@ -68,17 +65,16 @@ class PlanningProcess:
     memory_mb: int
     time_limit_s: float
 
-    def compute(
-        self, request: PlanRequest | PairwiseRequest, progress: ProgressCallback
-    ) -> FinishedPlan | FinishedProtocol:
+    def compute(self, request: PlanningRequest, progress: ProgressCallback) -> FinishedPlan:
         """The plan that is asked for; `progress` is called several times a second, and what it raises ends the process.
 
         Raises PlanError where the planner refuses and PlanningDied where the process cannot go on.
         """
-        limit = min(self.time_limit_s, request.time_limit or self.time_limit_s)
-        with self._running(replace(request, time_limit=limit)) as (process, pipe):
+        limited = request.with_time_limit(self.time_limit_s)
+        limit = limited.options.time_limit or self.time_limit_s
+        with self._running(limited) as (process, pipe):
             answer = self._answer(process, pipe, progress, monotonic() + limit + _GRACE_S)
-        return FinishedPlan.read(answer) if isinstance(request, PlanRequest) else FinishedProtocol.read(answer)
+        return FinishedPlan.read(answer)
 
     def _answer(self, process: ForkServerProcess, pipe: Connection, progress: ProgressCallback, latest: float) -> bytes:
         told: Any = Progress(0.0, "starting")
@@ -117,11 +113,11 @@ class PlanningProcess:
         )
 
     @contextmanager
-    def _running(self, request: PlanRequest | PairwiseRequest) -> Iterator[tuple[ForkServerProcess, Connection]]:
+    def _running(self, request: PlanningRequest) -> Iterator[tuple[ForkServerProcess, Connection]]:
         context = mp.get_context("forkserver")
-        context.set_forkserver_preload(["sordino_server.jobs.planning_process"])
+        context.set_forkserver_preload(["sordino_server.jobs.planning_process", "sordino_analysis.requests"])
         ours, theirs = context.Pipe()
-        process = context.Process(target=_plan, args=(theirs, self.memory_mb, _written(request)), daemon=True)
+        process = context.Process(target=_plan, args=(theirs, self.memory_mb, request), daemon=True)
         process.start()
         theirs.close()
         try:
@@ -133,39 +129,14 @@ class PlanningProcess:
             process.close()
 
 
-@dataclass(frozen=True)
-class WrittenRequest:
-    """A request that can travel: its workload has functions, the workload's specification has none."""
-
-    specification: dict[str, Any]
-    rest: dict[str, Any]
-
-    def request(self) -> PlanRequest:
-        """The request that was written."""
-        return PlanRequest(parse_specification(self.specification).build(), **self.rest)
-
-
-def _written(request: PlanRequest | PairwiseRequest) -> WrittenRequest | PairwiseRequest:
-    if isinstance(request, PairwiseRequest):
-        return request
-    rest = {field.name: getattr(request, field.name) for field in fields(request) if field.name != "workload"}
-    return WrittenRequest(request.workload.specification, rest)
-
-
-def _computed(asked: WrittenRequest | PairwiseRequest, progress: ProgressCallback) -> bytes:
-    if isinstance(asked, PairwiseRequest):
-        return asked.finish(progress).content
-    return compile_plan(asked.request(), progress).finished().content
-
-
-def _plan(pipe: Connection, memory_mb: int, asked: WrittenRequest | PairwiseRequest) -> None:
+def _plan(pipe: Connection, memory_mb: int, request: PlanningRequest) -> None:
     """The process: everything that can be said about its end is said through the pipe."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with, args=(pipe,), daemon=True).start()
     # Not the address space, of which solvers reserve more than they use.
     resource.setrlimit(resource.RLIMIT_DATA, (memory_mb * _MIB, memory_mb * _MIB))
     try:
-        answer: object = _computed(asked, pipe.send)
+        answer: object = request.compile(pipe.send).content
     except SordinoError as error:
         answer = Refused(str(error))
     except MemoryError:

@@ -17,11 +17,10 @@ from typing import Literal, TypedDict
 import structlog
 from sqlalchemy.orm import Session
 
-from sordino_analysis.mechanisms.request import PlanRequest as PlannerRequest
-from sordino_analysis.pairwise.finished_protocol import FinishedProtocol
-from sordino_analysis.pairwise.pairwise_request import PairwiseRequest
 from sordino_analysis.planning.finished_plan import FinishedPlan
+from sordino_analysis.planning.planning_request import PlanningRequest
 from sordino_analysis.progress import Progress, ProgressCallback
+from sordino_analysis.requests import StoredRequest
 from sordino_server import rounds
 from sordino_server.campaigns import retention
 from sordino_server.config import Settings
@@ -33,7 +32,6 @@ from sordino_server.kit.db import Database
 from sordino_server.kit.leases import LeaseLost
 from sordino_server.models import PlanRequest, Round
 from sordino_server.plans import service as plans
-from sordino_server.plans.planner_requests import planner_request
 from sordino_server.plans.schemas import PlanOrder
 from sordino_server.rounds.round_lifecycle import close_due_rounds, finish
 from sordino_server.workloads import service as workloads
@@ -47,7 +45,7 @@ _RENEWALS_A_LEASE = 3
 _PURGE_EVERY_S = 600.0
 
 
-ComputePlan = Callable[[PlannerRequest | PairwiseRequest, ProgressCallback], FinishedPlan | FinishedProtocol]
+ComputePlan = Callable[[PlanningRequest, ProgressCallback], FinishedPlan]
 
 
 # A round goes on to the next one or to its estimate; a purge is of one round's reports.
@@ -169,17 +167,16 @@ class Worker:
         with self._work_on("plan", PlanRequest, number, fail):
             try:
                 with self.database.read("read plan request") as session:
-                    asked = PlanOrder.model_validate_json(row.request)
-                    written = workloads.get(session, row.workload_id).specification
-                request = planner_request(asked, written)
-                plan = self.compute(request, self._progress_of(number))
+                    options = PlanOrder.model_validate_json(row.request).options()
+                    question = workloads.get(session, row.workload_id).specification
+                plan = self.compute(StoredRequest(question, options), self._progress_of(number))
             except Stopped:
                 self.database.run("give back", lambda session: plans.give_back(session, number, self.owner))
                 raise
             self.database.run(
                 "publish plan", lambda session: plans.publish(session, number, self.owner, plan, self.clock.now())
             )
-            log.info("plan computed", request=number, seconds=plan.summary["seconds"])
+            log.info("plan computed", request=number, seconds=plan.summary.seconds)
         return True
 
     def _progress_of(self, number: str) -> ProgressCallback:

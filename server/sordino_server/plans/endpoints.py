@@ -17,7 +17,7 @@ from sordino_server.keys.idempotency import Answer, Once
 from sordino_server.keys.operator_route import OperatorRoute
 from sordino_server.kit.immutable import immutable_response
 from sordino_server.kit.pagination import AskedPage, cut
-from sordino_server.models import PlanPart, PlanPartKind
+from sordino_server.models import PlanPart, PlanPartKind, Workload
 from sordino_server.plans import repository, service
 from sordino_server.plans.checking import content_key
 from sordino_server.plans.readable import readable_document
@@ -30,8 +30,8 @@ router = APIRouter(tags=["plans"], route_class=OperatorRoute)
 @router.post("/plan-requests", status_code=202, response_model=PlanRequestDocument)
 async def request_plan(context: Injected, _: Analyst, once: Once, body: PlanOrder) -> Response:
     """Request a plan. A worker computes it, unless an earlier request did; poll its Location for the progress."""
-    specification = await anyio.to_thread.run_sync(_asked_specification, context, body)
-    key = await context.checks.run(content_key, body, specification)
+    workload = await anyio.to_thread.run_sync(_workload, context, body)
+    key = await context.checks.run(content_key, body, workload.specification, workload.queries)
 
     def act(session: Session) -> Answer:
         row = service.request(session, body, key, context.clock.now())
@@ -41,9 +41,9 @@ async def request_plan(context: Injected, _: Analyst, once: Once, body: PlanOrde
     return await anyio.to_thread.run_sync(once.run, "request plan", act)
 
 
-def _asked_specification(context: Context, order: PlanOrder) -> str:
+def _workload(context: Context, order: PlanOrder) -> Workload:
     with context.database.read("read workload") as session:
-        return service.asked_specification(session, order)
+        return service.ordered_workload(session, order)
 
 
 @router.get("/plan-requests")

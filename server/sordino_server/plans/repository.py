@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from sordino_analysis.documents.analyst_part import AnalystPart
-from sordino_analysis.pairwise.protocol_plan import ProtocolPlan
+from sordino_analysis.planning.finished_plan import Part, PartName
 from sordino_server.kit import leases
 from sordino_server.kit.insert_if_absent import insert_if_absent
 from sordino_server.kit.pagination import Page, newest_first
-from sordino_server.models import PlanPart, PlanRequest, PlanRequestState, ProtocolPlanContent
-from sordino_shared.protocol import DevicePart
+from sordino_server.models import PlanPart, PlanPartKind, PlanRequest, PlanRequestState, ProtocolPlanContent
 
+# Where each part of a plan is stored.
+_ROWS: Mapping[PartName, Callable[..., PlanPart | ProtocolPlanContent]] = {
+    "device": partial(PlanPart, document=PlanPartKind.DEVICE),
+    "analyst": partial(PlanPart, document=PlanPartKind.ANALYST),
+    "protocol": ProtocolPlanContent,
+}
 _UNFINISHED = PlanRequest.state.in_([PlanRequestState.QUEUED, PlanRequestState.RUNNING])
 
 
@@ -65,20 +70,14 @@ def find_part(session: Session, digest: str) -> PlanPart | None:
     return session.get(PlanPart, digest)
 
 
-def keep_part(session: Session, part: DevicePart | AnalystPart, now: int) -> str:
-    """Digest of the part, which is stored unless it was there."""
-    row, _ = insert_if_absent(session, PlanPart.of(part, now))
-    return row.digest
-
-
 def find_protocol(session: Session, digest: str) -> bytes | None:
     """The plan of a protocol of this digest, as its canonical bytes."""
     row = session.get(ProtocolPlanContent, digest)
     return None if row is None else row.content
 
 
-def keep_protocol(session: Session, plan: ProtocolPlan, now: int) -> str:
-    """Digest of the plan of a protocol, which is stored unless it was there."""
-    digest = str(plan.digest)
-    insert_if_absent(session, ProtocolPlanContent(digest=digest, content=plan.content, created_at=now))
-    return digest
+def keep(session: Session, name: PartName, part: Part, now: int) -> str:
+    """Digest of a part of a finished plan, which is stored unless it was there."""
+    row = _ROWS[name](digest=str(part.digest), content=part.content, created_at=now)
+    insert_if_absent(session, row)
+    return str(part.digest)

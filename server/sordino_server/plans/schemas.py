@@ -3,53 +3,24 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any, Literal, Self
+from typing import Any, Self
 
-from pydantic import BaseModel, Field, StrictInt
+from pydantic import BaseModel, Field
 
-from sordino_analysis.pairwise.protocol_plan import Target
-from sordino_analysis.request_terms import Effort
-from sordino_analysis.strict_model import StrictModel
+from sordino_analysis.documents.plan_summary import LinearSummary, PairwiseSummary
+from sordino_analysis.planning_options import PlanningOptions
 from sordino_server.identifiers import DigestText
 from sordino_server.models import PlanRequest, PlanRequestState
 
-# Above this a count of users no longer is an exact double.
-MAX_USERS = 2**53
-# JSON readers take 1e400 and NaN for numbers; JSON writers turn them into null, and the kept order could not be read.
-_FiniteFloat = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 
-
-class PlanOrder(StrictModel):
+class PlanOrder(PlanningOptions):
     """What a plan is asked for."""
 
     workload: DigestText
-    epsilon: _FiniteFloat | StrictInt | Annotated[str, Field(max_length=40)] = Field(
-        description="ε of the round: a number, or its decimal digits as text."
-    )
-    objective: Literal["max", "mean"] = "max"
-    mechanism: str | None = Field(None, max_length=200, description="Use this mechanism; null for the best one.")
-    users: int | None = Field(
-        None,
-        ge=1,
-        le=MAX_USERS,
-        strict=True,
-        description="Expected number of users; required for a pairwise statistic.",
-    )
-    protocol: str | None = Field(
-        None, max_length=200, description="Use this protocol for a pairwise statistic; null for the best one."
-    )
-    target: Target | None = Field(
-        None,
-        description="Pairs of a pairwise statistic: of different users (default), or drawn from the histogram.",
-    )
-    reduction: int | None = Field(
-        None, ge=1, le=1 << 20, strict=True, description="Dimension of a random projection of the factors."
-    )
-    seed: int = Field(0, ge=0, lt=2**63, strict=True)
-    effort: Effort = Field(Effort.STANDARD, description="Search effort.")
-    time_limit: _FiniteFloat | None = Field(
-        None, gt=0, le=86400, description="Longest planning time in seconds; then the best plan so far is used."
-    )
+
+    def options(self) -> PlanningOptions:
+        """Everything but the workload."""
+        return PlanningOptions.model_construct(**{name: getattr(self, name) for name in PlanningOptions.model_fields})
 
 
 class PlanRequestDocument(BaseModel):
@@ -63,7 +34,9 @@ class PlanRequestDocument(BaseModel):
     stage: str
     variance: float | None = Field(description="Smallest variance of the objective so far; null before the first.")
     ratio: float | None = Field(description="That variance over its lower bound; null until there is a bound above 0.")
-    summary: dict[str, Any] | None = Field(description="Summary of the finished plan.")
+    summary: LinearSummary | PairwiseSummary | dict[str, Any] | None = Field(
+        description="Summary of the finished plan; of a plan from an earlier version as it was written."
+    )
     device_digest: str | None
     analyst_digest: str | None
     protocol_digest: str | None = Field(description="Digest of the protocol plan of a pairwise statistic.")

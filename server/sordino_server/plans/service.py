@@ -5,20 +5,18 @@ What was computed once answers every later request of the same content; what fai
 
 from __future__ import annotations
 
-import json
 import secrets
 from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
 
 from sordino_analysis.documents.analyst_part import AnalystPart
-from sordino_analysis.pairwise.finished_protocol import FinishedProtocol
-from sordino_analysis.pairwise.protocol_plan import ProtocolPlan
+from sordino_analysis.documents.protocol_plan import ProtocolPlan
 from sordino_analysis.planning.finished_plan import FinishedPlan
 from sordino_analysis.progress import Progress
 from sordino_server.errors import ServerError
 from sordino_server.kit import leases
-from sordino_server.models import PlanPart, PlanRequestState
+from sordino_server.models import PlanPart, PlanRequestState, Workload
 from sordino_server.models import PlanRequest as PlanRequestRow
 from sordino_server.plans import repository
 from sordino_server.plans.schemas import PlanOrder
@@ -31,11 +29,11 @@ MAX_ATTEMPTS = 3
 _STAGE_LENGTH = 200
 
 
-def asked_specification(session: Session, order: PlanOrder) -> str:
-    """The specification of the workload that is asked for, as it is stored; refuses what there is not."""
+def ordered_workload(session: Session, order: PlanOrder) -> Workload:
+    """The workload that a plan is ordered for; refuses what there is not."""
     if not workloads.exists(session, order.workload):
         raise InvalidValue(f"there is no workload {order.workload}; register it first with POST /v1/workloads")
-    return workloads.get(session, order.workload).specification
+    return workloads.get(session, order.workload)
 
 
 def request(session: Session, order: PlanOrder, content_key: str, now: int) -> PlanRequestRow:
@@ -131,17 +129,16 @@ def report_progress(session: Session, identifier: str, owner: str, told: Progres
     row.variance, row.ratio = told.variance, told.ratio
 
 
-def publish(session: Session, identifier: str, owner: str, plan: FinishedPlan | FinishedProtocol, now: int) -> None:
-    """Both parts, the protocol if there is one, the figures and the state in one transaction; raises `LeaseLost`."""
+def publish(session: Session, identifier: str, owner: str, plan: FinishedPlan, now: int) -> None:
+    """Every part, the summary and the state in one transaction; raises `LeaseLost`."""
     row = leases.hold(session, PlanRequestRow, identifier, owner)
-    first = plan.first if isinstance(plan, FinishedProtocol) else plan
-    if isinstance(plan, FinishedProtocol):
-        row.protocol_digest = repository.keep_protocol(session, plan.protocol, now)
-    row.device_digest = repository.keep_part(session, first.device, now)
-    row.analyst_digest = repository.keep_part(session, first.analyst, now)
+    kept = {name: repository.keep(session, name, part, now) for name, part in plan.parts().items()}
+    row.device_digest, row.analyst_digest = kept["device"], kept["analyst"]
+    row.protocol_digest = kept.get("protocol")
     if not plan.complete:
         row.content_key = None
-    _ready(row, json.dumps(plan.summary, allow_nan=False), now)
+    row.variance, row.ratio = plan.summary.variance, plan.summary.ratio
+    _ready(row, plan.summary.text(), now)
 
 
 def fail(session: Session, identifier: str, owner: str, error: str, now: int) -> None:
@@ -176,16 +173,12 @@ def _answer_from_known(session: Session, row: PlanRequestRow, now: int) -> bool:
         return False
     row.device_digest, row.analyst_digest = known.device_digest, known.analyst_digest
     row.protocol_digest = known.protocol_digest
+    row.variance, row.ratio = known.variance, known.ratio
     _ready(row, known.summary, now)
     return True
 
 
 def _ready(row: PlanRequestRow, summary: str, now: int) -> None:
-    """Progress ends at the figures of the plan."""
-    figures = json.loads(summary)
-    # A protocol is judged by its predicted error for so many users, which is no variance of one of them.
-    if (objective := figures.get("objective")) is not None:
-        row.variance, row.ratio = figures[f"{objective}_variance"], figures[f"ratio_{objective}"]
     row.summary = summary
     row.progress, row.stage = 1.0, "ready"
     _finish(row, PlanRequestState.READY, now)

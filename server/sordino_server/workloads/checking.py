@@ -6,21 +6,18 @@ wait for the transaction.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from sordino_analysis.questions.linear import WorkloadSpecification
-from sordino_analysis.questions.pairwise import PairwiseSpecification
-from sordino_analysis.questions.specifications import Specification
+from sordino_analysis.questions.specifications import AnySpecification, Specification, canonical_text
 from sordino_server.kit.json_body import read_json
 from sordino_server.validation_problem import invalid_request
 from sordino_shared._checks import check_name
 from sordino_shared.protocol import Digest
 
-_FORM: TypeAdapter[WorkloadSpecification | PairwiseSpecification] = TypeAdapter(Specification)
+_FORM: TypeAdapter[AnySpecification] = TypeAdapter(Specification)
 
 
 @dataclass(frozen=True)
@@ -43,15 +40,6 @@ def check_workload(body: bytes | Path) -> CheckedWorkload:
         found = error.errors(include_url=False, include_input=False)
         raise invalid_request([{**item, "loc": ("body", *item["loc"])} for item in found]) from error
     check_name(specification.name, "workload name")
-    cells, queries = sizes(specification)
-    text = json.dumps(specification.canonical(), sort_keys=True, separators=(",", ":"), allow_nan=False)
+    cells, queries = specification.sizes()
+    text = canonical_text(specification)
     return CheckedWorkload(str(Digest.of(text.encode())), specification.name, text, cells, queries)
-
-
-def sizes(specification: WorkloadSpecification | PairwiseSpecification) -> tuple[int | None, int]:
-    """Cells and queries of what is built once for it; raises WorkloadError where it contradicts itself."""
-    if isinstance(specification, PairwiseSpecification):
-        specification.check()
-        return specification.cells, 1
-    built = specification.build()
-    return built.size, built.queries

@@ -10,16 +10,17 @@ import pytest
 
 import sordino_analysis as sa
 from sordino_analysis.planning.planner import PlanRequest, compile_plan
+from sordino_analysis.planning_options import PlanningOptions
 from sordino_shared.errors import InvalidValue, ProtocolError
 from sordino_shared.guarantees import PureEpsilon
 
 
 def test_the_plan_is_the_planners(delays: sa.Workload, plan: sa.Plan) -> None:
-    compiled = compile_plan(PlanRequest(delays, PureEpsilon.of(1), "max"))
+    compiled = compile_plan(PlanRequest(delays, PlanningOptions.of(epsilon=1, objective="max")))
     assert plan.device.content == compiled.device.content
     assert plan.analyst.content == compiled.analyst.content
     np.testing.assert_allclose(plan.variances, compiled.profile.variance)
-    assert plan.manipulation().max() == pytest.approx(compiled.summary()["manipulation"])
+    assert plan.manipulation().max() == pytest.approx(compiled.summary.manipulation)
 
 
 def test_variances_are_those_of_a_histogram_by_randomized_response() -> None:

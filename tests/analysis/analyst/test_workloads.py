@@ -16,7 +16,7 @@ EXAMPLES = Path(__file__).parents[3] / "examples"
 
 @pytest.mark.parametrize("kind", ["histogram", "prefix", "ranges"])
 def test_a_number_of_bins_is_the_workload_that_the_command_plans(kind: str) -> None:
-    assert getattr(sa, kind)(8).specification == builtin(kind, 8).specification
+    assert getattr(sa, kind)(8).digest == builtin(kind, 8).digest
 
 
 @pytest.mark.parametrize("edges", [[0, 15, 60], (0.0, 15.0, 60.0), np.array([0, 15, 60])])
@@ -38,7 +38,7 @@ def test_a_mapping_and_a_file_are_read_alike(tmp_path: Path) -> None:
     (tmp_path / "delays.yaml").write_text(
         "name: delays\ndomain: [{name: delay, kind: ordinal, edges: [0, 15]}]\nqueries: prefix\n"
     )
-    assert sa.workload(written).specification == sa.workload(tmp_path / "delays.yaml").specification
+    assert sa.workload(written).digest == sa.workload(tmp_path / "delays.yaml").digest
 
 
 def test_a_workload_is_shown_in_a_line() -> None:

@@ -14,8 +14,8 @@ from sordino_analysis.evaluation.randomizers import for_randomizer, subsets
 from sordino_analysis.evaluation.variance import answer_moments
 from sordino_analysis.evaluation.weighted_decoder import expand_weighted
 from sordino_analysis.planning.planner import PlanRequest, compile_plan
+from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.linear import builtin
-from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.randomness import SeededRandomness
 
 MECHANISMS = ["randomized_response", "subset_selection", "subset_mixture", "hyperplane_codebook", "factorization"]
@@ -198,7 +198,11 @@ def test_few_reports_of_noise_are_doubted_query_by_query(plan_of):
 
 def test_a_query_that_is_normal_is_not_doubted_for_another():
     """Half and half at ε = 8: the two types that people hold are doubted, those that nobody holds are not."""
-    plan = compile_plan(PlanRequest(builtin("histogram", 16), PureEpsilon.of("8"), "max", "randomized_response"))
+    plan = compile_plan(
+        PlanRequest(
+            builtin("histogram", 16), PlanningOptions.of(epsilon="8", objective="max", mechanism="randomized_response")
+        )
+    )
     half = np.where(np.isin(np.arange(16), (0, 8)), 0.5, 0.0)
     found = made(plan, half, 50)
     doubted = {query for query, one in enumerate(found.normality) if one.enough_reports is not None}

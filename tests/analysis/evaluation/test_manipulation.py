@@ -14,7 +14,7 @@ from sordino_analysis.evaluation.accumulate import Aggregate, accumulate, mean_a
 from sordino_analysis.evaluation.integer_kernels import dense_kernel
 from sordino_analysis.evaluation.manipulation import manipulation
 from sordino_analysis.evaluation.randomizers import for_randomizer
-from sordino_analysis.questions.queries_document import rebuild_workload
+from sordino_analysis.questions.linear.building import build_workload
 from sordino_shared.arrays import Array
 from sordino_shared.domains import Domain, Ordinal
 from sordino_shared.guarantees import PureEpsilon
@@ -72,7 +72,7 @@ def test_no_pair_of_a_direction_and_a_number_does_more() -> None:
     decoder = AnswerDecoder(Array.of(rows, "<f8"), Array.of(np.arange(5.0), "<f8"))
     domain = Domain((Ordinal("value", (1.0, 2.0)),))
     queries = MatrixQueries(Array.of(np.eye(5, 3), "<f8"), tuple("abcde"))
-    low, high = for_randomizer(pair).extreme_contributions(decoder, rebuild_workload(domain, queries))
+    low, high = for_randomizer(pair).extreme_contributions(decoder, build_workload(domain, queries))
     seeds = direction.randomize_many(np.arange(1000, dtype=np.int64) % 3, SeededRandomness(9))
     # One output after the other, the null output that hardly ever comes among them.
     names = np.arange(len(seeds), dtype=np.uint8)[:, None] % number.outputs

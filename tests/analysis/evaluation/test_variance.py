@@ -10,7 +10,7 @@ from sordino_analysis.evaluation import linear_answers
 from sordino_analysis.evaluation.answer_moments import ErrorProfile
 from sordino_analysis.evaluation.variance import answer_moments, counts_as_unbiased, type_variances
 from sordino_analysis.questions.linear import TooLargeForDense, builtin, parse_specification
-from sordino_analysis.questions.queries_document import rebuild_workload
+from sordino_analysis.questions.linear.building import build_workload
 from sordino_shared.arrays import Array
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon
@@ -30,7 +30,7 @@ def dense_twin(workload):
     """The same queries as a matrix."""
     matrix = workload.operator.dense()
     labels = tuple(workload.labels())
-    return rebuild_workload(workload.domain, MatrixQueries(Array.of(matrix, "<f8"), labels))
+    return build_workload(workload.domain, MatrixQueries(Array.of(matrix, "<f8"), labels))
 
 
 @pytest.fixture

@@ -19,6 +19,7 @@ from sordino_analysis.optimisation.search.minimax_decoder import minimax_decoder
 from sordino_analysis.optimisation.search.objectives import variances
 from sordino_analysis.planning.audit import audit_plan
 from sordino_analysis.planning.planner import PlanRequest, compile_plan
+from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.linear import builtin
 from sordino_analysis.request_terms import Effort
 from sordino_shared.arrays import Array
@@ -105,7 +106,9 @@ def test_a_plan_ships_weights_where_its_matrix_would_be_large(monkeypatch):
     """The figures are those of what is shipped, the audit finds them again, and estimates are those of the matrix."""
     ranges = builtin("ranges", 6)
     matrix = ranges.operator.dense()
-    request = PlanRequest(ranges, PureEpsilon.of(1), "max", "optimised_kernel", effort=Effort.QUICK)
+    request = PlanRequest(
+        ranges, PlanningOptions.of(epsilon=1, objective="max", mechanism="optimised_kernel", effort=Effort.QUICK)
+    )
     plain = compile_plan(request)
     monkeypatch.setattr(optimised_kernel, "_LARGEST_MATRIX", 1000)
     compact = compile_plan(request)

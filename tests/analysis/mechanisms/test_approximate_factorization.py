@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 
 from sordino_analysis.planning.audit import audit_plan
-from sordino_analysis.planning.planner import PlanError, PlanRequest, compile_plan
+from sordino_analysis.planning.planner import PlanRequest, compile_plan
+from sordino_analysis.planning_options import PlanError, PlanningOptions
 from sordino_analysis.questions.linear import builtin
 from sordino_shared.arrays import Array
-from sordino_shared.guarantees import PureEpsilon
 
 NAME, EXACT = "approximate_factorization", "factorization"
 
 
 def squared_error(plan, users):
     figures = plan.analyst.figures
-    variance = figures.max_variance if plan.request.objective == "max" else figures.mean_variance
+    variance = figures.max_variance if plan.request.options.objective == "max" else figures.mean_variance
     return variance / users + figures.bias_bound**2
 
 
@@ -58,7 +58,9 @@ class TestApproximateFactorization:
 
     def test_it_is_chosen_where_users_are_few_and_not_where_they_are_many(self, plan_of):
         def request(users):
-            return PlanRequest(builtin("prefix", 16), PureEpsilon.of("0.5"), "max", users=users, effort="quick")
+            return PlanRequest(
+                builtin("prefix", 16), PlanningOptions.of(epsilon="0.5", objective="max", users=users, effort="quick")
+            )
 
         assert compile_plan(request(50)).analyst.mechanism == NAME
         assert compile_plan(request(10**5)).analyst.mechanism != NAME
@@ -72,12 +74,22 @@ class TestApproximateFactorization:
 
     def test_without_users_it_is_not_compared_and_says_why(self):
         with pytest.raises(PlanError, match="stated number of users only"):
-            compile_plan(PlanRequest(builtin("prefix", 9), PureEpsilon.of(1), "max", NAME))
+            compile_plan(
+                PlanRequest(builtin("prefix", 9), PlanningOptions.of(epsilon=1, objective="max", mechanism=NAME))
+            )
 
     def test_where_no_bias_pays_it_says_so(self):
         with pytest.raises(PlanError, match="worth its bias"):
-            compile_plan(PlanRequest(builtin("prefix", 9), PureEpsilon.of(1), "max", NAME, users=10**9))
+            compile_plan(
+                PlanRequest(
+                    builtin("prefix", 9), PlanningOptions.of(epsilon=1, objective="max", mechanism=NAME, users=10**9)
+                )
+            )
 
     def test_too_many_types_are_refused_with_the_limit(self):
         with pytest.raises(PlanError, match="at most 256 types"):
-            compile_plan(PlanRequest(builtin("prefix", 300), PureEpsilon.of(1), "max", NAME, users=10))
+            compile_plan(
+                PlanRequest(
+                    builtin("prefix", 300), PlanningOptions.of(epsilon=1, objective="max", mechanism=NAME, users=10)
+                )
+            )

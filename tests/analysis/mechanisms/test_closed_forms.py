@@ -5,9 +5,9 @@ import pytest
 
 from sordino_analysis.mechanisms.mechanism import SharedWork
 from sordino_analysis.mechanisms.subset_selection import SubsetSelectionMechanism, _proposal
-from sordino_analysis.planning.planner import PlanError, PlanRequest, compile_plan
+from sordino_analysis.planning.planner import PlanRequest, compile_plan
+from sordino_analysis.planning_options import PlanError, PlanningOptions
 from sordino_analysis.questions.linear import builtin, parse_specification
-from sordino_shared.guarantees import PureEpsilon
 
 
 @pytest.mark.parametrize(("size", "epsilon"), [(2, "1"), (5, "0.3"), (40, "4")])
@@ -27,7 +27,7 @@ def test_randomized_response_on_histograms_has_the_known_variance(plan_of, size,
     ("kind", "size", "epsilon"), [("histogram", 30, "1"), ("prefix", 23, "0.5"), ("ranges", 9, "3")]
 )
 def test_the_subset_size_is_the_best_of_all(kind, size, epsilon, objective):
-    request = PlanRequest(builtin(kind, size), PureEpsilon.of(epsilon), objective)
+    request = PlanRequest(builtin(kind, size), PlanningOptions.of(epsilon=epsilon, objective=objective))
 
     def value(proposal):
         figures = proposal.law(request).profile().figures()
@@ -39,16 +39,23 @@ def test_the_subset_size_is_the_best_of_all(kind, size, epsilon, objective):
 
 def test_subset_selection_attains_the_mean_bound_on_histograms_at_the_right_size():
     """k/(e^ε + 1) a whole number: e^ε = 3, k = 8, d = 2 (Ye and Barg 2018)."""
-    request = PlanRequest(builtin("histogram", 8), PureEpsilon.of("1.098612288"), "mean", "subset_selection")
+    request = PlanRequest(
+        builtin("histogram", 8),
+        PlanningOptions.of(epsilon="1.098612288", objective="mean", mechanism="subset_selection"),
+    )
     plan = compile_plan(request)
     assert plan.device.randomizer.subset_size == 2
-    assert plan.summary()["ratio_mean"] == pytest.approx(1.0, abs=2e-3)
-    assert plan.summary()["ratio_mean"] >= 1.0
+    assert plan.summary.ratio_mean == pytest.approx(1.0, abs=2e-3)
+    assert plan.summary.ratio_mean >= 1.0
 
 
 def test_two_types_are_left_to_randomized_response():
     with pytest.raises(PlanError, match="it is randomized response"):
-        compile_plan(PlanRequest(builtin("histogram", 2), PureEpsilon.of(1), "max", "subset_selection"))
+        compile_plan(
+            PlanRequest(
+                builtin("histogram", 2), PlanningOptions.of(epsilon=1, objective="max", mechanism="subset_selection")
+            )
+        )
 
 
 def test_more_types_than_a_device_holds_are_refused_by_every_candidate():
@@ -60,4 +67,4 @@ def test_more_types_than_a_device_holds_are_refused_by_every_candidate():
     }
     workload = parse_specification(square).build()
     with pytest.raises(PlanError, match=r"(?s)randomized_response: 1212201 types.*factorization: 1212201 types"):
-        compile_plan(PlanRequest(workload, PureEpsilon.of(1), "max"))
+        compile_plan(PlanRequest(workload, PlanningOptions.of(epsilon=1, objective="max")))

@@ -2,9 +2,9 @@
 
 import pytest
 
-from sordino_analysis.planning.planner import PlanError, PlanRequest, compile_plan
+from sordino_analysis.planning.planner import PlanRequest, compile_plan
+from sordino_analysis.planning_options import PlanError, PlanningOptions
 from sordino_analysis.questions.linear import builtin
-from sordino_shared.guarantees import PureEpsilon
 
 
 class TestColumnGeneration:
@@ -24,4 +24,9 @@ class TestColumnGeneration:
     def test_the_maximum_and_many_types_are_refused_in_words(self):
         for size, objective, reason in ((8, "max", "mean variance only"), (200, "mean", "at most 128")):
             with pytest.raises(PlanError, match=reason):
-                compile_plan(PlanRequest(builtin("prefix", size), PureEpsilon.of(1), objective, "column_generation"))
+                compile_plan(
+                    PlanRequest(
+                        builtin("prefix", size),
+                        PlanningOptions.of(epsilon=1, objective=objective, mechanism="column_generation"),
+                    )
+                )

@@ -10,8 +10,8 @@ from sordino_analysis.mechanisms.hierarchy import HierarchyMechanism
 from sordino_analysis.mechanisms.mechanism import SharedWork
 from sordino_analysis.mechanisms.set_families import SetFamily, most_informative_family
 from sordino_analysis.planning.planner import PlanRequest
+from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.linear import builtin, parse_specification
-from sordino_shared.guarantees import PureEpsilon
 
 
 def quiet(*told):
@@ -21,7 +21,9 @@ def quiet(*told):
 def request_of(rows, epsilon, objective):
     line = {"name": "v", "kind": "ordinal", "edges": [float(edge) for edge in range(1, len(rows[0]))]}
     specification = {"name": "rows", "domain": [line], "queries": {"matrix": np.asarray(rows).tolist()}}
-    return PlanRequest(parse_specification(specification).build(), PureEpsilon.of(epsilon), objective)
+    return PlanRequest(
+        parse_specification(specification).build(), PlanningOptions.of(epsilon=epsilon, objective=objective)
+    )
 
 
 def two_bits():
@@ -58,7 +60,7 @@ def test_the_worst_of_two_bits_decides_for_the_maximum():
 
 @pytest.mark.parametrize("objective", ["max", "mean"])
 def test_more_passes_are_not_worse_and_the_first_ones_gain_most(monkeypatch, objective):
-    request = PlanRequest(builtin("prefix", 24), PureEpsilon.of(1), objective)
+    request = PlanRequest(builtin("prefix", 24), PlanningOptions.of(epsilon=1, objective=objective))
     values = []
     for passes in (1, 4, 40):
         monkeypatch.setattr(drawn_families, "_FEWEST_PASSES", 1)
@@ -68,7 +70,7 @@ def test_more_passes_are_not_worse_and_the_first_ones_gain_most(monkeypatch, obj
 
 
 def test_queries_that_are_too_many_for_the_worst_one_are_counted_through_their_mean(monkeypatch):
-    request = PlanRequest(builtin("ranges", 20), PureEpsilon.of(1), "max")
+    request = PlanRequest(builtin("ranges", 20), PlanningOptions.of(epsilon=1, objective="max"))
     exact = HaarMechanism().propose(SharedWork(request), quiet).variance(request)
     monkeypatch.setattr(drawn_families, "_OPERATIONS", 0)
     hurried = HaarMechanism().propose(SharedWork(request), quiet).variance(request)
@@ -81,13 +83,13 @@ def test_a_family_that_nobody_needs_keeps_the_histogram_decodable():
     families = [most_informative_family(4, 1.0).over(np.arange(8) // 2), most_informative_family(8, 1.0)]
     proposal = drawn_kernel(families, SharedWork(request), quiet)
     assert proposal.law(request).profile().figures().bias_bound < 1e-9
-    alone = PlanRequest(builtin("histogram", 4), PureEpsilon.of(1), "mean")
+    alone = PlanRequest(builtin("histogram", 4), PlanningOptions.of(epsilon=1, objective="mean"))
     of_pairs = drawn_kernel([most_informative_family(4, 1.0)], SharedWork(alone), quiet)
     assert proposal.variance(request) < 1.001 * of_pairs.variance(alone)
 
 
 def test_the_passed_deadline_leaves_a_valid_mechanism():
-    request = PlanRequest(builtin("prefix", 24), PureEpsilon.of(1), "mean", time_limit=1e-9)
+    request = PlanRequest(builtin("prefix", 24), PlanningOptions.of(epsilon=1, objective="mean", time_limit=1e-9))
     work = SharedWork(request)
     assert work.deadline.passed()
     proposal = HierarchyMechanism().propose(work, quiet)

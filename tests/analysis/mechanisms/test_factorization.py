@@ -5,7 +5,8 @@ import pytest
 
 from sordino_analysis.evaluation.randomizers.directions import DIRECTION_ERROR, half_sphere_mean
 from sordino_analysis.mechanisms.factorization import direction_randomizer
-from sordino_analysis.planning.planner import PlanError, PlanRequest, compile_plan
+from sordino_analysis.planning.planner import PlanRequest, compile_plan
+from sordino_analysis.planning_options import PlanError, PlanningOptions
 from sordino_analysis.questions.linear import builtin
 from sordino_shared.audit import prove_epsilon
 from sordino_shared.guarantees import PureEpsilon
@@ -68,8 +69,15 @@ def test_a_reduction_is_biased_publishes_t_and_its_mean_squared_error_is_its_for
 def test_a_biased_candidate_needs_a_number_of_users_to_be_compared_at():
     workload, guarantee = builtin("prefix", 33), PureEpsilon.of(1)
     with pytest.raises(PlanError, match="stated number of users only"):
-        compile_plan(PlanRequest(workload, guarantee, "max", "factorization", reduction=20))
-    compared = compile_plan(PlanRequest(workload, guarantee, "max", users=10**7, reduction=20))
+        compile_plan(
+            PlanRequest(
+                workload,
+                PlanningOptions.of(epsilon=guarantee.epsilon, objective="max", mechanism="factorization", reduction=20),
+            )
+        )
+    compared = compile_plan(
+        PlanRequest(workload, PlanningOptions.of(epsilon=guarantee.epsilon, objective="max", users=10**7, reduction=20))
+    )
     assert compared.analyst.mechanism != "factorization"
 
 
@@ -82,4 +90,9 @@ def test_a_reduction_to_everything_changes_no_figure(plan_of):
 
 def test_a_reduction_beyond_the_rank_is_refused():
     with pytest.raises(ValueError, match="from 1 to the rank"):
-        compile_plan(PlanRequest(builtin("prefix", 9), PureEpsilon.of(1), "max", "factorization", reduction=99))
+        compile_plan(
+            PlanRequest(
+                builtin("prefix", 9),
+                PlanningOptions.of(epsilon=1, objective="max", mechanism="factorization", reduction=99),
+            )
+        )

@@ -5,9 +5,9 @@ import pytest
 
 from sordino_analysis.mechanisms.haar import HaarMechanism
 from sordino_analysis.mechanisms.mechanism import SharedWork
-from sordino_analysis.planning.planner import PlanError, PlanRequest, compile_plan
+from sordino_analysis.planning.planner import PlanRequest, compile_plan
+from sordino_analysis.planning_options import PlanError, PlanningOptions
 from sordino_analysis.questions.linear import builtin, parse_specification
-from sordino_shared.guarantees import PureEpsilon
 
 
 def coefficients(size):
@@ -23,7 +23,9 @@ def coefficients(size):
 def request_of(rows, epsilon, objective):
     line = {"name": "v", "kind": "ordinal", "edges": [float(edge) for edge in range(1, len(rows[0]))]}
     specification = {"name": "rows", "domain": [line], "queries": {"matrix": rows.tolist()}}
-    return PlanRequest(parse_specification(specification).build(), PureEpsilon.of(epsilon), objective)
+    return PlanRequest(
+        parse_specification(specification).build(), PlanningOptions.of(epsilon=epsilon, objective=objective)
+    )
 
 
 @pytest.mark.parametrize("epsilon", ["0.1", "0.4"])
@@ -42,7 +44,7 @@ def test_coefficients_have_the_variance_of_randomized_signs(epsilon):
 @pytest.mark.parametrize("epsilon", ["0.001", "0.5", "4", "16"])
 @pytest.mark.parametrize(("kind", "size"), [("prefix", 3), ("histogram", 7), ("ranges", 6), ("prefix", 37)])
 def test_it_is_unbiased_at_every_epsilon(kind, size, epsilon):
-    request = PlanRequest(builtin(kind, size), PureEpsilon.of(epsilon), "mean")
+    request = PlanRequest(builtin(kind, size), PlanningOptions.of(epsilon=epsilon, objective="mean"))
     figures = HaarMechanism().propose(SharedWork(request), lambda *told: None).law(request).profile().figures()
     assert figures.bias_bound <= 1e-11 * np.sqrt(figures.max_variance) + 1e-9
 
@@ -50,7 +52,7 @@ def test_it_is_unbiased_at_every_epsilon(kind, size, epsilon):
 @pytest.mark.parametrize(("epsilon", "worst_share"), [("0.25", 0.55), ("1", 0.3), ("4", 0.05)])
 def test_sets_are_smaller_at_a_larger_epsilon(epsilon, worst_share):
     """On the finest level, where blocks are free, a set holds about 1/(e^ε + 1) of the types."""
-    request = PlanRequest(builtin("prefix", 64), PureEpsilon.of(epsilon), "mean")
+    request = PlanRequest(builtin("prefix", 64), PlanningOptions.of(epsilon=epsilon, objective="mean"))
     table = HaarMechanism().propose(SharedWork(request), lambda *told: None).randomizer.integers
     shares = (table > table.min(axis=1, keepdims=True)).mean(axis=1)
     assert shares.min() <= worst_share
@@ -59,4 +61,6 @@ def test_sets_are_smaller_at_a_larger_epsilon(epsilon, worst_share):
 
 def test_two_types_are_left_to_randomized_response():
     with pytest.raises(PlanError, match="it is randomized response"):
-        compile_plan(PlanRequest(builtin("prefix", 2), PureEpsilon.of(1), "max", "haar"))
+        compile_plan(
+            PlanRequest(builtin("prefix", 2), PlanningOptions.of(epsilon=1, objective="max", mechanism="haar"))
+        )

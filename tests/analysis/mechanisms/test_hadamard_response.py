@@ -8,8 +8,8 @@ from sordino_analysis.mechanisms.mechanism import SharedWork
 from sordino_analysis.mechanisms.set_families import hadamard_blocks
 from sordino_analysis.optimisation.search.objectives import variances
 from sordino_analysis.planning.planner import PlanRequest
+from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.linear import builtin
-from sordino_shared.guarantees import PureEpsilon
 
 
 @pytest.mark.parametrize("epsilon", [0.3, 1.0, 2.0])
@@ -35,12 +35,12 @@ def test_least_squares_has_the_variance_of_its_information(plan_of, size, epsilo
     assert figures.mean_variance == pytest.approx(expected, rel=1e-5)
     assert figures.mean_variance < ((boost + 1) / (boost - 1)) ** 2
     assert figures.bias_bound < 1e-12
-    assert plan.summary()["ratio_mean"] >= 1
+    assert plan.summary.ratio_mean >= 1
 
 
 @pytest.mark.parametrize(("epsilon", "sizes"), [("0.3", {32, 64}), ("2", {8, 16, 32}), ("3", {4, 8}), ("4", {2, 4})])
 def test_blocks_are_smaller_at_a_larger_epsilon(epsilon, sizes):
-    request = PlanRequest(builtin("prefix", 64), PureEpsilon.of(epsilon), "mean")
+    request = PlanRequest(builtin("prefix", 64), PlanningOptions.of(epsilon=epsilon, objective="mean"))
     found = HadamardResponseMechanism().propose(SharedWork(request), lambda *told: None)
     table = found.randomizer.integers
     held = (table > table.min(axis=1, keepdims=True)).sum(axis=1)
@@ -61,7 +61,7 @@ def test_figures_are_those_of_its_table_and_decoder(plan_of):
 
 def test_where_it_does_not_apply_it_says_why():
     def reason(kind, size, mechanism="hadamard_response"):
-        request = PlanRequest(builtin(kind, size), PureEpsilon.of(1), "mean", mechanism)
+        request = PlanRequest(builtin(kind, size), PlanningOptions.of(epsilon=1, objective="mean", mechanism=mechanism))
         return HadamardResponseMechanism().reason_against(SharedWork(request))
 
     assert reason("prefix", 2) == "with two types it is randomized response"

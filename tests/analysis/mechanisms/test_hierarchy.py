@@ -5,14 +5,14 @@ import pytest
 
 from sordino_analysis.mechanisms.hierarchy import HierarchyMechanism
 from sordino_analysis.mechanisms.mechanism import SharedWork
-from sordino_analysis.planning.planner import PlanError, PlanRequest, compile_plan
+from sordino_analysis.planning.planner import PlanRequest, compile_plan
+from sordino_analysis.planning_options import PlanError, PlanningOptions
 from sordino_analysis.questions.linear import builtin, parse_specification
-from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import DevicePart
 
 
 def proposed(kind, size, epsilon, objective):
-    request = PlanRequest(builtin(kind, size), PureEpsilon.of(epsilon), objective)
+    request = PlanRequest(builtin(kind, size), PlanningOptions.of(epsilon=epsilon, objective=objective))
     return request, HierarchyMechanism().propose(SharedWork(request), lambda *told: None)
 
 
@@ -47,9 +47,11 @@ def test_pairs_that_alone_are_asked_about_are_told_as_a_histogram_of_pairs():
     line = {"name": "v", "kind": "ordinal", "edges": [float(edge) for edge in range(1, 8)]}
     rows = np.kron(np.eye(4), [1.0, 1.0]).tolist()
     workload = parse_specification({"name": "pairs", "domain": [line], "queries": {"matrix": rows}}).build()
-    request = PlanRequest(workload, PureEpsilon.of(1), "mean", "hierarchy")
+    request = PlanRequest(workload, PlanningOptions.of(epsilon=1, objective="mean", mechanism="hierarchy"))
     found = compile_plan(request).analyst.figures.mean_variance
-    four = PlanRequest(builtin("histogram", 4), PureEpsilon.of(1), "mean", "subset_selection")
+    four = PlanRequest(
+        builtin("histogram", 4), PlanningOptions.of(epsilon=1, objective="mean", mechanism="subset_selection")
+    )
     assert found == pytest.approx(compile_plan(four).analyst.figures.mean_variance, rel=2e-3)
 
 
@@ -59,4 +61,4 @@ def test_types_of_several_attributes_are_in_no_order():
     workload = parse_specification({"name": "square", "domain": domain, "queries": "prefix"}).build()
     for mechanism in ("hierarchy", "haar"):
         with pytest.raises(PlanError, match="2 attributes have no one order"):
-            compile_plan(PlanRequest(workload, PureEpsilon.of(1), "max", mechanism))
+            compile_plan(PlanRequest(workload, PlanningOptions.of(epsilon=1, objective="max", mechanism=mechanism)))

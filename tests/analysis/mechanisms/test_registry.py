@@ -3,10 +3,10 @@
 import pytest
 
 from sordino_analysis.mechanisms.registry import mechanism_names
-from sordino_analysis.planning.planner import PlanError, PlanRequest, compile_plan
+from sordino_analysis.planning.planner import PlanRequest, compile_plan
+from sordino_analysis.planning_options import PlanError, PlanningOptions
 from sordino_analysis.questions.linear import parse_specification
 from sordino_analysis.request_terms import Effort
-from sordino_shared.guarantees import PureEpsilon
 
 # Two mechanisms this close are one up to rounding.
 SAME = 1e-6
@@ -31,7 +31,9 @@ WORKLOADS = {
 def request_of(workload, epsilon, objective, mechanism=None):
     domain, queries = WORKLOADS[workload]
     built = parse_specification({"name": workload, "domain": domain, "queries": queries}).build()
-    return PlanRequest(built, PureEpsilon.of(epsilon), objective, mechanism, effort=Effort.QUICK)
+    return PlanRequest(
+        built, PlanningOptions.of(epsilon=epsilon, objective=objective, mechanism=mechanism, effort=Effort.QUICK)
+    )
 
 
 def figures_of_all(workload, epsilon, objective, plan):

@@ -9,10 +9,10 @@ import pytest
 from sordino_analysis.mechanisms.sampled_marginals import _families
 from sordino_analysis.optimisation.symmetry.orbit_rows import row_shape
 from sordino_analysis.optimisation.symmetry.subset_sizes import best_mixture
-from sordino_analysis.planning.planner import PlanError, PlanRequest, compile_plan
+from sordino_analysis.planning.planner import PlanRequest, compile_plan
+from sordino_analysis.planning_options import PlanError, PlanningOptions
 from sordino_analysis.questions.linear import builtin, parse_specification
 from sordino_analysis.questions.linear.characters import Characters
-from sordino_shared.guarantees import PureEpsilon
 
 
 def planned(shape, queries, epsilon, objective="mean"):
@@ -21,7 +21,9 @@ def planned(shape, queries, epsilon, objective="mean"):
         for i, size in enumerate(shape)
     ]
     workload = parse_specification({"name": "asked", "domain": domain, "queries": queries}).build()
-    return compile_plan(PlanRequest(workload, PureEpsilon.of(epsilon), objective, "sampled_marginals"))
+    return compile_plan(
+        PlanRequest(workload, PlanningOptions.of(epsilon=epsilon, objective=objective, mechanism="sampled_marginals"))
+    )
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 3.0])
@@ -45,7 +47,7 @@ def test_a_random_cell_of_a_random_marginal_has_the_variance_of_its_characters(a
         shared = math.comb(attributes - involved, width - involved) / math.comb(attributes, width)
         expected += math.comb(width, involved) * (1 / (coefficient**2 * shared) - 1) / cells**2
     assert plan.analyst.figures.mean_variance == pytest.approx(expected, rel=1e-5)
-    assert plan.summary()["ratio_mean"] >= 1
+    assert plan.summary.ratio_mean >= 1
 
 
 @pytest.mark.parametrize("sizes", [(2, 2, 2), (2, 3), (5,)])
@@ -81,4 +83,8 @@ def test_a_large_marginal_has_its_cells_one_by_one():
 
 def test_queries_in_an_order_are_no_marginals():
     with pytest.raises(PlanError, match="not parities or marginals"):
-        compile_plan(PlanRequest(builtin("prefix", 8), PureEpsilon.of(1), "max", "sampled_marginals"))
+        compile_plan(
+            PlanRequest(
+                builtin("prefix", 8), PlanningOptions.of(epsilon=1, objective="max", mechanism="sampled_marginals")
+            )
+        )

@@ -14,11 +14,11 @@ from sordino_analysis.pairwise.protocol import (
     ProtocolRequest,
     RoundPlan,
 )
-from sordino_analysis.pairwise.protocol_plan import Target
 from sordino_analysis.pairwise.statistic_estimate import PairwiseEstimate
+from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.pairwise import PairwiseStatistic, QuadraticForm
+from sordino_analysis.request_terms import Target
 from sordino_shared.domains import Domain, Ordinal
-from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.randomness import SeededRandomness
 
 
@@ -46,7 +46,9 @@ class Small:
     def request(
         self, epsilon: float, users: int = 40, target: Target = "pairs", statistic: PairwiseStatistic | None = None
     ) -> ProtocolRequest:
-        return ProtocolRequest(statistic or self.distances(), PureEpsilon.of(epsilon), users, target=target)
+        return ProtocolRequest(
+            statistic or self.distances(), PlanningOptions.of(epsilon=epsilon, users=users, target=target)
+        )
 
     def play(
         self, protocol: PairwiseProtocol, design: ProtocolDesign, cells: NDArray[np.int64], seed: int

@@ -5,17 +5,17 @@ import json
 import numpy as np
 import pytest
 
+from sordino_analysis.documents.protocol_plan import ProtocolPlan
+from sordino_analysis.documents.protocol_planner import compile_protocol
 from sordino_analysis.evaluation.accumulate import Aggregate
 from sordino_analysis.pairwise.forms import form_queries, planned_statistic
 from sordino_analysis.pairwise.one_round import OneRound
 from sordino_analysis.pairwise.protocol import ClosedRound, PairwiseError, ProtocolRequest
-from sordino_analysis.pairwise.protocol_plan import ProtocolPlan
-from sordino_analysis.pairwise.protocol_planner import compile_protocol
 from sordino_analysis.pairwise.protocol_registry import PROTOCOLS, step_protocol
 from sordino_analysis.pairwise.references import reference_histograms
+from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.pairwise import parse_statistic
 from sordino_analysis.request_terms import Effort
-from sordino_shared.guarantees import PureEpsilon
 
 LINES = [{"name": n, "kind": "ordinal", "edges": {"low": 0.0, "high": 1.0, "bins": 3}} for n in ("x", "y")]
 TAU = parse_statistic(
@@ -31,7 +31,9 @@ DIVERSITY = parse_statistic(
 
 
 def request(statistic, protocol=None, users=4000, epsilon=2.0):
-    return ProtocolRequest(statistic, PureEpsilon.of(epsilon), users, protocol=protocol, effort=Effort.QUICK)
+    return ProtocolRequest(
+        statistic, PlanningOptions.of(epsilon=epsilon, users=users, protocol=protocol, effort=Effort.QUICK)
+    )
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +72,7 @@ def test_the_prediction_is_the_mean_square_over_the_references(compiled):
 
 def test_all_protocols_are_compared_and_the_least_error_is_taken():
     compiled = compile_protocol(request(DIVERSITY))
-    summary = json.loads(json.dumps(compiled.summary()))
+    summary = json.loads(compiled.summary.text())
     assert [report["name"] for report in summary["protocols"]] == [protocol.name for protocol in PROTOCOLS]
     known = [r["predicted_rmse"] for r in summary["protocols"] if r["predicted_rmse"] is not None]
     assert len(known) >= 3

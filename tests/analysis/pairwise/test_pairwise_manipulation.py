@@ -22,11 +22,11 @@ from sordino_analysis.pairwise.decoded_report_moments import DecodedReportMoment
 from sordino_analysis.pairwise.one_round import OneRound, decoded_forgeries
 from sordino_analysis.pairwise.pairwise_manipulation import DecodedForgeries, Manipulation
 from sordino_analysis.pairwise.protocol import ClosedRound, PairwiseProtocol, ProtocolDesign, ProtocolRequest, RoundPlan
-from sordino_analysis.pairwise.protocol_plan import Target
 from sordino_analysis.pairwise.two_round import TwoRound
 from sordino_analysis.pairwise.two_round_shared import TwoRoundShared
+from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.pairwise import PairwiseStatistic, QuadraticForm, parse_statistic
-from sordino_analysis.request_terms import Effort
+from sordino_analysis.request_terms import Effort, Target
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon
 
@@ -68,7 +68,7 @@ def designed(
     users: int = MANY,
     **terms: Any,
 ) -> ProtocolDesign:
-    request = ProtocolRequest(statistic, PureEpsilon.of(epsilon), users, effort=Effort.QUICK, **terms)
+    request = ProtocolRequest(statistic, PlanningOptions.of(epsilon=epsilon, users=users, effort=Effort.QUICK, **terms))
     return protocol.design(request, lambda fraction: None)
 
 

@@ -14,10 +14,11 @@ import pytest
 from sordino_analysis.mechanisms import single_query
 from sordino_analysis.optimisation import deadline
 from sordino_analysis.optimisation.search.objectives import AveragedVariance
-from sordino_analysis.pairwise.finished_protocol import FinishedProtocol
 from sordino_analysis.pairwise.one_round import OneRound
 from sordino_analysis.pairwise.pairwise_request import PairwiseRequest
 from sordino_analysis.pairwise.protocol import PairwiseError
+from sordino_analysis.planning.finished_plan import FinishedPlan
+from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.pairwise import parse_statistic
 from sordino_analysis.request_terms import Effort
 from sordino_shared.errors import InvalidValue
@@ -75,24 +76,24 @@ def work(monkeypatch: pytest.MonkeyPatch) -> Work:
 
 def asked(document: dict[str, Any], **terms: Any) -> PairwiseRequest:
     terms = {"effort": Effort.QUICK} | terms
-    return PairwiseRequest(parse_statistic(document), PureEpsilon.of(1), 1000, **terms)
+    return PairwiseRequest(parse_statistic(document), PlanningOptions.of(epsilon=1, users=1000, **terms))
 
 
 @pytest.mark.parametrize("document", [TAU, OPEN], ids=["bins given", "bins open"])
 def test_the_time_limit_is_that_of_the_whole(work: Work, document: dict[str, Any]) -> None:
-    finished = asked(document, time_limit=20.0).finish(work.tell)
+    finished = asked(document, time_limit=20.0).compile(work.tell)
     assert 15.0 < work.seconds < 20.0 + GRACE_S
-    assert finished.summary["cut_short"] == "time limit"
+    assert finished.summary.cut_short == "time limit"
     assert_usable(finished)
 
 
 def test_every_protocol_has_a_share_of_it(work: Work) -> None:
-    finished = asked(TAU, time_limit=20.0).finish(work.tell)
-    assert all(row["predicted_rmse"] is not None for row in finished.summary["protocols"])
+    finished = asked(TAU, time_limit=20.0).compile(work.tell)
+    assert all(row.predicted_rmse is not None for row in finished.summary.protocols)
 
 
 def test_something_is_told_at_least_every_second(work: Work) -> None:
-    finished = asked(TAU, protocol="two_round", effort=Effort.STANDARD).finish(work.tell)
+    finished = asked(TAU, protocol="two_round", effort=Effort.STANDARD).compile(work.tell)
     assert finished.complete
     assert work.seconds > 60
     assert max(work.silences) <= 1.0
@@ -102,10 +103,10 @@ def test_something_is_told_at_least_every_second(work: Work) -> None:
 
 @pytest.mark.parametrize("document", [TAU, OPEN], ids=["bins given", "bins open"])
 def test_an_interruption_takes_the_best_so_far(work: Work, document: dict[str, Any]) -> None:
-    finished = asked(document).finish(work.tell, lambda: work.seconds >= 10.0)
+    finished = asked(document).compile(work.tell, lambda: work.seconds >= 10.0)
     assert work.seconds < 10.0 + GRACE_S
-    assert (finished.complete, finished.summary["cut_short"]) == (False, "interrupted")
-    reasons = {row["name"]: row["reason"] for row in finished.summary["protocols"]}
+    assert (finished.complete, finished.summary.cut_short) == (False, "interrupted")
+    reasons = {row.name: row.reason for row in finished.summary.protocols}
     assert reasons["two_round_shared"] == "the time was over before its turn"
     assert_usable(finished)
 
@@ -117,7 +118,7 @@ def test_an_interruption_before_anything_was_found_is_said(monkeypatch: pytest.M
     monkeypatch.setattr(OneRound, "design", nothing)
     request = asked(TAU, protocol="one_round")
     with pytest.raises(PairwiseError, match="no protocol applies to this request:\n- one_round: no kernel was found"):
-        request.finish(lambda told: None)
+        request.compile(lambda told: None)
 
     def late(protocol: OneRound, request: Any, progress: Any) -> None:
         assert request.deadline.passed()
@@ -127,11 +128,11 @@ def test_an_interruption_before_anything_was_found_is_said(monkeypatch: pytest.M
     with pytest.raises(
         PairwiseError, match=r"no protocol was designed before the end \(interrupted\): allow more time"
     ):
-        request.finish(lambda told: None, lambda: True)
+        request.compile(lambda told: None, lambda: True)
 
 
-def assert_usable(finished: FinishedProtocol) -> None:
+def assert_usable(finished: FinishedPlan) -> None:
     """The plan travels, and its ε is proved again where it arrives."""
-    again = FinishedProtocol.read(finished.content)
-    assert again.protocol.predicted_rmse == finished.summary["predicted_rmse"] > 0
+    again = FinishedPlan.read(finished.content)
+    assert again.protocol.predicted_rmse == finished.summary.predicted_rmse > 0
     assert again.first.device.guarantee == PureEpsilon.of(1)

@@ -10,9 +10,10 @@ from sordino_analysis.evaluation.accumulate import Aggregate
 from sordino_analysis.pairwise.protocol import ClosedRound, PairwiseError, ProtocolRequest, RoundPlan
 from sordino_analysis.pairwise.two_round import TwoRound
 from sordino_analysis.pairwise.two_round_shared import TwoRoundShared
+from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.pairwise import parse_statistic
 from sordino_analysis.request_terms import Effort
-from sordino_shared.guarantees import PureEpsilon, epsilon_of_ratio
+from sordino_shared.guarantees import epsilon_of_ratio
 
 LINE = {"name": "value", "kind": "ordinal", "edges": {"low": 0.0, "high": 1.0, "bins": 4}}
 LABEL = {"name": "label", "kind": "categorical", "labels": ["no", "yes"]}
@@ -30,7 +31,7 @@ USERS = 5000
 
 
 def designed(protocol, statistic=DISTANCE, epsilon=2.0):
-    request = ProtocolRequest(statistic, PureEpsilon.of(epsilon), USERS, effort=Effort.QUICK)
+    request = ProtocolRequest(statistic, PlanningOptions.of(epsilon=epsilon, users=USERS, effort=Effort.QUICK))
     return protocol.design(request, lambda fraction: None)
 
 
@@ -134,7 +135,7 @@ def test_a_ratio_is_estimated_and_called_consistent(area_design):
 
 
 def test_too_few_users_and_too_little_epsilon_are_refused_by_reason():
-    few = ProtocolRequest(DISTANCE, PureEpsilon.of(1), 10)
+    few = ProtocolRequest(DISTANCE, PlanningOptions.of(epsilon=1, users=10))
     assert "too few" in (TwoRound().reason_against(few) or "")
-    little = ProtocolRequest(DISTANCE, PureEpsilon.of(0.0015), 1000)
+    little = ProtocolRequest(DISTANCE, PlanningOptions.of(epsilon=0.0015, users=1000))
     assert "half" in (TwoRoundShared().reason_against(little) or "")

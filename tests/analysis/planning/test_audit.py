@@ -9,6 +9,7 @@ from sordino_analysis.documents.certificate import Certificate
 from sordino_analysis.documents.decoders import AnswerDecoder
 from sordino_analysis.planning.audit import audit_device, audit_plan
 from sordino_analysis.planning.planner import PlanRequest, compile_plan
+from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.linear import builtin
 from sordino_shared.arrays import Array
 from sordino_shared.guarantees import PureEpsilon
@@ -33,7 +34,7 @@ def test_a_plan_holds_what_it_publishes(plan_of, kind, mechanism):
 def test_a_reduced_plan_and_one_without_a_bound_hold_too(plan_of):
     reduced = plan_of("prefix", 33, "1", "max", "factorization", users=500, reduction=20, seed=3)
     assert failing(reduced.device, reduced.analyst) == []
-    large = compile_plan(PlanRequest(builtin("prefix", 5000), PureEpsilon.of(1), "max"))
+    large = compile_plan(PlanRequest(builtin("prefix", 5000), PlanningOptions.of(epsilon=1, objective="max")))
     assert failing(large.device, large.analyst) == []
 
 

@@ -11,15 +11,15 @@ from sordino_analysis.optimisation.bounds import trace_bound
 from sordino_analysis.optimisation.deadline import Deadline
 from sordino_analysis.planning.certificates import lower_bound, recheck_bound
 from sordino_analysis.planning.planner import PlanRequest
+from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.linear import builtin
 from sordino_analysis.request_terms import Effort
 from sordino_shared.arrays import Array
 from sordino_shared.errors import InvalidValue
-from sordino_shared.guarantees import PureEpsilon
 
 
 def bound_of(kind, size, epsilon, objective, request_for="max", deadline=None, **options):
-    request = PlanRequest(builtin(kind, size), PureEpsilon.of(epsilon), request_for, **options)
+    request = PlanRequest(builtin(kind, size), PlanningOptions.of(epsilon=epsilon, objective=request_for, **options))
     return lower_bound(SharedWork(request, deadline), objective, lambda *told: None)
 
 

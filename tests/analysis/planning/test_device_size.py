@@ -10,6 +10,7 @@ from sordino_analysis.mechanisms.mechanism import SharedWork
 from sordino_analysis.mechanisms.registry import MECHANISMS
 from sordino_analysis.optimisation.search.joint import _FEWEST_ROWS, _SCHEDULES
 from sordino_analysis.planning.planner import PlanRequest
+from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.linear import builtin
 from sordino_analysis.request_terms import Effort
 from sordino_shared.guarantees import PureEpsilon
@@ -39,7 +40,9 @@ def test_the_rows_that_the_search_may_have_fit(types, epsilon, effort):
 @pytest.mark.parametrize("types", [128, pytest.param(512, marks=pytest.mark.slow, id="512")])
 def test_what_every_candidate_proposes_fits(types):
     """All but the search, whose rows are counted above: it takes minutes here."""
-    request = PlanRequest(builtin("prefix", types), PureEpsilon.of(1), "mean", effort=Effort.QUICK)
+    request = PlanRequest(
+        builtin("prefix", types), PlanningOptions.of(epsilon=1, objective="mean", effort=Effort.QUICK)
+    )
     work, sizes = SharedWork(request), {}
     for candidate in MECHANISMS:
         if candidate.name not in ("optimised_kernel", "factorization") and candidate.reason_against(work) is None:

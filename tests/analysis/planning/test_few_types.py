@@ -5,10 +5,10 @@ import pytest
 
 from sordino_analysis.mechanisms.extreme_rows import ExtremeRowsMechanism
 from sordino_analysis.mechanisms.mechanism import SharedWork
-from sordino_analysis.planning.planner import PlanError, PlanRequest, compile_plan
+from sordino_analysis.planning.planner import PlanRequest, compile_plan
+from sordino_analysis.planning_options import PlanError, PlanningOptions
 from sordino_analysis.questions.linear import parse_specification
 from sordino_analysis.request_terms import Effort
-from sordino_shared.guarantees import PureEpsilon
 
 UNEVEN = [[-10.5, 7, 35.25, 90], [0, -1, 1, 0.3], [2, 2, 2, 2], [1, 1, 0, 0]]
 SINGLE = [[-1.5, 0, 0.25, 3, 9]]
@@ -20,7 +20,9 @@ def request_of(matrix, epsilon, objective, **options):
     labels = [str(cell) for cell in range(len(matrix[0]))]
     domain = [{"name": "c", "kind": "categorical", "labels": labels}]
     written = {"name": "w", "domain": domain, "queries": {"matrix": np.asarray(matrix, dtype=float).tolist()}}
-    return PlanRequest(parse_specification(written).build(), PureEpsilon.of(epsilon), objective, **options)
+    return PlanRequest(
+        parse_specification(written).build(), PlanningOptions.of(epsilon=epsilon, objective=objective, **options)
+    )
 
 
 def varying(matrix):

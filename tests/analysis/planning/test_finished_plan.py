@@ -1,8 +1,10 @@
 """A finished plan reads back as it was, or not at all."""
 
+import json
 from dataclasses import replace
 
 import pytest
+from pydantic import ValidationError
 
 from sordino_analysis.planning.finished_plan import FinishedPlan
 from sordino_shared.errors import GuaranteeNotMet, SordinoError
@@ -10,9 +12,11 @@ from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import DevicePart, Digest
 
 
-def parts_of(device, analyst, summary=b"{}"):
+def parts_of(device, analyst, summary):
     """The bytes of a plan of these parts, under a digest that is right."""
-    body = b"".join(len(part).to_bytes(8, "big") + part for part in (summary, device.content, analyst.content))
+    body = b"".join(
+        len(part).to_bytes(8, "big") + part for part in (summary.text().encode(), device.content, analyst.content)
+    )
     return Digest.of(body) + body
 
 
@@ -24,15 +28,27 @@ def test_it_reads_back(plan_of):
     assert again.complete
 
 
-def test_changing_its_summary_does_not_change_it(plan_of):
+def test_its_summary_is_frozen(plan_of):
     plan = plan_of("prefix", 3, mechanism="randomized_response").finished()
-    content, told = plan.content, plan.summary
-    told["cut_short"] = "changed"
-    told["candidates"][0]["name"] = "changed"
-    del told["digests"]["device"]
-    assert plan.content == content
-    assert plan.complete
-    assert plan.summary == FinishedPlan.read(content).summary != told
+    for place, field in (
+        (plan.summary, "cut_short"),
+        (plan.summary.candidates[0], "name"),
+        (plan.summary.digests, "device"),
+    ):
+        with pytest.raises(ValidationError, match="frozen"):
+            setattr(place, field, "changed")
+
+
+def test_a_target_is_stated_in_another_plan(plan_of):
+    plan = plan_of("prefix", 3, mechanism="randomized_response").finished()
+    stated = plan.for_target(0.05)
+    assert (stated.summary.target_error, stated.summary.users_needed) == (0.05, plan.users_needed(0.05))
+    assert "target_error" not in plan.summary.text()
+    assert {
+        **json.loads(plan.summary.text()),
+        "target_error": 0.05,
+        "users_needed": plan.users_needed(0.05),
+    } == json.loads(stated.summary.text())
 
 
 def test_every_byte_counts(plan_of):
@@ -51,7 +67,7 @@ def test_parts_of_two_plans_are_no_plan(plan_of):
     one = plan_of("prefix", 12)
     other = plan_of("prefix", 12, mechanism="randomized_response")
     with pytest.raises(SordinoError, match="another device part"):
-        FinishedPlan.read(parts_of(one.device, other.analyst))
+        FinishedPlan.read(parts_of(one.device, other.analyst, one.summary))
 
 
 def test_an_epsilon_that_is_not_met_is_refused(plan_of):
@@ -59,4 +75,4 @@ def test_an_epsilon_that_is_not_met_is_refused(plan_of):
     claims = DevicePart(plan.device.domain, PureEpsilon.of("0.5"), plan.device.randomizer)
     analyst = replace(plan.analyst, device_digest=claims.digest)
     with pytest.raises(GuaranteeNotMet):
-        FinishedPlan.read(parts_of(claims, analyst))
+        FinishedPlan.read(parts_of(claims, analyst, plan.summary))

@@ -14,7 +14,8 @@ from sordino_analysis.mechanisms.randomized_response import inverse_decoder
 from sordino_analysis.mechanisms.registry import MECHANISMS, mechanism_names
 from sordino_analysis.mechanisms.subset_selection import SubsetSelectionMechanism
 from sordino_analysis.planning import planner
-from sordino_analysis.planning.planner import PlanError, PlanRequest, compile_plan
+from sordino_analysis.planning.planner import PlanRequest, compile_plan
+from sordino_analysis.planning_options import PlanError, PlanningOptions
 from sordino_analysis.questions.linear import builtin, parse_specification
 from sordino_shared.audit import check_guarantee
 from sordino_shared.errors import GuaranteeNotMet, InvalidValue
@@ -38,7 +39,7 @@ def test_no_unbiased_candidate_is_below_the_bounds_and_the_best_is_chosen(seed, 
     line = {"name": "v", "kind": "categorical", "labels": [str(x) for x in range(types)]}
     workload = parse_specification({"name": "w", "domain": [line], "queries": {"matrix": matrix}}).build()
     for objective in ("max", "mean"):
-        plan = compile_plan(PlanRequest(workload, PureEpsilon.of(epsilon), objective))
+        plan = compile_plan(PlanRequest(workload, PlanningOptions.of(epsilon=epsilon, objective=objective)))
         check_guarantee(plan.device)
         bounds = plan.analyst.certificate
         found = {report.name: report.figures for report in plan.candidates if report.applies}
@@ -61,28 +62,26 @@ def test_the_parts_are_documents_that_read_back_and_belong_together(plan_of):
 
 
 def test_the_summary_has_what_the_command_promises(plan_of):
-    summary = plan_of("prefix", 12).summary()
+    summary = plan_of("prefix", 12).summary.model_dump()
     assert set(summary) == SUMMARY
     assert summary["ratio_max"] == pytest.approx(summary["max_variance"] / summary["lower_bound_max"])
     assert summary["outputs"] == plan_of("prefix", 12).device.randomizer.accumulator_size
     assert [row["name"] for row in summary["candidates"]] == list(mechanism_names())
-    assert plan_of("prefix", 12, mechanism="factorization").summary()["outputs"] is None
-    assert plan_of("prefix", 64, "16", mechanism="randomized_response").summary()["ratio_max"] is None
+    assert plan_of("prefix", 12, mechanism="factorization").summary.outputs is None
+    assert plan_of("prefix", 64, "16", mechanism="randomized_response").summary.ratio_max is None
 
 
 def test_what_snapping_cost_is_said_of_the_search_only(plan_of):
     for objective in ("max", "mean"):
         plan = plan_of("prefix", 8, "1", objective, "optimised_kernel")
-        (row,) = plan.summary()["candidates"]
+        (row,) = plan.summary.candidates
         assert -0.02 < row["snapping_cost"] < 0.05
-    assert [
-        row["snapping_cost"] for row in plan_of("prefix", 8, mechanism="factorization").summary()["candidates"]
-    ] == [None]
+    assert [row.snapping_cost for row in plan_of("prefix", 8, mechanism="factorization").summary.candidates] == [None]
 
 
 def test_users_add_predicted_errors_and_a_target_the_users_it_takes(plan_of):
     plan = plan_of("prefix", 12, users=10_000)
-    summary = plan.summary()
+    summary = plan.summary.model_dump()
     assert set(summary) == SUMMARY | {"users", "predicted_max_rmse", "predicted_errors"}
     assert summary["predicted_max_rmse"] == pytest.approx(np.sqrt(summary["max_variance"] / 10_000))
     assert [row["label"] for row in summary["predicted_errors"]] == plan.request.workload.labels()
@@ -104,7 +103,9 @@ def test_a_bias_cannot_be_averaged_away(plan_of):
 
 def test_progress_moves_forward_from_nothing_to_everything():
     seen = []
-    plan = compile_plan(PlanRequest(builtin("prefix", 9), ONE, "max"), seen.append)
+    plan = compile_plan(
+        PlanRequest(builtin("prefix", 9), PlanningOptions.of(epsilon=ONE.epsilon, objective="max")), seen.append
+    )
     fractions = [told.fraction for told in seen]
     assert fractions == sorted(fractions)
     assert 0 <= fractions[0] < 0.1
@@ -113,12 +114,15 @@ def test_progress_moves_forward_from_nothing_to_everything():
     assert {told.variance for told in seen if told.stage.startswith("bounding")} == {None}
     found = [told.variance for told in seen if told.variance is not None]
     assert len(set(found)) > 3
-    assert seen[-1].ratio == pytest.approx(plan.summary()["ratio_max"])
+    assert seen[-1].ratio == pytest.approx(plan.summary.ratio_max)
 
 
 def test_the_same_seed_gives_the_same_plan_and_another_seed_another():
     first, again, other = (
-        compile_plan(PlanRequest(builtin("prefix", 20), ONE, "max", seed=seed)).finished() for seed in (5, 5, 6)
+        compile_plan(
+            PlanRequest(builtin("prefix", 20), PlanningOptions.of(epsilon=ONE.epsilon, objective="max", seed=seed))
+        ).finished()
+        for seed in (5, 5, 6)
     )
     assert again.device.content == first.device.content
     assert again.analyst.content == first.analyst.content
@@ -156,11 +160,19 @@ def test_an_interruption_takes_the_best_so_far():
     def asked():
         return any(told.stage == "evaluating subset_mixture" for told in seen)
 
-    plan = compile_plan(PlanRequest(builtin("prefix", 24), ONE, "max"), seen.append, asked)
+    plan = compile_plan(
+        PlanRequest(builtin("prefix", 24), PlanningOptions.of(epsilon=ONE.epsilon, objective="max")), seen.append, asked
+    )
     assert (plan.analyst.mechanism, plan.cut_short) == ("subset_selection", "interrupted")
     assert plan.analyst.certificate.max.value > 0
     with pytest.raises(PlanError, match="the queries are not a histogram"):
-        compile_plan(PlanRequest(builtin("prefix", 24), ONE, "max", "subset_mixture"), interrupted=lambda: True)
+        compile_plan(
+            PlanRequest(
+                builtin("prefix", 24),
+                PlanningOptions.of(epsilon=ONE.epsilon, objective="max", mechanism="subset_mixture"),
+            ),
+            interrupted=lambda: True,
+        )
 
 
 @pytest.mark.parametrize("mechanism", ["randomized_response", "optimised_kernel", "factorization"])
@@ -173,33 +185,33 @@ def test_a_named_mechanism_is_the_only_one_considered(plan_of, mechanism):
 def test_what_cannot_be_planned_is_refused_with_what_to_do():
     prefix = builtin("prefix", 8)
     with pytest.raises(PlanError, match=f"use one of {', '.join(mechanism_names())}"):
-        compile_plan(PlanRequest(prefix, ONE, "max", "magic"))
+        compile_plan(PlanRequest(prefix, PlanningOptions.of(epsilon=ONE.epsilon, objective="max", mechanism="magic")))
     with pytest.raises(PlanError, match="objective"):
-        PlanRequest(prefix, ONE, "median")
+        PlanRequest(prefix, PlanningOptions.of(epsilon=ONE.epsilon, objective="median"))
     with pytest.raises(InvalidValue, match=r"from 0\.001 to 16"):
-        PlanRequest(prefix, PureEpsilon.of(17), "max")
+        PlanRequest(prefix, PlanningOptions.of(epsilon=17, objective="max"))
     for options in ({"users": 0}, {"reduction": 0}, {"users": 1.5}, {"seed": -1}):
         with pytest.raises(PlanError, match=next(iter(options))):
-            PlanRequest(prefix, ONE, "max", **options)
+            PlanRequest(prefix, PlanningOptions.of(epsilon=ONE.epsilon, objective="max", **options))
     with pytest.raises(PlanError, match="ask fewer"):
-        PlanRequest(builtin("ranges", 1500), ONE, "max")
+        PlanRequest(builtin("ranges", 1500), PlanningOptions.of(epsilon=ONE.epsilon, objective="max"))
 
 
 def test_too_many_types_for_a_matrix_leave_the_closed_forms_and_say_so():
-    plan = compile_plan(PlanRequest(builtin("prefix", 5000), ONE, "max"))
+    plan = compile_plan(PlanRequest(builtin("prefix", 5000), PlanningOptions.of(epsilon=ONE.epsilon, objective="max")))
     assert plan.analyst.mechanism == "subset_selection"
     reasons = {report.name: report.reason for report in plan.candidates}
     assert reasons["factorization"] == f"5000 types; the limit for a dense design is {base.MAX_DENSE_TYPES}"
-    assert plan.summary()["lower_bound_max"] == 0
-    assert plan.summary()["ratio_max"] is None
-    many = compile_plan(PlanRequest(builtin("ranges", 400), ONE, "max"))
+    assert plan.summary.lower_bound_max == 0
+    assert plan.summary.ratio_max is None
+    many = compile_plan(PlanRequest(builtin("ranges", 400), PlanningOptions.of(epsilon=ONE.epsilon, objective="max")))
     reasons = {report.name: report.reason for report in many.candidates}
     assert reasons["factorization"].startswith("80199 × 400 entries of W")
 
 
 def test_a_tie_goes_to_the_simpler_device():
     """With two types randomized response and every kernel of half-spaces have the same law."""
-    plan = compile_plan(PlanRequest(builtin("prefix", 2), ONE, "max"))
+    plan = compile_plan(PlanRequest(builtin("prefix", 2), PlanningOptions.of(epsilon=ONE.epsilon, objective="max")))
     assert plan.analyst.mechanism == MECHANISMS[0].name == "randomized_response"
 
 
@@ -228,7 +240,7 @@ class Pretending:
 def test_a_candidate_that_spends_more_than_asked_is_never_published(monkeypatch):
     monkeypatch.setattr(planner, "MECHANISMS", (Pretending(),))
     with pytest.raises(GuaranteeNotMet):
-        compile_plan(PlanRequest(builtin("prefix", 8), ONE, "max"))
+        compile_plan(PlanRequest(builtin("prefix", 8), PlanningOptions.of(epsilon=ONE.epsilon, objective="max")))
 
 
 def test_a_biased_candidate_wins_until_its_bias_outweighs_the_variance(monkeypatch):
@@ -236,7 +248,12 @@ def test_a_biased_candidate_wins_until_its_bias_outweighs_the_variance(monkeypat
     monkeypatch.setattr(planner, "MECHANISMS", (FactorizationMechanism(), SubsetSelectionMechanism()))
 
     def plan(users):
-        return compile_plan(PlanRequest(builtin("prefix", 65), ONE, "max", users=users, reduction=50))
+        return compile_plan(
+            PlanRequest(
+                builtin("prefix", 65),
+                PlanningOptions.of(epsilon=ONE.epsilon, objective="max", users=users, reduction=50),
+            )
+        )
 
     biased, unbiased = (report.figures for report in plan(1).candidates)
     assert biased.max_variance < unbiased.max_variance

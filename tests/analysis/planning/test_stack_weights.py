@@ -7,9 +7,9 @@ from sordino_analysis.evaluation.integer_kernels import probabilities
 from sordino_analysis.evaluation.variance import counts_as_unbiased, type_variances
 from sordino_analysis.planning.audit import audit_plan
 from sordino_analysis.planning.planner import PlanRequest, compile_plan
+from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.linear import WorkloadError, parse_specification
 from sordino_analysis.request_terms import Effort
-from sordino_shared.guarantees import PureEpsilon
 
 LINE = [{"name": "v", "kind": "ordinal", "edges": [0, 1, 2]}]
 BITS = [{"name": name, "kind": "categorical", "labels": ["no", "yes"]} for name in "abc"]
@@ -24,7 +24,9 @@ def stacked(weight, domain=LINE, first="prefix", second="histogram"):
 
 
 def plan_of(workload, objective, epsilon="1", **options):
-    return compile_plan(PlanRequest(workload, PureEpsilon.of(epsilon), objective, effort=Effort.QUICK, **options))
+    return compile_plan(
+        PlanRequest(workload, PlanningOptions.of(epsilon=epsilon, objective=objective, effort=Effort.QUICK, **options))
+    )
 
 
 def documented(workload, counts):
@@ -131,7 +133,7 @@ def test_predicted_errors_and_the_users_needed_are_without_weights():
     workload = stacked(1000)
     plan = plan_of(workload, "max", users=100)
     worst = type_variances(plan.device, plan.analyst.decoder, workload).max(axis=1)
-    predicted = [told["rmse"] for told in plan.summary()["predicted_errors"]]
+    predicted = [told.rmse for told in plan.summary.predicted_errors]
     np.testing.assert_allclose(predicted, np.sqrt(worst / 100), rtol=1e-9)
     needed = plan.finished().users_needed(0.01)
     assert needed == pytest.approx(worst.max() / 1e-4, abs=1)

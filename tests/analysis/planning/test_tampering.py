@@ -9,6 +9,7 @@ from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_analysis.documents.decoders import WeightedDecoder
 from sordino_analysis.planning.audit import audit_plan
 from sordino_analysis.planning.planner import PlanRequest, compile_plan
+from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.linear import builtin
 from sordino_shared.arrays import Array
 from sordino_shared.audit import check_guarantee
@@ -22,7 +23,9 @@ FLIPS = 400
 @pytest.fixture(scope="module")
 def plan():
     """A searched kernel with doubly non-negative bounds."""
-    request = PlanRequest(builtin("prefix", 9), PureEpsilon.of(2), "max", "optimised_kernel")
+    request = PlanRequest(
+        builtin("prefix", 9), PlanningOptions.of(epsilon=2, objective="max", mechanism="optimised_kernel")
+    )
     return compile_plan(request)
 
 

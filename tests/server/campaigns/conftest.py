@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from sqlalchemy.orm import Session
 
+from sordino_analysis.documents.protocol_plan import ProtocolPlan
 from sordino_analysis.pairwise import protocol_registry as registry
 from sordino_analysis.pairwise.protocol import ClosedRound, PairwiseError, RoundPlan
-from sordino_analysis.pairwise.protocol_plan import ProtocolPlan
 from sordino_analysis.pairwise.statistic_estimate import PairwiseEstimate
 from sordino_analysis.planning.planner import CompiledPlan
 from sordino_server import models
@@ -93,9 +93,9 @@ class TwoRounds:
             if session.get(models.Workload, "0" * 64) is None:
                 session.add(models.Workload(id="0" * 64, name="made up", specification="{}", queries=1, created_at=0))
             row = models.PlanRequest(id=identifier, workload_id="0" * 64, request="{}", state="ready", created_at=0)
-            row.device_digest = plans.keep_part(session, self.first.device, 0)
-            row.analyst_digest = plans.keep_part(session, self.first.analyst, 0)
-            row.protocol_digest = plans.keep_protocol(session, plan, 0)
+            row.device_digest = plans.keep(session, "device", self.first.device, 0)
+            row.analyst_digest = plans.keep(session, "analyst", self.first.analyst, 0)
+            row.protocol_digest = plans.keep(session, "protocol", plan, 0)
             session.add(row)
 
         database.run("test plan", store)

@@ -13,7 +13,7 @@ import httpx
 import numpy as np
 import pytest
 
-from sordino_analysis.pairwise.protocol_plan import ProtocolPlan
+from sordino_analysis.documents.protocol_plan import ProtocolPlan
 from sordino_server.estimates.table import STATISTIC_COLUMNS
 from sordino_server.populations.service import identifier_of
 from sordino_server.rounds.round_lifecycle import NextRound, check_next_round

@@ -9,13 +9,12 @@ import pytest
 
 from sordino_analysis import read_plan
 from sordino_analysis.documents.analyst_part import AnalystPart
+from sordino_analysis.documents.protocol_plan import ProtocolPlan
 from sordino_analysis.pairwise.one_round import OneRound
 from sordino_analysis.pairwise.pairwise_request import PairwiseRequest
-from sordino_analysis.pairwise.protocol_plan import ProtocolPlan
-from sordino_analysis.planning.planner import compile_plan
+from sordino_analysis.planning.linear_request import LinearRequest
 from sordino_analysis.progress import Progress
 from sordino_analysis.questions.linear import builtin
-from sordino_server.cli import plan as plan_command
 from sordino_server.cli.plan import shown_progress
 from sordino_shared.protocol import DevicePart, Digest
 
@@ -116,11 +115,8 @@ def computed(monkeypatch):
     """The requests that were computed and not found."""
     requests = []
 
-    def count(request, *rest):
-        requests.append(request)
-        return compile_plan(request, *rest)
-
-    monkeypatch.setattr(plan_command, "compile_plan", count)
+    compiled = LinearRequest.compile
+    monkeypatch.setattr(LinearRequest, "compile", lambda *asked: requests.append(asked[0]) or compiled(*asked))
     return requests
 
 
@@ -167,15 +163,17 @@ def interrupting(monkeypatch, stage, *signals):
     """Sends the signals to this process once planning has reached the stage."""
     left = list(signals)
 
+    compiled = LinearRequest.compile
+
     def compile_interrupted(request, progress, asked):
         def tell(told):
             progress(told)
             if told.stage == stage and left:
                 os.kill(os.getpid(), left.pop(0))
 
-        return compile_plan(request, tell, asked)
+        return compiled(request, tell, asked)
 
-    monkeypatch.setattr(plan_command, "compile_plan", compile_interrupted)
+    monkeypatch.setattr(LinearRequest, "compile", compile_interrupted)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -244,8 +242,8 @@ def test_a_protocol_is_computed_once(run_command, json_of, monkeypatch, tmp_path
     (tmp_path / "gini.yaml").write_text(GINI)
     first = json_of(*ASKED_GINI, "--protocol", "one_round_split")
     computed = []
-    finish = PairwiseRequest.finish
-    monkeypatch.setattr(PairwiseRequest, "finish", lambda *asked: computed.append(asked) or finish(*asked))
+    compiled = PairwiseRequest.compile
+    monkeypatch.setattr(PairwiseRequest, "compile", lambda *asked: computed.append(asked) or compiled(*asked))
     again = run_command(*ASKED_GINI, "--protocol", "one_round_split", "--json", "--output", "parts")
     assert json.loads(again.stdout) == first
     assert "computed before" in again.stderr

@@ -13,19 +13,23 @@ from typing import Any
 
 import pytest
 
-from sordino_analysis.planning.planner import PlanError, PlanRequest, compile_plan
+from sordino_analysis.planning.linear_request import LinearRequest
+from sordino_analysis.planning_options import PlanError, PlanningOptions
 from sordino_analysis.progress import Progress, ProgressCallback
 from sordino_analysis.questions.linear import builtin
+from sordino_analysis.questions.linear.specification import builtin_specification
+from sordino_analysis.requests import StoredRequest
 from sordino_server.jobs import planning_process
 from sordino_server.jobs.planning_process import PlanningDied, PlanningProcess
-from sordino_shared.guarantees import PureEpsilon
 from tests.patience import PATIENCE_S
 
 SCRIPT = Path(__file__).with_name("planning_kill_script.py")
 PROCESS = PlanningProcess(memory_mb=2048, time_limit_s=60)
-SMALL = PlanRequest(builtin("prefix", 8), PureEpsilon.of(1), "max", seed=3)
+SMALL = LinearRequest(builtin("prefix", 8), PlanningOptions.of(epsilon=1, objective="max", seed=3))
 # Minutes of search, in steps of milliseconds.
-LONG = PlanRequest(builtin("prefix", 96), PureEpsilon.of(1), "max", "optimised_kernel")
+LONG = LinearRequest(
+    builtin("prefix", 96), PlanningOptions.of(epsilon=1, objective="max", mechanism="optimised_kernel")
+)
 
 
 def signal_children(number: signal.Signals) -> None:
@@ -45,22 +49,26 @@ def children() -> list[int]:
 
 def test_the_plan_is_that_of_any_other_process() -> None:
     told: list[Progress] = []
-    here, there = compile_plan(SMALL).finished(), PROCESS.compute(SMALL, told.append)
+    here, there = SMALL.compile(), PROCESS.compute(SMALL, told.append)
     assert (there.device.digest, there.analyst.digest) == (here.device.digest, here.analyst.digest)
     assert there.complete
     assert told[0] == Progress(0.0, "starting")
-    assert (told[-1].fraction, told[-1].ratio) == (1.0, pytest.approx(here.summary["ratio_max"]))
+    assert (told[-1].fraction, told[-1].ratio) == (1.0, pytest.approx(here.summary.ratio_max))
     assert children() == []
 
 
 def test_what_the_planner_refuses_is_told() -> None:
-    impossible = PlanRequest(builtin("prefix", 9), PureEpsilon.of(1), "max", "factorization", reduction=99)
+    impossible = LinearRequest(
+        builtin("prefix", 9), PlanningOptions.of(epsilon=1, objective="max", mechanism="factorization", reduction=99)
+    )
     with pytest.raises(PlanError, match="from 1 to the rank"):
         PROCESS.compute(impossible, lambda told: None)
 
 
 def test_more_memory_than_there_may_be_is_said() -> None:
-    large = PlanRequest(builtin("prefix", 2048), PureEpsilon.of(1), "max", "factorization")
+    large = LinearRequest(
+        builtin("prefix", 2048), PlanningOptions.of(epsilon=1, objective="max", mechanism="factorization")
+    )
     with pytest.raises(PlanError, match=r"needs more than 300 MiB \(SORDINO_PLANNING_MEMORY_MB\): ask for fewer"):
         PlanningProcess(300, 60).compute(large, lambda told: None)
 
@@ -88,7 +96,7 @@ def test_whoever_loses_interest_ends_the_process() -> None:
 
 def test_the_limit_of_the_server_gives_the_best_so_far() -> None:
     plan = PlanningProcess(2048, 1).compute(LONG, lambda told: None)
-    assert plan.summary["cut_short"] == "time limit"
+    assert plan.summary.cut_short == "time limit"
     assert plan.analyst.mechanism == "optimised_kernel"
 
 
@@ -125,14 +133,14 @@ def alive(process: int) -> bool:
 
 def test_the_worker_goes_on(running: Any) -> None:
     """One request whose process is killed fails and says so; the next one is computed."""
-    long = running.workload(LONG.workload.specification)
+    long = running.workload(builtin_specification("prefix", 96).canonical())
     first = running.plan_request(workload=long, mechanism="optimised_kernel", seed=1)["id"]
     second = running.plan_request()["id"]
 
-    def compute(request: PlanRequest, progress: ProgressCallback) -> Any:
+    def compute(request: StoredRequest, progress: ProgressCallback) -> Any:
         def kill(told: Progress) -> None:
             progress(told)
-            if request.seed == 1 and told.fraction > 0:
+            if request.options.seed == 1 and told.fraction > 0:
                 signal_children(signal.SIGKILL)
 
         return PROCESS.compute(request, kill)

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from sordino_analysis.mechanisms.request import PlanError
-from sordino_analysis.planning.planner import compile_plan
+from sordino_analysis.planning_options import PlanError
 from sordino_analysis.progress import Progress, ProgressCallback
 from sordino_server.jobs import worker as worker_module
 from sordino_server.jobs.worker import Worker
@@ -93,9 +92,9 @@ def test_a_result_after_the_lease_is_lost_is_dropped(running: Any, silent: bool)
             running.clock.advance(1)
             if not silent:
                 progress(Progress(0.5, "far too late"))
-            return compile_plan(request).finished()
+            return request.compile()
         plans_made.append("quick")
-        return compile_plan(request).finished()
+        return request.compile()
 
     running.compute = compile_slowly
     assert running.worker().step() is True
@@ -113,7 +112,7 @@ def test_progress_is_shown(running: Any) -> None:
             progress(told)
             document = _state(running, identifier)
             seen.append([document[name] for name in ("state", "stage", "progress", "variance", "ratio")])
-        return compile_plan(request).finished()
+        return request.compile()
 
     running.compute = watched
     running.work()
@@ -186,7 +185,7 @@ def test_the_lease_is_renewed_while_a_computation_says_nothing(running: Any, mon
             running.clock.advance(lease // 3)
             _wait_for_renewal(running, identifier, running.clock.now() + lease)
             assert running.worker().step() is False
-        return compile_plan(request).finished()
+        return request.compile()
 
     running.compute = compile_silently
     assert running.worker().step() is True

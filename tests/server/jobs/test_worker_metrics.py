@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from sordino_analysis.mechanisms.request import PlanError
-from sordino_analysis.planning.planner import compile_plan
+from sordino_analysis.planning_options import PlanError
 from sordino_server.jobs.worker import Stopped, Worker
 from sordino_server.jobs.worker_metrics import WorkerMetrics
 from sordino_server.kit.database_errors import DatabaseBusy
@@ -89,12 +88,12 @@ def test_a_lease_that_is_lost(running: Any, metrics: WorkerMetrics, fails: bool)
     other = WorkerMetrics(running.database, running.clock)
 
     def slow(request: Any, _: object) -> Any:
-        running.compute = lambda request, _: compile_plan(request).finished()
+        running.compute = lambda request, _: request.compile()
         running.clock.advance(running.settings.lease_s)
         assert worker(running, other).step()
         if fails:
             raise PlanError("too late")
-        return compile_plan(request).finished()
+        return request.compile()
 
     running.plan_request()
     running.compute = slow

@@ -7,14 +7,15 @@ from typing import Any
 
 import pytest
 
-from sordino_analysis.mechanisms.request import PlanError, PlanRequest
 from sordino_analysis.planning.finished_plan import FinishedPlan
+from sordino_analysis.planning.planning_request import PlanningRequest
+from sordino_analysis.planning_options import PlanError
 from sordino_analysis.progress import ProgressCallback
 
 SHOWN = ("summary", "device_digest", "analyst_digest", "variance", "ratio", "state", "progress", "stage")
 
 
-def refused(request: PlanRequest, progress: ProgressCallback) -> FinishedPlan:
+def refused(request: PlanningRequest, progress: ProgressCallback) -> FinishedPlan:
     """A planner that must not be asked."""
     raise PlanError("nobody was to compute this")
 
@@ -47,7 +48,7 @@ def test_twins_that_wait_are_computed_once(running: Any) -> None:
     twins = [running.plan_request()["id"] for _ in range(3)]
     usual, computed = running.compute, []
 
-    def count(request: PlanRequest, progress: ProgressCallback) -> FinishedPlan:
+    def count(request: PlanningRequest, progress: ProgressCallback) -> FinishedPlan:
         computed.append(request)
         plan: FinishedPlan = usual(request, progress)
         return plan
@@ -74,9 +75,9 @@ def test_what_failed_is_computed_when_it_is_asked_again(running: Any) -> None:
 def test_what_was_cut_short_answers_nobody_else(running: Any) -> None:
     usual = running.compute
 
-    def cut(request: PlanRequest, progress: ProgressCallback) -> FinishedPlan:
+    def cut(request: PlanningRequest, progress: ProgressCallback) -> FinishedPlan:
         plan: FinishedPlan = usual(request, progress)
-        return replace(plan, summary=plan.summary | {"cut_short": "time limit"})
+        return replace(plan, summary=plan.summary.model_copy(update={"cut_short": "time limit"}))
 
     running.compute = cut
     assert running.ready_plan(time_limit=1)["summary"]["cut_short"] == "time limit"

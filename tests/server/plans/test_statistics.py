@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from sordino_analysis.pairwise.finished_protocol import FinishedProtocol
+from sordino_analysis.documents.protocol_plan import ProtocolPlan
 from sordino_analysis.pairwise.pairwise_request import PairwiseRequest
-from sordino_analysis.pairwise.protocol_plan import ProtocolPlan
 from sordino_analysis.pairwise.protocol_registry import PROTOCOLS
+from sordino_analysis.planning.finished_plan import FinishedPlan
+from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.pairwise import parse_statistic
 from sordino_analysis.request_terms import Effort
 from sordino_server.jobs.planning_process import PlanningProcess
 from sordino_shared.errors import SordinoError
-from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import DevicePart, Digest, Manifest, Problem
 
 Check = Callable[..., dict[str, Any]]
@@ -102,28 +102,34 @@ def test_linear_queries_have_no_protocol(running: Any, check_problem: Check) -> 
 
 
 def test_the_process_finds_the_same_protocol() -> None:
-    request = PairwiseRequest(parse_statistic(GINI), PureEpsilon.of(1), 1000, "one_round", effort=Effort.QUICK)
-    here = request.finish(lambda told: None)
+    request = PairwiseRequest(
+        parse_statistic(GINI), PlanningOptions.of(epsilon=1, users=1000, protocol="one_round", effort=Effort.QUICK)
+    )
+    here = request.compile(lambda told: None)
     there = PlanningProcess(1024, 100.0).compute(request, lambda told: None)
-    assert isinstance(there, FinishedProtocol)
+    assert isinstance(there, FinishedPlan)
     assert (there.protocol.digest, there.first.device.digest) == (here.protocol.digest, here.first.device.digest)
     assert there.complete
 
 
 def test_a_finished_protocol_with_one_byte_changed_is_refused() -> None:
     content = bytearray(
-        PairwiseRequest(parse_statistic(GINI), PureEpsilon.of(1), 9, "one_round_split").finish(print).content
+        PairwiseRequest(parse_statistic(GINI), PlanningOptions.of(epsilon=1, users=9, protocol="one_round_split"))
+        .compile(print)
+        .content
     )
-    assert FinishedProtocol.read(bytes(content)).content == content
+    assert FinishedPlan.read(bytes(content)).content == content
     for place in (0, 33, 50, len(content) - 1):
         content[place] ^= 1
         with pytest.raises(SordinoError):
-            FinishedProtocol.read(bytes(content))
+            FinishedPlan.read(bytes(content))
         content[place] ^= 1
 
 
 def test_a_search_that_ran_out_of_time_says_so() -> None:
-    request = PairwiseRequest(parse_statistic(GINI), PureEpsilon.of(1), 9, "one_round_split", time_limit=1e-9)
-    finished = request.finish(lambda told: None)
+    request = PairwiseRequest(
+        parse_statistic(GINI), PlanningOptions.of(epsilon=1, users=9, protocol="one_round_split", time_limit=1e-9)
+    )
+    finished = request.compile(lambda told: None)
     assert not finished.complete
-    assert finished.summary["cut_short"] == "time limit"
+    assert finished.summary.cut_short == "time limit"

@@ -65,6 +65,6 @@ def test_help_imports_neither_commands_nor_arrays() -> None:
     assert times_as_long(HELP) <= 0.6
 
 
-@pytest.mark.parametrize("module", ["sordino_server.estimates.next_step", "sordino_server.plans.planner_requests"])
+@pytest.mark.parametrize("module", ["sordino_server.estimates.next_step", "sordino_analysis.requests"])
 def test_the_measure_notices_a_solver(module: str) -> None:
     assert measure(f"import {module}")[2] & SOLVERS

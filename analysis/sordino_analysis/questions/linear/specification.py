@@ -1,6 +1,6 @@
 """The written form of a workload, in YAML or JSON, and how it becomes a Workload."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
@@ -8,14 +8,14 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag, ValidationError
 from pydantic_core import PydanticCustomError
 
 from sordino_analysis.arrays import Floats, varying_rows
+from sordino_analysis.documents import queries as documents
 from sordino_analysis.questions.linear.attributes import AttributeSpecification, Number, Strict, domain_of, readable
-from sordino_analysis.questions.linear.factors import Factor, factor, product_of
-from sordino_analysis.questions.linear.operators import DENSE_LIMIT, Dense
-from sordino_analysis.questions.linear.stacks import stack_of
-from sordino_analysis.questions.linear.widths import marginals, parities
+from sordino_analysis.questions.linear.building import build_workload
+from sordino_analysis.questions.linear.operators import DENSE_LIMIT
+from sordino_analysis.questions.linear.widths import check_width
 from sordino_analysis.questions.linear.workload import Workload, WorkloadError
 from sordino_analysis.strict_model import Listed
-from sordino_shared._checks import check_label
+from sordino_shared.arrays import Array
 from sordino_shared.domains import MAX_MEMBERS, Domain
 from sordino_shared.errors import InvalidValue
 
@@ -108,33 +108,37 @@ class WorkloadSpecification(Strict):
         """The JSON-able form that is stored with a plan and read back by `parse_specification`."""
         return self.model_dump(mode="json", exclude_none=True)
 
-    def check(self) -> None:
-        """Raise WorkloadError where `build` would."""
-        self.build()
-
     def build(self) -> Workload:
         """The workload described; raises WorkloadError where the description contradicts itself."""
         domain = domain_of(self.domain)
-        if isinstance(self.queries, StackQueries):
-            kinds: tuple[str, ...] = ("stack",)
-            parts = [_asked(part.queries, domain)[1] for part in self.queries.stack]
-            whole = stack_of(parts, [part.weight for part in self.queries.stack])
-        else:
-            kinds, whole = _asked(self.queries, domain)
-        return Workload(self.name, domain, kinds, whole.operator, self.canonical(), whole.label)
+        return build_workload(domain, _published(self.queries, domain), self.name)
+
+    def sizes(self) -> tuple[int | None, int]:
+        """Cells and queries of the workload, which is built for it; raises WorkloadError where it cannot be."""
+        built = self.build()
+        return built.size, built.queries
 
 
-def _asked(
-    queries: str | dict[str, Kind] | MatrixQueries | WidthQueries, domain: Domain
-) -> tuple[tuple[str, ...], Factor]:
-    """The kinds of a workload and its queries."""
-    if isinstance(queries, MatrixQueries):
-        return ("matrix",), _of_matrix(domain, queries)
-    if isinstance(queries, WidthQueries):
-        of_width = parities if queries.kind == "parities" else marginals
-        return (queries.kind,), of_width(domain, queries.width, exactly=queries.exactly)
-    kinds = _kinds(queries, domain)
-    return kinds, product_of([factor(a, kind) for a, kind in zip(domain.attributes, kinds, strict=True)])
+def _published(
+    written: str | dict[str, Kind] | MatrixQueries | WidthQueries | StackQueries, domain: Domain
+) -> documents.Queries:
+    """The queries as a plan publishes them."""
+    if isinstance(written, StackQueries):
+        parts = ((_published_one(part.queries, domain), part.weight) for part in written.stack)
+        return documents.StackQueries(tuple(documents.StackedQueries(*part) for part in parts))
+    return _published_one(written, domain)
+
+
+def _published_one(
+    written: str | dict[str, Kind] | MatrixQueries | WidthQueries, domain: Domain
+) -> documents.ProductQueries | documents.MatrixQueries | documents.ParityQueries | documents.MarginalQueries:
+    if isinstance(written, MatrixQueries):
+        return _published_matrix(written, domain)
+    if isinstance(written, WidthQueries):
+        check_width(domain, written.width)
+        of_width = documents.ParityQueries if written.kind == "parities" else documents.MarginalQueries
+        return of_width(written.width, written.exactly)
+    return documents.ProductQueries(_kinds(written, domain))
 
 
 def _kinds(queries: str | dict[str, Kind], domain: Domain) -> tuple[str, ...]:
@@ -150,26 +154,17 @@ def _kinds(queries: str | dict[str, Kind], domain: Domain) -> tuple[str, ...]:
     return tuple(queries[name] for name in names)
 
 
-def _of_matrix(domain: Domain, queries: MatrixQueries) -> Factor:
+def _published_matrix(queries: MatrixQueries, domain: Domain) -> documents.MatrixQueries:
     matrix = checked_matrix(queries.matrix, domain)
     _check_alike(matrix)
     labels = queries.labels
     if labels is not None and len(labels) != len(matrix):
         raise WorkloadError(f"{len(labels)} labels for {len(matrix)} queries: give one label a query", labels)
-    _check_labels(labels or ())
-
-    def label(query: int) -> str:
-        return f"query {query + 1}" if labels is None else labels[query]
-
-    return Factor(Dense(matrix), label)
-
-
-def _check_labels(labels: Sequence[str]) -> None:
-    for label in labels:
-        try:
-            check_label(label)
-        except InvalidValue as error:
-            raise WorkloadError(str(error), label) from error
+    names = tuple(f"query {row + 1}" for row in range(len(matrix))) if labels is None else tuple(labels)
+    try:
+        return documents.MatrixQueries(Array.of(matrix, "<f8"), names)
+    except InvalidValue as error:
+        raise WorkloadError(str(error), labels) from error
 
 
 def parse_specification(document: Mapping[str, Any]) -> WorkloadSpecification:
@@ -187,12 +182,17 @@ def parse_specification(document: Mapping[str, Any]) -> WorkloadSpecification:
 
 def builtin(kind: str, size: int) -> Workload:
     """Queries of `kind` on one ordinal attribute of `size` unit bins."""
+    return builtin_specification(kind, size).build()
+
+
+def builtin_specification(kind: str, size: int) -> WorkloadSpecification:
+    """The written form of queries of `kind` on one ordinal attribute of `size` unit bins."""
     if not isinstance(size, int) or size < 2:
         raise WorkloadError(f"a workload needs a domain of at least two types, not {size!r}", size)
     if size > MAX_MEMBERS:
         raise WorkloadError(f"{size} bins; a domain has at most {MAX_MEMBERS} members: use wider bins", size)
     line = {"name": "value", "kind": "ordinal", "edges": [float(edge) for edge in range(1, size)]}
-    return parse_specification({"name": f"{kind}-{size}", "domain": [line], "queries": kind}).build()
+    return parse_specification({"name": f"{kind}-{size}", "domain": [line], "queries": kind})
 
 
 def checked_matrix(rows: list[list[float]], domain: Domain) -> Floats:

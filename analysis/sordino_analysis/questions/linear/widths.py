@@ -188,12 +188,18 @@ def marginals(domain: Domain, width: int, *, exactly: bool) -> Factor:
     return Factor(_map(domain, supports, lambda shape: cas_table(shape) / math.prod(shape), shifted=True), label)
 
 
-def _supports(domain: Domain, width: int, exactly: bool) -> list[tuple[int, ...]]:
-    wide = [attribute for attribute, size in enumerate(domain.shape) if size > 1]
-    if not 1 <= width <= len(wide):
+def check_width(domain: Domain, width: int) -> None:
+    """Raise WorkloadError unless there are so many attributes that tell users apart."""
+    wide = sum(size > 1 for size in domain.shape)
+    if not 1 <= width <= wide:
         raise WorkloadError(
-            f"the width must be from 1 to the {len(wide)} attributes of more than one member, not {width}", width
+            f"the width must be from 1 to the {wide} attributes of more than one member, not {width}", width
         )
+
+
+def _supports(domain: Domain, width: int, exactly: bool) -> list[tuple[int, ...]]:
+    check_width(domain, width)
+    wide = [attribute for attribute, size in enumerate(domain.shape) if size > 1]
     if len(domain.shape) > MAX_ATTRIBUTES or domain.size > _MOST_TYPES:
         raise WorkloadError(
             f"parities and marginals are for at most {MAX_ATTRIBUTES} attributes and {_MOST_TYPES} cells, the domain "

@@ -9,9 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sordino_analysis.arrays import Floats
+from sordino_analysis.documents.queries import Queries
 from sordino_analysis.questions.linear.operators import Indices, LinearMap, Symmetry
 from sordino_shared.domains import Domain
 from sordino_shared.errors import InvalidValue
+from sordino_shared.protocol import Digest
+from sordino_shared.protocol.codec import encode_value
+from sordino_shared.protocol.schema import to_plain
 
 # What is listed for every query must fit into memory; a plan takes fewer still.
 MAX_LISTED_QUERIES = 1 << 24
@@ -25,17 +29,14 @@ class WorkloadError(InvalidValue):
 class Workload:
     """Q linear queries W h of the normalised histogram h over a domain of size k.
 
-    `kinds` has one of histogram, prefix, ranges, total for each attribute, or is ("matrix",), ("parities",),
-    ("marginals",) or ("stack",). The built-in kinds leave constant queries out; a matrix may hold some, and
-    `varying_rows` tells which queries are not constant.
-    `specification` is JSON-able and `parse_specification(…).build()` makes the same workload of it again.
+    `published` are the queries as a plan publishes them, from which `build_workload` makes the same workload again. The
+    built-in kinds leave constant queries out; a matrix may hold some, and `varying_rows` tells which are not constant.
     """
 
     name: str
     domain: Domain
-    kinds: tuple[str, ...]
+    published: Queries
     operator: LinearMap
-    specification: dict[str, Any]
     name_query: Callable[[int], str]
 
     def __post_init__(self) -> None:
@@ -59,6 +60,12 @@ class Workload:
 
     def __repr__(self) -> str:
         return f"Workload {self.name}: {self.queries} queries over {self.size} cells"
+
+    @property
+    def digest(self) -> Digest:
+        """Of name, domain and queries, as canonical CBOR."""
+        content = {"name": self.name, "domain": to_plain(self.domain), "queries": to_plain(self.published)}
+        return Digest.of(encode_value(content))
 
     @property
     def queries(self) -> int:

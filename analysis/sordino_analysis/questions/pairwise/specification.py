@@ -67,6 +67,11 @@ class PairwiseSpecification(Strict):
         """k, or None while the number of bins is open."""
         return None if any(map(is_open, self.domain)) else domain_of(self.domain).size
 
+    def sizes(self) -> tuple[int | None, int]:
+        """Cells, and queries, of which a statistic is one; raises as `check`."""
+        self.check()
+        return self.cells, 1
+
     def open_bins(self) -> OpenBins | None:
         """The line whose number of bins the planner chooses, or None where every bin is given."""
         line = next((attribute for attribute in self.domain if is_open(attribute)), None)

@@ -6,6 +6,7 @@ from typing import Any
 
 from rich.console import Console
 
+from sordino_analysis.documents.plan_summary import PairwiseSummary
 from sordino_server.cli.simulation.statistic_campaign import StatisticResult
 from sordino_server.cli.statistics import print_protocols, print_statistic
 
@@ -38,7 +39,7 @@ def statistic_document(result: StatisticResult, raw_truth: float | None) -> dict
 def print_statistic_result(console: Console, result: StatisticResult, raw_truth: float | None, verbose: bool) -> None:
     """The estimate with the truth; with `verbose` also the comparison of protocols."""
     if verbose:
-        print_protocols(console, result.plan, verbose)
+        print_protocols(console, PairwiseSummary.model_validate(result.plan), verbose)
         console.print()
     print_statistic(console, result.estimates)
     verdict = "inside the interval" if result.inside else "OUTSIDE the interval"

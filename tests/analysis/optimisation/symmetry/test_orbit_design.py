@@ -15,7 +15,8 @@ from sordino_analysis.optimisation.symmetry.query_fourier_weights import query_f
 from sordino_analysis.optimisation.symmetry.row_spectrum import RowSpectrum, orbit_weights
 from sordino_analysis.optimisation.symmetry.worst_case import worst_case_design
 from sordino_analysis.planning.audit import audit_plan
-from sordino_analysis.planning.planner import PlanError, PlanRequest, compile_plan
+from sordino_analysis.planning.planner import PlanRequest, compile_plan
+from sordino_analysis.planning_options import PlanError, PlanningOptions
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon
 
@@ -24,7 +25,11 @@ MARGINALS = {"kind": "marginals", "width": 3, "exactly": True}
 
 
 def plan(workload, epsilon, objective, **rest):
-    return compile_plan(PlanRequest(workload, PureEpsilon.of(epsilon), objective, "orbit_kernel", **rest))
+    return compile_plan(
+        PlanRequest(
+            workload, PlanningOptions.of(epsilon=epsilon, objective=objective, mechanism="orbit_kernel", **rest)
+        )
+    )
 
 
 @pytest.mark.parametrize("epsilon", ["0.25", "0.5", "1"])
@@ -34,7 +39,7 @@ def plan(workload, epsilon, objective, **rest):
 )
 def test_width_three_on_eight_attributes_is_near_the_bound(workload_of, epsilon, queries, objective, ratio):
     found = plan(workload_of((2,) * 8, queries), epsilon, objective)
-    summary = found.summary()
+    summary = found.summary.model_dump()
     assert 1.0 <= summary[f"ratio_{objective}"] <= ratio
     assert summary["bias_bound"] <= 1e-9 * math.sqrt(summary["max_variance"])
     assert summary["device_bytes"] < 16_384
@@ -160,7 +165,7 @@ def test_a_game_that_is_too_large_leaves_the_plan_for_the_mean(workload_of, monk
 
 def test_twenty_attributes_are_within_reach(workload_of):
     found = plan(workload_of((2,) * 20, {"kind": "marginals", "width": 2, "exactly": True}), 1, "mean")
-    assert found.summary()["ratio_mean"] <= 1.03
+    assert found.summary.ratio_mean <= 1.03
     assert len(found.device.content) < 8_192
 
 

@@ -3,12 +3,15 @@
 import numpy as np
 import pytest
 
+from sordino_analysis.documents.queries import MatrixQueries
 from sordino_analysis.evaluation.variance import answer_moments
 from sordino_analysis.optimisation.symmetry.subset_sizes import best_mixture, recheck_subset_sizes
 from sordino_analysis.planning.planner import PlanRequest, compile_plan
+from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.linear import builtin, parse_specification
+from sordino_analysis.questions.linear.building import build_workload
+from sordino_shared.arrays import Array
 from sordino_shared.errors import InvalidValue
-from sordino_shared.guarantees import PureEpsilon
 
 OBJECTIVES = ("max", "mean")
 
@@ -24,7 +27,11 @@ def test_it_is_the_optimum_over_all_kernels(exact_optimum, epsilon, objective):
 def test_one_size_alone_is_above_it_for_the_worst_query(epsilon, excess):
     """The figures at k = 8: 1, 10 and 25 %."""
     single, mixture = (
-        compile_plan(PlanRequest(builtin("histogram", 8), PureEpsilon.of(epsilon), "max", mechanism)).analyst.figures
+        compile_plan(
+            PlanRequest(
+                builtin("histogram", 8), PlanningOptions.of(epsilon=epsilon, objective="max", mechanism=mechanism)
+            )
+        ).analyst.figures
         for mechanism in ("subset_selection", "subset_mixture")
     )
     assert single.max_variance / mixture.max_variance - 1 == pytest.approx(excess, abs=0.006)
@@ -34,7 +41,9 @@ def test_one_size_alone_is_above_it_for_the_worst_query(epsilon, excess):
 @pytest.mark.parametrize("epsilon", ["0.25", "1", "4", "8"])
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_the_planner_attains_the_bound_on_histograms(types, epsilon, objective):
-    summary = compile_plan(PlanRequest(builtin("histogram", types), PureEpsilon.of(epsilon), objective)).summary()
+    summary = compile_plan(
+        PlanRequest(builtin("histogram", types), PlanningOptions.of(epsilon=epsilon, objective=objective))
+    ).summary.model_dump()
     assert 1.0 <= summary[f"ratio_{objective}"] <= 1.0 + 1e-6
     assert summary["bias_bound"] < 1e-9
 
@@ -54,7 +63,7 @@ def test_variances_without_forming_the_matrix_are_those_of_every_row():
     """A product of histograms, its indicator rows, and the same queries as a matrix."""
     domain = [{"name": n, "kind": "categorical", "labels": list("abc")} for n in ("one", "two")]
     asked = parse_specification({"name": "both", "domain": domain, "queries": "histogram"}).build()
-    plan = compile_plan(PlanRequest(asked, PureEpsilon.of(2), "max", "subset_mixture"))
+    plan = compile_plan(PlanRequest(asked, PlanningOptions.of(epsilon=2, objective="max", mechanism="subset_mixture")))
     other = parse_specification(
         {"name": "both", "domain": domain, "queries": {"matrix": [[1.0, 1, 0, 0, 0, 1, 0, 0, 0], [0.0] * 8 + [1]]}}
     ).build()
@@ -72,5 +81,5 @@ def test_variances_without_forming_the_matrix_are_those_of_every_row():
 
 
 def _as_matrix(asked):
-    document = asked.specification | {"queries": {"matrix": asked.operator.dense().tolist()}}
-    return parse_specification(document).build()
+    matrix = MatrixQueries(Array.of(asked.operator.dense(), "<f8"), tuple(asked.labels()))
+    return build_workload(asked.domain, matrix, asked.name)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from sordino_analysis.documents.analyst_part import ErrorFigures
 from sordino_analysis.documents.decoders import ScaledHistogramDecoder
+from sordino_analysis.documents.queries import MatrixQueries
 from sordino_analysis.evaluation.variance import answer_moments
 from sordino_analysis.questions.linear import TooLargeForDense, Workload, parse_specification
 from sordino_analysis.questions.linear.operators import (
@@ -24,6 +25,7 @@ from sordino_analysis.questions.linear.operators import (
 )
 from sordino_analysis.questions.linear.stacks import Stack
 from sordino_analysis.questions.linear.widths import CharacterMap
+from sordino_shared.arrays import Array
 from sordino_shared.domains import Categorical, Domain
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon
@@ -218,9 +220,8 @@ class Signs(LinearMap):
 
 def test_an_operator_that_says_nothing_of_its_entries_gets_the_variances_of_its_matrix():
     domain = Domain((Categorical("c", tuple("abcd")),))
-    workloads = [
-        Workload("w", domain, ("matrix",), operator, {}, str) for operator in (Signs(4), Dense(Signs(4).matrix))
-    ]
+    queries = MatrixQueries(Array.of(Signs(4).matrix, "<f8"), ("a", "b", "c"))
+    workloads = [Workload("w", domain, queries, operator, str) for operator in (Signs(4), Dense(Signs(4).matrix))]
     randomizer = RandomizedResponse.for_guarantee(4, PureEpsilon.of(1))
     found = [unbiased_law(randomizer, workload).profile().figures() for workload in workloads]
     assert found[0] == found[1]

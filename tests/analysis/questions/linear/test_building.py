@@ -1,11 +1,13 @@
 """A workload survives being published."""
 
+import pickle
+
 import numpy as np
 import pytest
 
 from sordino_analysis.documents.queries import MatrixQueries, ProductQueries
 from sordino_analysis.questions.linear import builtin, parse_specification
-from sordino_analysis.questions.queries_document import published_queries, rebuild_workload
+from sordino_analysis.questions.linear.building import build_workload
 from sordino_shared.errors import InvalidValue
 
 PRODUCT = {
@@ -22,19 +24,20 @@ MATRIX = PRODUCT | {
 
 
 @pytest.mark.parametrize("document", [PRODUCT, MATRIX], ids=["product", "matrix"])
-def test_the_rebuilt_workload_is_the_same_and_so_is_its_specification(document):
+def test_the_rebuilt_workload_is_the_same_and_so_is_the_pickled_one(document):
     workload = parse_specification(document).build()
-    rebuilt = rebuild_workload(workload.domain, published_queries(workload), workload.name)
-    again = parse_specification(rebuilt.specification).build()
+    rebuilt = build_workload(workload.domain, workload.published, workload.name)
+    again = pickle.loads(pickle.dumps(workload))
     for other in (rebuilt, again):
         assert (other.name, other.domain, other.labels()) == (workload.name, workload.domain, workload.labels())
+        assert other.digest == workload.digest
         np.testing.assert_array_equal(other.operator.dense(), workload.operator.dense())
         np.testing.assert_array_equal(other.varying_rows, workload.varying_rows)
 
 
 def test_structured_queries_take_no_bytes_and_a_matrix_takes_its_entries():
-    assert published_queries(builtin("ranges", 4)) == ProductQueries(("ranges",))
-    published = published_queries(parse_specification(MATRIX).build())
+    assert builtin("ranges", 4).published == ProductQueries(("ranges",))
+    published = parse_specification(MATRIX).build().published
     assert isinstance(published, MatrixQueries)
     assert published.labels == ("all", "sum")
 
@@ -42,8 +45,8 @@ def test_structured_queries_take_no_bytes_and_a_matrix_takes_its_entries():
 def test_queries_of_another_domain_are_refused():
     domain = builtin("prefix", 4).domain
     with pytest.raises(InvalidValue, match="2 kinds of queries for 1 attributes"):
-        rebuild_workload(domain, ProductQueries(("prefix", "total")))
+        build_workload(domain, ProductQueries(("prefix", "total")))
     with pytest.raises(InvalidValue, match="unknown kind"):
-        rebuild_workload(domain, ProductQueries(("median",)))
+        build_workload(domain, ProductQueries(("median",)))
     with pytest.raises(InvalidValue, match="columns"):
-        rebuild_workload(domain, published_queries(parse_specification(MATRIX).build()))
+        build_workload(domain, parse_specification(MATRIX).build().published)

@@ -3,26 +3,32 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
+from sordino_analysis.request_terms import Target
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import Digest
 
-Target = Literal["pairs", "histogram"]
+
+@dataclass(frozen=True)
+class OneStepParameters:
+    """λ of the one-step estimator that joins two rounds."""
+
+    step: float
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class ProtocolPlan:
     """Everything that decides how reports become the estimate, fixed before the first report arrives.
 
     `statistic` is the specification of the statistic, `rounds` the nano-ε that a device may spend in each round,
     `first_weight` the share of devices that answer round 0 in units of 2^-32 where each device answers one round only,
-    `parameters` what the protocol named `protocol` reads besides (all JSON numbers, texts, lists). `predicted_rmse` is
-    the root mean squared error predicted at `users` users, `guarantee` the nano-ε of a device in all rounds.
-    `notes` are sentences for readers of the answer.
+    `parameters` what the protocol named `protocol` reads besides, None where it reads nothing. `predicted_rmse` is the
+    root mean squared error predicted at `users` users, `guarantee` the nano-ε of a device in all rounds. `notes` are
+    sentences for readers of the answer.
     """
 
     statistic: dict[str, Any]
@@ -34,13 +40,14 @@ class ProtocolPlan:
     first_weight: int | None
     seed: int
     predicted_rmse: float
-    parameters: dict[str, Any] = field(default_factory=dict)
+    parameters: OneStepParameters | None = None
     notes: tuple[str, ...] = ()
 
     @cached_property
     def content(self) -> bytes:
         """Canonical JSON: sorted keys, no spaces, shortest numbers."""
-        return json.dumps(asdict(self), sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
+        plain = asdict(self) | {"parameters": {} if self.parameters is None else asdict(self.parameters)}
+        return json.dumps(plain, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
 
     @cached_property
     def digest(self) -> Digest:
@@ -54,7 +61,9 @@ class ProtocolPlan:
             digest.check(content)
         try:
             plain = json.loads(content)
-            plan = cls(**(plain | {name: tuple(plain[name]) for name in ("rounds", "notes")}))
+            parameters = OneStepParameters(**plain["parameters"]) if plain["parameters"] else None
+            lists = {name: tuple(plain[name]) for name in ("rounds", "notes")}
+            plan = cls(**(plain | lists | {"parameters": parameters}))
         except (ValueError, TypeError, KeyError, RecursionError) as error:
             raise InvalidValue("not the plan of a protocol", content) from error
         return plan
@@ -67,3 +76,10 @@ class ProtocolPlan:
     def first_share(self) -> float | None:
         """The probability with which a device draws round 0; None where it answers every round."""
         return None if self.first_weight is None else self.first_weight / 2**32
+
+    @property
+    def step(self) -> float:
+        """λ of the one-step estimator; raises InvalidValue for the plan of a protocol that has none."""
+        if self.parameters is None:
+            raise InvalidValue(f"the plan of {self.protocol} has no step between its rounds", self)
+        return self.parameters.step

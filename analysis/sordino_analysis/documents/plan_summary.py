@@ -1,0 +1,196 @@
+"""A plan in numbers, as JSON: one model for each kind of question, and what they have in common as a protocol."""
+
+from __future__ import annotations
+
+import json
+from typing import Protocol
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from sordino_analysis.request_terms import CutShort, Objective, Target
+from sordino_shared.errors import MalformedDocument
+
+
+def _is_none(value: object) -> bool:
+    return value is None
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class _Summary(_Frozen):
+    def text(self) -> str:
+        """JSON with the fields in order; those that the request did not ask for are left out."""
+        return json.dumps(self.model_dump(mode="json"), ensure_ascii=False, allow_nan=False)
+
+
+class PlanSummary(Protocol):
+    """What the plan of any kind of question states of itself.
+
+    `variance` is the objective's variance of one report and `ratio` that over its lower bound; None where a plan has
+    none, as one that is compared by its predicted error. `cut_short` is the reason why the plan could be better.
+    """
+
+    @property
+    def variance(self) -> float | None: ...
+
+    @property
+    def ratio(self) -> float | None: ...
+
+    @property
+    def cut_short(self) -> CutShort | None: ...
+
+    @property
+    def seconds(self) -> float: ...
+
+    @property
+    def device_bytes(self) -> int: ...
+
+    @property
+    def device_memory(self) -> int: ...
+
+    def text(self) -> str: ...
+
+
+class PartDigests(_Frozen):
+    """Digests of what is stored of a plan."""
+
+    device: str
+    analyst: str
+    protocol: str | None = Field(None, exclude_if=_is_none)
+
+
+class MechanismRow(_Frozen):
+    """One mechanism that was compared: its figures where it was evaluated, a reason where it was not taken.
+
+    `snapping_cost` is by which share rows of two levels made the objective worse, where a search moved softer ones.
+    """
+
+    name: str
+    max_variance: float | None
+    mean_variance: float | None
+    bias_bound: float | None
+    snapping_cost: float | None
+    applies: bool
+    reason: str | None
+    seconds: float
+
+
+class PredictedError(_Frozen):
+    """Root mean squared error of one answer for the worst population of the users expected."""
+
+    label: str
+    rmse: float
+
+
+class LinearSummary(_Summary):
+    """A plan for linear queries. Variances and bias are of one report; errors are of the `users` expected."""
+
+    workload: str
+    k: int
+    queries: int
+    epsilon: float
+    objective: Objective
+    mechanism: str
+    max_variance: float
+    mean_variance: float
+    bias_bound: float
+    largest_variance: float = Field(description="Of any query, without the weights of a stack's parts.")
+    manipulation: float = Field(description="Times a share of fake reports: how far they move an answer at most.")
+    lower_bound_max: float
+    lower_bound_mean: float
+    ratio_max: float | None = Field(description="Null where no bound above 0 was proved.")
+    ratio_mean: float | None = Field(description="Null where no bound above 0 was proved.")
+    outputs: int | None = Field(description="How many different reports there are, where they are counted one by one.")
+    device_bytes: int
+    device_memory: int = Field(description="Bytes that a device needs to verify its part.")
+    analyst_bytes: int
+    digests: PartDigests
+    seconds: float
+    cut_short: CutShort | None
+    candidates: tuple[MechanismRow, ...]
+    users: int | None = Field(None, exclude_if=_is_none)
+    predicted_max_rmse: float | None = Field(None, exclude_if=_is_none)
+    predicted_errors: tuple[PredictedError, ...] | None = Field(None, exclude_if=_is_none)
+    target_error: float | None = Field(None, exclude_if=_is_none)
+    users_needed: int | None = Field(None, exclude_if=_is_none)
+
+    @property
+    def variance(self) -> float:
+        """The objective's variance."""
+        return self.max_variance if self.objective == "max" else self.mean_variance
+
+    @property
+    def ratio(self) -> float | None:
+        """The objective's variance over its lower bound."""
+        return self.ratio_max if self.objective == "max" else self.ratio_mean
+
+    @property
+    def answer_variance(self) -> float:
+        """Of an answer's own error, in which the weights of a stack's parts have no place."""
+        return self.largest_variance if self.objective == "max" else self.mean_variance
+
+
+class ProtocolRow(_Frozen):
+    """One protocol that was compared: its predicted error, or the reason why it has none."""
+
+    name: str
+    applies: bool
+    reason: str | None
+    predicted_rmse: float | None
+    seconds: float
+
+
+class FormManipulation(_Frozen):
+    """A share f of fake reports in every round moves the value of a form by at most linear·f + quadratic·f²."""
+
+    linear: float
+    quadratic: float
+
+
+class PairwiseSummary(_Summary):
+    """A plan for a pairwise statistic: the protocol, ε of its rounds, the error predicted for `users` users."""
+
+    statistic: str
+    k: int
+    target: Target
+    users: int
+    epsilon: float
+    protocol: str
+    rounds: tuple[float, ...]
+    share_of_first_round: float | None
+    predicted_rmse: float
+    manipulation: dict[str, FormManipulation]
+    digest: str
+    digests: PartDigests
+    device_bytes: int
+    device_memory: int = Field(description="Bytes that a device needs to verify its part.")
+    analyst_bytes: int
+    protocols: tuple[ProtocolRow, ...]
+    seconds: float
+    cut_short: CutShort | None
+
+    @property
+    def variance(self) -> None:
+        """None: a protocol is compared by its predicted error."""
+
+    @property
+    def ratio(self) -> None:
+        """None: no lower bound of a protocol's error is known."""
+
+    @property
+    def answer_variance(self) -> None:
+        """None: errors of a protocol do not scale with the number of users."""
+
+
+AnySummary = LinearSummary | PairwiseSummary
+_ANY: TypeAdapter[AnySummary] = TypeAdapter(AnySummary)
+
+
+def read_summary(text: str | bytes) -> AnySummary:
+    """The summary that `text` holds; raises MalformedDocument for anything else."""
+    try:
+        return _ANY.validate_json(text)
+    except ValidationError as error:
+        raise MalformedDocument("not the summary of a plan") from error

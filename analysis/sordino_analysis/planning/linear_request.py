@@ -1,0 +1,57 @@
+"""Linear queries and the options of their plan."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
+
+from sordino_analysis.mechanisms.registry import mechanism_names
+from sordino_analysis.mechanisms.request import PlanRequest, check_number_of_queries
+from sordino_analysis.planning.finished_plan import FinishedPlan
+from sordino_analysis.planning.planner import compile_plan
+from sordino_analysis.planning.planning_request import Interrupted, never, request_digest
+from sordino_analysis.planning_options import PlanError, PlanningOptions
+from sordino_analysis.progress import ProgressCallback, ignore_progress
+from sordino_analysis.questions.linear import Workload, WorkloadSpecification
+from sordino_shared.guarantees import check_round_guarantee
+from sordino_shared.protocol import Digest
+
+
+@dataclass(frozen=True, eq=False)
+class LinearRequest:
+    """The mechanism with the least variance for `workload`; it is pickled as its queries, and built again from them."""
+
+    unused: ClassVar = ("protocol", "target")
+    workload: Workload
+    options: PlanningOptions
+
+    def __post_init__(self) -> None:
+        self.check(self.options, self.workload.queries)
+
+    @classmethod
+    def of(cls, specification: WorkloadSpecification, options: PlanningOptions) -> Self:
+        """For the workload that is written down, which is built here."""
+        return cls(specification.build(), options)
+
+    @classmethod
+    def check(cls, options: PlanningOptions, queries: int) -> None:
+        """Raise InvalidValue where no plan is made with these options, or for so many queries."""
+        check_round_guarantee(options.guarantee)
+        check_number_of_queries(queries)
+        options.refuse(cls.unused, "protocol and target are of statistics of pairs; this workload has linear queries")
+        if options.mechanism is not None and options.mechanism not in mechanism_names():
+            names = ", ".join(mechanism_names())
+            raise PlanError(f"there is no mechanism {options.mechanism!r}; there are {names}", options.mechanism)
+
+    @property
+    def digest(self) -> Digest:
+        """Names all that the plan depends on."""
+        return request_digest(self.workload.digest, self.options, self.unused)
+
+    def compile(self, progress: ProgressCallback = ignore_progress, interrupted: Interrupted = never) -> FinishedPlan:
+        """The plan of the best mechanism."""
+        return compile_plan(PlanRequest(self.workload, self.options), progress, interrupted).finished()
+
+    def with_time_limit(self, seconds: float) -> Self:
+        """The same request with at most so many seconds."""
+        return replace(self, options=self.options.with_time_limit(seconds))

@@ -1,0 +1,60 @@
+"""From queries as a plan publishes them to the linear map over a domain: the one way in which a workload is built."""
+
+from __future__ import annotations
+
+import copyreg
+from collections.abc import Callable
+from typing import assert_never
+
+from sordino_analysis.documents.queries import (
+    MarginalQueries,
+    MatrixQueries,
+    ParityQueries,
+    ProductQueries,
+    Queries,
+    StackQueries,
+)
+from sordino_analysis.questions.linear.factors import Factor, factor, product_of
+from sordino_analysis.questions.linear.operators import Dense
+from sordino_analysis.questions.linear.stacks import stack_of
+from sordino_analysis.questions.linear.widths import marginals, parities
+from sordino_analysis.questions.linear.workload import Workload
+from sordino_shared.domains import Domain
+from sordino_shared.errors import InvalidValue
+
+
+def build_workload(domain: Domain, queries: Queries, name: str = "workload") -> Workload:
+    """The workload of these queries over the domain; raises InvalidValue where they do not fit it."""
+    whole = _whole(domain, queries)
+    return Workload(name, domain, queries, whole.operator, whole.label)
+
+
+def _pickled(workload: Workload) -> tuple[Callable[..., Workload], tuple[Domain, Queries, str]]:
+    """A workload travels as its queries: names of queries are functions, and operators are larger than both."""
+    return build_workload, (workload.domain, workload.published, workload.name)
+
+
+copyreg.pickle(Workload, _pickled)
+
+
+def _whole(domain: Domain, queries: Queries) -> Factor:
+    match queries:
+        case ProductQueries():
+            return _product(domain, queries)
+        case MatrixQueries():
+            return Factor(Dense(queries.matrix.numpy()), queries.labels.__getitem__)
+        case ParityQueries():
+            return parities(domain, queries.width, exactly=queries.exactly)
+        case MarginalQueries():
+            return marginals(domain, queries.width, exactly=queries.exactly)
+        case StackQueries():
+            parts = [_whole(domain, part.queries) for part in queries.parts]
+            return stack_of(parts, [part.weight for part in queries.parts])
+        case _:
+            assert_never(queries)
+
+
+def _product(domain: Domain, queries: ProductQueries) -> Factor:
+    if len(queries.factors) != len(domain.attributes):
+        raise InvalidValue(f"{len(queries.factors)} kinds of queries for {len(domain.attributes)} attributes", queries)
+    return product_of([factor(a, kind) for a, kind in zip(domain.attributes, queries.factors, strict=True)])
