@@ -1,4 +1,4 @@
-"""Errors of the server: each knows its problem type, so that one place turns them into answers.
+"""Errors of the server: each has its problem type, so that one place turns them into responses.
 
 SordinoError
 ├── ServerError                a problem shown to the client; endpoints and services raise it as it is

@@ -33,7 +33,7 @@ class MetricsRegistry:
 
     @contextmanager
     def served(self, host: str, port: int) -> Iterator[None]:
-        """Show the figures at http://host:port/metrics while the block runs; port 0 shows them nowhere.
+        """Serve the metrics at http://host:port/metrics while the block runs; port 0 disables it.
 
         Raises InvalidValue where the port cannot be had.
         """
@@ -44,7 +44,7 @@ class MetricsRegistry:
             server, thread = start_http_server(port, host, self.registry)
         except OSError as error:
             raise InvalidValue(
-                f"figures cannot be shown on port {port} of {host}: {error.strerror}; choose another port", port
+                f"metrics cannot be served on port {port} of {host}: {error.strerror}; choose another port", port
             ) from error
         try:
             yield
@@ -55,7 +55,7 @@ class MetricsRegistry:
 
 
 class Metrics(MetricsRegistry):
-    """The figures of one server process."""
+    """The metrics of one server process."""
 
     def __init__(self, database: Database, clock: Clock | None = None) -> None:
         super().__init__(database, clock)
@@ -112,7 +112,7 @@ class Metrics(MetricsRegistry):
         self._commit_seconds.observe(seconds)
 
     def watch_queue(self, queued_bytes: Callable[[], int]) -> None:
-        """Show what the function says whenever somebody looks."""
+        """A metric whose value the function returns at each scrape."""
         self._queue.set_function(queued_bytes)
 
 

@@ -30,7 +30,7 @@ _HEADINGS = ("query", "truth", "answer", "interval", "inside")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Simulation:
-    """What an aggregator would hold, what it would answer, and the truth that only a simulation knows.
+    """What an aggregator would hold, what it would answer, and the truth, which only a simulation has.
 
     `aggregate` is the exact sum of the n reports, `truth` (Q,) the answers without noise.
     """
@@ -114,7 +114,7 @@ def randomized(device: DevicePart, cells: NDArray[np.int64], randomness: Randomn
 
 
 def cells_of(domain: Domain, values: Values, *, strict: bool) -> NDArray[np.int64]:
-    """(n,) the cell of each user's value; raises InvalidValue, which says where a value does not fit."""
+    """(n,) the cell of each user's value; raises InvalidValue with the place of a value that does not fit."""
     rows = _rows(domain, values)
     if not rows:
         raise InvalidValue("there are no values: give one for each user")

@@ -16,7 +16,7 @@ _ABSENT = frozenset({"", "na", "n/a", "nan", "null", "none"})
 
 
 class ColumnError(SordinoError):
-    """The file cannot be used as it is; `path` is the file, and the message says what to change."""
+    """The file cannot be used as it is; `path` is the file, and the message gives advice."""
 
     def __init__(self, path: Path, message: str) -> None:
         super().__init__(f"{path}: {message}")

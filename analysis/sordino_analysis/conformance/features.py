@@ -53,7 +53,7 @@ def _listed(randomizer: Randomizer, cell: int, payloads: Payloads) -> list[Count
 
 @singledispatch
 def truth(randomizer: Randomizer, cell: int) -> Fraction:
-    """The chance of the event that tells the value best: the event whose odds an ε too large multiplies."""
+    """The probability of the most informative event: the one whose odds a too large ε multiplies."""
     raise InvalidValue(f"a randomizer {type(randomizer).__name__} is not known", randomizer)
 
 

@@ -35,7 +35,7 @@ class NearestHistogram:
 
     @property
     def converged(self) -> bool:
-        """Whether the excess is as small as was asked for."""
+        """Whether the excess is within the requested tolerance."""
         return self.excess <= self.tolerance
 
 

@@ -32,7 +32,7 @@ _NOTICEABLE_BIAS = 0.1
 
 
 class EstimationError(SordinoError):
-    """The reports allow no estimate; the message says why."""
+    """The reports allow no estimate; the message gives the reason."""
 
 
 @dataclass(frozen=True)

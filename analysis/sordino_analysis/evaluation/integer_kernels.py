@@ -24,7 +24,7 @@ _FRACTION_BITS = 192
 
 
 class KernelError(InvalidValue):
-    """Rows that make no ε-LDP kernel; the message says why."""
+    """Rows that form no ε-LDP kernel; the message gives the reason."""
 
 
 def integer_kernel(low: Floats, members: Mask, guarantee: PureEpsilon, bits: int = 60) -> FiniteKernel:

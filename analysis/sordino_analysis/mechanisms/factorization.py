@@ -21,7 +21,7 @@ _RELATIVE_RANK = 1e-7
 
 
 class FactorizationMechanism:
-    """γ₂ factors for "max" and γ_F factors for "mean", reduced by a random projection where the request says so.
+    """γ₂ factors for "max" and γ_F factors for "mean", reduced by a random projection if the request sets `reduction`.
 
     Edmonds–Nikolov–Ullman 2020, Theorem 10 with the randomizer of Lemma 9; the reduction is their Lemma 12.
     """
@@ -36,7 +36,7 @@ class FactorizationMechanism:
 
 
 def vector_mechanism(whole: Factorization, request: PlanRequest) -> Proposal:
-    """LᵀR + c1ᵀ = diag(√w) W from half-spheres, through a random projection where the request asks for less dimensions.
+    """LᵀR + c1ᵀ = diag(√w) W from half-spheres, through a random projection if the request sets `reduction`.
 
     What is published are the factors of W.
     """

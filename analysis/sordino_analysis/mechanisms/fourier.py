@@ -53,7 +53,7 @@ def _family(key: OrbitKey, characters: Characters, epsilon: float) -> RowFamily:
 
 
 def _arc(key: OrbitKey, epsilon: float) -> Mask:
-    """The cells whose angle Σ r_i z_i/c_i (mod 1) lies in the arc that tells most about the character."""
+    """The cells whose angle Σ r_i z_i/c_i (mod 1) lies in the most informative arc for the character."""
     whole = math.lcm(*(size for size, _ in key))
     steps = [np.arange(size) * frequency * (whole // size) for size, frequency in key]
     angles = reduce(np.add.outer, steps) % whole

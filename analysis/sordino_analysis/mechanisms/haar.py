@@ -39,5 +39,5 @@ def _differences(types: int, level: int, epsilon: float) -> SetFamily:
 
 
 def _information(share: float, epsilon: float) -> float:
-    """What a set that holds this share of the types tells, up to a factor."""
+    """Information of a set that contains this share of the types, up to a factor."""
     return share * (1 - share) / (1 + share * math.expm1(epsilon)) ** 2

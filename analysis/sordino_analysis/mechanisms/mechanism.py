@@ -37,7 +37,7 @@ _SHARE_OF_STEP = 0.15
 
 
 class MechanismFailed(SordinoError):
-    """A candidate that seemed to apply found no mechanism; the message says why. The others are compared without it."""
+    """The mechanism applied but found no design; the message gives the reason. The others are compared without it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +106,7 @@ class SharedWork:
 
     @cached_property
     def solved_in_closed_form(self) -> str | None:
-        """Why a general search cannot gain anything, unless it was asked for by name, or None."""
+        """Why a general search cannot gain anything, unless the request names it; or None."""
         if self.request.options.mechanism is None and self.request.workload.symmetry is Symmetry.TYPES:
             return "no kernel has less variance on a histogram than the best mixture of subset sizes"
         return None

@@ -80,7 +80,7 @@ def drawn_proposal(families: Sequence[RowFamily], work: SharedWork) -> Proposal:
 
 
 def _against_worst_types(work: SharedWork, operator: CharacterMap, design: OrbitDesign) -> list[Proposal]:
-    """The best design for the worst type, told by overlap where that gains and the sums are not too many."""
+    """The best design for the worst type, decoded by overlap if that helps and the sums are few enough."""
     request, epsilon = work.request, work.request.guarantee.epsilon
     for overlaps in (True, False) if epsilon > _LEAST_FOR_OVERLAPS else (False,):
         found = worst_case_design(operator, epsilon, design, request.options.seed, by_overlap=overlaps)

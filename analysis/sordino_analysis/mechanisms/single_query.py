@@ -63,7 +63,7 @@ def query_kernel(values: Floats, type_weights: Floats | None, guarantee: PureEps
 
 
 def furthest_answer(guarantee: PureEpsilon) -> float:
-    """How far from the middle of the values an answer stands at most, in halves of their range, whatever is asked."""
+    """Bound on the distance of a decoded report from the middle of the values, in halves of their range."""
     return _REACH * _enough(guarantee.epsilon) / (1.0 - NULL_SHARE)
 
 

@@ -1,4 +1,4 @@
-"""Decoded reports g of a finite kernel: what their law says of quadratic forms.
+"""Moments of decoded reports g of a finite kernel, for quadratic forms.
 
 A report y of a user of type x is decoded as g = V_y with E[g | x] = e_x, or a vector that no form in question tells
 from it.

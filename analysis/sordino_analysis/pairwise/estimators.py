@@ -19,7 +19,7 @@ from sordino_shared.errors import InvalidValue
 
 
 class NoStatistic(InvalidValue):
-    """The reports allow no value of the statistic; the message says why, with the interval where there is one."""
+    """The reports allow no value of the statistic; the message gives the reason, with the interval if there is one."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -190,7 +190,7 @@ class SplitReports:
         return Manipulation.of_pairs(form, float(crossed), float(self.left.scale * self.right.scale + honest.max()))
 
     def histogram(self, mean: Floats, users: int) -> Floats:
-        """A true histogram near what the second vector says of Rh. `mean` (p,) → (k,)."""
+        """A valid histogram near the second vector's estimate of Rh. `mean` (p,) → (k,)."""
         split = self.randomizer.first.accumulator_size
         noise = self.right.scale**2 / users
         return plausible_histogram(self.right.columns, self.right.scale * mean[split:-1], noise)

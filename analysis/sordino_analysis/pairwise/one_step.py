@@ -215,7 +215,7 @@ def fourth_moment(matrix: Floats, reports: DecodedReports) -> float:
 
 
 def asked_variance(matrix: Floats, reports: DecodedReports) -> float:
-    """Var_h(q̂) of what the second round asks, q̂ = Wĥ, the noise of ĥ included. `matrix` W (k, k)."""
+    """Var_h(q̂) of the second round's query q̂ = Wĥ, with the noise of ĥ. `matrix` W (k, k)."""
     slope, held = matrix @ reports.histogram, reports.plausible
     return max(float(held @ slope**2 - (held @ slope) ** 2), 0.0)
 

@@ -1,4 +1,4 @@
-"""What a protocol is: told of the rounds that closed, it says what the next round asks, or what the answer is."""
+"""Interface of a protocol: from the closed rounds to the plan of the next round or to the estimate."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from sordino_shared.protocol import DevicePart
 
 
 class PairwiseError(InvalidValue):
-    """The protocol cannot go on as asked, or the reports allow no answer; the message says what to change."""
+    """The protocol cannot continue, or the reports allow no answer; the message gives advice."""
 
 
 def check_users(users: int) -> None:
@@ -89,7 +89,7 @@ class ProtocolRequest:
 
 @dataclass(frozen=True, eq=False)
 class RoundPlan:
-    """What one round asks: the two sealed parts of its plan."""
+    """The two sealed parts of one round's plan."""
 
     device: DevicePart
     analyst: AnalystPart

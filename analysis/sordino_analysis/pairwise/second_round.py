@@ -40,7 +40,7 @@ class Allotment:
 def query_round(
     statistic: PairwiseStatistic, reports: DecodedReports, target: str, guarantee: PureEpsilon, seed: int
 ) -> RoundPlan:
-    """The plan that asks for s = Wĥ, sealed."""
+    """The sealed plan for the query s = Wĥ."""
     values, found = asked_query(statistic, reports, target, guarantee)
     label = f"{statistic.name}: mean with the users of the first round"
     queries = RoundQueries(f"{statistic.name}, second round"[:200], statistic.domain, values[None, :], (label,))

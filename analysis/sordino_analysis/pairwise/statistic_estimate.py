@@ -1,4 +1,4 @@
-"""The estimate of a statistic of pairs as it is published: value, intervals, and what is to be said of them."""
+"""The published estimate of a pairwise statistic: value, intervals and warnings."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _OFF = 0.0125
 
 @dataclass(frozen=True, eq=False)
 class PairwiseEstimate:
-    """A statistic of pairs with its interval.
+    """A pairwise statistic with its interval.
 
     `value` and the interval are about the users who reported, `population_…` about the population they are an
     independent sample of. `forms` has each quadratic form's name and value, `users` the reports counted in each round.

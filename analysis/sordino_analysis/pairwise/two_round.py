@@ -1,4 +1,4 @@
-"""T2: every device answers one of two rounds, drawn by itself; the second asks one query made of the first's answers.
+"""T2: every device answers one of two rounds, which it draws; the second estimates one query computed from the first.
 
 For many users the error tends to that of one query, 4V₂/n, however hard the form is for one round. The shares of the
 rounds and λ are chosen by predicted error before the first report, so the estimate is unbiased.
@@ -103,7 +103,7 @@ class TwoRound:
 def two_round_step(
     plan: ProtocolPlan, closed: tuple[ClosedRound, ...], protocol: str, *, same_users: bool
 ) -> RoundPlan | PairwiseEstimate:
-    """The plan that asks for s = Wĥ after the first round, the estimate after the second; raises PairwiseError."""
+    """The plan for s = Wĥ after the first round, the estimate after the second; raises PairwiseError."""
     if len(closed) > 1:
         return two_round_estimate(plan, closed, protocol, same_users=same_users)
     statistic, guarantee = planned_statistic(plan), plan.round_guarantees()[1]

@@ -1,4 +1,4 @@
-"""P2: every device answers two rounds with half of its ε each; the second asks one query made of the first's answers.
+"""P2: every device answers two rounds with half of its ε each; the second estimates one query computed from the first.
 
 Ghazi et al.'s reduction to linear queries, whose estimator is λ = ½ of the one-step estimator; here λ is the one with
 the least predicted variance. It beats two rounds of different users only where ε is large.

@@ -71,7 +71,7 @@ def _figures(device: DevicePart, analyst: AnalystPart, workload: Workload) -> It
 
 
 def _factors(factors: Factors, figures: ErrorFigures, workload: Workload) -> Check:
-    """LᵀR + c1ᵀ is W, or within the published bias of W where the plan says that it is biased."""
+    """LᵀR + c1ᵀ is W, or within the published bias of W if the plan is biased."""
     left, right, centre = factors.left.numpy(), factors.right.numpy(), factors.centre.numpy()
     matrix = workload.operator.dense()
     fits = (left.shape[1], right.shape[1]) == matrix.shape

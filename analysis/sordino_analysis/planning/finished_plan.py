@@ -1,4 +1,4 @@
-"""A finished plan as it travels and is kept: its parts and its summary, in bytes that check themselves."""
+"""A finished plan as it travels and is kept: its parts and its summary, in bytes that verify themselves."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What can be asked: workloads of linear queries, statistics of pairs, and their specifications."""
+"""Workloads of linear queries, pairwise statistics, and their specifications."""

@@ -15,7 +15,7 @@ _SECONDS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 1800.0
 
 
 class WorkerMetrics(MetricsRegistry):
-    """The figures of one worker process."""
+    """The metrics of one worker process."""
 
     def __init__(self, database: Database, clock: Clock | None = None) -> None:
         super().__init__(database, clock)

@@ -1,4 +1,4 @@
-"""Who asks: the key in `Authorization: Bearer sdo_…`, looked at before anything else of a request is.
+"""Authentication: the key in `Authorization: Bearer sdo_…`, checked before anything else of a request.
 
 An endpoint says which role it needs by a parameter `Analyst` or `Admin`; its route finds that and admits the request
 before its body is read.

@@ -1,4 +1,4 @@
-"""Routes of operators: who asks is known before a byte of the body is read, and the body is read within a limit.
+"""Routes of operators: authenticate before reading the body, and limit the body.
 
 An upload token, which ships in every app, so opens no route that reads JSON. The body is parsed once, in a thread; more
 than `SMALL_LIMIT` bytes are taken by a `LargeBodyRoute` alone, which parses nothing: its endpoint does that elsewhere.
@@ -38,11 +38,11 @@ class OperatorRequest(Request):
 
     @property
     def is_json(self) -> bool:
-        """Whether the body says that it is JSON."""
+        """Whether the Content-Type is JSON."""
         return "json" in self.headers.get("content-type", "")
 
     def check_json(self) -> None:
-        """Raise `unsupported-media-type` unless the body says that it is JSON."""
+        """Raise `unsupported-media-type` unless the Content-Type is JSON."""
         if not self.is_json:
             detail = "send a JSON body with Content-Type: application/json"
             raise ServerError(Problem.UNSUPPORTED_MEDIA_TYPE, detail)

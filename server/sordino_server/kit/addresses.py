@@ -1,4 +1,4 @@
-"""Whose address a request comes from: what `X-Forwarded-For` says is believed only of proxies that are trusted."""
+"""The address of a client: `X-Forwarded-For` counts only from trusted proxies."""
 
 from __future__ import annotations
 

@@ -142,7 +142,7 @@ def publish(session: Session, identifier: str, owner: str, plan: FinishedPlan, n
 
 
 def fail(session: Session, identifier: str, owner: str, error: str, now: int) -> None:
-    """The request ends without a plan, and says why; raises `LeaseLost`."""
+    """Mark the request failed, with the reason; raises `LeaseLost`."""
     row = leases.hold(session, PlanRequestRow, identifier, owner)
     row.error = error
     _finish(row, PlanRequestState.FAILED, now)

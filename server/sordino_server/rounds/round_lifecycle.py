@@ -220,7 +220,7 @@ def check_next_round(manifest: Manifest, index: int, following: NextRound) -> No
 
 
 def mark_failed(session: Session, number: int, owner: str, error: str) -> None:
-    """The round stays closed and says why nothing came of it; raises `LeaseLost`."""
+    """The round stays closed and has the reason; raises `LeaseLost`."""
     row = leases.hold(session, Round, number, owner)
     _apply(row, Event.FAIL)
     row.error = error

@@ -200,7 +200,7 @@ class _Splitting:
         self.best = self.inside
 
     def run(self, gap: float, max_iterations: int, late: Callable[[], bool]) -> None:
-        """Until the proved gap is what is asked for or the iterations run out; `best` is W̃, `witness` its proof."""
+        """Iterate until the proved gap is reached or the iterations run out; `best` is W̃, `witness` its proof."""
         for step in range(max_iterations):
             before = self.lower
             self._advance()

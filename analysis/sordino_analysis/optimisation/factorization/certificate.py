@@ -13,7 +13,7 @@ CERTIFICATE_TOLERANCE = 1e-9
 
 
 class FactorizationError(InvalidValue):
-    """The matrix cannot be factorized, or a factorization is not what it claims; the message says which."""
+    """The matrix cannot be factorized, or a factorization fails its certificate; the message names the check."""
 
 
 @dataclass(frozen=True, eq=False)

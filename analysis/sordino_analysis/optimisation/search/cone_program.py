@@ -47,7 +47,7 @@ class ConeDesign:
 
 
 def all_sets(types: int) -> Mask:
-    """(2^k − 1, k) every set but the empty one; the full set is the row that tells nothing."""
+    """(2^k − 1, k) every set but the empty one; the full set is the uninformative row."""
     return np.asarray((np.arange(1, 2**types)[:, None] >> np.arange(types)) & 1, dtype=bool)
 
 

@@ -318,7 +318,7 @@ class _Search:
         return descend(point, told, self.epsilon, floor, evaluations, self.late, rows_move=rows_move)
 
     def _late_for_more(self) -> bool:
-        """Whether it is too late for the next round of new rows, which is told."""
+        """Whether it is too late for the next round of new rows; reports the progress."""
         self.pace.step()
         return self.late()
 

@@ -26,7 +26,7 @@ _LEAST_CHANCE = 1e-7
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Sets of cells with their shapes, and (n, orbits) what each tells."""
+    """Sets of cells with their shapes, and (n, orbits) the information of each."""
 
     sets: list[Mask]
     profiles: Floats
@@ -75,7 +75,7 @@ def _first_rows(shapes: list[RowShape], characters: Characters, epsilon: float, 
 def _priced(
     shapes: list[RowShape], characters: Characters, prices: Floats, epsilon: float, generator: np.random.Generator
 ) -> Rows:
-    """Sets of the shapes that are not listed, searched for what tells most at these prices."""
+    """Sets of the shapes that are not listed, searched for the most information at these prices."""
     searched = [shape for shape in shapes if not shape.listed]
     tables = [shape.most_informative_sets(prices, epsilon, generator) for shape in searched]
     return _rows(searched, tables, epsilon, len(characters.orbits))
@@ -89,7 +89,7 @@ def _rows(shapes: list[RowShape], tables: list[Mask], epsilon: float, orbits: in
 
 
 def few_rows(profiles: Floats, chances: Floats) -> tuple[list[int], Floats]:
-    """Rows that tell the same together, at most one more than there are orbits, and their chances.
+    """Rows with the same total information, at most one more than there are orbits, and their chances.
 
     `profiles` (rows, orbits), `chances` (rows,).
     """

@@ -1,4 +1,4 @@
-"""Rows for orbit kernels: sets of cells over a few slots, and what each tells about every orbit of characters.
+"""Rows for orbit kernels: sets of cells over a few slots, and their information about every orbit of characters.
 
 For up to 16 cells all sets are listed, one of each profile; on four binary slots these 65,534 sets already come within
 2 % of the bound for width 3 and ε ≤ 1. On more cells sets are searched that tell most for given prices of the orbits:
@@ -140,7 +140,7 @@ def _largest(slopes: Floats, sizes: Integers) -> Mask:
 
 
 def _flipped(sets: Mask, likeness: Floats, boost: float) -> Mask:
-    """Each set after the best single flip, again and again until none tells more.
+    """Each set after the best single flip, repeated until none adds information.
 
     A set of n cells tells (e^ε − 1)² · (sum of likeness over its pairs)/(K + (e^ε − 1)n)²; constants are left out.
     """

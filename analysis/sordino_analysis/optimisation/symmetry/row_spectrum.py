@@ -33,7 +33,7 @@ class RowSpectrum:
 
     @cached_property
     def told(self) -> Floats:
-        """(rows, orbits) the share of every λ that each row tells; an orbit's sum is 0 where none tells anything."""
+        """(rows, orbits) the contribution of each row to every λ; an orbit's sum is 0 if no row is informative."""
         ratio = self.kernel.high / self.kernel.low
         tables = (row.inside.reshape(row.shape) for row in self.kernel.rows)
         weights = np.array([orbit_weights(inside, ratio, self.characters) for inside in tables])

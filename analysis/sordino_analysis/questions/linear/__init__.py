@@ -1,4 +1,4 @@
-"""Workloads: what an analyst asks, as linear maps over a domain, and the files that describe them."""
+"""Workloads: linear queries over a domain, and the files that describe them."""
 
 from sordino_analysis.questions.linear.files import load_specification
 from sordino_analysis.questions.linear.operators import LinearMap, TooLargeForDense

@@ -1,4 +1,4 @@
-"""A workload: the queries that an analyst asks of a domain, with names for people."""
+"""A workload: linear queries over a domain, with labels."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ MAX_LISTED_QUERIES = 1 << 24
 
 
 class WorkloadError(InvalidValue):
-    """The workload cannot be asked as described; the message says what to change, `value` is what was given."""
+    """The workload is invalid; the message gives advice, `value` is the given value."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -1,4 +1,4 @@
-"""Pairwise statistics: what an analyst asks of pairs of users, as quadratic forms of the histogram."""
+"""Pairwise statistics as quadratic forms of the histogram."""
 
 from sordino_analysis.questions.pairwise.binning import OpenBins, choose_bins
 from sordino_analysis.questions.pairwise.pairwise_statistic import PairwiseStatistic, QuadraticForm
