@@ -115,7 +115,7 @@ def test_names_in_html_are_escaped() -> None:
         ({"epsilon": 17}, InvalidValue, "from 0.001 to 16"),
         ({"epsilon": 1, "effort": "much"}, InvalidValue, "quick, standard, thorough"),
         ({"epsilon": 1, "mechanism": "magic"}, sa.PlanError, "subset_selection"),
-        ({"epsilon": 1, "time_limit": -1}, sa.PlanError, "positive number of seconds"),
+        ({"epsilon": 1, "time_limit": -1}, sa.PlanError, "time_limit: Input should be greater than 0"),
     ],
 )
 def test_mistakes_are_named(arguments: Any, error: type[Exception], message: str) -> None:
