@@ -10,11 +10,11 @@ export OPENBLAS_NUM_THREADS ?= 1
 ARGS ?=
 # Worker processes of the tests; one that is done takes tests from the others.
 WORKERS ?= 2
-# Left out of test-quick: files that search for plans or start processes for more than a few seconds.
-LONGER := client/test_clean_install.py client/test_verification_memory.py analysis/conformance analysis/pairwise \
-	analysis/planning analysis/optimisation/search/test_joint.py analysis/optimisation/symmetry/test_orbit_design.py \
-	analysis/optimisation/bounds/test_doubly_nonnegative.py docs/test_certificates_page.py
-QUICK := tests/shared tests/client tests/analysis tests/docs tests/architecture $(LONGER:%=--ignore=tests/%)
+# Without servers, searches for plans and files that start processes for more than a few seconds.
+LONGER := client/test_clean_install.py client/test_verification_memory.py docs/test_certificates_page.py \
+	docs/test_examples.py
+QUICK := $(addprefix tests/,shared client docs architecture analysis/charts analysis/estimation analysis/evaluation \
+	analysis/questions) $(LONGER:%=--ignore=tests/%)
 PYTEST = $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 help: ## Show this list
