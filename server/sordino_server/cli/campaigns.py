@@ -57,6 +57,18 @@ UsersOption = Annotated[
 RoundArgument = Annotated[int, typer.Argument(min=0, metavar="INDEX", help="Index of the round, from 0.")]
 
 
+CampaignObjective = Annotated[
+    Literal["max", "mean"],
+    typer.Option(metavar="max|mean", help="Minimise the variance of the worst query, or the mean."),
+]
+CloseAfterReports = Annotated[
+    list[int] | None, typer.Option(min=0, metavar="N", help=f"Close a round after N reports. {_FOR_EACH}")
+]
+CloseAfterSeconds = Annotated[
+    list[int] | None, typer.Option(min=0, metavar="SECONDS", help=f"Close a round after this time. {_FOR_EACH}")
+]
+
+
 @app.command()
 @reports_errors
 def create(
@@ -69,10 +81,7 @@ def create(
     epsilon: Annotated[
         str | None, typer.Option(metavar="E", help="ε of one report, such as 1 or 0.5; with --workload.")
     ] = None,
-    objective: Annotated[
-        Literal["max", "mean"],
-        typer.Option(metavar="max|mean", help="Minimise the variance of the worst query, or the mean."),
-    ] = "max",
+    objective: CampaignObjective = "max",
     mechanism: MechanismOption = None,
     users: UsersOption = None,
     protocol: ProtocolOption = None,
@@ -80,12 +89,8 @@ def create(
     plan_request: Annotated[
         str | None, typer.Option(metavar="ID", help="Use this finished plan request instead of --workload.")
     ] = None,
-    close_after_reports: Annotated[
-        list[int] | None, typer.Option(min=0, metavar="N", help=f"Close a round after N reports. {_FOR_EACH}")
-    ] = None,
-    close_after_s: Annotated[
-        list[int] | None, typer.Option(min=0, metavar="SECONDS", help=f"Close a round after this time. {_FOR_EACH}")
-    ] = None,
+    close_after_reports: CloseAfterReports = None,
+    close_after_s: CloseAfterSeconds = None,
     upload_token: Annotated[
         bool, typer.Option("--upload-token", help="Accept reports only with the campaign's token, printed once.")
     ] = False,

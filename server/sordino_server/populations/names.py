@@ -68,7 +68,7 @@ _ALIKE = str.maketrans({"ı": "i", "’": "'", "‘": "'", "ʼ": "'", "−": "-"
 
 def identifier_of(name: str) -> str:
     """The id of the population of this name: the SHA-256 of the folded name."""
-    return str(Digest.of(folded(name).encode("utf-8", "surrogatepass")))
+    return str(Digest.of(folded(name).encode("utf-8")))
 
 
 def folded(name: str) -> str:
