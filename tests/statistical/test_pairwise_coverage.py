@@ -80,6 +80,8 @@ def test_an_area_that_does_not_exist_is_no_number_and_no_campaign_is_refused(des
         Cell("gini_diversity", "one_round", 1.0, 2000, "half_and_half"),
         Cell("gini_diversity", "two_round", 1.0, 200, "zipf"),
         Cell("gini_mean_difference", "one_round", 1.0, 2000, "half_and_half"),
+        Cell("gini_mean_difference", "one_round", 8.0, 2000, "half_and_half"),
+        Cell("gini_diversity", "one_round_split", 6.0, 50, "half_and_half"),
         Cell("gini_mean_difference", "one_round_split", 6.0, 200, "one_type"),
         Cell("gini_mean_difference", "two_round_shared", 6.0, 2000, "zipf"),
         Cell("variance", "one_round", 8.0, 200, "zipf"),
