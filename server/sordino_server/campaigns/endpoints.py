@@ -16,7 +16,7 @@ from sordino_server.context import Context, Injected
 from sordino_server.identifiers import DigestPath, RoundPath
 from sordino_server.keys import service as keys
 from sordino_server.keys.authentication import Analyst
-from sordino_server.keys.idempotency import Answer, IdempotentPost, Once
+from sordino_server.keys.idempotency import IdempotentPost, Once, PostAnswer
 from sordino_server.keys.operator_route import OperatorRoute
 from sordino_server.kit.db import Database
 from sordino_server.kit.immutable import immutable_response
@@ -36,13 +36,13 @@ Change = Callable[[Database, Session, str, int], Campaign]
 def create_campaign(context: Injected, _: Analyst, once: Once, body: CampaignOrder) -> Response:
     """Create a campaign from a finished plan. Its manifest is immutable; its id is the manifest's digest."""
 
-    def act(session: Session) -> Answer:
+    def act(session: Session) -> PostAnswer:
         now = context.clock.now()
         campaign = service.create(session, body, now, context.settings.populations)
         token = keys.create(session, body.name, Role.UPLOADER, now, campaign.id).text if body.upload_token else None
         shown = status_of(session, campaign).model_dump(mode="json")
         location = f"/v1/campaigns/{campaign.id}"
-        return Answer(201, shown | {"upload_token": token}, location, remembered=shown | {"upload_token": None})
+        return PostAnswer(201, shown | {"upload_token": token}, location, remembered=shown | {"upload_token": None})
 
     return once.run("create campaign", act)
 
@@ -128,10 +128,10 @@ def retry_round(context: Injected, _: Analyst, once: Once, campaign_id: DigestPa
 
 
 def _changed(context: Context, once: IdempotentPost, name: str, campaign_id: str, change: Change) -> Response:
-    def act(session: Session) -> Answer:
+    def act(session: Session) -> PostAnswer:
         campaign = change(context.database, session, campaign_id, context.clock.now())
         session.flush()
-        return Answer(200, status_of(session, campaign).model_dump(mode="json"))
+        return PostAnswer(200, status_of(session, campaign).model_dump(mode="json"))
 
     return once.run(name, act)
 

@@ -30,7 +30,7 @@ from sordino_server.kit.clock import Clock
 from sordino_server.kit.database_errors import DatabaseError
 from sordino_server.kit.db import Database
 from sordino_server.kit.leases import LeaseLost
-from sordino_server.models import PlanRequest, Round
+from sordino_server.models import PlanRequestRow, Round
 from sordino_server.plans import service as plans
 from sordino_server.plans.schemas import PlanOrder
 from sordino_server.rounds.round_lifecycle import close_due_rounds, finish
@@ -164,7 +164,7 @@ class Worker:
         def fail(session: Session, text: str) -> None:
             plans.fail(session, number, self.owner, text, self.clock.now())
 
-        with self._work_on("plan", PlanRequest, number, fail):
+        with self._work_on("plan", PlanRequestRow, number, fail):
             try:
                 with self.database.read("read plan request") as session:
                     options = PlanOrder.model_validate_json(row.request).options()
@@ -198,7 +198,11 @@ class Worker:
 
     @contextmanager
     def _work_on(
-        self, kind: Kind, table: type[Round] | type[PlanRequest], key: int | str, fail: Callable[[Session, str], None]
+        self,
+        kind: Kind,
+        table: type[Round] | type[PlanRequestRow],
+        key: int | str,
+        fail: Callable[[Session, str], None],
     ) -> Iterator[None]:
         """Keep the lease while the block runs; an error of the block becomes the row's, unless it may pass."""
         begun = monotonic()
@@ -231,7 +235,7 @@ class Worker:
         return "failed"
 
     @contextmanager
-    def _renewing(self, table: type[Round] | type[PlanRequest], key: int | str) -> Iterator[None]:
+    def _renewing(self, table: type[Round] | type[PlanRequestRow], key: int | str) -> Iterator[None]:
         """Renew the lease from a thread until the block ends: a long computation has no moment to do it itself."""
         done = threading.Event()
 

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from sordino_server.context import Injected
 from sordino_server.keys import repository, service
 from sordino_server.keys.authentication import Admin
-from sordino_server.keys.idempotency import Answer, Once
+from sordino_server.keys.idempotency import Once, PostAnswer
 from sordino_server.keys.operator_route import OperatorRoute
 from sordino_server.keys.schemas import KeyDocument, KeyList, KeyRequest, NewKeyDocument
 from sordino_server.kit.pagination import AskedPage, cut
@@ -22,10 +22,10 @@ router = APIRouter(prefix="/keys", tags=["keys"], route_class=OperatorRoute)
 def create_key(context: Injected, _: Admin, once: Once, body: KeyRequest) -> Response:
     """Create a key. Only this response contains its text."""
 
-    def act(session: Session) -> Answer:
+    def act(session: Session) -> PostAnswer:
         new = service.create(session, body.name, body.role, context.clock.now(), body.campaign)
         shown = KeyDocument.of(new.key).model_dump(mode="json")
-        return Answer(201, shown | {"key": new.text}, remembered=shown | {"key": None})
+        return PostAnswer(201, shown | {"key": new.text}, remembered=shown | {"key": None})
 
     return once.run("create key", act)
 

@@ -25,7 +25,7 @@ _UNFINISHED = 0
 
 
 @dataclass(frozen=True)
-class Answer:
+class PostAnswer:
     """Status and JSON body of a POST, written already where it may be large; `remembered` is stored in place of a body
     that holds a secret.
     """
@@ -47,7 +47,7 @@ class Answer:
         return json.dumps({"location": self.location}).encode() + b"\n" + _written(self.remembered or self.body)
 
     @classmethod
-    def of_kept(cls, status: int, kept: bytes) -> Answer:
+    def of_kept(cls, status: int, kept: bytes) -> PostAnswer:
         """The answer again; a large body is never parsed."""
         head, _, body = kept.partition(b"\n")
         if not body:  # one object, as versions before kept it for three days
@@ -70,11 +70,11 @@ class IdempotentPost:
     method_path: str
     body_sha256: str
 
-    def run(self, name: str, act: Callable[[Session], Answer]) -> Response:
+    def run(self, name: str, act: Callable[[Session], PostAnswer]) -> Response:
         """`act` in the transaction `name`, or the stored answer where this was done before."""
         return self.context.database.run(name, lambda session: self._once(session, act)).response()
 
-    def _once(self, session: Session, act: Callable[[Session], Answer]) -> Answer:
+    def _once(self, session: Session, act: Callable[[Session], PostAnswer]) -> PostAnswer:
         if self.token is None:
             return act(session)
         row = self._claim(session, self.token)
@@ -98,13 +98,13 @@ class IdempotentPost:
         )
         return insert_if_absent(session, row)[0]
 
-    def _stored(self, row: IdempotencyKey) -> Answer:
+    def _stored(self, row: IdempotencyKey) -> PostAnswer:
         if (row.method_path, row.body_sha256) != (self.method_path, self.body_sha256):
             raise ServerError(
                 Problem.IDEMPOTENCY_CONFLICT,
                 f"this Idempotency-Key was used for another {row.method_path}; take a new one for a new request",
             )
-        return Answer.of_kept(row.status, row.response)
+        return PostAnswer.of_kept(row.status, row.response)
 
 
 async def _of_request(

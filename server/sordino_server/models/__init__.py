@@ -6,10 +6,10 @@ from sordino_server.models.keys import IdempotencyKey, Key, Role
 from sordino_server.models.plans import (
     PlanPart,
     PlanPartKind,
-    PlanRequest,
+    PlanRequestRow,
     PlanRequestState,
     ProtocolPlanContent,
-    Workload,
+    WorkloadRow,
 )
 from sordino_server.models.populations import AskedEpsilon, Population
 from sordino_server.models.reports import Accumulator, RefusalCount, Report, ReportChunk
@@ -25,7 +25,7 @@ __all__ = [
     "Key",
     "PlanPart",
     "PlanPartKind",
-    "PlanRequest",
+    "PlanRequestRow",
     "PlanRequestState",
     "Population",
     "ProtocolPlanContent",
@@ -34,5 +34,5 @@ __all__ = [
     "ReportChunk",
     "Role",
     "Round",
-    "Workload",
+    "WorkloadRow",
 ]

@@ -14,7 +14,7 @@ from sordino_server.models.base import Base, DigestText, one_of
 from sordino_shared.protocol import DevicePart
 
 
-class Workload(Base):
+class WorkloadRow(Base):
     """A workload by the digest of its canonical specification; `cells` is null while a number of bins is open."""
 
     __tablename__ = "workloads"
@@ -71,7 +71,7 @@ class PlanRequestState(StrEnum):
     FAILED = "failed"
 
 
-class PlanRequest(Leased, Base):
+class PlanRequestRow(Leased, Base):
     """One computation of a plan: what was asked, how far it is, what came of it.
 
     Requests of one `content_key` have the same plan; it is null where the plan was cut short.

@@ -13,11 +13,11 @@ from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_server.context import Context, Injected
 from sordino_server.identifiers import DigestPath, RequestPath
 from sordino_server.keys.authentication import Analyst
-from sordino_server.keys.idempotency import Answer, Once
+from sordino_server.keys.idempotency import Once, PostAnswer
 from sordino_server.keys.operator_route import OperatorRoute
 from sordino_server.kit.immutable import immutable_response
 from sordino_server.kit.pagination import AskedPage, cut
-from sordino_server.models import PlanPart, PlanPartKind, Workload
+from sordino_server.models import PlanPart, PlanPartKind, WorkloadRow
 from sordino_server.plans import repository, service
 from sordino_server.plans.checking import content_key
 from sordino_server.plans.readable import readable_document
@@ -33,15 +33,15 @@ async def request_plan(context: Injected, _: Analyst, once: Once, body: PlanOrde
     workload = await anyio.to_thread.run_sync(_workload, context, body)
     key = await context.checks.run(content_key, body, workload.specification, workload.queries)
 
-    def act(session: Session) -> Answer:
+    def act(session: Session) -> PostAnswer:
         row = service.request(session, body, key, context.clock.now())
         document = PlanRequestDocument.of(row).model_dump(mode="json")
-        return Answer(202, document, location=f"/v1/plan-requests/{row.id}")
+        return PostAnswer(202, document, location=f"/v1/plan-requests/{row.id}")
 
     return await anyio.to_thread.run_sync(once.run, "request plan", act)
 
 
-def _workload(context: Context, order: PlanOrder) -> Workload:
+def _workload(context: Context, order: PlanOrder) -> WorkloadRow:
     with context.database.read("read workload") as session:
         return service.ordered_workload(session, order)
 

@@ -12,7 +12,7 @@ from sordino_analysis.planning.finished_plan import Part, PartName
 from sordino_server.kit import leases
 from sordino_server.kit.insert_if_absent import insert_if_absent
 from sordino_server.kit.pagination import Page, newest_first
-from sordino_server.models import PlanPart, PlanPartKind, PlanRequest, PlanRequestState, ProtocolPlanContent
+from sordino_server.models import PlanPart, PlanPartKind, PlanRequestRow, PlanRequestState, ProtocolPlanContent
 
 # Where each part of a plan is stored.
 _ROWS: Mapping[PartName, Callable[..., PlanPart | ProtocolPlanContent]] = {
@@ -20,49 +20,51 @@ _ROWS: Mapping[PartName, Callable[..., PlanPart | ProtocolPlanContent]] = {
     "analyst": partial(PlanPart, document=PlanPartKind.ANALYST),
     "protocol": ProtocolPlanContent,
 }
-_UNFINISHED = PlanRequest.state.in_([PlanRequestState.QUEUED, PlanRequestState.RUNNING])
+_UNFINISHED = PlanRequestRow.state.in_([PlanRequestState.QUEUED, PlanRequestState.RUNNING])
 
 
-def add_request(session: Session, request: PlanRequest) -> None:
+def add_request(session: Session, request: PlanRequestRow) -> None:
     """Insert a request."""
     session.add(request)
     session.flush()
 
 
-def find_request(session: Session, identifier: str) -> PlanRequest | None:
+def find_request(session: Session, identifier: str) -> PlanRequestRow | None:
     """The request of this id."""
-    return session.get(PlanRequest, identifier)
+    return session.get(PlanRequestRow, identifier)
 
 
-def listed_requests(session: Session, page: Page) -> Sequence[PlanRequest]:
+def listed_requests(session: Session, page: Page) -> Sequence[PlanRequestRow]:
     """A page of requests, newest first, and one row more."""
-    return session.scalars(newest_first(select(PlanRequest), PlanRequest.created_at, PlanRequest.id, page)).all()
+    return session.scalars(
+        newest_first(select(PlanRequestRow), PlanRequestRow.created_at, PlanRequestRow.id, page)
+    ).all()
 
 
-def claim_request(session: Session, *, owner: str, now: int, seconds: int) -> PlanRequest | None:
+def claim_request(session: Session, *, owner: str, now: int, seconds: int) -> PlanRequestRow | None:
     """The oldest unfinished request that nobody works on, leased to `owner`."""
     return leases.claim(
-        session, PlanRequest, _UNFINISHED, PlanRequest.created_at, owner=owner, now=now, seconds=seconds
+        session, PlanRequestRow, _UNFINISHED, PlanRequestRow.created_at, owner=owner, now=now, seconds=seconds
     )
 
 
 def oldest_waiting(session: Session, now: int) -> int | None:
     """When the oldest unfinished request was made that nobody works on."""
-    waiting = select(func.min(PlanRequest.created_at)).where(_UNFINISHED, leases.nobodys(PlanRequest, now))
+    waiting = select(func.min(PlanRequestRow.created_at)).where(_UNFINISHED, leases.nobodys(PlanRequestRow, now))
     return session.scalar(waiting)
 
 
 def count_by_state(session: Session) -> dict[str, int]:
     """How many requests are in each state."""
-    query = select(PlanRequest.state, func.count()).group_by(PlanRequest.state)
+    query = select(PlanRequestRow.state, func.count()).group_by(PlanRequestRow.state)
     counted = {state: int(count) for state, count in session.execute(query)}
     return {str(state): counted.get(state, 0) for state in PlanRequestState}
 
 
-def find_ready(session: Session, content_key: str) -> PlanRequest | None:
+def find_ready(session: Session, content_key: str) -> PlanRequestRow | None:
     """A request of the same content whose plan is there."""
-    same = select(PlanRequest).where(PlanRequest.content_key == content_key)
-    return session.scalars(same.where(PlanRequest.state == PlanRequestState.READY).limit(1)).first()
+    same = select(PlanRequestRow).where(PlanRequestRow.content_key == content_key)
+    return session.scalars(same.where(PlanRequestRow.state == PlanRequestState.READY).limit(1)).first()
 
 
 def find_part(session: Session, digest: str) -> PlanPart | None:

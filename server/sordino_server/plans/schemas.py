@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 from sordino_analysis.documents.plan_summary import LinearSummary, PairwiseSummary
 from sordino_analysis.planning_options import PlanningOptions
 from sordino_server.identifiers import DigestText
-from sordino_server.models import PlanRequest, PlanRequestState
+from sordino_server.models import PlanRequestRow, PlanRequestState
 
 
 class PlanOrder(PlanningOptions):
@@ -47,7 +47,7 @@ class PlanRequestDocument(BaseModel):
     finished_at: int | None
 
     @classmethod
-    def of(cls, row: PlanRequest) -> Self:
+    def of(cls, row: PlanRequestRow) -> Self:
         """What is shown of a row."""
         return cls(
             id=row.id,

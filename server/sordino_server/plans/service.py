@@ -16,8 +16,7 @@ from sordino_analysis.planning.finished_plan import FinishedPlan
 from sordino_analysis.progress import Progress
 from sordino_server.errors import ServerError
 from sordino_server.kit import leases
-from sordino_server.models import PlanPart, PlanRequestState, Workload
-from sordino_server.models import PlanRequest as PlanRequestRow
+from sordino_server.models import PlanPart, PlanRequestRow, PlanRequestState, WorkloadRow
 from sordino_server.plans import repository
 from sordino_server.plans.schemas import PlanOrder
 from sordino_server.workloads import service as workloads
@@ -29,7 +28,7 @@ MAX_ATTEMPTS = 3
 _STAGE_LENGTH = 200
 
 
-def ordered_workload(session: Session, order: PlanOrder) -> Workload:
+def ordered_workload(session: Session, order: PlanOrder) -> WorkloadRow:
     """The workload that a plan is ordered for; refuses what there is not."""
     if not workloads.exists(session, order.workload):
         raise InvalidValue(f"there is no workload {order.workload}; register it first with POST /v1/workloads")

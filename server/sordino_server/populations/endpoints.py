@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from sordino_server.context import Injected
 from sordino_server.identifiers import DigestPath
 from sordino_server.keys.authentication import Admin, Analyst
-from sordino_server.keys.idempotency import Answer, Once
+from sordino_server.keys.idempotency import Once, PostAnswer
 from sordino_server.keys.operator_route import OperatorRoute
 from sordino_server.kit.pagination import AskedPage, cut
 from sordino_server.populations import repository, service
@@ -33,10 +33,10 @@ _IfMatch = Annotated[str, Header(max_length=64, description="ETag of the caps as
 def create_population(context: Injected, _: Admin, once: Once, body: PopulationOrder) -> Response:
     """Create a population with its caps. Otherwise its first campaign creates it, without caps."""
 
-    def act(session: Session) -> Answer:
+    def act(session: Session) -> PostAnswer:
         population = service.create(session, body, context.clock.now())
         shown = service.document(session, population, context.clock.now()).model_dump(mode="json")
-        return Answer(201, shown, location=f"/v1/populations/{population.id}")
+        return PostAnswer(201, shown, location=f"/v1/populations/{population.id}")
 
     return once.run("create population", act)
 

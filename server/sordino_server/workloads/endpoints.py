@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from sordino_server.context import Injected
 from sordino_server.identifiers import DigestPath
 from sordino_server.keys.authentication import Analyst
-from sordino_server.keys.idempotency import Answer, Once
+from sordino_server.keys.idempotency import Once, PostAnswer
 from sordino_server.keys.operator_route import LargeBodyRoute, OperatorRequest
 from sordino_server.kit.pagination import AskedPage, cut
 from sordino_server.workloads import repository, service
@@ -43,9 +43,9 @@ def register_workload(
 ) -> Response:
     """Register a workload: 201 if it is new, 200 with the same document if it was known."""
 
-    def act(session: Session) -> Answer:
+    def act(session: Session) -> PostAnswer:
         workload, new = service.register(session, checked, context.clock.now())
-        return Answer(201 if new else 200, WorkloadDocument.written(workload), f"/v1/workloads/{workload.id}")
+        return PostAnswer(201 if new else 200, WorkloadDocument.written(workload), f"/v1/workloads/{workload.id}")
 
     return once.run("register workload", act)
 

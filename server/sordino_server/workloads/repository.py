@@ -9,19 +9,19 @@ from sqlalchemy.orm import Session
 
 from sordino_server.kit.insert_if_absent import insert_if_absent
 from sordino_server.kit.pagination import Page, newest_first
-from sordino_server.models import Workload
+from sordino_server.models import WorkloadRow
 
 
-def add(session: Session, workload: Workload) -> tuple[Workload, bool]:
+def add(session: Session, workload: WorkloadRow) -> tuple[WorkloadRow, bool]:
     """The workload of this digest, and whether it is new."""
     return insert_if_absent(session, workload)
 
 
-def find(session: Session, identifier: str) -> Workload | None:
+def find(session: Session, identifier: str) -> WorkloadRow | None:
     """The workload of this digest."""
-    return session.get(Workload, identifier)
+    return session.get(WorkloadRow, identifier)
 
 
-def listed(session: Session, page: Page) -> Sequence[Workload]:
+def listed(session: Session, page: Page) -> Sequence[WorkloadRow]:
     """A page of workloads, newest first, and one row more."""
-    return session.scalars(newest_first(select(Workload), Workload.created_at, Workload.id, page)).all()
+    return session.scalars(newest_first(select(WorkloadRow), WorkloadRow.created_at, WorkloadRow.id, page)).all()

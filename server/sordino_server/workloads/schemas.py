@@ -8,7 +8,7 @@ from typing import Self
 from pydantic import BaseModel
 
 from sordino_analysis.questions.specifications import Specification
-from sordino_server.models import Workload
+from sordino_server.models import WorkloadRow
 
 
 class WorkloadEntry(BaseModel):
@@ -19,7 +19,7 @@ class WorkloadEntry(BaseModel):
     created_at: int
 
     @classmethod
-    def of(cls, workload: Workload) -> Self:
+    def of(cls, workload: WorkloadRow) -> Self:
         """What a list shows of a row."""
         return cls(id=workload.id, name=workload.name, created_at=workload.created_at)
 
@@ -38,7 +38,7 @@ class WorkloadDocument(BaseModel):
     cells: int | None = None
 
     @staticmethod
-    def written(workload: Workload) -> bytes:
+    def written(workload: WorkloadRow) -> bytes:
         """A row as JSON, its specification as it is stored: reading and writing 16 MiB of it would stop all else."""
         shown = {"id": workload.id, "name": workload.name, "queries": workload.queries}
         shown |= {"created_at": workload.created_at} | ({} if workload.cells is None else {"cells": workload.cells})

@@ -10,15 +10,15 @@ from sordino_analysis.questions.linear import WorkloadError, WorkloadSpecificati
 from sordino_analysis.questions.pairwise import PairwiseSpecification
 from sordino_analysis.questions.specifications import parse_either
 from sordino_server.errors import ServerError
-from sordino_server.models import Workload
+from sordino_server.models import WorkloadRow
 from sordino_server.workloads import repository
 from sordino_server.workloads.checking import CheckedWorkload
 from sordino_shared.protocol import Problem
 
 
-def register(session: Session, checked: CheckedWorkload, now: int) -> tuple[Workload, bool]:
+def register(session: Session, checked: CheckedWorkload, now: int) -> tuple[WorkloadRow, bool]:
     """The workload's row, and whether it is new; the same specification is the same workload."""
-    row = Workload(
+    row = WorkloadRow(
         id=checked.id,
         name=checked.name,
         specification=checked.specification,
@@ -29,7 +29,7 @@ def register(session: Session, checked: CheckedWorkload, now: int) -> tuple[Work
     return repository.add(session, row)
 
 
-def get(session: Session, identifier: str) -> Workload:
+def get(session: Session, identifier: str) -> WorkloadRow:
     """The workload of this id; raises `not-found`."""
     workload = repository.find(session, identifier)
     if workload is None:
@@ -42,12 +42,12 @@ def exists(session: Session, identifier: str) -> bool:
     return repository.find(session, identifier) is not None
 
 
-def either_of(workload: Workload) -> WorkloadSpecification | PairwiseSpecification:
+def either_of(workload: WorkloadRow) -> WorkloadSpecification | PairwiseSpecification:
     """The specification as it was registered."""
     return parse_either(json.loads(workload.specification))
 
 
-def specification_of(workload: Workload) -> WorkloadSpecification:
+def specification_of(workload: WorkloadRow) -> WorkloadSpecification:
     """The linear queries as they were registered; raises WorkloadError for a statistic of pairs."""
     specification = either_of(workload)
     if isinstance(specification, PairwiseSpecification):

@@ -90,9 +90,11 @@ class TwoRounds:
         plan, identifier = self.plan(**changes), secrets.token_hex(16)
 
         def store(session: Session) -> None:
-            if session.get(models.Workload, "0" * 64) is None:
-                session.add(models.Workload(id="0" * 64, name="made up", specification="{}", queries=1, created_at=0))
-            row = models.PlanRequest(id=identifier, workload_id="0" * 64, request="{}", state="ready", created_at=0)
+            if session.get(models.WorkloadRow, "0" * 64) is None:
+                session.add(
+                    models.WorkloadRow(id="0" * 64, name="made up", specification="{}", queries=1, created_at=0)
+                )
+            row = models.PlanRequestRow(id=identifier, workload_id="0" * 64, request="{}", state="ready", created_at=0)
             row.device_digest = plans.keep(session, "device", self.first.device, 0)
             row.analyst_digest = plans.keep(session, "analyst", self.first.analyst, 0)
             row.protocol_digest = plans.keep(session, "protocol", plan, 0)
