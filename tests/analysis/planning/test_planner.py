@@ -75,7 +75,7 @@ def test_what_snapping_cost_is_said_of_the_search_only(plan_of):
     for objective in ("max", "mean"):
         plan = plan_of("prefix", 8, "1", objective, "optimised_kernel")
         (row,) = plan.summary.candidates
-        assert -0.02 < row["snapping_cost"] < 0.05
+        assert -0.02 < row.snapping_cost < 0.05
     assert [row.snapping_cost for row in plan_of("prefix", 8, mechanism="factorization").summary.candidates] == [None]
 
 
