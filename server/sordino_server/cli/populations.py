@@ -118,6 +118,8 @@ def ledger(
 
 
 def _path(name: str) -> str:
+    # A name from a terminal with another encoding raises here, with advice, instead of naming no population.
+    name.encode()
     return f"/v1/populations/{identifier_of(name)}"
 
 
