@@ -26,11 +26,11 @@ class PlanCache:
     def find(self, request: PlanningRequest) -> FinishedPlan | None:
         """The plan of the same request, checked byte by byte and its ε proved again."""
         try:
-            content = self._path(request).read_bytes()
-            named, plan = content[: Digest.LENGTH], FinishedPlan.read(content[Digest.LENGTH :])
+            entry = self._path(request).read_bytes()
+            content = entry[2 * Digest.LENGTH :]
+            return FinishedPlan.read(content) if entry == _entry(request, content) else None
         except (OSError, SordinoError):
             return None
-        return plan if named == request.digest else None
 
     def keep(self, request: PlanningRequest, plan: FinishedPlan) -> None:
         """Store a plan unless it was cut short. Concurrent readers see the whole file or none. May raise OSError."""
@@ -40,7 +40,7 @@ class PlanCache:
         handle, name = tempfile.mkstemp(dir=self.folder)
         try:
             with os.fdopen(handle, "wb") as file:
-                file.write(request.digest + plan.content)
+                file.write(_entry(request, plan.content))
             os.replace(name, self._path(request))
         except BaseException:
             os.unlink(name)
@@ -48,3 +48,8 @@ class PlanCache:
 
     def _path(self, request: PlanningRequest) -> Path:
         return self.folder / f"{request.digest}.plan"
+
+
+def _entry(request: PlanningRequest, content: bytes) -> bytes:
+    """Request and plan under a digest of both: the plan of another request is not taken for this one's."""
+    return request.digest + Digest.of(request.digest + content) + content

@@ -14,7 +14,7 @@ from sordino_analysis.pairwise.one_round import OneRound
 from sordino_analysis.pairwise.pairwise_request import PairwiseRequest
 from sordino_analysis.planning.linear_request import LinearRequest
 from sordino_analysis.progress import Progress
-from sordino_analysis.questions.linear import builtin
+from sordino_analysis.questions.linear.specification import builtin_specification
 from sordino_server.cli.plan import shown_progress
 from sordino_shared.protocol import DevicePart, Digest
 
@@ -71,7 +71,7 @@ def test_the_output_folder_holds_the_parts_that_the_digests_name(run_command, js
 
 
 def test_a_workload_file_gives_the_plan_of_the_workload_it_describes(json_of, tmp_path):
-    (tmp_path / "workload.json").write_text(json.dumps(builtin("prefix", 8).specification))
+    (tmp_path / "workload.json").write_text(json.dumps(builtin_specification("prefix", 8).canonical()))
     from_file = json_of("plan", "--file", "workload.json", "--epsilon", "1", "--mechanism", "factorization")
     assert from_file["digests"] == json_of(*PREFIX)["digests"]
 
@@ -85,8 +85,11 @@ def test_a_workload_file_gives_the_plan_of_the_workload_it_describes(json_of, tm
         (("--workload", "prefix", "--size", "8", "--epsilon", "0"), "above 0"),
         (("--workload", "prefix", "--size", "8", "--epsilon", "900"), "from 0.001 to 16"),
         (("--workload", "prefix", "--size", "8", "--epsilon", "much"), "written like 0.5"),
-        (("--workload", "prefix", "--size", "8", "--epsilon", "1", "--mechanism", "magic"), "use one of"),
-        (("--workload", "prefix", "--size", "8", "--epsilon", "1", "--users", "0"), "at least 1"),
+        (("--workload", "prefix", "--size", "8", "--epsilon", "1", "--mechanism", "magic"), "there are"),
+        (
+            ("--workload", "prefix", "--size", "8", "--epsilon", "1", "--users", "0"),
+            "users: Input should be greater",
+        ),
         (("--workload", "prefix", "--size", "8", "--epsilon", "1", "--users", "9", "--target-error", "1"), "not both"),
         ((*PREFIX[1:], "--target-error", "0"), "above the bias bound"),
         ((*PREFIX[1:], "--reduction", "99", "--users", "9"), "from 1 to the rank"),
