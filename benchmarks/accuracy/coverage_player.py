@@ -15,10 +15,11 @@ from sordino_analysis.pairwise.decoded_report_moments import DecodedReportMoment
 from sordino_analysis.pairwise.decoded_reports import DecodedReports
 from sordino_analysis.pairwise.estimators import NoStatistic, one_round_estimate
 from sordino_analysis.pairwise.one_step import one_step_estimate
-from sordino_analysis.pairwise.protocol import ClosedRound, PairwiseError, ProtocolDesign, RoundPlan
+from sordino_analysis.pairwise.protocol import PairwiseError, ProtocolDesign
 from sordino_analysis.pairwise.protocol_registry import find_protocol
 from sordino_analysis.pairwise.second_round import answers_to, asked_query
 from sordino_analysis.pairwise.statistic_estimate import PairwiseEstimate
+from sordino_analysis.planning.rounds import ClosedRound, RoundPlan
 from sordino_analysis.questions.pairwise import PairwiseStatistic
 from sordino_shared.randomizers import FiniteKernel
 

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from benchmarks.accuracy.pairwise_cases import Case
 from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
-from sordino_analysis.pairwise.protocol import ClosedRound, ProtocolDesign, ProtocolRequest, RoundPlan
+from sordino_analysis.pairwise.protocol import ProtocolDesign, ProtocolRequest
 from sordino_analysis.pairwise.protocol_registry import PROTOCOLS, find_protocol
 from sordino_analysis.pairwise.statistic_estimate import PairwiseEstimate
+from sordino_analysis.planning.rounds import ClosedRound, RoundPlan
 from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.request_terms import Effort
 from sordino_shared.randomizers import FiniteKernel

@@ -14,9 +14,9 @@ from sordino_analysis.analyst.plans import chosen_effort, planned, written_epsil
 from sordino_analysis.analyst.simulation import Values, cells_of, randomized
 from sordino_analysis.documents.protocol_plan import ProtocolPlan
 from sordino_analysis.pairwise.pairwise_request import PairwiseRequest
-from sordino_analysis.pairwise.protocol import ClosedRound, RoundPlan
 from sordino_analysis.pairwise.protocol_registry import step_protocol
 from sordino_analysis.pairwise.statistic_estimate import PairwiseEstimate
+from sordino_analysis.planning.rounds import ClosedRound, RoundPlan
 from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.progress import ProgressCallback
 from sordino_analysis.questions.pairwise import PairwiseSpecification, PairwiseStatistic, parse_statistic

@@ -14,15 +14,10 @@ from sordino_analysis.pairwise.estimators import NoStatistic, one_round_estimate
 from sordino_analysis.pairwise.form_kernel import FormGoal, search_form_kernel
 from sordino_analysis.pairwise.forms import aim_at, aims, form_queries, planned_statistic
 from sordino_analysis.pairwise.pairwise_manipulation import DecodedForgeries, Manipulation
-from sordino_analysis.pairwise.protocol import (
-    ClosedRound,
-    PairwiseError,
-    ProtocolDesign,
-    ProtocolRequest,
-    RoundPlan,
-)
+from sordino_analysis.pairwise.protocol import PairwiseError, ProtocolDesign, ProtocolRequest
 from sordino_analysis.pairwise.sealing import seal
 from sordino_analysis.pairwise.statistic_estimate import PairwiseEstimate
+from sordino_analysis.planning.rounds import ClosedRound, RoundPlan
 from sordino_analysis.progress import ProgressCallback, progress_of_part
 
 # One step of the search for a kernel of 1024 types takes minutes on one core.

@@ -6,19 +6,17 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from sordino_analysis.arrays import Floats
-from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_analysis.documents.protocol_plan import OneStepParameters, ProtocolPlan
-from sordino_analysis.evaluation.accumulate import Aggregate
 from sordino_analysis.optimisation.deadline import Deadline
 from sordino_analysis.pairwise.pairwise_manipulation import Manipulation
 from sordino_analysis.pairwise.statistic_estimate import PairwiseEstimate
+from sordino_analysis.planning.rounds import RoundPlan, RoundsProtocol
 from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.progress import ProgressCallback
 from sordino_analysis.questions.pairwise import PairwiseStatistic
 from sordino_analysis.request_terms import Target
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon, check_round_guarantee
-from sordino_shared.protocol import DevicePart
 
 
 class PairwiseError(InvalidValue):
@@ -88,22 +86,6 @@ class ProtocolRequest:
 
 
 @dataclass(frozen=True, eq=False)
-class RoundPlan:
-    """The two sealed parts of one round's plan."""
-
-    device: DevicePart
-    analyst: AnalystPart
-
-
-@dataclass(frozen=True, eq=False)
-class ClosedRound:
-    """A round that takes no more reports: its plan, and what its reports add up to."""
-
-    plan: RoundPlan
-    aggregate: Aggregate
-
-
-@dataclass(frozen=True, eq=False)
 class ProtocolDesign:
     """A protocol ready to launch: the plan of the whole, the plan of its first round, and its predicted error."""
 
@@ -111,14 +93,8 @@ class ProtocolDesign:
     first: RoundPlan
 
 
-class PairwiseProtocol(Protocol):
-    """One way to estimate a pairwise statistic. Adding one is a file and a line in the registry.
-
-    `step` is a function of its arguments alone: the same closed rounds give the same bytes, for every
-    caller and every call.
-    """
-
-    name: str
+class PairwiseProtocol(RoundsProtocol[PairwiseEstimate], Protocol):
+    """One way to estimate a pairwise statistic. Adding one is a file and a line in the registry."""
 
     def reason_against(self, request: ProtocolRequest) -> str | None:
         """Why it does not apply to the request, in words for a person, or None."""
@@ -131,12 +107,3 @@ class PairwiseProtocol(Protocol):
 
     def manipulation(self, design: ProtocolDesign) -> tuple[Manipulation, ...]:
         """The manipulation bound of every form of the statistic."""
-
-    def step(self, plan: ProtocolPlan, closed: tuple[ClosedRound, ...]) -> RoundPlan | PairwiseEstimate:
-        """The next round's plan after `closed`, or the estimate once no round is left; raises PairwiseError."""
-
-    def conclude(self, plan: ProtocolPlan, closed: tuple[ClosedRound, ...]) -> PairwiseEstimate:
-        """The estimate of fewer rounds than planned, for a campaign that was closed early.
-
-        Raises PairwiseError where these rounds do not make up an estimate yet, and says so.
-        """

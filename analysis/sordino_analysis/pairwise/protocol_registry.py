@@ -5,11 +5,12 @@ from __future__ import annotations
 from sordino_analysis.documents.protocol_plan import ProtocolPlan
 from sordino_analysis.pairwise.one_round import OneRound
 from sordino_analysis.pairwise.one_round_split import OneRoundSplit
-from sordino_analysis.pairwise.protocol import ClosedRound, PairwiseError, PairwiseProtocol, RoundPlan
+from sordino_analysis.pairwise.protocol import PairwiseError, PairwiseProtocol
 from sordino_analysis.pairwise.statistic_estimate import PairwiseEstimate
 from sordino_analysis.pairwise.three_round import ThreeRound
 from sordino_analysis.pairwise.two_round import TwoRound
 from sordino_analysis.pairwise.two_round_shared import TwoRoundShared
+from sordino_analysis.planning.rounds import ClosedRound, RoundPlan
 
 # In the order in which ties are decided: fewer rounds first.
 PROTOCOLS: tuple[PairwiseProtocol, ...] = (

@@ -16,7 +16,8 @@ from sordino_analysis.evaluation.accumulate import mean_accumulator
 from sordino_analysis.evaluation.integer_kernels import dense_kernel
 from sordino_analysis.mechanisms.single_query import QueryKernel, answer_cumulants, query_kernel
 from sordino_analysis.pairwise.error_moments import IndependentError
-from sordino_analysis.pairwise.protocol import ClosedRound, PairwiseError
+from sordino_analysis.pairwise.protocol import PairwiseError
+from sordino_analysis.planning.rounds import ClosedRound
 from sordino_shared.arrays import Array
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.randomizers import FiniteKernel, Pair

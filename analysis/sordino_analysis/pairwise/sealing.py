@@ -14,7 +14,7 @@ from sordino_analysis.documents.queries import MatrixQueries
 from sordino_analysis.evaluation.variance import answer_moments
 from sordino_analysis.optimisation.bounds import trace_bound
 from sordino_analysis.optimisation.factorization import factorize
-from sordino_analysis.pairwise.protocol import RoundPlan
+from sordino_analysis.planning.rounds import RoundPlan
 from sordino_analysis.questions.linear.building import build_workload
 from sordino_analysis.request_terms import Objective
 from sordino_shared.arrays import Array

@@ -15,8 +15,8 @@ from sordino_analysis.pairwise.decoded_reports import DecodedReports
 from sordino_analysis.pairwise.estimators import linearised
 from sordino_analysis.pairwise.form_kernel import Aim
 from sordino_analysis.pairwise.one_step import Answers, StepTerms, split_terms
-from sordino_analysis.pairwise.protocol import ClosedRound, RoundPlan
 from sordino_analysis.pairwise.sealing import RoundQueries, seal
+from sordino_analysis.planning.rounds import ClosedRound, RoundPlan
 from sordino_analysis.questions.pairwise import PairwiseStatistic
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon

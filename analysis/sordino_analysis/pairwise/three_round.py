@@ -20,13 +20,7 @@ from sordino_analysis.mechanisms.factorization import direction_randomizer
 from sordino_analysis.mechanisms.single_query import QueryKernel
 from sordino_analysis.pairwise.error_moments import ErrorMoments, IndependentError
 from sordino_analysis.pairwise.pairwise_manipulation import Manipulation
-from sordino_analysis.pairwise.protocol import (
-    ClosedRound,
-    PairwiseError,
-    ProtocolDesign,
-    ProtocolRequest,
-    RoundPlan,
-)
+from sordino_analysis.pairwise.protocol import PairwiseError, ProtocolDesign, ProtocolRequest
 from sordino_analysis.pairwise.public_numbers import MeanNumber
 from sordino_analysis.pairwise.published_answers import Answer, histogram_variance, publish_answer
 from sordino_analysis.pairwise.references import reference_histograms
@@ -34,6 +28,7 @@ from sordino_analysis.pairwise.sealing import RoundQueries, answers_from, seal
 from sordino_analysis.pairwise.statistic_estimate import PairwiseEstimate
 from sordino_analysis.pairwise.three_round_mechanism import ThreeRoundMechanism
 from sordino_analysis.pairwise.vector_reports import row_labels
+from sordino_analysis.planning.rounds import ClosedRound, RoundPlan
 from sordino_analysis.progress import Progress, ProgressCallback
 from sordino_shared.arrays import Array
 from sordino_shared.guarantees import PureEpsilon

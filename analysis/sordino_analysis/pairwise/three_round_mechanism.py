@@ -13,10 +13,11 @@ from sordino_analysis.mechanisms.factorization import direction_randomizer
 from sordino_analysis.mechanisms.single_query import QueryKernel, furthest_answer
 from sordino_analysis.optimisation.factorization import factorize
 from sordino_analysis.pairwise.pairwise_manipulation import Manipulation
-from sordino_analysis.pairwise.protocol import ClosedRound, PairwiseError, RoundPlan
+from sordino_analysis.pairwise.protocol import PairwiseError
 from sordino_analysis.pairwise.public_numbers import number_kernel, number_variances
 from sordino_analysis.pairwise.published_answers import plausible_histogram
 from sordino_analysis.pairwise.vector_reports import VectorReports, balanced_factors
+from sordino_analysis.planning.rounds import ClosedRound, RoundPlan
 from sordino_shared.guarantees import PureEpsilon
 
 _GAP = 0.01

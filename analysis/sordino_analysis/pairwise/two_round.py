@@ -20,16 +20,11 @@ from sordino_analysis.pairwise.forms import aim_at, aims, form_queries, planned_
 from sordino_analysis.pairwise.one_round import MECHANISM, decoded, decoded_forgeries, too_many_types
 from sordino_analysis.pairwise.one_step import StepTerms, one_step_estimate
 from sordino_analysis.pairwise.pairwise_manipulation import Manipulation
-from sordino_analysis.pairwise.protocol import (
-    ClosedRound,
-    PairwiseError,
-    ProtocolDesign,
-    ProtocolRequest,
-    RoundPlan,
-)
+from sordino_analysis.pairwise.protocol import PairwiseError, ProtocolDesign, ProtocolRequest
 from sordino_analysis.pairwise.sealing import seal
 from sordino_analysis.pairwise.second_round import SHARE_OF_SEARCH, Allotment, answers_of, predicted_terms, query_round
 from sordino_analysis.pairwise.statistic_estimate import PairwiseEstimate
+from sordino_analysis.planning.rounds import ClosedRound, RoundPlan
 from sordino_analysis.progress import Progress, ProgressCallback, progress_of_part
 from sordino_analysis.request_terms import Effort
 from sordino_shared.guarantees import PureEpsilon

@@ -18,16 +18,12 @@ from sordino_analysis.pairwise.forms import aim_at, aims, form_queries, planned_
 from sordino_analysis.pairwise.one_round import MECHANISM, too_many_types
 from sordino_analysis.pairwise.one_step import StepTerms
 from sordino_analysis.pairwise.pairwise_manipulation import Manipulation
-from sordino_analysis.pairwise.protocol import (
-    ClosedRound,
-    ProtocolDesign,
-    ProtocolRequest,
-    RoundPlan,
-)
+from sordino_analysis.pairwise.protocol import ProtocolDesign, ProtocolRequest
 from sordino_analysis.pairwise.sealing import seal
 from sordino_analysis.pairwise.second_round import SHARE_OF_SEARCH, Allotment, predicted_terms
 from sordino_analysis.pairwise.statistic_estimate import PairwiseEstimate
 from sordino_analysis.pairwise.two_round import two_round_estimate, two_round_manipulation, two_round_step
+from sordino_analysis.planning.rounds import ClosedRound, RoundPlan
 from sordino_analysis.progress import Progress, ProgressCallback, progress_of_part
 from sordino_shared.guarantees import MIN_ROUND_NANO, PureEpsilon
 

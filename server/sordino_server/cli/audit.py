@@ -17,10 +17,11 @@ from sordino_analysis.documents.plan_summary import FormManipulation
 from sordino_analysis.documents.protocol_plan import ProtocolPlan
 from sordino_analysis.evaluation.manipulation import manipulation
 from sordino_analysis.pairwise.forms import planned_statistic
-from sordino_analysis.pairwise.protocol import ProtocolDesign, RoundPlan
+from sordino_analysis.pairwise.protocol import ProtocolDesign
 from sordino_analysis.pairwise.protocol_registry import find_protocol
 from sordino_analysis.planning.audit import Check, audit_device, audit_plan
 from sordino_analysis.planning.certificates import bounds_summary
+from sordino_analysis.planning.rounds import RoundPlan
 from sordino_analysis.questions.linear.building import build_workload
 from sordino_server.cli.output import JsonOption, VerboseOption, console, fail, print_json, reports_errors
 from sordino_server.cli.plan import ANALYST_FILE, DEVICE_FILE, PROTOCOL_FILE, SUMMARY_FILE

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from sordino_analysis.documents.protocol_plan import ProtocolPlan
 from sordino_analysis.estimation.linear import estimate
-from sordino_analysis.pairwise.protocol import ClosedRound, PairwiseError, RoundPlan
+from sordino_analysis.pairwise.protocol import PairwiseError
 from sordino_analysis.pairwise.protocol_registry import conclude_protocol, step_protocol
+from sordino_analysis.planning.rounds import ClosedRound, RoundPlan
 from sordino_analysis.questions.linear.building import build_workload
 from sordino_server import rounds
 from sordino_server.aggregates import aggregate

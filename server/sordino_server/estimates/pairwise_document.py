@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sordino_analysis.documents.protocol_plan import ProtocolPlan
-from sordino_analysis.pairwise.protocol import ClosedRound
 from sordino_analysis.pairwise.statistic_estimate import PairwiseEstimate
+from sordino_analysis.planning.rounds import ClosedRound
 from sordino_server.estimates.participation import participation_warnings
 from sordino_server.estimates.schemas import FormEstimate, PairwiseDocument, PlanDigests, ProtocolName, RoundTaken
 from sordino_shared.protocol import Manifest

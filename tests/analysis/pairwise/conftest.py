@@ -7,14 +7,9 @@ import pytest
 from numpy.typing import NDArray
 
 from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
-from sordino_analysis.pairwise.protocol import (
-    ClosedRound,
-    PairwiseProtocol,
-    ProtocolDesign,
-    ProtocolRequest,
-    RoundPlan,
-)
+from sordino_analysis.pairwise.protocol import PairwiseProtocol, ProtocolDesign, ProtocolRequest
 from sordino_analysis.pairwise.statistic_estimate import PairwiseEstimate
+from sordino_analysis.planning.rounds import ClosedRound, RoundPlan
 from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.pairwise import PairwiseStatistic, QuadraticForm
 from sordino_analysis.request_terms import Target

@@ -9,10 +9,11 @@ from sordino_analysis.documents.protocol_plan import ProtocolPlan
 from sordino_analysis.evaluation.accumulate import Aggregate
 from sordino_analysis.pairwise.forms import form_queries, planned_statistic
 from sordino_analysis.pairwise.one_round import OneRound
-from sordino_analysis.pairwise.protocol import ClosedRound, PairwiseError, ProtocolRequest
+from sordino_analysis.pairwise.protocol import PairwiseError, ProtocolRequest
 from sordino_analysis.pairwise.protocol_planner import compile_protocol
 from sordino_analysis.pairwise.protocol_registry import PROTOCOLS, step_protocol
 from sordino_analysis.pairwise.references import reference_histograms
+from sordino_analysis.planning.rounds import ClosedRound
 from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.pairwise import parse_statistic
 from sordino_analysis.request_terms import Effort

@@ -10,7 +10,8 @@ import pytest
 
 from sordino_analysis.evaluation.accumulate import Aggregate, accumulate, mean_accumulator
 from sordino_analysis.pairwise.one_round_split import OneRoundSplit, SplitReports
-from sordino_analysis.pairwise.protocol import ClosedRound, PairwiseError
+from sordino_analysis.pairwise.protocol import PairwiseError
+from sordino_analysis.planning.rounds import ClosedRound
 from sordino_analysis.questions.pairwise import PairwiseStatistic
 from sordino_shared.audit import prove_epsilon
 from sordino_shared.randomizers import Pair

@@ -21,9 +21,10 @@ from sordino_analysis.pairwise import pairwise_manipulation as manipulation
 from sordino_analysis.pairwise.decoded_report_moments import DecodedReportMoments
 from sordino_analysis.pairwise.one_round import OneRound, decoded_forgeries
 from sordino_analysis.pairwise.pairwise_manipulation import DecodedForgeries, Manipulation
-from sordino_analysis.pairwise.protocol import ClosedRound, PairwiseProtocol, ProtocolDesign, ProtocolRequest, RoundPlan
+from sordino_analysis.pairwise.protocol import PairwiseProtocol, ProtocolDesign, ProtocolRequest
 from sordino_analysis.pairwise.two_round import TwoRound
 from sordino_analysis.pairwise.two_round_shared import TwoRoundShared
+from sordino_analysis.planning.rounds import ClosedRound, RoundPlan
 from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.pairwise import PairwiseStatistic, QuadraticForm, parse_statistic
 from sordino_analysis.request_terms import Effort, Target

@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 
 from sordino_analysis.evaluation.accumulate import Aggregate
 from sordino_analysis.pairwise.error_moments import ErrorMoments
-from sordino_analysis.pairwise.protocol import ClosedRound, PairwiseError, RoundPlan
+from sordino_analysis.pairwise.protocol import PairwiseError
 from sordino_analysis.pairwise.public_numbers import MeanNumber
 from sordino_analysis.pairwise.quadratic_error import QuadraticError
 from sordino_analysis.pairwise.references import reference_histograms
 from sordino_analysis.pairwise.three_round import ThreeRound
 from sordino_analysis.pairwise.three_round_mechanism import ThreeRoundMechanism
+from sordino_analysis.planning.rounds import ClosedRound, RoundPlan
 from sordino_analysis.questions.pairwise import QuadraticForm
 from sordino_shared.audit import check_guarantee, prove_epsilon
 from sordino_shared.guarantees import PureEpsilon, epsilon_of_ratio

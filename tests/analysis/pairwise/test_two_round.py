@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 from sordino_analysis.evaluation.accumulate import Aggregate
-from sordino_analysis.pairwise.protocol import ClosedRound, PairwiseError, ProtocolRequest, RoundPlan
+from sordino_analysis.pairwise.protocol import PairwiseError, ProtocolRequest
 from sordino_analysis.pairwise.two_round import TwoRound
 from sordino_analysis.pairwise.two_round_shared import TwoRoundShared
+from sordino_analysis.planning.rounds import ClosedRound, RoundPlan
 from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.pairwise import parse_statistic
 from sordino_analysis.request_terms import Effort

@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
 from sordino_analysis.evaluation.randomizers.directions import DIRECTION_SCALE
 from sordino_analysis.pairwise.one_round_split import OneRoundSplit, SplitReports
-from sordino_analysis.pairwise.protocol import ClosedRound, ProtocolDesign, RoundPlan
+from sordino_analysis.pairwise.protocol import ProtocolDesign
 from sordino_analysis.pairwise.statistic_estimate import PairwiseEstimate
 from sordino_analysis.pairwise.three_round import ThreeRound
 from sordino_analysis.pairwise.three_round_mechanism import ThreeRoundMechanism
 from sordino_analysis.pairwise.vector_reports import VectorReports
+from sordino_analysis.planning.rounds import ClosedRound, RoundPlan
 from sordino_shared.randomizers import FiniteKernel, Pair, Randomizer
 from sordino_shared.randomness import SeededRandomness
 

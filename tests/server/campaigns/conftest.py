@@ -13,9 +13,10 @@ from sqlalchemy.orm import Session
 
 from sordino_analysis.documents.protocol_plan import ProtocolPlan
 from sordino_analysis.pairwise import protocol_registry as registry
-from sordino_analysis.pairwise.protocol import ClosedRound, PairwiseError, RoundPlan
+from sordino_analysis.pairwise.protocol import PairwiseError
 from sordino_analysis.pairwise.statistic_estimate import PairwiseEstimate
 from sordino_analysis.planning.planner import CompiledPlan
+from sordino_analysis.planning.rounds import ClosedRound, RoundPlan
 from sordino_server import models
 from sordino_server.kit.db import Database
 from sordino_server.plans import repository as plans

@@ -22,7 +22,7 @@ from hypothesis.stateful import (
 from sqlalchemy.orm import Session
 
 from sordino_analysis.evaluation.accumulate import Aggregate
-from sordino_analysis.pairwise.protocol import ClosedRound
+from sordino_analysis.planning.rounds import ClosedRound
 from sordino_server import aggregates, models, rounds
 from sordino_server.campaigns import service as campaigns
 from sordino_server.campaigns.schemas import CampaignOrder

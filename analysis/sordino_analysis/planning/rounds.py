@@ -1,0 +1,47 @@
+"""Protocols of several rounds, whatever they estimate: from closed rounds to the next round's plan or the estimate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from sordino_analysis.documents.analyst_part import AnalystPart
+from sordino_analysis.documents.protocol_plan import ProtocolPlan
+from sordino_analysis.evaluation.accumulate import Aggregate
+from sordino_shared.protocol import DevicePart
+
+Estimate = TypeVar("Estimate", covariant=True)
+
+
+@dataclass(frozen=True, eq=False)
+class RoundPlan:
+    """The two sealed parts of one round's plan."""
+
+    device: DevicePart
+    analyst: AnalystPart
+
+
+@dataclass(frozen=True, eq=False)
+class ClosedRound:
+    """A round that takes no more reports: its plan and the sum of its reports."""
+
+    plan: RoundPlan
+    aggregate: Aggregate
+
+
+class RoundsProtocol(Protocol[Estimate]):
+    """How the rounds of a campaign follow one another. Protocols for pairs are one family of these.
+
+    `step` is a function of its arguments alone: the same closed rounds give the same bytes on every call.
+    """
+
+    name: str
+
+    def step(self, plan: ProtocolPlan, closed: tuple[ClosedRound, ...]) -> RoundPlan | Estimate:
+        """The next round's plan after `closed`, or the estimate once no round is left; raises InvalidValue."""
+
+    def conclude(self, plan: ProtocolPlan, closed: tuple[ClosedRound, ...]) -> Estimate:
+        """The estimate of fewer rounds than planned, for a campaign that was closed early.
+
+        Raises InvalidValue where these rounds do not make up an estimate yet, and says so.
+        """
