@@ -21,7 +21,12 @@ from sordino_server.cli.output import (
 )
 from sordino_server.cli.simulation.campaign import CampaignResult, CampaignTerms, check_users, run_campaign
 from sordino_server.cli.simulation.comparison import Comparison
-from sordino_server.cli.simulation.run import RemoteServer, run_simulation
+from sordino_server.cli.simulation.run import (
+    RemoteServer,
+    TemporaryServerKeyOption,
+    TemporaryServerOption,
+    run_simulation,
+)
 from sordino_server.cli.simulation.statistic_campaign import run_statistic_campaign
 from sordino_server.cli.simulation.statistic_summary import print_statistic_result, statistic_document
 from sordino_server.cli.simulation.summary import answer_chart, print_result, result_document
@@ -56,29 +61,27 @@ _PAIR_PURPOSE = (
 )
 
 
+WorkloadOption = Annotated[
+    DelayQueries, typer.Option(metavar="KIND", help=f"Queries of the delays: {', '.join(DelayQueries)}.")
+]
+StatisticOption = Annotated[
+    FlightStatistic | None,
+    typer.Option(metavar="NAME", help=f"Estimate a pairwise statistic, not the delays: {', '.join(FlightStatistic)}."),
+]
+
+
 @reports_errors
 def demo(
     context: typer.Context,
     users: Annotated[int, typer.Option(metavar="N", help="Number of simulated devices, one flight each.")] = 50_000,
     epsilon: Annotated[float, typer.Option(metavar="E", help="ε per device for the campaign.")] = 1.0,
-    workload: Annotated[
-        DelayQueries, typer.Option(metavar="KIND", help=f"Queries of the delays: {', '.join(DelayQueries)}.")
-    ] = DelayQueries.PREFIX,
+    workload: WorkloadOption = DelayQueries.PREFIX,
     bins: Annotated[int, typer.Option(metavar="N", help="Number of bins of the delays, 2 to 240.")] = 64,
     mechanism: MechanismOption = None,
-    statistic: Annotated[
-        FlightStatistic | None,
-        typer.Option(
-            metavar="NAME", help=f"Estimate a pairwise statistic, not the delays: {', '.join(FlightStatistic)}."
-        ),
-    ] = None,
+    statistic: StatisticOption = None,
     seed: Annotated[int, typer.Option(metavar="N", help="Seed of the drawn flights, the plan and the devices.")] = 0,
-    server: Annotated[
-        str | None, typer.Option(metavar="URL", help="Use this server; default: start a temporary one.")
-    ] = None,
-    key: Annotated[
-        str | None, typer.Option(envvar="SORDINO_KEY", metavar="KEY", help="Operator's key for --server.")
-    ] = None,
+    server: TemporaryServerOption = None,
+    key: TemporaryServerKeyOption = None,
     chart: Annotated[Path, typer.Option(metavar="PATH", help="Write the chart (SVG) to this file.")] = Path(
         "sordino-demo.svg"
     ),

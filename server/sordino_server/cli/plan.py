@@ -56,38 +56,45 @@ _OF_QUERIES = ("objective", "target_error", "mechanism", "reduction")
 Kind = Literal["histogram", "prefix", "ranges"]
 
 
+FileOption = Annotated[
+    Path | None, typer.Option(metavar="PATH", help="Workload file (YAML or JSON) instead of --workload.")
+]
+ObjectiveOption = Annotated[
+    Literal["max", "mean"],
+    typer.Option(metavar="max|mean", help="Minimise the variance of the worst query, or the mean over queries."),
+]
+UsersOption = Annotated[
+    int | None,
+    typer.Option(metavar="N", help="Predict errors for this many reports. Required for a pairwise statistic."),
+]
+TargetErrorOption = Annotated[
+    float | None, typer.Option(metavar="RMSE", help="Print how many reports reach this root mean squared error.")
+]
+ReductionOption = Annotated[
+    int | None,
+    typer.Option(metavar="N", help="Dimension that the factorization mechanism projects to; needs --users."),
+]
+EffortOption = Annotated[Effort, typer.Option(metavar="LEVEL", help=f"Search effort: {', '.join(Effort)}.")]
+TimeLimitOption = Annotated[
+    float | None, typer.Option(metavar="SECONDS", help="Stop the search after this time and keep the best plan.")
+]
+
+
 @reports_errors
 def plan(
     context: typer.Context,
     epsilon: Annotated[str, typer.Option(metavar="E", help="ε of one report, such as 1 or 0.5.")],
     workload: Annotated[Kind | None, typer.Option(metavar="KIND", help=f"One of {', '.join(get_args(Kind))}.")] = None,
     size: Annotated[int | None, typer.Option(metavar="N", help="Number of bins for --workload.")] = None,
-    file: Annotated[
-        Path | None, typer.Option(metavar="PATH", help="Workload file (YAML or JSON) instead of --workload.")
-    ] = None,
-    objective: Annotated[
-        Literal["max", "mean"],
-        typer.Option(metavar="max|mean", help="Minimise the variance of the worst query, or the mean over queries."),
-    ] = "max",
-    users: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="Predict errors for this many reports. Required for a pairwise statistic."),
-    ] = None,
-    target_error: Annotated[
-        float | None, typer.Option(metavar="RMSE", help="Print how many reports reach this root mean squared error.")
-    ] = None,
+    file: FileOption = None,
+    objective: ObjectiveOption = "max",
+    users: UsersOption = None,
+    target_error: TargetErrorOption = None,
     mechanism: MechanismOption = None,
-    reduction: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="Dimension that the factorization mechanism projects to; needs --users."),
-    ] = None,
+    reduction: ReductionOption = None,
     seed: Annotated[int, typer.Option(metavar="N", help="The same seed gives the same plan.")] = 0,
-    effort: Annotated[
-        Effort, typer.Option(metavar="LEVEL", help=f"Search effort: {', '.join(Effort)}.")
-    ] = Effort.STANDARD,
-    time_limit: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="Stop the search after this time and keep the best plan.")
-    ] = None,
+    effort: EffortOption = Effort.STANDARD,
+    time_limit: TimeLimitOption = None,
     protocol: ProtocolOption = None,
     target: TargetOption = None,
     output: OutputOption = None,

@@ -26,7 +26,12 @@ from sordino_server.cli.output import (
 )
 from sordino_server.cli.simulation.campaign import CampaignResult, CampaignTerms, check_users, run_campaign
 from sordino_server.cli.simulation.columns import inferred_specification
-from sordino_server.cli.simulation.run import RemoteServer, run_simulation
+from sordino_server.cli.simulation.run import (
+    RemoteServer,
+    TemporaryServerKeyOption,
+    TemporaryServerOption,
+    run_simulation,
+)
 from sordino_server.cli.simulation.statistic_campaign import run_statistic_campaign
 from sordino_server.cli.simulation.statistic_summary import print_statistic_result, statistic_document
 from sordino_server.cli.simulation.summary import answer_chart, print_result, result_document
@@ -52,41 +57,45 @@ class Objective(StrEnum):
     MEAN = "mean"
 
 
+ColumnOption = Annotated[
+    list[str],
+    typer.Option(metavar="NAME", help="Column that a device holds. With --spec: ATTRIBUTE=COLUMN, repeated."),
+]
+WorkloadOption = Annotated[
+    ColumnQueries, typer.Option(metavar="KIND", help=f"Queries of one column: {', '.join(ColumnQueries)}.")
+]
+BinsOption = Annotated[
+    int, typer.Option(min=2, max=4096, metavar="N", help="Number of equal bins when --edges is absent, 2 to 4096.")
+]
+SpecOption = Annotated[
+    Path | None, typer.Option(metavar="PATH", help="Workload file instead of --workload, --edges, --bins.")
+]
+ObjectiveOption = Annotated[
+    Objective, typer.Option(metavar="max|mean", help="Minimise the variance of the worst query, or the mean.")
+]
+AppsOption = Annotated[
+    int, typer.Option(min=0, metavar="N", help="Devices that run the SDK as an app does, each with a ledger file.")
+]
+
+
 @reports_errors
 def simulate(
     context: typer.Context,
     csv: Annotated[Path, typer.Option("--csv", metavar="PATH", help="CSV file with a header; each row is one device.")],
-    column: Annotated[
-        list[str],
-        typer.Option(metavar="NAME", help="Column that a device holds. With --spec: ATTRIBUTE=COLUMN, repeated."),
-    ],
+    column: ColumnOption,
     epsilon: Annotated[float, typer.Option(metavar="E", help="ε per device for the campaign.")] = 1.0,
-    workload: Annotated[
-        ColumnQueries, typer.Option(metavar="KIND", help=f"Queries of one column: {', '.join(ColumnQueries)}.")
-    ] = ColumnQueries.HISTOGRAM,
+    workload: WorkloadOption = ColumnQueries.HISTOGRAM,
     edges: Annotated[str | None, typer.Option(metavar="LIST", help="Bin edges of a numeric column: 0,10,20.5")] = None,
-    bins: Annotated[
-        int, typer.Option(min=2, max=4096, metavar="N", help="Number of equal bins when --edges is absent, 2 to 4096.")
-    ] = 32,
-    spec: Annotated[
-        Path | None, typer.Option(metavar="PATH", help="Workload file instead of --workload, --edges, --bins.")
-    ] = None,
+    bins: BinsOption = 32,
+    spec: SpecOption = None,
     mechanism: MechanismOption = None,
     protocol: ProtocolOption = None,
-    objective: Annotated[
-        Objective, typer.Option(metavar="max|mean", help="Minimise the variance of the worst query, or the mean.")
-    ] = Objective.MAX,
+    objective: ObjectiveOption = Objective.MAX,
     time_limit: Annotated[float, typer.Option(metavar="SECONDS", help="Longest search for a mechanism.")] = 60.0,
-    apps: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Devices that run the SDK as an app does, each with a ledger file.")
-    ] = 20,
+    apps: AppsOption = 20,
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of the plan and the devices.")] = 0,
-    server: Annotated[
-        str | None, typer.Option(metavar="URL", help="Use this server; default: start a temporary one.")
-    ] = None,
-    key: Annotated[
-        str | None, typer.Option(envvar="SORDINO_KEY", metavar="KEY", help="Operator's key for --server.")
-    ] = None,
+    server: TemporaryServerOption = None,
+    key: TemporaryServerKeyOption = None,
     chart: Annotated[Path | None, typer.Option(metavar="PATH", help="Write a chart (SVG) to this file.")] = None,
     keep: Annotated[bool, typer.Option("--keep", help="Keep database, log, ledgers and estimates.")] = False,
     verbose: VerboseOption = False,
@@ -100,9 +109,8 @@ def simulate(
 
     Without --spec the campaign covers one column. Numbers are cut into bins; other values are counted by distinct
     value. Absent values become `missing`, rare ones `other`. Bins and categories come from the file itself. In a real
-    campaign this would leak: write them into a workload file beforehand.
-
-    A workload file with a pairwise statistic runs all rounds of its protocol.
+    campaign this would leak: write them into a workload file beforehand. A workload file with a pairwise statistic runs
+    all rounds of its protocol.
     """
     started = time.perf_counter()
     _check_numbers(epsilon, time_limit)

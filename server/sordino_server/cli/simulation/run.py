@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
+import typer
 from rich.console import Console
 
 from sordino_server.cli.remote import Remote, estimates_path
@@ -20,6 +21,12 @@ from sordino_server.cli.simulation.working_folder import working_folder
 from sordino_shared.errors import InvalidValue
 
 Result = TypeVar("Result", CampaignResult, StatisticResult)
+TemporaryServerOption = Annotated[
+    str | None, typer.Option(metavar="URL", help="Use this server; default: start a temporary one.")
+]
+TemporaryServerKeyOption = Annotated[
+    str | None, typer.Option(envvar="SORDINO_KEY", metavar="KEY", help="Operator's key for --server.")
+]
 
 
 @dataclass(frozen=True)
