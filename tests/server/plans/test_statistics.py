@@ -108,7 +108,7 @@ def test_the_process_finds_the_same_protocol() -> None:
     here = request.compile(lambda told: None)
     there = PlanningProcess(1024, 100.0).compute(request, lambda told: None)
     assert isinstance(there, FinishedPlan)
-    assert (there.protocol.digest, there.first.device.digest) == (here.protocol.digest, here.first.device.digest)
+    assert (there.protocol.digest, there.device.digest) == (here.protocol.digest, here.device.digest)
     assert there.complete
 
 
