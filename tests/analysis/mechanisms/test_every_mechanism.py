@@ -21,9 +21,9 @@ from sordino_analysis.mechanisms.mechanism import Mechanism
 from sordino_analysis.mechanisms.registry import MECHANISMS
 from sordino_analysis.planning.audit import audit_plan
 from sordino_analysis.planning.planner import CompiledPlan, PlanRequest, compile_plan
+from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.linear import Workload, builtin, parse_specification
 from sordino_analysis.request_terms import Effort, Objective
-from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.randomness import SeededRandomness
 
 # Two mechanisms this close are one up to rounding.
@@ -87,9 +87,10 @@ def workload(name: str) -> Workload:
 @cache
 def _compiled(sample: Sample, mechanism: str | None) -> CompiledPlan:
     asked = workload(sample.workload)
-    return compile_plan(
-        PlanRequest(asked, PureEpsilon.of(1), sample.objective, mechanism, sample.users, effort=Effort.QUICK)
+    options = PlanningOptions.of(
+        epsilon=1, objective=sample.objective, mechanism=mechanism, users=sample.users, effort=Effort.QUICK
     )
+    return compile_plan(PlanRequest(asked, options))
 
 
 def every_sample(mechanisms: Sequence[Mechanism] = MECHANISMS) -> Iterator[object]:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from sordino_server.cli import app
+from sordino_server.cli import app, output
 
 Run = Callable[..., Any]
 
@@ -26,7 +26,10 @@ def run_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     monkeypatch.chdir(tmp_path)
 
     def run(*arguments: str, code: int = 0, **environment: str) -> Any:
-        result = CliRunner().invoke(app, list(arguments), env={"COLUMNS": "200"} | environment)
+        environment = {"COLUMNS": "200"} | environment
+        # Consoles keep the width that they had when the first command of this process was imported.
+        output.console.width = output.progress_console.width = int(environment["COLUMNS"])
+        result = CliRunner().invoke(app, list(arguments), env=environment)
         assert result.exit_code == code, (result.stdout, result.stderr, result.exception)
         return result
 

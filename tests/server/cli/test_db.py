@@ -41,4 +41,4 @@ def test_a_backup_beside_the_log_of_another_state_is_found(run_command: Run, tmp
     run_command("db", "check")
     run_command("db", "check", SORDINO_DATABASE_URL=f"sqlite:///{tmp_path}/alone")
     error = run_command("db", "check", code=2, SORDINO_DATABASE_URL=f"sqlite:///{tmp_path}/mixed").stderr
-    assert "with no -wal and -shm of another state beside it (SQLite found: " in error.replace("\n", " ")
+    assert "delete its old -wal and -shm files (SQLite found: " in error.replace("\n", " ")
