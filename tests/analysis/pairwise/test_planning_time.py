@@ -135,4 +135,4 @@ def assert_usable(finished: FinishedPlan) -> None:
     """The plan travels, and its ε is proved again where it arrives."""
     again = FinishedPlan.read(finished.content)
     assert again.protocol.predicted_rmse == finished.summary.predicted_rmse > 0
-    assert again.first.device.guarantee == PureEpsilon.of(1)
+    assert again.device.guarantee == PureEpsilon.of(1)

@@ -10,7 +10,9 @@ import subprocess
 import sys
 import time
 import xml.etree.ElementTree as ET
+from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -31,6 +33,13 @@ def environment(folder: Path) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("SORDINO_")}
     (folder / "tmp").mkdir()
     return kept | {"TMPDIR": str(folder / "tmp"), "COLUMNS": "100"}
+
+
+@pytest.fixture
+def tmp_path() -> Iterator[Path]:
+    """A folder with a short name: the server's helper process listens in TMPDIR, in a path of at most 107 bytes."""
+    with TemporaryDirectory(prefix="demo-") as folder:
+        yield Path(folder)
 
 
 def run_demo(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
