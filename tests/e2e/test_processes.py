@@ -69,7 +69,7 @@ def test_the_worker_comes_back_and_leaves_with_the_server(
     assert httpx.get(f"{address}/readyz").status_code == 200
     process.send_signal(signal.SIGINT)
     assert process.wait(PATIENCE_S) == 0
-    assert _is_gone(second)
+    wait_until(lambda: _is_gone(second), "the worker leaves with the server")
 
 
 def test_a_killed_server_leaves_no_worker(

@@ -93,7 +93,7 @@ def test_intervals_hold_as_often_as_they_say(plans, name):
 
 def test_the_planner_never_takes_a_symmetric_mechanism_that_another_beats(plans):
     for plan in plans.values():
-        objective = f"{plan.request.objective}_variance"
+        objective = f"{plan.request.options.objective}_variance"
         chosen = getattr(plan.analyst.figures, objective)
         others = [getattr(report.figures, objective) for report in plan.candidates if report.figures is not None]
         assert chosen <= min(others) * (1 + 1e-8)

@@ -1,4 +1,4 @@
-"""Upload tokens: keys that open one campaign, and campaigns that require one with every report"""
+"""Upload tokens: keys that open one campaign, and campaigns that want one with every report"""
 
 import sqlalchemy as sa
 from alembic import op

@@ -119,12 +119,6 @@ def area_design():
     return designed(TwoRound(), AREA)
 
 
-def test_a_label_too_rare_for_a_ratio_is_refused_with_its_interval(area_design):
-    protocol, design = TwoRound(), area_design
-    with pytest.raises(PairwiseError, match="may be zero"):
-        protocol.step(design.plan, (closed(design.first, [500, 0, 900, 1, 300, 0, 80, 1], 1),))
-
-
 def test_a_ratio_is_estimated_and_called_consistent(area_design):
     protocol, design = TwoRound(), area_design
     counts = np.array([900, 100, 800, 300, 500, 700, 300, 1400])
