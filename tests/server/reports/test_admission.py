@@ -127,8 +127,8 @@ class Gate:
 
 
 @pytest.fixture
-def gate(_template: Path, tmp_path: Path, store_round: Any) -> Iterator[Callable[..., tuple[Gate, str]]]:
-    shutil.copy(_template, tmp_path / "gate.sqlite3")
+def gate(sqlite_template: Path, tmp_path: Path, store_round: Any) -> Iterator[Callable[..., tuple[Gate, str]]]:
+    shutil.copy(sqlite_template, tmp_path / "gate.sqlite3")
     database = Database(f"sqlite:///{tmp_path}/gate.sqlite3")
     yield lambda **settings: (Gate(database, **settings), store_round(database).campaign)
     database.close()
