@@ -241,3 +241,20 @@ def test_very_large_products_have_cells_and_labels() -> None:
         domain.label(2**62)
     with pytest.raises(InvalidValue, match="cell"):
         domain.label(-1)
+
+
+@given(anything)
+def test_codes_are_the_digits_of_the_cell(value: object) -> None:
+    for domain in (EXHAUSTIVE, OPEN, ORDINAL):
+        codes = domain.codes(value)
+        assert codes.dtype == np.uint64
+        cell = np.ravel_multi_index(tuple(codes.astype(np.int64)), domain.shape)
+        assert cell == domain.encode(value)
+    assert OPEN.codes_many([value, (5, "UA")]).tolist() == [OPEN.codes(value).tolist(), [1, 1]]
+
+
+def test_strict_codes_raise_what_strict_cells_do() -> None:
+    with pytest.raises(OutsideDomain, match="it counts as `other`"):
+        OPEN.codes((5, "B6"), strict=True)
+    with pytest.raises(InvalidValue, match="list or tuple"):
+        OPEN.codes_many([5], strict=True)

@@ -1,0 +1,55 @@
+"""Unordered labels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+from sordino_shared._checks import check_distinct, check_name
+from sordino_shared.domains.members import trailing_members, unlisted
+from sordino_shared.errors import InvalidValue
+
+
+@dataclass(frozen=True)
+class Categorical:
+    """Unordered labels, then `missing` and `other` where the attribute has them."""
+
+    kind: ClassVar[str] = "categorical"
+    name: str
+    categories: tuple[str, ...]
+    missing: bool = False
+    other: bool = False
+
+    def __post_init__(self) -> None:
+        check_name(self.name, "attribute name")
+        for category in self.categories:
+            check_name(category, "category")
+        check_distinct(self.labels, f"members of attribute {self.name!r}")
+        if not self.labels:
+            raise InvalidValue(f"attribute {self.name!r} has no members", self.name)
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """Every member in index order."""
+        return self.categories + trailing_members(self.missing, self.other)
+
+    @property
+    def size(self) -> int:
+        return len(self.labels)
+
+    @cached_property
+    def _positions(self) -> dict[str, int]:
+        return {category: index for index, category in enumerate(self.categories)}
+
+    @property
+    def listed(self) -> int:
+        """Number of members before `missing` and `other`."""
+        return len(self.categories)
+
+    def encode(self, value: object, *, strict: bool) -> int:
+        """Index of `value`; see the module's text for what an unlisted one becomes."""
+        position = self._positions.get(value) if isinstance(value, str) else None
+        if position is not None:
+            return position
+        return unlisted(self, value, strict)

@@ -1,0 +1,148 @@
+"""A product of attributes: how a value becomes indices, and a cell where cells are numbered."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeGuard
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sordino_shared._checks import check_distinct, check_range
+from sordino_shared.domains.categorical import Categorical
+from sordino_shared.domains.numbers import written_number
+from sordino_shared.domains.ordinal import Ordinal
+from sordino_shared.errors import InvalidValue, OutsideDomain
+
+# Labels travel to every device; half of what a document may hold in items.
+MAX_MEMBERS = 1 << 19
+MAX_CELLS = 1 << 62
+
+Attribute = Categorical | Ordinal
+
+
+@dataclass(frozen=True)
+class Domain:
+    """The product of its attributes; `size` is k."""
+
+    attributes: tuple[Attribute, ...]
+
+    def __post_init__(self) -> None:
+        if not self.attributes:
+            raise InvalidValue("a domain needs at least one attribute")
+        check_distinct([attribute.name for attribute in self.attributes], "attribute names")
+        if self.size < 2:
+            raise InvalidValue("a domain of one member has nothing to tell: give it at least two", self.attributes)
+        if self.size > MAX_CELLS:
+            raise InvalidValue("a domain may have at most 2^62 cells", self.attributes)
+        if sum(self.shape) > MAX_MEMBERS:
+            raise InvalidValue(
+                f"the attributes of a domain have {sum(self.shape)} members, at most {MAX_MEMBERS} can be listed: "
+                "merge bins or labels",
+                self.attributes,
+            )
+
+    @cached_property
+    def shape(self) -> tuple[int, ...]:
+        """Sizes of the attributes."""
+        return tuple(attribute.size for attribute in self.attributes)
+
+    @cached_property
+    def size(self) -> int:
+        """k, the number of cells."""
+        return math.prod(self.shape)
+
+    def label(self, cell: int) -> str:
+        """What a person reads for a cell."""
+        rest = int(cell)
+        check_range(rest, 0, self.size - 1, "cell")
+        parts: list[str] = []
+        for attribute in reversed(self.attributes):
+            rest, index = divmod(rest, attribute.size)
+            parts.append(attribute.labels[index])
+        return " · ".join(reversed(parts))
+
+    def check_shape(self, value: object) -> None:
+        """Raise `InvalidValue` unless a value comes in a shape that `encode` reads, whatever its attributes hold.
+
+        A name that is left out, or None for the whole, is an attribute that is missing. The error holds and quotes
+        nothing of the value, for it may end up in a crash report.
+        """
+        if isinstance(value, Mapping):
+            if not value.keys() <= set(self._names):
+                raise InvalidValue(f"the value names an attribute that the domain does not have; it has {self._names}")
+        elif len(self._names) > 1 and value is not None and not self._is_sequence(value):
+            raise InvalidValue(f"give a mapping by name, or a list or tuple with one value for each of {self._names}")
+
+    def encode(self, value: object, *, strict: bool = False) -> int:
+        """Cell of a value: a scalar where there is one attribute, else a mapping by name or a list or tuple in order.
+
+        Every value has a cell unless `strict`: one of another shape counts as missing, `check_shape` tells.
+        """
+        cell = 0
+        for size, code in zip(self.shape, self._indices(value, strict), strict=True):
+            cell = cell * size + code
+        return cell
+
+    def codes(self, value: object, *, strict: bool = False) -> NDArray[np.uint64]:
+        """(d,) index of the value's member in each attribute; reads values as `encode` does and needs no cell."""
+        return np.array(self._indices(value, strict), dtype=np.uint64)
+
+    def coerced(self, value: object) -> dict[str, str]:
+        """What becomes of each attribute that `strict` refuses, by its name; nothing of the value but its type."""
+        return {
+            attribute.name: _coercion(attribute, part)
+            for attribute, part in zip(self.attributes, self._parts(value), strict=True)
+            if _refused(attribute, part)
+        }
+
+    def encode_many(self, values: Sequence[object], *, strict: bool = False) -> NDArray[np.int64]:
+        """(n,) cells of many values."""
+        return np.fromiter((self.encode(value, strict=strict) for value in values), dtype=np.int64, count=len(values))
+
+    def codes_many(self, values: Sequence[object], *, strict: bool = False) -> NDArray[np.uint64]:
+        """(n, d) codes of many values."""
+        codes = np.empty((len(values), len(self.attributes)), dtype=np.uint64)
+        for place, value in enumerate(values):
+            codes[place] = self._indices(value, strict)
+        return codes
+
+    def _indices(self, value: object, strict: bool) -> list[int]:
+        if strict:
+            self.check_shape(value)
+        parts = self._parts(value)
+        return [a.encode(part, strict=strict) for a, part in zip(self.attributes, parts, strict=True)]
+
+    def _parts(self, value: object) -> Sequence[object]:
+        if isinstance(value, Mapping):
+            return [value.get(name) for name in self._names]
+        if len(self._names) == 1:
+            return [value]
+        return value if self._is_sequence(value) else [None] * len(self._names)
+
+    def _is_sequence(self, value: object) -> TypeGuard[Sequence[object]]:
+        return isinstance(value, (tuple, list)) and len(value) == len(self._names)
+
+    @cached_property
+    def _names(self) -> list[str]:
+        return [attribute.name for attribute in self.attributes]
+
+
+def _refused(attribute: Attribute, value: object) -> bool:
+    try:
+        attribute.encode(value, strict=True)
+    except OutsideDomain:
+        return True
+    return False
+
+
+def _coercion(attribute: Attribute, value: object) -> str:
+    index, found = attribute.encode(value, strict=False), type(value).__name__
+    if index >= attribute.listed:
+        return f"{found} counts as {attribute.labels[index]}"
+    if written_number(value) is not None and attribute.kind == Ordinal.kind:
+        return f"{found} is read as a number"
+    return f"{found} counts as the first member"
