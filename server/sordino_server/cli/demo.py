@@ -79,7 +79,9 @@ def demo(
     bins: Annotated[int, typer.Option(metavar="N", help="Number of bins of the delays, 2 to 240.")] = 64,
     mechanism: MechanismOption = None,
     statistic: StatisticOption = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="Seed of the drawn flights, the plan and the devices.")] = 0,
+    seed: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Seed of the drawn flights, the plan and the devices.")
+    ] = 0,
     server: TemporaryServerOption = None,
     key: TemporaryServerKeyOption = None,
     chart: Annotated[Path, typer.Option(metavar="PATH", help="Write the chart (SVG) to this file.")] = Path(

@@ -113,7 +113,7 @@ def simulate(
     all rounds of its protocol.
     """
     started = time.perf_counter()
-    _check_numbers(epsilon, time_limit)
+    check_round_guarantee(PureEpsilon.of(epsilon))
     remote = RemoteServer.of(server, key)
     written = None if spec is None else load_either(spec)
     _refuse_idle(context, written)
@@ -139,13 +139,6 @@ def simulate(
         print_json(result_document(result) | {"seed": seed, "seconds": seconds, "kept": None, "chart": None} | places)
         return
     print_result(console, result, places | {"seconds": f"{seconds:.1f}"}, verbose)
-
-
-def _check_numbers(epsilon: float, time_limit: float) -> None:
-    """Refuse what a server would refuse, before one is started."""
-    check_round_guarantee(PureEpsilon.of(epsilon))
-    if not 0 < time_limit < 1e6:
-        raise InvalidValue(f"the time limit must be a positive number of seconds, got {time_limit!r}", time_limit)
 
 
 def _terms(

@@ -8,7 +8,6 @@ Progress and result go through a pipe; the child exits on EOF (worker dead or ca
 
 from __future__ import annotations
 
-import multiprocessing as mp
 import os
 import resource
 import signal
@@ -28,10 +27,12 @@ from sordino_analysis.planning.finished_plan import FinishedPlan
 from sordino_analysis.planning.planning_request import PlanningRequest
 from sordino_analysis.planning_options import PlanError
 from sordino_analysis.progress import Progress, ProgressCallback
+from sordino_server.kit.fork_server import fork_context
 from sordino_shared.errors import SordinoError
 
 log = structlog.get_logger(__name__)
 
+_PRELOADED = ("sordino_server.jobs.planning_process", "sordino_analysis.requests")
 # How often the worker is told that nothing is new, which is when it can say that it stops.
 _HEARTBEAT_S = 0.25
 # Single steps between two looks at the clock take up to a minute at the largest dense workloads.
@@ -114,8 +115,7 @@ class PlanningProcess:
 
     @contextmanager
     def _running(self, request: PlanningRequest) -> Iterator[tuple[ForkServerProcess, Connection]]:
-        context = mp.get_context("forkserver")
-        context.set_forkserver_preload(["sordino_server.jobs.planning_process", "sordino_analysis.requests"])
+        context = fork_context(_PRELOADED)
         ours, theirs = context.Pipe()
         process = context.Process(target=_plan, args=(theirs, self.memory_mb, request), daemon=True)
         process.start()

@@ -7,7 +7,6 @@ memory in pieces; here both are the process's own and go with it. It is a fork o
 from __future__ import annotations
 
 import asyncio
-import multiprocessing as mp
 import os
 import resource
 import traceback
@@ -21,12 +20,13 @@ from typing import Any, TypeVar
 import anyio.to_thread
 
 from sordino_server.errors import ServerError
+from sordino_server.kit.fork_server import fork_context
 from sordino_shared.errors import InvalidValue, SordinoError
 from sordino_shared.protocol import Problem
 
 T = TypeVar("T")
 
-PRELOADED = ["sordino_server.workloads.checking", "sordino_analysis.requests"]
+PRELOADED = ("sordino_server.workloads.checking", "sordino_analysis.requests")
 # Processor time; the largest workloads that can be planned are checked in a third of it.
 CPU_S = 20
 MEMORY_MB = 2048
@@ -67,7 +67,7 @@ class BoundedWork:
 
     def start(self) -> None:
         """Begin to import what the work needs, which takes seconds that the first one who asks should not wait for."""
-        mp.get_context("forkserver").set_forkserver_preload(PRELOADED)
+        fork_context(PRELOADED)
         forkserver.ensure_running()
 
     async def run(self, work: Callable[..., T], *given: object) -> T:
@@ -86,7 +86,7 @@ class BoundedWork:
 
 
 def _run(cpu_s: int, work: Callable[..., T], given: tuple[object, ...]) -> T:
-    context = mp.get_context("forkserver")
+    context = fork_context(PRELOADED)
     ours, theirs = context.Pipe(duplex=False)
     process = context.Process(target=_work, args=(theirs, cpu_s, work, given), daemon=True)
     process.start()

@@ -260,11 +260,33 @@ def test_hostile_tables(refused: Callable[..., str], tmp_path: Path, content: by
     assert told in refused("simulate", "--csv", "table.csv", "--column", "a")
 
 
-@pytest.mark.parametrize("seconds", ["nan", "inf", "0", "-1"])
-def test_a_simulation_with_no_time_starts_no_server(refused: Callable[..., str], tmp_path: Path, seconds: str) -> None:
+NO_PLAN = {
+    "no number": ("--time-limit", "nan", "time_limit: Input should be a finite number"),
+    "no end": ("--time-limit", "inf", "time_limit: Input should be a finite number"),
+    "no time": ("--time-limit", "0", "time_limit: Input should be greater than 0"),
+    "two days": ("--time-limit", "172800", "time_limit: Input should be less than or equal to 86400"),
+    "a long seed": ("--seed", "9" * 23, "seed: Input should be less than 9223372036854775808"),
+}
+
+
+@pytest.mark.parametrize(("option", "value", "told"), NO_PLAN.values(), ids=NO_PLAN.keys())
+def test_options_that_no_plan_has_start_no_server(
+    refused: Callable[..., str], tmp_path: Path, option: str, value: str, told: str
+) -> None:
     (tmp_path / "table.csv").write_text("a\n1\n2\n")
-    said = refused("simulate", "--csv", "table.csv", "--column", "a", "--time-limit", seconds)
-    assert "must be a positive number of seconds" in said
+    assert refused("simulate", "--csv", "table.csv", "--column", "a", option, value) == f"error: {told}"
+
+
+@pytest.mark.parametrize("question", [(), ("--statistic", "kendall")])
+def test_a_demo_refuses_a_long_seed_before_it_starts_a_server(
+    refused: Callable[..., str], question: tuple[str, ...]
+) -> None:
+    said = refused("demo", "--users", "500", *question, "--seed", "9" * 23)
+    assert said == "error: seed: Input should be less than 9223372036854775808"
+
+
+def test_a_demo_has_no_negative_seed(run_command: Callable[..., Any]) -> None:
+    assert "--seed" in run_command("demo", "--seed", "-1", code=2).stderr
 
 
 def test_as_many_bins_as_no_domain_has(refused: Callable[..., str]) -> None:

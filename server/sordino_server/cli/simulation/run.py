@@ -12,6 +12,7 @@ from typing import Annotated, TypeVar
 import typer
 from rich.console import Console
 
+from sordino_analysis.planning_options import PlanningOptions
 from sordino_server.cli.remote import Remote, estimates_path
 from sordino_server.cli.simulation.campaign import CampaignResult, CampaignTerms, Devices
 from sordino_server.cli.simulation.progress import Stages
@@ -56,7 +57,11 @@ def run_simulation(
     console: Console,
     remote: RemoteServer | None = None,
 ) -> tuple[Result, Path | None]:
-    """What `run` makes of the terms, and the folder that is kept if one is. Without `remote` a server is started."""
+    """What `run` makes of the terms, and the folder that is kept if one is. Without `remote` a server is started.
+
+    Options of the plan that a server would refuse raise `PlanError` before one is started.
+    """
+    PlanningOptions.of(**terms.plan)
     stages = Stages(console)
     with working_folder(keep) as folder, stages.shown(), _server(folder, remote, stages) as server:
         ledgers = folder / "ledgers"
