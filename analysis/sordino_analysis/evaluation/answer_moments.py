@@ -73,7 +73,7 @@ class AnswerMoments(ABC):
 
     @abstractmethod
     def covariance_root(self, histogram: Floats) -> Floats | None:
-        """A (Q, r) with A·Aᵀ = Σ_x h_x Cov(answers | x); None where it would be too large."""
+        """A (Q, r) with A·Aᵀ = Σ_x h_x Cov(answers | x), exact or of seeded reports; None if too large."""
 
 
 def regression_slopes(entries: Floats, variances: Floats, shares: Floats) -> Floats:

@@ -108,11 +108,11 @@ class LinearAnswers(AnswerMoments):
             return histogram_root(self.workload, self.law, self.decoder, histogram)
         rows, _ = self.decoder.rows(self.workload.operator, 0, self.workload.queries)
         queries, statistic = rows.shape
-        if not _root_fits(queries, min(queries, statistic)):
+        if not root_fits(queries, min(queries, statistic)):
             return None
         if statistic < queries:
-            return np.asarray(rows @ _root(self.law.covariance(np.eye(statistic), histogram)))
-        return self._without_constants(_root(self.law.covariance(rows, histogram)))
+            return np.asarray(rows @ covariance_square_root(self.law.covariance(np.eye(statistic), histogram)))
+        return self._without_constants(covariance_square_root(self.law.covariance(rows, histogram)))
 
     @property
     def _is_small(self) -> bool:
@@ -143,17 +143,20 @@ def histogram_root(
     workload: Workload, law: AccumulatorMoments, decoder: ToHistogram, histogram: Floats
 ) -> Floats | None:
     """A (Q, r) with A·Aᵀ = W Cov(ĥ) Wᵀ for users who are spread as the histogram; None where it would be too large."""
-    if not _root_fits(workload.queries, workload.size):
+    if not root_fits(workload.queries, workload.size):
         return None
-    return workload.operator.matvec(_root(law.covariance(decoder.histogram_rows(workload.size), histogram)))
+    return workload.operator.matvec(
+        covariance_square_root(law.covariance(decoder.histogram_rows(workload.size), histogram))
+    )
 
 
-def _root(covariance: Floats) -> Floats:
+def covariance_square_root(covariance: Floats) -> Floats:
     """A with A·Aᵀ = the covariance; eigenvalues that rounding made negative are zero."""
     eigenvalues, basis = np.linalg.eigh(covariance)
     kept = eigenvalues > _RANK * eigenvalues[-1]
     return np.asarray(basis[:, kept] * np.sqrt(eigenvalues[kept]))
 
 
-def _root_fits(queries: int, rank: int) -> bool:
+def root_fits(queries: int, rank: int) -> bool:
+    """Whether a square root of so many rows and columns takes seconds and not minutes."""
     return rank <= _MAX_ROOT_RANK and queries * rank <= _MAX_ROOT_ENTRIES

@@ -18,6 +18,8 @@ from sordino_analysis.evaluation.answer_moments import (
     check_dense,
     regression_slopes,
 )
+from sordino_analysis.evaluation.linear_answers import root_fits
+from sordino_analysis.evaluation.orbit_covariance import drawn_root
 from sordino_analysis.optimisation.symmetry.row_moments import LocalQuery, local_query, moments, report_laws
 from sordino_analysis.optimisation.symmetry.row_spectrum import RowSpectrum
 from sordino_analysis.questions.linear import Workload
@@ -64,12 +66,13 @@ class OrbitAnswerMoments(AnswerMoments):
     offsets: Floats
 
     def decode(self, mean: Floats) -> Floats:
-        sums = mean.reshape(len(self.spectrum.chances), -1)
+        """Answers (Q, …) from the mean accumulator (p, …)."""
+        sums = mean.reshape(len(self.spectrum.chances), -1, *mean.shape[1:])
         if self.spectrum.kernel.overlaps:
             return self._decoded_by_overlap(sums)
-        characters = self.operator.characters
-        slopes = self.slopes[:, :, 0, characters.orbit_of]
-        answers = self.operator.answers([np.append(1.0, (block * sums[:, 1:]).sum(axis=0)) for block in slopes])
+        one, slopes = np.ones_like(sums[0, :1]), self.slopes[:, :, 0, self.operator.characters.orbit_of]
+        by_block = [np.einsum("bp,bp...->p...", block, sums[:, 1:]) for block in slopes]
+        answers = self.operator.answers([np.concatenate([one, found]) for found in by_block])
         for block, offsets in zip(self.operator.blocks, self.offsets[:, :, 0], strict=True):
             answers[block.queries] += offsets @ sums[:, 0]
         return answers
@@ -115,8 +118,10 @@ class OrbitAnswerMoments(AnswerMoments):
         return found
 
     def covariance_root(self, histogram: Floats) -> Floats | None:
-        """None: the band of such answers is Šidák's, which needs no covariance. `histogram` (k,)."""
-        return None
+        """From seeded reports: the exact covariance takes shares of all sets of twice as many attributes."""
+        if not root_fits(self.workload.queries, self.workload.queries):
+            return None
+        return drawn_root(self.spectrum.kernel, self, histogram)
 
     def _totals(self, local: list[Floats]) -> Floats:
         """(k,) Σ over blocks, and over the supports s of each, of local_block(x_s)."""
@@ -186,24 +191,25 @@ class OrbitAnswerMoments(AnswerMoments):
 
     def _decoded_by_overlap(self, sums: Floats) -> Floats:
         """Those that hold exactly a set are those that hold it less those that hold more: differences of slopes."""
-        answers = np.empty(self.workload.queries)
+        answers = np.empty((self.workload.queries, *sums.shape[2:]))
         for block, slopes, offsets in zip(self.operator.blocks, self.slopes, self.offsets, strict=True):
-            found = np.zeros((len(block.supports), *block.shape))
+            found = np.zeros((len(block.supports), *block.shape, *sums.shape[2:]))
             for held in _subsets(len(block.shape)):
                 window = tuple(slice(None) if axis in held else 0 for axis in range(len(block.shape)))
                 found[:, *window] += self._held(block, held, slopes, offsets, sums)
-            local = found.reshape(len(found), -1)
-            answers[block.queries] = local @ np.where(np.arange(local.shape[1]) > 0, block.table, 1.0).T
-            answers[block.queries] += block.table[:, 0]
+            local = found.reshape(len(found), -1, *sums.shape[2:])
+            table = np.where(np.arange(local.shape[1]) > 0, block.table, 1.0)
+            answers[block.queries] = np.einsum("ar,sr...->sa...", table, local)
+            answers[block.queries] += np.expand_dims(block.table[:, 0], tuple(range(1, sums.ndim - 1)))
         return answers
 
     def _held(
         self, block: CharacterBlock, held: tuple[int, ...], slopes: Floats, offsets: Floats, sums: Floats
     ) -> Floats:
-        """(n, sizes of the held axes) what the sums over reports that hold these axes of each support add."""
+        """(n, sizes of the held axes, …) what the sums over reports that hold these axes of each support add."""
         characters, sizes = self.operator.characters, [block.shape[axis] for axis in held]
         if not held:
-            return np.full(len(block.supports), float(offsets[:, 0] @ sums[:, 0]))
+            return np.repeat((offsets[:, 0] @ sums[:, 0])[None], len(block.supports), axis=0)
         starts = [1 + characters.table_starts[tuple(support)] for support in block.supports[:, held].tolist()]
         weights = np.empty((len(slopes), *sizes))
         for r in np.ndindex(*sizes):
@@ -211,8 +217,8 @@ class OrbitAnswerMoments(AnswerMoments):
             own = slopes[:, :, characters.orbit_numbers[orbit_key(sizes, r)]] if involved else offsets
             weights[:, *r] = np.diff(own, n=len(held) - involved, axis=1)[:, involved]
         places = np.add.outer(starts, np.arange(math.prod(sizes)))
-        found = [row[places] * weight.ravel() for row, weight in zip(sums, weights, strict=True)]
-        return np.asarray(np.sum(found, axis=0)).reshape(-1, *sizes)
+        found = np.einsum("br,bnr...->nr...", weights.reshape(len(sums), -1), sums[:, places])
+        return np.asarray(found).reshape(-1, *sizes, *sums.shape[2:])
 
 
 def _every_row(block: CharacterBlock, variances: Floats) -> Floats:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import combinations, product
 
 import numpy as np
@@ -33,15 +34,34 @@ class CharacterSums:
 
     def __call__(self, payloads: NDArray[np.uint8]) -> Integers:
         """(rows · (1 + p),) the sums over (n, width) payloads."""
-        sums = np.zeros((len(self._tables), self.kernel.accumulator_size // len(self._tables)), dtype=np.int64)
-        for number, (total, tables) in enumerate(zip(sums, self._tables, strict=True)):
+        sums = np.zeros((len(self._tables), self._block), dtype=np.int64)
+        for number, total in enumerate(sums):
             attributes, shifts = self.kernel.parse(payloads, number)
             total[0] = self._one * len(shifts)
-            sizes = self.kernel.rows[number].shape
-            for slots, table in tables:
-                chosen = attributes[:, slots]
-                np.add.at(total[1:], self._places(chosen, [sizes[slot] for slot in slots]), table[shifts])
+            for places, values in self._entries(number, attributes, shifts):
+                np.add.at(total, places, values)
         return sums.ravel()
+
+    def each(self, payloads: NDArray[np.uint8]) -> Integers:
+        """(rows · (1 + p), n) the same of every report by itself."""
+        found = np.zeros((len(self._tables), self._block, len(payloads)), dtype=np.int64)
+        for number in range(len(self._tables)):
+            holders = np.flatnonzero(payloads[:, 0] == number)
+            found[number, 0, holders] = self._one
+            for places, values in self._entries(number, *self.kernel.parse(payloads, number)):
+                found[number, places, holders[:, None]] = values
+        return found.reshape(-1, len(payloads))
+
+    @property
+    def _block(self) -> int:
+        """Sums of one row."""
+        return self.kernel.accumulator_size // len(self._tables)
+
+    def _entries(self, row: int, attributes: Integers, shifts: Integers) -> Iterator[tuple[Integers, Integers]]:
+        """(n, F) where reports of a row are counted, and as what; for every set of slots."""
+        sizes = self.kernel.rows[row].shape
+        for slots, table in self._tables[row]:
+            yield 1 + self._places(attributes[:, slots], [sizes[slot] for slot in slots]), table[shifts]
 
 
 class _Places:

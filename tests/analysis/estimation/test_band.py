@@ -8,23 +8,27 @@ from benchmarks.coverage.campaigns import aggregates, shares
 from sordino_analysis.estimation import band
 from sordino_analysis.estimation.linear import LinearEstimator
 from sordino_analysis.evaluation.variance import type_variances
+from sordino_analysis.planning.planner import PlanRequest, compile_plan
+from sordino_analysis.planning_options import PlanningOptions
+from sordino_analysis.questions.linear import parse_specification
+from sordino_analysis.request_terms import Effort
 
 USERS, CAMPAIGNS = 200, 1500
 # The chance that a right quantile is refused on either side; seeds are fixed, so it is not refused at all.
 FALSE_ALARM = 1e-4
 
 
-def largest_errors(plan, law):
+def largest_errors(plan, law, users=USERS):
     """For each campaign the largest error in its own standard errors at the true histogram, and its estimate's band."""
     estimator, histogram = LinearEstimator.of(plan.device, plan.analyst), shares(law, plan.request.workload.size)
     operator, found = plan.request.workload.operator, []
     by_type = type_variances(plan.device, plan.analyst.decoder, plan.request.workload)
-    drawn = list(aggregates(plan.device.randomizer, histogram, USERS, CAMPAIGNS, seed=3))
+    drawn = list(aggregates(plan.device.randomizer, histogram, users, CAMPAIGNS, seed=3))
     made = estimator.estimate(drawn[0][1])
     for held, aggregate in drawn:
         answers = estimator.unbiased(aggregate)
-        errors = np.abs(answers - operator.matvec(held / USERS))
-        found.append((errors / np.sqrt(by_type @ (held / USERS) / USERS)).max())
+        errors = np.abs(answers - operator.matvec(held / users))
+        found.append((errors / np.sqrt(by_type @ (held / users) / users)).max())
     return np.array(found), made.reliability.band
 
 
@@ -49,6 +53,22 @@ def test_all_errors_stay_within_the_quantile_as_often_as_it_says(plan_of, kind, 
     assert held >= binom.ppf(FALSE_ALARM, CAMPAIGNS, 0.945)
     if epsilon == "1":
         assert held <= binom.ppf(1 - FALSE_ALARM, CAMPAIGNS, 0.955)
+
+
+def shares_of_attributes(attributes, width, epsilon):
+    domain = [{"name": f"a{i}", "kind": "categorical", "labels": ["no", "yes"]} for i in range(attributes)]
+    queries = {"kind": "marginals", "width": width, "exactly": True}
+    workload = parse_specification({"name": "shares", "domain": domain, "queries": queries}).build()
+    return compile_plan(PlanRequest(workload, PlanningOptions.of(epsilon=epsilon, effort=Effort.QUICK)))
+
+
+@pytest.mark.parametrize("epsilon", ["1", "4"])
+def test_the_band_of_marginals_counts_answers_that_go_together_once(epsilon):
+    """The two shares of an attribute have errors that are each other's negatives: as independent ones they held .97."""
+    errors, found = largest_errors(shares_of_attributes(6, 1, epsilon), "zipf", users=1000)
+    assert found.holds
+    held = int((errors <= found.quantile).sum())
+    assert binom.ppf(FALSE_ALARM, CAMPAIGNS, 0.945) <= held <= binom.ppf(1 - FALSE_ALARM, CAMPAIGNS, 0.955)
 
 
 def test_a_band_that_cannot_be_worked_out_is_doubted(plan_of, monkeypatch):

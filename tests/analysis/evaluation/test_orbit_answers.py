@@ -18,6 +18,8 @@ from sordino_analysis.questions.linear import parse_specification
 from sordino_shared.arrays import Array
 from sordino_shared.randomizers import BaseRow, OrbitKernel
 
+# Five standard errors of a product of errors that is seen so often: nobody in a million is beyond.
+DRAWN_REPORTS = 10_000
 LOW, HIGH = 1 << 40, 5 << 39
 
 
@@ -55,6 +57,16 @@ def outputs(randomizer):
                 payload = bytes([number, *attributes, *[255] * (randomizer.slots - len(attributes))])
                 mass = chance * np.where(hit, HIGH, LOW) / randomizer.mass(row)
                 yield payload + index.to_bytes(2, "little"), mass
+
+
+def error_products(answers, chances, truth):
+    """(Q, Q) E[e_i e_j] and E[e_i² e_j²] of the errors of one report; `chances` (outputs, k) of it and the type."""
+    second, fourth = np.zeros((len(answers), len(answers))), np.zeros((len(answers), len(answers)))
+    for chance, own in zip(chances.T, truth.T, strict=True):
+        errors = answers - own[:, None]
+        second += (errors * chance) @ errors.T
+        fourth += (errors**2 * chance) @ (errors**2).T
+    return second, fourth
 
 
 CASES = [
@@ -102,6 +114,11 @@ def test_variances_are_those_of_every_output_written_out(shape, width, rows, que
     assert profile.bias == pytest.approx(np.abs(means - asked.operator.dense()).max(axis=1), abs=1e-7)
     histogram = rng.dirichlet(np.ones(asked.size))
     assert law.mixed_variances(histogram) == pytest.approx(variances @ histogram, rel=1e-7)
+    # Many reports are decoded at once, and make up the covariance that a band is drawn from.
+    assert law.decode(sums.T * unit) == pytest.approx(answers, abs=1e-9)
+    second, fourth = error_products(answers, table * histogram, asked.operator.dense())
+    root = law.covariance_root(histogram)
+    assert (np.abs(root @ root.T - second) <= 5 * np.sqrt(fourth / DRAWN_REPORTS) + 1e-9).all()
     # The whole law of a report too: four moments, of users who are spread as the histogram.
     mixed, queries = table @ histogram, list(range(len(answers)))
     for query, found in enumerate(for_randomizer(randomizer).contribution_laws(decoder, asked, histogram, queries)):
