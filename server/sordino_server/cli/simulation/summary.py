@@ -116,7 +116,7 @@ def _facts(result: CampaignResult) -> list[tuple[str, str]]:
 def _ratio(plan: Any) -> str:
     if plan["ratio_max"] is None:
         return "no lower bound above 0 at this ε"
-    return f"variance {plan['max_variance']:.4g}, {plan['ratio_max']:.3f}× the lower bound"
+    return f"variance {plan['max_variance']:.4g}, {plan['ratio_max']:.3f}× lower bound"
 
 
 def _details(result: CampaignResult) -> list[tuple[str, str]]:
