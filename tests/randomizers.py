@@ -26,13 +26,20 @@ from sordino_shared.protocol import DevicePart
 from sordino_shared.randomizers import (
     AnyRandomizer,
     BaseRow,
+    Coarsened,
     DenseRows,
+    FieldLabel,
     FiniteKernel,
+    GridPartition,
+    Level,
+    LinearLabel,
     OrbitKernel,
     Pair,
     RandomizedResponse,
+    ResidueLabel,
     SeededDirection,
     SubsetMixture,
+    SubsetPartition,
     SubsetSelection,
     TwoLevelRows,
 )
@@ -101,6 +108,12 @@ def orbits(guarantee: PureEpsilon, overlaps: bool, excess: int = 0) -> OrbitKern
     return OrbitKernel((2, 3, 2), 2, overlaps, 60, 1 << 40, high, (1 << 58, 3 << 58), rows)
 
 
+def coarsened(sizes: tuple[int, ...], *levels: Level) -> Sample:
+    """Levels within ε = 1, and the same with a high weight that is one larger."""
+    randomizer = Coarsened.for_guarantee(sizes, levels, ONE)
+    return Sample(randomizer, ONE, replace(randomizer, high=randomizer.high + 1), sizes)
+
+
 RESPONSE, TWO = RandomizedResponse.for_guarantee(5, ONE), RandomizedResponse.for_guarantee(2, ONE)
 MIXTURE = SubsetMixture.for_guarantee(5, (1, 3), (0.3, 0.7), ONE)
 LINE, PLANE, TURNED = ((5,), (-7,), (2,)), ((10, 0), (0, 10), (-6, 8)), ((3, 4), (5, -12), (1, 0))
@@ -133,6 +146,26 @@ SAMPLES: dict[type, dict[str, Sample]] = {
         "plain": Sample(orbits(ONE, False), ONE, orbits(ONE, False, 1), (2, 3, 2)),
         # Characters exceed one, so that sums are kept in another unit.
         "overlaps": Sample(orbits(THREE, True), THREE, orbits(THREE, True, 1), (2, 3, 2)),
+    },
+    Coarsened: {
+        "linear": coarsened((4,), Level(1 << 32, GridPartition((1,)), LinearLabel(2), b"\x01")),
+        "field": coarsened((8,), Level(1 << 32, GridPartition((1,)), FieldLabel(3), b"\x07")),
+        "grids": coarsened(
+            (6,),
+            Level(1 << 30, GridPartition((2,)), LinearLabel(1), b"\x02"),
+            Level(1 << 30, GridPartition((12,)), LinearLabel(1), b"\x02"),
+            Level(1 << 31, GridPartition((3,)), ResidueLabel((3,)), b"\x03"),
+        ),
+        "two_axes": coarsened(
+            (3, 4),
+            Level(3 << 30, GridPartition((2, 3)), ResidueLabel((2, 3)), b"\x12"),
+            Level(1 << 30, GridPartition((0, 3)), LinearLabel(1), b"\x01"),
+        ),
+        "random_attributes": coarsened(
+            (2, 3, 2, 2),
+            Level(1 << 30, SubsetPartition((2, 2)), ResidueLabel((2, 2)), b"\x07"),
+            Level(3 << 30, SubsetPartition((3, 2)), ResidueLabel((3, 2)), b"\x15"),
+        ),
     },
     Pair: {
         "kernels": Sample(Pair(staircase(HALF), staircase(HALF)), ONE, Pair(staircase(HALF), staircase(HALF, 1))),

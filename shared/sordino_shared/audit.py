@@ -31,6 +31,5 @@ def verification_memory(part: DevicePart) -> int:
     the rest is room to unpack a few rows at a time. `tests/client/test_verification_memory.py` holds it against parts
     of every kind.
     """
-    members, cells = sum(part.domain.shape), part.domain.size
-    rows = part.randomizer.accumulator_size
-    return 3 * len(part.content) + 128 * members + 48 * (cells + rows) + _UNPACKING_BYTES
+    members = sum(part.domain.shape)
+    return 3 * len(part.content) + 128 * members + 48 * part.randomizer.verified_entries + _UNPACKING_BYTES

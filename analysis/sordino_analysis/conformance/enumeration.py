@@ -14,8 +14,10 @@ from functools import cache, singledispatch
 from importlib import resources
 from itertools import combinations, product
 
+from sordino_analysis.conformance.coarsened import level_count, level_law
 from sordino_shared.errors import InvalidValue
 from sordino_shared.randomizers import (
+    Coarsened,
     DenseRows,
     FiniteKernel,
     OrbitKernel,
@@ -176,6 +178,18 @@ def _pair_law(randomizer: Pair, cell: int) -> Law:
     for head, chance in payload_law(randomizer.first, cell):
         for tail, other in second:
             yield head + tail, chance * other
+
+
+@payload_count.register
+def _coarsened_count(randomizer: Coarsened) -> int:
+    return sum(level_count(randomizer, level) for level in randomizer.levels)
+
+
+@payload_law.register
+def _coarsened_law(randomizer: Coarsened, cell: int) -> Law:
+    values = digits(cell, randomizer.sizes)
+    for number in range(len(randomizer.levels)):
+        yield from level_law(randomizer, number, values)
 
 
 def bit_law(randomizer: SeededDirection, cell: int, seed: bytes) -> tuple[int, int, int]:

@@ -5,11 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from sordino_shared.domains import Domain
 from sordino_shared.guarantees import PureEpsilon, check_round_guarantee
 from sordino_shared.protocol.documents import Document
 from sordino_shared.protocol.ids import Digest
 from sordino_shared.randomizers import AnyRandomizer
+from sordino_shared.randomness import Randomness
 
 
 @dataclass(frozen=True)
@@ -28,6 +32,10 @@ class DevicePart(Document):
     def __post_init__(self) -> None:
         check_round_guarantee(self.guarantee)
         self.randomizer.check_domain(self.domain.shape)
+
+    def randomize_many(self, codes: NDArray[np.uint64], randomness: Randomness) -> NDArray[np.uint8]:
+        """(n, payload_bytes) one payload for each value, a row of `codes` (n, attributes): indices of its members."""
+        return self.randomizer.randomize_codes(codes, self.domain.shape, randomness)
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,18 @@
 """The device half of every mechanism: integer laws, exact samples, declared alphabets."""
 
 from sordino_shared.randomizers.base import Randomizer
+from sordino_shared.randomizers.coarsened import (
+    Coarsened,
+    FieldLabel,
+    GridPartition,
+    Grids,
+    Level,
+    LevelFamily,
+    LinearLabel,
+    ResidueLabel,
+    SubsetPartition,
+    Subsets,
+)
 from sordino_shared.randomizers.directions import directions
 from sordino_shared.randomizers.finite_kernel import DenseRows, FiniteKernel, TwoLevelRows
 from sordino_shared.randomizers.orbit_kernel import BaseRow, OrbitKernel
@@ -11,21 +23,38 @@ from sordino_shared.randomizers.subset_mixture import SubsetMixture
 from sordino_shared.randomizers.subset_selection import SubsetSelection
 
 AnyRandomizer = (
-    RandomizedResponse | SubsetSelection | SubsetMixture | FiniteKernel | SeededDirection | OrbitKernel | Pair
+    RandomizedResponse
+    | SubsetSelection
+    | SubsetMixture
+    | FiniteKernel
+    | SeededDirection
+    | OrbitKernel
+    | Pair
+    | Coarsened
 )
 
 __all__ = [
     "AnyRandomizer",
     "BaseRow",
+    "Coarsened",
     "DenseRows",
+    "FieldLabel",
     "FiniteKernel",
+    "GridPartition",
+    "Grids",
+    "Level",
+    "LevelFamily",
+    "LinearLabel",
     "OrbitKernel",
     "Pair",
     "RandomizedResponse",
     "Randomizer",
+    "ResidueLabel",
     "SeededDirection",
     "SubsetMixture",
+    "SubsetPartition",
     "SubsetSelection",
+    "Subsets",
     "TwoLevelRows",
     "directions",
 ]

@@ -40,6 +40,11 @@ class Randomizer(ABC):
     def accumulator_size(self) -> int:
         """p, the length of the statistic that the aggregator keeps."""
 
+    @property
+    def verified_entries(self) -> int:
+        """Cells and rows of which a device holds sums while it verifies the randomizer and answers."""
+        return self.size + self.accumulator_size
+
     @abstractmethod
     def likelihood_ratio(self) -> tuple[int, int] | None:
         """max over outputs and pairs of values of K(y|x)/K(y|x′) as integers (numerator, denominator).
@@ -60,6 +65,20 @@ class Randomizer(ABC):
         if self.size != math.prod(shape):
             raise InvalidValue(f"the randomizer is for {self.size} types, the domain has {math.prod(shape)}", self.size)
 
+    def randomize_codes(
+        self, codes: NDArray[np.uint64], shape: tuple[int, ...], randomness: Randomness
+    ) -> NDArray[np.uint8]:
+        """(n, payload_bytes) payloads, one independent draw for each value of a domain of this shape.
+
+        `codes` (n, attributes) are indices of members. Here they become cell numbers; a randomizer of domains that are
+        too large for these overrides it.
+        """
+        self._check_codes(codes, shape)
+        cells = np.zeros(len(codes), dtype=np.int64)
+        for place, size in enumerate(shape):
+            cells = cells * size + codes[:, place].astype(np.int64)
+        return self.randomize_many(cells, randomness)
+
     def randomize(self, cell: int, randomness: Randomness) -> bytes:
         """One payload for one cell."""
         payloads = self.randomize_many(np.array([cell], dtype=np.int64), randomness)
@@ -69,6 +88,11 @@ class Randomizer(ABC):
         whole = cells.ndim == 1 and cells.dtype == np.int64
         if not whole or (cells.size and (cells.min() < 0 or cells.max() >= self.size)):
             raise InvalidValue(f"cells must be a vector of 64-bit integers from 0 to {self.size - 1}", cells)
+
+    def _check_codes(self, codes: NDArray[np.uint64], shape: tuple[int, ...]) -> None:
+        whole = codes.ndim == 2 and codes.dtype == np.uint64 and codes.shape[1] == len(shape)
+        if not whole or (codes > np.array([size - 1 for size in shape], dtype=np.uint64)).any():
+            raise InvalidValue(f"codes must be rows of unsigned 64-bit integers below the sizes {shape}", codes)
 
     def _check_payloads(self, payloads: NDArray[np.uint8]) -> None:
         if payloads.ndim != 2 or payloads.shape[1] != self.payload_bytes or payloads.dtype != np.uint8:

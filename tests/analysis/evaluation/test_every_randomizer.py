@@ -29,6 +29,7 @@ from sordino_shared.guarantees import epsilon_of_ratio
 from sordino_shared.protocol import DevicePart
 from sordino_shared.randomizers import (
     AnyRandomizer,
+    Coarsened,
     FiniteKernel,
     OrbitKernel,
     RandomizedResponse,
@@ -139,6 +140,8 @@ def decoders(sample: Sample) -> Iterator[tuple[Decoder, Workload]]:
     randomizer, rng = sample.randomizer, np.random.default_rng(5)
     prefix, types = builtin("prefix", randomizer.size), randomizer.size
     match randomizer:
+        case Coarsened():
+            return
         case OrbitKernel():
             domain = [
                 {"name": f"a{i}", "kind": "ordinal", "edges": list(map(float, range(1, size)))}

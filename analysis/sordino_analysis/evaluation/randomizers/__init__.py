@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import assert_never
 
 from sordino_analysis.evaluation.randomizers.characters import CharacterHalf
+from sordino_analysis.evaluation.randomizers.coarsened import CoarsenedHalf
 from sordino_analysis.evaluation.randomizers.counts import FiniteKernelHalf
 from sordino_analysis.evaluation.randomizers.directions import DirectionHalf
 from sordino_analysis.evaluation.randomizers.pair import PairHalf
@@ -16,6 +17,7 @@ from sordino_analysis.evaluation.randomizers.subsets import (
 )
 from sordino_shared.randomizers import (
     AnyRandomizer,
+    Coarsened,
     FiniteKernel,
     OrbitKernel,
     Pair,
@@ -45,5 +47,7 @@ def for_randomizer(randomizer: AnyRandomizer) -> ServerHalf:
             return CharacterHalf(randomizer)
         case Pair():
             return PairHalf(randomizer, for_randomizer(randomizer.first), for_randomizer(randomizer.second))
+        case Coarsened():
+            return CoarsenedHalf(randomizer)
         case _:
             assert_never(randomizer)

@@ -1,0 +1,63 @@
+"""The table that each level adds up: how many of its reports hold each combination of members it looks at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sordino_analysis.evaluation.coarsened.membership import Sizes, membership_counts, walsh_table
+from sordino_analysis.evaluation.coarsened.walsh import transform
+from sordino_shared.randomizers import Coarsened, GridPartition, Level, ResidueLabel
+from sordino_shared.randomizers.coarsened import LevelReports
+
+Integers = NDArray[np.int64]
+
+
+def split_sums(randomizer: Coarsened, sums: Integers) -> Iterator[tuple[int, Integers]]:
+    """For each level its reports and a view of its table, empty where none is kept."""
+    start = 0
+    for size in randomizer.table_sizes:
+        yield int(sums[start]), sums[start + 1 : start + 1 + size]
+        start += 1 + size
+
+
+def add_reports(level: Level, sizes: Sizes, reports: LevelReports, table: Integers) -> None:
+    """Add the reports of a level to its table, which `Coarsened.table_sizes` describes."""
+    if not len(table):
+        return
+    if is_walsh(level):
+        walsh_table(level, sizes, reports, table)
+        return
+    assert isinstance(level.partition, GridPartition)
+    table += membership_counts(level, sizes, reports, looked_at(level.partition, sizes))
+
+
+def is_walsh(level: Level) -> bool:
+    """Whether the level's table holds Walsh coefficients, as cells are not shifted and their labels are linear."""
+    return level.is_exact and not isinstance(level.label, ResidueLabel)
+
+
+def held(level: Level, sizes: Sizes, table: Integers) -> Integers:
+    """How many reports hold each combination of members that a grid looks at, the last attribute varying fastest.
+
+    One axis for each attribute that is looked at.
+    """
+    assert isinstance(level.partition, GridPartition)
+    shape = tuple(sizes[attribute] for attribute in level.partition.attributes())
+    if not is_walsh(level):
+        return table.reshape(shape)
+    counts = table.copy()
+    transform(counts)
+    counts //= level.label.count
+    return counts[: np.prod(shape)].reshape(shape)
+
+
+def looked_at(grid: GridPartition, sizes: Sizes) -> NDArray[np.uint64]:
+    """(m, attributes) every combination of members that a grid looks at; the other attributes are 0."""
+    chosen = grid.attributes()
+    members = np.indices([sizes[a] for a in chosen], dtype=np.uint64).reshape(len(chosen), -1)
+    points = np.zeros((members.shape[1], len(sizes)), dtype=np.uint64)
+    points[:, chosen] = members.T
+    return points

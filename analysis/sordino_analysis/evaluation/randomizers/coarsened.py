@@ -1,0 +1,52 @@
+"""Coarsened randomizers: for each level its reports, and how many of them hold each value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import ClassVar, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sordino_analysis.arrays import Floats
+from sordino_analysis.evaluation.coarsened.tables import add_reports, split_sums
+from sordino_analysis.evaluation.randomizers.server_half import Ends, Integers, ServerHalf
+from sordino_shared.errors import InvalidValue
+from sordino_shared.randomizers import Coarsened
+
+
+@dataclass(frozen=True, eq=False)
+class CoarsenedHalf(ServerHalf):
+    """s = for each level 1 if the report is of it, and the table of what it holds, see `evaluation.coarsened`."""
+
+    # Adding up a few reports of every level costs as much as adding up many, so it is done once, from the log.
+    summed_on_ingest: ClassVar[bool] = False
+    randomizer: Coarsened
+
+    @property
+    def moments(self) -> NoReturn:
+        """Moments depend on which values a question adds up; they are not those of a table of all outputs."""
+        raise InvalidValue("the moments of a coarsened randomizer are not known apart from a decoder", self.randomizer)
+
+    def accumulate(self, payloads: NDArray[np.uint8]) -> Integers:
+        total = np.zeros(self.randomizer.accumulator_size, dtype=np.int64)
+        self.add(payloads, total)
+        return total
+
+    def add(self, payloads: NDArray[np.uint8], total: Integers) -> None:
+        """Add the (n, width) payloads to sums (p,), in place."""
+        tables, starts = [table for _, table in split_sums(self.randomizer, total)], self._starts()
+        for number, reports in self.randomizer.unpack(payloads):
+            total[starts[number]] += len(reports)
+            add_reports(self.randomizer.levels[number], self.randomizer.sizes, reports, tables[number])
+
+    def _starts(self) -> list[int]:
+        """Where each level's sums begin."""
+        return [0, *accumulate(1 + size for size in self.randomizer.table_sizes)]
+
+    def _sum(self, payloads: NDArray[np.uint8]) -> Integers:
+        return self.accumulate(payloads)
+
+    def extremes(self, rows: Floats, reach: float) -> Ends:
+        raise InvalidValue("the extremes of a coarsened randomizer are not known apart from a decoder", self.randomizer)

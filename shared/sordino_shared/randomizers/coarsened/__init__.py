@@ -1,0 +1,22 @@
+"""Coarsen, then respond: a randomizer whose reports and device part do not grow with the domain."""
+
+from sordino_shared.randomizers.coarsened.labels import FieldLabel, Label, LinearLabel, ResidueLabel
+from sordino_shared.randomizers.coarsened.level import Level, LevelFamily, LevelReports
+from sordino_shared.randomizers.coarsened.partitions import GridPartition, Grids, Partition, SubsetPartition, Subsets
+from sordino_shared.randomizers.coarsened.randomizer import Coarsened
+
+__all__ = [
+    "Coarsened",
+    "FieldLabel",
+    "GridPartition",
+    "Grids",
+    "Label",
+    "Level",
+    "LevelFamily",
+    "LevelReports",
+    "LinearLabel",
+    "Partition",
+    "ResidueLabel",
+    "SubsetPartition",
+    "Subsets",
+]

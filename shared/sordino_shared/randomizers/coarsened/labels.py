@@ -1,0 +1,170 @@
+"""Labels of cells: a random linear map over F₂, a random multiple in GF(2^r), or the cell's residue.
+
+The bits r of a cell are not on the wire: they are the fewest that hold every cell of the partition, and at least 1.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from sordino_shared._checks import check_range
+from sordino_shared.errors import InvalidValue
+from sordino_shared.randomizers.coarsened.binary_field import multiply, parity, times_x
+from sordino_shared.randomizers.coarsened.bit_fields import Words, index_bits
+from sordino_shared.randomizers.coarsened.partitions import Sizes, cell_count, cell_numbers
+from sordino_shared.randomness import Randomness
+
+MAX_LABEL_BITS = 16
+
+
+def cell_bits(shape: Sizes) -> int:
+    """r, the fewest bits that hold every cell of this shape, and at least 1."""
+    return max(1, index_bits(cell_count(shape)))
+
+
+@dataclass(frozen=True)
+class LinearLabel:
+    """t = A·c over F₂, A uniform among all matrices of `label_bits` rows of r bits; bit i of t is parity(row i & c).
+
+    Labels of two cells relative to a third are independent, so that moments of sums of cells are exact.
+    """
+
+    kind: ClassVar[str] = "linear"
+    label_bits: int
+
+    def check(self, shape: Sizes) -> None:
+        """Raise `InvalidValue` unless the label is one for cells of this shape."""
+        check_range(self.label_bits, 1, MAX_LABEL_BITS, "bits of a label")
+
+    @property
+    def count(self) -> int:
+        """G, the number of labels."""
+        return 1 << self.label_bits
+
+    def word_bits(self, shape: Sizes) -> tuple[int, ...]:
+        """Bits of each public word: the rows of A."""
+        return (cell_bits(shape),) * self.label_bits
+
+    def draw(self, shape: Sizes, count: int, randomness: Randomness) -> list[Words]:
+        """(count,) uniform rows, one array for each bit of the label."""
+        return [randomness.uniform_bits(bits, count) for bits in self.word_bits(shape)]
+
+    def rows(self, shape: Sizes, words: Sequence[Words]) -> list[Words]:
+        """(n,) rows of A, one array for each bit of the label."""
+        return list(words)
+
+    def labels(self, coordinates: Sequence[Words], shape: Sizes, words: Sequence[Words]) -> Words:
+        """(n,) labels t."""
+        cells = cell_numbers(coordinates, shape)
+        labels = np.zeros((), dtype=np.uint64)
+        for bit, row in enumerate(words):
+            labels = labels | parity(row & cells) << np.uint64(bit)
+        return labels
+
+    def minus(self, labels: Words, shifts: Words) -> Words:
+        """(n,) t ⊖ z, which is t XOR z; also t ⊖ y for z."""
+        return labels ^ shifts
+
+
+@dataclass(frozen=True)
+class FieldLabel:
+    """t = the highest `label_bits` bits of a·c in GF(2^r), a uniform, zero included.
+
+    It is the linear label of a matrix with r bits of randomness: labels of two cells are independent, those of
+    two cells relative to a third are not, so that it is for questions about single cells.
+    """
+
+    kind: ClassVar[str] = "field"
+    label_bits: int
+
+    def check(self, shape: Sizes) -> None:
+        """Raise `InvalidValue` unless the label is one for cells of this shape."""
+        check_range(self.label_bits, 1, min(MAX_LABEL_BITS, cell_bits(shape)), "bits of a label of the field")
+
+    @property
+    def count(self) -> int:
+        """G, the number of labels."""
+        return 1 << self.label_bits
+
+    def word_bits(self, shape: Sizes) -> tuple[int, ...]:
+        """Bits of the one public word a."""
+        return (cell_bits(shape),)
+
+    def draw(self, shape: Sizes, count: int, randomness: Randomness) -> list[Words]:
+        """(count,) uniform multipliers a."""
+        return [randomness.uniform_bits(cell_bits(shape), count)]
+
+    def rows(self, shape: Sizes, words: Sequence[Words]) -> list[Words]:
+        """(n,) rows of the matrix A with t = A·c, one array for each bit of the label."""
+        power, degree = words[0], cell_bits(shape)
+        rows = [np.zeros_like(power) for _ in range(self.label_bits)]
+        for place in range(degree):
+            for bit, row in enumerate(rows):
+                row |= ((power >> np.uint64(degree - self.label_bits + bit)) & np.uint64(1)) << np.uint64(place)
+            power = times_x(power, degree)
+        return rows
+
+    def labels(self, coordinates: Sequence[Words], shape: Sizes, words: Sequence[Words]) -> Words:
+        """(n,) labels t."""
+        degree = cell_bits(shape)
+        products = multiply(words[0], cell_numbers(coordinates, shape), degree)
+        return np.asarray(products >> np.uint64(degree - self.label_bits))
+
+    def minus(self, labels: Words, shifts: Words) -> Words:
+        """(n,) t ⊖ z, which is t XOR z; also t ⊖ y for z."""
+        return labels ^ shifts
+
+
+@dataclass(frozen=True)
+class ResidueLabel:
+    """t = the mixed-radix number of c_a mod G_a for coordinates c_a; differences are taken axis by axis modulo G_a.
+
+    With one axis a comb of G teeth; with G_a the sizes of slots the cell itself.
+    """
+
+    kind: ClassVar[str] = "residue"
+    moduli: tuple[int, ...]
+
+    def check(self, shape: Sizes) -> None:
+        """Raise `InvalidValue` unless there is a modulus for each coordinate."""
+        if len(self.moduli) != len(shape):
+            raise InvalidValue(f"{len(self.moduli)} moduli for cells of {len(shape)} coordinates", self.moduli)
+        for modulus in self.moduli:
+            check_range(modulus, 1, 1 << MAX_LABEL_BITS, "modulus")
+        check_range(self.count, 2, 1 << MAX_LABEL_BITS, "number of residues")
+
+    @property
+    def count(self) -> int:
+        """G = Π G_a, the number of labels."""
+        return math.prod(self.moduli)
+
+    def word_bits(self, shape: Sizes) -> tuple[int, ...]:
+        """Nothing is drawn."""
+        return ()
+
+    def draw(self, shape: Sizes, count: int, randomness: Randomness) -> list[Words]:
+        """Nothing is drawn."""
+        return []
+
+    def labels(self, coordinates: Sequence[Words], shape: Sizes, words: Sequence[Words]) -> Words:
+        """(n,) labels t."""
+        return cell_numbers([c % np.uint64(g) for c, g in zip(coordinates, self.moduli, strict=True)], self.moduli)
+
+    def minus(self, labels: Words, shifts: Words) -> Words:
+        """(n,) t ⊖ z, digit by digit modulo G_a; also t ⊖ y for z."""
+        difference = np.zeros((), dtype=np.uint64)
+        place = 1
+        for modulus in reversed(self.moduli):
+            one, whole = np.uint64(place), np.uint64(modulus)
+            digits = (labels // one % whole + (whole - shifts // one % whole)) % whole
+            difference = difference + digits * one
+            place *= modulus
+        return difference
+
+
+Label = LinearLabel | FieldLabel | ResidueLabel

@@ -1,0 +1,174 @@
+"""One level of a coarsened randomizer: a partition, a label of its cells, and the labels that get the high weight."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sordino_shared._checks import check_range
+from sordino_shared.errors import InvalidValue
+from sordino_shared.randomizers.coarsened.bit_fields import Words, index_bits
+from sordino_shared.randomizers.coarsened.labels import Label
+from sordino_shared.randomizers.coarsened.partitions import (
+    MAX_SIZE,
+    GridPartition,
+    Grids,
+    Partition,
+    Partitions,
+    Sizes,
+    SubsetPartition,
+    Subsets,
+    cell_count,
+)
+from sordino_shared.randomness import Randomness
+
+CHANCE_BITS = 32
+
+
+@dataclass(frozen=True)
+class Weights:
+    """The weights of a response: `high` of each label z in a set, `low` of each one outside."""
+
+    low: int
+    high: int
+
+
+@dataclass(frozen=True)
+class Level:
+    """Drawn with chance/2^32; y = t ⊖ z for the value's label t and a z of the high weight in `members`, low outside.
+
+    `members` is a set of the G labels as a bitmap: bit z (little-endian order) is 1 where z is in it, and the last byte
+    is not 0, so that {0, 1, 2} is the one byte 07 whatever G is.
+    """
+
+    chance: int
+    partition: Partition
+    label: Label
+    members: bytes
+
+    def check(self, sizes: Sizes) -> None:
+        """Raise `InvalidValue` unless the level is one for attributes of these sizes."""
+        check_range(self.chance, 1, 1 << CHANCE_BITS, "chance of a level")
+        self.partition.check(sizes)
+        shape = self.shape(sizes)
+        if not 2 <= cell_count(shape) <= MAX_SIZE:
+            raise InvalidValue(f"a level has from 2 to 2^64 cells, got {cell_count(shape)}", self.partition)
+        self.label.check(shape)
+        labels = self.label.count
+        if not self.members or not self.members[-1]:
+            raise InvalidValue("the members of a level are a bitmap whose last byte is not 0", self.members)
+        if 8 * (len(self.members) - 1) + self.members[-1].bit_length() > labels:
+            raise InvalidValue(f"a member of a level is no label: there are {labels}", self.members)
+        if int.from_bytes(self.members, "little").bit_count() == labels:
+            raise InvalidValue(f"all {labels} labels are members of a level: it would tell nothing", self.members)
+
+    def shape(self, sizes: Sizes) -> Sizes:
+        """How many values each coordinate of a cell has."""
+        return self.partition.shape(sizes)
+
+    @cached_property
+    def inside(self) -> NDArray[np.bool_]:
+        """(G,) whether a label is a member."""
+        inside = np.zeros(self.label.count, dtype=np.bool_)
+        bits = np.unpackbits(np.frombuffer(self.members, dtype=np.uint8), bitorder="little")[: self.label.count]
+        inside[: len(bits)] = bits == 1
+        return inside
+
+    @property
+    def density(self) -> tuple[int, int]:
+        """(m, G): the members and the labels."""
+        return int.from_bytes(self.members, "little").bit_count(), self.label.count
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether cells are the members of attributes themselves: nothing is drawn for the partition."""
+        return isinstance(self.partition, GridPartition) and max(self.partition.widths) == 1
+
+    def field_bits(self, sizes: Sizes) -> tuple[int, ...]:
+        """Bits of each field that follows the level's number: offsets or places, words of the label, y."""
+        words = self.label.word_bits(self.shape(sizes))
+        return (*self.partition.public_bits(sizes), *words, index_bits(self.label.count))
+
+    def draw(self, sizes: Sizes, codes: Words, weights: Weights, randomness: Randomness) -> list[Words]:
+        """(n,) fields of one report for each of the values `codes` (n, attributes)."""
+        shape = self.shape(sizes)
+        public = self.partition.draw(sizes, len(codes), randomness)
+        words = self.label.draw(shape, len(codes), randomness)
+        labels = self.label.labels(self.partition.coordinates(codes, public), shape, words)
+        return [*public, *words, self.label.minus(labels, self._draw_shifts(len(codes), weights, randomness))]
+
+    def _draw_shifts(self, count: int, weights: Weights, randomness: Randomness) -> Words:
+        """(count,) labels z, drawn by their weights."""
+        members, others = np.flatnonzero(self.inside), np.flatnonzero(~self.inside)
+        beyond = len(members) * weights.high
+        draws = randomness.below(beyond + len(others) * weights.low, count).astype(np.int64)
+        within = members[np.minimum(draws // weights.high, len(members) - 1)]
+        outside = others[np.maximum(draws - beyond, 0) // weights.low]
+        return np.where(draws < beyond, within, outside).astype(np.uint64)
+
+    def allows(self, sizes: Sizes, fields: Sequence[Words]) -> NDArray[np.bool_]:
+        """(n,) whether these fields are ones that some value can produce."""
+        report = self.split(sizes, fields)
+        return np.asarray(self.partition.allows(sizes, report.public) & (report.shifted < np.uint64(self.label.count)))
+
+    def split(self, sizes: Sizes, fields: Sequence[Words]) -> LevelReports:
+        """The fields by what they are."""
+        public = len(self.partition.public_bits(sizes))
+        return LevelReports(fields[:public], fields[public:-1], fields[-1])
+
+
+@dataclass(frozen=True, eq=False)
+class LevelReports:
+    """n reports of one level: (n,) offsets or places, (n,) words of the label, and (n,) y."""
+
+    public: Sequence[Words]
+    words: Sequence[Words]
+    shifted: Words
+
+    def __len__(self) -> int:
+        return len(self.shifted)
+
+    def some(self, chosen: slice | NDArray[Any]) -> LevelReports:
+        """The reports at some places."""
+        return LevelReports([a[chosen] for a in self.public], [a[chosen] for a in self.words], self.shifted[chosen])
+
+
+@dataclass(frozen=True)
+class LevelFamily:
+    """Levels on the wire: one partition and one chance for each, and what they share."""
+
+    label: Label
+    members: bytes
+    partitions: Partitions
+    chances: tuple[int, ...]
+
+    def levels(self) -> tuple[Level, ...]:
+        """The levels in their order; raises `InvalidValue` unless each has a chance."""
+        partitions = self.partitions.partitions()
+        if len(partitions) != len(self.chances):
+            raise InvalidValue(f"{len(partitions)} partitions have {len(self.chances)} chances", self.chances)
+        pairs = zip(self.chances, partitions, strict=True)
+        return tuple(Level(chance, partition, self.label, self.members) for chance, partition in pairs)
+
+
+def families_of(levels: Sequence[Level]) -> tuple[LevelFamily, ...]:
+    """The levels put together by kind of partition, label and members, in the order in which these first occur."""
+    found: dict[tuple[str, Label, bytes], list[Level]] = {}
+    for level in levels:
+        found.setdefault((level.partition.kind, level.label, level.members), []).append(level)
+    return tuple(
+        LevelFamily(label, members, _written(alike), tuple(level.chance for level in alike))
+        for (_, label, members), alike in found.items()
+    )
+
+
+def _written(levels: Sequence[Level]) -> Partitions:
+    partitions = [level.partition for level in levels]
+    grids = tuple(one.widths for one in partitions if isinstance(one, GridPartition))
+    slots = tuple(one.slots for one in partitions if isinstance(one, SubsetPartition))
+    return Grids(grids) if grids else Subsets(slots)

@@ -1,0 +1,209 @@
+"""Coarsen, then respond: for very large domains. Neither reports nor plans grow with the number of types.
+
+Level, partition and label do not depend on the value. Given them, every y has the weight `high` or `low` over the same
+sum, so that the ratio of likelihoods is high/low, whatever the partition and the label are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sordino_shared._checks import check_range
+from sordino_shared.errors import InvalidValue
+from sordino_shared.guarantees import PureEpsilon, exp_lower_bound
+from sordino_shared.randomizers.base import Randomizer
+from sordino_shared.randomizers.coarsened.bit_fields import (
+    Words,
+    index_bits,
+    is_zero_past,
+    pack_fields,
+    unpack_fields,
+)
+from sordino_shared.randomizers.coarsened.labels import ResidueLabel, cell_bits
+from sordino_shared.randomizers.coarsened.level import (
+    CHANCE_BITS,
+    Level,
+    LevelFamily,
+    LevelReports,
+    Weights,
+    families_of,
+)
+from sordino_shared.randomizers.coarsened.partitions import MAX_ATTRIBUTES, MAX_SIZE, SubsetPartition
+from sordino_shared.randomness import Randomness
+
+MAX_LEVELS = 256
+# Cells have a number where it fits a signed word; beyond, values come as vectors only.
+MAX_NUMBERED = 1 << 62
+# Sums that an aggregator keeps: 256 MiB of them.
+MAX_TABLES = 1 << 25
+
+
+@dataclass(frozen=True)
+class Coarsened(Randomizer):
+    """Level ℓ with chance p_ℓ; the cell of x in its random partition; the cell's label t; y = t ⊖ z.
+
+    `largest` holds the largest index of each attribute, its size − 1: 2^64 members fit the wire. z has the weight
+    `high` in the level's members and `low` outside. Levels are numbered through the `families` from 0. A payload is the
+    level's number, then its offsets or places, the words of its label and y, as bit fields of one little-endian
+    integer; it is as wide as that of the widest level, and bits that a level does not use are 0.
+
+    The cell itself as a label is no kind of its own: it is the residue modulo the sizes of the coordinates. The bits of
+    a cell and the offsets' bits follow from sizes and widths and are not on the wire, where they could only be wrong.
+    """
+
+    kind: ClassVar[str] = "coarsened"
+    accumulator: ClassVar[str] = "level_tables"
+    largest: tuple[int, ...]
+    low: int
+    high: int
+    families: tuple[LevelFamily, ...]
+
+    def __post_init__(self) -> None:
+        check_range(len(self.largest), 1, MAX_ATTRIBUTES, "number of attributes")
+        for index in self.largest:
+            check_range(index, 0, MAX_SIZE - 1, "largest index of an attribute")
+        check_range(len(self.levels), 1, MAX_LEVELS, "number of levels")
+        for level in self.levels:
+            level.check(self.sizes)
+        labels = max(level.label.count for level in self.levels)
+        check_range(self.high, 1, ((1 << 63) - 1) // labels, f"high weight with {labels} labels")
+        check_range(self.low, 1, self.high, "low weight")
+        total = sum(level.chance for level in self.levels)
+        if total != 1 << CHANCE_BITS:
+            raise InvalidValue(f"the chances of the levels must sum to 2^{CHANCE_BITS}, got {total}", total)
+
+    @classmethod
+    def for_guarantee(
+        cls, sizes: tuple[int, ...], levels: Sequence[Level], guarantee: PureEpsilon, low: int = 1 << 40
+    ) -> Coarsened:
+        """Levels for attributes of these sizes, with the largest high weight whose ratio to `low` is within e^ε.
+
+        Levels that share their label and members are put together, so that `levels` may have another order.
+        """
+        scale = 128
+        high = low * exp_lower_bound(guarantee.nano, scale) >> scale
+        return cls(tuple(size - 1 for size in sizes), low, high, families_of(levels))
+
+    @cached_property
+    def levels(self) -> tuple[Level, ...]:
+        """The levels of all families by their numbers."""
+        return tuple(level for family in self.families for level in family.levels())
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """Sizes of the attributes."""
+        return tuple(index + 1 for index in self.largest)
+
+    @property
+    def size(self) -> int:  # type: ignore[override]  # a plain attribute in the base, derived here
+        return math.prod(self.sizes)
+
+    def check_domain(self, shape: tuple[int, ...]) -> None:
+        """The randomizer's attributes are the domain's, one by one."""
+        if self.sizes != shape:
+            raise InvalidValue(f"the randomizer's attributes have sizes {self.sizes}, the domain's {shape}", shape)
+
+    @cached_property
+    def field_bits(self) -> tuple[tuple[int, ...], ...]:
+        """Bits of each field of a report, level by level: the level's number, then what the level tells."""
+        number = index_bits(len(self.levels))
+        return tuple((number, *level.field_bits(self.sizes)) for level in self.levels)
+
+    @property
+    def payload_bytes(self) -> int:
+        return -(-max(map(sum, self.field_bits)) // 8)
+
+    @cached_property
+    def table_sizes(self) -> tuple[int, ...]:
+        """Entries of each level's table; all 0 where together they exceed 2^25, so that answers need the reports.
+
+        A grid of widths 1 with a random label has the 2^r entries of a Walsh table, every other grid one for each
+        combination of members that it looks at; places of random attributes have none.
+        """
+        sizes = tuple(_table_size(level, self.sizes) for level in self.levels)
+        return sizes if sum(sizes) <= MAX_TABLES else (0,) * len(sizes)
+
+    @property
+    def accumulator_size(self) -> int:
+        """For each level its reports, then its table."""
+        return len(self.levels) + sum(self.table_sizes)
+
+    @property
+    def verified_entries(self) -> int:
+        return sum(level.label.count for level in self.levels)
+
+    def likelihood_ratio(self) -> tuple[int, int]:
+        return self.high, self.low
+
+    def randomize_many(self, cells: NDArray[np.int64], randomness: Randomness) -> NDArray[np.uint8]:
+        """As every randomizer does, where cells have numbers: up to 2^62 of them."""
+        if self.size > MAX_NUMBERED:
+            raise InvalidValue("more than 2^62 types have no cell numbers: give vectors of indices", self.size)
+        self._check_cells(cells)
+        codes, rest = np.empty((len(cells), len(self.sizes)), dtype=np.uint64), cells.copy()
+        for place in reversed(range(len(self.sizes))):
+            rest, codes[:, place] = np.divmod(rest, self.sizes[place])
+        return self._randomize(codes, randomness)
+
+    def randomize_codes(
+        self, codes: NDArray[np.uint64], shape: tuple[int, ...], randomness: Randomness
+    ) -> NDArray[np.uint8]:
+        self.check_domain(shape)
+        self._check_codes(codes, shape)
+        return self._randomize(codes, randomness)
+
+    def _randomize(self, codes: Words, randomness: Randomness) -> NDArray[np.uint8]:
+        steps = np.cumsum(np.array([level.chance for level in self.levels], dtype=np.uint64))
+        drawn = np.searchsorted(steps, randomness.uniform_bits(CHANCE_BITS, len(codes)), side="right")
+        payloads = np.empty((len(codes), self.payload_bytes), dtype=np.uint8)
+        weights = Weights(self.low, self.high)
+        for number, holders in _by_level(drawn):
+            fields = self.levels[number].draw(self.sizes, codes[holders], weights, randomness)
+            named = [np.full(len(holders), number, dtype=np.uint64), *fields]
+            payloads[holders] = pack_fields(named, self.field_bits[number], self.payload_bytes)
+        return payloads
+
+    def in_alphabet(self, payloads: NDArray[np.uint8]) -> NDArray[np.bool_]:
+        self._check_payloads(payloads)
+        allowed = np.zeros(len(payloads), dtype=np.bool_)
+        for number, holders in _by_level(self._numbers(payloads)):
+            if number < len(self.levels):
+                bits = self.field_bits[number]
+                told = self.levels[number].allows(self.sizes, unpack_fields(payloads[holders], bits)[1:])
+                allowed[holders] = told & is_zero_past(payloads[holders], sum(bits))
+        return allowed
+
+    def _numbers(self, payloads: NDArray[np.uint8]) -> NDArray[np.intp]:
+        """(n,) the number of each report's level."""
+        numbers = payloads[:, 0] & np.uint8((1 << index_bits(len(self.levels))) - 1)
+        return numbers.astype(np.intp)
+
+    def unpack(self, payloads: NDArray[np.uint8]) -> Iterator[tuple[int, LevelReports]]:
+        """Each level that is reported, with its reports in their order; the payloads must be in the alphabet."""
+        for number, holders in _by_level(self._numbers(payloads)):
+            fields = unpack_fields(payloads[holders], self.field_bits[number])
+            yield number, self.levels[number].split(self.sizes, fields[1:])
+
+
+def _table_size(level: Level, sizes: tuple[int, ...]) -> int:
+    if isinstance(level.partition, SubsetPartition):
+        return 0
+    if level.is_exact and not isinstance(level.label, ResidueLabel):
+        return 1 << cell_bits(level.shape(sizes))
+    return math.prod(sizes[attribute] for attribute in level.partition.attributes())
+
+
+def _by_level(numbers: NDArray[np.intp]) -> Iterator[tuple[int, NDArray[np.intp]]]:
+    """Each number that occurs, with the places where it does."""
+    order = np.argsort(numbers, kind="stable")
+    found, starts = np.unique(numbers[order], return_index=True)
+    ends = [*starts[1:].tolist(), len(order)]
+    for number, start, end in zip(found.tolist(), starts.tolist(), ends[: len(found)], strict=True):
+        yield number, order[start:end]
