@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from benchmarks.accuracy.coverage_cases import Integers
-from benchmarks.accuracy.pairwise_runs import answered
+from benchmarks.accuracy.coverage_vectors import played_directions
 from sordino_analysis.evaluation.accumulate import Aggregate
 from sordino_analysis.mechanisms.single_query import QueryKernel
 from sordino_analysis.pairwise.decoded_report_moments import DecodedReportMoments
@@ -19,9 +19,9 @@ from sordino_analysis.pairwise.protocol import PairwiseError, ProtocolDesign
 from sordino_analysis.pairwise.protocol_registry import find_protocol
 from sordino_analysis.pairwise.second_round import answers_to, asked_query
 from sordino_analysis.pairwise.statistic_estimate import PairwiseEstimate
-from sordino_analysis.planning.rounds import ClosedRound, RoundPlan
+from sordino_analysis.planning.rounds import ClosedRound
 from sordino_analysis.questions.pairwise import PairwiseStatistic
-from sordino_shared.randomizers import FiniteKernel
+from sordino_shared.randomizers import FiniteKernel, Pair
 
 
 @dataclass
@@ -58,15 +58,14 @@ class Player:
             yield from self._of_two_rounds(counts, repeats)
 
     def _of_vectors(self, counts: Integers) -> PairwiseEstimate | None:
-        plan, protocol = self.design.plan, find_protocol(self.design.plan.protocol)
-        closed: tuple[ClosedRound, ...] = ()
-        following: RoundPlan | PairwiseEstimate = self.design.first
+        plan, pair = self.design.plan, self.design.first.device.randomizer
+        assert isinstance(pair, Pair)
+        closed = ClosedRound(self.design.first, played_directions(pair, counts, self.generator))
         try:
-            while isinstance(following, RoundPlan):
-                closed = (*closed, ClosedRound(following, answered(following, counts, self.generator)))
-                following = protocol.step(plan, closed)
+            following = find_protocol(plan.protocol).step(plan, (closed,))
         except PairwiseError:
             return None
+        assert isinstance(following, PairwiseEstimate)
         return following
 
     def _of_one_round(self, counts: Integers) -> PairwiseEstimate | None:
@@ -97,7 +96,7 @@ class Player:
                     self.statistic,
                     reports,
                     answers,
-                    plan.parameters["step"],
+                    plan.step,
                     target=plan.target,
                     protocol=plan.protocol,
                 )

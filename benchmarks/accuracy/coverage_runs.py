@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from sordino_shared.errors import InvalidValue
 
 # Plans are made for so many users, and used for all numbers of them.
 _PLANNED_USERS = 200
+LEVEL = 0.95
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,8 @@ class Tried:
     """What `campaigns` campaigns came to, as shares of them.
 
     `coverage` is that of the interval about the users who reported, `population` of the other. None where no campaign
-    had a statistic to cover. `doubted` published a warning that the interval may not hold, `unbounded` an interval that
+    had a statistic to cover. `standard_error` of the first counts second rounds after the same first one as alike as
+    they came out. `doubted` published a warning that the interval may not hold, `unbounded` an interval that
     is all the statistic can be, `valueless` no value, `refused` nothing at all; `made_up` a value though none existed.
     """
 
@@ -33,11 +35,15 @@ class Tried:
     campaigns: int
     coverage: float | None
     population: float | None
+    standard_error: float
     doubted: float
     unbounded: float
     valueless: float
     refused: float
     made_up: float
+
+
+SHARES = tuple(each.name for each in fields(Tried) if each.name not in ("cell", "campaigns", "standard_error"))
 
 
 class Designs:
@@ -64,21 +70,44 @@ def tried(designs: Designs, cell: Cell, campaigns: int, repeats: int, seed: int)
     histogram = histogram_of(statistic, cell.population)
     generator = np.random.default_rng([seed, *repr(cell).encode()])
     truth_of_population = _truth(statistic, histogram=histogram)
-    rows = []
     repeats = repeats if len(design.plan.rounds) > 1 else 1
     player = Player.of(statistic, design, generator)
-    for counts in drawn_users(histogram, cell.users, campaigns // repeats, generator):
+    groups = []
+    for counts in drawn_users(histogram, cell.users, -(-campaigns // repeats), generator):
         truth = _truth(statistic, counts=counts)
-        for estimate in player.estimates(counts, repeats):
-            rows.append(_judged(estimate, truth, truth_of_population, statistic.limits))
-    columns = [np.array(column, dtype=float) for column in zip(*rows, strict=True)]
-    own, population, *shares = (_mean(column) for column in columns)
-    return Tried(cell, len(rows), own, population, *(share or 0.0 for share in shares))
+        estimates = player.estimates(counts, repeats)
+        groups.append([_judged(each, truth, truth_of_population, statistic.limits) for each in estimates])
+    judged = np.array(groups, dtype=float)
+    own, population, *shares = (_mean(judged[:, :, column].ravel()) for column in range(judged.shape[2]))
+    error = _standard_error(judged[:, :, 0])
+    return Tried(cell, judged.shape[0] * repeats, own, population, error, *(share or 0.0 for share in shares))
+
+
+def pooled(first: Tried, second: Tried) -> Tried:
+    """What both came to, of the same cell."""
+    campaigns = first.campaigns + second.campaigns
+    share = first.campaigns / campaigns
+    found = {}
+    for name in SHARES:
+        mine, its = getattr(first, name), getattr(second, name)
+        known = [each for each in (mine, its) if each is not None]
+        found[name] = share * mine + (1 - share) * its if len(known) == 2 else next(iter(known), None)
+    error = float(np.hypot(share * first.standard_error, (1 - share) * second.standard_error))
+    return Tried(cell=first.cell, campaigns=campaigns, standard_error=error, **found)
 
 
 def _mean(column: Floats) -> float | None:
     known = column[~np.isnan(column)]
     return float(known.mean()) if len(known) else None
+
+
+def _standard_error(held: Floats) -> float:
+    """Of the mean of `held` (first rounds, second rounds), at least that of as many independent campaigns at 95 %."""
+    groups = held[~np.isnan(held).any(axis=1)].mean(axis=1)
+    if len(groups) < 2:
+        return 1.0
+    independent = LEVEL * (1 - LEVEL) / (len(groups) * held.shape[1])
+    return float(np.sqrt(max(groups.var(ddof=1) / len(groups), independent)))
 
 
 def _truth(

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Sequence
 from dataclasses import asdict
 
 from benchmarks.accuracy.coverage_cases import Cell
-from benchmarks.accuracy.coverage_runs import Tried
+from benchmarks.accuracy.coverage_runs import LEVEL, Tried
 
-LEVEL, TOLERANCE = 0.95, 0.015
+TOLERANCE = 0.015
 # A cell warns if most of its campaigns do.
 _MOST = 0.5
 
@@ -23,8 +22,8 @@ def holds(row: Tried) -> bool:
 
 
 def may_hold(row: Tried) -> bool:
-    """Whether coverage is 95 ± 1.5 % up to two standard errors of so many campaigns."""
-    slack = 2 * math.sqrt(LEVEL * (1 - LEVEL) / row.campaigns)
+    """Whether coverage is 95 ± 1.5 % up to two standard errors."""
+    slack = 2 * row.standard_error
     return holds(row) or (row.coverage is not None and abs(row.coverage - LEVEL) <= TOLERANCE + slack)
 
 
@@ -45,43 +44,49 @@ def read_line(line: str) -> Tried:
 
 
 def tables(rows: Sequence[Tried]) -> str:
-    """The summary by statistic and protocol, then every cell that does not hold, and what was said of it."""
-    return "\n\n".join([_summary(rows), _cells([row for row in rows if not may_hold(row) or warns(row)])])
+    """The summary by statistic and protocol, then every cell without a warning that is off."""
+    off = [row for row in rows if not holds(row) and not warns(row)]
+    return "\n\n".join([_summary(rows), f"Without a warning and outside 95 ± 1.5 %: {len(off)} cells.", _cells(off)])
+
+
+def all_lines(rows: Sequence[Tried]) -> str:
+    """Every cell."""
+    return _cells(rows)
 
 
 def _summary(rows: Sequence[Tried]) -> str:
-    head = ["statistic", "protocol", "cells", "no warning", "their mean coverage", "least", "most", "within 95 ± 1.5"]
-    head += ["as far as chance tells", "warned", "of these needlessly"]
+    head = ["statistic", "protocol", "cells", "no warning", "their mean coverage", "smallest", "largest"]
+    head += ["within 95 ± 1.5", "within two standard errors", "doubtful", "of these within 95 ± 1.5", "whole range"]
     lines = [head, ["---"] * len(head)]
     pairs = list(dict.fromkeys((row.cell.statistic, row.cell.protocol) for row in rows))
     for statistic, protocol in pairs:
         chosen = [row for row in rows if (row.cell.statistic, row.cell.protocol) == (statistic, protocol)]
-        lines.append([statistic, protocol, *_counts(chosen)])
+        lines.append([f"`{statistic}`", f"`{protocol}`", *_counts(chosen)])
     lines.append(["all", "", *_counts(rows)])
     return _markdown(lines)
 
 
 def _counts(rows: Sequence[Tried]) -> list[str]:
-    warned = [row for row in rows if warns(row)]
-    silent = [row for row in rows if not warns(row)]
+    silent, doubtful, whole = [], [], []
+    for row in rows:
+        (doubtful if row.doubted > _MOST else whole if warns(row) else silent).append(row)
     known = [row.coverage for row in silent if row.coverage is not None]
-    extremes = (
-        [_percent(number) for number in (sum(known) / len(known), min(known), max(known))] if known else ["—"] * 3
-    )
-    told = [sum(map(holds, silent)), sum(map(may_hold, silent)), len(warned)]
-    told.append(sum(row.coverage is not None and holds(row) for row in warned))
-    return [str(len(rows)), str(len(silent)), *extremes, *map(str, told)]
+    extremes = [_percent(number) for number in (sum(known) / len(known), min(known), max(known))] if known else []
+    numbers = [sum(map(holds, silent)), sum(map(may_hold, silent)), len(doubtful)]
+    numbers += [sum(row.coverage is not None and holds(row) for row in doubtful), len(whole)]
+    return [str(len(rows)), str(len(silent)), *(extremes or ["—"] * 3), *map(str, numbers)]
 
 
 def _cells(rows: Sequence[Tried]) -> str:
-    head = ["statistic", "protocol", "ε", "n", "population", "coverage", "of the population's", "doubted", "unbounded"]
-    head += ["no value", "refused"]
+    head = ["statistic", "protocol", "ε", "n", "population", "campaigns", "coverage", "standard error"]
+    head += ["of the population's", "doubted", "whole range", "no value"]
     lines = [head, ["---"] * len(head)]
     for row in rows:
         cell = row.cell
-        lines.append([cell.statistic, cell.protocol, f"{cell.epsilon:g}", str(cell.users), cell.population])
-        shares = (row.doubted, row.unbounded, row.valueless, row.refused)
-        lines[-1] += [_percent(row.coverage), _percent(row.population), *map(_percent, shares)]
+        lines.append([f"`{cell.statistic}`", f"`{cell.protocol}`", f"{cell.epsilon:g}", str(cell.users)])
+        lines[-1] += [cell.population.replace("_", " "), str(row.campaigns)]
+        shares = (row.coverage, row.standard_error, row.population, row.doubted, row.unbounded, row.valueless)
+        lines[-1] += map(_percent, shares)
     return _markdown(lines)
 
 

@@ -1,44 +1,80 @@
 """`python -m benchmarks.accuracy.pairwise_coverage`: how often 95 % intervals of statistics of pairs hold, and warn."""
 
+from __future__ import annotations
+
 import argparse
 import os
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from benchmarks.accuracy.coverage_cases import Cell
+    from benchmarks.accuracy.coverage_runs import Tried
+
+# One core, and numpy reads this when it is first imported, hence the imports inside functions.
+os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
 
 def main() -> None:
-    """Play the campaigns of every cell, and print tables; two to ten seconds of one core a cell for 300 campaigns."""
+    """Play the campaigns of every cell, and print tables; about three seconds of one core a cell for 1000 campaigns."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.accuracy.pairwise_coverage", description=__doc__)
-    parser.add_argument("--campaigns", type=int, default=1000)
-    parser.add_argument("--repeats", type=int, default=5, help="second rounds that follow each first round")
+    parser.add_argument("--campaigns", type=int, default=1000, help="per cell, with those that --lines has")
+    parser.add_argument("--repeats", type=int, default=4, help="second rounds that follow each first round")
     parser.add_argument("--statistic", nargs="+", help="names of the statistics, all by default")
     parser.add_argument("--protocol", nargs="+", help="names of the protocols, all of one and two rounds by default")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--lines", type=Path, help="add one JSON line a cell to this file; cells in it are not played")
+    parser.add_argument("--lines", type=Path, help="add one JSON line a cell to this file; lines of a cell are pooled")
+    parser.add_argument("--table", action="store_true", help="print the tables of what --lines has, and play nothing")
+    parser.add_argument("--every", action="store_true", help="print a line for every cell too")
     options = parser.parse_args()
-    # One core, and numpy reads this when it is first imported, hence the imports below.
-    os.environ["OPENBLAS_NUM_THREADS"] = "1"
     from benchmarks.accuracy.coverage_cases import all_cells
-    from benchmarks.accuracy.coverage_runs import Designs, tried
-    from benchmarks.accuracy.coverage_tables import read_line, tables, written_line
+    from benchmarks.accuracy.coverage_tables import all_lines, tables
 
-    known = {}
-    if options.lines is not None and options.lines.exists():
-        known = {row.cell: row for row in map(read_line, options.lines.read_text(encoding="utf-8").splitlines())}
-    rows, designs = [], Designs()
-    for cell in all_cells():
-        if options.statistic and cell.statistic not in options.statistic:
-            continue
-        if options.protocol and cell.protocol not in options.protocol:
-            continue
-        if cell not in known:
-            known[cell] = tried(designs, cell, options.campaigns, options.repeats, options.seed)
-            if options.lines is not None:
-                with options.lines.open("a", encoding="utf-8") as file:
-                    file.write(written_line(known[cell]) + "\n")
-            print(known[cell], file=sys.stderr, flush=True)
-        rows.append(known[cell])
+    cells = [cell for cell in all_cells() if _is_asked(cell, options)]
+    known = _read(options.lines)
+    if not options.table:
+        _play(cells, known, options)
+    rows = [known[cell] for cell in cells if cell in known]
     print(tables(rows))
+    if options.every:
+        print("\n" + all_lines(rows))
+
+
+def _is_asked(cell: Cell, options: argparse.Namespace) -> bool:
+    return (options.statistic is None or cell.statistic in options.statistic) and (
+        options.protocol is None or cell.protocol in options.protocol
+    )
+
+
+def _read(lines: Path | None) -> dict[Cell, Tried]:
+    from benchmarks.accuracy.coverage_runs import pooled
+    from benchmarks.accuracy.coverage_tables import read_line
+
+    known: dict[Cell, Tried] = {}
+    if lines is not None and lines.exists():
+        for row in map(read_line, lines.read_text(encoding="utf-8").splitlines()):
+            known[row.cell] = pooled(known[row.cell], row) if row.cell in known else row
+    return known
+
+
+def _play(cells: list[Cell], known: dict[Cell, Tried], options: argparse.Namespace) -> None:
+    """What is missing of every cell, into `known` and the file of lines."""
+    from benchmarks.accuracy.coverage_runs import Designs, pooled, tried
+    from benchmarks.accuracy.coverage_tables import written_line
+
+    designs = Designs()
+    for cell in cells:
+        played = known[cell].campaigns if cell in known else 0
+        if played >= options.campaigns:
+            continue
+        # Campaigns that are added have a stream of their own.
+        row = tried(designs, cell, options.campaigns - played, options.repeats, options.seed + played)
+        if options.lines is not None:
+            with options.lines.open("a", encoding="utf-8") as file:
+                file.write(written_line(row) + "\n")
+        known[cell] = pooled(known[cell], row) if cell in known else row
+        print(row, file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

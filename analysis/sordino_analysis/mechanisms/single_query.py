@@ -130,30 +130,39 @@ def _rounding(values: Floats, points: Floats) -> Floats:
 def _solve(points: Floats, weights: Floats | None, epsilon: float, outputs: Floats) -> tuple[Floats, Floats]:
     """K (m, G) and the outputs a_y in use: θ_y ≤ K_yg ≤ e^ε θ_y, Σ_y K_yg = 1, Σ_y a_y K_yg = s_g.
 
-    min Σ_g π_g Σ_y a_y² K_yg, or without weights min t with Σ_y a_y² K_yg − s_g² ≤ t for every g.
+    min Σ_g π_g Σ_y a_y² K_yg, or without weights min t with Σ_y a_y² K_yg − s_g² ≤ t for every g. The variables are
+    u_yg = K_yg − θ_y ≥ 0, then θ_y ≥ 0, then t: half the rows that K_yg itself takes, and half the time.
     """
     count, sent = len(points), len(outputs)
-    entries, per_point = scipy.sparse.identity(sent * count), scipy.sparse.identity(count)
+    most = scipy.sparse.identity(sent * count, format="csr")
     least = scipy.sparse.kron(scipy.sparse.identity(sent), np.ones((count, 1)))
-    squares = scipy.sparse.kron((outputs**2)[None, :], per_point)
-    limits = [[-entries, least, None], [entries, -np.exp(epsilon) * least, None]]
-    limits.append([squares, None, -np.ones((count, 1))])
-    sums = scipy.sparse.vstack(
-        [scipy.sparse.kron(np.ones((1, sent)), per_point), scipy.sparse.kron(outputs[None, :], per_point)]
-    )
-    # With weights t is no part of the aim, so that it limits nothing.
-    aim = np.zeros(count * sent) if weights is None else np.outer(outputs**2, weights).ravel()
+    above, limits = [most, -np.expm1(epsilon) * least], np.zeros(sent * count)
+    aims = np.outer(outputs**2, np.zeros(count) if weights is None else weights)
+    blocks, aim = [above], np.concatenate([aims.ravel(), aims.sum(axis=1)])
+    equal = [_sums(np.ones(sent), count), _sums(outputs, count)]
+    if weights is None:
+        squares, worst = _sums(outputs**2, count), -np.ones((count, 1))
+        blocks, aim = [[*above, None], [squares[:, :-sent], squares[:, -sent:], worst]], np.append(aim, 1.0)
+        limits = np.concatenate([limits, points**2])
+        equal = [scipy.sparse.hstack([part, scipy.sparse.csr_matrix((count, 1))]) for part in equal]
     found = linprog(
-        np.concatenate([aim, np.zeros(sent), [1.0 if weights is None else 0.0]]),
-        A_ub=scipy.sparse.bmat(limits, format="csr"),
-        b_ub=np.concatenate([np.zeros(2 * sent * count), points**2]),
-        A_eq=scipy.sparse.hstack([sums, scipy.sparse.csr_matrix((2 * count, sent + 1))], format="csr"),
+        aim,
+        A_ub=scipy.sparse.bmat(blocks, format="csr"),
+        b_ub=limits,
+        A_eq=scipy.sparse.vstack(equal, format="csr"),
         b_eq=np.append(np.ones(count), points),
         method="highs-ds",
         options={"primal_feasibility_tolerance": _FEASIBLE},
     )
     if found.status != 0:
         raise KernelError(f"no kernel for the query was found: {found.message}", points)
-    table = found.x[: sent * count].reshape(sent, count)
+    raised, lowest = found.x[: sent * count].reshape(sent, count), found.x[sent * count : sent * (count + 1)]
+    table = raised + lowest[:, None]
     used = table.min(axis=1) > _NEVER
     return table[used] / table[used].sum(axis=0), outputs[used]
+
+
+def _sums(factors: Floats, count: int) -> scipy.sparse.csr_matrix:
+    """(G, m·G + m): Σ_y b_y K_yg for each g of `count`, of the variables u and θ, for the factors b (m,)."""
+    own = scipy.sparse.kron(factors[None, :], scipy.sparse.identity(count))
+    return scipy.sparse.hstack([own, np.tile(factors, (count, 1))], format="csr")
