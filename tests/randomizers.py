@@ -105,7 +105,16 @@ def direction(*vectors: tuple[int, ...], guarantee: PureEpsilon = ONE, excess: i
 def orbits(guarantee: PureEpsilon, overlaps: bool, excess: int = 0) -> OrbitKernel:
     rows = (BaseRow.of(np.array([True, False])), BaseRow.of(np.array([[True, True, False], [False, False, True]])))
     high = ((1 << 40) * exp_lower_bound(guarantee.nano, 128) >> 128) + excess
-    return OrbitKernel((2, 3, 2), 2, overlaps, 60, 1 << 40, high, (1 << 58, 3 << 58), rows)
+    return OrbitKernel(
+        shape=(2, 3, 2),
+        width=2,
+        overlaps=overlaps,
+        bits=60,
+        low=1 << 40,
+        high=high,
+        row_weights=(1 << 58, 3 << 58),
+        rows=rows,
+    )
 
 
 def coarsened(sizes: tuple[int, ...], *levels: Level) -> Sample:

@@ -14,7 +14,7 @@ from sordino_shared.guarantees import PureEpsilon, exact_decimal
 _STATES = {"spooled": "waits to be sent", "delivered": "sent", "refused": "not counted", "deleted": "deleted"}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class AccountEntry:
     """One answer. `report` is the randomised report in hexadecimal, as it is or was on the wire; never the value."""
 
@@ -26,7 +26,7 @@ class AccountEntry:
     report: str | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class CampaignAccount:
     """One campaign: what its owner was told, the server it was joined at, whether they left, and every answer."""
 
@@ -84,13 +84,25 @@ def account(ledger: Ledger, caps: Caps) -> Account:
 def _campaign(joined: Joined, debits: list[Debit]) -> CampaignAccount:
     manifest, entries = joined.manifest, tuple(map(_entry, debits))
     return CampaignAccount(
-        str(manifest.campaign), manifest.name, manifest.purpose, joined.origin, joined.opted_out, entries
+        campaign=str(manifest.campaign),
+        name=manifest.name,
+        purpose=manifest.purpose,
+        server=joined.origin,
+        opted_out=joined.opted_out,
+        entries=entries,
     )
 
 
 def _entry(debit: Debit) -> AccountEntry:
     payload = None if debit.payloads is None else debit.payloads.hex()
-    return AccountEntry(debit.round, debit.guarantee.nano, debit.at, debit.state, debit.reason, payload)
+    return AccountEntry(
+        round=debit.round,
+        epsilon_nano=debit.guarantee.nano,
+        at=debit.at,
+        state=debit.state,
+        reason=debit.reason,
+        report=payload,
+    )
 
 
 def _line(entry: AccountEntry) -> str:

@@ -46,7 +46,9 @@ class Client:
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         origin = check_address(server, allow_http=allow_http or transport is not None)
-        config = Config(caps, strict, spool_limit, upload_token, largest_part)
+        config = Config(
+            caps=caps, strict=strict, spool_limit=spool_limit, upload_token=upload_token, largest_part=largest_part
+        )
         self._transport = transport or HttpxTransport(server, allow_http=allow_http)
         self._device = Device(ledger, origin, config, randomness or SystemRandomness(), clock or SystemClock())
         self._sleep = sleep

@@ -37,7 +37,7 @@ class Caps:
         return self.period_days * DAY_S
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Config:
     """Settings of one client. `strict` raises on values outside the domain: for the app's tests, never in production.
 

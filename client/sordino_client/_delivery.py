@@ -71,7 +71,7 @@ def upload(campaign: CampaignId, index: int, body: bytes, token: str | None) -> 
     """The request that carries the bytes of a report batch."""
     authorization = None if token is None else f"Bearer {token}"
     path = f"/v1/campaigns/{campaign}/rounds/{index}/reports"
-    return Request("POST", path, ReportOutcomes.limit, body, authorization)
+    return Request(method="POST", path=path, limit=ReportOutcomes.limit, body=body, authorization=authorization)
 
 
 def read_upload(response: Response, reports: int, now: float) -> Counted | Refused | RetryLater:

@@ -59,7 +59,7 @@ def advance(flow: Flow[T], reply: Response | Exception | None) -> Effect | Finis
         return Finished(stop.value)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Campaign:
     """A joined campaign. Show `purpose` to the owner; `guarantee` is the most it may spend on one device."""
 
@@ -98,7 +98,7 @@ class RefusedUpload:
     reason: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Flushed:
     """What a flush did: `waiting` reports are left, one is due in `retry_in_s`, `trouble` is the last met."""
 
@@ -194,7 +194,13 @@ class Device:
                 self._spool.postpone(report, outcome, self.randomness)
                 trouble = outcome.reason
         waiting = self._spool.waiting()
-        return Flushed(delivered, tuple(refused), waiting, self._spool.seconds_until_due(), trouble)
+        return Flushed(
+            delivered=delivered,
+            refused=tuple(refused),
+            waiting=waiting,
+            retry_in_s=self._spool.seconds_until_due(),
+            trouble=trouble,
+        )
 
     def account(self) -> Account:
         """What was spent and sent."""
@@ -253,7 +259,7 @@ class Device:
 
     def _fetch(self, what: str, path: str, limit: int) -> Flow[bytes]:
         try:
-            response = yield Request("GET", path, limit)
+            response = yield Request(method="GET", path=path, limit=limit)
         except TransportFailed as error:
             raise PlanUnavailable(what, str(error)) from error
         except OversizedDocument as error:
@@ -284,12 +290,12 @@ class Device:
     def _describe(self, session: Session) -> Campaign:
         manifest = session.manifest
         return Campaign(
-            session.campaign,
-            manifest.name,
-            manifest.purpose,
-            manifest.domain,
-            manifest.device_guarantee,
-            self._ledger.opted_out(session.campaign),
+            id=session.campaign,
+            name=manifest.name,
+            purpose=manifest.purpose,
+            domain=manifest.domain,
+            guarantee=manifest.device_guarantee,
+            opted_out=self._ledger.opted_out(session.campaign),
         )
 
 

@@ -25,7 +25,7 @@ STATES = ("spooled", "delivered", "refused", "deleted")
 _HIGH_WATER = "high_water"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Debit:
     """One row of the account: ε spent on a round at a time in Unix seconds, and what became of the report.
 
@@ -255,7 +255,15 @@ def _debit(
         raise ValueError("a state that is none")
     payloads = None if body is None else ReportBatch.read(blob(body)).payloads
     guarantee, when = PureEpsilon(_whole(nano)), _whole(at, LATEST_S)
-    return Debit(CampaignId(blob(campaign)), _whole(index), guarantee, when, state, reason, payloads)
+    return Debit(
+        campaign=CampaignId(blob(campaign)),
+        round=_whole(index),
+        guarantee=guarantee,
+        at=when,
+        state=state,
+        reason=reason,
+        payloads=payloads,
+    )
 
 
 def _whole(value: object, most: int = 2**63) -> int:

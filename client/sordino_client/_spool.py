@@ -16,7 +16,7 @@ _DUE = "(not_before <= :now OR postponed_at > :now)"
 _OWN = "state = 'spooled' AND campaign IN (SELECT campaign FROM campaigns WHERE origin = :origin)"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class SpooledReport:
     """A report that waits: `body` is what goes over the wire, whenever and however often it does.
 
@@ -79,7 +79,14 @@ class Spool:
                 return None
             campaign, index, body, least, most, failures, at = row
             window = RetryWindow(least, most)
-            return SpooledReport(CampaignId(blob(campaign)), int(index), blob(body), window, int(failures), int(at))
+            return SpooledReport(
+                campaign=CampaignId(blob(campaign)),
+                round=int(index),
+                body=blob(body),
+                retry=window,
+                failures=int(failures),
+                answered_at=int(at),
+            )
 
     def seconds_until_due(self) -> float | None:
         """Seconds until some report may be sent; None when none waits."""

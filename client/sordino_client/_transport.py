@@ -32,7 +32,7 @@ DEADLINE_S = 120.0
 _FIXED_HEADERS = {"User-Agent": USER_AGENT, "Accept": CBOR_MEDIA_TYPE, "Accept-Encoding": "gzip"}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Request:
     """One request to the server: `path` starts with /v1, `limit` bounds the bytes of the response's body."""
 

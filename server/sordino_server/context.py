@@ -14,7 +14,7 @@ from sordino_server.kit.db import Database
 from sordino_server.kit.single_flight import SingleFlight
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Context:
     """Settings, database and clock of this process; `readiness` is what a probe of the database asks through, and
     `checks` does what may take long on what somebody sent.

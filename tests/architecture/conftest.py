@@ -14,6 +14,7 @@ PACKAGES = (
     "shared/sordino_shared",
     "client/sordino_client",
     "analysis/sordino_analysis",
+    "migrations/sordino_migrations",
     "server/sordino_server",
 )
 

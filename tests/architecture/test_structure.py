@@ -13,6 +13,8 @@ DISTRIBUTIONS = ("shared", "client", "analysis", "migrations", "server")
 # A file or function beyond this most likely hides a noun that wants a file of its own.
 MAX_LINES = 400
 MAX_FUNCTION_LINES = 60
+# More fields than this are given by name: a call with five values in a row cannot be read, or reordered safely.
+MAX_POSITIONAL_FIELDS = 4
 
 
 def _project(distribution: str) -> dict[str, Any]:
@@ -49,6 +51,24 @@ def test_files_and_functions_are_short(sources: list[Any]) -> None:
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 lines = (node.end_lineno or node.lineno) - node.lineno + 1
                 assert lines <= MAX_FUNCTION_LINES, f"{source.name}.{node.name} has {lines} lines"
+
+
+def _positional_fields(definition: ast.ClassDef) -> int:
+    """The number of fields that the constructor of this dataclass takes by position; 0 for any other class."""
+    decorators = [ast.unparse(each) for each in definition.decorator_list]
+    if not any(each.startswith("dataclass") and "kw_only=True" not in each for each in decorators):
+        return 0
+    annotations = [ast.unparse(each.annotation) for each in definition.body if isinstance(each, ast.AnnAssign)]
+    annotations = [each for each in annotations if not each.startswith("ClassVar")]
+    return annotations.index("KW_ONLY") if "KW_ONLY" in annotations else len(annotations)
+
+
+def test_dataclasses_of_many_fields_take_keywords(sources: list[Any]) -> None:
+    for source in sources:
+        for node in ast.walk(source.tree):
+            if isinstance(node, ast.ClassDef):
+                fields = _positional_fields(node)
+                assert fields <= MAX_POSITIONAL_FIELDS, f"{source.name}.{node.name} needs kw_only=True: {fields} fields"
 
 
 def test_no_unfinished_work(sources: list[Any]) -> None:

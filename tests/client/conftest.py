@@ -63,7 +63,12 @@ class World:
         self.manifest_content = self.manifest.content
         self.parts = {self.part.digest: self.part.content}
         self.task = Task(
-            self.campaign, CampaignState.OPEN, 0, (self.part.digest,), epoch=7, retry=RetryWindow(min_s=4, max_s=8)
+            campaign=self.campaign,
+            state=CampaignState.OPEN,
+            round=0,
+            device_parts=(self.part.digest,),
+            epoch=7,
+            retry=RetryWindow(min_s=4, max_s=8),
         )
         self.requests: list[httpx.Request] = []
         self.bodies: list[bytes] = []

@@ -83,8 +83,15 @@ FORGED = "spent for life: ε 0 of 40"
 @pytest.mark.parametrize("line_break", BREAKS, ids=repr)
 def test_no_line_of_a_campaigns_words_passes_for_one_of_the_account(line_break) -> None:
     text = f"harmless{line_break}{FORGED}{line_break}  2027-01-15  round 0  ε 0  not counted"
-    entry = AccountEntry(0, 10**9, 1_800_000_000, "delivered", None, "03")
-    campaign = CampaignAccount("00" * 32, f"{FORGED}{line_break}{FORGED}", text, None, False, (entry,))
+    entry = AccountEntry(round=0, epsilon_nano=10**9, at=1_800_000_000, state="delivered", reason=None, report="03")
+    campaign = CampaignAccount(
+        campaign="00" * 32,
+        name=f"{FORGED}{line_break}{FORGED}",
+        purpose=text,
+        server=None,
+        opted_out=False,
+        entries=(entry,),
+    )
     caps = Caps(PureEpsilon.of(4), 30, PureEpsilon.of(40))
     shown = str(Account((campaign,), 10**9, 10**9, caps)).splitlines()
     foreign = [line for line in shown if line.startswith("  > ")]

@@ -40,4 +40,4 @@ def test_a_refusal_for_one_nano_shows_it(world) -> None:
 
 
 def test_a_printed_configuration_hides_the_token() -> None:
-    assert "secret" not in repr(Config(CAPS, upload_token="secret"))
+    assert "secret" not in repr(Config(caps=CAPS, upload_token="secret"))

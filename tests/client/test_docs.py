@@ -50,7 +50,9 @@ def test_every_status_is_on_the_page(status) -> None:
 @pytest.fixture
 def delays(make_world, make_part):
     """A campaign of delays, as the pages speak of."""
-    part = make_part(1.0, Domain((Ordinal("delay", (-30.0, -15.0, 0.0, 15.0, 60.0, 180.0), "min", missing=True),)))
+    part = make_part(
+        1.0, Domain((Ordinal(name="delay", edges=(-30.0, -15.0, 0.0, 15.0, 60.0, 180.0), unit="min", missing=True),))
+    )
     return make_world(part, name="delays", purpose="Your device tells how late you arrived, with random noise added.")
 
 

@@ -80,7 +80,7 @@ def drips(head: bytes, byte: bytes, end: bytes) -> Script:
 
 
 def ask(address: str, twin: str, deadline_s: float = 60.0) -> bytes:
-    request = Request("GET", "/v1/x", LIMIT)
+    request = Request(method="GET", path="/v1/x", limit=LIMIT)
     if twin == "sync":
         transport = HttpxTransport(address, deadline_s=deadline_s)
         try:

@@ -14,7 +14,7 @@ from sordino_shared.errors import InvalidValue, OversizedDocument
 ADDRESS = "https://telemetry.example"
 
 
-def send(handler, request: Request = Request("GET", "/v1/x", 100)):
+def send(handler, request: Request = Request(method="GET", path="/v1/x", limit=100)):
     return HttpxTransport(ADDRESS, handler=httpx.MockTransport(handler)).send(request)
 
 
@@ -26,7 +26,7 @@ def test_the_headers_are_these_and_no_others() -> None:
         return httpx.Response(200)
 
     send(handler)
-    send(handler, Request("POST", "/v1/x", 100, b"abc", "Bearer t"))
+    send(handler, Request(method="POST", path="/v1/x", limit=100, body=b"abc", authorization="Bearer t"))
     fixed = {
         "host": "telemetry.example",
         "user-agent": "sordino/1",
@@ -49,8 +49,8 @@ def test_cookies_and_validators_of_the_server_are_never_returned() -> None:
         return httpx.Response(200, headers={"Set-Cookie": "id=7; Path=/", "ETag": '"x"', "Last-Modified": "now"})
 
     transport = HttpxTransport(ADDRESS, handler=httpx.MockTransport(handler))
-    transport.send(Request("GET", "/v1/x", 100))
-    transport.send(Request("GET", "/v1/x", 100))
+    transport.send(Request(method="GET", path="/v1/x", limit=100))
+    transport.send(Request(method="GET", path="/v1/x", limit=100))
     assert not {"cookie", "if-none-match", "if-modified-since"} & set(seen[1])
 
 
@@ -99,7 +99,7 @@ def test_no_response_is_a_transport_failure_that_says_where() -> None:
 
 def test_nobody_listens() -> None:
     with pytest.raises(TransportFailed, match=r"127\.0\.0\.1"):
-        HttpxTransport("http://127.0.0.1:9").send(Request("GET", "/v1/x", 100))
+        HttpxTransport("http://127.0.0.1:9").send(Request(method="GET", path="/v1/x", limit=100))
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ def test_the_async_twin_sends_the_same_request() -> None:
         seen.append((request.method, str(request.url), sorted(request.headers.raw), request.content))
         return httpx.Response(200, content=b"ok", headers={"Set-Cookie": "a=b"})
 
-    request = Request("POST", "/v1/x", 100, b"abc", "Bearer t")
+    request = Request(method="POST", path="/v1/x", limit=100, body=b"abc", authorization="Bearer t")
 
     async def twice():
         transport = AsyncHttpxTransport(ADDRESS, handler=httpx.MockTransport(handler))

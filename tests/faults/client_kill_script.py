@@ -39,8 +39,24 @@ EPSILON = PureEpsilon.of(1)
 DOMAIN = Domain((Categorical("colour", tuple(f"colour {i}" for i in range(50)), other=True),))
 PART = DevicePart(DOMAIN, EPSILON, RandomizedResponse.for_guarantee(DOMAIN.size, EPSILON))
 TERMS = RoundTerms(EPSILON, PlanReference(PART.digest, Digest.of(b"analyst")))
-MANIFEST = Manifest("kill", "A test.", "tests", 0, DOMAIN, EPSILON, (TERMS,), EveryRound())
-TASK = Task(MANIFEST.campaign, CampaignState.OPEN, 0, (PART.digest,), 1, RetryWindow(0, 0))
+MANIFEST = Manifest(
+    name="kill",
+    purpose="A test.",
+    population="tests",
+    created_at=0,
+    domain=DOMAIN,
+    device_guarantee=EPSILON,
+    rounds=(TERMS,),
+    assignment=EveryRound(),
+)
+TASK = Task(
+    campaign=MANIFEST.campaign,
+    state=CampaignState.OPEN,
+    round=0,
+    device_parts=(PART.digest,),
+    epoch=1,
+    retry=RetryWindow(0, 0),
+)
 CAPS = Caps(EPSILON, 30, EPSILON)
 
 

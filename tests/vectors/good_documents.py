@@ -101,7 +101,16 @@ def small_orbits() -> OrbitKernel:
     """A row over one attribute and one over both, within a ratio of 5/2."""
     one = BaseRow.of(np.array([True, False, False]))
     both = BaseRow.of((np.arange(15) % 4 == 1).reshape(3, 5))
-    return OrbitKernel(PRODUCT.shape, 2, False, 60, 1 << 50, 5 << 49, (1 << 58, 3 << 58), (one, both))
+    return OrbitKernel(
+        shape=PRODUCT.shape,
+        width=2,
+        overlaps=False,
+        bits=60,
+        low=1 << 50,
+        high=5 << 49,
+        row_weights=(1 << 58, 3 << 58),
+        rows=(one, both),
+    )
 
 
 RANDOMIZERS: dict[str, tuple[Domain, PureEpsilon, AnyRandomizer]] = {
@@ -144,60 +153,60 @@ def analyst_parts() -> dict[str, AnalystPart]:
     product = ProductQueries(("histogram",))
     return {
         "scaled_histogram": AnalystPart(
-            device["randomized_response"].digest,
-            "delays",
-            ProductQueries(("prefix", "histogram")),
-            "randomized_response",
+            device_digest=device["randomized_response"].digest,
+            workload="delays",
+            queries=ProductQueries(("prefix", "histogram")),
+            mechanism="randomized_response",
             decoder=scaled,
             factors=None,
             figures=ErrorFigures(4.5, 3, 0),
             **shared,
         ),
         "histogram": AnalystPart(
-            device["finite_kernel_dense"].digest,
-            "answers",
-            product,
-            "kernel",
+            device_digest=device["finite_kernel_dense"].digest,
+            workload="answers",
+            queries=product,
+            mechanism="kernel",
             decoder=histogram,
             factors=None,
             figures=ErrorFigures(2.75, 2.5, 0),
             **shared,
         ),
         "answers": AnalystPart(
-            device["seeded_direction"].digest,
-            "three sums",
-            matrix,
-            "factorization",
+            device_digest=device["seeded_direction"].digest,
+            workload="three sums",
+            queries=matrix,
+            mechanism="factorization",
             decoder=answers,
             factors=factors,
             figures=ErrorFigures(20.5, 1e-7, 0),
             **shared,
         ),
         "reduced": AnalystPart(
-            device["seeded_direction"].digest,
-            "three sums",
-            matrix,
-            "factorization",
+            device_digest=device["seeded_direction"].digest,
+            workload="three sums",
+            queries=matrix,
+            mechanism="factorization",
             decoder=answers,
             factors=reduced,
             figures=ErrorFigures(18.5, 15.1, 0.125),
             **shared,
         ),
         "pairs": AnalystPart(
-            device["finite_kernel_dense"].digest,
-            "answers",
-            product,
-            "kernel",
+            device_digest=device["finite_kernel_dense"].digest,
+            workload="answers",
+            queries=product,
+            mechanism="kernel",
             decoder=histogram,
             factors=None,
             figures=ErrorFigures(2.75, 2.5, 0),
             **shared | {"certificate": Certificate(pair_bound(), bound)},
         ),
         "type_weights": AnalystPart(
-            device["finite_kernel_dense"].digest,
-            "three sums",
-            matrix,
-            "kernel",
+            device_digest=device["finite_kernel_dense"].digest,
+            workload="three sums",
+            queries=matrix,
+            mechanism="kernel",
             decoder=WeightedDecoder(_reals([0.5, 0.25, 0.25], [0, 1, 0]), Array.of(np.array([0, 1, 0]), "<i4")),
             factors=None,
             figures=ErrorFigures(2.75, 2.5, 0),
@@ -210,14 +219,26 @@ def analyst_parts() -> dict[str, AnalystPart]:
 def pair_bound() -> PairBound:
     """Three queries and types; the pairs are (0, 1), (0, 2), (1, 2)."""
     thirds = _reals(1 / 3, 1 / 3, 1 / 3)
-    return PairBound(2.25, _reals(0.5, 0.25, 0.25), thirds, _reals(0.375, 0.25, 0.375), _reals(0, 0.125, 1e-3))
+    return PairBound(
+        value=2.25,
+        query_weights=_reals(0.5, 0.25, 0.25),
+        type_weights=thirds,
+        levels=_reals(0.375, 0.25, 0.375),
+        pairs=_reals(0, 0.125, 1e-3),
+    )
 
 
 def symmetric_analyst_parts() -> dict[str, AnalystPart]:
     """What symmetric queries have of their own: decoders, bounds, parities, marginals and stacks."""
     device = device_parts()
     subsets, numbers = SubsetBound(3.5, 0.75), _reals(0.5, 2)
-    characters = CharacterBound(9.25, _reals(0.25, 0.75), _reals(1, 1, 0.5), _reals(1, 1, 1, 0.25), -0.125)
+    characters = CharacterBound(
+        value=9.25,
+        query_weights=_reals(0.25, 0.75),
+        spectrum=_reals(1, 1, 0.5),
+        multipliers=_reals(1, 1, 1, 0.25),
+        level=-0.125,
+    )
     parts = (
         StackedQueries(MarginalQueries(2, False), 1),
         StackedQueries(ParityQueries(1, True), 2.5),
@@ -226,36 +247,36 @@ def symmetric_analyst_parts() -> dict[str, AnalystPart]:
     )
     return {
         "subsets": AnalystPart(
-            device["subset_mixture"].digest,
-            "delays",
-            ProductQueries(("histogram", "histogram")),
-            "subset_mixture",
-            "max",
-            0,
+            device_digest=device["subset_mixture"].digest,
+            workload="delays",
+            queries=ProductQueries(("histogram", "histogram")),
+            mechanism="subset_mixture",
+            objective="max",
+            seed=0,
             decoder=SubsetDecoder(numbers, _reals(-0.25, -1)),
             factors=None,
             certificate=Certificate(subsets, SubsetBound(3.25, 1 / 15)),
             figures=ErrorFigures(3.5, 3.25, 0),
         ),
         "characters": AnalystPart(
-            device["orbit_kernel"].digest,
-            "delays",
-            StackQueries(parts),
-            "orbit_kernel",
-            "mean",
-            1,
+            device_digest=device["orbit_kernel"].digest,
+            workload="delays",
+            queries=StackQueries(parts),
+            mechanism="orbit_kernel",
+            objective="mean",
+            seed=1,
             decoder=CharacterDecoder(_reals([1, 2, 3, 4], [5, 6, 7, 8]), _reals([0, 0.5], [-1, 0])),
             factors=None,
             certificate=Certificate(characters, characters),
             figures=ErrorFigures(11.5, 9.5, 0),
         ),
         "parities": AnalystPart(
-            device["orbit_kernel"].digest,
-            "delays",
-            ParityQueries(3, False),
-            "orbit_kernel",
-            "mean",
-            0,
+            device_digest=device["orbit_kernel"].digest,
+            workload="delays",
+            queries=ParityQueries(3, False),
+            mechanism="orbit_kernel",
+            objective="mean",
+            seed=0,
             decoder=CharacterDecoder(_reals([1, 2]), _reals([0, 0.5])),
             factors=None,
             certificate=Certificate(characters, subsets),
@@ -271,22 +292,43 @@ def manifests() -> dict[str, Manifest]:
     purpose = "Your last arrival delay,\nwith noise that hides it."
     # Lengths count code points: these take four bytes each in UTF-8, and two units in UTF-16.
     longest = "\N{COMET}\N{SHOOTING STAR}" * 100
-    most = Domain((Categorical(longest, ("missing", longest), other=True), Ordinal("x", (), longest, missing=True)))
+    most = Domain(
+        (
+            Categorical(longest, ("missing", longest), other=True),
+            Ordinal(name="x", edges=(), unit=longest, missing=True),
+        )
+    )
     return {
-        "one_round": Manifest("delays", purpose, "travellers", 1_800_000_000, PRODUCT, EPSILON, (first,), EveryRound()),
+        "one_round": Manifest(
+            name="delays",
+            purpose=purpose,
+            population="travellers",
+            created_at=1_800_000_000,
+            domain=PRODUCT,
+            device_guarantee=EPSILON,
+            rounds=(first,),
+            assignment=EveryRound(),
+        ),
         "two_rounds": Manifest(
-            "délais ✈",
-            "One of two questions.",
-            "travellers",
-            0,
-            PRODUCT,
-            EPSILON,
-            (first, later),
-            OneRound(2**31),
-            Digest(bytes(range(32, 64))),
+            name="délais ✈",
+            purpose="One of two questions.",
+            population="travellers",
+            created_at=0,
+            domain=PRODUCT,
+            device_guarantee=EPSILON,
+            rounds=(first, later),
+            assignment=OneRound(2**31),
+            protocol=Digest(bytes(range(32, 64))),
         ),
         "at_limits": Manifest(
-            longest, longest * 10, longest, 2**40, most, PureEpsilon(10**12), (first,) * 16, EveryRound()
+            name=longest,
+            purpose=longest * 10,
+            population=longest,
+            created_at=2**40,
+            domain=most,
+            device_guarantee=PureEpsilon(10**12),
+            rounds=(first,) * 16,
+            assignment=EveryRound(),
         ),
     }
 
@@ -294,9 +336,30 @@ def manifests() -> dict[str, Manifest]:
 def tasks() -> dict[str, Task]:
     campaign, device = manifests()["one_round"].campaign, device_parts()["randomized_response"].digest
     return {
-        "open": Task(campaign, CampaignState.OPEN, 0, (device,), 7, RetryWindow(60, 3600)),
-        "at_limits": Task(campaign, CampaignState.OPEN, 15, (device,) * 16, 65535, RetryWindow(604800, 604800)),
-        "closed": Task(CampaignId(bytes(range(32))), CampaignState.CLOSED, None, (device,), 65535, RetryWindow(0, 0)),
+        "open": Task(
+            campaign=campaign,
+            state=CampaignState.OPEN,
+            round=0,
+            device_parts=(device,),
+            epoch=7,
+            retry=RetryWindow(60, 3600),
+        ),
+        "at_limits": Task(
+            campaign=campaign,
+            state=CampaignState.OPEN,
+            round=15,
+            device_parts=(device,) * 16,
+            epoch=65535,
+            retry=RetryWindow(604800, 604800),
+        ),
+        "closed": Task(
+            campaign=CampaignId(bytes(range(32))),
+            state=CampaignState.CLOSED,
+            round=None,
+            device_parts=(device,),
+            epoch=65535,
+            retry=RetryWindow(0, 0),
+        ),
     }
 
 

@@ -44,7 +44,16 @@ def three_attributes() -> OrbitKernel:
     two = BaseRow.of(np.array([[1, 0, 0], [0, 1, 0], [0, 0, 0]], dtype=np.bool_))
     mixed = BaseRow.of(np.array([[1, 0], [0, 0], [0, 1]], dtype=np.bool_))
     weights = (1 << 58, 1 << 59, 1 << 58)
-    return OrbitKernel((3, 2, 3), 2, False, 60, 1 << 50, 5 << 49, weights, (one, two, mixed))
+    return OrbitKernel(
+        shape=(3, 2, 3),
+        width=2,
+        overlaps=False,
+        bits=60,
+        low=1 << 50,
+        high=5 << 49,
+        row_weights=weights,
+        rows=(one, two, mixed),
+    )
 
 
 def long_directions() -> SeededDirection:

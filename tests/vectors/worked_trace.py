@@ -64,8 +64,24 @@ def documents() -> dict[str, Document]:
     plan = PlanReference(part.digest, analyst_parts()["scaled_histogram"].digest)
     terms = (RoundTerms(EPSILON, plan),)
     purpose = "Your answer, with noise that hides it."
-    manifest = Manifest("answers", purpose, "readers", 1_800_000_000, SMALL, EPSILON, terms, EveryRound())
-    task = Task(manifest.campaign, CampaignState.OPEN, 0, (part.digest,), EPOCH, RetryWindow(60, 3600))
+    manifest = Manifest(
+        name="answers",
+        purpose=purpose,
+        population="readers",
+        created_at=1_800_000_000,
+        domain=SMALL,
+        device_guarantee=EPSILON,
+        rounds=terms,
+        assignment=EveryRound(),
+    )
+    task = Task(
+        campaign=manifest.campaign,
+        state=CampaignState.OPEN,
+        round=0,
+        device_parts=(part.digest,),
+        epoch=EPOCH,
+        retry=RetryWindow(60, 3600),
+    )
     payload = randomizer().randomize(SMALL.encode(VALUE), Fixed(WORD))
     batch = ReportBatch(part.digest, EPOCH.to_bytes(2, "big") + ID_TAIL, payload)
     return {

@@ -16,7 +16,7 @@ _CURVE_TOP, _CURVE_BOTTOM = 104, 410
 _ERROR_TOP, _ERROR_BOTTOM = 466, 582
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class AnswerChart:
     """Q answers in order: `truth`, `estimate` and the band's ends; `ticks` are (position, text) below the axis.
 

@@ -24,7 +24,7 @@ EPSILON_OFF = 0.1
 MISSED = 0.01
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Verdict:
     """`p` of everything counted, and what was least likely; `needed` reports a value make the test strong enough."""
 
@@ -50,7 +50,9 @@ def judge(part: DevicePart, samples: Mapping[int, Samples], false_alarm: float =
     p, seen = _outside_alphabet(randomizer, samples) or _least_likely(randomizer, samples)
     sizes = [len(taken.lines) for taken in samples.values()]
     needed = max(reports_needed(part, cell, len(samples), false_alarm) for cell in samples)
-    return Verdict(p, seen, sum(sizes), len(sizes), min(sizes), needed, false_alarm)
+    return Verdict(
+        p=p, seen=seen, reports=sum(sizes), values=len(sizes), fewest=min(sizes), needed=needed, false_alarm=false_alarm
+    )
 
 
 def _outside_alphabet(randomizer: Randomizer, samples: Mapping[int, Samples]) -> tuple[float, str] | None:

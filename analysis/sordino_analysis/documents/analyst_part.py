@@ -54,7 +54,7 @@ class ErrorFigures:
                 raise InvalidValue(f"{name} must not be below 0, got {value}", value)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class AnalystPart(Document):
     """Workload, decoder, factors, certificate and figures of the plan whose device part has `device_digest`."""
 

@@ -36,7 +36,7 @@ class SubsetBound:
         set_finite_floats(self, "value", "own_weight")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class CharacterBound:
     """A bound for symmetric queries through their characters; rechecked from weights and multipliers.
 
@@ -57,7 +57,7 @@ class CharacterBound:
             weights.check_form("<f8", weights.shape[:1], "weights of a bound")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class PairBound:
     """A bound from products of what bounds two entries of a kernel's row; rechecked from (ρ, π) and multipliers.
 

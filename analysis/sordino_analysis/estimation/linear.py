@@ -43,7 +43,7 @@ class Reliability:
     band: BandQuantile
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class LinearEstimate:
     """Answers W h of one round, arrays of shape (Q,).
 
@@ -81,7 +81,7 @@ def estimate(device: DevicePart, analyst: AnalystPart, aggregate: Aggregate, lev
     return LinearEstimator.of(device, analyst).estimate(aggregate, level)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class LinearEstimator:
     """A plan made ready to decode rounds: its queries, its decoder spelled out, the law of its answers."""
 
@@ -101,7 +101,13 @@ class LinearEstimator:
             )
         workload = build_workload(device.domain, analyst.queries, analyst.workload)
         decoder = expand_weighted(analyst.decoder, device.randomizer, workload)
-        return cls(device, analyst, workload, decoder, answer_moments(device.randomizer, decoder, workload))
+        return cls(
+            device=device,
+            analyst=analyst,
+            workload=workload,
+            decoder=decoder,
+            law=answer_moments(device.randomizer, decoder, workload),
+        )
 
     def estimate(self, aggregate: Aggregate, level: float = 0.95) -> LinearEstimate:
         """Answers, errors and intervals from the aggregate of a closed round.

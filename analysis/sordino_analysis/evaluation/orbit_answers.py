@@ -48,10 +48,12 @@ def orbit_answers(randomizer: OrbitKernel, decoder: PlainDecoder, workload: Work
         raise InvalidValue(f"the decoder has shapes {decoder.slopes.shape} and {decoder.offsets.shape}", decoder)
     slopes = decoder.slopes.numpy().reshape(-1, rows, levels, orbits)
     offsets = decoder.offsets.numpy().reshape(-1, rows, levels)
-    return OrbitAnswerMoments(workload, operator, RowSpectrum(randomizer), slopes, offsets)
+    return OrbitAnswerMoments(
+        workload=workload, operator=operator, spectrum=RowSpectrum(randomizer), slopes=slopes, offsets=offsets
+    )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class OrbitAnswerMoments(AnswerMoments):
     """Answers offset_bj + Σ_r β_r slope_bjr H_r from a report of row b that holds j of a query's attributes.
 

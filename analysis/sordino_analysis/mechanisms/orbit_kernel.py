@@ -123,7 +123,16 @@ def orbit_kernel(
     weights[likeliest] += (1 << bits) - sum(weights)
     rows = tuple(BaseRow.of(table) for table in tables)
     characters = operator.characters
-    return OrbitKernel(characters.shape, characters.width, overlaps, bits, low, high, tuple(weights), rows)
+    return OrbitKernel(
+        shape=characters.shape,
+        width=characters.width,
+        overlaps=overlaps,
+        bits=bits,
+        low=low,
+        high=high,
+        row_weights=tuple(weights),
+        rows=rows,
+    )
 
 
 def unbiased_slopes(kernel: OrbitKernel, operator: CharacterMap) -> CharacterDecoder:

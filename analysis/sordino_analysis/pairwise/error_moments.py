@@ -8,7 +8,7 @@ the form W errs by 2qᵀZ + ZᵀWZ − E ZᵀWZ with q = Wh, and by comparison w
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass, fields
+from dataclasses import asdict, dataclass, fields
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from sordino_analysis.arrays import Floats
 from sordino_analysis.pairwise.decoded_report_moments import DecodedReportMoments
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class ErrorMoments:
     """Every field is a number, or an array over forms. For l̂ = Aĥ, whose own noise is in it:
 
@@ -80,10 +80,11 @@ class ErrorMoments:
         """
         others = nodes[None, :] + np.diag(np.full(len(nodes), np.nan))
         basis = np.nanprod((places[:, None, None] - others) / (nodes[:, None] - others), axis=2)
-        return cls(*(basis @ np.array([each.table() for each in moments])).T)
+        table = (basis @ np.array([each.table() for each in moments])).T
+        return cls(**dict(zip((field.name for field in fields(cls)), table, strict=True)))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class IndependentError:
     """The part of an error that has nothing to do with the decoded reports: its variance and cumulants.
 
@@ -98,13 +99,13 @@ class IndependentError:
     answered: float = 0.0
 
     def __add__(self, other: IndependentError) -> IndependentError:
-        return IndependentError(*(mine + its for mine, its in zip(astuple(self), astuple(other), strict=True)))
+        return IndependentError(**{name: value + getattr(other, name) for name, value in asdict(self).items()})
 
 
 NOTHING = IndependentError()
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class ReportErrors:
     """One decoded report's deviation from its user's type (k,), or from the population where `sampled`.
 
@@ -121,13 +122,17 @@ class ReportErrors:
     @classmethod
     def about_users(cls, law: DecodedReportMoments, held: Floats, users: int) -> ReportErrors:
         """What the randomizer adds to each user's type. `held` h (k,)."""
-        return cls(law, law.kernel * held, np.eye(law.size), law.covariance(held), users)
+        return cls(
+            law=law, chances=law.kernel * held, centres=np.eye(law.size), covariance=law.covariance(held), users=users
+        )
 
     @classmethod
     def about_population(cls, law: DecodedReportMoments, held: Floats, users: int) -> ReportErrors:
         """What the randomizer and drawing a user add to the population's histogram. `held` h (k,)."""
         covariance = law.covariance(held) + np.diag(held) - np.outer(held, held)
-        return cls(law, (law.kernel @ held)[:, None], held[:, None], covariance, users)
+        return cls(
+            law=law, chances=(law.kernel @ held)[:, None], centres=held[:, None], covariance=covariance, users=users
+        )
 
     def moments(
         self,

@@ -22,7 +22,7 @@ class NoStatistic(InvalidValue):
     """The reports allow no value of the statistic; the message gives the reason, with the interval if there is one."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class LinearisedForm:
     """The statistic near the forms' values `values` u (J,), unbiased: its error is that of the form `matrix` W₀ (k, k).
 
@@ -61,7 +61,7 @@ def linearised(
     users = users or reports.users
     values = np.array([form_value(form.matrix, reports, target, users) for form in statistic.forms])
     if statistic.is_one_form:
-        return LinearisedForm(values, statistic.forms[0].matrix, float(values[0]))
+        return LinearisedForm(values=values, matrix=statistic.forms[0].matrix, form=float(values[0]))
     missing = bool((values[list(statistic.denominators)] <= 0).any()) or may_be_zero(statistic, reports)
     near = values
     if missing:
@@ -69,7 +69,15 @@ def linearised(
     ratio = Ratio.of(statistic, near)
     at = ratio.cut(statistic.combine(near) - ratio.offset)
     scale = form_value(ratio.denominator, reports, target, users)
-    return LinearisedForm(values, ratio.form(at), values[0] - at * scale, ratio, at, scale, missing)
+    return LinearisedForm(
+        values=values,
+        matrix=ratio.form(at),
+        form=values[0] - at * scale,
+        ratio=ratio,
+        at=at,
+        scale=scale,
+        may_be_zero=missing,
+    )
 
 
 def linear_form(statistic: PairwiseStatistic, values: Floats) -> Floats:
@@ -121,7 +129,7 @@ def one_round_estimate(
 ) -> PairwiseEstimate:
     """The statistic from one round of full reports, with intervals; raises NoStatistic where there is no pair."""
     found = linearised(statistic, reports, target)
-    provenance = Provenance(target, protocol, (reports.users,), tuple(warnings))
+    provenance = Provenance(target=target, protocol=protocol, users=(reports.users,), warnings=tuple(warnings))
     drawn = DrawnCampaigns(found.matrix, reports)
     return assembled(statistic, found, 0.0, one_round_errors(found.matrix, reports), level, provenance, drawn)
 
@@ -174,8 +182,12 @@ def _of_ratio(found: LinearisedForm, correction: float, errors: Errors, level: f
             ratio.offset + places.high,
         )
         if found.may_be_zero or places.unbounded:
-            return Spread(None, None, low, high, error.rarity, places.unbounded)
-        return Spread(value, error.standard_error / found.scale, low, high, error.rarity)
+            return Spread(
+                value=None, standard_error=None, low=low, high=high, rarity=error.rarity, unbounded=places.unbounded
+            )
+        return Spread(
+            value=value, standard_error=error.standard_error / found.scale, low=low, high=high, rarity=error.rarity
+        )
 
     own, population = (spread([both[which] for both in known]) for which in (0, 1))
     return own, population

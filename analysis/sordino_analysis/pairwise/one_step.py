@@ -29,7 +29,7 @@ from sordino_analysis.pairwise.statistic_estimate import LEVEL, PairwiseEstimate
 from sordino_analysis.questions.pairwise import PairwiseStatistic
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class StepTerms:
     """a, b, c and e of the variance, of one population or added over several, and f, the share of the first round.
 
@@ -91,7 +91,7 @@ def split_terms(noise: Floats, matrix: Floats, histogram: Floats, users: tuple[f
     return other * max(crossed, 0.0) / first**2, 2 * other**2 * float((own * own.T).sum()) / first**2
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Answers:
     """The second round: `mean` A of n₂ = `users` answers, and whether the same users gave both.
 
@@ -122,7 +122,7 @@ def one_step_estimate(
     pairs = _of_pairs(found.matrix, reports, answers) - reports.form(found.matrix)
     counted = 1.0 if target == "pairs" else (users - 1) / users
     errors = StepErrors(found.matrix, reports, answers, step)
-    provenance = Provenance(target, protocol, (reports.users, answers.users))
+    provenance = Provenance(target=target, protocol=protocol, users=(reports.users, answers.users))
     return assembled(statistic, found, 2 * step * counted * pairs, errors, level, provenance)
 
 
@@ -172,7 +172,11 @@ class StepErrors:
         users = answers.users
         noise = reach**2 * variance / users
         return IndependentError(
-            noise + besides, reach**3 * third / users**2, reach**4 * fourth / users**3, scarce, noise
+            variance=noise + besides,
+            third=reach**3 * third / users**2,
+            fourth=reach**4 * fourth / users**3,
+            scarce=scarce,
+            answered=noise,
         )
 
     def _scarcity(self, shift: Floats) -> float:

@@ -50,7 +50,7 @@ def number_variances(values: Floats, type_weights: Floats, guarantee: PureEpsilo
     return np.asarray(together.reshape(values.shape) * radius**2)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class MeanNumber:
     """The mean of the numbers of a round's `users`, unbiased for that of their values.
 
@@ -73,9 +73,13 @@ class MeanNumber:
         row, offset = decoder.matrix.numpy()[-1, -kernel.outputs :], decoder.offset.numpy()[-1]
         mean = mean_accumulator(randomizer, closed.aggregate)[-kernel.outputs :]
         number = AnswerDecoder(Array.of(row[None, :], "<f8"), Array.of(np.array([offset]), "<f8"))
-        return cls(float(offset + row @ mean), *answer_cumulants(kernel, number), closed.aggregate.count)
+        variances, third, fourth = answer_cumulants(kernel, number)
+        value = float(offset + row @ mean)
+        return cls(value=value, variances=variances, third=third, fourth=fourth, users=closed.aggregate.count)
 
     def error(self, histogram: Floats) -> IndependentError:
         """Of the mean, for users with this histogram (k,)."""
         second, third, fourth = (float(histogram @ each) for each in (self.variances, self.third, self.fourth))
-        return IndependentError(second / self.users, third / self.users**2, fourth / self.users**3)
+        return IndependentError(
+            variance=second / self.users, third=third / self.users**2, fourth=fourth / self.users**3
+        )

@@ -16,7 +16,7 @@ from sordino_analysis.pairwise.statistic_estimate import LEVEL, PairwiseEstimate
 from sordino_analysis.questions.linear.operators import Dense
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Answer:
     """A value of the form called `form`, and its error about the users who reported and about the population.
 
@@ -39,7 +39,11 @@ def publish_answer(plan: ProtocolPlan, answer: Answer) -> PairwiseEstimate:
         Spread.of(answer.value, QuadraticError(each), LEVEL, bias) for each in (answer.own, answer.population)
     )
     provenance = Provenance(
-        plan.target, plan.protocol, answer.users, bias_bound=answer.bias_bound, clipped=answer.clipped
+        target=plan.target,
+        protocol=plan.protocol,
+        users=answer.users,
+        bias_bound=answer.bias_bound,
+        clipped=answer.clipped,
     )
     forms = ((answer.form, answer.value),)
     return published(planned_statistic(plan), (own, population), forms, LEVEL, provenance)

@@ -27,7 +27,7 @@ _TILTS = np.geomspace(1e-3, 30.0, 48)
 _POINTS, _CLOSE, _FAR = 41, 6.0, 1e3
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Ratio:
     """The ratio near the forms' values: N = `numerator` and D = `denominator` (k, k), and what the ratio can be."""
 
@@ -45,7 +45,13 @@ class Ratio:
         denominator = sum(slopes[j] * statistic.forms[j].matrix for j in range(1, len(statistic.forms)))
         offset = statistic.combine(np.append(0.0, values[1:]))
         low, high = statistic.limits
-        return cls(statistic.forms[0].matrix, np.asarray(denominator), offset, low - offset, high - offset)
+        return cls(
+            numerator=statistic.forms[0].matrix,
+            denominator=np.asarray(denominator),
+            offset=offset,
+            low=low - offset,
+            high=high - offset,
+        )
 
     def form(self, ratio: float) -> Floats:
         """W₀ − rD, whose value is zero at the true r. Shape (k, k)."""

@@ -67,7 +67,14 @@ def answers_to(kernel: FiniteKernel, decoder: AnswerDecoder, aggregate: Aggregat
     """The mean of the answers that the kernel's outputs are, and their cumulants."""
     mean = decoder.offset.numpy() + decoder.matrix.numpy() @ mean_accumulator(kernel, aggregate)
     variances, third, fourth = answer_cumulants(kernel, decoder)
-    return Answers(float(mean[0]), variances, aggregate.count, same_users, third, fourth)
+    return Answers(
+        mean=float(mean[0]),
+        variances=variances,
+        users=aggregate.count,
+        same_users=same_users,
+        third=third,
+        fourth=fourth,
+    )
 
 
 def predicted_terms(aim: Aim, law: DecodedReportMoments, allotment: Allotment) -> StepTerms:
@@ -80,7 +87,13 @@ def predicted_terms(aim: Aim, law: DecodedReportMoments, allotment: Allotment) -
     answered = aim.histogram @ _answer_variances(aim, law, allotment)
     slope = aim.matrix @ aim.histogram
     spread = float(aim.histogram @ slope**2 - (aim.histogram @ slope) ** 2)
-    terms = StepTerms(linear, quadratic, 4.0 * float(answered) / second, 0.0, first / (first + second))
+    terms = StepTerms(
+        linear=linear,
+        quadratic=quadratic,
+        answers=4.0 * float(answered) / second,
+        split=0.0,
+        first_share=first / (first + second),
+    )
     if allotment.same_users:
         return terms
     crossed, sampled = split_terms(law.covariance(aim.histogram), aim.matrix, aim.histogram, (first, second))

@@ -16,7 +16,7 @@ FEW_REPORTS = 30
 _OFF = 0.0125
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class PairwiseEstimate:
     """A pairwise statistic with its interval.
 
@@ -50,7 +50,7 @@ class PairwiseEstimate:
         return self.bias_bound == 0
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Spread:
     """A value, its standard error, and the interval from `low` to `high`, not yet cut to what the statistic can be.
 
@@ -70,10 +70,12 @@ class Spread:
     def of(cls, value: float, error: QuadraticError, level: float, bias: float = 0.0) -> Spread:
         """Of a value with this error, and a bias of unknown sign that is no greater than `bias`."""
         low, high = error.interval(value, level)
-        return cls(value, error.standard_error, low - bias, high + bias, error.rarity)
+        return cls(
+            value=value, standard_error=error.standard_error, low=low - bias, high=high + bias, rarity=error.rarity
+        )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Provenance:
     """Which protocol estimated which target, from how many users in each round, and what it has to say.
 

@@ -144,7 +144,8 @@ def _estimate(
     skipped = max(1 / min(users) - 1 / users[0], 0.0)
     own, population = (
         ErrorMoments.without_slope(
-            *missed, product.error(guess) + remainder.error(guess) + IndependentError(4 * max(spread, 0.0) * share)
+            *missed,
+            product.error(guess) + remainder.error(guess) + IndependentError(variance=4 * max(spread, 0.0) * share),
         )
         for share in (skipped, skipped + 1 / users[0])
     )

@@ -50,7 +50,13 @@ def lower_bound(work: SharedWork, objective: Objective, progress: ProgressCallba
         weights = work.orbit_design(objective).block_weights
         found = character_bound(workload.operator, epsilon, weights)
         spectrum, multipliers = Array.of(found.spectrum, "<f8"), Array.of(found.multipliers, "<f8")
-        return CharacterBound(found.value, Array.of(weights, "<f8"), spectrum, multipliers, found.level)
+        return CharacterBound(
+            value=found.value,
+            query_weights=Array.of(weights, "<f8"),
+            spectrum=spectrum,
+            multipliers=multipliers,
+            level=found.level,
+        )
     if work.too_large_for_dense is not None:
         return _nothing_proved()
     work.factorization(objective, progress)
@@ -79,8 +85,13 @@ def _pair_bound(work: SharedWork, objective: Objective) -> PairBound:
         late=work.deadline.sooner(_SHARE_OF_TIME),
     )
     pairs = found.pairs[np.triu_indices(len(found.levels), 1)]
-    arrays = (found.query_weights, found.type_weights, found.levels, pairs)
-    return PairBound(found.value, *(Array.of(array, "<f8") for array in arrays))
+    return PairBound(
+        value=found.value,
+        query_weights=Array.of(found.query_weights, "<f8"),
+        type_weights=Array.of(found.type_weights, "<f8"),
+        levels=Array.of(found.levels, "<f8"),
+        pairs=Array.of(pairs, "<f8"),
+    )
 
 
 def _nothing_proved() -> LowerBound:

@@ -37,7 +37,7 @@ _AT_ONCE = {"randomized_response", "subset_selection", "subset_mixture"}
 _SHARE_OF_BOUNDS = 0.4
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class MechanismReport:
     """What became of one candidate; figures where it was evaluated, a reason where it was not or could not be taken.
 
@@ -67,7 +67,7 @@ class MechanismReport:
         )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class CompiledPlan:
     """The two parts of a plan, what was compared, and the exact error profile of what was chosen."""
 
@@ -145,7 +145,14 @@ def compile_plan(
     share = (1 - _SHARE_OF_BOUNDS) / len(candidates)
     for number, candidate in enumerate(candidates):
         done = _SHARE_OF_BOUNDS + share * number
-        report = _Stage(progress, f"evaluating {candidate.name}", done, share, choice.variance, bound)
+        report = _Stage(
+            progress=progress,
+            text=f"evaluating {candidate.name}",
+            done=done,
+            share=share,
+            variance=choice.variance,
+            bound=bound,
+        )
         report(Progress(0.0))
         choice.consider(candidate, work, report)
     name, proposal, profile = choice.best()
@@ -154,10 +161,18 @@ def compile_plan(
     check_guarantee(device)
     analyst = _analyst_part(request, device, name, proposal, profile, certificate)
     seconds = time.perf_counter() - start
-    return CompiledPlan(request, device, analyst, tuple(choice.reports), profile, seconds, deadline.cut_short)
+    return CompiledPlan(
+        request=request,
+        device=device,
+        analyst=analyst,
+        candidates=tuple(choice.reports),
+        profile=profile,
+        seconds=seconds,
+        cut_short=deadline.cut_short,
+    )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class _Stage:
     """Progress within one stage, as progress of the whole; `variance` is the best before it."""
 
@@ -199,7 +214,11 @@ class _Choice:
         except MechanismFailed as failure:
             reason, proposal = str(failure), None
         if proposal is None:
-            self.reports.append(MechanismReport(candidate.name, False, reason, None, time.perf_counter() - start))
+            self.reports.append(
+                MechanismReport(
+                    name=candidate.name, applies=False, reason=reason, figures=None, seconds=time.perf_counter() - start
+                )
+            )
             return
         profile = proposal.law(self.request).profile()
         figures = profile.figures()
@@ -207,7 +226,16 @@ class _Choice:
         soft = proposal.soft_variance
         cost = None if soft is None else self._variance(figures) / soft - 1
         seconds = time.perf_counter() - start
-        self.reports.append(MechanismReport(candidate.name, reason is None, reason, figures, seconds, cost))
+        self.reports.append(
+            MechanismReport(
+                name=candidate.name,
+                applies=reason is None,
+                reason=reason,
+                figures=figures,
+                seconds=seconds,
+                snapping_cost=cost,
+            )
+        )
         value = self._squared_error(profile)
         if reason is None and value < self._value * (1 - _TIE):
             self._best, self._value = (candidate.name, proposal, profile), value
@@ -246,8 +274,12 @@ def _asked_for(request: PlanRequest) -> tuple[Mechanism, ...]:
 
 def _certificate(work: SharedWork, progress: ProgressCallback) -> Certificate:
     share = _SHARE_OF_BOUNDS / 2
-    worst = lower_bound(work, "max", _Stage(progress, "bounding the worst variance from below", 0.0, share))
-    mean = lower_bound(work, "mean", _Stage(progress, "bounding the mean variance from below", share, share))
+    worst = lower_bound(
+        work, "max", _Stage(progress=progress, text="bounding the worst variance from below", done=0.0, share=share)
+    )
+    mean = lower_bound(
+        work, "mean", _Stage(progress=progress, text="bounding the mean variance from below", done=share, share=share)
+    )
     # A maximum is at least an average, so what proves the mean's bound proves it of the maximum.
     return Certificate(max(worst, mean, key=lambda bound: bound.value), mean)
 

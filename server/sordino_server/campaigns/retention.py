@@ -12,7 +12,7 @@ from sordino_server.plans import service as plans
 _DAY_S = 86400
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class OldReports:
     """The reports of a round that nothing needs any more, and the size of their payloads."""
 

@@ -69,7 +69,7 @@ class Lease(TypedDict):
     seconds: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Worker:
     """One worker; `run` it in a process of its own, or `step` it in tests.
 
@@ -94,7 +94,15 @@ class Worker:
         finished: Finished = lambda kind, outcome, seconds: None,
     ) -> Worker:
         """A worker under a name that no other one has."""
-        return cls(database, clock, settings, compute, threading.Event(), uuid.uuid4().hex, finished)
+        return cls(
+            database=database,
+            clock=clock,
+            settings=settings,
+            compute=compute,
+            stop=threading.Event(),
+            owner=uuid.uuid4().hex,
+            finished=finished,
+        )
 
     def run(self) -> None:
         """Work until `stop` is set; a database that fails for a while is waited for."""

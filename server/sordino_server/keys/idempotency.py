@@ -60,7 +60,7 @@ def _written(body: dict[str, Any] | bytes) -> bytes:
     return body if isinstance(body, bytes) else json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class IdempotentPost:
     """A POST by the operator `key`, with the text of its Idempotency-Key if it has one."""
 
@@ -118,7 +118,9 @@ async def _of_request(
 ) -> IdempotentPost:
     assert isinstance(request, OperatorRequest)
     path = f"{request.method} {request.url.path}"
-    return IdempotentPost(context, key, idempotency_key, path, request.arrived.sha256)
+    return IdempotentPost(
+        context=context, key=key, token=idempotency_key, method_path=path, body_sha256=request.arrived.sha256
+    )
 
 
 Once = Annotated[IdempotentPost, Depends(_of_request)]

@@ -30,7 +30,7 @@ from sordino_server.serving.api import router
 def create_app(settings: Settings, database: Database | None = None, clock: Clock | None = None) -> FastAPI:
     """The server as an ASGI application; what is not given is made from the settings."""
     opened = database or Database(settings.database_url.get_secret_value())
-    context = Context(settings, opened, clock or SystemClock())
+    context = Context(settings=settings, database=opened, clock=clock or SystemClock())
 
     metrics = Metrics(context.database)
 

@@ -20,7 +20,7 @@ from sordino_shared.protocol import Digest
 _FORM: TypeAdapter[AnySpecification] = TypeAdapter(Specification)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class CheckedWorkload:
     """A workload that can be built: its canonical JSON, the digest of that, and its sizes."""
 
@@ -42,4 +42,6 @@ def check_workload(body: bytes | Path) -> CheckedWorkload:
     check_name(specification.name, "workload name")
     cells, queries = specification.sizes()
     text = canonical_text(specification)
-    return CheckedWorkload(str(Digest.of(text.encode())), specification.name, text, cells, queries)
+    return CheckedWorkload(
+        id=str(Digest.of(text.encode())), name=specification.name, specification=text, cells=cells, queries=queries
+    )

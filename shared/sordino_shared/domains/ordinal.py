@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from itertools import pairwise
 from typing import ClassVar
@@ -24,6 +24,7 @@ class Ordinal:
     kind: ClassVar[str] = "ordinal"
     name: str
     edges: tuple[float, ...]
+    _: KW_ONLY
     unit: str = ""
     missing: bool = False
     other: bool = False

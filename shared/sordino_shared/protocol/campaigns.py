@@ -50,7 +50,7 @@ class OneRound:
 RoundAssignment = EveryRound | OneRound
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Manifest(Document):
     """The immutable promise to a device's owner; its digest is the campaign's id.
 
@@ -115,7 +115,7 @@ class RetryWindow:
         check_range(self.max_s, self.min_s, 7 * 86400, "retry window max_s")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Task(Document):
     """What is open now, the same bytes for everybody: `round` is null unless one takes reports.
 

@@ -68,7 +68,7 @@ class BaseRow:
         return np.asarray(bits[: self.cells] == 1)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class OrbitKernel(Randomizer):
     """Row b with chance row_weights[b]/2^bits, a uniform arrangement A, a shift t with the weight of x_A − t in b.
 

@@ -23,7 +23,7 @@ from sordino_shared.randomness import Randomness
 MAX_SIZES = 64
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class SubsetMixture(Randomizer):
     """Size s_j with chance size_weights[j]/2^bits; given it, the subset selection with include_weights[j]."""
 
@@ -65,7 +65,13 @@ class SubsetMixture(Randomizer):
         likeliest = weights.index(max(weights))
         weights[likeliest] += (1 << bits) - sum(weights)
         included = [SubsetSelection.for_guarantee(size, s, guarantee, bits).include_weight for s in subset_sizes]
-        return cls(size, bits, subset_sizes, tuple(weights), tuple(included))
+        return cls(
+            size=size,
+            bits=bits,
+            subset_sizes=subset_sizes,
+            size_weights=tuple(weights),
+            include_weights=tuple(included),
+        )
 
     @cached_property
     def parts(self) -> tuple[SubsetSelection, ...]:

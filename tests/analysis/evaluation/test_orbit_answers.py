@@ -26,7 +26,9 @@ LOW, HIGH = 1 << 40, 5 << 39
 def kernel(shape, width, rows, overlaps):
     weights = [1 << 59, 1 << 59] if len(rows) == 2 else [1 << 60]
     rows = tuple(BaseRow.of(np.array(row, dtype=bool)) for row in rows)
-    return OrbitKernel(shape, width, overlaps, 60, LOW, HIGH, tuple(weights), rows)
+    return OrbitKernel(
+        shape=shape, width=width, overlaps=overlaps, bits=60, low=LOW, high=HIGH, row_weights=tuple(weights), rows=rows
+    )
 
 
 def workload(shape, queries):

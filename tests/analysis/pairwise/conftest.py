@@ -36,7 +36,15 @@ class Small:
             "domain": [{"name": "value", "kind": "ordinal", "edges": edges}],
             "statistic": {"kind": "matrix", "matrix": matrix.tolist()},
         }
-        return PairwiseStatistic("distance", domain, (form,), lambda u: float(u[0]), np.ones_like, (), specification)
+        return PairwiseStatistic(
+            name="distance",
+            domain=domain,
+            forms=(form,),
+            combine=lambda u: float(u[0]),
+            gradient=np.ones_like,
+            denominators=(),
+            specification=specification,
+        )
 
     def request(
         self, epsilon: float, users: int = 40, target: Target = "pairs", statistic: PairwiseStatistic | None = None

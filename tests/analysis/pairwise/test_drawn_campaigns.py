@@ -25,7 +25,7 @@ def test_of_many_noisy_reports_intervals_hold_as_stated():
     reports = DecodedReports(response(1.0), np.array([900.0, 400.0, 500.0, 200.0, 100.0]))
     error = own_error(FORM, reports)
     assert DrawnCampaigns(FORM, reports).coverage(error, LEVEL) == pytest.approx(LEVEL, abs=0.015)
-    half = QuadraticError(ErrorMoments.without_slope(0.0, 0.0, IndependentError(error.variance / 4)))
+    half = QuadraticError(ErrorMoments.without_slope(0.0, 0.0, IndependentError(variance=error.variance / 4)))
     assert DrawnCampaigns(FORM, reports).coverage(half, LEVEL) < 0.75
 
 

@@ -22,20 +22,26 @@ GINI = 1.0 - np.eye(SIZE)
 
 def form_of(matrix):
     return PairwiseStatistic(
-        "form", DOMAIN, (QuadraticForm("W", matrix),), lambda u: float(u[0]), lambda u: np.ones(1), (), {}
+        name="form",
+        domain=DOMAIN,
+        forms=(QuadraticForm("W", matrix),),
+        combine=lambda u: float(u[0]),
+        gradient=lambda u: np.ones(1),
+        denominators=(),
+        specification={},
     )
 
 
 RATIO = PairwiseStatistic(
-    "ratio",
-    DOMAIN,
-    (QuadraticForm("N", FORM), QuadraticForm("D", OTHER)),
-    lambda u: float(u[0] / u[1]),
-    lambda u: np.array([1 / u[1], -u[0] / u[1] ** 2]),
-    (1,),
-    {},
-    (),
-    (0.0, 12.0),
+    name="ratio",
+    domain=DOMAIN,
+    forms=(QuadraticForm("N", FORM), QuadraticForm("D", OTHER)),
+    combine=lambda u: float(u[0] / u[1]),
+    gradient=lambda u: np.array([1 / u[1], -u[0] / u[1] ** 2]),
+    denominators=(1,),
+    specification={},
+    notes=(),
+    range_of_ratio=(0.0, 12.0),
 )
 
 
@@ -162,7 +168,15 @@ def test_a_thousand_types_take_less_than_a_second():
     line = Domain((Categorical("type", tuple(f"type {number}" for number in range(size))),))
     places = np.arange(size) / size
     form = QuadraticForm("W", np.abs(np.subtract.outer(places, places)))
-    statistic = PairwiseStatistic("form", line, (form,), lambda u: float(u[0]), lambda u: np.ones(1), (), {})
+    statistic = PairwiseStatistic(
+        name="form",
+        domain=line,
+        forms=(form,),
+        combine=lambda u: float(u[0]),
+        gradient=lambda u: np.ones(1),
+        denominators=(),
+        specification={},
+    )
     reports = DecodedReports(law, generator.multinomial(100_000, kernel.mean(axis=1)).astype(float))
     start = time.process_time()
     one_round_estimate(statistic, reports, target="pairs", protocol="p")

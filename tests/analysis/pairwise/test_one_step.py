@@ -17,13 +17,13 @@ SIZE, USERS, STEP = 4, 600, 0.7
 COUNTS = np.array([150, 90, 300, 60])
 FORM = np.array([[0.0, 1, 2, 1], [1, 0.5, 1, 2], [2, 1, 0, 3], [1, 2, 3, 1]])
 STATISTIC = PairwiseStatistic(
-    "form",
-    Domain((Categorical("type", ("a", "b", "c", "d")),)),
-    (QuadraticForm("W", FORM),),
-    lambda u: float(u[0]),
-    lambda u: np.ones(1),
-    (),
-    {},
+    name="form",
+    domain=Domain((Categorical("type", ("a", "b", "c", "d")),)),
+    forms=(QuadraticForm("W", FORM),),
+    combine=lambda u: float(u[0]),
+    gradient=lambda u: np.ones(1),
+    denominators=(),
+    specification={},
 )
 
 
@@ -44,7 +44,7 @@ def answered(values, epsilon, counts, same_users, generator):
     above = generator.binomial(counts, (1 + (values - middle) / reach) / 2).sum()
     users = int(counts.sum())
     mean = middle + reach * (2 * above - users) / users
-    return Answers(float(mean), reach**2 - (values - middle) ** 2, users, same_users)
+    return Answers(mean=float(mean), variances=reach**2 - (values - middle) ** 2, users=users, same_users=same_users)
 
 
 def played(epsilon, share, runs, target="pairs", same_users=False, skipping=0.0):
@@ -70,7 +70,15 @@ def predicted(law, answer_variance, share, same_users):
     split = 0.0 if same_users else 4 * spread / (share * (1 - share) * USERS)
     noise = law.covariance(histogram)
     crossed, sampled = (0.0, 0.0) if same_users else split_terms(noise, FORM, histogram, (first, second))
-    return StepTerms(linear, quadratic, 4 * answer_variance / second, split, share, crossed, sampled)
+    return StepTerms(
+        linear=linear,
+        quadratic=quadratic,
+        answers=4 * answer_variance / second,
+        split=split,
+        first_share=share,
+        crossed=crossed,
+        sampled=sampled,
+    )
 
 
 @pytest.mark.slow
@@ -145,7 +153,7 @@ def test_a_round_of_few_reports_is_doubted():
 
 
 def test_the_best_step_is_least():
-    terms = StepTerms(3.0, 2.0, 1.0, 0.5, 0.3)
+    terms = StepTerms(linear=3.0, quadratic=2.0, answers=1.0, split=0.5, first_share=0.3)
     best = terms.best_step()
     around = [terms.variance(best + off) for off in (-1e-3, 0.0, 1e-3)]
     assert min(around) == around[1]

@@ -186,7 +186,9 @@ def test_intervals_of_few_reports_are_doubted_and_end_where_the_statistic_does(s
 
 def test_rare_lies_count_as_few_events_and_the_noise_of_vectors_does_not() -> None:
     """One lie in 1,000 reports of a number among 400: its fourth cumulant is that of 2/5 of an event."""
-    lie = MeanNumber(0.0, np.array([1e-3]), np.array([0.0]), np.array([1e-3]), 400).error(np.ones(1))
+    lie = MeanNumber(
+        value=0.0, variances=np.array([1e-3]), third=np.array([0.0]), fourth=np.array([1e-3]), users=400
+    ).error(np.ones(1))
     alone = QuadraticError(ErrorMoments.without_slope(0.0, 0.0, lie))
     assert alone.rarity == pytest.approx(2.5)
     # A mixture of normal laws has heavy tails too, and quantiles that follow from them.

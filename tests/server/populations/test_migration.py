@@ -29,7 +29,16 @@ def manifest_of(plan: CompiledPlan, created_at: int) -> Manifest:
     reference = PlanReference(plan.device.digest, plan.analyst.digest)
     terms = RoundTerms(plan.device.guarantee, reference)
     allowed = PureEpsilon.of("1.5")
-    return Manifest("x", "x", "travellers", created_at, plan.device.domain, allowed, (terms,), EveryRound())
+    return Manifest(
+        name="x",
+        purpose="x",
+        population="travellers",
+        created_at=created_at,
+        domain=plan.device.domain,
+        device_guarantee=allowed,
+        rounds=(terms,),
+        assignment=EveryRound(),
+    )
 
 
 def test_opened_campaigns_are_entered(database: Database, plan_of: Callable[..., CompiledPlan]) -> None:

@@ -34,7 +34,7 @@ class Door:
         app = FastAPI()
         app.include_router(router)
         problem_details.install(app)
-        app.state.admission = Admission(Context(Settings(), database, ManualClock()))
+        app.state.admission = Admission(Context(settings=Settings(), database=database, clock=ManualClock()))
         self.writer = app.state.report_writer = ReportWriter(database, ManualClock()).start()
         self._app = UploadEndpoint(app, app.state, BODY_TIMEOUT_S)
 

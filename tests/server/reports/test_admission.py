@@ -115,7 +115,7 @@ class Gate:
     """Admission alone, before a real store; `refusal` is why an upload is refused."""
 
     def __init__(self, database: Database, **settings: Any) -> None:
-        self.admission = Admission(Context(Settings(**settings), database, ManualClock()))
+        self.admission = Admission(Context(settings=Settings(**settings), database=database, clock=ManualClock()))
 
     def refusal(self, campaign: str, peer: str = "192.0.2.1", **headers: str) -> ServerError | None:
         named = [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()]
@@ -188,7 +188,7 @@ def test_the_answer_says_when_to_come_again(running: Any, check_problem: Check) 
     """Over HTTP, and counted."""
     campaign = running.campaign("open")
     settings = Settings(anonymous_uploads_per_s=0.01, anonymous_uploads_burst=1)
-    running.app.state.admission = Admission(Context(settings, running.database, running.clock))
+    running.app.state.admission = Admission(Context(settings=settings, database=running.database, clock=running.clock))
     assert running.report(campaign, [0]).status_code == 200
     response = running.report(campaign, [1], seed=2)
     check_problem(response, Problem.RATE_LIMITED)

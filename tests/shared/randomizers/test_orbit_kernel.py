@@ -17,7 +17,16 @@ from sordino_shared.randomness import SeededRandomness
 
 ONE = BaseRow.of(np.array([True, False]))
 PAIR = BaseRow.of(np.array([[True, False, False], [False, True, True]]))
-KERNEL = OrbitKernel((2, 3, 2), 2, False, 60, 3 << 40, 5 << 40, (1 << 58, 3 << 58), (ONE, PAIR))
+KERNEL = OrbitKernel(
+    shape=(2, 3, 2),
+    width=2,
+    overlaps=False,
+    bits=60,
+    low=3 << 40,
+    high=5 << 40,
+    row_weights=(1 << 58, 3 << 58),
+    rows=(ONE, PAIR),
+)
 
 
 def test_the_statistic_has_a_count_and_the_characters_for_each_row() -> None:

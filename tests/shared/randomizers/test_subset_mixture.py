@@ -11,12 +11,15 @@ from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol.schema import from_plain, to_plain
 from sordino_shared.randomizers import AnyRandomizer, SubsetMixture, SubsetSelection
 
+FIELDS = ("size", "bits", "subset_sizes", "size_weights", "include_weights")
 MIXTURE = SubsetMixture.for_guarantee(6, (1, 3, 4), (0.2, 0.5, 0.3), PureEpsilon.of(1))
 
 
 def test_the_worst_size_decides_about_epsilon() -> None:
     strict = SubsetSelection.for_guarantee(6, 2, PureEpsilon.of(1)).include_weight
-    lenient = SubsetMixture(6, 60, (1, 2), (1, (1 << 60) - 1), (1 << 59, strict))
+    lenient = SubsetMixture(
+        size=6, bits=60, subset_sizes=(1, 2), size_weights=(1, (1 << 60) - 1), include_weights=(1 << 59, strict)
+    )
     ratio = Fraction(*lenient.likelihood_ratio())
     assert ratio == max(Fraction(*part.likelihood_ratio()) for part in lenient.parts) == 5
 
@@ -41,4 +44,4 @@ def test_it_travels() -> None:
 )
 def test_what_is_no_law_is_refused(fields: tuple[object, ...]) -> None:
     with pytest.raises(InvalidValue):
-        SubsetMixture(*fields)  # type: ignore[arg-type]
+        SubsetMixture(**dict(zip(FIELDS, fields, strict=True)))

@@ -35,7 +35,7 @@ _START_GAP = 0.05
 _FACTORIZATION_SHARE, _TRACE_SHARE = 0.2, 0.02
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class DoublyNonnegativeBound:
     """`value` ≤ Σ ρ_q π_x Var_q(x) for every mechanism that the bound speaks of, so ≤ its objective.
 
@@ -149,9 +149,16 @@ def _ascend(
 
 
 def _proved(matrix: Floats, epsilon: float, objective: Objective, point: DualPoint) -> DoublyNonnegativeBound:
-    arrays = point.rows, point.columns, point.levels, point.pairs
-    value = recheck_doubly_nonnegative(matrix, epsilon, *arrays)
-    return DoublyNonnegativeBound(value, *arrays, objective, epsilon)
+    value = recheck_doubly_nonnegative(matrix, epsilon, point.rows, point.columns, point.levels, point.pairs)
+    return DoublyNonnegativeBound(
+        value=value,
+        query_weights=point.rows,
+        type_weights=point.columns,
+        levels=point.levels,
+        pairs=point.pairs,
+        objective=objective,
+        epsilon=epsilon,
+    )
 
 
 def _mixed(weights: Floats, share: float) -> Floats:

@@ -45,7 +45,7 @@ class DualPoint:
     columns: Floats
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class DualSlopes:
     """2F − t − ‖A D_π^½‖_F² at a point and its derivatives by everything in it."""
 
@@ -87,7 +87,15 @@ class DualProblem:
         by_columns = -2.0 * moments @ reduced.sum(axis=1) - means
         levels, pairs = form.products(moments + 1.0)
         first = float(means @ point.columns)
-        return DualSlopes(fidelity, -float(reduced.sum()), first, -levels, -pairs, by_rows, by_columns)
+        return DualSlopes(
+            fidelity=fidelity,
+            spread=-float(reduced.sum()),
+            first=first,
+            levels=-levels,
+            pairs=-pairs,
+            rows=by_rows,
+            columns=by_columns,
+        )
 
     def bound(self, point: DualPoint) -> float:
         """F²/t − ‖A D_π^½‖_F², or −∞ where the point proves nothing."""

@@ -22,7 +22,7 @@ _PATIENCE = 4
 _WEIGHT_FLOOR = 1e-8
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class TraceBound:
     """`value` ≤ Σ ρ_q π_x Var_q(x) for every mechanism that the bound speaks of, so ≤ its objective.
 
@@ -86,10 +86,12 @@ def trace_bound(
     weights = np.zeros(len(matrix))
     weights[counted] = best.rows
     value = max(0.0, best.value) * scale**2
-    return TraceBound(value, weights, best.columns, objective, epsilon)
+    return TraceBound(
+        value=value, query_weights=weights, type_weights=best.columns, objective=objective, epsilon=epsilon
+    )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class _Point:
     rows: Floats
     columns: Floats
@@ -129,7 +131,7 @@ class _Ascent:
         row_slopes = nuclear * spectrum.row_squares() / self.most - squares @ columns
         column_slopes = nuclear * spectrum.column_squares() / self.most - rows @ squares
         value = nuclear**2 / self.most - float(rows @ squares @ columns)
-        return _Point(rows, columns, value, row_slopes, column_slopes)
+        return _Point(rows=rows, columns=columns, value=value, row_slopes=row_slopes, column_slopes=column_slopes)
 
     def _step(self, point: _Point, exponent: float) -> _Point:
         columns = _reweighted(point.columns, point.column_slopes, exponent)

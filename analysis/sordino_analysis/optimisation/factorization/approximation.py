@@ -63,7 +63,7 @@ class Witness:
         return float(((workload * self.matrix).sum() - alpha * self.slope) / np.linalg.norm(inner, 2))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Approximation:
     """LᵀR + c1ᵀ within `alpha` of W in every entry, and lower ≤ γ(W; alpha) ≤ upper, proved by the witness.
 
@@ -113,7 +113,13 @@ def approximate(
     # Rows that became constant cost nothing, and are queries all the same.
     share = float(np.sqrt(kept.sum() / varying_rows(matrix).sum())) if objective == "mean" else 1.0
     witness = _spread(splitting.witness, kept, varying_rows(matrix), share, objective)
-    return Approximation(factorization, alpha, witness, splitting.lower * scale * share, factorization.upper * share)
+    return Approximation(
+        factorization=factorization,
+        alpha=alpha,
+        witness=witness,
+        lower=splitting.lower * scale * share,
+        upper=factorization.upper * share,
+    )
 
 
 def tangent(matrix: Floats, factorization: Factorization) -> Witness:

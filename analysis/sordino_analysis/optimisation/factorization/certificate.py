@@ -16,7 +16,7 @@ class FactorizationError(InvalidValue):
     """The matrix cannot be factorized, or a factorization fails its certificate; the message names the check."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Factorization:
     """W = LᵀR + c1ᵀ with lower ≤ γ(W) ≤ upper, where γ is γ₂ for "max" and γ_F for "mean".
 

@@ -23,7 +23,18 @@ def histogram(size: int, objective: Objective = "max", centred: bool = True) -> 
     factor = np.eye(size) - (1 / size if centred else 0.0)
     value = 1 - 1 / size if centred else 1.0
     centre = uniform if centred else np.zeros(size)
-    return Factorization(factor, factor, centre, uniform, uniform, objective, centred, value, value, 0)
+    return Factorization(
+        left=factor,
+        right=factor,
+        centre=centre,
+        row_weights=uniform,
+        column_weights=uniform,
+        objective=objective,
+        centred=centred,
+        lower=value,
+        upper=value,
+        iterations=0,
+    )
 
 
 def prefix_square_root(size: int, objective: Objective = "max") -> Factorization:
@@ -43,7 +54,18 @@ def prefix_square_root(size: int, objective: Objective = "max") -> Factorization
     lower = float(np.mean(0.5 / np.sin(odd * np.pi / (4 * m + 2))))
     upper = primal_value(left, right, objective, np.ones(m, dtype=bool))
     rows, columns = np.full(m, 1 / m), np.append(np.full(m, 1 / m), 0.0)
-    return Factorization(left, right, np.zeros(m), rows, columns, objective, False, lower, upper, 0)
+    return Factorization(
+        left=left,
+        right=right,
+        centre=np.zeros(m),
+        row_weights=rows,
+        column_weights=columns,
+        objective=objective,
+        centred=False,
+        lower=lower,
+        upper=upper,
+        iterations=0,
+    )
 
 
 def gini(size: int, objective: Objective = "max") -> Factorization:
@@ -54,7 +76,18 @@ def gini(size: int, objective: Objective = "max") -> Factorization:
     projector = np.eye(size) - 1 / size
     left, right = np.vstack([constant, -projector]), np.vstack([constant, projector])
     value = 2 * (size - 1) / size
-    return Factorization(left, right, np.zeros(size), uniform, uniform, objective, False, value, value, 0)
+    return Factorization(
+        left=left,
+        right=right,
+        centre=np.zeros(size),
+        row_weights=uniform,
+        column_weights=uniform,
+        objective=objective,
+        centred=False,
+        lower=value,
+        upper=value,
+        iterations=0,
+    )
 
 
 def kronecker(first: Factorization, second: Factorization) -> Factorization:
@@ -106,7 +139,18 @@ def lipschitz_tree(matrix: Floats, objective: Objective = "max", centred: bool =
     rows, columns = counted / counted.sum(), np.full(size, 1 / size)
     lower = dual_value(matrix, rows, columns, centred)
     upper = primal_value(left, right, objective, counted)
-    return Factorization(left, right, centre, rows, columns, objective, centred, lower, upper, 0)
+    return Factorization(
+        left=left,
+        right=right,
+        centre=centre,
+        row_weights=rows,
+        column_weights=columns,
+        objective=objective,
+        centred=centred,
+        lower=lower,
+        upper=upper,
+        iterations=0,
+    )
 
 
 def _search_tree(size: int) -> tuple[np.ndarray[tuple[int], np.dtype[np.intp]], Floats]:

@@ -59,7 +59,7 @@ def factorize(
         search.advance()
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class _Point:
     """Weights (u, v), the dual value there, and the squared norms that say where to move."""
 
@@ -109,7 +109,13 @@ class _Search:
         upper = float(np.sqrt(spent * column_squares.max()))
         if upper < self.upper:
             self.upper, self.factors = upper, _Factors(spectrum, centre)
-        return _Point(rows, columns, spectrum.nuclear_norm, row_squares, column_squares)
+        return _Point(
+            rows=rows,
+            columns=columns,
+            norm=spectrum.nuclear_norm,
+            row_squares=row_squares,
+            column_squares=column_squares,
+        )
 
 
 def _ascend(weights: Floats, ratio: Floats, exponent: float) -> Floats:

@@ -8,7 +8,7 @@ from sordino_analysis.arrays import Floats
 from sordino_analysis.optimisation.factorization.certificate import Factorization, FactorizationError
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class ReducedFactorization:
     """W ≈ (TL)ᵀ(TR) + c1ᵀ with T of shape ℓ×r; `left` is TL, `right` is TR.
 
@@ -47,4 +47,4 @@ def reduce_dimension(factorization: Factorization, dimension: int, seed: int) ->
     projection = (basis * np.sign(np.diag(triangle))).T * np.sqrt(rank / dimension)
     left, right = projection @ factorization.left, projection @ factorization.right
     error = np.abs(left.T @ right - factorization.left.T @ factorization.right).max(axis=1)
-    return ReducedFactorization(projection, left, right, factorization.centre, error)
+    return ReducedFactorization(projection=projection, left=left, right=right, centre=factorization.centre, bias=error)

@@ -14,7 +14,7 @@ _FLOOR = 1e-7
 _NEGLIGIBLE = 1e-11
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class WeightedSpectrum:
     """D_u^½ C D_v^½ = Σ σᵢ pᵢqᵢᵀ, known by the eigenvectors of its smaller Gram matrix.
 
@@ -85,4 +85,4 @@ def weighted_spectrum(matrix: Floats, row_weights: Floats, column_weights: Float
     near, far = (row_weights, column_weights) if wide else (column_weights, row_weights)
     scaled = np.sqrt(far)[:, None] * tall * np.sqrt(near)
     eigenvalues, basis = eigh(scaled.T @ scaled, driver="evd", overwrite_a=True, check_finite=False)
-    return WeightedSpectrum(tall, near, wide, eigenvalues, basis)
+    return WeightedSpectrum(tall=tall, near=near, wide=wide, eigenvalues=eigenvalues, basis=basis)

@@ -16,7 +16,7 @@ from scipy.special import expit
 from sordino_analysis.arrays import Floats
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class BalancedRows:
     """The kernel at one point (Z, t), with what its gradient needs."""
 
@@ -60,7 +60,15 @@ def balance(logits: Floats, weights: Floats, epsilon: float) -> BalancedRows:
     weighted = levels * weights[:, None]
     system = scipy.linalg.cho_factor(weighted.T @ levels, check_finite=False)
     correction = scipy.linalg.cho_solve(system, 1.0 - weighted.sum(axis=0), check_finite=False)
-    return BalancedRows(boost, membership, levels, weights, correction, levels @ correction, system)
+    return BalancedRows(
+        boost=boost,
+        membership=membership,
+        levels=levels,
+        weights=weights,
+        correction=correction,
+        row_correction=levels @ correction,
+        system=system,
+    )
 
 
 def balanced_weights(levels: Floats, weights: Floats, iterations: int = 40) -> Floats:

@@ -30,7 +30,7 @@ class ConeProgramFailed(SordinoError):
     """The solver found no weights; the message has its word for it."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class ConeDesign:
     """Sets `members` (m, k) at the upper level under weights `low` (m,) that balance, and the decoder (Q, m) of W.
 
@@ -73,11 +73,16 @@ def solve_cone_program(matrix: Floats, members: Mask, epsilon: float, objective:
         raise ConeProgramFailed(f"what the solver found does not balance ({error})") from error
     decoder = turn @ (decoded[:, kept] / weights[kept]) * scale + middle
     return ConeDesign(
-        members[kept], low, decoder, found.by_type / found.by_type.sum(), -found.by_answer / 2, found.by_column
+        members=members[kept],
+        low=low,
+        decoder=decoder,
+        type_weights=found.by_type / found.by_type.sum(),
+        answer_prices=-found.by_answer / 2,
+        column_prices=found.by_column,
     )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class _Solution:
     """θ (m,) and f (Q, m) for rows of mean one, and the multipliers of types, of VK = W and of the columns."""
 
@@ -113,4 +118,10 @@ def _solved(target: Floats, rows: Floats, objective: Objective) -> _Solution:
     if any(value is None or not np.isfinite(value).all() for value in found):
         raise ConeProgramFailed(f"the cone program for the rows' weights ended {problem.status}")
     by_type_weights = np.maximum(found[2], 1e-12).reshape(-1, target.shape[1]).sum(axis=0)
-    return _Solution(np.maximum(found[0], 0.0), found[1], by_type_weights, found[3], found[4])
+    return _Solution(
+        weights=np.maximum(found[0], 0.0),
+        decoded=found[1],
+        by_type=by_type_weights,
+        by_answer=found[3],
+        by_column=found[4],
+    )

@@ -21,7 +21,7 @@ _WALL = 1e10
 Evaluate = Callable[[Floats, Floats | None], tuple[float, Floats, Floats | None]]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Point:
     """Where a search stands: logits (m, k), the weights (m,) that balance them, π (k,) and ρ (Q,).
 

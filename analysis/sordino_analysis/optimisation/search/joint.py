@@ -30,7 +30,7 @@ from sordino_analysis.progress import Progress, ProgressCallback, ignore_progres
 from sordino_analysis.request_terms import Effort
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Schedule:
     """Phases of `evaluations` each; sharpness and row-weight floor move geometrically from first to last.
 
@@ -73,11 +73,11 @@ class Schedule:
 
 
 _SCHEDULES = {
-    Effort.QUICK: Schedule(3, 40, 6, 0.3),
-    Effort.STANDARD: Schedule(6, 70, 8, column_rounds=14),
-    Effort.THOROUGH: Schedule(8, 110, 12, 30.0, column_rounds=60),
+    Effort.QUICK: Schedule(phases=3, evaluations=40, rows_per_type=6, patience=0.3),
+    Effort.STANDARD: Schedule(phases=6, evaluations=70, rows_per_type=8, column_rounds=14),
+    Effort.THOROUGH: Schedule(phases=8, evaluations=110, rows_per_type=12, patience=30.0, column_rounds=60),
 }
-_TRIAL = Schedule(3, 25, 4)
+_TRIAL = Schedule(phases=3, evaluations=25, rows_per_type=4)
 # With weight on single types the codebook's weights must be free to fall from the start.
 _SINGLES_FLOORS = (0.05, 0.01)
 _SHARPEN = 1.3
@@ -99,7 +99,7 @@ _SHARE_OF_PHASES, _SHARE_OF_SNAPPING = 0.7, 0.1
 _SHARE_FOR_ROWS = 0.7
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class KernelDesign:
     """Staircase rows low[y]·{1, e^ε}: `members` (m, k) are at the upper level; columns sum to one.
 
@@ -212,7 +212,13 @@ class _Search:
         generator = np.random.Generator(np.random.PCG64(seed))
         outputs = max(_FEWEST_ROWS, schedule.rows_per_type * self.types)
         logits, weights = begin(start, self.right, self.epsilon, outputs, generator)
-        return Point(logits / _SHARPEN, weights, None, self.type_weights, self.query_weights)
+        return Point(
+            logits=logits / _SHARPEN,
+            weights=weights,
+            free=None,
+            type_weights=self.type_weights,
+            query_weights=self.query_weights,
+        )
 
     def phase(self, point: Point, schedule: Schedule, phase: int, start: Start) -> Point:
         """Sharpen, then descend under this phase's sharpness and floor."""
@@ -246,7 +252,13 @@ class _Search:
             return self._polished(point, members, schedule, soft)
         for _ in range(2):
             point = self._descend_averaged(point, 0.0, schedule.evaluations, rows_move=False)
-        return KernelDesign(members, point.weights, self._own_decoder(point, schedule), point.type_weights, soft)
+        return KernelDesign(
+            members=members,
+            low=point.weights,
+            decoder=self._own_decoder(point, schedule),
+            type_weights=point.type_weights,
+            soft_variance=soft,
+        )
 
     def with_new_rows(self, design: KernelDesign, schedule: Schedule) -> KernelDesign:
         """For the mean of not too many types, rows that lower it further are added and weighed."""
@@ -273,7 +285,13 @@ class _Search:
         for sharpness in (schedule.last_sharpness / 4, schedule.last_sharpness):
             point = replace(point, free=self._decoder(point))
             point = self._descend(point, sharpness, 0.0, schedule.evaluations, rows_move=False)
-        return KernelDesign(members, point.weights, self._decoder(point), point.type_weights, soft)
+        return KernelDesign(
+            members=members,
+            low=point.weights,
+            decoder=self._decoder(point),
+            type_weights=point.type_weights,
+            soft_variance=soft,
+        )
 
     def _own_decoder(self, point: Point, schedule: Schedule) -> Floats | None:
         """For the maximum, a decoder in which the worst queries have type weights of their own."""

@@ -16,7 +16,7 @@ from sordino_analysis.arrays import Floats
 _RIDGE = 1e-11
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Information:
     """M of a kernel under type weights π, factored."""
 
@@ -46,7 +46,7 @@ def information(kernel: Floats, type_weights: Floats) -> Information:
     matrix = kernel.T @ scaled
     matrix[np.diag_indices_from(matrix)] += _RIDGE * np.trace(matrix) / len(matrix)
     factor = scipy.linalg.cho_factor(matrix, check_finite=False)
-    return Information(kernel, type_weights, masses, scaled, factor)
+    return Information(kernel=kernel, type_weights=type_weights, masses=masses, scaled=scaled, factor=factor)
 
 
 def gls_decoder(kernel: Floats, matrix: Floats, type_weights: Floats) -> Floats:

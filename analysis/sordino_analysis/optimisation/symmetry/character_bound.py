@@ -33,7 +33,7 @@ from sordino_shared.errors import InvalidValue
 _ROUNDING = 1e-10
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class SymmetricBound:
     """`value` ≤ Σ_B weight_B · (mean variance of block B) for every mechanism that the bound speaks of.
 
@@ -99,7 +99,10 @@ def character_bound(operator: CharacterMap, epsilon: float, block_weights: Float
         found.append(best_multipliers(needed, orbits, epsilon))
     values = [recheck_characters(operator, epsilon, block_weights, *weights) for weights in found]
     best = int(np.argmax(values))
-    return SymmetricBound(values[best], block_weights, *found[best])
+    spectrum, multipliers, level = found[best]
+    return SymmetricBound(
+        value=values[best], block_weights=block_weights, spectrum=spectrum, multipliers=multipliers, level=level
+    )
 
 
 def _most_told(orbits: GroupOrbits, multipliers: Floats, level: float, epsilon: float) -> float:

@@ -36,7 +36,7 @@ _PROFILE_DIGITS = 9
 _RIDGE = 1e-13
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class WorstCaseDesign:
     """Rows and chances, and each block's `slopes` (blocks, rows, levels, orbits) and `offsets` (blocks, rows, levels).
 
@@ -50,7 +50,7 @@ class WorstCaseDesign:
     variance: float
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class _Block:
     """One side of the game: M (n, c, c, types), K (n, 1 + o, c), the true values and first weights (types,).
 
@@ -106,7 +106,9 @@ def worst_case_design(
         offsets[number][:, level[constant]] = found[:, constant]
         orbits = block.orbits[block.features.parts[~constant] - 1]
         slopes[number][:, level[~constant], orbits] = found[:, ~constant]
-    return WorstCaseDesign(tuple(rows[row] for row in kept), chances, slopes, offsets, point.worst)
+    return WorstCaseDesign(
+        rows=tuple(rows[row] for row in kept), chances=chances, slopes=slopes, offsets=offsets, variance=point.worst
+    )
 
 
 def _rows(operator: CharacterMap, epsilon: float, start: OrbitDesign, generator: np.random.Generator) -> list[Mask]:
@@ -189,7 +191,14 @@ def _block(
         told[alike], squares[alike] = features.told(means), found[..., types]
     values = features.query.waves[1:, types].sum(axis=0)
     counted, first = operator.blocks[number].weight, np.maximum(weight * shares, 1e-9)
-    return _Block(_needed(operator, number), features, counted * squares, told, np.sqrt(counted) * values, first)
+    return _Block(
+        orbits=_needed(operator, number),
+        features=features,
+        moments=counted * squares,
+        told=told,
+        values=np.sqrt(counted) * values,
+        weights=first,
+    )
 
 
 def _play(blocks: list[_Block]) -> tuple[Indices, Floats, _Point]:

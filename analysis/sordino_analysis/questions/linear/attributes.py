@@ -79,7 +79,7 @@ class OrdinalSpecification(Strict):
     def attribute(self) -> Ordinal:
         """The attribute; raises WorkloadError or InvalidValue."""
         edges = self.edges.edges() if isinstance(self.edges, EvenBins) else tuple(self.edges)
-        return Ordinal(self.name, edges, self.unit, self.missing, self.other)
+        return Ordinal(name=self.name, edges=edges, unit=self.unit, missing=self.missing, other=self.other)
 
 
 class CategoricalSpecification(Strict):

@@ -26,7 +26,7 @@ from sordino_shared.errors import InvalidValue
 def build_workload(domain: Domain, queries: Queries, name: str = "workload") -> Workload:
     """The workload of these queries over the domain; raises InvalidValue where they do not fit it."""
     whole = _whole(domain, queries)
-    return Workload(name, domain, queries, whole.operator, whole.label)
+    return Workload(name=name, domain=domain, published=queries, operator=whole.operator, name_query=whole.label)
 
 
 def _pickled(workload: Workload) -> tuple[Callable[..., Workload], tuple[Domain, Queries, str]]:

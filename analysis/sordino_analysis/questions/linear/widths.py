@@ -28,7 +28,7 @@ _MOST_CELLS = 2048
 _ROUNDING = 1e-9
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class CharacterBlock:
     """Queries alike up to which attributes they are about: a row of `table` (rows, K) on each of the `supports` (n, m).
 
@@ -239,7 +239,13 @@ def _map(
         numbers[shape].append(np.arange(start, start + len(tables[shape])))
         start += len(tables[shape])
     blocks = [
-        CharacterBlock(np.array(members[shape]), shape, tables[shape], np.stack(numbers[shape]), shifted)
+        CharacterBlock(
+            supports=np.array(members[shape]),
+            shape=shape,
+            table=tables[shape],
+            queries=np.stack(numbers[shape]),
+            shifted=shifted,
+        )
         for shape in tables
     ]
     return CharacterMap(domain.shape, blocks)

@@ -25,7 +25,7 @@ class WorkloadError(InvalidValue):
     """The workload is invalid; the message gives advice, `value` is the given value."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Workload:
     """Q linear queries W h of the normalised histogram h over a domain of size k.
 

@@ -26,7 +26,14 @@ class Subject:
         """The mean over pairs of one kernel W (k, k)."""
         form = QuadraticForm(kernel, matrix)
         return PairwiseStatistic(
-            self.name, self.domain, (form,), lambda u: float(u[0]), lambda _: np.ones(1), (), self.specification, notes
+            name=self.name,
+            domain=self.domain,
+            forms=(form,),
+            combine=lambda u: float(u[0]),
+            gradient=lambda _: np.ones(1),
+            denominators=(),
+            specification=self.specification,
+            notes=notes,
         )
 
 
@@ -63,15 +70,15 @@ def kendall_b(subject: Subject, x: Ordinal, y: Ordinal) -> PairwiseStatistic:
     }
     forms = tuple(QuadraticForm(name, matrix) for name, matrix in matrices.items())
     return PairwiseStatistic(
-        subject.name,
-        subject.domain,
-        forms,
-        _tau_b,
-        _tau_b_gradient,
-        (1, 2),
-        subject.specification,
-        _only(x, y),
-        (-1.0, 1.0),
+        name=subject.name,
+        domain=subject.domain,
+        forms=forms,
+        combine=_tau_b,
+        gradient=_tau_b_gradient,
+        denominators=(1, 2),
+        specification=subject.specification,
+        notes=_only(x, y),
+        range_of_ratio=(-1.0, 1.0),
     )
 
 
@@ -89,15 +96,15 @@ def area_under_curve(subject: Subject, score: Ordinal, label: Categorical, posit
         QuadraticForm("labels differ", _joint(subject.domain, score, label, every_score, np.abs(gain))),
     )
     return PairwiseStatistic(
-        subject.name,
-        subject.domain,
-        forms,
-        _auc,
-        _auc_gradient,
-        (1,),
-        subject.specification,
-        _only(score, label),
-        (0.0, 1.0),
+        name=subject.name,
+        domain=subject.domain,
+        forms=forms,
+        combine=_auc,
+        gradient=_auc_gradient,
+        denominators=(1,),
+        specification=subject.specification,
+        notes=_only(score, label),
+        range_of_ratio=(0.0, 1.0),
     )
 
 

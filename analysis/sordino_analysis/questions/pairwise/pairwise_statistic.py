@@ -40,7 +40,7 @@ class QuadraticForm:
         return float(histogram @ self.matrix @ histogram)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class PairwiseStatistic:
     """g(u₁ … u_J) for the values u_j of J quadratic forms over one domain.
 

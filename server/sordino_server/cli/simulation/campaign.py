@@ -21,7 +21,7 @@ from sordino_server.cli.wait import TIMEOUT_S, Patience
 from sordino_shared.errors import InvalidValue, SordinoError
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class CampaignTerms:
     """What is asked of whom: `plan` is the plan request without its workload, with a seed."""
 
@@ -32,7 +32,7 @@ class CampaignTerms:
     population: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class CampaignResult:
     """A finished campaign: the plan's figures, both uploads, the estimates document, its comparison with the truth."""
 
@@ -82,7 +82,15 @@ def run_campaign(
         estimates = remote.awaited_estimates(campaign, 0, Patience())
     clock.lap("estimates")
     comparison = Comparison.of(truth, estimates["queries"])
-    return CampaignResult(campaign, plan, apps, fleet, estimates, comparison, clock.laps)
+    return CampaignResult(
+        campaign=campaign,
+        plan=plan,
+        apps=apps,
+        fleet=fleet,
+        estimates=estimates,
+        comparison=comparison,
+        seconds=clock.laps,
+    )
 
 
 def check_users(users: int) -> None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sordino_shared.errors import InvalidValue
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Comparison:
     """Q answers: truth, unbiased estimate, ends of the intervals one by one, and ends of the simultaneous band."""
 
@@ -30,11 +30,11 @@ class Comparison:
     def of(cls, truth: NDArray[np.float64], queries: Sequence[Mapping[str, Any]]) -> Comparison:
         """From the `queries` of an estimates document, in the workload's order."""
         return cls(
-            tuple(str(query["label"]) for query in queries),
-            truth,
-            np.array([query["value"] for query in queries], dtype=float),
-            np.array([query["interval"] for query in queries], dtype=float),
-            np.array([query["band"] for query in queries], dtype=float),
+            labels=tuple(str(query["label"]) for query in queries),
+            truth=truth,
+            estimate=np.array([query["value"] for query in queries], dtype=float),
+            interval=np.array([query["interval"] for query in queries], dtype=float),
+            band=np.array([query["band"] for query in queries], dtype=float),
         )
 
     @property
@@ -72,7 +72,13 @@ class Comparison:
         """The same for some of the queries."""
         chosen = list(queries)
         labels = tuple(self.labels[query] for query in chosen)
-        return Comparison(labels, self.truth[chosen], self.estimate[chosen], self.interval[chosen], self.band[chosen])
+        return Comparison(
+            labels=labels,
+            truth=self.truth[chosen],
+            estimate=self.estimate[chosen],
+            interval=self.interval[chosen],
+            band=self.band[chosen],
+        )
 
     def shown(self, most: int) -> list[int]:
         """At most `most` queries to print: evenly spread, the first and the last among them."""

@@ -26,7 +26,7 @@ from sordino_server.cli.wait import Patience
 from sordino_shared.errors import SordinoError
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class StatisticResult:
     """A finished campaign: figures of the plan, the estimates document, the truth in its bins, reports by source."""
 
@@ -73,7 +73,15 @@ def run_statistic_campaign(
     with stages.stage("estimating"):
         estimates = remote.awaited_estimates(campaign, None, Patience())
     clock.lap("estimates")
-    return StatisticResult(campaign, plan, estimates, truth, apps, fleet, clock.laps)
+    return StatisticResult(
+        campaign=campaign,
+        plan=plan,
+        estimates=estimates,
+        truth=truth,
+        app_reports=apps,
+        fleet_reports=fleet,
+        seconds=clock.laps,
+    )
 
 
 def _answer_rounds(

@@ -67,7 +67,9 @@ def test_the_descent_of_the_search(checked, rows, objective, rows_move):
         if objective == "max"
         else AveragedVariance(PREFIX.T @ PREFIX / 5, (PREFIX**2).mean(axis=0), types)
     )
-    point = descent.Point(logits, weights, decoder, types, np.full(5, 1 / 5))
+    point = descent.Point(
+        logits=logits, weights=weights, free=decoder, type_weights=types, query_weights=np.full(5, 1 / 5)
+    )
     descent.descend(point, evaluate, EPSILON, 0.0, 10, lambda: False, rows_move=rows_move)
     assert check.worst < 1e-4
 

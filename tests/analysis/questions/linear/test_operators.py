@@ -221,7 +221,10 @@ class Signs(LinearMap):
 def test_an_operator_that_says_nothing_of_its_entries_gets_the_variances_of_its_matrix():
     domain = Domain((Categorical("c", tuple("abcd")),))
     queries = MatrixQueries(Array.of(Signs(4).matrix, "<f8"), ("a", "b", "c"))
-    workloads = [Workload("w", domain, queries, operator, str) for operator in (Signs(4), Dense(Signs(4).matrix))]
+    workloads = [
+        Workload(name="w", domain=domain, published=queries, operator=operator, name_query=str)
+        for operator in (Signs(4), Dense(Signs(4).matrix))
+    ]
     randomizer = RandomizedResponse.for_guarantee(4, PureEpsilon.of(1))
     found = [unbiased_law(randomizer, workload).profile().figures() for workload in workloads]
     assert found[0] == found[1]
