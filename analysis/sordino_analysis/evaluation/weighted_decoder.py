@@ -53,16 +53,16 @@ def weighted_decoder(
     decoder: AnswerDecoder,
     matrix: Floats,
     type_weights: Floats,
-    late: Callable[[], bool] = lambda: False,
+    should_stop: Callable[[], bool] = lambda: False,
 ) -> WeightedDecoder | None:
     """Type weights under which no answer to W has more variance than the worst of `decoder`, within 2 per mille.
 
-    Queries that least squares under the common `type_weights` answers well enough share those. None where it is
-    late, or where no such weights were found. `matrix` W (Q, k), `type_weights` (k,).
+    Queries that least squares under the common `type_weights` answers well enough share those. None once
+    `should_stop()`, or where no such weights are found. `matrix` W (Q, k), `type_weights` (k,).
     """
     fit = _Fit(probabilities(kernel), decoder.matrix.numpy(), matrix, type_weights)
     while fit.worst.max() > fit.target:
-        if late() or not fit.add_group():
+        if should_stop() or not fit.add_group():
             return None
     return WeightedDecoder(Array.of(np.array(fit.weights), "<f8"), Array.of(fit.groups, "<i4"))
 

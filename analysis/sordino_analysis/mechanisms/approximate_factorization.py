@@ -40,7 +40,7 @@ class ApproximateFactorizationMechanism:
         def squared_error(gamma: float, alpha: float) -> float:
             return spread * gamma**2 / users + alpha**2
 
-        found, _ = cheapest(work.matrix, exact, squared_error, late=work.deadline.passed)
+        found, _ = cheapest(work.matrix, exact, squared_error, should_stop=work.deadline.passed)
         if found is None:
             raise MechanismFailed(f"with {users} users no approximation of the queries is worth its bias")
         return vector_mechanism(found.factorization, request)

@@ -126,8 +126,8 @@ class SharedWork:
     def factorization(self, objective: Objective, progress: ProgressCallback = ignore_progress) -> Factorization:
         """The centred factorization of W for one of the objectives, certified to FACTORIZATION_GAP."""
         if objective not in self._factorizations:
-            late = self.deadline.sooner(_SHARE_OF_STEP)
-            found = factorize(self.matrix, objective, FACTORIZATION_GAP, progress=progress, late=late)
+            should_stop = self.deadline.sooner(_SHARE_OF_STEP)
+            found = factorize(self.matrix, objective, FACTORIZATION_GAP, progress=progress, should_stop=should_stop)
             self._factorizations[objective] = found
         return self._factorizations[objective]
 
@@ -135,8 +135,8 @@ class SharedWork:
         """The certified lower bound for one of the objectives."""
         if objective not in self._bounds:
             epsilon, start = self.request.guarantee.epsilon, self.factorization(objective)
-            late = self.deadline.sooner(_SHARE_OF_STEP)
-            self._bounds[objective] = trace_bound(self.matrix, epsilon, objective, start, late=late)
+            should_stop = self.deadline.sooner(_SHARE_OF_STEP)
+            self._bounds[objective] = trace_bound(self.matrix, epsilon, objective, start, should_stop=should_stop)
         return self._bounds[objective]
 
     def orbit_design(self, objective: Objective) -> OrbitDesign:

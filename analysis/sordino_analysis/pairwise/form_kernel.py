@@ -137,7 +137,7 @@ def _step(
 ) -> FormKernel | None:
     queries = _root(goal.gradient(covariances))
     try:
-        factors = factorize(queries, "mean", _GAP, late=deadline.sooner(0.1))
+        factors = factorize(queries, "mean", _GAP, should_stop=deadline.sooner(0.1))
         design = search_kernel(
             queries, guarantee.epsilon, factors, effort=effort, seed=seed, deadline=deadline, progress=progress
         )

@@ -201,7 +201,7 @@ def _in_time(request: ProtocolRequest) -> Iterator[SplitReports]:
 
 def _reductions(request: ProtocolRequest) -> Iterator[SplitReports]:
     matrix, half = request.statistic.forms[0].matrix, PureEpsilon(request.guarantee.nano // 2)
-    whole = factorize(matrix, "max", _GAP, centred=False, late=request.deadline.passed)
+    whole = factorize(matrix, "max", _GAP, centred=False, should_stop=request.deadline.passed)
     left, right = balanced_factors(whole)
     for share in _REDUCTIONS:
         dimension = max(1, round(share * whole.rank))

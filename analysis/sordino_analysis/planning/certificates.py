@@ -82,7 +82,7 @@ def _pair_bound(work: SharedWork, objective: Objective) -> PairBound:
         objective,
         work.factorization(objective),
         evaluations=_EVALUATIONS[work.request.options.effort],
-        late=work.deadline.sooner(_SHARE_OF_TIME),
+        should_stop=work.deadline.sooner(_SHARE_OF_TIME),
     )
     pairs = found.pairs[np.triu_indices(len(found.levels), 1)]
     return PairBound(

@@ -93,14 +93,14 @@ def doubly_nonnegative_bound(
     *,
     tolerance: float = 2e-4,
     evaluations: int = 5000,
-    late: Callable[[], bool] = lambda: False,
+    should_stop: Callable[[], bool] = lambda: False,
 ) -> DoublyNonnegativeBound:
     """The bound of `recheck_doubly_nonnegative`, maximised over multipliers, π and, for "max", ρ; up to 128 types.
 
     Climbs from near the weights of `start`, a centred factorization for the objective (found where not given), then
     of its trace bound, and is never below that. A climb ends when it gains less than `tolerance` of the value over
-    some dozens of steps, after its share of `evaluations`, or once it is `late`; every step is a bound and the best is
-    returned. For "max" it is the best over product weights ρ_q·π_x, which leaves out that every query may fear other
+    some dozens of steps, after its share of `evaluations`, or once `should_stop()`; every step is a bound, and the
+    best is returned. For "max" it is the best over product weights ρ_q·π_x, which leaves out that every query may fear other
     types.
     Raises InvalidValue for more than 128 types or ε outside (0, 16]. `matrix` W (Q, k).
     """
@@ -119,7 +119,7 @@ def doubly_nonnegative_bound(
         starts.append((_mixed(trace.query_weights, _TRACE_SHARE), _mixed(trace.type_weights, _TRACE_SHARE)))
     for begun in starts:
         allowed = evaluations // len(starts)
-        points.append(_ascend(matrix, epsilon, objective, *begun, tolerance, allowed, late))
+        points.append(_ascend(matrix, epsilon, objective, *begun, tolerance, allowed, should_stop))
     bounds = [_proved(matrix, epsilon, objective, point) for point in points]
     return max(bounds, key=lambda bound: bound.value)
 
@@ -132,7 +132,7 @@ def _ascend(
     columns: Floats,
     tolerance: float,
     evaluations: int,
-    late: Callable[[], bool],
+    should_stop: Callable[[], bool],
 ) -> DualPoint:
     """The best point for the queries that vary, scaled; for "mean" no more queries than types stand for them."""
     counted = counted_rows(matrix, centred=True)
@@ -142,7 +142,9 @@ def _ascend(
     if objective == "mean" and queries > types:
         scaled = np.linalg.qr(scaled, mode="r") * np.sqrt(types / queries)
     inner = rows[counted] if objective == "max" else np.ones(len(scaled))
-    found = DualAscent(scaled, epsilon, objective).run(inner / inner.sum(), columns, tolerance, evaluations, late)
+    found = DualAscent(scaled, epsilon, objective).run(
+        inner / inner.sum(), columns, tolerance, evaluations, should_stop
+    )
     weights = np.zeros(len(matrix))
     weights[counted] = found.rows if objective == "max" else 1.0 / queries
     return replace(found, rows=weights)

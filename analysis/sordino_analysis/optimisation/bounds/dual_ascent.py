@@ -141,9 +141,9 @@ class DualAscent:
         self.matrix, self.epsilon, self.objective = matrix, epsilon, objective
 
     def run(
-        self, rows: Floats, columns: Floats, tolerance: float, evaluations: int, late: Callable[[], bool]
+        self, rows: Floats, columns: Floats, tolerance: float, evaluations: int, should_stop: Callable[[], bool]
     ) -> DualPoint:
-        """The point that proves most of those met from these weights ρ and π, at most so many and until it is late.
+        """The point that proves most of those met from these weights ρ and π, at most `evaluations`.
 
         `rows` ρ (Q,), `columns` π (k,).
         """
@@ -156,13 +156,13 @@ class DualAscent:
             climb = _Climb(problem, point, self.objective)
             # At large ε the bound is a small difference of two moments, and so are the gains.
             least_gain = tolerance * max(top, _SMALL_SHARE * climb.size)
-            point = climb.run(least_gain, min(_EVALUATIONS, evaluations), late)
+            point = climb.run(least_gain, min(_EVALUATIONS, evaluations), should_stop)
             evaluations -= climb.evaluations
             proved = plain.bound(point)
             settled = problem.barrier < _SETTLING * unit and abs(proved - top) <= tolerance * top
             if proved > top:
                 best, top = point, proved
-            if settled or evaluations <= 0 or late():
+            if settled or evaluations <= 0 or should_stop():
                 break
         return best
 
@@ -193,13 +193,13 @@ class _Climb:
         self.best, self.top = self.variables.start, -np.inf
         self.evaluations = 0
 
-    def run(self, least_gain: float, evaluations: int, late: Callable[[], bool]) -> DualPoint:
-        """The best point when it is late, or once `_PATIENCE` steps gain no more than `least_gain`."""
+    def run(self, least_gain: float, evaluations: int, should_stop: Callable[[], bool]) -> DualPoint:
+        """The best point once `should_stop()`, or once `_PATIENCE` steps gain no more than `least_gain`."""
         past: deque[float] = deque(maxlen=_PATIENCE)
 
         def ends(intermediate_result: OptimizeResult) -> None:
             idle = len(past) == _PATIENCE and self.top - past[0] <= least_gain
-            if idle or late():
+            if idle or should_stop():
                 raise StopIteration
             past.append(self.top)
 

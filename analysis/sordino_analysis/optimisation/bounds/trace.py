@@ -62,13 +62,13 @@ def trace_bound(
     objective: Objective = "max",
     start: Factorization | None = None,
     max_iterations: int = 100,
-    late: Callable[[], bool] = lambda: False,
+    should_stop: Callable[[], bool] = lambda: False,
 ) -> TraceBound:
     """The bound of `recheck`, maximised over type weights π and, for "max", query weights ρ.
 
     Starts at the dual weights of `start`, a centred factorization for the same objective (found where not given),
     and ascends multiplicatively; the best weights met are returned, so more iterations never give less;
-    there are `max_iterations` at most, and none begins once it is `late`.
+    there are `max_iterations` at most, and none begins once `should_stop()`.
     Constant queries have no weight. Raises InvalidValue for ε ≤ 0 and FactorizationError for a bad matrix.
     `matrix` W (Q, k).
     """
@@ -82,7 +82,7 @@ def trace_bound(
     counted = counted_rows(matrix, centred=True)
     scale = float(np.ptp(matrix, axis=1).max())
     ascent = _Ascent(matrix[counted] / scale, epsilon, objective)
-    best = ascent.run(start.row_weights[counted], start.column_weights, max_iterations, late)
+    best = ascent.run(start.row_weights[counted], start.column_weights, max_iterations, should_stop)
     weights = np.zeros(len(matrix))
     weights[counted] = best.rows
     value = max(0.0, best.value) * scale**2
@@ -105,11 +105,11 @@ class _Ascent:
         self.matrix, self.objective = matrix, objective
         self.most = float(np.sinh(epsilon / 2) ** 2)
 
-    def run(self, rows: Floats, columns: Floats, max_iterations: int, late: Callable[[], bool]) -> _Point:
+    def run(self, rows: Floats, columns: Floats, max_iterations: int, should_stop: Callable[[], bool]) -> _Point:
         """The best point within `max_iterations`; a step that loses ground is taken back and shortened."""
         best, exponent, idle = self._evaluate(rows, columns), _LARGEST_EXPONENT, 0
         for _ in range(max_iterations - 1):
-            if late():
+            if should_stop():
                 break
             point = self._step(best, exponent)
             if point.value <= best.value:

@@ -88,14 +88,14 @@ def approximate(
     objective: Objective = "max",
     gap: float = 0.01,
     max_iterations: int = 500,
-    late: Callable[[], bool] = lambda: False,
+    should_stop: Callable[[], bool] = lambda: False,
 ) -> Approximation:
     """W̃ with |W̃ − W| ≤ α whose centred γ₂ (γ_F for "mean") is within 1 + gap of the least, with a proof.
 
     γ(W; α) = max over u, v of min over W̃ of ‖D_u^½ W̃ D_v^½‖_*, with √v projected out for the free centre. The inner
     problem is split into singular values and box (alternating directions); u and v ascend multiplicatively.
-    Where the iterations run out, or it is `late`, the gap is what was proved by then. Raises FactorizationError where α
-    is negative or so large that constants answer every query. `matrix` W (Q, k).
+    After `max_iterations`, or once `should_stop()`, the gap is what was proved by then. Raises FactorizationError
+    where α is negative or so large that constants answer every query. `matrix` W (Q, k).
     """
     half_ranges = np.ptp(matrix, axis=1) / 2
     if not 0 <= alpha < half_ranges.max():
@@ -106,10 +106,10 @@ def approximate(
     middle = matrix.min(axis=1) / 2 + matrix.max(axis=1) / 2
     scale = float(half_ranges.max())
     splitting = _Splitting((matrix[kept] - middle[kept, None]) / scale, alpha / scale, objective)
-    splitting.run(gap, max_iterations, late)
+    splitting.run(gap, max_iterations, should_stop)
     approximated = np.repeat(middle[:, None], matrix.shape[1], axis=1)
     approximated[kept] += splitting.best * scale
-    factorization = factorize(approximated, objective, _SHARE_OF_FACTORS * gap, late=late)
+    factorization = factorize(approximated, objective, _SHARE_OF_FACTORS * gap, should_stop=should_stop)
     # Rows that became constant cost nothing, and are queries all the same.
     share = float(np.sqrt(kept.sum() / varying_rows(matrix).sum())) if objective == "mean" else 1.0
     witness = _spread(splitting.witness, kept, varying_rows(matrix), share, objective)
@@ -141,7 +141,7 @@ def cheapest(
     exact: Factorization,
     cost: Callable[[float, float], float],
     gap: float = 0.02,
-    late: Callable[[], bool] = lambda: False,
+    should_stop: Callable[[], bool] = lambda: False,
 ) -> tuple[Approximation | None, float]:
     """The approximation with the least cost(γ(W; α), α), None where no α saves a share `gap`; and a lower bound on it.
 
@@ -152,9 +152,9 @@ def cheapest(
     witnesses, best, least = [tangent(matrix, exact)], None, cost(exact.upper, 0.0)
     for _ in range(_MOST_TANGENTS):
         alpha, bound = _lowest(matrix, witnesses, cost)
-        if alpha == 0 or bound >= (1 - gap) * least or late():
+        if alpha == 0 or bound >= (1 - gap) * least or should_stop():
             break
-        found = approximate(matrix, alpha, exact.objective, gap / 2, late=late)
+        found = approximate(matrix, alpha, exact.objective, gap / 2, should_stop=should_stop)
         witnesses.append(found.witness)
         value = cost(found.upper, alpha)
         if value < least:
@@ -205,7 +205,7 @@ class _Splitting:
         self.witness = Witness(np.zeros_like(matrix), self.rows, self.columns)
         self.best = self.inside
 
-    def run(self, gap: float, max_iterations: int, late: Callable[[], bool]) -> None:
+    def run(self, gap: float, max_iterations: int, should_stop: Callable[[], bool]) -> None:
         """Iterate until the proved gap is reached or the iterations run out; `best` is W̃, `witness` its proof."""
         for step in range(max_iterations):
             before = self.lower
@@ -213,7 +213,7 @@ class _Splitting:
             if step % _STEPS_BETWEEN_LOOKS:
                 continue
             self._look()
-            if self.upper <= (1 + gap) * self.lower or late():
+            if self.upper <= (1 + gap) * self.lower or should_stop():
                 return
             if self.lower <= before * (1 + _GAIN):
                 self.exponent *= _SLOWER

@@ -33,14 +33,14 @@ def factorize(
     centred: bool = True,
     max_iterations: int = 500,
     progress: ProgressCallback = ignore_progress,
-    late: Callable[[], bool] = lambda: False,
+    should_stop: Callable[[], bool] = lambda: False,
 ) -> Factorization:
     """LᵀR + c1ᵀ = W with max‖L_q‖·max‖R_x‖ within 1 + gap of the least possible, or γ_F for "mean".
 
     The dual of γ₂ maximises ‖D_u^½ W D_v^½‖_*, a concave function, over u and v on the simplex; the singular
     value decomposition at (u, v) gives feasible factors, and multiplying each weight by its factor's squared
     norm ascends. (Dual: Edmonds–Nikolov–Ullman 2020, Lemma 12 at α = 0.) With `centred` the constants c = Wv
-    come free. For "mean" only v moves. Stops at the gap, or after `max_iterations` or once it is `late`, with
+    come free. For "mean" only v moves. Stops at the gap, or after `max_iterations` or once `should_stop()`, with
     the gap certified by then. Raises FactorizationError for a matrix that is empty, not finite, or has nothing to
     factorize.
     """
@@ -54,7 +54,7 @@ def factorize(
     while True:
         allowed = gap * search.best.norm
         progress(Progress(allowed / max(search.upper - search.best.norm, allowed)))
-        if search.upper <= (1 + gap) * search.best.norm or search.iterations >= max_iterations or late():
+        if search.upper <= (1 + gap) * search.best.norm or search.iterations >= max_iterations or should_stop():
             return _finished(search, counted, offset, scale)
         search.advance()
 

@@ -89,18 +89,18 @@ def generate_columns(
     epsilon: float,
     start: WeightedRows,
     rounds: int,
-    late: Callable[[], bool] = lambda: False,
+    should_stop: Callable[[], bool] = lambda: False,
 ) -> WeightedRows:
     """Rows, weights and π with a mean variance for the worst type no higher than the start's, under GLS for W (Q, k).
 
-    Deterministic; ends after `rounds`, once no row is worth adding, or at the first round that begins late.
+    Deterministic; ends after `rounds`, once no row is worth adding, or once `should_stop()`.
     """
     types = matrix.shape[1]
     most_rows = max(len(start.members), _MOST_ROWS_PER_TYPE * types, _FEWEST_ROWS)
     generation = _Generation(_Master(matrix, epsilon, most_rows), start)
     try:
         for _ in range(rounds):
-            if late() or generation.advance():
+            if should_stop() or generation.advance():
                 break
     except (ValueError, np.linalg.LinAlgError):
         # Rows that no longer balance or do not tell all types apart: what was found before stands.

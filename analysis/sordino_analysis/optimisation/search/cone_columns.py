@@ -21,18 +21,18 @@ _NEW_ROWS_PER_TYPE = 4
 
 
 def settle_columns(
-    matrix: Floats, epsilon: float, members: Mask, late: Callable[[], bool] = lambda: False
+    matrix: Floats, epsilon: float, members: Mask, should_stop: Callable[[], bool] = lambda: False
 ) -> ConeDesign:
     """The best kernel found for the mean of W (Q, k) under its worst type, from the rows of `members` (m, k).
 
-    Ends when no row near those in use or near the single types is worth adding, or at the first round that begins late.
+    Ends when no row near those in use or near the single types is worth adding, or once `should_stop()`.
     Raises ConeProgramFailed where the first program fails.
     """
     rows = np.unique(np.vstack([members, np.eye(members.shape[1], dtype=bool)]), axis=0)
     design = solve_cone_program(matrix, rows, epsilon, "mean")
     for _ in range(_ROUNDS):
         added = _worth_adding(design, rows, epsilon)
-        if late() or not len(added):
+        if should_stop() or not len(added):
             break
         rows = np.vstack([design.members, added, np.eye(members.shape[1], dtype=bool)])
         rows = np.unique(rows, axis=0)

@@ -41,11 +41,11 @@ def descend(
     epsilon: float,
     floor: float,
     evaluations: int,
-    late: Callable[[], bool],
+    should_stop: Callable[[], bool],
     *,
     rows_move: bool,
 ) -> Point:
-    """The point after `evaluations` of the objective, or at the first step that ends `late`.
+    """The point after `evaluations` of the objective, or at the first step after which `should_stop()`.
 
     Every row weight stays at least `floor`; rows stay as they are unless they move.
     """
@@ -62,7 +62,7 @@ def descend(
         return value, variables.gradient(by_logits, by_weights, by_free)
 
     def stop_when_late(_: Floats) -> None:
-        if late():
+        if should_stop():
             raise StopIteration
 
     memory = _MEMORY if variables.start.size < _LARGE else _MEMORY // 2

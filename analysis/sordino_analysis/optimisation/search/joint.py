@@ -93,7 +93,7 @@ _JOINT_LIMITS = (2e7, 3e7, 6e8)
 # Past this many decoder entries (128 MiB) the decoder stays GLS, which is W times one (k, m) matrix.
 _LARGEST_DECODER = 1 << 24
 _REWEIGHTINGS = 3
-# Of the progress that is told; the rest is for new rows.
+# The part of the reported progress that the first search has; new rows have the rest.
 _SHARE_OF_PHASES, _SHARE_OF_SNAPPING = 0.7, 0.1
 # Of a limited time; the rest is for the weights and the decoder of the rows that were found.
 _SHARE_FOR_ROWS = 0.7
@@ -139,9 +139,9 @@ def search_kernel(
         pace.begin(_SHARE_OF_PHASES * phase / schedule.phases, _SHARE_OF_PHASES / schedule.phases, schedule.evaluations)
         point = search.phase(point, schedule, phase, start)
         pace.variance = search.worst(point)
-        if search.late():
+        if search.should_stop():
             break
-    search.late = deadline.passed
+    search.should_stop = deadline.passed
     return search.with_new_rows(search.snap(point, schedule), schedule)
 
 
@@ -174,14 +174,14 @@ class _Search:
         epsilon: float,
         factorization: Factorization,
         pace: _Pace,
-        late: Callable[[], bool],
+        should_stop: Callable[[], bool],
     ) -> None:
         self.pace = pace
         self.matrix = matrix
         self.epsilon = epsilon
         self.objective = factorization.objective
         self.right = factorization.right
-        self.late = late
+        self.should_stop = should_stop
         self.types = matrix.shape[1]
         uniform = np.full(len(matrix), 1.0 / len(matrix))
         by_row = factorization.row_weights / factorization.row_weights.sum()
@@ -202,7 +202,7 @@ class _Search:
             point = self.begin(start, seed, schedule)
             for phase in range(schedule.phases):
                 point = self.phase(point, schedule, phase, start)
-                if self.late():
+                if self.should_stop():
                     break
         except (ValueError, np.linalg.LinAlgError):
             return np.inf
@@ -298,7 +298,7 @@ class _Search:
         if self.objective == "mean" or len(self.matrix) * len(point.weights) > _LARGEST_DECODER:
             return None
         kernel = self._kernel(point)
-        return minimax_decoder(kernel, self.matrix, point.type_weights, schedule.evaluations, self.late)
+        return minimax_decoder(kernel, self.matrix, point.type_weights, schedule.evaluations, self.should_stop)
 
     def _kernel(self, point: Point) -> Floats:
         return np.asarray(point.weights[:, None] * balance(point.logits, point.weights, self.epsilon).levels)
@@ -333,12 +333,12 @@ class _Search:
             self.pace.step()
             return evaluate(kernel, free)
 
-        return descend(point, told, self.epsilon, floor, evaluations, self.late, rows_move=rows_move)
+        return descend(point, told, self.epsilon, floor, evaluations, self.should_stop, rows_move=rows_move)
 
     def _late_for_more(self) -> bool:
-        """Whether it is too late for the next round of new rows; reports the progress."""
+        """Whether to stop before the next round of new rows; reports the progress."""
         self.pace.step()
-        return self.late()
+        return self.should_stop()
 
     def _reweighted(self, point: Point) -> Point:
         """One multiplicative-weights update of π, and of ρ for max."""

@@ -22,16 +22,16 @@ _MARGIN = 0.98
 
 
 def minimax_decoder(
-    kernel: Floats, matrix: Floats, type_weights: Floats, evaluations: int, late: Callable[[], bool]
+    kernel: Floats, matrix: Floats, type_weights: Floats, evaluations: int, should_stop: Callable[[], bool]
 ) -> Floats:
-    """V (Q, m) with VK = W; `evaluations` for each of the few descents, none of which starts once it is late."""
+    """V (Q, m) with VK = W; `evaluations` for each of the few descents; none starts once `should_stop()`."""
     rebuild = information(kernel, type_weights).reconstruction()
     decoder: Floats = matrix @ rebuild
     worst = variances(kernel, decoder, matrix).max(axis=1)
     active = np.argsort(-worst)[:_FIRST_ACTIVE]
     for _ in range(_ROUNDS):
         for sharpness in _SHARPNESS:
-            if late():
+            if should_stop():
                 return decoder
             own = _descended(kernel, matrix[active], decoder[active], rebuild, sharpness, evaluations)
             improved = variances(kernel, own, matrix[active]).max(axis=1)

@@ -67,14 +67,14 @@ class OpenBins:
 
 
 def choose_bins(
-    line: OpenBins, predicted_rmse: Callable[[int], float], late: Callable[[], bool] = lambda: False
+    line: OpenBins, predicted_rmse: Callable[[int], float], should_stop: Callable[[], bool] = lambda: False
 ) -> int:
     """The number of bins that makes the squared bias plus the predicted variance least.
 
     `predicted_rmse(bins)` is the predicted root mean squared error of the estimate from so many bins, the bias of
     binning left out. Fifteen numbers from 2 to 256 are tried in order, up to the first whose prediction alone is no
-    better than the best sum: the error of the estimate is taken to grow with the number of bins. Once it is `late` no
-    further number is tried.
+    better than the best sum: the error of the estimate is taken to grow with the number of bins. Once `should_stop()`
+    no further number is tried.
     """
     best, least = _TRIED[0], math.inf
     for bins in _TRIED:
@@ -82,7 +82,7 @@ def choose_bins(
         total = variance + line.bias(bins) ** 2
         if total < least:
             best, least = bins, total
-        if variance >= least or late():
+        if variance >= least or should_stop():
             break
     return best
 

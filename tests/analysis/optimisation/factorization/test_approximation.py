@@ -132,5 +132,5 @@ def test_an_alpha_that_leaves_nothing_to_factorize_is_refused(prefix, alpha):
 
 
 def test_once_late_it_returns_what_is_proved(prefix):
-    found = approximate(prefix(64), 0.1, gap=1e-6, late=lambda: True)
+    found = approximate(prefix(64), 0.1, gap=1e-6, should_stop=lambda: True)
     assert 0 < found.lower < found.upper
