@@ -9,7 +9,7 @@ from sqlalchemy import text
 from benchmarks.ingest.load import request
 from sordino_server import models, rounds
 from sordino_server.kit import migrations
-from sordino_server.kit.clock import SystemClock
+from sordino_server.kit.clock import WallClock
 from sordino_server.kit.db import Database
 from sordino_server.reports import ReportWriter, Upload
 from sordino_shared.arrays import Array
@@ -95,7 +95,7 @@ class Store:
 
     def fill(self, count: int) -> None:
         """Count `count` reports through the writer of this process."""
-        writer = ReportWriter(self.database, SystemClock()).start()
+        writer = ReportWriter(self.database, WallClock()).start()
         for _ in range(-(-count // MAX_REPORTS)):
             batch = ReportBatch(self.part.digest, self.ids(MAX_REPORTS), self.payloads(MAX_REPORTS).tobytes())
             assert writer.submit(Upload(self.campaign, 0, batch)).result().accepted == MAX_REPORTS

@@ -15,7 +15,7 @@ from sordino_client._session import AnswerStatus, Session, draw_assignment, pin_
 from sordino_client._spool import Spool
 from sordino_client._storage import Storage, blob
 from sordino_shared.guarantees import PureEpsilon
-from sordino_shared.protocol import CampaignId, Digest, Manifest, OneRound, ReportBatch, RetryWindow, Task
+from sordino_shared.protocol import CampaignId, Digest, DrawOneRound, Manifest, ReportBatch, RetryWindow, Task
 from sordino_shared.randomness import Randomness
 
 # Device parts that are kept so that answering need not fetch them again; none is needed for correctness.
@@ -117,7 +117,11 @@ class Ledger:
                 raise NotJoined(campaign)
             content, assigned, origin = row
             session = Session(self._pinned(content, campaign), assigned)
-            if (assigned is None) is isinstance(session.manifest.assignment, OneRound) or assigned not in (None, 0, 1):
+            if (assigned is None) is isinstance(session.manifest.assignment, DrawOneRound) or assigned not in (
+                None,
+                0,
+                1,
+            ):
                 raise ValueError("a round that nobody draws")
         return session, origin
 

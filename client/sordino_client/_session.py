@@ -17,8 +17,8 @@ from sordino_shared.protocol import (
     CampaignId,
     DevicePart,
     Digest,
+    DrawOneRound,
     Manifest,
-    OneRound,
     ReportBatch,
     ReportId,
     RoundAssignment,
@@ -65,7 +65,7 @@ def pin_manifest(content: bytes, campaign: CampaignId) -> Manifest:
 
 def draw_assignment(assignment: RoundAssignment, randomness: Randomness) -> int | None:
     """The one round this device answers, drawn once and locally; None when it answers every round."""
-    if not isinstance(assignment, OneRound):
+    if not isinstance(assignment, DrawOneRound):
         return None
     return int(randomness.uniform_bits(32, 1)[0] >= assignment.first_weight)
 

@@ -23,7 +23,7 @@ from sordino_client._errors import TransportFailed
 from sordino_client._session import AnswerStatus, Session, VerifiedPart
 from sordino_shared._checks import check_range
 from sordino_shared.errors import InvalidValue, OversizedDocument
-from sordino_shared.protocol import MAX_REPORTS, CampaignId, OneRound, ReportBatch, ReportId, RetryWindow, Task
+from sordino_shared.protocol import MAX_REPORTS, CampaignId, DrawOneRound, ReportBatch, ReportId, RetryWindow, Task
 from sordino_shared.randomness import Randomness
 
 __all__ = ["DeviceFleet", "FleetFlushed"]
@@ -135,7 +135,7 @@ class DeviceFleet:
             return
         assignment = self._session.manifest.assignment
         drawn = np.full(new, -1, dtype=np.int64)
-        if isinstance(assignment, OneRound):
+        if isinstance(assignment, DrawOneRound):
             drawn = (randomness.uniform_bits(32, new) >= np.uint64(assignment.first_weight)).astype(np.int64)
         self._assigned = np.concatenate([self._assigned, drawn])
         self._spent = np.concatenate([self._spent, np.zeros(new, dtype=np.int64)])

@@ -9,7 +9,7 @@ from fastapi import Depends, Request
 
 from sordino_server.config import Settings
 from sordino_server.kit.bounded_process import BoundedWork
-from sordino_server.kit.clock import Clock
+from sordino_server.kit.clock import ServerClock
 from sordino_server.kit.db import Database
 from sordino_server.kit.single_flight import SingleFlight
 
@@ -22,7 +22,7 @@ class Context:
 
     settings: Settings
     database: Database
-    clock: Clock
+    clock: ServerClock
     readiness: SingleFlight[None] = field(default_factory=SingleFlight)
     checks: BoundedWork = field(default_factory=BoundedWork)
 

@@ -10,7 +10,7 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from sordino_server import plans, rounds
-from sordino_server.kit.clock import Clock, SystemClock
+from sordino_server.kit.clock import ServerClock, WallClock
 from sordino_server.kit.database_errors import DatabaseError
 from sordino_server.kit.db import Database
 from sordino_server.kit.single_flight import SingleFlight
@@ -27,9 +27,9 @@ _REPORTS = (1, 4, 16, 64, 256, 1024, 4096)
 class MetricsRegistry:
     """What every process shows: `registry`, with what the database holds in it."""
 
-    def __init__(self, database: Database, clock: Clock | None = None) -> None:
+    def __init__(self, database: Database, clock: ServerClock | None = None) -> None:
         self.registry = CollectorRegistry()
-        self.registry.register(_Stored(database, clock or SystemClock()))
+        self.registry.register(_Stored(database, clock or WallClock()))
 
     @contextmanager
     def served(self, host: str, port: int) -> Iterator[None]:
@@ -57,7 +57,7 @@ class MetricsRegistry:
 class Metrics(MetricsRegistry):
     """The metrics of one server process."""
 
-    def __init__(self, database: Database, clock: Clock | None = None) -> None:
+    def __init__(self, database: Database, clock: ServerClock | None = None) -> None:
         super().__init__(database, clock)
         self._requests = Counter(
             "sordino_http_requests", "Answered requests.", ["method", "route", "status"], registry=self.registry
@@ -119,7 +119,7 @@ class Metrics(MetricsRegistry):
 class _Stored(Collector):
     """What the database holds, read when somebody looks; nothing while it does not answer in time."""
 
-    def __init__(self, database: Database, clock: Clock) -> None:
+    def __init__(self, database: Database, clock: ServerClock) -> None:
         self._database = database
         self._clock = clock
         self._reading: SingleFlight[list[GaugeMetricFamily]] = SingleFlight()

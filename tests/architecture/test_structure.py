@@ -71,6 +71,19 @@ def test_dataclasses_of_many_fields_take_keywords(sources: list[Any]) -> None:
                 assert fields <= MAX_POSITIONAL_FIELDS, f"{source.name}.{node.name} needs kw_only=True: {fields} fields"
 
 
+# Tables are named as the noun that they keep; queries are written in one form and published in another.
+SHARED_NAMES = {"Campaign", "Estimate", "MatrixQueries", "StackQueries", "StackedQueries"}
+
+
+def test_a_class_name_means_one_thing(sources: list[Any]) -> None:
+    homes: dict[str, set[str]] = {}
+    for source in sources:
+        for node in source.tree.body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                homes.setdefault(node.name, set()).add(source.name)
+    assert {name for name, found in homes.items() if len(found) > 1} == SHARED_NAMES
+
+
 def test_no_unfinished_work(sources: list[Any]) -> None:
     for source in sources:
         assert not re.search(r"\b(TODO|FIXME|XXX|NotImplementedError)\b", source.text), source.name

@@ -13,7 +13,15 @@ import pytest
 from sordino_client import AnswerStatus, BudgetExceeded, Caps, PlanRefused, PureEpsilon
 from sordino_client._storage import SCHEMA_VERSION
 from sordino_shared.errors import DigestMismatch, GuaranteeNotMet
-from sordino_shared.protocol import CampaignState, Digest, EveryRound, OneRound, PlanReference, ReportBatch, RoundTerms
+from sordino_shared.protocol import (
+    CampaignState,
+    Digest,
+    DrawOneRound,
+    EveryRound,
+    PlanReference,
+    ReportBatch,
+    RoundTerms,
+)
 from sordino_shared.randomizers import RandomizedResponse
 
 HALF = PureEpsilon.of("0.5")
@@ -87,7 +95,7 @@ def test_a_device_answers_the_round_it_drew_and_no_other(
     two_rounds, make_world, make_client, make_part, tmp_path
 ) -> None:
     world = make_world(
-        two_rounds.part, rounds=two_rounds.manifest.rounds, device_guarantee=HALF, assignment=OneRound(2**31)
+        two_rounds.part, rounds=two_rounds.manifest.rounds, device_guarantee=HALF, assignment=DrawOneRound(2**31)
     )
     first = [make_client(world, ledger=tmp_path / f"{number}.sqlite3") for number in range(8)]
     early = [client.answer(client.join(world.campaign), "red").status for client in first]

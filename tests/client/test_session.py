@@ -11,7 +11,7 @@ from sordino_client import PlanRefused, PlanUnavailable, PureEpsilon
 from sordino_client._session import draw_assignment
 from sordino_shared.domains import Categorical, Domain
 from sordino_shared.errors import DigestMismatch, GuaranteeNotMet, MalformedDocument, OversizedDocument
-from sordino_shared.protocol import CampaignId, Digest, EveryRound, OneRound, PlanReference, RoundTerms
+from sordino_shared.protocol import CampaignId, Digest, DrawOneRound, EveryRound, PlanReference, RoundTerms
 from sordino_shared.randomizers import RandomizedResponse
 from sordino_shared.randomness import SeededRandomness
 
@@ -103,7 +103,7 @@ def test_a_task_that_is_not_a_task(world, refuse) -> None:
 def test_one_round_is_drawn_with_the_stated_weight() -> None:
     """4000 draws of probability 1/4: the bound is 5 standard deviations, false alarms below 1e-6; 1/3 is 12 away."""
     randomness = SeededRandomness(11)
-    draws = [draw_assignment(OneRound(2**30), randomness) for _ in range(4000)]
+    draws = [draw_assignment(DrawOneRound(2**30), randomness) for _ in range(4000)]
     assert set(draws) == {0, 1}
     assert abs(draws.count(0) - 1000) < 5 * (4000 * 3 / 16) ** 0.5
     assert draw_assignment(EveryRound(), randomness) is None

@@ -39,12 +39,12 @@ class Counts:
 
 
 def partition(
-    outcomes: NDArray[np.int64], chances: Sequence[float], what: str, name: Callable[[int], str], alike: str = ""
+    outcomes: NDArray[np.int64], chances: Sequence[float], what: str, name: Callable[[int], str], twice: str = ""
 ) -> list[Counts]:
     """How often each outcome came, and how often one came twice in a row.
 
     The second is over the disjoint pairs (0, 1), (2, 3), …, which are independent: a generator that is stuck or reused
-    shows there though each outcome comes as often as it should. `alike` says so in words of its own.
+    shows there though each outcome comes as often as it should. `twice` says so in words of its own.
     """
     law = np.asarray(chances, dtype=np.float64)
     pairs = outcomes[: len(outcomes) // 2 * 2].reshape(-1, 2)
@@ -52,7 +52,7 @@ def partition(
     counted = np.bincount(outcomes, minlength=len(law)).astype(np.int64)
     return [
         Counts(len(outcomes), counted, law, lambda event: f"{what} was {name(event)}"),
-        Counts(len(pairs), equal, np.array([law @ law]), lambda _: alike or f"{what} came twice in a row"),
+        Counts(len(pairs), equal, np.array([law @ law]), lambda _: twice or f"{what} came twice in a row"),
     ]
 
 
@@ -62,5 +62,5 @@ def share(happened: NDArray[np.bool_], chance: float, what: str) -> list[Counts]
     `happened` (n,), one entry per report.
     """
     names = (f"not {what}", what)
-    alike = f"two successive reports were both {what}, or both not,"
-    return partition(happened.astype(np.int64), (1 - chance, chance), "a report", lambda event: names[event], alike)
+    twice = f"two successive reports were both {what}, or both not,"
+    return partition(happened.astype(np.int64), (1 - chance, chance), "a report", lambda event: names[event], twice)

@@ -25,7 +25,7 @@ MISSED = 0.01
 
 
 @dataclass(frozen=True, kw_only=True)
-class Verdict:
+class ConformanceResult:
     """`p` of everything counted, and what was least likely; `needed` reports a value make the test strong enough."""
 
     p: float
@@ -44,13 +44,13 @@ class Verdict:
         return "conforms" if self.fewest >= self.needed else "too_few"
 
 
-def judge(part: DevicePart, samples: Mapping[int, Samples], false_alarm: float = FALSE_ALARM) -> Verdict:
+def judge(part: DevicePart, samples: Mapping[int, Samples], false_alarm: float = FALSE_ALARM) -> ConformanceResult:
     """The verdict on samples by value."""
     randomizer = part.randomizer
     p, seen = _outside_alphabet(randomizer, samples) or _least_likely(randomizer, samples)
     sizes = [len(taken.lines) for taken in samples.values()]
     needed = max(reports_needed(part, cell, len(samples), false_alarm) for cell in samples)
-    return Verdict(
+    return ConformanceResult(
         p=p, seen=seen, reports=sum(sizes), values=len(sizes), fewest=min(sizes), needed=needed, false_alarm=false_alarm
     )
 

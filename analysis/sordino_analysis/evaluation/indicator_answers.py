@@ -99,7 +99,7 @@ class MixedIndicatorAnswers(_ZeroOneAnswers):
     @cached_property
     def _coefficients(self) -> tuple[Floats, Floats]:
         sums = self._sums()
-        outside, inside = (self._second_moments(sums, held) for held in (0.0, 1.0))
+        outside, inside = (self._second_moments(sums, member) for member in (0.0, 1.0))
         base = outside - self._mean(sums, 0.0) ** 2
         return base, inside - self._mean(sums, 1.0) ** 2 - base
 
@@ -107,22 +107,22 @@ class MixedIndicatorAnswers(_ZeroOneAnswers):
         sums = self._sums()
         return np.maximum(np.abs(self._mean(sums, 0.0)), np.abs(self._mean(sums, 1.0) - 1.0))
 
-    def _second_moments(self, sums: Floats, held: float) -> Floats:
+    def _second_moments(self, sums: Floats, member: float) -> Floats:
         total = np.zeros_like(sums)
-        for chance, part, slope, mean in self._given_sizes(sums, held):
-            spread = part.spread * sums + part.shared * sums**2 + held * (part.cross * sums + part.square)
+        for chance, part, slope, mean in self._given_sizes(sums, member):
+            spread = part.spread * sums + part.shared * sums**2 + member * (part.cross * sums + part.square)
             total += chance * (slope**2 * spread + mean**2)
         return total
 
-    def _mean(self, sums: Floats, held: float) -> Floats:
-        weighted = [chance * mean for chance, _, _, mean in self._given_sizes(sums, held)]
+    def _mean(self, sums: Floats, member: float) -> Floats:
+        weighted = [chance * mean for chance, _, _, mean in self._given_sizes(sums, member)]
         return np.asarray(np.sum(weighted, axis=0))
 
-    def _given_sizes(self, sums: Floats, held: float) -> Iterator[tuple[float, ExchangeableMoments, float, Floats]]:
-        """Chance, law, slope and mean answer of every size, for a type that is in the query (`held` 1) or is not."""
+    def _given_sizes(self, sums: Floats, member: float) -> Iterator[tuple[float, ExchangeableMoments, float, Floats]]:
+        """Chance, law, slope and mean answer of every size, for a type that is in the query (`member` 1) or is not."""
         k = self.workload.size
         slopes, offsets = self.decoder.slopes.numpy().tolist(), self.decoder.offsets.numpy().tolist()
         for chance, part, slope, offset in zip(self.law.chances, self.law.parts, slopes, offsets, strict=True):
             size = float(part.own + (k - 1) * part.other)
-            inclusion = float(part.other) * sums + float(part.own - part.other) * held
+            inclusion = float(part.other) * sums + float(part.own - part.other) * member
             yield chance, part, slope, slope * inclusion + offset * size * sums

@@ -82,17 +82,18 @@ def histogram_rows(table: Floats, type_weights: Floats) -> Floats:
     return np.asarray(rows + (np.eye(size) - rows @ table) @ rows)
 
 
-def histogram_decoder(kernel: FiniteKernel, type_weights: Floats, asked: Floats | None = None) -> HistogramDecoder:
-    """ĥ = N s̄; of `asked` Q (r, k), orthonormal rows, QᵀQ ĥ, the part of ĥ along what anybody asks.
+def histogram_decoder(kernel: FiniteKernel, type_weights: Floats, queries: Floats | None = None) -> HistogramDecoder:
+    """ĥ = N s̄; of `queries` Q (r, k), orthonormal rows, QᵀQ ĥ: the part of ĥ that they need.
 
-    Along the rest a kernel that was searched for few queries may tell next to nothing, and N have entries of 10⁹.
+    A kernel that was searched for few queries may carry almost no information along the rest, where N would have
+    entries of 10⁹.
     """
     table = probabilities(kernel)
-    if asked is None or len(asked) == asked.shape[1]:
+    if queries is None or len(queries) == queries.shape[1]:
         rows = histogram_rows(table, type_weights)
     else:
-        found = gls_decoder(table, asked, type_weights)
-        rows = asked.T @ (found + gls_decoder(table, asked - found @ table, type_weights))
+        found = gls_decoder(table, queries, type_weights)
+        rows = queries.T @ (found + gls_decoder(table, queries - found @ table, type_weights))
     return HistogramDecoder(Array.of(rows, "<f8"), Array.of(np.zeros(len(rows)), "<f8"))
 
 

@@ -163,7 +163,7 @@ class OrbitAnswerMoments(AnswerMoments):
         query, tables = self._answer_tables(number, row)
         shape = self.spectrum.kernel.shape
         mean, squares = (np.zeros(len(query.weights)) for _ in range(2))
-        for rows in self.spectrum.alike():
+        for rows in self.spectrum.rows_by_shape():
             coefficients = np.stack([self.spectrum.coefficients[index] for index in rows])
             first, second = moments(coefficients, shape, query.shape, tables[rows, None])
             mean = mean + self.spectrum.chances[rows] @ first[:, 0]
@@ -174,11 +174,11 @@ class OrbitAnswerMoments(AnswerMoments):
         """Values (m,) of one query's answer from a report, and the chance (m, K) of each at each cell of a support."""
         query, tables = self._answer_tables(number, row)
         values, chances = [], []
-        for rows in self.spectrum.alike():
+        for rows in self.spectrum.rows_by_shape():
             coefficients = np.stack([self.spectrum.coefficients[index] for index in rows])
-            for told, law in report_laws(coefficients, self.spectrum.kernel.shape, query.shape, tables[rows]):
-                values.append(told.ravel())
-                chances.append((self.spectrum.chances[rows][:, None, None] * law).reshape(told.size, -1))
+            for answers, law in report_laws(coefficients, self.spectrum.kernel.shape, query.shape, tables[rows]):
+                values.append(answers.ravel())
+                chances.append((self.spectrum.chances[rows][:, None, None] * law).reshape(answers.size, -1))
         constant = self.operator.blocks[number].table[row, 0]
         return np.concatenate(values) + constant, np.concatenate(chances)
 
@@ -196,28 +196,28 @@ class OrbitAnswerMoments(AnswerMoments):
         answers = np.empty((self.workload.queries, *sums.shape[2:]))
         for block, slopes, offsets in zip(self.operator.blocks, self.slopes, self.offsets, strict=True):
             found = np.zeros((len(block.supports), *block.shape, *sums.shape[2:]))
-            for held in _subsets(len(block.shape)):
-                window = tuple(slice(None) if axis in held else 0 for axis in range(len(block.shape)))
-                found[:, *window] += self._held(block, held, slopes, offsets, sums)
+            for axes in _subsets(len(block.shape)):
+                window = tuple(slice(None) if axis in axes else 0 for axis in range(len(block.shape)))
+                found[:, *window] += self._from_axes(block, axes, slopes, offsets, sums)
             local = found.reshape(len(found), -1, *sums.shape[2:])
             table = np.where(np.arange(local.shape[1]) > 0, block.table, 1.0)
             answers[block.queries] = np.einsum("ar,sr...->sa...", table, local)
             answers[block.queries] += np.expand_dims(block.table[:, 0], tuple(range(1, sums.ndim - 1)))
         return answers
 
-    def _held(
-        self, block: CharacterBlock, held: tuple[int, ...], slopes: Floats, offsets: Floats, sums: Floats
+    def _from_axes(
+        self, block: CharacterBlock, axes: tuple[int, ...], slopes: Floats, offsets: Floats, sums: Floats
     ) -> Floats:
         """(n, sizes of the held axes, …) what the sums over reports that hold these axes of each support add."""
-        characters, sizes = self.operator.characters, [block.shape[axis] for axis in held]
-        if not held:
+        characters, sizes = self.operator.characters, [block.shape[axis] for axis in axes]
+        if not axes:
             return np.repeat((offsets[:, 0] @ sums[:, 0])[None], len(block.supports), axis=0)
-        starts = [1 + characters.table_starts[tuple(support)] for support in block.supports[:, held].tolist()]
+        starts = [1 + characters.table_starts[tuple(support)] for support in block.supports[:, axes].tolist()]
         weights = np.empty((len(slopes), *sizes))
         for r in np.ndindex(*sizes):
             involved = int(np.count_nonzero(r))
             own = slopes[:, :, characters.orbit_numbers[orbit_key(sizes, r)]] if involved else offsets
-            weights[:, *r] = np.diff(own, n=len(held) - involved, axis=1)[:, involved]
+            weights[:, *r] = np.diff(own, n=len(axes) - involved, axis=1)[:, involved]
         places = np.add.outer(starts, np.arange(math.prod(sizes)))
         found = np.einsum("br,bnr...->nr...", weights.reshape(len(sums), -1), sums[:, places])
         return np.asarray(found).reshape(-1, *sizes, *sums.shape[2:])

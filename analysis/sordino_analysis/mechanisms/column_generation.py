@@ -63,17 +63,17 @@ class ColumnGenerationMechanism:
         return Proposal(kernel, histogram_decoder(kernel, found.type_weights))
 
 
-def _settled(work: SharedWork, found: WeightedRows) -> ConeDesign | None:
+def _settled(work: SharedWork, rows: WeightedRows) -> ConeDesign | None:
     """The end of the search by cone programs, where its type weights have not come to rest; None where they have."""
     epsilon, matrix = work.request.guarantee.epsilon, work.matrix
-    dimensions = min(len(matrix), matrix.shape[1]) * len(found.members)
-    if unevenness(matrix, epsilon, found) <= _AT_REST or dimensions > _LARGEST_PROGRAM:
+    dimensions = min(len(matrix), matrix.shape[1]) * len(rows.members)
+    if unevenness(matrix, epsilon, rows) <= _AT_REST or dimensions > _LARGEST_PROGRAM:
         return None
     # The solver takes seconds to import, which is not for those who need no cone program.
     from sordino_analysis.optimisation.search.cone_columns import settle_columns
     from sordino_analysis.optimisation.search.cone_program import ConeProgramFailed
 
     try:
-        return settle_columns(matrix, epsilon, found.members, work.deadline.passed)
+        return settle_columns(matrix, epsilon, rows.members, work.deadline.passed)
     except ConeProgramFailed:
         return None

@@ -60,5 +60,5 @@ def _arc(key: OrbitKey, epsilon: float) -> Mask:
     step = math.gcd(whole, *(int(part[1]) for part in steps))
     places = whole // step
     lengths = np.arange(1, places)
-    told = np.sin(np.pi * lengths / places) / (places + np.expm1(epsilon) * lengths)
-    return np.asarray(angles < step * lengths[told.argmax()])
+    information = np.sin(np.pi * lengths / places) / (places + np.expm1(epsilon) * lengths)
+    return np.asarray(angles < step * lengths[information.argmax()])

@@ -138,9 +138,9 @@ def orbit_kernel(
 def unbiased_slopes(kernel: OrbitKernel, operator: CharacterMap) -> CharacterDecoder:
     """1/λ for every orbit that a block uses, 0 for the others, and no offsets: least variance under uniform types."""
     used = query_fourier_weights(operator).by_orbit > 0
-    told = RowSpectrum(kernel).told.sum(axis=0)
+    information = RowSpectrum(kernel).information.sum(axis=0)
     slopes: Floats = np.zeros(used.shape)
-    np.divide(1.0, told, out=slopes, where=used)
+    np.divide(1.0, information, out=slopes, where=used)
     offsets = np.zeros((len(slopes), len(kernel.rows)))
     return CharacterDecoder(Array.of(np.tile(slopes, len(kernel.rows)), "<f8"), Array.of(offsets, "<f8"))
 

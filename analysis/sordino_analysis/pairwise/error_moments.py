@@ -120,18 +120,26 @@ class ReportErrors:
     users: int
 
     @classmethod
-    def about_users(cls, law: DecodedReportMoments, held: Floats, users: int) -> ReportErrors:
-        """What the randomizer adds to each user's type. `held` h (k,)."""
+    def about_users(cls, law: DecodedReportMoments, histogram: Floats, users: int) -> ReportErrors:
+        """What the randomizer adds to each user's type. `histogram` h (k,)."""
         return cls(
-            law=law, chances=law.kernel * held, centres=np.eye(law.size), covariance=law.covariance(held), users=users
+            law=law,
+            chances=law.kernel * histogram,
+            centres=np.eye(law.size),
+            covariance=law.covariance(histogram),
+            users=users,
         )
 
     @classmethod
-    def about_population(cls, law: DecodedReportMoments, held: Floats, users: int) -> ReportErrors:
-        """What the randomizer and drawing a user add to the population's histogram. `held` h (k,)."""
-        covariance = law.covariance(held) + np.diag(held) - np.outer(held, held)
+    def about_population(cls, law: DecodedReportMoments, histogram: Floats, users: int) -> ReportErrors:
+        """What the randomizer and drawing a user add to the population's histogram. `histogram` h (k,)."""
+        covariance = law.covariance(histogram) + np.diag(histogram) - np.outer(histogram, histogram)
         return cls(
-            law=law, chances=(law.kernel @ held)[:, None], centres=held[:, None], covariance=covariance, users=users
+            law=law,
+            chances=(law.kernel @ histogram)[:, None],
+            centres=histogram[:, None],
+            covariance=covariance,
+            users=users,
         )
 
     def moments(

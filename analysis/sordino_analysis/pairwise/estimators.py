@@ -136,7 +136,7 @@ def one_round_estimate(
 
 def assembled(
     statistic: PairwiseStatistic,
-    found: LinearisedForm,
+    form: LinearisedForm,
     correction: float,
     errors: Errors,
     level: float,
@@ -147,12 +147,12 @@ def assembled(
 
     Where the interval of one form is doubtful, campaigns are `drawn` to see whether it holds.
     """
-    names = (form.name for form in statistic.forms)
-    forms = tuple(zip(names, found.values.tolist(), strict=True))
-    if found.ratio is None:
-        spreads = _of_form(found, correction, errors, level, drawn)
+    names = (each.name for each in statistic.forms)
+    forms = tuple(zip(names, form.values.tolist(), strict=True))
+    if form.ratio is None:
+        spreads = _of_form(form, correction, errors, level, drawn)
     else:
-        spreads = _of_ratio(found, correction, errors, level)
+        spreads = _of_ratio(form, correction, errors, level)
     return published(statistic, spreads, forms, level, provenance)
 
 

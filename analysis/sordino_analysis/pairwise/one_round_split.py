@@ -22,7 +22,7 @@ from sordino_analysis.optimisation.factorization import factorize, reduce_dimens
 from sordino_analysis.pairwise.error_moments import ErrorMoments, quadratic_moments
 from sordino_analysis.pairwise.pairwise_manipulation import Manipulation
 from sordino_analysis.pairwise.protocol import PairwiseError, ProtocolDesign, ProtocolRequest
-from sordino_analysis.pairwise.published_answers import Answer, plausible_histogram, publish_answer
+from sordino_analysis.pairwise.published_answers import PublishedAnswer, plausible_histogram, publish_answer
 from sordino_analysis.pairwise.references import reference_histograms
 from sordino_analysis.pairwise.sealing import RoundQueries, answers_from, seal
 from sordino_analysis.pairwise.statistic_estimate import PairwiseEstimate
@@ -83,7 +83,7 @@ class OneRoundSplit:
         reports = SplitReports.of(only.plan)
         mean = mean_accumulator(reports.randomizer, only.aggregate)
         own, population = reports.errors(mean, users)
-        answer = Answer(
+        answer = PublishedAnswer(
             form=only.plan.analyst.workload,
             value=reports.value(mean, users, plan.target),
             own=own,

@@ -127,14 +127,14 @@ class _Comparison:
         self._designs[protocol.name] = found
         self.reports[protocol.name] = ProtocolReport(protocol.name, None, found.plan.predicted_rmse, seconds)
 
-    def best(self, asked: Sequence[PairwiseProtocol]) -> ProtocolDesign:
-        """The least predicted error, the first in the order of `asked` among equals; raises PairwiseError."""
+    def best(self, protocols: Sequence[PairwiseProtocol]) -> ProtocolDesign:
+        """The least predicted error, the first in the order of `protocols` among equals; raises PairwiseError."""
         best: ProtocolDesign | None = None
-        for found in (self._designs[each.name] for each in asked if each.name in self._designs):
+        for found in (self._designs[each.name] for each in protocols if each.name in self._designs):
             if best is None or found.plan.predicted_rmse < best.plan.predicted_rmse * (1 - _TIE):
                 best = found
         if best is None:
-            reasons = "".join(f"\n- {each.name}: {self.reports[each.name].reason}" for each in asked)
+            reasons = "".join(f"\n- {each.name}: {self.reports[each.name].reason}" for each in protocols)
             raise PairwiseError(f"no protocol {self._missing}:{reasons}", self.request.options.protocol)
         return best
 

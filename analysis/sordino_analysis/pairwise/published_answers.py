@@ -17,7 +17,7 @@ from sordino_analysis.questions.linear.operators import Dense
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Answer:
+class PublishedAnswer:
     """A value of the form called `form`, and its error about the users who reported and about the population.
 
     `bias_bound` is what no histogram's bias exceeds, None where it is not known.
@@ -32,7 +32,7 @@ class Answer:
     clipped: str | None = None
 
 
-def publish_answer(plan: ProtocolPlan, answer: Answer) -> PairwiseEstimate:
+def publish_answer(plan: ProtocolPlan, answer: PublishedAnswer) -> PairwiseEstimate:
     """The estimate with intervals at the usual level, widened by the bias bound and cut to what can be."""
     bias = answer.bias_bound or 0.0
     own, population = (

@@ -22,7 +22,7 @@ from sordino_analysis.pairwise.error_moments import ErrorMoments, IndependentErr
 from sordino_analysis.pairwise.pairwise_manipulation import Manipulation
 from sordino_analysis.pairwise.protocol import PairwiseError, ProtocolDesign, ProtocolRequest
 from sordino_analysis.pairwise.public_numbers import MeanNumber
-from sordino_analysis.pairwise.published_answers import Answer, histogram_variance, publish_answer
+from sordino_analysis.pairwise.published_answers import PublishedAnswer, histogram_variance, publish_answer
 from sordino_analysis.pairwise.references import reference_histograms
 from sordino_analysis.pairwise.sealing import RoundQueries, answers_from, seal
 from sordino_analysis.pairwise.statistic_estimate import PairwiseEstimate
@@ -110,24 +110,24 @@ def _first(request: ProtocolRequest, mechanism: ThreeRoundMechanism) -> RoundPla
 def _second(plan: ProtocolPlan, first: RoundPlan, mechanism: ThreeRoundMechanism, guess: Floats) -> RoundPlan:
     """Reports of L e_x, which answer Wh through R, and of ⟨L e_x, μ⟩."""
     products, left = mechanism.products_with(guess), mechanism.left
-    asked = mechanism.asked(products, guess)
+    query = mechanism.asked(products, guess)
     matrix, dimension = np.vstack([mechanism.matrix, products]), len(left.columns)
-    decoder = np.zeros((len(matrix), dimension + asked.kernel.outputs))
+    decoder = np.zeros((len(matrix), dimension + query.kernel.outputs))
     decoder[:-1, :dimension] = left.scale * mechanism.right.columns.T
-    decoder[-1, dimension:] = asked.decoder.matrix.numpy()[0]
-    offset = np.append(np.zeros(len(matrix) - 1), asked.decoder.offset.numpy())
+    decoder[-1, dimension:] = query.decoder.matrix.numpy()[0]
+    offset = np.append(np.zeros(len(matrix) - 1), query.decoder.offset.numpy())
     labels = (*row_labels(len(matrix) - 1), "product with the rough mean")
     queries = RoundQueries(first.analyst.workload, first.device.domain, matrix, labels)
-    randomizer = Pair(direction_randomizer(left.columns, mechanism.quarter), asked.kernel)
+    randomizer = Pair(direction_randomizer(left.columns, mechanism.quarter), query.kernel)
     both = AnswerDecoder(Array.of(decoder, "<f8"), Array.of(offset, "<f8"))
     return seal(queries, plan.round_guarantees()[1], randomizer, both, "three_round", plan.seed)
 
 
-def _third(plan: ProtocolPlan, first: RoundPlan, values: Floats, asked: QueryKernel) -> RoundPlan:
+def _third(plan: ProtocolPlan, first: RoundPlan, values: Floats, query: QueryKernel) -> RoundPlan:
     """Reports of ⟨Y, R e_x − μ⟩, clipped."""
     labels = ("product with what the rough mean missed",)
     queries = RoundQueries(first.analyst.workload, first.device.domain, values[None, :], labels)
-    return seal(queries, plan.round_guarantees()[2], asked.kernel, asked.decoder, "three_round", plan.seed)
+    return seal(queries, plan.round_guarantees()[2], query.kernel, query.decoder, "three_round", plan.seed)
 
 
 def _estimate(
@@ -149,7 +149,7 @@ def _estimate(
         )
         for share in (skipped, skipped + 1 / users[0])
     )
-    answer = Answer(
+    answer = PublishedAnswer(
         form=closed[0].plan.analyst.workload,
         value=value,
         own=own,

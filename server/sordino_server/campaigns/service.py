@@ -20,9 +20,9 @@ from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import (
     CampaignState,
     Digest,
+    DrawOneRound,
     EveryRound,
     Manifest,
-    OneRound,
     PlanReference,
     Problem,
     RetryWindow,
@@ -87,7 +87,7 @@ def _spending(whole: ProtocolPlan) -> tuple[list[PureEpsilon], PureEpsilon]:
 
 
 def _assignment(whole: ProtocolPlan | None) -> RoundAssignment:
-    return EveryRound() if whole is None or whole.first_weight is None else OneRound(whole.first_weight)
+    return EveryRound() if whole is None or whole.first_weight is None else DrawOneRound(whole.first_weight)
 
 
 def get(session: Session, identifier: str) -> Campaign:

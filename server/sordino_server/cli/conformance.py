@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from sordino_analysis.conformance.samples import read_samples
-from sordino_analysis.conformance.verdict import FALSE_ALARM, Verdict, judge, reports_needed
+from sordino_analysis.conformance.verdict import FALSE_ALARM, ConformanceResult, judge, reports_needed
 from sordino_server.cli.output import JsonOption, console, fail, print_json, reports_errors
 from sordino_server.cli.plan import DEVICE_FILE
 from sordino_shared.audit import check_guarantee
@@ -88,7 +88,7 @@ def _print_needed(part: DevicePart, false_alarm: float, as_json: bool) -> None:
         _say(f"{most} reports of each of the {size} values detect an ε 10 % too large in 99 of 100 runs")
 
 
-def _summary(verdict: Verdict) -> dict[str, Any]:
+def _summary(verdict: ConformanceResult) -> dict[str, Any]:
     return {
         "verdict": verdict.outcome,
         "p": verdict.p,
@@ -101,7 +101,7 @@ def _summary(verdict: Verdict) -> dict[str, Any]:
     }
 
 
-def _print(verdict: Verdict, unseen: int) -> None:
+def _print(verdict: ConformanceResult, unseen: int) -> None:
     _say(f"{verdict.reports} reports of {verdict.values} values: p = {verdict.p:.3g}")
     _say(f"least likely: {verdict.seen}")
     if unseen:

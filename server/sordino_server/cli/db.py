@@ -9,7 +9,7 @@ import typer
 from sordino_server.cli.output import JsonOption, console, print_json, print_listing, reports_errors
 from sordino_server.cli.processes import started
 from sordino_server.kit import migrations, schema_version
-from sordino_server.kit.clock import SystemClock
+from sordino_server.kit.clock import WallClock
 from sordino_shared.errors import InvalidValue
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def purge(
         raise InvalidValue(
             "reports are kept permanently: give --older-than-days or set SORDINO_RAW_REPORT_RETENTION_DAYS"
         )
-    now = SystemClock().now()
+    now = WallClock().now()
     found = retention.old_reports(database, days, now)
     if not dry_run:
         for old in found:

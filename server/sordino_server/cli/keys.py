@@ -18,7 +18,7 @@ from sordino_server.cli.output import (
 from sordino_server.cli.processes import prepare_schema, started
 from sordino_server.keys import repository, service
 from sordino_server.keys.schemas import KeyDocument
-from sordino_server.kit.clock import SystemClock
+from sordino_server.kit.clock import WallClock
 from sordino_server.kit.db import Database
 from sordino_server.kit.pagination import MAX_PAGE, Page, Position, cut
 from sordino_server.models import Role
@@ -54,7 +54,7 @@ def create(
     """
     database = _database()
     with database.write("create key") as session:
-        new = service.create(session, name, role, SystemClock().now(), campaign)
+        new = service.create(session, name, role, WallClock().now(), campaign)
         document = _plain(KeyDocument.of(new.key))
     if as_json:
         print_json(document | {"key": new.text})
@@ -82,7 +82,7 @@ def revoke(
 ) -> None:
     """Revoke a key permanently."""
     with _database().write("revoke key") as session:
-        document = KeyDocument.of(service.revoke(session, key_id, SystemClock().now()))
+        document = KeyDocument.of(service.revoke(session, key_id, WallClock().now()))
     if as_json:
         print_json(_plain(document))
         return

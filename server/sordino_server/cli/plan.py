@@ -134,10 +134,10 @@ def plan(
     print_plan(finished.summary, None if output is None else f"written to {output}/: {files}, {SUMMARY_FILE}", verbose)
 
 
-def _refuse_unused(context: typer.Context, asked: AnySpecification) -> None:
+def _refuse_unused(context: typer.Context, specification: AnySpecification) -> None:
     """Raise InvalidValue for options that the kind of question has no use for."""
     users, target_error = context.params["users"], context.params["target_error"]
-    kind = kind_of(asked)
+    kind = kind_of(specification)
     if kind is not None and kind.field == "statistic":
         refuse_given(context, _OF_QUERIES, "they apply to linear queries; this file holds a pairwise statistic")
         if users is None:
@@ -185,16 +185,16 @@ def _displayed() -> Iterator[ProgressCallback]:
     with Display(*columns, console=progress_console, transient=True) as display:
         task = display.add_task("planning", total=1.0)
 
-        def show(told: Progress) -> None:
-            display.update(task, description=shown_progress(told), completed=told.fraction)
+        def show(step: Progress) -> None:
+            display.update(task, description=shown_progress(step), completed=step.fraction)
 
         yield show
 
 
-def shown_progress(told: Progress) -> str:
+def shown_progress(progress: Progress) -> str:
     """The stage, and how good the best so far is."""
-    variance = "" if told.variance is None else f" · variance {told.variance:.4g}"
-    return f"{told.stage}{variance}" + ("" if told.ratio is None else f", {told.ratio:.3f}× the bound")
+    variance = "" if progress.variance is None else f" · variance {progress.variance:.4g}"
+    return f"{progress.stage}{variance}" + ("" if progress.ratio is None else f", {progress.ratio:.3f}× the bound")
 
 
 def _write(plan: FinishedPlan, folder: Path) -> None:

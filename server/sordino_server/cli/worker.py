@@ -15,7 +15,7 @@ from sordino_server.cli.processes import prepare_schema, started
 from sordino_server.jobs.planning_process import PlanningProcess
 from sordino_server.jobs.worker import Worker
 from sordino_server.jobs.worker_metrics import WorkerMetrics
-from sordino_server.kit.clock import SystemClock
+from sordino_server.kit.clock import WallClock
 
 _PARENT_CHECK_S = 1.0
 
@@ -34,7 +34,7 @@ def worker(
     prepare_schema(database, migrate=False)
     planner = PlanningProcess(settings.planning_memory_mb, settings.planning_time_limit_s)
     metrics = WorkerMetrics(database)
-    work = Worker.of(database, SystemClock(), settings, planner.compute, metrics.finished)
+    work = Worker.of(database, WallClock(), settings, planner.compute, metrics.finished)
     _stop_on_signals(work.stop)
     if parent is not None:
         threading.Thread(target=_stop_without, args=(parent, work.stop), daemon=True).start()

@@ -33,7 +33,7 @@ from sordino_shared.errors import SordinoError
 log = structlog.get_logger(__name__)
 
 _PRELOADED = ("sordino_server.jobs.planning_process", "sordino_analysis.requests")
-# How often the worker is told that nothing is new, which is when it can say that it stops.
+# How often `progress` is called while nothing is new, so that it can raise and stop the computation.
 _HEARTBEAT_S = 0.25
 # Single steps between two looks at the clock take up to a minute at the largest dense workloads.
 _GRACE_S = 120.0
@@ -45,15 +45,15 @@ class PlanningDied(SordinoError):
 
 
 @dataclass(frozen=True)
-class Refused:
+class NoPlan:
     """Why there is no plan, in words for a person."""
 
     reason: str
 
 
 @dataclass(frozen=True)
-class Bug:
-    """An error that nobody expected, as text: its own class may not be importable elsewhere."""
+class PlannerBug:
+    """An unexpected error as text: its own class may not be importable elsewhere."""
 
     name: str
     trace: str
@@ -67,7 +67,7 @@ class PlanningProcess:
     time_limit_s: float
 
     def compute(self, request: PlanningRequest, progress: ProgressCallback) -> FinishedPlan:
-        """The plan that is asked for; `progress` is called several times a second, and what it raises ends the process.
+        """The plan of the request. `progress` is called several times a second; an error from it ends the process.
 
         Raises PlanError where the planner refuses and PlanningDied where the process cannot go on.
         """
@@ -78,27 +78,27 @@ class PlanningProcess:
         return FinishedPlan.read(answer)
 
     def _answer(self, process: ForkServerProcess, pipe: Connection, progress: ProgressCallback, latest: float) -> bytes:
-        told: Any = Progress(0.0, "starting")
-        while isinstance(told, Progress):
-            progress(told)
+        message: Any = Progress(0.0, "starting")
+        while isinstance(message, Progress):
+            progress(message)
             if monotonic() > latest:
                 raise PlanningDied(
                     f"the computation did not end at its time limit ({self.time_limit_s:g} s at most, "
                     "SORDINO_PLANNING_TIME_LIMIT_S): ask for a smaller workload"
                 )
             if pipe.poll(_HEARTBEAT_S):
-                told = self._received(process, pipe)
-        if isinstance(told, Refused):
-            raise PlanError(told.reason)
-        if isinstance(told, Bug):
-            log.error("bug in the planner", error=told.name, trace=told.trace)
-            raise PlanningDied(f"the computation failed ({told.name}); the worker's log says where")
-        answer: bytes = told
+                message = self._received(process, pipe)
+        if isinstance(message, NoPlan):
+            raise PlanError(message.reason)
+        if isinstance(message, PlannerBug):
+            log.error("bug in the planner", error=message.name, trace=message.trace)
+            raise PlanningDied(f"the computation failed ({message.name}); the worker's log says where")
+        answer: bytes = message
         return answer
 
-    def _received(self, process: ForkServerProcess, pipe: Connection) -> Progress | Refused | Bug | bytes:
+    def _received(self, process: ForkServerProcess, pipe: Connection) -> Progress | NoPlan | PlannerBug | bytes:
         try:
-            received: Progress | Refused | Bug | bytes = pipe.recv()
+            received: Progress | NoPlan | PlannerBug | bytes = pipe.recv()
         except (EOFError, ConnectionResetError) as error:
             process.join()
             raise PlanningDied(self._describe_exit(process.exitcode)) from error
@@ -138,14 +138,14 @@ def _plan(pipe: Connection, memory_mb: int, request: PlanningRequest) -> None:
     try:
         answer: object = request.compile(pipe.send).content
     except SordinoError as error:
-        answer = Refused(str(error))
+        answer = NoPlan(str(error))
     except MemoryError:
-        answer = Refused(
+        answer = NoPlan(
             f"the computation needs more than {memory_mb} MiB (SORDINO_PLANNING_MEMORY_MB): ask for fewer types or "
             "queries, or raise the limit"
         )
     except Exception as error:
-        answer = Bug(type(error).__name__, traceback.format_exc())
+        answer = PlannerBug(type(error).__name__, traceback.format_exc())
     pipe.send(answer)
 
 

@@ -26,7 +26,7 @@ from sordino_server.campaigns import retention
 from sordino_server.config import Settings
 from sordino_server.estimates import next_step
 from sordino_server.kit import leases
-from sordino_server.kit.clock import Clock
+from sordino_server.kit.clock import ServerClock
 from sordino_server.kit.database_errors import DatabaseError
 from sordino_server.kit.db import Database
 from sordino_server.kit.leases import LeaseLost
@@ -77,7 +77,7 @@ class Worker:
     """
 
     database: Database
-    clock: Clock
+    clock: ServerClock
     settings: Settings
     compute: ComputePlan
     stop: threading.Event
@@ -88,7 +88,7 @@ class Worker:
     def of(
         cls,
         database: Database,
-        clock: Clock,
+        clock: ServerClock,
         settings: Settings,
         compute: ComputePlan,
         finished: Finished = lambda kind, outcome, seconds: None,
@@ -190,16 +190,16 @@ class Worker:
     def _progress_of(self, number: str) -> ProgressCallback:
         shown, shown_at = Progress(0.0), 0.0
 
-        def progress(told: Progress) -> None:
+        def progress(step: Progress) -> None:
             nonlocal shown, shown_at
             if self.stop.is_set():
                 raise Stopped
-            if told == shown or (told.stage == shown.stage and monotonic() - shown_at < _PROGRESS_EVERY_S):
+            if step == shown or (step.stage == shown.stage and monotonic() - shown_at < _PROGRESS_EVERY_S):
                 return
-            shown, shown_at = told, monotonic()
+            shown, shown_at = step, monotonic()
             self.database.run(
                 "report progress",
-                lambda session: plans.report_progress(session, number, self.owner, told),
+                lambda session: plans.report_progress(session, number, self.owner, step),
             )
 
         return progress

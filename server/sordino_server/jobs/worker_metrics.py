@@ -7,7 +7,7 @@ from typing import get_args
 from prometheus_client import Counter, Histogram
 
 from sordino_server.jobs.worker import Kind, Outcome
-from sordino_server.kit.clock import Clock
+from sordino_server.kit.clock import ServerClock
 from sordino_server.kit.db import Database
 from sordino_server.metrics import MetricsRegistry
 
@@ -17,7 +17,7 @@ _SECONDS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 1800.0
 class WorkerMetrics(MetricsRegistry):
     """The metrics of one worker process."""
 
-    def __init__(self, database: Database, clock: Clock | None = None) -> None:
+    def __init__(self, database: Database, clock: ServerClock | None = None) -> None:
         super().__init__(database, clock)
         self._jobs = Counter("sordino_jobs", "Jobs by how they ended.", ["kind", "outcome"], registry=self.registry)
         self._seconds = Histogram(

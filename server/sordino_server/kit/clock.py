@@ -6,14 +6,14 @@ import time
 from typing import Protocol
 
 
-class Clock(Protocol):
+class ServerClock(Protocol):
     """Whole Unix seconds; nothing promises that they never go back."""
 
     def now(self) -> int:
         """Seconds since 1970-01-01 UTC."""
 
 
-class SystemClock:
+class WallClock:
     """The machine's clock."""
 
     def now(self) -> int:

@@ -121,11 +121,11 @@ def begin(session: Session, *, owner: str, now: int, seconds: int) -> PlanReques
     return row
 
 
-def report_progress(session: Session, identifier: str, owner: str, told: Progress) -> None:
+def report_progress(session: Session, identifier: str, owner: str, progress: Progress) -> None:
     """Show how far the computation is; raises `LeaseLost`."""
     row = leases.hold(session, PlanRequestRow, identifier, owner)
-    row.stage, row.progress = told.stage[:_STAGE_LENGTH], min(1.0, max(0.0, told.fraction))
-    row.variance, row.ratio = told.variance, told.ratio
+    row.stage, row.progress = progress.stage[:_STAGE_LENGTH], min(1.0, max(0.0, progress.fraction))
+    row.variance, row.ratio = progress.variance, progress.ratio
 
 
 def publish(session: Session, identifier: str, owner: str, plan: FinishedPlan, now: int) -> None:

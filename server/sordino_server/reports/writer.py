@@ -13,7 +13,7 @@ from concurrent.futures import Future
 from contextlib import suppress
 from time import perf_counter
 
-from sordino_server.kit.clock import Clock
+from sordino_server.kit.clock import ServerClock
 from sordino_server.kit.db import Database
 from sordino_server.reports.ingest import Ingest, Recorded, Request, UploadAnswer
 from sordino_server.reports.shards import ShardAccumulators
@@ -39,7 +39,7 @@ class ReportWriter:
     def __init__(
         self,
         database: Database,
-        clock: Clock,
+        clock: ServerClock,
         *,
         max_queued_bytes: int = MAX_QUEUED_BYTES,
         committed: Committed = lambda recorded, seconds: None,

@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from sordino_server import __version__, problem_details
 from sordino_server.config import Settings
 from sordino_server.context import Context
-from sordino_server.kit.clock import Clock, SystemClock
+from sordino_server.kit.clock import ServerClock, WallClock
 from sordino_server.kit.db import Database
 from sordino_server.kit.request_observer import RequestObserver
 from sordino_server.kit.unread_body import UnreadBody
@@ -27,10 +27,10 @@ from sordino_server.reports.upload_endpoint import UploadEndpoint
 from sordino_server.serving.api import router
 
 
-def create_app(settings: Settings, database: Database | None = None, clock: Clock | None = None) -> FastAPI:
+def create_app(settings: Settings, database: Database | None = None, clock: ServerClock | None = None) -> FastAPI:
     """The server as an ASGI application; what is not given is made from the settings."""
     opened = database or Database(settings.database_url.get_secret_value())
-    context = Context(settings=settings, database=opened, clock=clock or SystemClock())
+    context = Context(settings=settings, database=opened, clock=clock or WallClock())
 
     metrics = Metrics(context.database)
 

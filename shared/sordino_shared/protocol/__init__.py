@@ -1,9 +1,9 @@
 """Protocol v1: the values on the wire, their strict canonical codec, states and problem types."""
 
 from sordino_shared.protocol.campaigns import (
+    DrawOneRound,
     EveryRound,
     Manifest,
-    OneRound,
     RetryWindow,
     RoundAssignment,
     RoundTerms,
@@ -39,10 +39,10 @@ __all__ = [
     "DevicePart",
     "Digest",
     "Document",
+    "DrawOneRound",
     "EveryRound",
     "IllegalTransition",
     "Manifest",
-    "OneRound",
     "PlanReference",
     "Problem",
     "Refusal",

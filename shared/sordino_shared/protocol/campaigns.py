@@ -37,7 +37,7 @@ class EveryRound:
 
 
 @dataclass(frozen=True)
-class OneRound:
+class DrawOneRound:
     """Each device draws one of two rounds once, by itself: round 0 with probability first_weight/2^32."""
 
     kind: ClassVar[str] = "one_round"
@@ -47,7 +47,7 @@ class OneRound:
         check_range(self.first_weight, 1, 2**32 - 1, "weight of round 0")
 
 
-RoundAssignment = EveryRound | OneRound
+RoundAssignment = EveryRound | DrawOneRound
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,9 +89,9 @@ class Manifest(Document):
 
     def _check_spending(self) -> None:
         spent = [terms.guarantee.nano for terms in self.rounds]
-        if isinstance(self.assignment, OneRound) and len(spent) != 2:
+        if isinstance(self.assignment, DrawOneRound) and len(spent) != 2:
             raise InvalidValue("drawing one round needs exactly two rounds", len(spent))
-        needed = max(spent) if isinstance(self.assignment, OneRound) else sum(spent)
+        needed = max(spent) if isinstance(self.assignment, DrawOneRound) else sum(spent)
         if needed > self.device_guarantee.nano:
             raise InvalidValue(
                 f"the rounds may spend {needed} nano-ε a device, above the stated {self.device_guarantee.nano}", needed

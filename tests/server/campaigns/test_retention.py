@@ -164,7 +164,7 @@ def test_the_command_lists_first(running: Any, run_purge: Callable[..., Any]) ->
 @pytest.fixture
 def run_purge(running: Any, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
     """`sordino db purge --json` on the running server's database, at its time."""
-    monkeypatch.setattr("sordino_server.cli.db.SystemClock", lambda: running.clock)
+    monkeypatch.setattr("sordino_server.cli.db.WallClock", lambda: running.clock)
     monkeypatch.setenv("SORDINO_DATABASE_URL", str(running.database.url))
 
     def run(*arguments: str) -> Any:

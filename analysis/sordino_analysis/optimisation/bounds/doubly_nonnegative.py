@@ -100,8 +100,8 @@ def doubly_nonnegative_bound(
     Climbs from near the weights of `start`, a centred factorization for the objective (found where not given), then
     of its trace bound, and is never below that. A climb ends when it gains less than `tolerance` of the value over
     some dozens of steps, after its share of `evaluations`, or once `should_stop()`; every step is a bound, and the
-    best is returned. For "max" it is the best over product weights ρ_q·π_x, which leaves out that every query may fear other
-    types.
+    best is returned. For "max" it is the best over product weights ρ_q·π_x; the worst type of each query may differ.
+
     Raises InvalidValue for more than 128 types or ε outside (0, 16]. `matrix` W (Q, k).
     """
     _check_epsilon(epsilon)

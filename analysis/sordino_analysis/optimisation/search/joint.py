@@ -268,7 +268,7 @@ class _Search:
         rounds = schedule.column_rounds * (MOST_TYPES // self.types)
         done = _SHARE_OF_PHASES + _SHARE_OF_SNAPPING
         self.pace.begin(done, 1.0 - done, rounds)
-        found = generate_columns(self.matrix, self.epsilon, start, rounds, self._late_for_more)
+        found = generate_columns(self.matrix, self.epsilon, start, rounds, self._stops_before_new_rows)
         return replace(design, members=found.members, low=found.weights, type_weights=found.type_weights)
 
     def _with_small_sets(self, members: Mask, weights: Floats) -> tuple[Mask, Floats]:
@@ -329,13 +329,13 @@ class _Search:
         return self._run(point, evaluate, floor, evaluations, rows_move)
 
     def _run(self, point: Point, evaluate: Evaluate, floor: float, evaluations: int, rows_move: bool) -> Point:
-        def told(kernel: Floats, free: Floats | None) -> tuple[float, Floats, Floats | None]:
+        def counted(kernel: Floats, free: Floats | None) -> tuple[float, Floats, Floats | None]:
             self.pace.step()
             return evaluate(kernel, free)
 
-        return descend(point, told, self.epsilon, floor, evaluations, self.should_stop, rows_move=rows_move)
+        return descend(point, counted, self.epsilon, floor, evaluations, self.should_stop, rows_move=rows_move)
 
-    def _late_for_more(self) -> bool:
+    def _stops_before_new_rows(self) -> bool:
         """Whether to stop before the next round of new rows; reports the progress."""
         self.pace.step()
         return self.should_stop()

@@ -120,12 +120,12 @@ class SoftMaximum:
         return top / self.scale + np.log(total) / self.sharpness, weights / (total * self.scale)
 
     @staticmethod
-    def _through_rebuild(found: Information, rebuild: Floats, by_rebuild: Floats) -> Floats:
+    def _through_rebuild(current: Information, rebuild: Floats, by_rebuild: Floats) -> Floats:
         """∂F/∂K through N, from ∂F/∂N (k, m)."""
-        solved = found.solve(by_rebuild)
+        solved = current.solve(by_rebuild)
         middle = solved @ rebuild.T
-        gradient = solved.T / found.masses[:, None]
-        gradient -= (found.kernel @ (middle + middle.T)) / found.masses[:, None]
-        by_inverse_mass = np.einsum("yx,xy->y", found.kernel, solved)
-        by_inverse_mass -= np.einsum("yx,yx->y", found.kernel @ middle, found.kernel)
-        return gradient + found.through_masses(by_inverse_mass)
+        gradient = solved.T / current.masses[:, None]
+        gradient -= (current.kernel @ (middle + middle.T)) / current.masses[:, None]
+        by_inverse_mass = np.einsum("yx,xy->y", current.kernel, solved)
+        by_inverse_mass -= np.einsum("yx,yx->y", current.kernel @ middle, current.kernel)
+        return gradient + current.through_masses(by_inverse_mass)

@@ -74,7 +74,7 @@ def recheck_characters(
         if orbits is None or len(multipliers) != len(orbits.sizes) - 1:
             raise InvalidValue(f"{len(multipliers)} multipliers are not one for each orbit", multipliers)
         short = bool((multipliers < 0).any() or (multipliers[orbits.places - 1] < spectrum).any())
-        most = _most_told(orbits, multipliers, level, epsilon)
+        most = _largest_form(orbits, multipliers, level, epsilon)
     if short:
         raise InvalidValue("a multiplier must not be below the spectrum that it stands for", multipliers)
     first = float(np.sqrt(sizes * needed * spectrum).sum() ** 2 / most)
@@ -105,10 +105,10 @@ def character_bound(operator: CharacterMap, epsilon: float, block_weights: Float
     )
 
 
-def _most_told(orbits: GroupOrbits, multipliers: Floats, level: float, epsilon: float) -> float:
+def _largest_form(orbits: GroupOrbits, multipliers: Floats, level: float, epsilon: float) -> float:
     """F: the maximum over p and q = (e^ε − 1) − e^ε p of P·pq + N·min(p, q)², in closed form."""
-    told = orbits.table[:, 1:] @ multipliers / orbits.sizes.sum() - level
-    weighted = orbits.sizes * told
+    prices = orbits.table[:, 1:] @ multipliers / orbits.sizes.sum() - level
+    weighted = orbits.sizes * prices
     most = float(weighted[0] + np.maximum(weighted[1:], 0.0).sum())
     least = float(np.maximum(-weighted[1:], 0.0).sum())
     slack = _ROUNDING * float(np.abs(weighted).sum())

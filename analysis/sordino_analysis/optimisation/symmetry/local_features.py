@@ -53,7 +53,7 @@ class LocalFeatures:
     parts: Integers
     levels: Integers
 
-    def told(self, means: Floats) -> Floats:
+    def responses(self, means: Floats) -> Floats:
         """(n, 1 + orbits, c) the share of each part that a feature's means (n, c, K) over the reports are."""
         own = self.parts == np.arange(len(self.query.frequencies))[:, None]
         return np.asarray(np.swapaxes(self.query.shares(means), 1, 2) * own)

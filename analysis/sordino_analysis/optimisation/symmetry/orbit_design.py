@@ -53,8 +53,8 @@ def design_rows(operator: CharacterMap, epsilon: float, objective: Objective, se
     for _ in range(_MOST_ROUNDS):
         chances, weights, prices = best_chances(rows.profiles, characters.orbit_sizes, needs, objective)
         found = _priced(shapes, characters, prices, epsilon, generator)
-        told = float((chances @ rows.profiles) @ prices)
-        if not len(found.sets) or (found.profiles @ prices).max() <= told * (1 + _GAIN):
+        worth = float((chances @ rows.profiles) @ prices)
+        if not len(found.sets) or (found.profiles @ prices).max() <= worth * (1 + _GAIN):
             break
         rows = Rows(rows.sets + found.sets, np.vstack([rows.profiles, found.profiles]))
     kept, chances = few_rows(rows.profiles, chances)
@@ -62,11 +62,13 @@ def design_rows(operator: CharacterMap, epsilon: float, objective: Objective, se
 
 
 def _first_rows(shapes: list[RowShape], characters: Characters, epsilon: float, generator: np.random.Generator) -> Rows:
-    """All sets of the shapes that are listed, and some of each other one that know all characters alike."""
+    """All sets of the shapes that are listed, and of each other one the best at equal prices of all characters."""
     orbits = len(characters.orbits)
-    alike = np.ones(orbits)
+    equal_prices = np.ones(orbits)
     tables = [
-        shape.every_set(epsilon, orbits) if shape.listed else shape.most_informative_sets(alike, epsilon, generator)
+        shape.every_set(epsilon, orbits)
+        if shape.listed
+        else shape.most_informative_sets(equal_prices, epsilon, generator)
         for shape in shapes
     ]
     return _rows(shapes, tables, epsilon, orbits)
@@ -94,10 +96,10 @@ def few_rows(profiles: Floats, chances: Floats) -> tuple[list[int], Floats]:
     `profiles` (rows, orbits), `chances` (rows,).
     """
     kept = np.flatnonzero(chances > _LEAST_CHANCE)
-    told = chances[kept] @ profiles[kept] / chances[kept].sum()
-    scales = np.where(told > 0, told, 1.0)
+    information = chances[kept] @ profiles[kept] / chances[kept].sum()
+    scales = np.where(information > 0, information, 1.0)
     equations = np.vstack([(profiles[kept] / scales).T, np.ones(len(kept))])
-    vertex = linprog(np.zeros(len(kept)), A_eq=equations, b_eq=np.append(told / scales, 1.0), method="highs-ds")
+    vertex = linprog(np.zeros(len(kept)), A_eq=equations, b_eq=np.append(information / scales, 1.0), method="highs-ds")
     found = chances[kept] if vertex.x is None else vertex.x
     rows = np.flatnonzero(found > _LEAST_CHANCE)
     return [int(kept[row]) for row in rows], found[rows] / found[rows].sum()

@@ -30,8 +30,8 @@ def best_chances(
     costs = needs.by_orbit[:, used] * orbit_sizes[used] / typical
     scale = float((needs.shares @ costs).sum())
     chances = cp.Variable(len(profiles), nonneg=True)
-    told = (profiles[:, used] / typical).T @ chances
-    blocks = (costs / scale) @ power(told, -1) - needs.by_orbit.sum(axis=1) / scale
+    information = (profiles[:, used] / typical).T @ chances
+    blocks = (costs / scale) @ power(information, -1) - needs.by_orbit.sum(axis=1) / scale
     constraints = [cvx_sum(chances) == 1]
     if objective == "mean":
         problem, worst = cp.Problem(cp.Minimize(needs.shares @ blocks), constraints), None
@@ -66,10 +66,10 @@ def best_multipliers(needed: Floats, orbits: GroupOrbits, epsilon: float) -> tup
     low = 1 - np.union1d(np.linspace(math.exp(-epsilon), 1.0, _GRID), np.geomspace(math.exp(-epsilon), 1.0, _GRID))
     high = np.maximum(math.exp(epsilon) * (1 - low) - 1, 0.0)
     mixed, least = low * high / scale, np.minimum(low, high) ** 2 / scale
-    told = mixed * (weighted[0] + cvx_sum(rises)) + least * cvx_sum(falls)
+    form = mixed * (weighted[0] + cvx_sum(rises)) + least * cvx_sum(falls)
     problem = cp.Problem(
         cp.Maximize(np.sqrt(needed[used] / needed.max()) @ power(spectrum, 0.5)),
-        [told <= 1, rises >= 0, multipliers[orbits.places[used] - 1] >= spectrum],
+        [form <= 1, rises >= 0, multipliers[orbits.places[used] - 1] >= spectrum],
     )
     _solve(problem)
     if spectrum.value is None or multipliers.value is None or level.value is None:

@@ -52,9 +52,9 @@ def moments(
         own = np.flatnonzero(answers[:, :, len(mapped)].any(axis=(0, 2)))
         waves = tables[:, own, len(mapped)][:, :, *used] * np.conj(local)[:, None]
         waves = np.fft.ifftn(waves, axes=tuple(range(2, 2 + len(mapped)))) * local[0].size
-        told = waves.real + waves.imag
+        answered = waves.real + waves.imag
         left, right = np.triu_indices(len(own))
-        found = _expected(np.concatenate([told, told[:, left] * told[:, right]], axis=1), local)
+        found = _expected(np.concatenate([answered, answered[:, left] * answered[:, right]], axis=1), local)
         lengths = [size if axis in mapped else 1 for axis, size in enumerate(support)]
         found = chance * found.reshape(rows, -1, *lengths)
         means[:, own] += found[:, : len(own)]

@@ -32,14 +32,14 @@ class RowSpectrum:
         self.chances = np.array(kernel.row_weights) / float(1 << kernel.bits)
 
     @cached_property
-    def told(self) -> Floats:
+    def information(self) -> Floats:
         """(rows, orbits) the contribution of each row to every λ; an orbit's sum is 0 if no row is informative."""
         ratio = self.kernel.high / self.kernel.low
         tables = (row.inside.reshape(row.shape) for row in self.kernel.rows)
         weights = np.array([orbit_weights(inside, ratio, self.characters) for inside in tables])
         return np.asarray(self.chances[:, None] * weights / self.characters.orbit_sizes)
 
-    def alike(self) -> list[list[int]]:
+    def rows_by_shape(self) -> list[list[int]]:
         """The numbers of the rows, those over slots of the same sizes together."""
         by_shape: dict[tuple[int, ...], list[int]] = {}
         for number, row in enumerate(self.kernel.rows):

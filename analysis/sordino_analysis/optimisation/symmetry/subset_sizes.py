@@ -97,8 +97,8 @@ def _imbalance(own: Floats, other: Floats, chances: Floats, weight: float) -> fl
     return float(chances @ squares - 1.0)
 
 
-def _mixed(own: Floats, other: Floats, held: Floats, weight: float) -> tuple[list[int], list[float]]:
-    tied = np.flatnonzero(held >= held.max() * (1 - _TIE))
+def _mixed(own: Floats, other: Floats, values: Floats, weight: float) -> tuple[list[int], list[float]]:
+    tied = np.flatnonzero(values >= values.max() * (1 - _TIE))
     one = np.ones(1)
     imbalances = [_imbalance(own[[j]], other[[j]], one, weight) for j in tied]
     low, high = int(tied[np.argmin(imbalances)]), int(tied[np.argmax(imbalances)])

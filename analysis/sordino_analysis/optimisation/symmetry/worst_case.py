@@ -52,20 +52,20 @@ class WorstCaseDesign:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class _Block:
-    """One side of the game: M (n, c, c, types), K (n, 1 + o, c), the true values and first weights (types,).
+    """One side of the game: `moments` M (n, c, c, types), `responses` K (n, 1 + o, c), and first `weights` (types,).
 
-    M has the weight of the block's queries as a factor, and the values its root.
+    `values` (types,) are the true answers times the root of the weight of the block's queries; M has that weight.
     """
 
     orbits: Indices
     features: LocalFeatures
     moments: Floats
-    told: Floats
+    responses: Floats
     values: Floats
     weights: Floats
 
     def only(self, rows: Indices) -> _Block:
-        return replace(self, moments=self.moments[rows], told=self.told[rows])
+        return replace(self, moments=self.moments[rows], responses=self.responses[rows])
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,12 +73,12 @@ class _Point:
     """Variance at each type of each block, weights (n, c) of its features, and how much each row is missed (n,)."""
 
     variances: list[Floats]
-    found: list[Floats]
+    weights: list[Floats]
     missed: Floats
 
     @property
     def worst(self) -> float:
-        return max(float(found.max()) for found in self.variances)
+        return max(float(variance.max()) for variance in self.variances)
 
 
 def worst_case_design(
@@ -101,7 +101,7 @@ def worst_case_design(
     levels = operator.characters.width + 1 if by_overlap else 1
     offsets = np.zeros((len(blocks), len(kept), levels))
     slopes = np.zeros((*offsets.shape, len(operator.characters.orbits)))
-    for number, (block, found) in enumerate(zip(blocks, point.found, strict=True)):
+    for number, (block, found) in enumerate(zip(blocks, point.weights, strict=True)):
         constant, level = block.features.parts == 0, block.features.levels
         offsets[number][:, level[constant]] = found[:, constant]
         orbits = block.orbits[block.features.parts[~constant] - 1]
@@ -112,7 +112,7 @@ def worst_case_design(
 
 
 def _rows(operator: CharacterMap, epsilon: float, start: OrbitDesign, generator: np.random.Generator) -> list[Mask]:
-    """The rows of the start, and of every shape and every size of set the ones that tell most at the start's prices."""
+    """The rows of the start, and the most informative ones of every shape and set size at the start's prices."""
     orbits = len(operator.characters.orbits)
     prices = _prices(operator, epsilon, start)
     found: list[Mask] = []
@@ -123,7 +123,7 @@ def _rows(operator: CharacterMap, epsilon: float, start: OrbitDesign, generator:
         else:
             smaller = (shape.most_informative_sets(prices, share * epsilon, generator) for share in _SHARES_OF_EPSILON)
             sets = np.unique(np.vstack(list(smaller)), axis=0)
-        sets = sets[_most_telling(sets, shape.profiles(sets, epsilon, orbits) @ prices)]
+        sets = sets[_most_valuable(sets, shape.profiles(sets, epsilon, orbits) @ prices)]
         if shape.cells < _CELLS_PER_PAIR * (math.exp(epsilon) + 1):
             sets = np.vstack([sets, shape.pairs()])
         found += [members.reshape(shape.sizes) for members in sets]
@@ -137,12 +137,12 @@ def _rows(operator: CharacterMap, epsilon: float, start: OrbitDesign, generator:
 def _prices(operator: CharacterMap, epsilon: float, start: OrbitDesign) -> Floats:
     """(orbits,) what a little more of each λ is worth at the start; 0 for those that no query uses."""
     characters = operator.characters
-    told = start.chances @ np.vstack([orbit_weights(row, math.exp(epsilon), characters) for row in start.rows])
+    information = start.chances @ np.vstack([orbit_weights(row, math.exp(epsilon), characters) for row in start.rows])
     needed = characters.orbit_sizes * (start.block_weights @ query_fourier_weights(operator).by_orbit)
-    return np.divide(needed, told**2, out=np.zeros_like(told), where=needed > 0)
+    return np.divide(needed, information**2, out=np.zeros_like(information), where=needed > 0)
 
 
-def _most_telling(sets: Mask, values: Floats) -> list[int]:
+def _most_valuable(sets: Mask, values: Floats) -> list[int]:
     """The sets of the largest value, and not too many of one size."""
     order = np.argsort(-values)
     sizes = sets.sum(axis=1)
@@ -179,23 +179,23 @@ def _block(
 ) -> _Block:
     shape, count = operator.blocks[number].shape, len(features.parts)
     types, shares = _representatives(shape)
-    told = np.zeros((len(rows), len(features.query.waves), count))
+    responses = np.zeros((len(rows), len(features.query.waves), count))
     squares = np.zeros((len(rows), count, count, len(types)))
     by_shape: dict[tuple[int, ...], list[int]] = {}
     for index, row in enumerate(rows):
         by_shape.setdefault(row.shape, []).append(index)
-    for alike in by_shape.values():
-        levels = np.stack([likelihood_ratios(rows[index], math.exp(epsilon)) for index in alike])
+    for indices in by_shape.values():
+        levels = np.stack([likelihood_ratios(rows[index], math.exp(epsilon)) for index in indices])
         coefficients = np.fft.fftn(levels, axes=tuple(range(1, levels.ndim))) / levels[0].size
         means, found = moments(coefficients, operator.characters.shape, shape, features.tables[None])
-        told[alike], squares[alike] = features.told(means), found[..., types]
+        responses[indices], squares[indices] = features.responses(means), found[..., types]
     values = features.query.waves[1:, types].sum(axis=0)
     counted, first = operator.blocks[number].weight, np.maximum(weight * shares, 1e-9)
     return _Block(
         orbits=_needed(operator, number),
         features=features,
         moments=counted * squares,
-        told=told,
+        responses=responses,
         values=np.sqrt(counted) * values,
         weights=first,
     )
@@ -203,7 +203,7 @@ def _block(
 
 def _play(blocks: list[_Block]) -> tuple[Indices, Floats, _Point]:
     """The best rows, their chances and slopes met. Weights move by twice the last variances minus those before."""
-    live = np.arange(len(blocks[0].told))
+    live = np.arange(len(blocks[0].responses))
     chances = np.full(len(live), 1 / len(live))
     weights, before = [block.weights / sum(b.weights.sum() for b in blocks) for block in blocks], None
     best = (live, chances, _point(blocks, chances, weights))
@@ -228,8 +228,8 @@ def _point(blocks: list[_Block], chances: Floats, weights: list[Floats]) -> _Poi
     for block, weight in zip(blocks, weights, strict=True):
         pressed = block.moments @ weight
         scale = np.trace(pressed, axis1=1, axis2=2)[:, None, None]
-        reach = np.linalg.inv(pressed + _RIDGE * scale * np.eye(pressed.shape[1])) @ block.told.swapaxes(1, 2)
-        gains = block.told @ reach
+        reach = np.linalg.inv(pressed + _RIDGE * scale * np.eye(pressed.shape[1])) @ block.responses.swapaxes(1, 2)
+        gains = block.responses @ reach
         wanted = np.ones(gains.shape[1])
         wanted[0] = 0.0
         multipliers = np.linalg.solve(np.tensordot(chances, gains, 1), wanted)

@@ -121,18 +121,18 @@ def custom(subject: Subject, matrix: Floats) -> PairwiseStatistic:
     return subject.mean_of("matrix", symmetric, (note,))
 
 
-def _diluted(*asked: Attribute) -> tuple[str, ...]:
-    names = _with_other_members(asked)
+def _diluted(*attributes: Attribute) -> tuple[str, ...]:
+    names = _with_other_members(attributes)
     return (f"a pair counts 0 where a user's {names} is missing or other",) if names else ()
 
 
-def _only(*asked: Attribute) -> tuple[str, ...]:
-    names = _with_other_members(asked)
+def _only(*attributes: Attribute) -> tuple[str, ...]:
+    names = _with_other_members(attributes)
     return (f"users whose {names} is missing or other are left out",) if names else ()
 
 
-def _with_other_members(asked: tuple[Attribute, ...]) -> str:
-    return " or ".join(attribute.name for attribute in asked if attribute.missing or attribute.other)
+def _with_other_members(attributes: tuple[Attribute, ...]) -> str:
+    return " or ".join(attribute.name for attribute in attributes if attribute.missing or attribute.other)
 
 
 def _concordance(domain: Domain, x: Ordinal, y: Ordinal) -> Floats:

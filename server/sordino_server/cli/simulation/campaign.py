@@ -15,7 +15,7 @@ import numpy as np
 from sordino_analysis.questions.linear import parse_specification
 from sordino_server.cli.remote import Remote
 from sordino_server.cli.simulation.comparison import Comparison
-from sordino_server.cli.simulation.devices import Fleet, Upload, run_apps, simulated_fleet
+from sordino_server.cli.simulation.devices import Fleet, SentReports, run_apps, simulated_fleet
 from sordino_server.cli.simulation.progress import Stages
 from sordino_server.cli.wait import TIMEOUT_S, Patience
 from sordino_shared.errors import InvalidValue, SordinoError
@@ -38,8 +38,8 @@ class CampaignResult:
 
     campaign: str
     plan: Mapping[str, Any]
-    apps: Upload
-    fleet: Upload
+    apps: SentReports
+    fleet: SentReports
     estimates: Mapping[str, Any]
     comparison: Comparison
     seconds: Mapping[str, float]
@@ -114,19 +114,19 @@ def publish(remote: Remote, terms: CampaignTerms, stages: Stages) -> tuple[Mappi
     return summary, campaign
 
 
-def answer_as_apps(address: str, campaign: str, devices: Devices, stages: Stages) -> Upload:
+def answer_as_apps(address: str, campaign: str, devices: Devices, stages: Stages) -> SentReports:
     """The devices that run the SDK as apps answer the open round."""
     values = devices.values[: devices.apps]
     if not values:
-        return Upload(0, 0.0)
+        return SentReports(0, 0.0)
     with stages.stage(f"{len(values):,} devices as apps") as progress:
         return run_apps(address, campaign, values, devices.ledgers, progress)
 
 
-def answer_as_fleet(fleet: Fleet, stages: Stages) -> Upload:
+def answer_as_fleet(fleet: Fleet, stages: Stages) -> SentReports:
     """The devices that are no apps answer the open round."""
     if not fleet.size:
-        return Upload(0, 0.0)
+        return SentReports(0, 0.0)
     with stages.stage(f"{fleet.size:,} devices in batches") as progress:
         return fleet.answer(progress)
 

@@ -33,7 +33,7 @@ class DevicesFailed(SordinoError):
 
 
 @dataclass(frozen=True)
-class Upload:
+class SentReports:
     """Reports that the server acknowledged, and the seconds it took to randomise, send and commit them."""
 
     reports: int
@@ -46,7 +46,7 @@ class Upload:
 
 def run_apps(
     server: str, campaign: str, values: Sequence[object], ledgers: Path, progress: Callable[[float], None]
-) -> Upload:
+) -> SentReports:
     """Every value takes an app's whole path: own ledger file, own verification, own connection, one report a request.
 
     They draw from the operating system's generator, like devices, and a few run at a time, as devices would. Called
@@ -65,7 +65,7 @@ def run_apps(
                 progress(done / len(values))
         finally:
             pool.shutdown(cancel_futures=True)
-    return Upload(reports, time.perf_counter() - started)
+    return SentReports(reports, time.perf_counter() - started)
 
 
 def _run_app(server: str, campaign: str, value: object, ledger: Path) -> int:
@@ -95,7 +95,7 @@ class Fleet:
         """Devices in the fleet."""
         return len(self._values)
 
-    def answer(self, progress: Callable[[float], None]) -> Upload:
+    def answer(self, progress: Callable[[float], None]) -> SentReports:
         """Have the round that is open answered by the devices whose round it is."""
         started = time.perf_counter()
         reports, values = 0, self._values
@@ -108,7 +108,7 @@ class Fleet:
                 reason = flushed.trouble or ", ".join(flushed.refused or answered)
                 raise DevicesFailed(recorded - flushed.delivered or len(part) - recorded, reason)
             reports += recorded
-        return Upload(reports, time.perf_counter() - started)
+        return SentReports(reports, time.perf_counter() - started)
 
 
 @contextmanager

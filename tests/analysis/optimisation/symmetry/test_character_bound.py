@@ -6,8 +6,8 @@ import pytest
 from sordino_analysis.optimisation.bounds import recheck
 from sordino_analysis.optimisation.symmetry.character_bound import (
     SymmetricBound,
+    _largest_form,
     _most_of_rows,
-    _most_told,
     character_bound,
     recheck_characters,
 )
@@ -41,7 +41,7 @@ def test_what_a_row_tells_is_at_most_f(workload_of, epsilon):
     for _ in range(50):
         multipliers = rng.exponential(size=3)
         level = rng.normal() * 0.3
-        most = _most_told(orbits, multipliers, level, epsilon)
+        most = _largest_form(orbits, multipliers, level, epsilon)
         assert (told[:, 1:] @ multipliers[widths[1:] - 1]).max() <= most
     # The grid has the kink at p = q.
     low = np.append(np.linspace(0, 1 - np.exp(-epsilon), 20_001), np.tanh(epsilon / 2))

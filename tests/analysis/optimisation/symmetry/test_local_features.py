@@ -35,16 +35,16 @@ def test_overlaps_add_up_to_the_whole(parts):
     row = np.random.default_rng(1).random((4, *sizes[:2])) + 0.5
     row /= row.mean(axis=(1, 2), keepdims=True)
     coefficients = np.fft.fftn(row, axes=(1, 2)) / row[0].size
-    told, squares = {}, {}
+    responses, squares = {}, {}
     for by_overlap in (False, True):
         features = local_features(found, by_overlap=by_overlap)
         means, products = moments(coefficients, sizes, found.query.shape, features.tables[None])
-        told[by_overlap] = features.told(means).sum(axis=2)
+        responses[by_overlap] = features.responses(means).sum(axis=2)
         ones = (features.parts == np.arange(len(found.frequencies))[:, None]).astype(float)
         squares[by_overlap] = np.einsum("pi,qj,nijx->npqx", ones, ones, products)
         apart = features.levels[:, None] != features.levels
         assert (products[:, apart] == 0).all()
-    assert told[True] == pytest.approx(told[False])
-    assert told[True][:, 0] == pytest.approx(1)
+    assert responses[True] == pytest.approx(responses[False])
+    assert responses[True][:, 0] == pytest.approx(1)
     assert squares[True] == pytest.approx(squares[False])
-    assert (told[True] > 0).all()
+    assert (responses[True] > 0).all()

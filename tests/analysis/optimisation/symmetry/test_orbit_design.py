@@ -71,14 +71,14 @@ def test_the_mean_variance_is_that_of_the_eigenvalues(workload_of, shape, object
     operator = (workload := workload_of(shape, {"kind": "marginals", "width": 2})).operator
     design = design_rows(operator, 1.0, objective, seed=0)
     kernel = orbit_kernel(design.rows, design.chances, operator, PureEpsilon.of(1))
-    told = RowSpectrum(kernel).told.sum(axis=0)
+    information = RowSpectrum(kernel).information.sum(axis=0)
     by_hand = design.chances @ [orbit_weights(row, math.e, operator.characters) for row in design.rows]
-    assert told == pytest.approx(by_hand / operator.characters.orbit_sizes, rel=1e-9)
+    assert information == pytest.approx(by_hand / operator.characters.orbit_sizes, rel=1e-9)
     needs = query_fourier_weights(operator)
-    expected = needs.shares @ (needs.by_orbit @ (1 / told - 1))
+    expected = needs.shares @ (needs.by_orbit @ (1 / information - 1))
     profile = answer_moments(kernel, unbiased_slopes(kernel, operator), workload).profile()
     assert profile.type_variance == pytest.approx(expected, rel=1e-9)
-    assert len(design.rows) <= 1 + len(told) + len(operator.blocks)
+    assert len(design.rows) <= 1 + len(information) + len(operator.blocks)
 
 
 def test_profiles_of_a_shape_are_those_of_each_row(workload_of):
