@@ -2,34 +2,20 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from sordino_analysis.charts import AnswerChart, draw_answers
+from sordino_analysis.charts import AnswerChart
 from sordino_analysis.questions.linear import parse_specification
 from sordino_server.cli.candidates import MechanismOption
-from sordino_server.cli.output import (
-    JsonOption,
-    VerboseOption,
-    console,
-    print_json,
-    progress_console,
-    reports_errors,
-)
-from sordino_server.cli.simulation.campaign import CampaignResult, CampaignTerms, check_users, run_campaign
+from sordino_server.cli.output import JsonOption, VerboseOption, reports_errors
+from sordino_server.cli.simulation.campaign import CampaignResult, CampaignTerms, check_users
 from sordino_server.cli.simulation.comparison import Comparison
-from sordino_server.cli.simulation.run import (
-    RemoteServer,
-    TemporaryServerKeyOption,
-    TemporaryServerOption,
-    run_simulation,
-)
-from sordino_server.cli.simulation.statistic_campaign import run_statistic_campaign
-from sordino_server.cli.simulation.statistic_summary import print_statistic_result, statistic_document
-from sordino_server.cli.simulation.summary import answer_chart, print_result, result_document
+from sordino_server.cli.simulation.presented_run import PresentedRun
+from sordino_server.cli.simulation.run import RemoteServer, TemporaryServerKeyOption, TemporaryServerOption
+from sordino_server.cli.simulation.summary import answer_chart
 from sordino_server.cli.simulation.working_folder import check_writable
 from sordino_server.cli.unused_options import refuse_given
 from sordino_server.demo.flight_statistics import (
@@ -59,6 +45,7 @@ _PAIR_PURPOSE = (
     "Your device sends something about its flight, with random noise added so that nobody learns it. "
     "The airport learns how flights compare with one another."
 )
+_POPULATION = "flights from New York in 2013"
 
 
 WorkloadOption = Annotated[
@@ -103,65 +90,43 @@ def demo(
 
     A pairwise statistic runs all rounds of its protocol. Its result has the truth with and without bins, and no chart.
     """
-    started = time.perf_counter()
+    run = PresentedRun(apps=APPS, keep=keep, remote=RemoteServer.of(server, key), verbose=verbose, as_json=as_json)
     check_users(users)
     check_round_guarantee(PureEpsilon.of(epsilon))
-    remote = RemoteServer.of(server, key)
     if statistic is not None:
         refuse_given(context, ("workload", "bins", "mechanism", "chart"), "a pairwise statistic does not use it")
-        _demo_statistic(statistic, users, epsilon, seed, keep, verbose, as_json, remote)
+        _demo_statistic(run, statistic, users, epsilon, seed)
         return
     delay_edges(bins)
     check_writable(chart)
-    delays = draw_delays(users, seed)
     order = {"epsilon": epsilon, "objective": "max", "mechanism": mechanism, "users": users, "seed": seed}
     terms = CampaignTerms(
         specification=delay_specification(workload, bins),
         plan=order | {"time_limit": _SEARCH_S},
         name="arrival delays",
         purpose=_PURPOSE,
-        population="flights from New York in 2013",
+        population=_POPULATION,
     )
-    result, kept = run_simulation(
-        run_campaign, terms, delays.tolist(), apps=APPS, keep=keep, console=progress_console, remote=remote
+    run.linear(
+        terms,
+        draw_delays(users, seed).tolist(),
+        chart=chart,
+        chart_of=lambda result: _chart(result, workload, bins),
+        fields={"workload": workload.value, "bins": bins, "seed": seed},
     )
-    chart.write_text(draw_answers(_chart(result, workload, bins)), encoding="utf-8")
-    places = {"chart": str(chart.resolve())} | ({"kept": str(kept)} if kept else {})
-    seconds = time.perf_counter() - started
-    if as_json:
-        asked = {"workload": workload.value, "bins": bins, "seed": seed, "seconds": seconds}
-        print_json(result_document(result) | asked | {"kept": None} | places)
-        return
-    print_result(console, result, places | {"seconds": f"{seconds:.1f}"}, verbose)
 
 
-def _demo_statistic(
-    statistic: FlightStatistic,
-    users: int,
-    epsilon: float,
-    seed: int,
-    keep: bool,
-    verbose: bool,
-    as_json: bool,
-    remote: RemoteServer | None,
-) -> None:
+def _demo_statistic(run: PresentedRun, statistic: FlightStatistic, users: int, epsilon: float, seed: int) -> None:
     flights = draw_flights(users, seed)
     terms = CampaignTerms(
         specification=statistic_specification(statistic),
         plan={"epsilon": epsilon, "users": users, "seed": seed, "time_limit": _SEARCH_S, "effort": "quick"},
         name=f"{statistic} of flights",
         purpose=_PAIR_PURPOSE,
-        population="flights from New York in 2013",
+        population=_POPULATION,
     )
     values = device_values(statistic, flights)
-    result, kept = run_simulation(
-        run_statistic_campaign, terms, values, apps=APPS, keep=keep, console=progress_console, remote=remote
-    )
-    raw = raw_truth(statistic, flights)
-    if as_json:
-        print_json(statistic_document(result, raw) | {"seed": seed, "kept": None if kept is None else str(kept)})
-        return
-    print_statistic_result(console, result, raw, verbose)
+    run.pairwise(terms, values, raw_truth=raw_truth(statistic, flights), fields={"seed": seed})
 
 
 def _chart(result: CampaignResult, workload: DelayQueries, bins: int) -> AnswerChart:

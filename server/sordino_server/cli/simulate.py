@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -11,30 +10,17 @@ from typing import Annotated
 import typer
 
 from sordino_analysis.analyst.tables import device_values, read_table
-from sordino_analysis.charts import draw_answers
+from sordino_analysis.charts import AnswerChart
 from sordino_analysis.questions.linear import WorkloadSpecification, parse_specification
 from sordino_analysis.questions.pairwise import PairwiseSpecification
 from sordino_analysis.questions.specifications import load_either
 from sordino_server.cli.candidates import MechanismOption, ProtocolOption
-from sordino_server.cli.output import (
-    JsonOption,
-    VerboseOption,
-    console,
-    print_json,
-    progress_console,
-    reports_errors,
-)
-from sordino_server.cli.simulation.campaign import CampaignResult, CampaignTerms, check_users, run_campaign
+from sordino_server.cli.output import JsonOption, VerboseOption, reports_errors
+from sordino_server.cli.simulation.campaign import CampaignResult, CampaignTerms, check_users
 from sordino_server.cli.simulation.columns import inferred_specification
-from sordino_server.cli.simulation.run import (
-    RemoteServer,
-    TemporaryServerKeyOption,
-    TemporaryServerOption,
-    run_simulation,
-)
-from sordino_server.cli.simulation.statistic_campaign import run_statistic_campaign
-from sordino_server.cli.simulation.statistic_summary import print_statistic_result, statistic_document
-from sordino_server.cli.simulation.summary import answer_chart, print_result, result_document
+from sordino_server.cli.simulation.presented_run import PresentedRun
+from sordino_server.cli.simulation.run import RemoteServer, TemporaryServerKeyOption, TemporaryServerOption
+from sordino_server.cli.simulation.summary import answer_chart
 from sordino_server.cli.simulation.working_folder import check_writable
 from sordino_server.cli.unused_options import refuse_given
 from sordino_shared.domains import Domain
@@ -112,33 +98,21 @@ def simulate(
     campaign this would leak: write them into a workload file beforehand. A workload file with a pairwise statistic runs
     all rounds of its protocol.
     """
-    started = time.perf_counter()
+    run = PresentedRun(apps=apps, keep=keep, remote=RemoteServer.of(server, key), verbose=verbose, as_json=as_json)
     check_round_guarantee(PureEpsilon.of(epsilon))
-    remote = RemoteServer.of(server, key)
     written = None if spec is None else load_either(spec)
-    _refuse_idle(context, written)
+    _refuse_unused(context, written)
     if chart is not None:
         check_writable(chart)
-    specification, values = _asked(csv, column, written, workload, edges, bins)
+    specification, values = _specified(csv, column, written, workload, edges, bins)
     check_users(len(values))
     order = {"epsilon": epsilon, "users": len(values), "seed": seed, "time_limit": time_limit, "mechanism": mechanism}
-    of_pairs = isinstance(specification, PairwiseSpecification)
-    terms = _terms(specification, order | ({"protocol": protocol} if of_pairs else {"objective": objective}), csv.name)
-    if of_pairs:
-        _simulate_statistic(terms, values, apps, keep, remote, verbose, as_json)
+    if isinstance(specification, PairwiseSpecification):
+        terms = _terms(specification, order | {"protocol": protocol}, csv.name)
+        run.pairwise(terms, values, raw_truth=None, fields={"seed": seed})
         return
-    result, kept = run_simulation(
-        run_campaign, terms, values, apps=apps, keep=keep, console=progress_console, remote=remote
-    )
-    places = {"kept": str(kept)} if kept else {}
-    if chart is not None:
-        chart.write_text(_drawn(result, csv.name), encoding="utf-8")
-        places |= {"chart": str(chart.resolve())}
-    seconds = time.perf_counter() - started
-    if as_json:
-        print_json(result_document(result) | {"seed": seed, "seconds": seconds, "kept": None, "chart": None} | places)
-        return
-    print_result(console, result, places | {"seconds": f"{seconds:.1f}"}, verbose)
+    terms = _terms(specification, order | {"objective": objective}, csv.name)
+    run.linear(terms, values, chart=chart, chart_of=lambda result: _chart(result, csv.name), fields={"seed": seed})
 
 
 def _terms(
@@ -153,7 +127,7 @@ def _terms(
     )
 
 
-def _refuse_idle(context: typer.Context, written: WorkloadSpecification | PairwiseSpecification | None) -> None:
+def _refuse_unused(context: typer.Context, written: WorkloadSpecification | PairwiseSpecification | None) -> None:
     if written is not None:
         refuse_given(context, ("workload", "edges", "bins"), "the workload file defines the queries")
     if isinstance(written, PairwiseSpecification):
@@ -162,25 +136,7 @@ def _refuse_idle(context: typer.Context, written: WorkloadSpecification | Pairwi
         refuse_given(context, ("protocol",), "only a pairwise statistic (--spec) has a protocol")
 
 
-def _simulate_statistic(
-    terms: CampaignTerms,
-    values: Sequence[object],
-    apps: int,
-    keep: bool,
-    remote: RemoteServer | None,
-    verbose: bool,
-    as_json: bool,
-) -> None:
-    result, kept = run_simulation(
-        run_statistic_campaign, terms, values, apps=apps, keep=keep, console=progress_console, remote=remote
-    )
-    if as_json:
-        print_json(statistic_document(result, None) | {"kept": None if kept is None else str(kept)})
-        return
-    print_statistic_result(console, result, None, verbose)
-
-
-def _asked(
+def _specified(
     csv: Path,
     columns: Sequence[str],
     written: WorkloadSpecification | PairwiseSpecification | None,
@@ -235,10 +191,10 @@ def _edges(text: str | None) -> list[float] | None:
         raise InvalidValue(f"--edges takes numbers separated by commas, such as 0,10,20.5, not {text!r}") from error
 
 
-def _drawn(result: CampaignResult, source: str) -> str:
+def _chart(result: CampaignResult, source: str) -> AnswerChart:
     comparison, plan, estimates = result.comparison, result.plan, result.estimates
     places = range(0, len(comparison.truth), max(1, len(comparison.truth) // 8))
-    chart = answer_chart(
+    return answer_chart(
         comparison,
         title=f"{source}: {estimates['users']:,} devices, ε = {estimates['epsilon']:g}",
         subtitle=f"{plan['workload']}, {plan['mechanism']}",
@@ -246,4 +202,3 @@ def _drawn(result: CampaignResult, source: str) -> str:
         ticks=[(float(place), comparison.labels[place]) for place in places],
         steps=True,
     )
-    return draw_answers(chart)

@@ -1,0 +1,81 @@
+"""A simulated campaign from its terms to what the command prints; `demo` and `simulate` share it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sordino_analysis.charts import AnswerChart, draw_answers
+from sordino_server.cli.output import console, print_json, progress_console
+from sordino_server.cli.simulation.campaign import CampaignResult, CampaignTerms, run_campaign
+from sordino_server.cli.simulation.run import RemoteServer, run_simulation
+from sordino_server.cli.simulation.statistic_campaign import run_statistic_campaign
+from sordino_server.cli.simulation.statistic_summary import print_statistic_result, statistic_document
+from sordino_server.cli.simulation.summary import print_result, result_document
+
+
+@dataclass(frozen=True, kw_only=True)
+class PresentedRun:
+    """Where a simulated campaign runs, how many devices are apps, and how its result is printed."""
+
+    apps: int
+    keep: bool
+    remote: RemoteServer | None
+    verbose: bool
+    as_json: bool
+    started: float = field(default_factory=time.perf_counter)
+
+    def linear(
+        self,
+        terms: CampaignTerms,
+        values: Sequence[object],
+        *,
+        chart: Path | None,
+        chart_of: Callable[[CampaignResult], AnswerChart],
+        fields: Mapping[str, object],
+    ) -> None:
+        """Estimate linear queries, draw `chart_of` the result to the file `chart`, and print the result.
+
+        `fields` are added to the JSON result.
+        """
+        result, kept = run_simulation(
+            run_campaign, terms, values, apps=self.apps, keep=self.keep, console=progress_console, remote=self.remote
+        )
+        places = {}
+        if chart is not None:
+            chart.write_text(draw_answers(chart_of(result)), encoding="utf-8")
+            places["chart"] = str(chart.resolve())
+        if kept is not None:
+            places["kept"] = str(kept)
+        seconds = time.perf_counter() - self.started
+        if self.as_json:
+            absent = {"kept": None, "chart": None}
+            print_json(result_document(result) | dict(fields) | {"seconds": seconds} | absent | places)
+            return
+        print_result(console, result, places | {"seconds": f"{seconds:.1f}"}, self.verbose)
+
+    def pairwise(
+        self,
+        terms: CampaignTerms,
+        values: Sequence[object],
+        *,
+        raw_truth: float | None,
+        fields: Mapping[str, object],
+    ) -> None:
+        """Estimate a pairwise statistic and print the result; `raw_truth` is the truth without bins, where known."""
+        result, kept = run_simulation(
+            run_statistic_campaign,
+            terms,
+            values,
+            apps=self.apps,
+            keep=self.keep,
+            console=progress_console,
+            remote=self.remote,
+        )
+        if self.as_json:
+            place = {"kept": None if kept is None else str(kept)}
+            print_json(statistic_document(result, raw_truth) | dict(fields) | place)
+            return
+        print_statistic_result(console, result, raw_truth, self.verbose)
