@@ -5,13 +5,11 @@ from sordino_shared.randomizers.coarsened import (
     Coarsened,
     FieldLabel,
     GridPartition,
-    Grids,
     Level,
     LevelFamily,
     LinearLabel,
     ResidueLabel,
     SubsetPartition,
-    Subsets,
 )
 from sordino_shared.randomizers.directions import directions
 from sordino_shared.randomizers.finite_kernel import DenseRows, FiniteKernel, TwoLevelRows
@@ -41,7 +39,6 @@ __all__ = [
     "FieldLabel",
     "FiniteKernel",
     "GridPartition",
-    "Grids",
     "Level",
     "LevelFamily",
     "LinearLabel",
@@ -54,7 +51,6 @@ __all__ = [
     "SubsetMixture",
     "SubsetPartition",
     "SubsetSelection",
-    "Subsets",
     "TwoLevelRows",
     "directions",
 ]

@@ -2,14 +2,13 @@
 
 from sordino_shared.randomizers.coarsened.labels import FieldLabel, Label, LinearLabel, ResidueLabel
 from sordino_shared.randomizers.coarsened.level import Level, LevelFamily, LevelReports
-from sordino_shared.randomizers.coarsened.partitions import GridPartition, Grids, Partition, SubsetPartition, Subsets
+from sordino_shared.randomizers.coarsened.partitions import GridPartition, Partition, SubsetPartition
 from sordino_shared.randomizers.coarsened.randomizer import Coarsened
 
 __all__ = [
     "Coarsened",
     "FieldLabel",
     "GridPartition",
-    "Grids",
     "Label",
     "Level",
     "LevelFamily",
@@ -18,5 +17,4 @@ __all__ = [
     "Partition",
     "ResidueLabel",
     "SubsetPartition",
-    "Subsets",
 ]

@@ -16,10 +16,11 @@ from sordino_shared._checks import check_range
 from sordino_shared.errors import InvalidValue
 from sordino_shared.randomizers.coarsened.binary_field import multiply, parity, times_x
 from sordino_shared.randomizers.coarsened.bit_fields import Words, index_bits
-from sordino_shared.randomizers.coarsened.partitions import Sizes, cell_count, cell_numbers
+from sordino_shared.randomizers.coarsened.partitions import MAX_ATTRIBUTES, Sizes, cell_count, cell_numbers
 from sordino_shared.randomness import Randomness
 
 MAX_LABEL_BITS = 16
+MAX_LABELS = 1 << MAX_LABEL_BITS
 
 
 def cell_bits(shape: Sizes) -> int:
@@ -37,9 +38,11 @@ class LinearLabel:
     kind: ClassVar[str] = "linear"
     label_bits: int
 
-    def check(self, shape: Sizes) -> None:
-        """Raise `InvalidValue` unless the label is one for cells of this shape."""
+    def __post_init__(self) -> None:
         check_range(self.label_bits, 1, MAX_LABEL_BITS, "bits of a label")
+
+    def check(self, shape: Sizes) -> None:
+        """Every shape of cells has linear labels."""
 
     @property
     def count(self) -> int:
@@ -82,9 +85,13 @@ class FieldLabel:
     kind: ClassVar[str] = "field"
     label_bits: int
 
+    def __post_init__(self) -> None:
+        check_range(self.label_bits, 1, MAX_LABEL_BITS, "bits of a label")
+
     def check(self, shape: Sizes) -> None:
-        """Raise `InvalidValue` unless the label is one for cells of this shape."""
-        check_range(self.label_bits, 1, min(MAX_LABEL_BITS, cell_bits(shape)), "bits of a label of the field")
+        """Raise `InvalidValue` where the elements of the field have fewer bits than the label."""
+        if cell_bits(shape) < self.label_bits:
+            raise InvalidValue(f"cells of {cell_bits(shape)} bits have no labels of {self.label_bits}", self.label_bits)
 
     @property
     def count(self) -> int:
@@ -130,13 +137,17 @@ class ResidueLabel:
     kind: ClassVar[str] = "residue"
     moduli: tuple[int, ...]
 
+    def __post_init__(self) -> None:
+        check_range(len(self.moduli), 1, MAX_ATTRIBUTES, "number of moduli")
+        for modulus in self.moduli:
+            check_range(modulus, 1, MAX_LABELS, "modulus")
+        if not 2 <= self.count <= MAX_LABELS:
+            raise InvalidValue(f"there are from 2 to {MAX_LABELS} labels, the moduli have {self.count}", self.moduli)
+
     def check(self, shape: Sizes) -> None:
         """Raise `InvalidValue` unless there is a modulus for each coordinate."""
         if len(self.moduli) != len(shape):
             raise InvalidValue(f"{len(self.moduli)} moduli for cells of {len(shape)} coordinates", self.moduli)
-        for modulus in self.moduli:
-            check_range(modulus, 1, 1 << MAX_LABEL_BITS, "modulus")
-        check_range(self.count, 2, 1 << MAX_LABEL_BITS, "number of residues")
 
     @property
     def count(self) -> int:

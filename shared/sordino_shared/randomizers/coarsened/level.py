@@ -17,17 +17,14 @@ from sordino_shared.randomizers.coarsened.labels import Label
 from sordino_shared.randomizers.coarsened.partitions import (
     MAX_SIZE,
     GridPartition,
-    Grids,
     Partition,
-    Partitions,
     Sizes,
-    SubsetPartition,
-    Subsets,
     cell_count,
 )
 from sordino_shared.randomness import Randomness
 
 CHANCE_BITS = 32
+MAX_LEVELS = 256
 
 
 @dataclass(frozen=True)
@@ -53,7 +50,6 @@ class Level:
 
     def check(self, sizes: Sizes) -> None:
         """Raise `InvalidValue` unless the level is one for attributes of these sizes."""
-        check_range(self.chance, 1, 1 << CHANCE_BITS, "chance of a level")
         self.partition.check(sizes)
         shape = self.shape(sizes)
         if not 2 <= cell_count(shape) <= MAX_SIZE:
@@ -144,31 +140,29 @@ class LevelFamily:
 
     label: Label
     members: bytes
-    partitions: Partitions
+    partitions: tuple[Partition, ...]
     chances: tuple[int, ...]
 
+    def __post_init__(self) -> None:
+        check_range(len(self.partitions), 1, MAX_LEVELS, "number of partitions")
+        check_range(len(self.chances), 1, MAX_LEVELS, "number of chances")
+        for chance in self.chances:
+            check_range(chance, 1, 1 << CHANCE_BITS, "chance of a level")
+        if len(self.partitions) != len(self.chances):
+            raise InvalidValue(f"{len(self.partitions)} partitions have {len(self.chances)} chances", self.chances)
+
     def levels(self) -> tuple[Level, ...]:
-        """The levels in their order; raises `InvalidValue` unless each has a chance."""
-        partitions = self.partitions.partitions()
-        if len(partitions) != len(self.chances):
-            raise InvalidValue(f"{len(partitions)} partitions have {len(self.chances)} chances", self.chances)
-        pairs = zip(self.chances, partitions, strict=True)
+        """The levels in their order."""
+        pairs = zip(self.chances, self.partitions, strict=True)
         return tuple(Level(chance, partition, self.label, self.members) for chance, partition in pairs)
 
 
 def families_of(levels: Sequence[Level]) -> tuple[LevelFamily, ...]:
-    """The levels put together by kind of partition, label and members, in the order in which these first occur."""
-    found: dict[tuple[str, Label, bytes], list[Level]] = {}
+    """The levels put together by label and members, in the order in which these first occur."""
+    found: dict[tuple[Label, bytes], list[Level]] = {}
     for level in levels:
-        found.setdefault((level.partition.kind, level.label, level.members), []).append(level)
+        found.setdefault((level.label, level.members), []).append(level)
     return tuple(
-        LevelFamily(label, members, _written(alike), tuple(level.chance for level in alike))
-        for (_, label, members), alike in found.items()
+        LevelFamily(label, members, tuple(one.partition for one in alike), tuple(one.chance for one in alike))
+        for (label, members), alike in found.items()
     )
-
-
-def _written(levels: Sequence[Level]) -> Partitions:
-    partitions = [level.partition for level in levels]
-    grids = tuple(one.widths for one in partitions if isinstance(one, GridPartition))
-    slots = tuple(one.slots for one in partitions if isinstance(one, SubsetPartition))
-    return Grids(grids) if grids else Subsets(slots)

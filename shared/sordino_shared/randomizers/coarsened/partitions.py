@@ -20,6 +20,9 @@ from sordino_shared.randomness import Randomness
 Sizes = tuple[int, ...]
 MAX_ATTRIBUTES = 255
 MAX_SIZE = 1 << 64
+# A slot has two members at least, and the cells of a level are at most 2^64.
+MAX_SLOTS = 64
+MAX_WIDTH = 1 << 63
 # A grid's offset and the index it is added to fit a word, up to this size.
 MAX_SHIFTED_SIZE = 1 << 62
 
@@ -34,14 +37,20 @@ class GridPartition:
     kind: ClassVar[str] = "grid"
     widths: tuple[int, ...]
 
+    def __post_init__(self) -> None:
+        check_range(len(self.widths), 1, MAX_ATTRIBUTES, "number of widths of a grid")
+        for width in self.widths:
+            check_range(width, 0, MAX_WIDTH, "width of a grid")
+        if not any(self.widths):
+            raise InvalidValue("a grid must look at one attribute at least: every width is 0", self.widths)
+
     def check(self, sizes: Sizes) -> None:
         """Raise `InvalidValue` unless the grid is one of attributes of these sizes."""
         if len(self.widths) != len(sizes):
             raise InvalidValue(f"a grid has {len(self.widths)} widths, there are {len(sizes)} attributes", self.widths)
-        if not any(self.widths):
-            raise InvalidValue("a grid must look at one attribute at least: every width is 0", self.widths)
         for width, size in zip(self.widths, sizes, strict=True):
-            check_range(width, 0, 2 * size, f"width of a grid on an attribute of {size} members")
+            if width > 2 * size:
+                raise InvalidValue(f"a grid on {size} members is at most {2 * size} wide, got {width}", width)
             if width > 1 and size > MAX_SHIFTED_SIZE:
                 raise InvalidValue("an attribute of more than 2^62 members can only have the width 0 or 1", width)
 
@@ -89,11 +98,13 @@ class SubsetPartition:
     kind: ClassVar[str] = "subset"
     slots: tuple[int, ...]
 
+    def __post_init__(self) -> None:
+        check_range(len(self.slots), 1, MAX_SLOTS, "number of slots")
+        for slot in self.slots:
+            check_range(slot, 2, MAX_WIDTH, "size of a slot")
+
     def check(self, sizes: Sizes) -> None:
         """Raise `InvalidValue` unless attributes of these sizes fill the slots."""
-        check_range(len(self.slots), 1, MAX_ATTRIBUTES, "number of slots")
-        for slot in self.slots:
-            check_range(slot, 2, MAX_SIZE, "size of a slot")
         if missing := Counter(self.slots) - Counter(sizes):
             raise InvalidValue(f"there are too few attributes for slots of the sizes {sorted(missing)}", self.slots)
 
@@ -139,33 +150,6 @@ class SubsetPartition:
 
 
 Partition = GridPartition | SubsetPartition
-
-
-@dataclass(frozen=True)
-class Grids:
-    """Grids on the wire: the widths of each."""
-
-    kind: ClassVar[str] = "grids"
-    widths: tuple[tuple[int, ...], ...]
-
-    def partitions(self) -> tuple[Partition, ...]:
-        """The grids in their order."""
-        return tuple(map(GridPartition, self.widths))
-
-
-@dataclass(frozen=True)
-class Subsets:
-    """Partitions by random attributes on the wire: the slots of each."""
-
-    kind: ClassVar[str] = "subsets"
-    slots: tuple[tuple[int, ...], ...]
-
-    def partitions(self) -> tuple[Partition, ...]:
-        """The partitions in their order."""
-        return tuple(map(SubsetPartition, self.slots))
-
-
-Partitions = Grids | Subsets
 
 
 def cell_numbers(coordinates: Sequence[Words], shape: Sizes) -> Words:

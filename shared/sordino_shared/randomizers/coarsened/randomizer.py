@@ -29,6 +29,7 @@ from sordino_shared.randomizers.coarsened.bit_fields import (
 from sordino_shared.randomizers.coarsened.labels import ResidueLabel, cell_bits
 from sordino_shared.randomizers.coarsened.level import (
     CHANCE_BITS,
+    MAX_LEVELS,
     Level,
     LevelFamily,
     LevelReports,
@@ -38,7 +39,7 @@ from sordino_shared.randomizers.coarsened.level import (
 from sordino_shared.randomizers.coarsened.partitions import MAX_ATTRIBUTES, MAX_SIZE, SubsetPartition
 from sordino_shared.randomness import Randomness
 
-MAX_LEVELS = 256
+MAX_WEIGHT = 1 << 62
 # Cells have a number where it fits a signed word; beyond, values come as vectors only.
 MAX_NUMBERED = 1 << 62
 # Sums that an aggregator keeps: 256 MiB of them.
@@ -69,12 +70,15 @@ class Coarsened(Randomizer):
         check_range(len(self.largest), 1, MAX_ATTRIBUTES, "number of attributes")
         for index in self.largest:
             check_range(index, 0, MAX_SIZE - 1, "largest index of an attribute")
-        check_range(len(self.levels), 1, MAX_LEVELS, "number of levels")
+        check_range(len(self.families), 1, MAX_LEVELS, "number of families")
+        if len(self.levels) > MAX_LEVELS:
+            raise InvalidValue(f"there are at most {MAX_LEVELS} levels, got {len(self.levels)}", len(self.levels))
         for level in self.levels:
             level.check(self.sizes)
-        labels = max(level.label.count for level in self.levels)
-        check_range(self.high, 1, ((1 << 63) - 1) // labels, f"high weight with {labels} labels")
-        check_range(self.low, 1, self.high, "low weight")
+        check_range(self.low, 1, MAX_WEIGHT, "low weight")
+        check_range(self.high, self.low, MAX_WEIGHT, "high weight")
+        if self.high * max(level.label.count for level in self.levels) >= 1 << 63:
+            raise InvalidValue("the high weight times the number of labels must be below 2^63", self.high)
         total = sum(level.chance for level in self.levels)
         if total != 1 << CHANCE_BITS:
             raise InvalidValue(f"the chances of the levels must sum to 2^{CHANCE_BITS}, got {total}", total)
