@@ -76,7 +76,7 @@ class Campaign:
         Raises what `answer` does where `strict`: `InvalidValue` for a wrong shape, `OutsideDomain` for a value that is
         not listed or of a wrong type, even where production would count it as `other` or `missing`.
         """
-        return self.domain.label(self.domain.encode(value, strict=True))
+        return self.domain.describe(self.domain.codes(value, strict=True))
 
 
 @dataclass(frozen=True)

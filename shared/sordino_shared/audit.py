@@ -31,5 +31,5 @@ def verification_memory(part: DevicePart) -> int:
     the rest is room to unpack a few rows at a time. `tests/client/test_verification_memory.py` holds it against parts
     of every kind.
     """
-    members = sum(part.domain.shape)
+    members = sum(attribute.entries for attribute in part.domain.attributes)
     return 3 * len(part.content) + 128 * members + 48 * part.randomizer.verified_entries + _UNPACKING_BYTES

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sordino_shared.domains import Categorical, Domain, Ordinal
+from sordino_shared.domains import Attribute, Categorical, Domain, Ordinal
 from sordino_shared.errors import InvalidValue, OutsideDomain
 
 EXHAUSTIVE = Domain((Ordinal("delay", (0.0, 10.0)), Categorical("carrier", ("AA", "UA"))))
@@ -21,6 +21,11 @@ OPEN = Domain(
     (Ordinal("delay", (0.0, 10.0), missing=True, other=True), Categorical("carrier", ("AA", "UA"), other=True))
 )
 ORDINAL = Domain((Ordinal("delay", (0.0, 10.0), missing=True),))
+
+
+def labels(attribute: Attribute) -> tuple[str, ...]:
+    return tuple(map(attribute.label, range(attribute.size)))
+
 
 anything = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary() | st.decimals() | st.fractions(),
@@ -199,9 +204,9 @@ def test_a_wrong_shape_is_refused_and_nothing_of_the_value_told(domain: Domain, 
 
 def test_labels_are_distinct_and_readable() -> None:
     delays = Ordinal("x", (-0.5, 0.1, 15), missing=True)
-    assert delays.labels == ("≤ -0.5", "(-0.5, 0.1]", "(0.1, 15]", "> 15", "missing")
-    assert Ordinal("x", (1000000.5, 1000001.0)).labels == ("≤ 1000000.5", "(1000000.5, 1000001.0]", "> 1000001.0")
-    assert Ordinal("x", (), missing=True).labels == ("any", "missing")
+    assert labels(delays) == ("≤ -0.5", "(-0.5, 0.1]", "(0.1, 15]", "> 15", "missing")
+    assert labels(Ordinal("x", (1000000.5, 1000001.0))) == ("≤ 1000000.5", "(1000000.5, 1000001.0]", "> 1000001.0")
+    assert labels(Ordinal("x", (), missing=True)) == ("any", "missing")
 
 
 @pytest.mark.parametrize(
@@ -224,7 +229,7 @@ def test_labels_are_distinct_and_readable() -> None:
         lambda: Domain(()),
         lambda: Domain((Categorical("c", ("a",)),)),
         lambda: Domain((Categorical("c", ("a", "b")), Ordinal("c", (0.0,)))),
-        lambda: Domain(tuple(Categorical(f"c{i}", ("a", "b")) for i in range(63))),
+        lambda: Domain(tuple(Categorical(f"c{i}", ("a", "b")) for i in range(256))),
     ],
 )
 def test_constructors_refuse_the_impossible(build: Any) -> None:
@@ -241,6 +246,13 @@ def test_very_large_products_have_cells_and_labels() -> None:
         domain.label(2**62)
     with pytest.raises(InvalidValue, match="cell"):
         domain.label(-1)
+    wide = Domain(tuple(Categorical(f"c{i}", ("a", "b")) for i in range(255)))
+    assert wide.size == 2**255
+    assert wide.codes(["b"] * 255, strict=True).tolist() == [1] * 255
+    assert wide.describe([0] * 254 + [1]) == " · ".join("a" * 254 + "b")
+    for refused in (lambda: wide.encode(["b"] * 255), lambda: wide.label(0)):
+        with pytest.raises(InvalidValue, match="use codes"):
+            refused()
 
 
 @given(anything)

@@ -77,6 +77,35 @@ def _manifests() -> list[dict[str, Any]]:
         *one_past(*limits, (*first, "missing"), True, why="the label of the member `missing`"),
         *one_past(*one, (*carrier, "categories", 0), "", long, "AA\u3000", why="1 to 200 characters, no blank ends"),
         *one_past(*one, carrier, _categorical([]), why="an attribute without a member"),
+        *_without_lists(carrier),
+    ]
+
+
+def _without_lists(place: Place) -> list[dict[str, Any]]:
+    edges = (*place[:-1], 0, "edges")
+    hashed = {"kind": "hashed", "name": "h", "bits": 64, "salt": bytes(16), "missing": False, "other": False}
+    whole = {"kind": "integers", "name": "i", "low": 0, "high": 1, "unit": "", "missing": False, "other": False}
+    even = {"start": 0.0, "step": 1.0, "count": 1}
+    many = [{**_categorical(["a", "b"]), "name": f"a{number}"} for number in range(256)]
+    wrong: list[tuple[str, Place, list[Any], str]] = [
+        ("bits", place, [{**hashed, "bits": 0}, {**hashed, "bits": 65}], "1 to 64 bits of a hash"),
+        ("salt", place, [{**hashed, "salt": bytes(n)} for n in (0, 15, 17, 32)], "a salt has 16 bytes"),
+        ("hashes", place, [{**hashed, "missing": True}], "at most 2^64 members"),
+        ("none", place, [{**whole, "low": 2}, {**whole, "high": -1}], "low is at most high"),
+        ("word", place, [{**whole, "high": 2**63}, {**whole, "low": 2**63}], "-2^63 to 2^63 - 1"),
+        ("integers", place, [{**whole, "high": 2**62}, {**whole, "low": -(2**63)}], "at most 2^62 integers"),
+        ("unit", place, [{**whole, "unit": "x" * 201}], "0 to 200 characters"),
+        ("attributes", place[:-1], [[{**whole, "high": 0}], many], "two cells, and up to 255 attributes"),
+        ("step", edges, [{**even, "step": step} for step in (0.0, -1.0)], "edges increase"),
+        ("count", edges, [{**even, "count": count} for count in (0, 2**48 + 1)], "1 to 2^48 edges"),
+        ("near", edges, [{"start": 1e16, "step": 0.5, "count": 2}], "edges are distinct doubles"),
+        ("far", edges, [{"start": 1e308, "step": 1e308, "count": 2}], "edges are finite doubles"),
+    ]
+    good = plain(documents()["manifest"]["one_round"])
+    return [
+        entry(f"unlisted_{name}#{number}", why, encode_value(changed(good, where, each)), "manifest")
+        for name, where, values, why in wrong
+        for number, each in enumerate(values)
     ]
 
 

@@ -31,7 +31,7 @@ from sordino_analysis.documents.queries import (
     StackQueries,
 )
 from sordino_shared.arrays import Array
-from sordino_shared.domains import Categorical, Domain, Ordinal
+from sordino_shared.domains import Categorical, Domain, EvenEdges, Hashed, Integers, Ordinal
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import (
     CampaignId,
@@ -72,6 +72,14 @@ PRODUCT = Domain(
     (
         Ordinal("delay", (-0.5, 0.1, 15.0), unit="minutes", missing=True),
         Categorical("carrier", ("AA", "Ünited"), other=True),
+    )
+)
+UNLISTED = Domain(
+    (
+        Integers("delay", -(2**63), -(2**62) - 2, unit="ms", missing=True, other=True),
+        Ordinal("size", EvenEdges(-0.5, 0.1, 2**48), unit="MB", missing=True),
+        Hashed("url", 64, bytes(range(16))),
+        Hashed("city", 1, bytes(range(16, 32)), missing=True, other=True),
     )
 )
 SMALL = Domain((Categorical("answer", ("no", "yes", "perhaps")),))
@@ -319,6 +327,16 @@ def manifests() -> dict[str, Manifest]:
             rounds=(first, later),
             assignment=DrawOneRound(2**31),
             protocol=Digest(bytes(range(32, 64))),
+        ),
+        "unlisted": Manifest(
+            name="urls",
+            purpose=purpose,
+            population="travellers",
+            created_at=0,
+            domain=UNLISTED,
+            device_guarantee=EPSILON,
+            rounds=(first,),
+            assignment=EveryRound(),
         ),
         "at_limits": Manifest(
             name=longest,

@@ -9,7 +9,7 @@ import numpy as np
 from good_documents import RANDOMIZERS, meaning
 
 from sordino_shared.audit import prove_epsilon
-from sordino_shared.domains import Categorical, Domain, Ordinal
+from sordino_shared.domains import MAX_CELLS, Categorical, Domain, EvenEdges, Hashed, Integers, Ordinal
 from sordino_shared.guarantees import PureEpsilon, epsilon_of_ratio, exp_lower_bound
 from sordino_shared.protocol import ReportId
 from sordino_shared.protocol.schema import to_plain
@@ -27,6 +27,7 @@ SEEDS = (bytes(16), bytes(range(16)), b"\xff" * 16, b"sordino/v1/seed!")
 DIMENSIONS = (1, 2, 3, 16, 64, 1000)
 # Whole directions are listed up to here; of longer ones the head and a digest.
 LISTED = 16
+_LISTED_CELLS = 64
 NANOS = (0, 1, 10**6, 10**9, 2 * 10**9, 16 * 10**9, 10**12)
 RATIOS = ((1, 1), (2, 1), (3, 1), (10**9 + 1, 10**9), (2**60 - 1, 1), (7, 3), (0, 5), (5, 0), (10**435, 1))
 EPSILONS = ("0.001", "0.5", "1", "4", "16")
@@ -106,12 +107,19 @@ def _alphabet(name: str) -> dict[str, Any]:
 
 
 def _cells(domain: Domain, values: list[Any]) -> dict[str, Any]:
+    labels = {"labels": [domain.label(cell) for cell in range(domain.size)]} if domain.size <= _LISTED_CELLS else {}
     return {
         "domain": meaning(to_plain(domain)),
-        "size": domain.size,
-        "labels": [domain.label(cell) for cell in range(domain.size)],
-        "values": [{"value": value, "cell": domain.encode(value)} for value in values],
+        "size": meaning(domain.size),
+        **labels,
+        "values": [_placed(domain, value) for value in values],
     }
+
+
+def _placed(domain: Domain, value: Any) -> dict[str, Any]:
+    codes = domain.codes(value).tolist()
+    cell = {"cell": meaning(domain.encode(value))} if domain.size <= MAX_CELLS else {}
+    return {"value": meaning(value), "codes": meaning(codes), **cell, "label": domain.describe(codes)}
 
 
 def _domains() -> list[dict[str, Any]]:
@@ -126,6 +134,39 @@ def _domains() -> list[dict[str, Any]]:
         _cells(Domain((carrier,)), ["AA", "Ünited", "united", "", None, 1, "other"]),
         _cells(Domain((delay, carrier)), pairs),
         _cells(exhaustive, [[1, "no"], [1.5, "yes"], [3, "yes"], [3, "perhaps"], ["3", "yes"], None]),
+        *_unlisted_domains(numbers),
+    ]
+
+
+def _unlisted_domains(numbers: list[Any]) -> list[dict[str, Any]]:
+    tenths, sevenths = EvenEdges(0.0, 0.1, 2**20), EvenEdges(-3.5, 0.7, 11)
+    even = [0.1, 0.2, 0.3, 0.30000000000000004, 2.1, 2.0999999999999996, -3.5, -2.8, 104857.5, 1e300, -1e300, *numbers]
+    whole = [-5, -4.5, -4, 0, 0.5, 1, 2**31, 2**31 + 1, 1e300, -1e300, "7", "+07", "-5", "7.5", "1e3", 2**70, None, "x"]
+    word = ["9007199254740993", "4611686018427387904", "12345678901234567890", 2**62, 2**62 - 1, 9007199254740993]
+    texts = [
+        "",
+        "a",
+        "\u00fc",
+        "u\u0308",
+        "https://example.org/a?b=c",
+        "a" * 1000,
+        "\U0001f3f4",
+        "\ud800",
+        None,
+        5,
+        True,
+    ]
+    salt = bytes(range(16))
+    wide = tuple(Categorical(f"a{number}", ("no", "yes")) for number in range(64))
+    return [
+        _cells(Domain((Ordinal("x", tenths, missing=True),)), even),
+        _cells(Domain((Ordinal("x", sevenths, other=True),)), even),
+        _cells(Domain((Integers("ms", -4, 2**31, unit="ms"),)), whole),
+        _cells(Domain((Integers("ms", -4, 4, missing=True, other=True),)), whole),
+        _cells(Domain((Integers("number", 1, 2**62),)), word),
+        *(_cells(Domain((Hashed("url", bits, salt),)), texts) for bits in (1, 20, 64)),
+        _cells(Domain((Hashed("url", 13, salt, missing=True, other=True),)), texts),
+        _cells(Domain((Hashed("url", 64, salt), *wide[1:])), [["a", *["yes"] * 63], None, {"a63": "yes"}]),
     ]
 
 

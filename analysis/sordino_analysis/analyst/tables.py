@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import csv
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sordino_shared.domains import Attribute, Domain, Ordinal
+from sordino_shared.domains import Attribute, Categorical, Domain, Hashed, Integers, Ordered
 from sordino_shared.errors import SordinoError
 
+_WHOLE = re.compile(r"[+-]?[0-9]{1,19}")
 # How files write that there is no value; compared without case.
 _ABSENT = frozenset({"", "na", "n/a", "nan", "null", "none"})
 
@@ -95,21 +97,36 @@ def _values_of(table: Table, attribute: Attribute, column: str) -> list[object]:
 
 
 def _value(attribute: Attribute, text: str) -> object:
-    if isinstance(attribute, Ordinal):
-        number = number_in(text)
+    if isinstance(attribute, Ordered):
+        whole = _whole_in(text) if isinstance(attribute, Integers) else None
+        number = number_in(text) if whole is None else whole
         return number if number is not None else None if is_absent(text) else text
-    return None if is_absent(text) and text not in attribute.categories else text
+    listed = isinstance(attribute, Categorical) and text in attribute.categories
+    return None if is_absent(text) and not listed else text
 
 
 def _listed(attribute: Attribute, value: object) -> bool:
     if value is None:
         return attribute.missing
-    return isinstance(value, float) if isinstance(attribute, Ordinal) else value in attribute.categories
+    match attribute:
+        case Categorical():
+            return value in attribute.categories
+        case Integers():
+            return isinstance(value, (int, float)) and attribute.low <= value <= attribute.high
+        case Hashed():
+            return isinstance(value, str)
+        case _:
+            return isinstance(value, float)
 
 
 def is_absent(text: str) -> bool:
     """Whether a file writes "no value" like this: empty, NA, N/A, NaN, null or none, in any case."""
     return text.lower() in _ABSENT
+
+
+def _whole_in(text: str) -> int | None:
+    """The integer that the text writes in at most 19 digits, exactly; or None."""
+    return int(text) if _WHOLE.fullmatch(text) else None
 
 
 def number_in(text: str) -> float | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from sordino_analysis.arrays import Floats
-from sordino_shared.domains import Domain, Ordinal
+from sordino_shared.domains import Domain, Ordered
 
 _SEED = 20_261_121
 # Zipf's law, shares of 1/rank^s, is what names, words and wares are like; s is about 1, and sometimes more.
@@ -39,7 +39,7 @@ def _hump(domain: Domain, centre: float, width: float) -> Floats:
     for attribute in domain.attributes:
         places = (np.arange(attribute.size) + 0.5) / attribute.size
         weights = np.exp(-0.5 * ((places - centre) / width) ** 2) + 1e-3
-        if not isinstance(attribute, Ordinal):
+        if not isinstance(attribute, Ordered):
             weights = np.ones(attribute.size)
         histogram = np.kron(histogram, weights / weights.sum())
     return histogram

@@ -12,6 +12,7 @@ from sordino_analysis.documents.plan_summary import AnySummary, read_summary
 from sordino_analysis.documents.protocol_plan import ProtocolPlan
 from sordino_analysis.planning_options import PlanError
 from sordino_shared.audit import check_guarantee
+from sordino_shared.domains import Hashed
 from sordino_shared.errors import MalformedDocument, SordinoError
 from sordino_shared.protocol import DevicePart, Digest
 
@@ -45,8 +46,12 @@ class FinishedPlan:
 
     @property
     def complete(self) -> bool:
-        """Whether this is the plan of its request, whatever the machine; cut short it is one of many."""
-        return self.summary.cut_short is None
+        """Whether this is the plan of its request: cut short it is one of many, and so it is with a salt of hashes.
+
+        Only such a plan is kept to answer the same request again.
+        """
+        salted = any(isinstance(attribute, Hashed) for attribute in self.device.domain.attributes)
+        return self.summary.cut_short is None and not salted
 
     def for_target(self, error: float) -> Self:
         """The plan with `error` and the number of users that reaches it in its summary; raises PlanError."""

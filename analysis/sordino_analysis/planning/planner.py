@@ -27,6 +27,7 @@ from sordino_analysis.progress import Progress, ProgressCallback, ignore_progres
 from sordino_analysis.request_terms import CutShort
 from sordino_shared.audit import check_guarantee, verification_memory
 from sordino_shared.protocol import DevicePart
+from sordino_shared.randomness import SystemRandomness
 
 __all__ = ["CompiledPlan", "MechanismReport", "PlanError", "PlanRequest", "compile_plan"]
 
@@ -157,7 +158,8 @@ def compile_plan(
         choice.consider(candidate, work, report)
     name, proposal, profile = choice.best()
     progress(Progress(1.0, "proving ε", choice.variance, bound))
-    device = DevicePart(request.workload.domain, request.guarantee, proposal.randomizer)
+    # The salt of hashes is no secret, but must not be known before: nobody can choose texts that collide.
+    device = DevicePart(request.workload.domain.salted(SystemRandomness()), request.guarantee, proposal.randomizer)
     check_guarantee(device)
     analyst = _analyst_part(request, device, name, proposal, profile, certificate)
     seconds = time.perf_counter() - start

@@ -15,6 +15,7 @@ from sordino_analysis.questions.specifications import AnySpecification, Specific
 from sordino_server.kit.json_body import read_json
 from sordino_server.validation_problem import invalid_request
 from sordino_shared._checks import check_name
+from sordino_shared.domains import MAX_CELLS
 from sordino_shared.protocol import Digest
 
 _FORM: TypeAdapter[AnySpecification] = TypeAdapter(Specification)
@@ -22,7 +23,10 @@ _FORM: TypeAdapter[AnySpecification] = TypeAdapter(Specification)
 
 @dataclass(frozen=True, kw_only=True)
 class CheckedWorkload:
-    """A workload that can be built: its canonical JSON, the digest of that, and its sizes."""
+    """A workload that can be built: its canonical JSON, the digest of that, and its sizes.
+
+    There are no `cells` while a number of bins is open, and where there are so many that they have no numbers.
+    """
 
     id: str
     name: str
@@ -42,6 +46,7 @@ def check_workload(body: bytes | Path) -> CheckedWorkload:
     check_name(specification.name, "workload name")
     cells, queries = specification.sizes()
     text = canonical_text(specification)
+    numbered = cells if cells is None or cells <= MAX_CELLS else None
     return CheckedWorkload(
-        id=str(Digest.of(text.encode())), name=specification.name, specification=text, cells=cells, queries=queries
+        id=str(Digest.of(text.encode())), name=specification.name, specification=text, cells=numbered, queries=queries
     )

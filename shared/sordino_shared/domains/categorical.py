@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import ClassVar
 
 from sordino_shared._checks import check_distinct, check_name
-from sordino_shared.domains.members import trailing_members, unlisted
+from sordino_shared.domains.members import check_listable, trailing_members, unlisted
 from sordino_shared.errors import InvalidValue
 
 
@@ -23,6 +23,7 @@ class Categorical:
 
     def __post_init__(self) -> None:
         check_name(self.name, "attribute name")
+        check_listable(len(self.categories), self.name)
         for category in self.categories:
             check_name(category, "category")
         check_distinct(self.labels, f"members of attribute {self.name!r}")
@@ -47,8 +48,17 @@ class Categorical:
         """Number of members before `missing` and `other`."""
         return len(self.categories)
 
+    @property
+    def entries(self) -> int:
+        """How many labels or edges a document holds for the attribute."""
+        return self.size
+
+    def label(self, index: int) -> str:
+        """What a person reads for a member."""
+        return self.labels[index]
+
     def encode(self, value: object, *, strict: bool) -> int:
-        """Index of `value`; see the module's text for what an unlisted one becomes."""
+        """Index of `value`; see the package's text for what an unlisted one becomes."""
         position = self._positions.get(value) if isinstance(value, str) else None
         if position is not None:
             return position

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeGuard
 
@@ -13,15 +13,20 @@ from numpy.typing import NDArray
 
 from sordino_shared._checks import check_distinct, check_range
 from sordino_shared.domains.categorical import Categorical
-from sordino_shared.domains.numbers import written_number
+from sordino_shared.domains.hashed import SALT_BYTES, Hashed
+from sordino_shared.domains.integers import Integers
+from sordino_shared.domains.members import MAX_MEMBERS, NEED_NO_LIST
+from sordino_shared.domains.numbers import exact_number, written_number
 from sordino_shared.domains.ordinal import Ordinal
 from sordino_shared.errors import InvalidValue, OutsideDomain
+from sordino_shared.randomness import Randomness
 
-# Labels travel to every device; half of what a document may hold in items.
-MAX_MEMBERS = 1 << 19
 MAX_CELLS = 1 << 62
 
-Attribute = Categorical | Ordinal
+MAX_ATTRIBUTES = 255
+
+Ordered = Ordinal | Integers
+Attribute = Categorical | Ordered | Hashed
 
 
 @dataclass(frozen=True)
@@ -33,17 +38,14 @@ class Domain:
     def __post_init__(self) -> None:
         if not self.attributes:
             raise InvalidValue("a domain needs at least one attribute")
+        check_range(len(self.attributes), 1, MAX_ATTRIBUTES, "number of attributes")
         check_distinct([attribute.name for attribute in self.attributes], "attribute names")
         if self.size < 2:
             raise InvalidValue("a domain of one member has nothing to tell: give it at least two", self.attributes)
-        if self.size > MAX_CELLS:
-            raise InvalidValue("a domain may have at most 2^62 cells", self.attributes)
-        if sum(self.shape) > MAX_MEMBERS:
-            raise InvalidValue(
-                f"the attributes of a domain have {sum(self.shape)} members, at most {MAX_MEMBERS} can be listed: "
-                "merge bins or labels",
-                self.attributes,
-            )
+        entries = sum(attribute.entries for attribute in self.attributes)
+        if entries > MAX_MEMBERS:
+            many = f"the attributes of a domain have {entries} members, at most {MAX_MEMBERS} can be listed"
+            raise InvalidValue(f"{many}: {NEED_NO_LIST}", self.attributes)
 
     @cached_property
     def shape(self) -> tuple[int, ...]:
@@ -57,13 +59,36 @@ class Domain:
 
     def label(self, cell: int) -> str:
         """What a person reads for a cell."""
+        self._check_numbered()
         rest = int(cell)
         check_range(rest, 0, self.size - 1, "cell")
-        parts: list[str] = []
-        for attribute in reversed(self.attributes):
-            rest, index = divmod(rest, attribute.size)
-            parts.append(attribute.labels[index])
-        return " · ".join(reversed(parts))
+        indices: list[int] = []
+        for size in reversed(self.shape):
+            rest, index = divmod(rest, size)
+            indices.append(index)
+        return self.describe(indices[::-1])
+
+    def describe(self, codes: Iterable[int]) -> str:
+        """What a person reads for the members of these indices, one of each attribute."""
+        return " · ".join(a.label(int(index)) for a, index in zip(self.attributes, codes, strict=True))
+
+    def salted(self, randomness: Randomness) -> Domain:
+        """The same domain with a fresh salt for each hashed attribute that has none."""
+        return Domain(tuple(_salted(attribute, randomness) for attribute in self.attributes))
+
+    @property
+    def unsalted(self) -> tuple[str, ...]:
+        """Names of the hashed attributes that have no salt yet."""
+        return tuple(a.name for a in self.attributes if isinstance(a, Hashed) and not a.salt)
+
+    def check_salted(self) -> None:
+        """Raise `InvalidValue` unless every hashed attribute has its salt."""
+        if self.unsalted:
+            raise InvalidValue(f"hashed attributes need a salt of {SALT_BYTES} bytes: {', '.join(self.unsalted)}", self)
+
+    def _check_numbered(self) -> None:
+        if self.size > MAX_CELLS:
+            raise InvalidValue("only the cells of a domain of at most 2^62 are numbered: use codes", self.size)
 
     def check_shape(self, value: object) -> None:
         """Raise `InvalidValue` unless a value comes in a shape that `encode` reads, whatever its attributes hold.
@@ -80,8 +105,10 @@ class Domain:
     def encode(self, value: object, *, strict: bool = False) -> int:
         """Cell of a value: a scalar where there is one attribute, else a mapping by name or a list or tuple in order.
 
-        Every value has a cell unless `strict`: one of another shape counts as missing, `check_shape` tells.
+        Every value has a cell unless `strict`: one of another shape counts as missing, `check_shape` tells. Raises
+        `InvalidValue` where the domain has more than 2^62 cells: these have no numbers, `codes` tells them apart.
         """
+        self._check_numbered()
         cell = 0
         for size, code in zip(self.shape, self._indices(value, strict), strict=True):
             cell = cell * size + code
@@ -131,6 +158,12 @@ class Domain:
         return [attribute.name for attribute in self.attributes]
 
 
+def _salted(attribute: Attribute, randomness: Randomness) -> Attribute:
+    if isinstance(attribute, Hashed) and not attribute.salt:
+        return replace(attribute, salt=randomness.bytes(SALT_BYTES))
+    return attribute
+
+
 def _refused(attribute: Attribute, value: object) -> bool:
     try:
         attribute.encode(value, strict=True)
@@ -142,7 +175,10 @@ def _refused(attribute: Attribute, value: object) -> bool:
 def _coercion(attribute: Attribute, value: object) -> str:
     index, found = attribute.encode(value, strict=False), type(value).__name__
     if index >= attribute.listed:
-        return f"{found} counts as {attribute.labels[index]}"
-    if written_number(value) is not None and attribute.kind == Ordinal.kind:
+        return f"{found} counts as {attribute.label(index)}"
+    ordered = isinstance(attribute, Ordered)
+    if ordered and written_number(value) is not None:
         return f"{found} is read as a number"
+    if ordered and exact_number(value) is not None:
+        return f"{found} counts as the nearest whole number in range"
     return f"{found} counts as the first member"

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 
-_BLANKS = " \t\r\n"
+BLANKS = " \t\r\n"
 _DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
@@ -28,7 +28,7 @@ def written_number(value: object) -> float | None:
     """The double nearest to a decimal number written in ASCII, blanks around it aside; None for other text."""
     if not isinstance(value, str):
         return None
-    text = value.strip(_BLANKS)
+    text = value.strip(BLANKS)
     return float(text) if _DECIMAL.fullmatch(text) else None
 
 

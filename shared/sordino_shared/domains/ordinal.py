@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from dataclasses import KW_ONLY, dataclass
-from functools import cached_property
-from itertools import pairwise
 from typing import ClassVar
 
 from sordino_shared._checks import MAX_NAME, check_increasing, check_length, check_name, finite_float
-from sordino_shared.domains.members import trailing_members, unlisted
+from sordino_shared.domains.edges import EvenEdges
+from sordino_shared.domains.members import check_listable, trailing_label, unlisted
 from sordino_shared.domains.numbers import exact_number, written_number
 
 
@@ -23,7 +22,7 @@ class Ordinal:
 
     kind: ClassVar[str] = "ordinal"
     name: str
-    edges: tuple[float, ...]
+    edges: tuple[float, ...] | EvenEdges
     _: KW_ONLY
     unit: str = ""
     missing: bool = False
@@ -31,9 +30,10 @@ class Ordinal:
 
     def __post_init__(self) -> None:
         check_name(self.name, "attribute name")
-        check_length(self.unit, 0, MAX_NAME, "unit")
-        if self.unit:
-            check_name(self.unit, "unit")
+        check_unit(self.unit)
+        if isinstance(self.edges, EvenEdges):
+            return
+        check_listable(len(self.edges), self.name)
         what = f"edges of attribute {self.name!r}"
         object.__setattr__(self, "edges", tuple(finite_float(edge, what) for edge in self.edges))
         check_increasing(self.edges, what)
@@ -42,15 +42,6 @@ class Ordinal:
     def bins(self) -> int:
         """Number of ordered members: one more than there are edges."""
         return len(self.edges) + 1
-
-    @cached_property
-    def labels(self) -> tuple[str, ...]:
-        """Every member in index order; bins as intervals in the attribute's unit."""
-        if not self.edges:
-            return ("any", *trailing_members(self.missing, self.other))
-        texts = [_edge_text(edge) for edge in self.edges]
-        inner = (f"({a}, {b}]" for a, b in pairwise(texts))
-        return (f"≤ {texts[0]}", *inner, f"> {texts[-1]}", *trailing_members(self.missing, self.other))
 
     @property
     def size(self) -> int:
@@ -61,16 +52,44 @@ class Ordinal:
         """Number of members before `missing` and `other`."""
         return self.bins
 
+    @property
+    def entries(self) -> int:
+        """How many labels or edges a document holds for the attribute."""
+        return 1 if isinstance(self.edges, EvenEdges) else self.size
+
+    def label(self, index: int) -> str:
+        """What a person reads for a member; bins are intervals in the attribute's unit."""
+        if index >= self.bins:
+            return trailing_label(self, index)
+        if not self.edges:
+            return "any"
+        if index == 0:
+            return f"≤ {_edge_text(self.edges[0])}"
+        low = _edge_text(self.edges[index - 1])
+        return f"> {low}" if index == len(self.edges) else f"({low}, {_edge_text(self.edges[index])}]"
+
+    def cut(self, index: int) -> str:
+        """The number that bin `index` ends at, as text."""
+        return f"{self.edges[index]:.12g}"
+
     def encode(self, value: object, *, strict: bool) -> int:
-        """Bin of a number; see the module's text for what anything else becomes."""
+        """Bin of a number; see the package's text for what anything else becomes."""
         number = exact_number(value)
         if number is None and not strict:
             number = written_number(value)
         if number is not None:
-            return bisect_left(self.edges, number)
+            edges = self.edges
+            return edges.below(number) if isinstance(edges, EvenEdges) else bisect_left(edges, number)
         if self.missing and not strict:
             return self.bins
         return unlisted(self, value, strict)
+
+
+def check_unit(unit: str) -> None:
+    """A unit is empty or a name."""
+    check_length(unit, 0, MAX_NAME, "unit")
+    if unit:
+        check_name(unit, "unit")
 
 
 def _edge_text(edge: float) -> str:

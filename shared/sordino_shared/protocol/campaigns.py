@@ -76,6 +76,7 @@ class Manifest(Document):
         check_name(self.name, "campaign name")
         check_name(self.population, "population")
         self._check_purpose()
+        self.domain.check_salted()
         check_range(self.created_at, 0, 2**40, "created_at")
         check_range(len(self.rounds), 1, MAX_ROUNDS, "number of rounds")
         if self.rounds[0].plan is None:

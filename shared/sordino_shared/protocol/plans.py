@@ -31,6 +31,7 @@ class DevicePart(Document):
 
     def __post_init__(self) -> None:
         check_round_guarantee(self.guarantee)
+        self.domain.check_salted()
         self.randomizer.check_domain(self.domain.shape)
 
     def randomize_many(self, codes: NDArray[np.uint64], randomness: Randomness) -> NDArray[np.uint8]:

@@ -1,8 +1,8 @@
 """Frozen dataclasses to plain values and back, by their annotations, strictly.
 
 Every field is present and no other; a type stands for itself only (a boolean is not an integer, an integer no float).
-Unions are tagged by the `kind` class variable of their members. What a constructor refuses is malformed, with the path
-that says where.
+Unions are tagged by the `kind` class variable of their members; where one member is an array, arrays stand for it. What
+a constructor refuses is malformed, with the path that says where.
 """
 
 from __future__ import annotations
@@ -63,6 +63,10 @@ def _read_union(members: tuple[Any, ...], plain: Any, path: str) -> Any:
         members = tuple(member for member in members if member is not type(None))
     if len(members) == 1:
         return _read(members[0], plain, path)
+    listed = [member for member in members if get_origin(member) is tuple]
+    if listed:
+        [described] = [member for member in members if member not in listed]
+        return _read(listed[0] if isinstance(plain, list) else described, plain, path)
     kinds = {member.kind: member for member in members}
     tag = plain.get("kind") if isinstance(plain, dict) else None
     if not isinstance(tag, str) or tag not in kinds:

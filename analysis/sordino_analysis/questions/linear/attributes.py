@@ -8,7 +8,7 @@ from pydantic import ConfigDict, Discriminator, Field, Tag, ValidationError
 from sordino_analysis.questions.linear.workload import WorkloadError
 from sordino_analysis.strict_model import Listed, StrictModel
 from sordino_analysis.validation_messages import reason
-from sordino_shared.domains import MAX_MEMBERS, Attribute, Categorical, Domain, Ordinal
+from sordino_shared.domains import MAX_MEMBERS, Attribute, Categorical, Domain, EvenEdges, Hashed, Integers, Ordinal
 from sordino_shared.errors import InvalidValue
 
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
@@ -60,7 +60,21 @@ class EvenBins(Strict):
         return self.low + (self.high - self.low) * cut / self.count
 
 
+class EvenSteps(Strict):
+    """The edges start + i·step for i below `count`, which a document holds as three numbers."""
+
+    start: Number
+    step: Number
+    count: Annotated[int, Field(strict=True)]
+
+    def edges(self) -> EvenEdges:
+        """The edges; raises InvalidValue."""
+        return EvenEdges(self.start, self.step, self.count)
+
+
 def _form_of_edges(value: Any) -> str:
+    if isinstance(value, EvenSteps) or (isinstance(value, dict) and {"start", "step", "count"} & value.keys()):
+        return "steps"
     return "even" if isinstance(value, (dict, EvenBins)) else "listed"
 
 
@@ -70,7 +84,10 @@ class OrdinalSpecification(Strict):
     name: str
     kind: Literal["ordinal"]
     edges: Annotated[
-        Annotated[Listed[Number], Tag("listed")] | Annotated[EvenBins, Tag("even")], Discriminator(_form_of_edges)
+        Annotated[Listed[Number], Tag("listed")]
+        | Annotated[EvenBins, Tag("even")]
+        | Annotated[EvenSteps, Tag("steps")],
+        Discriminator(_form_of_edges),
     ]
     unit: str = ""
     missing: bool = False
@@ -78,7 +95,7 @@ class OrdinalSpecification(Strict):
 
     def attribute(self) -> Ordinal:
         """The attribute; raises WorkloadError or InvalidValue."""
-        edges = self.edges.edges() if isinstance(self.edges, EvenBins) else tuple(self.edges)
+        edges = tuple(self.edges) if isinstance(self.edges, list) else self.edges.edges()
         return Ordinal(name=self.name, edges=edges, unit=self.unit, missing=self.missing, other=self.other)
 
 
@@ -96,10 +113,43 @@ class CategoricalSpecification(Strict):
         return Categorical(self.name, tuple(self.labels), self.missing, self.other)
 
 
-AttributeSpecification = Annotated[OrdinalSpecification | CategoricalSpecification, Field(discriminator="kind")]
+class IntegersSpecification(Strict):
+    """The whole numbers from `low` to `high`."""
+
+    name: str
+    kind: Literal["integers"]
+    low: Annotated[int, Field(strict=True)]
+    high: Annotated[int, Field(strict=True)]
+    unit: str = ""
+    missing: bool = False
+    other: bool = False
+
+    def attribute(self) -> Integers:
+        """The attribute; raises InvalidValue."""
+        return Integers(self.name, self.low, self.high, unit=self.unit, missing=self.missing, other=self.other)
 
 
-def domain_of(attributes: Sequence[OrdinalSpecification | CategoricalSpecification]) -> Domain:
+class HashedSpecification(Strict):
+    """Any text, told apart by so many bits of a hash whose salt is drawn with the plan."""
+
+    name: str
+    kind: Literal["hashed"]
+    bits: Annotated[int, Field(strict=True)]
+    missing: bool = False
+    other: bool = False
+
+    def attribute(self) -> Hashed:
+        """The attribute, without its salt; raises InvalidValue."""
+        return Hashed(self.name, self.bits, missing=self.missing, other=self.other)
+
+
+ListedAttribute = OrdinalSpecification | CategoricalSpecification
+AnyAttribute = ListedAttribute | IntegersSpecification | HashedSpecification
+ListedAttributeSpecification = Annotated[ListedAttribute, Field(discriminator="kind")]
+AttributeSpecification = Annotated[AnyAttribute, Field(discriminator="kind")]
+
+
+def domain_of(attributes: Sequence[AnyAttribute]) -> Domain:
     """The domain described; raises WorkloadError where the attributes contradict themselves or each other."""
     try:
         written: list[Attribute] = [attribute.attribute() for attribute in attributes]

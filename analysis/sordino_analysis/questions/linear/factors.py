@@ -16,7 +16,7 @@ from sordino_analysis.questions.linear.operators import (
     WithoutRow,
 )
 from sordino_analysis.questions.linear.workload import WorkloadError
-from sordino_shared.domains import Attribute, Ordinal
+from sordino_shared.domains import Attribute, Ordered
 
 KINDS = ("histogram", "prefix", "ranges", "total")
 # 33 million queries, whose ends still fit in memory.
@@ -38,12 +38,12 @@ def factor(attribute: Attribute, kind: str) -> Factor:
     if kind not in KINDS:
         raise WorkloadError(f"unknown kind of queries {kind!r}: use one of {', '.join(KINDS)} or a matrix", kind)
     if kind == "histogram":
-        return Factor(Identity(attribute.size), lambda q: f"{attribute.name}: {attribute.labels[q]}")
+        return Factor(Identity(attribute.size), lambda q: f"{attribute.name}: {attribute.label(q)}")
     if kind == "total":
         return Factor(Total(attribute.size), lambda q: "")
-    if not isinstance(attribute, Ordinal):
+    if not isinstance(attribute, Ordered):
         raise WorkloadError(
-            f"{kind} needs an order and attribute {attribute.name!r} is categorical: "
+            f"{kind} needs an order and attribute {attribute.name!r} is {attribute.kind}: "
             "make it ordinal with edges, or ask for its histogram",
             attribute,
         )
@@ -69,7 +69,7 @@ def product_of(factors: Sequence[Factor]) -> Factor:
     return Factor(whole if omitted is None else WithoutRow(whole, omitted), label)
 
 
-def _ranges(attribute: Ordinal) -> Factor:
+def _ranges(attribute: Ordered) -> Factor:
     if attribute.bins > _MOST_BINS_FOR_RANGES:
         raise WorkloadError(
             f"ranges over {attribute.bins} bins are too many queries: use at most {_MOST_BINS_FOR_RANGES} bins, "
@@ -85,9 +85,9 @@ def _ranges(attribute: Ordinal) -> Factor:
     return Factor(operator, label)
 
 
-def _interval(attribute: Ordinal, first: int, last: int) -> str:
-    low = f"{attribute.edges[first - 1]:.12g}" if first > 0 else ""
-    high = f"{attribute.edges[last]:.12g}" if last < attribute.bins - 1 else ""
+def _interval(attribute: Ordered, first: int, last: int) -> str:
+    low = attribute.cut(first - 1) if first > 0 else ""
+    high = attribute.cut(last) if last < attribute.bins - 1 else ""
     unit = f" {attribute.unit}" if attribute.unit else ""
     if low and high:
         return f"{low} < {attribute.name} ≤ {high}{unit}"

@@ -183,7 +183,7 @@ def marginals(domain: Domain, width: int, *, exactly: bool) -> Factor:
         support = supports[place]
         held = np.unravel_index(query - starts[place], [domain.shape[a] for a in support])
         attributes = [domain.attributes[a] for a in support]
-        return ", ".join(f"{a.name}: {a.labels[int(v)]}" for a, v in zip(attributes, held, strict=True))
+        return ", ".join(f"{a.name}: {a.label(int(v))}" for a, v in zip(attributes, held, strict=True))
 
     return Factor(_map(domain, supports, lambda shape: cas_table(shape) / math.prod(shape), shifted=True), label)
 

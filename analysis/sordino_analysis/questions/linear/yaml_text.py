@@ -74,7 +74,8 @@ def _check(text: str) -> None:
             _refuse(f"it is nested more than {_DEEPEST} deep", event)
         if values > _MOST_VALUES:
             raise WorkloadError(
-                f"it has more than {_MOST_VALUES} values: use fewer, or put a matrix into a .csv or .npy file"
+                f"it has more than {_MOST_VALUES} values: use fewer, or put a matrix into a .csv or .npy file, and "
+                "use `hashed` for a long list of labels or {start, step, count} for one of edges"
             )
 
 

@@ -11,9 +11,9 @@ from pydantic import Field, ValidationError
 
 from sordino_analysis.questions.linear import WorkloadError
 from sordino_analysis.questions.linear.attributes import (
-    AttributeSpecification,
     CategoricalSpecification,
     EvenBins,
+    ListedAttributeSpecification,
     OrdinalSpecification,
     Strict,
     domain_of,
@@ -35,7 +35,7 @@ class PairwiseSpecification(Strict):
     """A name, a domain and the statistic that is asked of pairs of its users."""
 
     name: str = Field(min_length=1, max_length=200)
-    domain: Listed[AttributeSpecification]
+    domain: Listed[ListedAttributeSpecification]
     statistic: StatisticKind
 
     def canonical(self) -> dict[str, Any]:

@@ -20,7 +20,7 @@ def values_of(
     They are `values`, or the middles of the bins; the first and the last bin have a middle where they are even, and
     else stand for the two numbers of `outer`. Raises WorkloadError for a value outside its bin.
     """
-    edges = line.attribute().edges
+    edges = tuple(line.attribute().edges)
     unit = f" {line.unit}" if line.unit else ""
     if values is not None:
         if outer is not None:

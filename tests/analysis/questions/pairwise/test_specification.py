@@ -55,7 +55,7 @@ def test_the_specification_stored_rebuilds_the_same_statistic(document: dict[str
 
 def test_even_bins_stand_for_their_middles() -> None:
     statistic = parse_statistic(written({"kind": "gini_mean_difference"}, EARLY)).build()
-    assert statistic.domain.attributes[0].labels == ("≤ 0", "(0, 10]", "> 10")
+    assert [statistic.domain.label(cell) for cell in range(3)] == ["≤ 0", "(0, 10]", "> 10"]
     np.testing.assert_array_equal(statistic.forms[0].matrix, [[0, 10, 20], [10, 0, 10], [20, 10, 0]])
     assert statistic.notes == (
         "bins of early stand for their middles, -5 to 15",
