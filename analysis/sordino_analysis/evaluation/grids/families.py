@@ -1,0 +1,119 @@
+"""Families of intervals whose answers are asked all at once: sums over all of them without a list of them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+
+from sordino_analysis.arrays import Floats
+
+
+@dataclass(frozen=True)
+class IntervalFamily(ABC):
+    """Queries v = 1_[i, j) of `bins` ordered types out of `size`; the types after the bins are in no interval."""
+
+    bins: int
+    size: int
+
+    @property
+    @abstractmethod
+    def count(self) -> int:
+        """Q, without the queries that are constant."""
+
+    @abstractmethod
+    def gram(self, vectors: Floats) -> Floats:
+        """Σ_v v vᵀ u for each of `vectors` u (…, k); a constant query may be among the v."""
+
+    @abstractmethod
+    def squared_distances(self, density: Floats) -> Floats:
+        """Σ_v (v_x − ⟨τ, v⟩)² for every type, (k,), for `density` τ (k,) with the sum 1 where a v is constant."""
+
+    @abstractmethod
+    def samples(self, count: int) -> list[tuple[int, int]]:
+        """About `count` of the intervals [i, j), spread over all and with those at the ends, in a fixed order."""
+
+    def rows(self, ends: list[tuple[int, int]]) -> Floats:
+        """The queries 1_[i, j), (b, k)."""
+        places = np.arange(self.size)
+        starts, stops = np.array(ends, dtype=np.int64).reshape(-1, 2).T[:, :, None]
+        return np.asarray((starts <= places) & (places < stops), dtype=float)
+
+    def _within(self, vectors: Floats) -> Floats:
+        """Of numbers of types those of the bins."""
+        return np.asarray(vectors[..., : self.bins])
+
+    def _padded(self, found: Floats) -> Floats:
+        whole = np.zeros((*found.shape[:-1], self.size))
+        whole[..., : self.bins] = found
+        return whole
+
+
+class PrefixFamily(IntervalFamily):
+    """[0, j) for j = 1 … bins, without the one that holds all types."""
+
+    @property
+    def count(self) -> int:
+        return self.bins - (self.size == self.bins)
+
+    def gram(self, vectors: Floats) -> Floats:
+        answers = np.cumsum(self._within(vectors), axis=-1)
+        return self._padded(_from_the_end(answers))
+
+    def squared_distances(self, density: Floats) -> Floats:
+        answers = np.cumsum(self._within(density))
+        below = np.concatenate([[0.0], np.cumsum(answers**2)])
+        above = np.append(_from_the_end((1 - answers) ** 2), 0.0)
+        found = np.full(self.size, below[-1])
+        found[: self.bins] = below[:-1] + above[:-1]
+        return found
+
+    def samples(self, count: int) -> list[tuple[int, int]]:
+        last = self.count
+        spread = np.unique(np.linspace(1, last, min(count, last)).round().astype(int)).tolist()
+        return [(0, int(stop)) for stop in sorted({*spread, 1, min(2, last), (last + 1) // 2, max(1, last - 1), last})]
+
+
+class RangeFamily(IntervalFamily):
+    """[i, j) for 0 ≤ i < j ≤ bins, without the one that holds all types."""
+
+    @property
+    def count(self) -> int:
+        return self.bins * (self.bins + 1) // 2 - (self.size == self.bins)
+
+    def gram(self, vectors: Floats) -> Floats:
+        # With sums U_j = u_0 + … + u_{j−1}: Σ_{i ≤ x < j} (U_j − U_i).
+        inside = self._within(vectors)
+        sums = np.cumsum(inside, axis=-1)
+        starts = np.cumsum(sums - inside, axis=-1)
+        stops = _from_the_end(sums)
+        places = np.arange(1, self.bins + 1)
+        return self._padded(places * stops - (self.bins + 1 - places) * starts)
+
+    def squared_distances(self, density: Floats) -> Floats:
+        inside = self._within(density)
+        sums = np.concatenate([[0.0], np.cumsum(inside)])
+        ends = self.bins + 1
+        squares = ends * float((sums**2).sum()) - float(sums.sum()) ** 2
+        places = np.arange(1, ends)
+        holding = places * (ends - places)
+        told = self.gram(density)[: self.bins]
+        found = np.full(self.size, squares)
+        found[: self.bins] = squares + holding - 2 * told
+        return found
+
+    def samples(self, count: int) -> list[tuple[int, int]]:
+        lengths = [1 << power for power in range(self.bins.bit_length()) if 1 << power < self.bins]
+        each = max(3, count // max(1, len(lengths)))
+        ends: set[tuple[int, int]] = set()
+        for length in lengths:
+            last = self.bins - length
+            starts = np.unique(np.linspace(0, last, min(each, last + 1)).round().astype(int)).tolist()
+            ends |= {(int(start), int(start) + length) for start in starts}
+        return sorted(ends)
+
+
+def _from_the_end(values: Floats) -> Floats:
+    """Σ_{j ≥ i} of the last axis."""
+    return np.flip(np.cumsum(np.flip(values, axis=-1), axis=-1), axis=-1)

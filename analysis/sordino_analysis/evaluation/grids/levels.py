@@ -1,0 +1,137 @@
+"""One level of shifted grids on k ordered types: likelihood ratios, kernels and second moments.
+
+A level draws an offset o below the width w, evenly, and x lies in cell ⌊(x + o)/w⌋. A hashed level labels cells by a
+random linear map, so that labels of three cells are independent of each other up to a shift; a comb labels cell c with
+c mod G. A report is a set of labels, `hits` of G, that holds the type's own with more chance, and its set of types are
+those whose label it has. u_x is `high` for the types in the set and `low` for the others: the chance of the report
+given x over that of an even draw.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sordino_analysis.arrays import Floats
+
+
+@dataclass(frozen=True, kw_only=True)
+class GridLevel:
+    """A level with its `chance`; `high` and `low` have the mean 1 over the G labels of which `hits` are high."""
+
+    chance: float
+    width: int
+    labels: int
+    hits: int
+    high: float
+    low: float
+    hashed: bool
+
+    @property
+    def density(self) -> float:
+        """q, the share of labels in a report's set."""
+        return self.hits / self.labels
+
+    @property
+    def spread(self) -> float:
+        """s₀ = E(u−1)² at a type whose label is even: off the holder's cell, or anywhere on a comb."""
+        return self.density * (self.high - 1) ** 2 + (1 - self.density) * (self.low - 1) ** 2
+
+    @property
+    def own_spread(self) -> float:
+        """s₁ = E(u−1)² in the holder's own cell."""
+        own = self.density * self.high
+        return own * (self.high - 1) ** 2 + (1 - own) * (self.low - 1) ** 2
+
+    def factor(self, size: int) -> float:
+        """f: what a report of the level counts. 1/f is the mean of (second moment)/(that off the holder's cell)."""
+        if not self.hashed:
+            return 1.0
+        return 1 / (1 + (self.own_spread / self.spread - 1) * min(1.0, self.width / size))
+
+    def kernel(self, size: int) -> Floats:
+        """R (k,): R_d = E[u_x' − 1 | x] for |x − x'| = d."""
+        distances = np.arange(size, dtype=float)
+        if self.hashed:
+            return np.asarray(self.spread * np.maximum(0.0, 1 - distances / self.width))
+        period, wide = self.period, self.window
+        around = distances % period
+        both = np.maximum(0, wide - around) + np.maximum(0, wide - (period - around))
+        return np.asarray((self.high - self.low) ** 2 * (both / period - self.density**2))
+
+    @property
+    def window(self) -> int:
+        """Length of the intervals that a comb's report consists of."""
+        return self.width * self.hits
+
+    @property
+    def period(self) -> int:
+        """Length after which a comb repeats."""
+        return self.width * self.labels
+
+    def second_moments(self, sums: WindowSums) -> Floats:
+        """E[(Σ β(u−1))² | x] for each β of the `sums` (…, k), exactly and for all types: (…, k)."""
+        return self._of_cells(sums) if self.hashed else self._of_combs(sums)
+
+    def _of_cells(self, sums: WindowSums) -> Floats:
+        squares = sums.windows(self.width) ** 2
+        own = inner_sums(squares, self.width)
+        common = self.spread * squares.sum(axis=-1, keepdims=True)
+        return np.asarray((common + (self.own_spread - self.spread) * own) / self.width)
+
+    def _of_combs(self, sums: WindowSums) -> Floats:
+        wide, period = self.window, self.period
+        in_sets = folded(sums.windows(wide), period)
+        squares = ((self.low - 1) * sums.total + (self.high - self.low) * in_sets) ** 2
+        repeated = np.take(squares, np.arange(sums.size + wide - 1) % period, axis=-1)
+        own = inner_sums(repeated, wide)
+        common = self.low * squares.sum(axis=-1, keepdims=True)
+        return np.asarray((common + (self.high - self.low) * own) / period)
+
+
+@dataclass(frozen=True, eq=False)
+class WindowSums:
+    """Cumulative sums (…, k + 1) of numbers β of types, from 0: differences are sums over intervals."""
+
+    sums: Floats
+
+    @classmethod
+    def of(cls, weights: Floats) -> WindowSums:
+        """From β (…, k)."""
+        sums = np.zeros((*weights.shape[:-1], weights.shape[-1] + 1))
+        np.cumsum(weights, axis=-1, out=sums[..., 1:])
+        return cls(sums)
+
+    @property
+    def size(self) -> int:
+        """k."""
+        return int(self.sums.shape[-1] - 1)
+
+    @property
+    def total(self) -> Floats:
+        """Σ β, (…, 1)."""
+        return self.sums[..., -1:]
+
+    def windows(self, width: int) -> Floats:
+        """Σ_{c ≤ x < c + width} β_x for c = 1 − width … k − 1: (…, k + width − 1)."""
+        found = np.empty((*self.sums.shape[:-1], self.size + width - 1))
+        found[..., : self.size] = self.sums[..., 1:]
+        found[..., self.size :] = self.total
+        found[..., width - 1 :] -= self.sums[..., :-1]
+        return found
+
+
+def inner_sums(values: Floats, width: int) -> Floats:
+    """Σ of `width` neighbours: (…, k) from (…, k + width − 1). The windows over x begin at x − width + 1 … x."""
+    sums = np.zeros((*values.shape[:-1], values.shape[-1] + 1))
+    np.cumsum(values, axis=-1, out=sums[..., 1:])
+    return np.asarray(sums[..., width:] - sums[..., :-width])
+
+
+def folded(values: Floats, period: int) -> Floats:
+    """Σ of the entries whose index is alike modulo the period: (…, period)."""
+    rows = -(-values.shape[-1] // period)
+    padded = np.zeros((*values.shape[:-1], rows * period))
+    padded[..., : values.shape[-1]] = values
+    return np.asarray(padded.reshape(*values.shape[:-1], rows, period).sum(axis=-2))

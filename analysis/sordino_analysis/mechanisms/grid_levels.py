@@ -1,0 +1,156 @@
+"""Which levels shifted grids have, and how often: designed for a few hundred types and scaled to any number.
+
+The best information matrix for prefix sums is like −log|x − x'|, a mixture of triangles of all widths with the weight
+dw/w, and a triangle is the chance that x and x' share a cell of a randomly shifted grid. So away from the narrowest and
+the widest cells a factor of 2 in the widths has one chance, and a design for 512 types is one for 65,536: its narrow
+levels stay, its wide ones grow with the domain, and each octave between them has the chance of those before it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sordino_analysis.arrays import Floats
+from sordino_analysis.evaluation.grids.families import IntervalFamily
+from sordino_analysis.evaluation.grids.levels import GridLevel
+from sordino_analysis.optimisation.level_chances import best_chances
+
+# Levels are chosen at up to so many types, and their chances found once more at twice as many.
+_CHOSEN_AT = 256
+# Octaves between this width and the wide ones are alike.
+_PLATEAU = 8
+_COMBS = 10
+_COMB_PERIODS, _RATIO = (0.25, 4.0), 1.35
+# (members, labels) of combs in lowest terms; other sets of neighbours are a wider comb of these.
+_COMB_SHARES = ((1, 2), (2, 5), (1, 3), (2, 7), (1, 4), (1, 5), (1, 6), (1, 8), (1, 12), (1, 16), (1, 24), (1, 32))
+# Of the largest information of any density; a comb of less is never chosen.
+_LEAST_INFORMATION = 0.4
+_HASH_INFORMATION = 0.99
+_LARGEST_LABEL_BITS = 8
+_FIRST_STEPS, _PRUNING_STEPS, _LAST_STEPS = 30, 3, 12
+_LEAST_CHANCE = 3e-4
+
+
+@dataclass(frozen=True)
+class Response:
+    """`hits` of `labels` are answered with e^ε times the chance of the others."""
+
+    hits: int
+    labels: int
+    epsilon: float
+
+    @property
+    def information(self) -> float:
+        """s₀ = b²q(1 − q)/(1 + bq)² for q = hits/labels and b = e^ε − 1: at most sinh²(ε/2), at q = 1/(e^ε + 1)."""
+        gain, density = math.expm1(self.epsilon), self.hits / self.labels
+        return gain**2 * density * (1 - density) / (1 + gain * density) ** 2
+
+    def level(self, width: int, *, hashed: bool) -> GridLevel:
+        """The level of this response and width, of no chance yet."""
+        gain = math.expm1(self.epsilon)
+        low = 1 / (1 + gain * self.hits / self.labels)
+        return GridLevel(
+            chance=0.0,
+            width=width,
+            labels=self.labels,
+            hits=self.hits,
+            high=low * (1 + gain),
+            low=low,
+            hashed=hashed,
+        )
+
+
+def hash_response(epsilon: float, surplus: float = 1.0) -> Response:
+    """With as few bits a label as tell almost all that any density tells; `surplus` makes sets denser than that."""
+    best = 1 / (1 + math.exp(epsilon) / surplus)
+    for bits in range(1, _LARGEST_LABEL_BITS + 1):
+        labels = 1 << bits
+        found = Response(min(labels - 1, max(1, round(best * labels))), labels, epsilon)
+        if found.information >= _HASH_INFORMATION * math.sinh(epsilon / 2) ** 2:
+            break
+    return found
+
+
+def designed_levels(family: IntervalFamily, epsilon: float) -> list[GridLevel]:
+    """Levels with chances that sum to 1, for the mean variance of the family's queries; the maximum follows it."""
+    size = family.size
+    chosen_at = _halved(size, _CHOSEN_AT)
+    levels = _chosen(_candidates(chosen_at, epsilon), _gram(family, chosen_at))
+    refined_at = _halved(size, 2 * _CHOSEN_AT)
+    if refined_at > chosen_at:
+        levels = _scaled(levels, chosen_at, refined_at)
+        levels = _with_chances(levels, _chances(levels, _gram(family, refined_at), _LAST_STEPS))
+    return _scaled(levels, refined_at, size)
+
+
+def _halved(size: int, most: int) -> int:
+    while size > most:
+        size //= 2
+    return size
+
+
+def _gram(family: IntervalFamily, size: int) -> Floats:
+    """Σ v vᵀ/Q of a family like this one over fewer types, (size, size)."""
+    smaller = replace(family, bins=size, size=size)
+    return smaller.gram(np.eye(size)) / smaller.count
+
+
+def _candidates(size: int, epsilon: float) -> list[GridLevel]:
+    """Hashed cells of every power of 2, and combs whose period is near the size of the domain."""
+    response = hash_response(epsilon)
+    levels = [response.level(1 << power, hashed=True) for power in range((size - 1).bit_length())]
+    shares = [Response(hits, labels, epsilon) for hits, labels in _COMB_SHARES]
+    enough = _LEAST_INFORMATION * math.sinh(epsilon / 2) ** 2
+    first, last = (math.log(times, _RATIO) for times in _COMB_PERIODS)
+    periods = [size * _RATIO**power for power in np.arange(first, last)]
+    for share in shares:
+        if share.information >= enough:
+            widths = {round(period / share.labels) for period in periods} - {0}
+            levels += [share.level(width, hashed=False) for width in sorted(widths)]
+    return levels
+
+
+def _chosen(levels: Sequence[GridLevel], gram: Floats) -> list[GridLevel]:
+    """The candidates that are worth their bytes, with chances: the least combs go, a third at a time."""
+    chances = _chances(levels, gram, _FIRST_STEPS)
+    combs = np.array([not level.hashed for level in levels])
+    while (count := int((chances[combs] > 0).sum())) > _COMBS:
+        chances = _chances(_with_chances(levels, chances), gram, _PRUNING_STEPS)
+        left = np.flatnonzero(combs & (chances > 0))
+        chances[left[np.argsort(chances[left])[: max(1, (count - _COMBS) // 3)]]] = 0.0
+    chances = _chances(_with_chances(levels, chances), gram, _FIRST_STEPS)
+    kept = [level for level in _with_chances(levels, chances) if level.chance >= _LEAST_CHANCE]
+    return _with_chances(kept, np.array([level.chance for level in kept]))
+
+
+def _chances(levels: Sequence[GridLevel], gram: Floats, steps: int) -> Floats:
+    size = len(gram)
+    kernels = np.array([level.factor(size) * level.kernel(size) for level in levels])
+    start = np.array([level.chance for level in levels])
+    return best_chances(kernels, gram, start if start.any() else np.ones(len(levels)), steps)
+
+
+def _with_chances(levels: Sequence[GridLevel], chances: Floats) -> list[GridLevel]:
+    shares = (chances / chances.sum()).tolist()
+    return [replace(level, chance=share) for level, share in zip(levels, shares, strict=True)]
+
+
+def _scaled(levels: Sequence[GridLevel], size: int, larger: int) -> list[GridLevel]:
+    """Levels for `size` types as levels for the `larger` number, which is about a power of 2 times it."""
+    octaves = round(math.log2(larger / size))
+    if not octaves:
+        return list(levels)
+    narrow = [level for level in levels if level.hashed and level.width <= _PLATEAU]
+    wide = [level for level in levels if not (level.hashed and level.width <= _PLATEAU)]
+    plateau = [replace(narrow[-1], width=narrow[-1].width << octave) for octave in range(1, octaves + 1)]
+    grown = [replace(level, width=_grown(level, larger / size, octaves)) for level in wide]
+    found = [*narrow, *plateau, *grown]
+    return _with_chances(found, np.array([level.chance for level in found]))
+
+
+def _grown(level: GridLevel, times: float, octaves: int) -> int:
+    return level.width << octaves if level.hashed else round(level.width * times)
