@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 from benchmarks.coverage.campaigns import LAWS, aggregates, drawn_report_by_report, shares
 from sordino_analysis.arrays import Floats
 from sordino_analysis.estimation.linear import LinearEstimator, Reliability
+from sordino_analysis.estimation.normality import Reach
 from sordino_analysis.planning.planner import PlanRequest, compile_plan
 from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.linear import Workload, builtin, parse_specification
@@ -99,7 +100,9 @@ class _Reused(LinearEstimator):
 
     reused: Reliability
 
-    def _reliability(self, histogram: Floats, spread: Floats, drawn: Floats, users: int, level: float) -> Reliability:
+    def _reliability(
+        self, histogram: Floats, spread: Floats, reaches: Iterable[Reach], users: int, level: float
+    ) -> Reliability:
         return self.reused
 
 

@@ -18,24 +18,29 @@ _STEP = 0.2
 _FREQUENCIES = _STEP * np.arange(1, int(4.0 / (_BLUR * _STEP)) + 1)
 
 
-def reporters_coverage(law: ContributionLaw, users: int, half_width: float, deviation: float) -> float:
-    """P(|mean error of `users` reports| ≤ `half_width`) about these users' own answer.
+def reporters_coverage(
+    law: ContributionLaw, users: int, half_width: float, deviation: float, scatter: float = 0.0
+) -> float:
+    """P(|mean error of `users` reports| ≤ half-width) about these users' own answer, for a normal half-width.
 
-    `deviation` is the standard error, that sets the scale only. Users hold whole numbers of the classes.
+    It has mean `half_width` and relative standard deviation `scatter`. `deviation` is the standard error, that sets
+    the scale only. Users hold whole numbers of the classes.
     """
     held = whole_users(law.shares, users)
     present = np.flatnonzero(held)
     steps = _transforms(law, present, np.zeros(len(present)), users * deviation)
-    return _within(np.prod(steps ** held[present], axis=1), half_width / deviation)
+    return _within(np.prod(steps ** held[present], axis=1), half_width / deviation, scatter)
 
 
-def population_coverage(law: ContributionLaw, users: int, half_width: float, deviation: float) -> float:
+def population_coverage(
+    law: ContributionLaw, users: int, half_width: float, deviation: float, scatter: float = 0.0
+) -> float:
     """The same about the population's answer, whom the users are drawn from independently."""
     present = np.flatnonzero(law.shares > 0)
     shares = law.shares[present] / law.shares.sum()
     centre = law.truth[present] - law.truth[present] @ shares
     steps = _transforms(law, present, centre, users * deviation) @ shares
-    return _within(steps**users, half_width / deviation)
+    return _within(steps**users, half_width / deviation, scatter)
 
 
 def _transforms(law: ContributionLaw, classes: Indices, moved: Floats, scale: float) -> Complex:
@@ -47,9 +52,9 @@ def _transforms(law: ContributionLaw, classes: Indices, moved: Floats, scale: fl
     return np.asarray((at_values @ chances) * np.exp(1j * np.outer(_FREQUENCIES, moved - law.values @ chances) / scale))
 
 
-def _within(transform: Complex, width: float) -> float:
-    """P(|E + blur| ≤ width·√(1 + blur²)) from E's transform at the frequencies."""
+def _within(transform: Complex, width: float, scatter: float) -> float:
+    """P(|E + blur| ≤ (1 + scatter·Z)·width·√(1 + blur²)) from E's transform at the frequencies, Z normal."""
     end = width * float(np.sqrt(1 + _BLUR**2))
-    blurred = transform.real * np.exp(-((_BLUR * _FREQUENCIES) ** 2) / 2)
+    blurred = transform.real * np.exp(-(_BLUR**2 + (scatter * end) ** 2) * _FREQUENCIES**2 / 2)
     waves = np.sin(end * _FREQUENCIES) / (np.pi * _FREQUENCIES)
     return float(np.clip(_STEP * (end / np.pi + 2 * waves @ blurred), 0.0, 1.0))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +14,7 @@ from sordino_analysis.documents.decoders import PlainDecoder
 from sordino_analysis.estimation.band import BandQuantile, band_quantile
 from sordino_analysis.estimation.consistency import RELATIVE_GAP, NearestHistogram, nearest_histogram
 from sordino_analysis.estimation.intervals import normal_quantile, smoothed
-from sordino_analysis.estimation.normality import MANY_EVENTS, Judgement, Normality, judgements
+from sordino_analysis.estimation.normality import MANY_EVENTS, Judgement, Normality, Reach, judgements
 from sordino_analysis.estimation.score_interval import VarianceCurve
 from sordino_analysis.evaluation.accumulate import Aggregate, mean_accumulator
 from sordino_analysis.evaluation.answer_moments import AnswerMoments
@@ -138,7 +138,8 @@ class LinearEstimator:
         curve = self._variance_curve(plausible, variances)
         spread = self._shrunk(plausible, answers, variances / users)
         error, population_error = np.sqrt(variances / users), np.sqrt((variances + sampled) / users)
-        found = self._reliability(histogram, spread, z * population_error, users, level)
+        reaches = self._reaches(curve, histogram, z, z * population_error, users)
+        found = self._reliability(histogram, spread, reaches, users, level)
 
         def widened(quantile: float, sampling: Floats | float = 0.0) -> tuple[Floats, Floats]:
             low, high = curve.interval(answers, quantile, users, sampling)
@@ -192,10 +193,21 @@ class LinearEstimator:
         kept = max(0.0, 1 - float(variances.sum()) / apart) if apart > 0 else 0.0
         return np.asarray(kept * histogram + (1 - kept) * even)
 
-    def _reliability(self, histogram: Floats, spread: Floats, drawn: Floats, users: int, level: float) -> Reliability:
+    def _reaches(self, curve: VarianceCurve, histogram: Floats, z: float, drawn: Floats, users: int) -> Iterator[Reach]:
+        """Of every interval: it takes z errors of plausible users with the true answer, not of the users themselves."""
+        taken = curve.at(self.workload.operator.matvec(histogram))
+        own = self.law.mixed_variances(histogram)
+        errors = z * np.sqrt(np.divide(taken, own, out=np.ones_like(own), where=own > 0))
+        left = self.law.variance_scatter(histogram) / np.sqrt(users)
+        scatter = np.divide(left, 2 * taken, out=np.zeros_like(left), where=taken > 0)
+        return map(Reach, errors.tolist(), scatter.tolist(), drawn.tolist())
+
+    def _reliability(
+        self, histogram: Floats, spread: Floats, reaches: Iterable[Reach], users: int, level: float
+    ) -> Reliability:
         queries = list(range(self.workload.queries))
         laws = for_randomizer(self.device.randomizer).contribution_laws(self.decoder, self.workload, histogram, queries)
-        judged = judgements(laws, len(queries) * int(np.count_nonzero(histogram)), users, level, drawn)
+        judged = judgements(laws, len(queries) * int(np.count_nonzero(histogram)), users, level, reaches)
         normal = tuple(one.normality for one in judged) or (None,) * len(queries)
         return Reliability(normal, self._band(judged, spread, users, level))
 

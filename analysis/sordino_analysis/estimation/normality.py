@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sordino_analysis.arrays import Floats
 from sordino_analysis.estimation.coverage import ALLOWED_SHORTFALL, enough_reports, predicted_coverage
 from sordino_analysis.estimation.intervals import normal_quantile
 from sordino_analysis.estimation.inversion import population_coverage, reporters_coverage
@@ -49,39 +48,44 @@ class Judgement:
     events: float
 
 
-def judgements(
-    laws: Iterable[ContributionLaw | Moments], work: int, users: int, level: float, drawn: Floats
-) -> list[Judgement]:
-    """Of every answer from its law, whose values are gone over `work` times in all.
+@dataclass(frozen=True)
+class Reach:
+    """How far an interval reaches for the truth: `errors` standard errors, give or take a share `scatter` of them.
 
-    Intervals for the population are nowhere narrower than ± `drawn` (Q,).
+    That for the population also reaches for what is `drawn` away, with these users and not with more.
     """
-    z, found = normal_quantile(level), []
-    for law, half_width in zip(laws, drawn.tolist(), strict=False):
+
+    errors: float
+    scatter: float = 0.0
+    drawn: float = 0.0
+
+
+def judgements(
+    laws: Iterable[ContributionLaw | Moments], work: int, users: int, level: float, reaches: Iterable[Reach]
+) -> list[Judgement]:
+    """Of every answer from its law, whose values are gone over `work` times in all."""
+    found = []
+    for law, reach in zip(laws, reaches, strict=False):
         listed = law if isinstance(law, ContributionLaw) else None
         events = np.inf if listed is None else listed.events(users)
         moments = law if isinstance(law, Moments) else law.moments
         exact = listed is not None and work * len(listed.values) <= _MOST_LISTED
-        found.append(
-            Judgement(normality(law if exact else moments, users, z, level, half_width), moments.of_reporters, events)
-        )
+        found.append(Judgement(normality(law if exact else moments, users, level, reach), moments.of_reporters, events))
     return found
 
 
-def normality(law: ContributionLaw | Moments, users: int, z: float, level: float, half_width: float = 0.0) -> Normality:
-    """Of one answer from `users` reports, whose intervals hold what is z of its own standard errors away.
-
-    That for the population also holds what is `half_width` away, with these users and not with more.
-    """
+def normality(law: ContributionLaw | Moments, users: int, level: float, reach: Reach) -> Normality:
+    """Of one answer from `users` reports."""
     moments = law.moments if isinstance(law, ContributionLaw) else law
     listed = law if isinstance(law, ContributionLaw) else None
     errors = (
-        _Error(moments.of_reporters, listed, reporters_coverage),
-        _Error(moments.of_population, listed, population_coverage),
+        _Error(moments.of_reporters, listed, reporters_coverage, reach.scatter),
+        _Error(moments.of_population, listed, population_coverage, reach.scatter),
     )
-    found = [errors[0].coverage(users, z), errors[1].coverage(users, max(z, errors[1].relative(half_width, users)))]
+    drawn = max(reach.errors, errors[1].relative(reach.drawn, users))
+    found = [errors[0].coverage(users, reach.errors), errors[1].coverage(users, drawn)]
     needed = [
-        error.enough(users, z, level, level - coverage)
+        error.enough(users, normal_quantile(level), level, level - coverage)
         for error, coverage in zip(errors, found, strict=True)
         if level - coverage > ALLOWED_SHORTFALL
     ]
@@ -94,7 +98,8 @@ class _Error:
 
     cumulants: Cumulants
     law: ContributionLaw | None
-    exact: Callable[[ContributionLaw, int, float, float], float]
+    exact: Callable[[ContributionLaw, int, float, float, float], float]
+    scatter: float
 
     def relative(self, width: float, users: int) -> float:
         """A half-width in standard errors."""
@@ -106,7 +111,7 @@ class _Error:
             return 1.0
         if self.law is not None and users < self._many:
             deviation = float(np.sqrt(self.cumulants.variance / users))
-            return self.exact(self.law, users, z * deviation, deviation)
+            return self.exact(self.law, users, z * deviation, deviation, self.scatter)
         return float(
             predicted_coverage(z, self.cumulants.skewness / np.sqrt(users), self.cumulants.excess_kurtosis / users)
         )

@@ -37,6 +37,11 @@ class VarianceCurve:
         at_low, at_high = (variances + slopes * (end - answers) for end in ends)
         return cls(low, high, np.maximum(at_low, 0.0), np.maximum(at_high, 0.0))
 
+    def at(self, answers: Floats) -> Floats:
+        """(Q,) V at answers (Q,) between the ends."""
+        share = (answers - self.low) / np.maximum(self.high - self.low, np.finfo(float).tiny)
+        return np.asarray(self.at_low + (self.at_high - self.at_low) * np.clip(share, 0.0, 1.0))
+
     def interval(
         self, estimates: Floats, z: float, users: int, sampling: Floats | float = 0.0
     ) -> tuple[Floats, Floats]:

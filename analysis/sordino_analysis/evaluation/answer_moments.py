@@ -63,6 +63,14 @@ class AnswerMoments(ABC):
         depends on the answer alone.
         """
 
+    def variance_scatter(self, histogram: Floats) -> Floats:
+        """(Q,) standard deviation of an estimate of Σ_x h_x Var_q(x) that does not go with the answer's own error.
+
+        It is that of one user's report, and falls as 1/√n. 0 where the variance depends on the answer alone, as for
+        queries of zeros and ones on sets; taken as 0 where the variance of every type is too much to hold.
+        """
+        return np.zeros(self.workload.queries)
+
     @abstractmethod
     def type_variances(self) -> Floats:
         """Var(answer | x), (Q, k); raises TooLargeForDense."""

@@ -84,16 +84,20 @@ class LinearAnswers(AnswerMoments):
     def variance_slopes(self, histogram: Floats) -> Floats:
         root = self.covariance_root(histogram) if self._is_small else None
         if root is not None:
-            together = np.einsum(
-                "qr,rk,qk->q", root, root.T @ self._least_squares.T, self._every_variance, optimize=True
-            )
-            spread = (root**2).sum(axis=1)
-            return np.asarray(np.divide(together, spread, out=np.zeros_like(spread), where=spread > 0))
+            return _ratio((root * self._moved_variances(root)).sum(axis=1), (root**2).sum(axis=1))
         slopes = np.zeros(self.workload.queries)
         for start, stop, rows, _ in decoded_blocks(self.decoder, self.workload):
             entries = self.workload.operator.rows(start, stop)
             slopes[start:stop] = regression_slopes(entries, self._variances(rows), histogram)
         return self._without_constants(slopes)
+
+    def variance_scatter(self, histogram: Floats) -> Floats:
+        root = self.covariance_root(histogram) if self._is_small else None
+        if root is None:
+            return super().variance_scatter(histogram)
+        moved, spread = self._moved_variances(root), (root**2).sum(axis=1)
+        explained = _ratio((root * moved).sum(axis=1) ** 2, spread)
+        return np.asarray(np.sqrt(np.maximum((moved**2).sum(axis=1) - explained, 0.0)))
 
     def type_variances(self) -> Floats:
         check_dense(self.workload)
@@ -118,6 +122,10 @@ class LinearAnswers(AnswerMoments):
     def _is_small(self) -> bool:
         return self.workload.queries * self.workload.size <= _MAX_LEAST_SQUARES
 
+    def _moved_variances(self, root: Floats) -> Floats:
+        """(Q, r) what errors of the answers, the columns of `root` (Q, r), add to their variances by least squares."""
+        return np.asarray(self._every_variance @ (self._least_squares @ root))
+
     @cached_property
     def _every_variance(self) -> Floats:
         return self.type_variances()
@@ -137,6 +145,11 @@ class LinearAnswers(AnswerMoments):
         constant[self.workload.varying_rows] = False
         values[constant] = 0.0
         return values
+
+
+def _ratio(above: Floats, below: Floats) -> Floats:
+    """(Q,) above/below, 0 where there is no error."""
+    return np.asarray(np.divide(above, below, out=np.zeros_like(below), where=below > 0))
 
 
 def histogram_root(
