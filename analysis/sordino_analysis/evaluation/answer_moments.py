@@ -17,8 +17,9 @@ from sordino_analysis.questions.linear.operators import DENSE_LIMIT
 class ErrorProfile:
     """One user's error, query by query: `variance` (Q,) is the largest over types, `bias` (Q,) a bound for all types.
 
-    `type_variance` (k,) is the mean of w_q Var_q(x) over the varying queries, for each type, and `weights` (Q,) are
-    the w_q, which are 1 except in a stack whose parts have weights. Variance and bias are without them.
+    `type_variance` is the mean of w_q Var_q(x) over the varying queries, for each type or each class of types that
+    share it, and `weights` (Q,) are the w_q, which are 1 except in a stack whose parts have weights. Variance and bias
+    are without them.
     """
 
     variance: Floats

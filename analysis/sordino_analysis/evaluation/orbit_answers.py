@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, combinations
 
@@ -20,10 +20,11 @@ from sordino_analysis.evaluation.answer_moments import (
 )
 from sordino_analysis.evaluation.linear_answers import root_fits
 from sordino_analysis.evaluation.orbit_covariance import drawn_root
+from sordino_analysis.optimisation.symmetry.krawtchouk import krawtchouk
 from sordino_analysis.optimisation.symmetry.row_moments import LocalQuery, local_query, moments, report_laws
 from sordino_analysis.optimisation.symmetry.row_spectrum import RowSpectrum
 from sordino_analysis.questions.linear import Workload
-from sordino_analysis.questions.linear.characters import cas_table, orbit_key, shifted_cells
+from sordino_analysis.questions.linear.characters import orbit_key, shifted_cells
 from sordino_analysis.questions.linear.widths import CharacterBlock, CharacterMap
 from sordino_shared.errors import InvalidValue
 from sordino_shared.randomizers import OrbitKernel
@@ -85,13 +86,12 @@ class OrbitAnswerMoments(AnswerMoments):
 
     def profile(self) -> ErrorProfile:
         variance, bias = np.empty(self.workload.queries), np.empty(self.workload.queries)
-        local = []
+        total: Floats = np.zeros(1)
         for block, variances, wrong in self._blocks():
             variance[block.queries] = np.broadcast_to(variances.max(axis=1), block.queries.shape)
             bias[block.queries] = np.broadcast_to(wrong, block.queries.shape)
-            every = len(block.table) * variances.mean(axis=1) if block.shifted else variances.sum(axis=0)
-            local.append(np.broadcast_to(block.weight * every, len(block.values[0])))
-        return ErrorProfile(variance, bias, self._totals(local) / self.workload.queries, self.workload.query_weights)
+            total = total + block.weight * self._summed(block, variances)
+        return ErrorProfile(variance, bias, total / self.workload.queries, self.workload.query_weights)
 
     def mixed_variances(self, histogram: Floats) -> Floats:
         mixed = np.empty(self.workload.queries)
@@ -125,18 +125,19 @@ class OrbitAnswerMoments(AnswerMoments):
             return None
         return drawn_root(self.spectrum.kernel, self, histogram)
 
-    def _totals(self, local: list[Floats]) -> Floats:
-        """(k,) Σ over blocks, and over the supports s of each, of local_block(x_s)."""
-        starts = np.cumsum([0, *(len(block.supports) for block in self.operator.blocks)])
-        blocks = [
-            replace(
-                block,
-                table=(values @ cas_table(block.shape) / len(values))[None],
-                queries=start + np.arange(len(block.supports))[:, None],
-            )
-            for block, values, start in zip(self.operator.blocks, local, starts[:-1], strict=True)
-        ]
-        return CharacterMap(self.operator.characters.shape, blocks).rmatvec(np.ones(starts[-1]))
+    def _summed(self, block: CharacterBlock, variances: Floats) -> Floats:
+        """(1,) or (d + 1,) the variances of a block's queries, added up, for every type or for each number of ones.
+
+        Queries that are shifts of one another sum to the same for all types. Others are parities, whose variance is a
+        function of how many of their attributes are ones; its sum over all their sets is one of Krawtchouk values.
+        """
+        if block.shifted:
+            return np.array([block.queries.size * float(variances.mean())])
+        attributes, width = len(self.operator.characters.shape), len(block.shape)
+        by_ones = variances.sum(axis=0)[(1 << np.arange(width + 1)) - 1]
+        waves = krawtchouk(width, width) @ by_ones / 2**width
+        around = [math.comb(attributes - involved, width - involved) for involved in range(width + 1)]
+        return np.asarray(krawtchouk(attributes, width) @ (waves * around))
 
     def _blocks(self) -> Iterator[tuple[CharacterBlock, Floats, Floats]]:
         return zip(self.operator.blocks, *zip(*self._by_block, strict=True), strict=True)

@@ -26,7 +26,6 @@ from sordino_analysis.questions.linear.widths import CharacterMap, character_map
 from sordino_shared.arrays import Array
 from sordino_shared.guarantees import PureEpsilon, exp_lower_bound
 from sordino_shared.randomizers import BaseRow, OrbitKernel
-from sordino_shared.randomizers.base import MAX_DEVICE_TYPES
 from sordino_shared.randomizers.orbit_kernel import MAX_SUMS
 
 _FRACTION_BITS = 64
@@ -62,8 +61,6 @@ def reason_against_orbits(work: SharedWork) -> str | None:
     workload = work.request.workload
     if not isinstance(workload.operator, CharacterMap):
         return "the queries are not parities or marginals"
-    if workload.size > MAX_DEVICE_TYPES:
-        return f"{workload.size} types; a device holds at most {MAX_DEVICE_TYPES}"
     widest = max(int(np.prod(block.shape)) for block in workload.operator.blocks)
     return f"queries about {widest} cells; a row has at most {MOST_CELLS}" if widest > MOST_CELLS else None
 
@@ -84,16 +81,18 @@ def _against_worst_types(work: SharedWork, operator: CharacterMap, design: Orbit
     request, epsilon = work.request, work.request.guarantee.epsilon
     for overlaps in (True, False) if epsilon > _LEAST_FOR_OVERLAPS else (False,):
         found = worst_case_design(operator, epsilon, design, request.options.seed, by_overlap=overlaps)
-        if found is None or (overlaps and len(found.rows) * _sums_by_overlap(operator) > MAX_SUMS):
+        if found is None or len(found.rows) * _sums(operator, overlaps=overlaps) > MAX_SUMS:
             continue
         kernel = orbit_kernel(found.rows, found.chances, operator, request.guarantee, overlaps=overlaps)
         return [Proposal(kernel, repaired_decoder(kernel, request.workload, found.slopes, found.offsets))]
     return []
 
 
-def _sums_by_overlap(operator: CharacterMap) -> int:
+def _sums(operator: CharacterMap, *, overlaps: bool) -> int:
     """Sums that an aggregator keeps for each row."""
     characters = operator.characters
+    if not overlaps:
+        return 1 + characters.count
     return 1 + sum(math.prod(characters.shape[a] for a in support) for support in characters.supports)
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from sordino_analysis.documents.decoders import ScaledHistogramDecoder
 from sordino_analysis.evaluation.accumulator_moments import ExchangeableMoments, response_moments
-from sordino_analysis.mechanisms.mechanism import Proposal, SharedWork
+from sordino_analysis.mechanisms.mechanism import MAX_DENSE_TYPES, Proposal, SharedWork
 from sordino_analysis.progress import ProgressCallback
+from sordino_analysis.questions.linear.operators import Symmetry
 from sordino_shared.randomizers import RandomizedResponse
 from sordino_shared.randomizers.base import MAX_DEVICE_TYPES
 
@@ -25,9 +26,13 @@ class RandomizedResponseMechanism:
 
 
 def too_many_types(work: SharedWork) -> str | None:
-    """Why a closed-form randomizer cannot hold the domain, or None."""
+    """Why a closed-form randomizer of single types does not hold the domain or cannot win there, or None."""
     size = work.request.workload.size
-    return f"{size} types; a device holds at most {MAX_DEVICE_TYPES}" if size > MAX_DEVICE_TYPES else None
+    if size > MAX_DEVICE_TYPES:
+        return f"{size} types; a device holds at most {MAX_DEVICE_TYPES}"
+    if size > MAX_DENSE_TYPES and work.request.workload.symmetry is Symmetry.ATTRIBUTES:
+        return f"it tells {size} types apart, and every query is about a few attributes: rows over these tell more"
+    return None
 
 
 def inverse_decoder(law: ExchangeableMoments) -> ScaledHistogramDecoder:

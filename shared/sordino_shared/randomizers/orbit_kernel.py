@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 
 from sordino_shared._checks import check_range
 from sordino_shared.arrays import Array
+from sordino_shared.domains import MAX_CELLS
 from sordino_shared.errors import InvalidValue
-from sordino_shared.randomizers.base import Randomizer, check_bits, check_size, pack_indices, unpack_indices
+from sordino_shared.randomizers.base import Randomizer, check_bits, pack_indices, unpack_indices
 from sordino_shared.randomness import Randomness
 
 MAX_ATTRIBUTES = 62
@@ -93,7 +94,7 @@ class OrbitKernel(Randomizer):
         check_range(len(self.shape), 1, MAX_ATTRIBUTES, "number of attributes")
         for size in self.shape:
             check_range(size, 1, 1 << 20, "size of an attribute")
-        check_size(self.size)
+        check_range(self.size, 2, MAX_CELLS, "number of cells")
         check_range(self.width, 1, len(self.shape), "width of the characters")
         check_range(len(self.rows), 1, MAX_ROWS, "number of rows")
         check_range(self.low, 1, 1 << self.bits, "low level")

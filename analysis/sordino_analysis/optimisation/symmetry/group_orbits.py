@@ -10,10 +10,13 @@ from functools import reduce
 import numpy as np
 
 from sordino_analysis.arrays import Floats
+from sordino_analysis.optimisation.symmetry.krawtchouk import krawtchouk
 from sordino_analysis.questions.linear.characters import Characters, Integers, orbit_key
 
 # The table of characters of the orbits takes a pass over all cells for each.
 _MOST_ORBITS, _MOST_CELLS = 200, 1 << 20
+# Beyond it the sizes of orbits differ by more than a solver in double precision can tell apart.
+_MOST_BINARY = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +35,8 @@ class GroupOrbits:
 def group_orbits(characters: Characters) -> GroupOrbits | None:
     """The orbits of the group and their table, or None where they are too many."""
     shape = characters.shape
+    if set(shape) == {2}:
+        return _by_ones(characters)
     digits = sum(size - 1 for size in set(shape))
     if math.prod(shape) > _MOST_CELLS or (len(shape) + 1) ** digits >= 1 << 62:
         return None
@@ -49,6 +54,16 @@ def group_orbits(characters: Characters) -> GroupOrbits | None:
     }
     places = np.array([by_key[key] for key in characters.orbits])
     return GroupOrbits(np.bincount(orbit_of.ravel()).astype(float), np.array(rows), places)
+
+
+def _by_ones(characters: Characters) -> GroupOrbits | None:
+    """On binary attributes cells with as many ones are an orbit, whose characters sum to Krawtchouk values."""
+    attributes = len(characters.shape)
+    if attributes > _MOST_BINARY:
+        return None
+    sizes = np.array([math.comb(attributes, ones) for ones in range(attributes + 1)], dtype=float)
+    places = np.array([len(key) for key in characters.orbits])
+    return GroupOrbits(sizes, krawtchouk(attributes, attributes), places)
 
 
 def _cell_keys(shape: Sequence[int]) -> Integers:

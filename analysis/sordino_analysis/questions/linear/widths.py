@@ -21,8 +21,6 @@ from sordino_shared.errors import InvalidValue
 from sordino_shared.randomizers.orbit_kernel import MAX_ATTRIBUTES, MAX_SUMS
 
 _MOST_QUERIES = 1 << 22
-# Transforms go over all types; 2^24 of them take seconds and 128 MiB.
-_MOST_TYPES = 1 << 24
 # The table of one marginal has the square of its cells.
 _MOST_CELLS = 2048
 _ROUNDING = 1e-9
@@ -200,10 +198,9 @@ def check_width(domain: Domain, width: int) -> None:
 def _supports(domain: Domain, width: int, exactly: bool) -> list[tuple[int, ...]]:
     check_width(domain, width)
     wide = [attribute for attribute, size in enumerate(domain.shape) if size > 1]
-    if len(domain.shape) > MAX_ATTRIBUTES or domain.size > _MOST_TYPES:
+    if len(domain.shape) > MAX_ATTRIBUTES:
         raise WorkloadError(
-            f"parities and marginals are for at most {MAX_ATTRIBUTES} attributes and {_MOST_TYPES} cells, the domain "
-            f"has {len(domain.shape)} and {domain.size}",
+            f"parities and marginals are for at most {MAX_ATTRIBUTES} attributes, the domain has {len(domain.shape)}",
             domain,
         )
     involved = range(width if exactly else 1, width + 1)
