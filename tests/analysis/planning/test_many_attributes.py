@@ -32,7 +32,9 @@ def planned(attributes: int, labels: int, queries: dict[str, Any], epsilon: str 
     ("attributes", "labels", "width", "variance", "ratio"),
     [(20, 2, 2, 94.0, 1.01), (20, 2, 3, 248.0, 1.01), (62, 2, 2, 690.0, 1.01), (62, 2, 3, 4730.0, 1.025)],
 )
-def test_marginals_of_binary_attributes(attributes: int, labels: int, width: int, variance: float, ratio: float) -> None:
+def test_marginals_of_binary_attributes(
+    attributes: int, labels: int, width: int, variance: float, ratio: float
+) -> None:
     found = planned(attributes, labels, {"kind": "marginals", "width": width, "exactly": True})
     summary = found.summary
     assert summary.mechanism == "orbit_kernel"

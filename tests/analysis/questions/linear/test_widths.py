@@ -151,7 +151,6 @@ def test_an_attribute_may_be_called_width():
         ((2, 2), {"kind": "parities", "width": 1.5}, "width"),
         ((2, 2), {"kind": "halves", "width": 1}, "kind"),
         ((40, 60), {"kind": "marginals", "width": 2}, "2400 cells"),
-        ((2,) * 25, {"kind": "marginals", "width": 1}, "at most 62 attributes and"),
         ((2,) * 24, {"kind": "marginals", "width": 10}, "too many"),
         ((2, 2), {"stack": []}, "stack"),
         ((2, 2), {"stack": [{"queries": "histogram", "weight": 0}]}, "weight"),
