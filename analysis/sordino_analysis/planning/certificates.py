@@ -21,7 +21,7 @@ from sordino_analysis.optimisation.bounds import doubly_nonnegative_bound, reche
 from sordino_analysis.optimisation.bounds.doubly_nonnegative import LARGEST_TYPES
 from sordino_analysis.optimisation.symmetry.character_bound import character_bound, recheck_characters
 from sordino_analysis.optimisation.symmetry.query_fourier_weights import query_fourier_weights
-from sordino_analysis.optimisation.symmetry.subset_sizes import best_mixture, recheck_subset_sizes
+from sordino_analysis.optimisation.symmetry.subset_sizes import best_bound, recheck_subset_sizes
 from sordino_analysis.progress import ProgressCallback
 from sordino_analysis.questions.linear import Workload
 from sordino_analysis.questions.linear.operators import Symmetry
@@ -42,8 +42,8 @@ def lower_bound(work: SharedWork, objective: Objective, progress: ProgressCallba
     """The tightest certified bound that the symmetry and the size of the workload allow."""
     workload, epsilon = work.request.workload, work.request.guarantee.epsilon
     if workload.symmetry is Symmetry.TYPES:
-        mixture = best_mixture(workload.size, epsilon, objective)
-        return SubsetBound(mixture.value, mixture.own_weight)
+        attained = best_bound(workload.size, epsilon, objective)
+        return SubsetBound(attained.value, attained.own_weight)
     if work.deadline.passed():
         return _nothing_proved()
     if isinstance(workload.operator, CharacterMap):

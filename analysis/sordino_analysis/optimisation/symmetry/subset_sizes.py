@@ -8,7 +8,13 @@ up over a mixture, and the least π-weighted variance is 1/i − π(1 − π). S
     max over queries and types  ≥  1/max_s i_s(π) − π(1 − π),
 
 with equality at the best π, where the sizes that tie are mixed until both variances agree. For the mean over queries π
-is 1/k, and one size is best.
+is 1/k, and one size is best. With β = e^ε − 1 the information is a rational function of the size,
+
+    1/i_s = ((k − 1)(1 + πβ) + (1 − π)β(s − 1)) · (k − 1 + (1 − π)βs) / (β² s(k − s)),
+
+whose minimum over 1 ≤ s < k is at 1 or where its derivative vanishes, so that a bound looks at three sizes at most,
+whatever k is. As k → ∞ the bound
+for `max` is 1/(4 sinh²(ε/4)), attained at the density 1/(e^{ε/2} + 1), and that for `mean` is 1/sinh²(ε/2).
 """
 
 from __future__ import annotations
@@ -52,19 +58,40 @@ def information(own: Floats, other: Floats, own_weight: float) -> Floats:
     return np.asarray((own - other) ** 2 / (mixed * (1 - mixed)))
 
 
+def best_sizes(types: int, epsilon: float, own_weight: float) -> Floats:
+    """Up to three sizes, one of which has the most information of all.
+
+    With E + Fs + Gs² the product of its two linear factors, the derivative of 1/i_s vanishes at the roots of
+    (F + Gk)s² + 2Es − Ek; only at the larger one can 1/i_s have a minimum, and none is left of size 1.
+    """
+    boost = float(np.expm1(epsilon))
+    slope = (1 - own_weight) * boost
+    first, second = (types - 1) * (1 + own_weight * boost) - slope, float(types - 1)
+    square, product = slope * (first + second) + slope**2 * types, first * second
+    root = np.sqrt(max(0.0, product * (product + square * types)))
+    real = (root - product) / square
+    return np.unique(np.clip([1.0, np.floor(real), np.ceil(real)], 1, types - 1))
+
+
 def recheck_subset_sizes(types: int, epsilon: float, own_weight: float) -> float:
     """1/max_s i_s − π(1 − π) over all sizes s: a bound for every π, on the mean over queries where π = 1/k."""
     if not 0 < own_weight < 1:
         raise InvalidValue(f"the weight of the own type lies between 0 and 1, got {own_weight}", own_weight)
-    own, other = inclusion_chances(types, epsilon, np.arange(1.0, types))
+    own, other = inclusion_chances(types, epsilon, best_sizes(types, epsilon, own_weight))
     second = float(1 / information(own, other, own_weight).max())
     return max(0.0, second - own_weight * (1 - own_weight) - _ROUNDING * second)
 
 
-def best_mixture(types: int, epsilon: float, objective: Objective) -> SizeMixture:
-    """The mixture with the least maximum, or mean, of a histogram's variances; no ε-LDP kernel has less."""
-    sizes = np.arange(1.0, types)
-    own, other = inclusion_chances(types, epsilon, sizes)
+@dataclass(frozen=True)
+class OwnWeightBound:
+    """The least variance of a histogram, and the weight π of a query's own type that proves it."""
+
+    value: float
+    own_weight: float
+
+
+def best_bound(types: int, epsilon: float, objective: Objective) -> OwnWeightBound:
+    """The best of the bounds for all π: no ε-LDP kernel on this many types has less, and some mixture attains it."""
     if objective == "mean":
         weight = 1 / types
     else:
@@ -76,8 +103,16 @@ def best_mixture(types: int, epsilon: float, objective: Objective) -> SizeMixtur
             options={"xatol": 1e-12},
         )
         weight = float(found.x)
+    return OwnWeightBound(recheck_subset_sizes(types, epsilon, weight), weight)
+
+
+def best_mixture(types: int, epsilon: float, objective: Objective) -> SizeMixture:
+    """The mixture with the least maximum, or mean, of a histogram's variances; no ε-LDP kernel has less."""
+    bound = best_bound(types, epsilon, objective)
+    weight, value = bound.own_weight, bound.value
+    sizes = np.arange(1.0, types)
+    own, other = inclusion_chances(types, epsilon, sizes)
     held = information(own, other, weight)
-    value = recheck_subset_sizes(types, epsilon, weight)
     chosen, chances = _mixed(own, other, held, weight) if objective == "max" else ([int(held.argmax())], [1.0])
     return SizeMixture(tuple(int(sizes[j]) for j in chosen), tuple(chances), weight, value)
 

@@ -1,11 +1,19 @@
 """The best mixture of subset sizes against the program over all kernels, and against a single size."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
 from sordino_analysis.documents.queries import MatrixQueries
 from sordino_analysis.evaluation.variance import answer_moments
-from sordino_analysis.optimisation.symmetry.subset_sizes import best_mixture, recheck_subset_sizes
+from sordino_analysis.optimisation.symmetry.subset_sizes import (
+    best_bound,
+    best_mixture,
+    inclusion_chances,
+    information,
+    recheck_subset_sizes,
+)
 from sordino_analysis.planning.planner import PlanRequest, compile_plan
 from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.linear import builtin, parse_specification
@@ -83,3 +91,27 @@ def test_variances_without_forming_the_matrix_are_those_of_every_row():
 def _as_matrix(asked):
     matrix = MatrixQueries(Array.of(asked.operator.dense(), "<f8"), tuple(asked.labels()))
     return build_workload(asked.domain, matrix, asked.name)
+
+
+@pytest.mark.parametrize("types", [2, 3, 4, 7, 20, 333])
+@pytest.mark.parametrize("epsilon", [0.01, 0.5, 2, 8, 14])
+def test_the_best_size_is_that_of_a_scan_over_all(types, epsilon):
+    sizes = np.arange(1.0, types)
+    own, other = inclusion_chances(types, epsilon, sizes)
+    for weight in (1 / types, 1e-6, 0.1, 0.5, 0.9):
+        scanned = 1 / information(own, other, weight).max() - weight * (1 - weight)
+        assert recheck_subset_sizes(types, epsilon, weight) == pytest.approx(max(0.0, scanned), rel=1e-11, abs=1e-12)
+
+
+@pytest.mark.parametrize(("types", "worst"), [(1000, 3.909371582), (10_000, 3.916864643), (2**64, 3.917698)])
+def test_bounds_at_any_number_of_types(types, worst):
+    assert best_bound(types, 1, "max").value == pytest.approx(worst, abs=1e-6 if types > 10_000 else 5e-10)
+
+
+@pytest.mark.parametrize("epsilon", [0.25, 1, 4])
+def test_bounds_approach_their_closed_forms_from_below(epsilon):
+    limits = {"max": 0.25 / np.sinh(epsilon / 4) ** 2, "mean": 1 / np.sinh(epsilon / 2) ** 2}
+    for objective, limit in limits.items():
+        values = [best_bound(2**bits, epsilon, objective).value for bits in (4, 8, 16, 24, 40, 64)]
+        assert all(a <= b * (1 + 1e-11) for a, b in pairwise(values))
+        assert values[-1] == pytest.approx(limit, rel=1e-9)
