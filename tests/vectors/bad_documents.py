@@ -25,7 +25,15 @@ from good_documents import EPSILON, SMALL, documents, small_directions
 from sordino_shared.arrays import Array
 from sordino_shared.protocol.codec import encode_value
 from sordino_shared.protocol.schema import to_plain
-from sordino_shared.randomizers import FiniteKernel, RandomizedResponse, TwoLevelRows
+from sordino_shared.randomizers import (
+    Coarsened,
+    FiniteKernel,
+    GridPartition,
+    Level,
+    LinearLabel,
+    RandomizedResponse,
+    TwoLevelRows,
+)
 
 
 def _schema() -> list[dict[str, Any]]:
@@ -189,7 +197,11 @@ def _guarantees() -> list[dict[str, Any]]:
     weights = np.array([2**59, 2**59, 2**60 - 1], dtype=np.uint64)
     coins = to_plain(small_directions()) | {"keep_weights": to_plain(Array.of(weights, "<u8"))}
     loose = to_plain(tight) | {"other_weight": tight.other_weight - 2**31}
+    hidden = Level(1 << 32, GridPartition((1,)), LinearLabel(2), b"\x01")
+    coarse = Coarsened.for_guarantee(domain.shape, (hidden,), EPSILON)
+    raised = to_plain(coarse) | {"high": coarse.high + 1}
     cases = [
+        ("high_weight_one_above", "the next integer after e^ε times the low weight", raised),
         ("little_less_noise", "a weight 2·10⁻⁹ of it too small", loose),
         ("impossible_for_some", "an output that excludes values", to_plain(FiniteKernel(60, zero_row))),
         ("null_output", "the null output tells values apart", {"kind": "finite_kernel", "bits": 60, "rows": null_gap}),

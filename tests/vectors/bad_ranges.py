@@ -140,6 +140,7 @@ def _parts() -> list[dict[str, Any]]:
         *_mixtures(),
         *_kernels(),
         *_orbits(),
+        *_coarsened(),
     ]
 
 
@@ -184,6 +185,49 @@ def _orbits() -> list[dict[str, Any]]:
         ),
         *one_past(*kind, both, _huge_row(), why="at most 4096 cells"),
         *one_past(*kind, ("randomizer", "rows"), [], why="1 to 256 rows"),
+    ]
+
+
+def _coarsened() -> list[dict[str, Any]]:
+    grids, subsets = ("device_part", "coarsened_grids"), ("device_part", "coarsened_subsets")
+    field, family = ("device_part", "coarsened_histogram"), ("randomizer", "families", 0)
+    comb, low = ("randomizer", "families", 1), 1 << 40
+    width, slots = (*family, "partitions", 0, "widths"), (*family, "partitions", 0, "slots")
+    grid, many = {"kind": "grid", "widths": [1, 1]}, 1 << 24
+    crowd = [{"label": {"kind": "linear", "label_bits": 1}, "members": b"\x01"} | part for part in _crowd(grid, many)]
+    return [
+        *one_past(*grids, ("randomizer", "low"), 0, 2**62 + 1, why="1 to 2^62"),
+        *one_past(
+            *grids, ("randomizer", "high"), low - 1, 2**62 + 1, -(-(2**63) // 6), why="low to 2^62, G times it < 2^63"
+        ),
+        *one_past(*grids, ("randomizer", "largest"), [], [4], [4, 3], [2, 4], why="the attributes of the domain"),
+        *one_past(*grids, ("randomizer", "largest", 0), -1, 2**64 - 1, why="the largest index of the attribute"),
+        *one_past(*grids, ("randomizer", "families"), [], crowd, why="1 to 256 levels, there are none or 257"),
+        *one_past(*grids, (*family, "chances"), [], [0, 1 << 31], [1 << 31], [1, 1], why="they sum to 2^32, one each"),
+        *one_past(*grids, (*comb, "chances"), [2**31 - 1], [2**31 + 1], [2**32 + 1], why="they sum to 2^32"),
+        *one_past(*grids, width, [0, 0], [2], [2, 3, 1], [11, 3], [2, 7], [-1, 3], why="0 to twice the size"),
+        *one_past(*subsets, slots, [], [2, 2, 2, 2], [3, 3], [1, 2], [5], why="slots that attributes fill"),
+        *one_past(*grids, (*family, "label", "label_bits"), 0, 17, why="1 to 16 bits"),
+        *one_past(*field, (*family, "label", "label_bits"), 0, 5, 17, why="1 to 16 bits, no more than the field has"),
+        *one_past(*grids, (*comb, "label", "moduli"), [], [6], [1, 1], [0, 6], [2, 3, 1], [256, 257], why="2 to 2^16"),
+        *one_past(*grids, (*family, "label"), *_swapped(), why="the fields of another kind of label"),
+        *one_past(*grids, (*family, "members"), b"", b"\x00", b"\x01\x00", b"\x0f", b"\x10", why="some of the labels"),
+        *one_past(*grids, (*comb, "members"), b"\x3f", b"\x40", b"\x11\x01", why="some of six labels, not all"),
+    ]
+
+
+def _crowd(grid: dict[str, Any], chance: int) -> list[dict[str, Any]]:
+    """257 levels in two families, whose chances sum to 2^32."""
+    chances = [chance] * 255 + [chance // 2] * 2
+    return [{"partitions": [grid] * len(part), "chances": part} for part in (chances[:128], chances[128:])]
+
+
+def _swapped() -> list[dict[str, Any]]:
+    return [
+        {"kind": "linear", "moduli": [2, 3]},
+        {"kind": "residue", "label_bits": 2},
+        {"kind": "residue", "moduli": [4]},
+        {"kind": "identity"},
     ]
 
 

@@ -56,13 +56,20 @@ from sordino_shared.protocol.schema import to_plain
 from sordino_shared.randomizers import (
     AnyRandomizer,
     BaseRow,
+    Coarsened,
     DenseRows,
+    FieldLabel,
     FiniteKernel,
+    GridPartition,
+    Level,
+    LinearLabel,
     OrbitKernel,
     Pair,
     RandomizedResponse,
+    ResidueLabel,
     SeededDirection,
     SubsetMixture,
+    SubsetPartition,
     SubsetSelection,
     TwoLevelRows,
 )
@@ -121,6 +128,34 @@ def small_orbits() -> OrbitKernel:
     )
 
 
+FLAGS = Domain(tuple(Categorical(name, tuple("xyz"[:size])) for name, size in zip("abcd", (2, 3, 2, 2), strict=True)))
+
+
+def small_grids() -> Coarsened:
+    """Grids on both attributes or one, with linear labels, and a comb on both."""
+    levels = (
+        Level(1 << 30, GridPartition((2, 3)), LinearLabel(2), b"\x01"),
+        Level(1 << 30, GridPartition((0, 6)), LinearLabel(2), b"\x01"),
+        Level(1 << 31, GridPartition((3, 1)), ResidueLabel((2, 3)), b"\x11"),
+    )
+    return Coarsened.for_guarantee(PRODUCT.shape, levels, EPSILON)
+
+
+def small_histogram() -> Coarsened:
+    """Every cell for itself, its label three bits of its multiple in GF(2^4)."""
+    level = Level(1 << 32, GridPartition((1, 1)), FieldLabel(3), b"\x07")
+    return Coarsened.for_guarantee(PRODUCT.shape, (level,), EPSILON)
+
+
+def small_subsets() -> Coarsened:
+    """Two random attributes of two members, or one of three members and one of two."""
+    levels = (
+        Level(1 << 31, SubsetPartition((2, 2)), LinearLabel(1), b"\x02"),
+        Level(1 << 31, SubsetPartition((3, 2)), ResidueLabel((3, 2)), b"\x15"),
+    )
+    return Coarsened.for_guarantee(FLAGS.shape, levels, EPSILON)
+
+
 RANDOMIZERS: dict[str, tuple[Domain, PureEpsilon, AnyRandomizer]] = {
     "randomized_response": (PRODUCT, EPSILON, RandomizedResponse.for_guarantee(PRODUCT.size, EPSILON)),
     "subset_selection": (PRODUCT, EPSILON, SubsetSelection.for_guarantee(PRODUCT.size, 4, EPSILON)),
@@ -130,6 +165,9 @@ RANDOMIZERS: dict[str, tuple[Domain, PureEpsilon, AnyRandomizer]] = {
         SubsetMixture.for_guarantee(PRODUCT.size, (3, 4), (0.25, 0.75), EPSILON),
     ),
     "orbit_kernel": (PRODUCT, EPSILON, small_orbits()),
+    "coarsened_grids": (PRODUCT, EPSILON, small_grids()),
+    "coarsened_histogram": (PRODUCT, EPSILON, small_histogram()),
+    "coarsened_subsets": (FLAGS, EPSILON, small_subsets()),
     "finite_kernel_dense": (SMALL, EPSILON, small_kernel()),
     "finite_kernel_two_level": (SMALL, PureEpsilon.of("1.1"), two_level_kernel()),
     "seeded_direction": (SMALL, EPSILON, small_directions()),

@@ -14,6 +14,7 @@ from sordino_shared.guarantees import PureEpsilon, epsilon_of_ratio, exp_lower_b
 from sordino_shared.protocol import ReportId
 from sordino_shared.protocol.schema import to_plain
 from sordino_shared.randomizers import (
+    Coarsened,
     OrbitKernel,
     Pair,
     RandomizedResponse,
@@ -32,6 +33,37 @@ NANOS = (0, 1, 10**6, 10**9, 2 * 10**9, 16 * 10**9, 10**12)
 RATIOS = ((1, 1), (2, 1), (3, 1), (10**9 + 1, 10**9), (2**60 - 1, 1), (7, 3), (0, 5), (5, 0), (10**435, 1))
 EPSILONS = ("0.001", "0.5", "1", "4", "16")
 SIZES = (2, 3, 15, 1024, 1 << 20)
+
+
+# Reports of coarsened randomizers: a level, its fields, and after the last field the bits that the level does not use.
+REPORTS = {
+    # Offsets below 2 and 3, two rows of three bits, y; an offset below 6, two rows of one bit, y; an offset below 3, y.
+    "coarsened_grids": [
+        (0, 0, 0, 0, 0, 0),
+        (0, 1, 2, 7, 7, 3),
+        (0, 1, 3, 7, 7, 3),
+        (1, 5, 1, 1, 3),
+        (1, 6, 1, 1, 3),
+        (1, 5, 1, 1, 3, 1),
+        (2, 2, 5),
+        (2, 3, 5),
+        (2, 2, 6),
+        (2, 2, 5, 1),
+        (2, 2, 5, 16),
+    ],
+    # A multiplier, which may be 0, and y.
+    "coarsened_histogram": [(0, 0, 0), (0, 15, 7), (0, 15, 7, 1)],
+    # Two attributes, a row, y; two attributes and y.
+    "coarsened_subsets": [
+        (0, 0, 2, 3, 1),
+        (0, 3, 0, 0, 0),
+        (0, 0, 0, 0, 0),
+        (0, 0, 1, 0, 0),
+        (1, 1, 3, 5),
+        (1, 3, 1, 5),
+        (1, 1, 3, 6),
+    ],
+}
 
 
 def _direction(seed: bytes, dimension: int) -> dict[str, Any]:
@@ -76,13 +108,15 @@ def _alphabet(name: str) -> dict[str, Any]:
     width, ratio, proved = randomizer.payload_bytes, randomizer.likelihood_ratio(), prove_epsilon(randomizer)
     assert ratio is not None
     assert proved is not None
-    if width == 1:
+    if width == 1 and not isinstance(randomizer, Coarsened):
         candidates = [bytes([index]) for index in range(20)]
     elif isinstance(randomizer, (SubsetSelection, SubsetMixture)):
         candidates = [bytes.fromhex(text) for text in ("0f00", "0100", "1f00", "0740", "0780", "00f0", "0000", "ffff")]
     elif isinstance(randomizer, OrbitKernel):
         texts = "0001ff0000 0001ff0200 0001ff0300 0000ff0000 0001000000 0101000e00 0101000f00 0100010000 0101010000"
         candidates = [bytes.fromhex(text) for text in (*texts.split(), "0201000000", "01010000ff")]
+    elif isinstance(randomizer, Coarsened):
+        candidates = [_fields(randomizer, *case) for case in REPORTS[name]]
     else:
         candidates = [bytes(16) + bytes([bit]) for bit in (0, 1, 2, 255)]
     if isinstance(randomizer, Pair):
@@ -104,6 +138,15 @@ def _alphabet(name: str) -> dict[str, Any]:
             {"hex": payload.hex(), "in_alphabet": bool(yes)} for payload, yes in zip(candidates, inside, strict=True)
         ],
     }
+
+
+def _fields(randomizer: Coarsened, level: int, *values: int) -> bytes:
+    """A payload of the fields of a level's report; one value more stands for the bits that the level does not use."""
+    payload, place = level, randomizer.field_bits[level][0]
+    for value, bits in zip(values, (*randomizer.field_bits[level][1:], 0), strict=False):
+        payload |= value << place
+        place += bits
+    return payload.to_bytes(randomizer.payload_bytes, "little")
 
 
 def _cells(domain: Domain, values: list[Any]) -> dict[str, Any]:

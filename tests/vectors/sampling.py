@@ -18,12 +18,19 @@ from sordino_shared.protocol import DevicePart
 from sordino_shared.randomizers import (
     AnyRandomizer,
     BaseRow,
+    Coarsened,
+    FieldLabel,
     FiniteKernel,
+    GridPartition,
+    Level,
+    LinearLabel,
     OrbitKernel,
     Pair,
     RandomizedResponse,
+    ResidueLabel,
     SeededDirection,
     SubsetMixture,
+    SubsetPartition,
     SubsetSelection,
     TwoLevelRows,
 )
@@ -64,6 +71,31 @@ def long_directions() -> SeededDirection:
     return SeededDirection(60, Array.of(vectors, "<i4"), Array.of(weights, "<u8"))
 
 
+def coarsened(sizes: tuple[int, ...], *levels: Level) -> Coarsened:
+    """A coarsened randomizer within ε = 1."""
+    return Coarsened.for_guarantee(sizes, levels, ONE)
+
+
+def coarsened_samples() -> dict[str, Coarsened]:
+    """Every kind of partition and label; members that another order of bits, or another difference, would change."""
+    return {
+        "coarsened_linear": coarsened((5,), Level(1 << 32, GridPartition((1,)), LinearLabel(2), b"\x03")),
+        "coarsened_field": coarsened((5,), Level(1 << 32, GridPartition((1,)), FieldLabel(2), b"\x03")),
+        "coarsened_grids": coarsened(
+            (5,),
+            Level(1 << 31, GridPartition((2,)), LinearLabel(1), b"\x02"),
+            Level(1 << 30, GridPartition((10,)), LinearLabel(1), b"\x02"),
+            Level(1 << 30, GridPartition((3,)), ResidueLabel((4,)), b"\x03"),
+        ),
+        "coarsened_axes": coarsened((3, 4), Level(1 << 32, GridPartition((2, 1)), ResidueLabel((2, 3)), b"\x03")),
+        "coarsened_attributes": coarsened(
+            (2, 3, 2, 2),
+            Level(1 << 30, SubsetPartition((3, 2)), ResidueLabel((3, 2)), b"\x15"),
+            Level(3 << 30, SubsetPartition((2, 2)), LinearLabel(1), b"\x01"),
+        ),
+    }
+
+
 def sampled() -> dict[str, AnyRandomizer]:
     """Randomizers whose payloads are few, by name; those with a seed come after them."""
     return {
@@ -74,6 +106,7 @@ def sampled() -> dict[str, AnyRandomizer]:
         "finite_kernel_two_level": two_level_kernel(),
         "finite_kernel_null": uneven_kernel(),
         "orbit_kernel": three_attributes(),
+        **coarsened_samples(),
         "pair_of_kernels": Pair(two_level_kernel(), small_kernel()),
         "seeded_direction": small_directions(),
         "seeded_direction_long": long_directions(),
@@ -89,7 +122,11 @@ def sampling_parts() -> dict[str, DevicePart]:
 
 
 def _domain(randomizer: AnyRandomizer) -> Domain:
-    shape = randomizer.shape if isinstance(randomizer, OrbitKernel) else (randomizer.size,)
+    shape = (randomizer.size,)
+    if isinstance(randomizer, OrbitKernel):
+        shape = randomizer.shape
+    if isinstance(randomizer, Coarsened):
+        shape = randomizer.sizes
     return Domain(tuple(Categorical(f"a{at}", tuple("vwxyz"[:size])) for at, size in enumerate(shape)))
 
 

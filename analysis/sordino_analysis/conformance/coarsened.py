@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import singledispatch
-from itertools import permutations, product
+from itertools import product
 
 from sordino_shared.randomizers import (
     Coarsened,
@@ -20,8 +21,8 @@ from sordino_shared.randomizers import (
     ResidueLabel,
     SubsetPartition,
 )
+from sordino_shared.randomizers.coarsened import Label
 
-Field = tuple[int, int]
 # For r from 1 to 64 the least integer whose bits are an irreducible polynomial over F₂ of degree r, less 2^r.
 LOW_PARTS = bytes.fromhex(
     "010303030503031b030905091b21032b090927090503211b091b27030503098d"
@@ -31,71 +32,115 @@ LOW_PARTS = bytes.fromhex(
 
 def level_count(randomizer: Coarsened, level: Level) -> int:
     """How many reports of the level there are."""
-    words = math.prod(1 << bits for bits in _word_bits(level, coordinate_counts(randomizer, level)))
-    return sum(1 for _ in placements(level.partition, randomizer.sizes)) * words * label_count(level)
+    words = sum(word_bits(level.label, coordinate_counts(randomizer, level)))
+    return placement_count(level.partition, randomizer.sizes) * label_count(level.label) << words
 
 
 def level_law(randomizer: Coarsened, number: int, values: Sequence[int]) -> Iterator[tuple[bytes, Fraction]]:
     """(payload, chance) of every report of level `number` for the indices `values` of the attributes' members."""
-    level, width = randomizer.levels[number], payload_bytes(randomizer)
-    counts, labels, shares = coordinate_counts(randomizer, level), label_count(level), label_weights(randomizer, level)
-    places = list(placements(level.partition, randomizer.sizes))
-    bits = _word_bits(level, counts)
-    chance = Fraction(level.chance, (1 << 32) * len(places) * math.prod(1 << word for word in bits) * sum(shares))
-    head = [(number, _bits_below(len(randomizer.levels)))]
+    level, width, bits = randomizer.levels[number], payload_bytes(randomizer), field_bits(randomizer, number)
+    counts, weights = coordinate_counts(randomizer, level), label_weights(randomizer, level)
+    places, word_lengths = list(placements(level.partition, randomizer.sizes)), word_bits(level.label, counts)
+    whole = (len(places) * sum(weights) << 32) << sum(word_lengths)
     for drawn in places:
-        cell = coordinates(level.partition, values, [value for value, _ in drawn])
-        for words in product(*(range(1 << word) for word in bits)):
-            label = label_of(level, cell, counts, words)
-            told = [*head, *drawn, *zip(words, bits, strict=True)]
-            for shift in range(labels):
-                y = difference(level, label, shift)
-                yield _packed([*told, (y, _bits_below(labels))], width), chance * shares[shift]
+        cell = coordinates(level.partition, values, drawn)
+        for words in product(*(range(1 << length) for length in word_lengths)):
+            label = label_of(level.label, cell, counts, words)
+            for shift, weight in enumerate(weights):
+                told = (number, *drawn, *words, difference(level.label, label, shift))
+                yield _packed(told, bits, width), Fraction(level.chance * weight, whole)
+
+
+@dataclass(frozen=True)
+class Report:
+    """A payload taken apart, and the z that a value's label and y give back."""
+
+    level: int
+    public: tuple[int, ...]
+    words: tuple[int, ...]
+    shift: int
+
+    @classmethod
+    def read(cls, randomizer: Coarsened, values: Sequence[int], payload: bytes) -> Report:
+        """The report of a device whose members have the indices `values`."""
+        whole = int.from_bytes(payload, "little")
+        number = whole & (1 << bits_below(len(randomizer.levels))) - 1
+        level, fields, place = randomizer.levels[number], [], 0
+        for bits in field_bits(randomizer, number):
+            fields.append(whole >> place & (1 << bits) - 1)
+            place += bits
+        counts = coordinate_counts(randomizer, level)
+        words = len(word_bits(level.label, counts))
+        public, told = fields[1 : -1 - words], fields[len(fields) - 1 - words : -1]
+        label = label_of(level.label, coordinates(level.partition, values, public), counts, told)
+        return cls(number, tuple(public), tuple(told), difference(level.label, label, fields[-1]))
 
 
 def payload_bytes(randomizer: Coarsened) -> int:
     """The width of the widest level."""
-    head = _bits_below(len(randomizer.levels))
-    return max(-(-(head + sum(_field_bits(randomizer, level))) // 8) for level in randomizer.levels)
+    return max(-(-sum(field_bits(randomizer, number)) // 8) for number in range(len(randomizer.levels)))
 
 
-def _field_bits(randomizer: Coarsened, level: Level) -> Iterator[int]:
-    yield from (bits for _, bits in next(placements(level.partition, randomizer.sizes)))
-    yield from _word_bits(level, coordinate_counts(randomizer, level))
-    yield _bits_below(label_count(level))
+def field_bits(randomizer: Coarsened, number: int) -> list[int]:
+    """Bits of the level's number, of each number of its partition, of each word of its label, and of y."""
+    level = randomizer.levels[number]
+    return [
+        bits_below(len(randomizer.levels)),
+        *public_bits(level.partition, randomizer.sizes),
+        *word_bits(level.label, coordinate_counts(randomizer, level)),
+        bits_below(label_count(level.label)),
+    ]
 
 
-def _packed(fields: Sequence[Field], width: int) -> bytes:
+def _packed(fields: Sequence[int], bits: Sequence[int], width: int) -> bytes:
     payload = place = 0
-    for value, bits in fields:
+    for value, length in zip(fields, bits, strict=True):
         payload |= value << place
-        place += bits
+        place += length
     return payload.to_bytes(width, "little")
 
 
-def _bits_below(count: int) -> int:
+def bits_below(count: int) -> int:
     """Bits that hold every index below `count`."""
     return len(format(count - 1, "b")) if count > 1 else 0
 
 
 @singledispatch
-def placements(partition: GridPartition | SubsetPartition, sizes: Sequence[int]) -> Iterator[list[Field]]:
-    """The public randomness of every partition, all being equally likely: numbers and the bits of each."""
+def public_ranges(partition: GridPartition | SubsetPartition, sizes: Sequence[int]) -> list[Sequence[int]]:
+    """What each number of a partition can be."""
     raise NotImplementedError
 
 
-@placements.register
-def _offsets(partition: GridPartition, sizes: Sequence[int]) -> Iterator[list[Field]]:
-    widths = [width for width in partition.widths if width > 1]
-    for offsets in product(*map(range, widths)):
-        yield [(offset, _bits_below(width)) for offset, width in zip(offsets, widths, strict=True)]
+@public_ranges.register
+def _offset_ranges(partition: GridPartition, sizes: Sequence[int]) -> list[Sequence[int]]:
+    return [range(width) for width in partition.widths if width > 1]
 
 
-@placements.register
-def _places(partition: SubsetPartition, sizes: Sequence[int]) -> Iterator[list[Field]]:
-    for attributes in permutations(range(len(sizes)), len(partition.slots)):
-        if all(sizes[at] == slot for at, slot in zip(attributes, partition.slots, strict=True)):
-            yield [(at, _bits_below(len(sizes))) for at in attributes]
+@public_ranges.register
+def _place_ranges(partition: SubsetPartition, sizes: Sequence[int]) -> list[Sequence[int]]:
+    return [[at for at, size in enumerate(sizes) if size == slot] for slot in partition.slots]
+
+
+def public_bits(partition: GridPartition | SubsetPartition, sizes: Sequence[int]) -> list[int]:
+    """Bits of each number of a partition."""
+    ranges = public_ranges(partition, sizes)
+    is_grid = isinstance(partition, GridPartition)
+    return [bits_below(len(one) if is_grid else len(sizes)) for one in ranges]
+
+
+def placements(partition: GridPartition | SubsetPartition, sizes: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """The numbers of every partition, all being equally likely."""
+    for numbers in product(*public_ranges(partition, sizes)):
+        if isinstance(partition, GridPartition) or len(set(numbers)) == len(numbers):
+            yield numbers
+
+
+def placement_count(partition: GridPartition | SubsetPartition, sizes: Sequence[int]) -> int:
+    """How many of them there are."""
+    if isinstance(partition, GridPartition):
+        return math.prod(width for width in partition.widths if width > 1)
+    slots = partition.slots
+    return math.prod(math.perm(list(sizes).count(size), slots.count(size)) for size in set(slots))
 
 
 @singledispatch
@@ -127,20 +172,21 @@ def coordinate_counts(randomizer: Coarsened, level: Level) -> list[int]:
     return [(size - 1 + width - 1) // width + 1 for size, width in pairs if width]
 
 
-def label_count(level: Level) -> int:
+def label_count(label: Label) -> int:
     """G."""
-    return math.prod(level.label.moduli) if isinstance(level.label, ResidueLabel) else 1 << level.label.label_bits
+    return math.prod(label.moduli) if isinstance(label, ResidueLabel) else 1 << label.label_bits
 
 
 def label_weights(randomizer: Coarsened, level: Level) -> list[int]:
     """The weight of each z."""
     bitmap = int.from_bytes(level.members, "little")
-    return [randomizer.high if bitmap >> z & 1 else randomizer.low for z in range(label_count(level))]
+    return [randomizer.high if bitmap >> z & 1 else randomizer.low for z in range(label_count(level.label))]
 
 
-def _word_bits(level: Level, counts: Sequence[int]) -> list[int]:
-    bits = max(1, _bits_below(math.prod(counts)))
-    match level.label:
+def word_bits(label: Label, counts: Sequence[int]) -> list[int]:
+    """Bits of each word that is drawn for a label."""
+    bits = max(1, bits_below(math.prod(counts)))
+    match label:
         case LinearLabel(rows):
             return [bits] * rows
         case FieldLabel():
@@ -149,15 +195,15 @@ def _word_bits(level: Level, counts: Sequence[int]) -> list[int]:
             return []
 
 
-def label_of(level: Level, cell: Sequence[int], counts: Sequence[int], words: Sequence[int]) -> int:
+def label_of(label: Label, cell: Sequence[int], counts: Sequence[int], words: Sequence[int]) -> int:
     """t."""
-    if isinstance(level.label, ResidueLabel):
-        return _mixed([c % g for c, g in zip(cell, level.label.moduli, strict=True)], level.label.moduli)
+    if isinstance(label, ResidueLabel):
+        return _mixed([c % g for c, g in zip(cell, label.moduli, strict=True)], label.moduli)
     number = _mixed(cell, counts)
-    if isinstance(level.label, LinearLabel):
+    if isinstance(label, LinearLabel):
         return sum((row & number).bit_count() % 2 << bit for bit, row in enumerate(words))
-    degree = max(1, _bits_below(math.prod(counts)))
-    return field_product(words[0], number, degree) >> (degree - level.label.label_bits)
+    degree = max(1, bits_below(math.prod(counts)))
+    return field_product(words[0], number, degree) >> (degree - label.label_bits)
 
 
 def field_product(first: int, second: int, degree: int) -> int:
@@ -173,13 +219,12 @@ def field_product(first: int, second: int, degree: int) -> int:
     return whole
 
 
-def difference(level: Level, label: int, shift: int) -> int:
-    """y = t ⊖ z."""
-    if not isinstance(level.label, ResidueLabel):
-        return label ^ shift
-    moduli = level.label.moduli
-    pairs = zip(_digits(label, moduli), _digits(shift, moduli), moduli, strict=True)
-    return _mixed([(t - z) % g for t, z, g in pairs], moduli)
+def difference(label: Label, one: int, other: int) -> int:
+    """one ⊖ other: y = t ⊖ z, and z = t ⊖ y."""
+    if not isinstance(label, ResidueLabel):
+        return one ^ other
+    pairs = zip(_digits(one, label.moduli), _digits(other, label.moduli), label.moduli, strict=True)
+    return _mixed([(first - second) % g for first, second, g in pairs], label.moduli)
 
 
 def _mixed(parts: Sequence[int], sizes: Sequence[int]) -> int:

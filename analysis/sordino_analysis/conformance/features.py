@@ -15,11 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import hypergeom
 
+from sordino_analysis.conformance.coarsened_counts import coarsened_counts, member_chance, read_reports, told_truth
 from sordino_analysis.conformance.counts import Counts, partition, share
 from sordino_analysis.conformance.enumeration import digits, kernel_weights, payload_count, payload_law
 from sordino_shared.errors import InvalidValue
 from sordino_shared.randomizers import (
     BaseRow,
+    Coarsened,
     FiniteKernel,
     OrbitKernel,
     Pair,
@@ -269,6 +271,21 @@ def _drawn(randomizer: OrbitKernel, row: BaseRow, cell: int, payloads: Payloads)
     shifts = np.stack(np.unravel_index(_indices(payloads[:, -2:]), row.shape), axis=1)
     cells = (values - shifts) % np.array(row.shape)
     return np.asarray(np.ravel_multi_index(tuple(cells.T), row.shape), dtype=np.int64)
+
+
+@truth.register
+def _coarsened_truth(randomizer: Coarsened, cell: int) -> Fraction:
+    return member_chance(randomizer)
+
+
+@tells_truth.register
+def _coarsened_tells(randomizer: Coarsened, cell: int, payloads: Payloads) -> NDArray[np.bool_]:
+    return told_truth(randomizer, read_reports(randomizer, digits(cell, randomizer.sizes), payloads))
+
+
+@features.register
+def _coarsened_features(randomizer: Coarsened, cell: int, payloads: Payloads) -> Iterator[Counts]:
+    yield from coarsened_counts(randomizer, digits(cell, randomizer.sizes), payloads)
 
 
 @truth.register

@@ -24,6 +24,8 @@ from sordino_analysis.conformance.verdict import judge, reports_needed
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import DevicePart
 from sordino_shared.randomizers import RandomizedResponse, SubsetSelection, directions
+from sordino_shared.randomizers.coarsened.binary_field import parity
+from sordino_shared.randomizers.coarsened.bit_fields import pack_fields, unpack_fields
 from sordino_shared.randomness import SeededRandomness
 
 ROOT = Path(__file__).parents[3]
@@ -147,6 +149,66 @@ def parts_share_randomness(randomizer, cell, count, rng):
     return payloads
 
 
+def _altered(randomizer, payloads, level, change):
+    """The payloads with the fields of one level's reports changed: `change` gets and returns lists of arrays."""
+    payloads = payloads.copy()
+    bits = randomizer.field_bits[level]
+    mine = np.flatnonzero(payloads[:, 0] & ((1 << bits[0]) - 1) == level)
+    fields = change(unpack_fields(payloads[mine], bits))
+    payloads[mine] = pack_fields(fields, bits, randomizer.payload_bytes)
+    return payloads
+
+
+def label_bits_reversed(randomizer, cell, count, rng):
+    """The first row gives the highest bit of the label."""
+
+    def change(fields):
+        _, low, high, y = fields
+        label = parity(low & np.uint64(cell)) | parity(high & np.uint64(cell)) << np.uint64(1)
+        turned = label >> np.uint64(1) | (label & np.uint64(1)) << np.uint64(1)
+        return [*fields[:3], y ^ label ^ turned]
+
+    return _altered(randomizer, true_payloads(randomizer, cell, count, rng), 0, change)
+
+
+def zero_multiplier_left_out(randomizer, cell, count, rng):
+    payloads = true_payloads(randomizer, cell, 2 * count, rng)
+    return payloads[unpack_fields(payloads, randomizer.field_bits[0])[1] > 0][:count]
+
+
+def residues_by_xor(randomizer, cell, count, rng):
+    """y = t XOR z for a comb, whose labels are numbers modulo 4."""
+
+    def change(fields):
+        number, offset, y = fields
+        label = (np.uint64(cell) + offset) // np.uint64(3) % np.uint64(4)
+        return [number, offset, label ^ (label - y) % np.uint64(4)]
+
+    return _altered(randomizer, true_payloads(randomizer, cell, count, rng), 2, change)
+
+
+def offset_of_a_random_byte(randomizer, cell, count, rng):
+    """An offset below 10 is the rest of a number below 16, with the reports that fit it."""
+    payloads = true_payloads(randomizer, cell, 4 * count, rng)
+    fields = unpack_fields(payloads, randomizer.field_bits[1])
+    wide = payloads[:, 0] & 3 == 1
+    return payloads[~wide | (fields[1] < 6) | (rng.random(len(payloads)) < 0.5)][:count]
+
+
+def digits_as_one_number(randomizer, cell, count, rng):
+    """y = (t − z) mod 6, without the two digits of the axes."""
+
+    def change(fields):
+        *rest, y = fields
+        first, second = divmod(cell, 4)
+        label = (np.uint64(first) + rest[1]) // np.uint64(2) % np.uint64(2) * np.uint64(3) + np.uint64(second % 3)
+        tens = (label // np.uint64(3) + np.uint64(2) - y // np.uint64(3)) % np.uint64(2)
+        ones = (label % np.uint64(3) + np.uint64(3) - y % np.uint64(3)) % np.uint64(3)
+        return [*rest, (label + np.uint64(6) - (tens * np.uint64(3) + ones)) % np.uint64(6)]
+
+    return _altered(randomizer, true_payloads(randomizer, cell, count, rng), 0, change)
+
+
 # The mistake in the words of the checklist: the vector that shows it, and the sampler that makes it.
 MUTANTS: dict[str, tuple[str, Draw]] = {
     "the raw value is sent": ("randomized_response", raw_value),
@@ -163,6 +225,11 @@ MUTANTS: dict[str, tuple[str, Draw]] = {
     "words are read big-endian": ("seeded_direction_long", words_big_endian),
     "the shift is reversed": ("orbit_kernel", shift_reversed),
     "slots take attributes in order only": ("orbit_kernel", slots_in_order),
+    "the rows of a label are read from the top": ("coarsened_linear", label_bits_reversed),
+    "a multiplier of 0 is left out": ("coarsened_field", zero_multiplier_left_out),
+    "residues are combined by XOR": ("coarsened_grids", residues_by_xor),
+    "an offset is the rest of a random number": ("coarsened_grids", offset_of_a_random_byte),
+    "digits are subtracted as one number": ("coarsened_axes", digits_as_one_number),
     "both parts of a pair share a seed": ("pair_with_directions", parts_share_randomness),
 }
 
