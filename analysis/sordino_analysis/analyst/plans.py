@@ -13,7 +13,7 @@ from sordino_analysis.analyst.display import html_table, text_facts
 from sordino_analysis.analyst.progress_lines import callback
 from sordino_analysis.arrays import Floats
 from sordino_analysis.documents.analyst_part import AnalystPart
-from sordino_analysis.evaluation.answer_moments import ErrorProfile
+from sordino_analysis.evaluation.answer_moments import AnswerMoments, ErrorProfile
 from sordino_analysis.evaluation.manipulation import manipulation
 from sordino_analysis.evaluation.variance import answer_moments
 from sordino_analysis.planning.audit import Check, audit_plan
@@ -21,6 +21,7 @@ from sordino_analysis.planning.finished_plan import FinishedPlan, users_needed
 from sordino_analysis.planning.linear_request import LinearRequest
 from sordino_analysis.planning.plan_cache import PlanCache
 from sordino_analysis.planning.planning_request import PlanningRequest
+from sordino_analysis.planning.sample_size import SampleSizes, Statement
 from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.progress import ProgressCallback
 from sordino_analysis.questions.linear import Workload
@@ -127,6 +128,19 @@ class Plan:
         largest = float(self.variances.max()) if self.objective == "max" else self.analyst.figures.mean_variance
         return users_needed(largest, self.bias_bound, error)
 
+    def sample_sizes(
+        self, margin: float, *, level: float = 0.95, difference: bool = False, population: bool = False
+    ) -> SampleSizes:
+        """Users for the statement "each answer ± margin, with probability `level`": `users` (Q,), `most`, and `band`.
+
+        `margin` is a share of each query's scale, its largest entry less its least, so .01 is one percentage point of
+        a share of users. `difference`: of two campaigns with so many users each. `population`: about the population
+        that the users are an independent sample of. Raises InvalidValue for a margin or a level out of range, and
+        PlanError where the bias alone exceeds the margin.
+        """
+        statement = Statement(margin=margin, level=level, difference=difference, population=population)
+        return SampleSizes.of(statement, self._moments)
+
     def manipulation(self) -> Floats:
         """(Q,) c: a share f of fake reports moves an answer by at most f·c."""
         return manipulation(self.device, self.analyst, self.workload)
@@ -143,8 +157,12 @@ class Plan:
         (folder / ANALYST_FILE).write_bytes(self.analyst.content)
 
     @cached_property
+    def _moments(self) -> AnswerMoments:
+        return answer_moments(self.device.randomizer, self.analyst.decoder, self.workload)
+
+    @cached_property
     def _profile(self) -> ErrorProfile:
-        return answer_moments(self.device.randomizer, self.analyst.decoder, self.workload).profile()
+        return self._moments.profile()
 
     def __repr__(self) -> str:
         return text_facts(self._title, self._rows())

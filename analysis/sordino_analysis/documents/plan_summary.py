@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+from statistics import NormalDist
 from typing import Protocol
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
@@ -130,6 +132,26 @@ class LinearSummary(_Summary):
     def answer_variance(self) -> float:
         """Of an answer's own error, in which the weights of a stack's parts have no place."""
         return self.largest_variance if self.objective == "max" else self.mean_variance
+
+    def users_within(self, margin: float, level: float, difference: bool) -> tuple[int, int] | None:
+        """Users for ± `margin`, in units of the answers: of every answer by itself, and of all answers at once.
+
+        The second is enough however the answers are correlated (Šidák 1967). `difference`: of two campaigns, with so
+        many users each. None where the bias alone exceeds the margin. `level` is a probability between 0 and 1.
+        """
+        campaigns = 2 if difference else 1
+        room = margin - campaigns * self.bias_bound
+        if room <= 0:
+            return None
+        needed = [
+            max(1, math.ceil(campaigns * _two_sided(chance) ** 2 * self.largest_variance / room**2))
+            for chance in (level, level ** (1 / max(1, self.queries)))
+        ]
+        return needed[0], needed[1]
+
+
+def _two_sided(level: float) -> float:
+    return NormalDist().inv_cdf((1 + level) / 2)
 
 
 class ProtocolRow(_Frozen):

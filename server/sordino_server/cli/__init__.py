@@ -28,6 +28,7 @@ COMMANDS = (
     "populations",
     "serve",
     "simulate",
+    "size",
     "worker",
 )
 

@@ -124,6 +124,7 @@ def create(
         closing = {"close_after_reports": _rule(close_after_reports), "close_after_s": _rule(close_after_s)}
         status = remote.post("/v1/campaigns", terms | closing)
         try:
+            status |= {"predicted": _predicted(remote, str(plan_request))}
             if open_now:
                 status |= _opened(remote, status["id"])
         finally:
@@ -295,6 +296,13 @@ def _awaited_plan(remote: Remote, order: dict[str, Any], patience: Patience) -> 
     return identifier
 
 
+def _predicted(remote: Remote, plan_request: str) -> dict[str, Any] | None:
+    """Users expected and the error that the plan predicts for them; None where no number was given."""
+    summary = remote.get(f"/v1/plan-requests/{plan_request}")["summary"] or {}
+    error = summary.get("predicted_rmse", summary.get("predicted_max_rmse"))
+    return None if error is None else {"users": summary["users"], "rmse": error}
+
+
 def _opened(remote: Remote, campaign: str) -> dict[str, Any]:
     """Open the campaign; returns its status without the token. Raises SordinoError if it stays ready."""
     try:
@@ -308,6 +316,10 @@ def _opened(remote: Remote, campaign: str) -> dict[str, Any]:
 
 def _print_created(status: dict[str, Any], as_json: bool) -> None:
     _print_status(status, as_json)
+    predicted = status.get("predicted")
+    if predicted and not as_json:
+        line = f"predicted error with {predicted['users']:,} users: {predicted['rmse']:.3g}"
+        console.print(line, highlight=False)
     if status["upload_token"] and not as_json:
         progress_console.print("upload token for the devices, shown only once:", highlight=False)
         typer.echo(status["upload_token"])

@@ -3,36 +3,35 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Literal, get_args
+from typing import Annotated, get_args
 
 import typer
-from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
-from rich.progress import Progress as Display
 
 from sordino_analysis.planning.finished_plan import FinishedPlan, PartName
 from sordino_analysis.planning.plan_cache import PlanCache, default_folder
-from sordino_analysis.planning.planning_request import PlanningRequest
 from sordino_analysis.planning_options import PlanningOptions
-from sordino_analysis.progress import Progress, ProgressCallback
-from sordino_analysis.questions.linear.specification import builtin_specification
-from sordino_analysis.questions.specifications import AnySpecification, kind_of, load_either
+from sordino_analysis.questions.specifications import AnySpecification, kind_of
 from sordino_analysis.request_terms import Effort
 from sordino_analysis.requests import request_for
 from sordino_server.cli.candidates import MechanismOption, ProtocolOption
+from sordino_server.cli.local_planning import (
+    CacheDirOption,
+    EffortOption,
+    FileOption,
+    Kind,
+    ObjectiveOption,
+    asked_specification,
+    finished_plan,
+)
 from sordino_server.cli.output import (
     JsonOption,
     VerboseOption,
     fail,
     print_json,
-    progress_console,
     reports_errors,
-    say,
 )
 from sordino_server.cli.plan_result import print_plan
-from sordino_server.cli.sigint import finishing_when_asked
 from sordino_server.cli.statistics import TargetOption
 from sordino_server.cli.unused_options import refuse_given
 
@@ -46,23 +45,9 @@ OutputOption = Annotated[
         help=f"Write {DEVICE_FILE}, {ANALYST_FILE}, {SUMMARY_FILE} (and {PROTOCOL_FILE} of a statistic) here.",
     ),
 ]
-CacheDirOption = Annotated[
-    Path | None,
-    typer.Option(envvar="SORDINO_CACHE_DIR", metavar="FOLDER", help="Folder of earlier plans.", show_default=False),
-]
 
 _OF_QUERIES = ("objective", "target_error", "mechanism", "reduction")
 
-Kind = Literal["histogram", "prefix", "ranges"]
-
-
-FileOption = Annotated[
-    Path | None, typer.Option(metavar="PATH", help="Workload file (YAML or JSON) instead of --workload.")
-]
-ObjectiveOption = Annotated[
-    Literal["max", "mean"],
-    typer.Option(metavar="max|mean", help="Minimise the variance of the worst query, or the mean over queries."),
-]
 UsersOption = Annotated[
     int | None,
     typer.Option(metavar="N", help="Predict errors for this many reports. Required for a pairwise statistic."),
@@ -74,7 +59,6 @@ ReductionOption = Annotated[
     int | None,
     typer.Option(metavar="N", help="Dimension that the factorization mechanism projects to; needs --users."),
 ]
-EffortOption = Annotated[Effort, typer.Option(metavar="LEVEL", help=f"Search effort: {', '.join(Effort)}.")]
 TimeLimitOption = Annotated[
     float | None, typer.Option(metavar="SECONDS", help="Stop the search after this time and keep the best plan.")
 ]
@@ -117,12 +101,12 @@ def plan(
 
     The lower bound holds for unbiased, one-round, non-adaptive mechanisms whose estimator is a sum over users.
     """
-    asked = _asked(workload, size, file)
+    asked = asked_specification(workload, size, file)
     _refuse_unused(context, asked)
     options = PlanningOptions.of(**{name: context.params[name] for name in PlanningOptions.model_fields})
     request = request_for(asked, options)
     cache = None if no_cache else PlanCache(cache_dir or default_folder())
-    finished = _finished(request, cache)
+    finished = finished_plan(request, cache)
     if target_error is not None:
         finished = finished.for_target(target_error)
     if output is not None:
@@ -146,55 +130,6 @@ def _refuse_unused(context: typer.Context, specification: AnySpecification) -> N
     refuse_given(context, ("protocol", "target"), "they apply to pairwise statistics; this workload has linear queries")
     if users is not None and target_error is not None:
         fail("give --users or --target-error, not both", code=2)
-
-
-def _asked(kind: Kind | None, size: int | None, file: Path | None) -> AnySpecification:
-    if (kind is None) == (file is None) or (kind is not None and size is None):
-        fail("give --workload with --size, or --file", code=2)
-    if file is not None:
-        if size is not None:
-            fail("--size goes with --workload; a workload file has its own domain", code=2)
-        return load_either(file)
-    return builtin_specification(str(kind), size or 0)
-
-
-def _finished(request: PlanningRequest, cache: PlanCache | None) -> FinishedPlan:
-    """The plan that was computed for the same request before, else computed now and kept."""
-    if cache is None:
-        return _computed(request)
-    found = cache.find(request)
-    if found is not None:
-        say(f"computed before; taken from {cache.folder} (--no-cache computes it again)")
-        return found
-    plan = _computed(request)
-    try:
-        cache.keep(request, plan)
-    except OSError as error:
-        say(f"the plan cannot be kept in {cache.folder} ({error.strerror}); --cache-dir chooses another folder")
-    return plan
-
-
-def _computed(request: PlanningRequest) -> FinishedPlan:
-    with finishing_when_asked() as interrupted, _displayed() as show:
-        return request.compile(show, interrupted)
-
-
-@contextmanager
-def _displayed() -> Iterator[ProgressCallback]:
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
-    with Display(*columns, console=progress_console, transient=True) as display:
-        task = display.add_task("planning", total=1.0)
-
-        def show(step: Progress) -> None:
-            display.update(task, description=shown_progress(step), completed=step.fraction)
-
-        yield show
-
-
-def shown_progress(progress: Progress) -> str:
-    """The stage, and how good the best so far is."""
-    variance = "" if progress.variance is None else f" · variance {progress.variance:.4g}"
-    return f"{progress.stage}{variance}" + ("" if progress.ratio is None else f", {progress.ratio:.3f}× the bound")
 
 
 def _write(plan: FinishedPlan, folder: Path) -> None:

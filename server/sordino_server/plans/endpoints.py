@@ -21,7 +21,7 @@ from sordino_server.models import PlanPart, PlanPartKind, WorkloadRow
 from sordino_server.plans import repository, service
 from sordino_server.plans.checking import content_key
 from sordino_server.plans.readable import readable_document
-from sordino_server.plans.schemas import PlanOrder, PlanRequestDocument, PlanRequestList
+from sordino_server.plans.schemas import PlanOrder, PlanRequestDocument, PlanRequestList, SampleSizeDocument
 from sordino_shared.protocol import CBOR_MEDIA_TYPE, DevicePart
 
 router = APIRouter(tags=["plans"], route_class=OperatorRoute)
@@ -59,6 +59,20 @@ def get_plan_request(context: Injected, _: Analyst, request_id: RequestPath) -> 
     """A plan request: its progress, then the summary and digests of the plan, or the reason for its failure."""
     with context.database.read("get plan request") as session:
         return PlanRequestDocument.of(service.get(session, request_id))
+
+
+@router.get("/plan-requests/{request_id}/sample-size")
+def get_sample_size(
+    context: Injected,
+    _: Analyst,
+    request_id: RequestPath,
+    margin: Annotated[float, Query(gt=0, allow_inf_nan=False, description="Half width, in units of the answers.")],
+    level: Annotated[float, Query(gt=0, lt=1, description="Probability of the interval.")] = 0.95,
+    difference: Annotated[bool, Query(description="Of the difference of two campaigns.")] = False,
+) -> SampleSizeDocument:
+    """How many users the statement "each answer ± margin" needs with a finished plan for linear queries."""
+    with context.database.read("get sample size") as session:
+        return service.sample_size(service.get(session, request_id), margin, level, difference)
 
 
 @router.get(

@@ -70,6 +70,16 @@ class PlanRequestDocument(BaseModel):
         )
 
 
+class SampleSizeDocument(BaseModel):
+    """Users that the statement "each answer ± margin, with probability `level`" needs with a finished plan."""
+
+    margin: float = Field(description="In units of the answers: 0.01 is one percentage point of a share of users.")
+    level: float
+    difference: bool = Field(description="Whether of the difference of two campaigns, with so many users each.")
+    users: int = Field(description="For every answer by itself, whatever the users hold.")
+    band_users: int = Field(description="For all answers at once; enough however they are correlated.")
+
+
 class PlanRequestList(BaseModel):
     """A page of plan requests, newest first."""
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from sqlalchemy.orm import Session
 
 from sordino_analysis.documents.analyst_part import AnalystPart
+from sordino_analysis.documents.plan_summary import LinearSummary, read_summary
 from sordino_analysis.documents.protocol_plan import ProtocolPlan
 from sordino_analysis.planning.finished_plan import FinishedPlan
 from sordino_analysis.progress import Progress
@@ -18,7 +19,7 @@ from sordino_server.errors import ServerError
 from sordino_server.kit import leases
 from sordino_server.models import PlanPart, PlanRequestRow, PlanRequestState, WorkloadRow
 from sordino_server.plans import repository
-from sordino_server.plans.schemas import PlanOrder
+from sordino_server.plans.schemas import PlanOrder, SampleSizeDocument
 from sordino_server.workloads import service as workloads
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import DevicePart, Digest, Problem
@@ -55,6 +56,20 @@ def get(session: Session, identifier: str) -> PlanRequestRow:
     if row is None:
         raise ServerError(Problem.NOT_FOUND, "there is no plan request of this id")
     return row
+
+
+def sample_size(row: PlanRequestRow, margin: float, level: float, difference: bool) -> SampleSizeDocument:
+    """Users that a statement needs with the row's plan; raises `plan-not-ready`, and InvalidValue where none do."""
+    if row.summary is None:
+        raise ServerError(Problem.PLAN_NOT_READY, "the plan has no summary yet: wait until its state is ready")
+    summary = read_summary(row.summary)
+    if not isinstance(summary, LinearSummary):
+        raise InvalidValue("the protocol of a pairwise statistic depends on the users: run `sordino size` instead")
+    needed = summary.users_within(margin, level, difference)
+    if needed is None:
+        raise InvalidValue(f"no number of users gives ± {margin:g}: the bias alone may be {summary.bias_bound:.3g}")
+    users, band_users = needed
+    return SampleSizeDocument(margin=margin, level=level, difference=difference, users=users, band_users=band_users)
 
 
 def get_part(session: Session, digest: str) -> PlanPart:

@@ -86,6 +86,17 @@ def test_an_upload_token_is_printed_once(
     assert json_of("campaigns", "list", **operator)["campaigns"][0]["state"] == "open"
 
 
+def test_the_predicted_error_is_printed_for_the_users_expected(
+    run_command: Run, json_of: Run, running: Any, operator: dict[str, str]
+) -> None:
+    request = running.ready_plan(users=4000)
+    expected = request["summary"]["predicted_max_rmse"]
+    done = run_command("campaigns", "create", *TERMS, "--plan-request", request["id"], **operator)
+    assert f"predicted error with 4,000 users: {expected:.3g}" in done.stdout
+    other = ("--purpose", "We ask once more.", "--plan-request", running.ready_plan()["id"])
+    assert json_of("campaigns", "create", *TERMS, *other, **operator)["predicted"] is None
+
+
 def test_a_campaign_that_cannot_be_opened_is_printed_with_its_token(
     run_command: Run, json_of: Run, running: Any, operator: dict[str, str]
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -126,3 +127,19 @@ def test_unknown_plans(running: Any, check_problem: Check) -> None:
     check_problem(running.anonymous.get("/v1/plans/" + "0" * 64), Problem.NOT_FOUND)
     check_problem(running.anonymous.get("/v1/plans/" + "G" * 64), Problem.INVALID_REQUEST)
     check_problem(running.api.get("/v1/plan-requests/" + "0" * 32), Problem.NOT_FOUND)
+
+
+def test_a_finished_plan_states_the_users_that_a_margin_needs(running: Any, check_problem: Check) -> None:
+    ready = running.ready_plan()
+    path = f"/v1/plan-requests/{ready['id']}/sample-size"
+    found = running.api.get(path, params={"margin": 0.01}).json()
+    variance = ready["summary"]["largest_variance"]
+    assert found["users"] == math.ceil((1.959963984540054 / 0.01) ** 2 * variance)
+    assert found["band_users"] > found["users"]
+    twice = running.api.get(path, params={"margin": 0.01, "difference": True, "level": 0.5}).json()
+    assert twice["users"] == math.ceil(2 * (0.6744897501960817 / 0.01) ** 2 * variance)
+    for wrong in ({}, {"margin": 0}, {"margin": "nan"}, {"margin": 0.1, "level": 1}, {"margin": 0.1, "users": 3}):
+        check_problem(running.api.get(path, params=wrong), Problem.INVALID_REQUEST)
+    asked = running.plan_request(seed=8)
+    waiting = running.api.get(f"/v1/plan-requests/{asked['id']}/sample-size", params={"margin": 0.1})
+    check_problem(waiting, Problem.PLAN_NOT_READY)

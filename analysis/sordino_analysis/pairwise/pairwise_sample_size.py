@@ -1,0 +1,67 @@
+"""Users that a statement about a pairwise statistic needs: the protocol is planned again until the number settles."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+from sordino_analysis.documents.plan_summary import PairwiseSummary
+from sordino_analysis.estimation.intervals import normal_quantile
+from sordino_analysis.pairwise.pairwise_request import PairwiseRequest
+from sordino_analysis.planning.planning_request import Interrupted, never
+from sordino_analysis.planning.sample_size import Statement
+from sordino_analysis.planning_options import PlanError
+from sordino_analysis.progress import ProgressCallback, ignore_progress
+from sordino_shared.errors import InvalidValue
+
+MOST_USERS = 10**12
+_FIRST_USERS = 10_000
+_MOST_PLANS = 12
+# A predicted error changes slowly with the number of users: the search ends at a number within so much of the last.
+_SETTLED = 0.02
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairwiseSampleSize:
+    """`users` devices give `margin`, in units of the statistic, as predicted over the reference histograms."""
+
+    users: int
+    margin: float
+    protocol: str
+
+
+def pairwise_sample_size(
+    request: PairwiseRequest,
+    statement: Statement,
+    progress: ProgressCallback = ignore_progress,
+    interrupted: Interrupted = never,
+) -> PairwiseSampleSize:
+    """The number of devices for which z times the predicted root mean squared error is at most the margin.
+
+    `request.options.users` is not used. Raises InvalidValue for a statement about a population (the request's target
+    "histogram" is that), and PlanError where 10¹² devices are not enough or no protocol applies.
+    """
+    if statement.population:
+        raise InvalidValue("a pairwise statistic of the population is the target `histogram`: give that target")
+    users = _FIRST_USERS
+    for _ in range(_MOST_PLANS):
+        margin, protocol = _predicted(request, statement, users, progress, interrupted)
+        needed = max(2, math.ceil(users * (margin / statement.margin) ** 2))
+        if needed > MOST_USERS:
+            raise PlanError(f"± {statement.margin:g} needs more than {MOST_USERS:,} devices", statement.margin)
+        if abs(needed - users) <= _SETTLED * users and margin <= statement.margin:
+            return PairwiseSampleSize(users=users, margin=margin, protocol=protocol)
+        # One part in a hundred more, so that the last plan is on the right side of the margin.
+        users = needed if needed == 2 else math.ceil(needed * 1.01)
+    raise PlanError(f"the predicted error does not settle near ± {statement.margin:g}: try another margin")
+
+
+def _predicted(
+    request: PairwiseRequest, statement: Statement, users: int, progress: ProgressCallback, interrupted: Interrupted
+) -> tuple[float, str]:
+    options = request.options.model_copy(update={"users": users})
+    summary = replace(request, options=options).compile(progress, interrupted).summary
+    assert isinstance(summary, PairwiseSummary)
+    campaigns = 2 if statement.difference else 1
+    margin = normal_quantile(statement.level) * math.sqrt(campaigns) * summary.predicted_rmse
+    return margin, summary.protocol

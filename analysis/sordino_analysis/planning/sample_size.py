@@ -1,0 +1,105 @@
+"""Users that a statement needs, such as "± .01 at 95 %": for one answer, for all answers, for a difference."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sordino_analysis.arrays import Floats
+from sordino_analysis.estimation.intervals import independent_quantile, normal_quantile, simultaneous_quantile
+from sordino_analysis.evaluation.answer_moments import AnswerMoments
+from sordino_analysis.planning_options import PlanError
+from sordino_analysis.questions.linear import Workload
+from sordino_shared.errors import InvalidValue
+
+
+@dataclass(frozen=True, kw_only=True)
+class Statement:
+    """The answer ± `margin`, with probability `level`.
+
+    `margin` is a share of the query's scale, its largest entry less its least: 1 for a share of users, so that .01 is
+    one percentage point; for a query with entries in minutes it is so many minutes. `difference`: of the answers of two
+    campaigns, each with the users that are stated. `population`: about the population that the users are an independent
+    sample of, not about those who report. Raises InvalidValue outside margin > 0 and 0 < level < 1.
+    """
+
+    margin: float
+    level: float = 0.95
+    difference: bool = False
+    population: bool = False
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.margin) and self.margin > 0):
+            raise InvalidValue(f"the margin must be a number above 0, such as .01, got {self.margin}", self.margin)
+        if not 0 < self.level < 1:
+            raise InvalidValue(f"the level must lie between 0 and 1, such as .95, got {self.level}", self.level)
+
+    def users(self, variances: Floats, biases: Floats, scales: Floats, quantile: float) -> NDArray[np.int64]:
+        """(Q,) the least n whose interval of `quantile` standard errors is at most the margin, for every population.
+
+        `variances`, `biases` and `scales` (Q,) are one user's, in units of the answers; a variance is that of the worst
+        type. quantile·√(m·V/n) + m·bias ≤ margin·scale, where m is 2 for a difference and 1 otherwise. Raises PlanError
+        where a bias alone exceeds the margin.
+        """
+        campaigns = 2 if self.difference else 1
+        # A sample of a population varies most where half of its users are at either end of the scale.
+        noise = variances + (scales**2 / 4 if self.population else 0.0)
+        room = self.margin * scales - campaigns * biases
+        short = (room <= 0) & (noise > 0)
+        if short.any():
+            least = float((campaigns * biases / np.where(scales > 0, scales, 1.0)).max())
+            raise PlanError(
+                f"no number of users gives ± {self.margin:g}: the bias alone may be {least:.3g}; take a larger margin, "
+                "or a mechanism without bias",
+                self.margin,
+            )
+        needed = np.divide(campaigns * quantile**2 * noise, room**2, out=np.zeros_like(noise), where=noise > 0)
+        return np.maximum(1, np.ceil(needed * (1 - 1e-12))).astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SampleSizes:
+    """Users that a statement takes with one plan: `users` (Q,) for the interval of each answer by itself."""
+
+    statement: Statement
+    workload: Workload
+    law: AnswerMoments
+    users: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, statement: Statement, law: AnswerMoments) -> SampleSizes:
+        """For the answers of a plan by the moments of one report's contribution; raises PlanError."""
+        z = normal_quantile(statement.level)
+        return cls(statement=statement, workload=law.workload, law=law, users=_users(statement, law, z))
+
+    @property
+    def most(self) -> int:
+        """Users for every answer, each by itself."""
+        return int(self.users.max())
+
+    @property
+    def hardest(self) -> str:
+        """Label of the query that needs the most users."""
+        return self.workload.label(int(self.users.argmax()))
+
+    @cached_property
+    def band(self) -> int:
+        """Users for all answers at once: the simultaneous band of a uniform population is within the margin."""
+        return int(_users(self.statement, self.law, self._band_quantile()).max())
+
+    def _band_quantile(self) -> float:
+        varying = self.workload.varying_rows
+        uniform = np.full(self.workload.size, 1.0 / self.workload.size)
+        root = self.law.covariance_root(uniform)
+        if root is None:
+            return independent_quantile(self.statement.level, len(varying))
+        return simultaneous_quantile(root[varying], self.statement.level)
+
+
+def _users(statement: Statement, law: AnswerMoments, quantile: float) -> NDArray[np.int64]:
+    profile, (low, high) = law.profile(), law.workload.operator.entry_range()
+    return statement.users(profile.variance, profile.bias, high - low, quantile)

@@ -1,0 +1,178 @@
+"""`sordino size`: how many users a statement such as ± 1 % at 95 % needs, for several ε."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from sordino_analysis.evaluation.variance import answer_moments
+from sordino_analysis.pairwise.pairwise_request import PairwiseRequest
+from sordino_analysis.pairwise.pairwise_sample_size import pairwise_sample_size
+from sordino_analysis.planning.linear_request import LinearRequest
+from sordino_analysis.planning.plan_cache import PlanCache, default_folder
+from sordino_analysis.planning.sample_size import SampleSizes, Statement
+from sordino_analysis.planning_options import PlanningOptions
+from sordino_analysis.questions.linear.building import build_workload
+from sordino_analysis.questions.pairwise import PairwiseSpecification
+from sordino_analysis.questions.specifications import AnySpecification
+from sordino_analysis.request_terms import Effort
+from sordino_server.cli.candidates import MechanismOption, ProtocolOption
+from sordino_server.cli.local_planning import (
+    CacheDirOption,
+    EffortOption,
+    FileOption,
+    Kind,
+    ObjectiveOption,
+    asked_specification,
+    displayed_progress,
+    finished_plan,
+)
+from sordino_server.cli.output import JsonOption, VerboseOption, console, print_json, reports_errors
+from sordino_server.cli.sigint import finishing_when_asked
+from sordino_server.cli.statistics import TargetOption
+from sordino_server.cli.unused_options import refuse_given
+from sordino_shared.errors import InvalidValue
+
+DEFAULT_EPSILONS = ("0.25", "0.5", "1", "2", "4")
+# The table names this many queries, those that need the most users first.
+_SHOWN_QUERIES = 12
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Row:
+    """What one ε needs; `band` and `queries` are of linear questions, `predicted` of pairwise statistics."""
+
+    epsilon: str
+    mechanism: str
+    users: int
+    band: int | None = None
+    queries: tuple[tuple[str, int], ...] = ()
+    predicted: float | None = None
+
+    def document(self) -> dict[str, Any]:
+        shown: dict[str, Any] = {"epsilon": float(self.epsilon), "mechanism": self.mechanism, "users": self.users}
+        if self.predicted is not None:
+            return shown | {"predicted_margin": self.predicted}
+        return shown | {
+            "band_users": self.band,
+            "queries": [{"label": label, "users": users} for label, users in self.queries],
+        }
+
+
+@reports_errors
+def size(
+    context: typer.Context,
+    margin: Annotated[str, typer.Option(metavar="X", help="Half width of the interval: 0.01 or 1%.")],
+    workload: Annotated[Kind | None, typer.Option(metavar="KIND", help="histogram, prefix or ranges.")] = None,
+    size: Annotated[int | None, typer.Option(metavar="N", help="Number of bins for --workload.")] = None,
+    file: FileOption = None,
+    epsilon: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="E", help=f"ε of one report; repeat it for a table. Default: {', '.join(DEFAULT_EPSILONS)}."
+        ),
+    ] = None,
+    level: Annotated[float, typer.Option(metavar="P", help="Probability of the interval.")] = 0.95,
+    difference: Annotated[
+        bool, typer.Option("--difference", help="Of the answers of two campaigns, with so many users each.")
+    ] = False,
+    population: Annotated[
+        bool, typer.Option("--population", help="About the population that the users are a random sample of.")
+    ] = False,
+    objective: ObjectiveOption = "max",
+    mechanism: MechanismOption = None,
+    protocol: ProtocolOption = None,
+    target: TargetOption = None,
+    effort: EffortOption = Effort.STANDARD,
+    no_cache: Annotated[bool, typer.Option("--no-cache", help="Do not reuse or store plans on this machine.")] = False,
+    cache_dir: CacheDirOption = None,
+    verbose: VerboseOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Print how many users a statement such as "± 1 % at 95 %" needs.
+
+    Examples:
+
+        sordino size --workload prefix --size 64 --margin 1%
+        sordino size --file delays.yaml --margin 0.5% --epsilon 1 --difference
+
+    One answer: the interval of every query by itself is within the margin, whatever the users hold. All answers: the
+    simultaneous band is. A margin is a share of the query's scale, its largest entry less its least: 1 for a share of
+    users. For a pairwise statistic it is in units of the statistic, as predicted over the reference populations.
+    """
+    asked = asked_specification(workload, size, file)
+    statement = Statement(margin=_margin(margin), level=level, difference=difference, population=population)
+    cache = None if no_cache else PlanCache(cache_dir or default_folder())
+    chosen = {"objective": objective, "mechanism": mechanism, "effort": effort, "protocol": protocol, "target": target}
+    epsilons = epsilon or list(DEFAULT_EPSILONS)
+    rows = [_row(context, asked, statement, PlanningOptions.of(epsilon=each, **chosen), cache) for each in epsilons]
+    if as_json:
+        terms = {"margin": statement.margin, "level": level, "difference": difference, "population": population}
+        print_json(terms | {"rows": [row.document() for row in rows]})
+        return
+    _print(statement, rows, verbose)
+
+
+def _margin(text: str) -> float:
+    number, percent = (text[:-1], 100.0) if text.endswith("%") else (text, 1.0)
+    try:
+        return float(number) / percent
+    except ValueError:
+        raise InvalidValue(f"--margin takes a number such as 0.01 or 1%, not {text!r}", text) from None
+
+
+def _row(
+    context: typer.Context,
+    asked: AnySpecification,
+    statement: Statement,
+    options: PlanningOptions,
+    cache: PlanCache | None,
+) -> _Row:
+    if isinstance(asked, PairwiseSpecification):
+        refuse_given(context, ("objective", "mechanism"), "they apply to linear queries; this file has a statistic")
+        with finishing_when_asked() as interrupted, displayed_progress() as show:
+            request = PairwiseRequest(asked, options.model_copy(update={"users": 2}))
+            found = pairwise_sample_size(request, statement, show, interrupted)
+        return _Row(epsilon=str(options.epsilon), mechanism=found.protocol, users=found.users, predicted=found.margin)
+    refuse_given(context, ("protocol", "target"), "they apply to pairwise statistics; this workload has linear queries")
+    plan = finished_plan(LinearRequest.of(asked, options), cache)
+    queries = build_workload(plan.device.domain, plan.analyst.queries, plan.analyst.workload)
+    needed = SampleSizes.of(statement, answer_moments(plan.device.randomizer, plan.analyst.decoder, queries))
+    return _Row(
+        epsilon=str(options.epsilon),
+        mechanism=plan.analyst.mechanism,
+        users=needed.most,
+        band=needed.band,
+        queries=tuple(zip(queries.labels(), needed.users.tolist(), strict=True)),
+    )
+
+
+def _print(statement: Statement, rows: list[_Row], verbose: bool) -> None:
+    of = "each of two campaigns, for the difference of their answers" if statement.difference else "the campaign"
+    console.print(f"users of {of}: ± {statement.margin:g} at {100 * statement.level:g} %", highlight=False)
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    pairwise = rows[0].predicted is not None
+    table.add_column("ε", justify="right")
+    for heading in ("users",) if pairwise else ("one answer", "all answers"):
+        table.add_column(heading, justify="right")
+    table.add_column("protocol" if pairwise else "mechanism", no_wrap=True)
+    for row in rows:
+        numbers = (row.users,) if row.band is None else (row.users, row.band)
+        table.add_row(row.epsilon, *(f"{number:,}" for number in numbers), row.mechanism)
+    console.print(table)
+    for row in rows if verbose else ():
+        _print_queries(row)
+
+
+def _print_queries(row: _Row) -> None:
+    hardest = sorted(row.queries, key=lambda each: -each[1])
+    console.print(f"ε = {row.epsilon}", highlight=False)
+    for label, users in hardest[:_SHOWN_QUERIES]:
+        console.print(f"  {users:>12,}  {label}", highlight=False, markup=False)
+    if len(hardest) > _SHOWN_QUERIES:
+        console.print(
+            f"  and {len(hardest) - _SHOWN_QUERIES} queries that need fewer (--json has all)", highlight=False
+        )
