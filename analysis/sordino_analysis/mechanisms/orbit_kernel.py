@@ -14,11 +14,11 @@ from sordino_analysis.mechanisms.mechanism import MechanismFailed, Proposal, Sha
 from sordino_analysis.optimisation.symmetry.local_features import QueryParts
 from sordino_analysis.optimisation.symmetry.orbit_design import OrbitDesign
 from sordino_analysis.optimisation.symmetry.orbit_rows import MOST_CELLS
-from sordino_analysis.optimisation.symmetry.programs import RowsNotFound
 from sordino_analysis.optimisation.symmetry.query_fourier_weights import query_fourier_weights
 from sordino_analysis.optimisation.symmetry.row_families import RowFamily, drawn_rows
 from sordino_analysis.optimisation.symmetry.row_moments import local_query
 from sordino_analysis.optimisation.symmetry.row_spectrum import RowSpectrum
+from sordino_analysis.optimisation.symmetry.rows_not_found import RowsNotFound
 from sordino_analysis.optimisation.symmetry.worst_case import worst_case_design
 from sordino_analysis.progress import Progress, ProgressCallback
 from sordino_analysis.questions.linear import Workload

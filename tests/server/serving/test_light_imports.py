@@ -68,3 +68,11 @@ def test_help_imports_neither_commands_nor_arrays() -> None:
 @pytest.mark.parametrize("module", ["sordino_server.estimates.next_step", "sordino_analysis.requests"])
 def test_the_measure_notices_a_solver(module: str) -> None:
     assert measure(f"import {module}")[2] & SOLVERS
+
+
+@pytest.mark.parametrize("module", ["sordino_server.cli.worker", "sordino_analysis.requests"])
+def test_nothing_imports_the_modelling_library_before_a_mechanism_needs_it(module: str) -> None:
+    """It takes as long to import as the rest of the planner; so does scipy.stats, which it imports."""
+    code = f"import sys, {module}; print(sorted({{'cvxpy', 'scipy.stats'}} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from sordino_analysis.arrays import Floats, Mask
 from sordino_analysis.optimisation.search.balanced_rows import balance, balanced_weights
@@ -90,4 +90,4 @@ def _codebook(start: Start, right: Floats, epsilon: float, outputs: int, generat
     half = generator.standard_normal((outputs // 2, len(right)))
     projections = np.vstack([half, -half]) @ directions
     share = min(0.5, max(start.fill / (np.exp(epsilon) + 1.0), _FEWEST_TYPES / right.shape[1]))
-    return np.asarray(start.steepness * (projections - norm.isf(share)))
+    return np.asarray(start.steepness * (projections + ndtri(share)))

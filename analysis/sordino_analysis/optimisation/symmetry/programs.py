@@ -15,8 +15,8 @@ from cvxpy.atoms.elementwise.power import power
 from sordino_analysis.arrays import Floats
 from sordino_analysis.optimisation.symmetry.group_orbits import GroupOrbits
 from sordino_analysis.optimisation.symmetry.query_fourier_weights import QueryFourierWeights
+from sordino_analysis.optimisation.symmetry.rows_not_found import RowsNotFound
 from sordino_analysis.request_terms import Objective
-from sordino_shared.errors import SordinoError
 
 _GRID = 64
 
@@ -87,11 +87,3 @@ def _solve(problem: cp.Problem) -> None:
         warnings.simplefilter("ignore", UserWarning)
         with contextlib.suppress(cp.SolverError):
             problem.solve(solver="CLARABEL")  # type: ignore[no-untyped-call]
-
-
-class RowsNotFound(SordinoError):
-    """The solver found no mixture; `status` is its word for it."""
-
-    def __init__(self, message: str, status: str) -> None:
-        super().__init__(message)
-        self.status = status

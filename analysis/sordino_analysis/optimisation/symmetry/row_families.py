@@ -10,8 +10,8 @@ import numpy as np
 from sordino_analysis.arrays import Floats, Mask
 from sordino_analysis.optimisation.symmetry.orbit_design import OrbitDesign, few_rows
 from sordino_analysis.optimisation.symmetry.orbit_rows import RowShape
-from sordino_analysis.optimisation.symmetry.programs import RowsNotFound
 from sordino_analysis.optimisation.symmetry.query_fourier_weights import query_fourier_weights
+from sordino_analysis.optimisation.symmetry.rows_not_found import RowsNotFound
 from sordino_analysis.questions.linear.widths import CharacterMap
 from sordino_analysis.request_terms import Objective
 

@@ -1,0 +1,13 @@
+"""The error of a search for rows, apart from the programs, which import the modelling library."""
+
+from __future__ import annotations
+
+from sordino_shared.errors import SordinoError
+
+
+class RowsNotFound(SordinoError):
+    """The solver found no mixture; `status` is its word for it."""
+
+    def __init__(self, message: str, status: str) -> None:
+        super().__init__(message)
+        self.status = status
