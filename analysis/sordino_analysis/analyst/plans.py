@@ -172,7 +172,7 @@ class Plan:
 
     @property
     def _title(self) -> str:
-        return f"Plan of {self.analyst.workload}: {self.workload.queries} queries over {self.workload.size} cells"
+        return f"Plan of {self.analyst.workload}: {self.workload.asked} queries over {self.workload.size} cells"
 
     def _rows(self) -> list[tuple[str, str]]:
         ratio = "no bound above 0 proved" if self.ratio is None else f"{self.bound:.4g}, ratio {self.ratio:.3f}"

@@ -10,6 +10,9 @@ from sordino_analysis.questions.linear.operators import Symmetry
 from sordino_shared.randomizers import RandomizedResponse
 from sordino_shared.randomizers.base import MAX_DEVICE_TYPES
 
+# Sets of more types are more than 128 bytes to send; up to this ε there is something as good that is not.
+_LARGEST_SET, _LARGEST_EPSILON = 1024, 4.0
+
 
 class RandomizedResponseMechanism:
     """k-ary randomized response with the inverse of its kernel as decoder."""
@@ -30,6 +33,11 @@ def too_many_types(work: SharedWork) -> str | None:
     size = work.request.workload.size
     if size > MAX_DEVICE_TYPES:
         return f"{size} types; a device holds at most {MAX_DEVICE_TYPES}"
+    if not work.request.workload.is_listed:
+        return f"{size} items, which are not listed"
+    chosen_freely = work.request.options.mechanism is None and work.request.guarantee.epsilon <= _LARGEST_EPSILON
+    if chosen_freely and size > _LARGEST_SET and work.request.workload.symmetry is Symmetry.TYPES:
+        return f"a set of {size} types is large to send; coarsened_histogram is within 2 % of it in a few bytes"
     if size > MAX_DENSE_TYPES and work.request.workload.symmetry is Symmetry.ATTRIBUTES:
         return f"it tells {size} types apart, and every query is about a few attributes: rows over these tell more"
     return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sordino_analysis.mechanisms.approximate_factorization import ApproximateFactorizationMechanism
+from sordino_analysis.mechanisms.coarsened_histogram import CoarsenedHistogramMechanism
 from sordino_analysis.mechanisms.column_generation import ColumnGenerationMechanism
 from sordino_analysis.mechanisms.extreme_rows import ExtremeRowsMechanism
 from sordino_analysis.mechanisms.factorization import FactorizationMechanism
@@ -24,6 +25,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
     RandomizedResponseMechanism(),
     SubsetSelectionMechanism(),
     SubsetMixtureMechanism(),
+    CoarsenedHistogramMechanism(),
     HadamardResponseMechanism(),
     HaarMechanism(),
     HierarchyMechanism(),

@@ -34,7 +34,7 @@ __all__ = ["CompiledPlan", "MechanismReport", "PlanError", "PlanRequest", "compi
 # Two candidates closer than this are the same mechanism up to the rounding of its integers; the simpler one is taken.
 _TIE = 1e-9
 # Milliseconds for any domain, so that they are compared even when the time is over.
-_AT_ONCE = {"randomized_response", "subset_selection", "subset_mixture"}
+_AT_ONCE = {"randomized_response", "subset_selection", "subset_mixture", "coarsened_histogram"}
 _SHARE_OF_BOUNDS = 0.4
 
 
@@ -91,7 +91,7 @@ class CompiledPlan:
         return LinearSummary(
             workload=workload.name,
             k=workload.size,
-            queries=workload.queries,
+            queries=workload.asked,
             epsilon=self.request.guarantee.epsilon,
             objective=options.objective,
             mechanism=self.analyst.mechanism,
@@ -187,7 +187,8 @@ class _Stage:
 
     def __call__(self, step: Progress) -> None:
         known = [value for value in (self.variance, step.variance) if value is not None]
-        fraction = self.done + self.share * step.fraction
+        # The end of a stage and the beginning of the next are the same but for the last digits.
+        fraction = round(self.done + self.share * step.fraction, 12)
         self.progress(Progress(fraction, self.text, min(known, default=None), self.bound))
 
 

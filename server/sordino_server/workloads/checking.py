@@ -25,7 +25,8 @@ _FORM: TypeAdapter[AnySpecification] = TypeAdapter(Specification)
 class CheckedWorkload:
     """A workload that can be built: its canonical JSON, the digest of that, and its sizes.
 
-    There are no `cells` while a number of bins is open, and where there are so many that they have no numbers.
+    There are no `cells` while a number of bins is open, and where there are so many that they have no numbers; of
+    `queries` up to 2^62 are counted.
     """
 
     id: str
@@ -48,5 +49,9 @@ def check_workload(body: bytes | Path) -> CheckedWorkload:
     text = canonical_text(specification)
     numbered = cells if cells is None or cells <= MAX_CELLS else None
     return CheckedWorkload(
-        id=str(Digest.of(text.encode())), name=specification.name, specification=text, cells=numbered, queries=queries
+        id=str(Digest.of(text.encode())),
+        name=specification.name,
+        specification=text,
+        cells=numbered,
+        queries=min(queries, MAX_CELLS),
     )

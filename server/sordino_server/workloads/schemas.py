@@ -27,7 +27,8 @@ class WorkloadEntry(BaseModel):
 class WorkloadDocument(BaseModel):
     """A registered workload: `cells` user types, `queries` answers, of which a statistic of pairs is one.
 
-    There are no `cells` while the planner has yet to choose a number of bins, nor where they are more than 2^62.
+    There are no `cells` while the planner has yet to choose a number of bins, nor where they are more than 2^62; up to
+    as many `queries` are counted.
     """
 
     id: str

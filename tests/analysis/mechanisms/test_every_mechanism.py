@@ -37,11 +37,15 @@ REPORTS = 20_000
 
 @dataclass(frozen=True)
 class Sample:
-    """A small workload that the mechanism answers; `users` for one that is compared by mean squared error."""
+    """A small workload that the mechanism answers; `users` for one that is compared by mean squared error.
+
+    From so many `reports` a false answer is told from a true one.
+    """
 
     workload: str
     objective: Objective = "max"
     users: int | None = None
+    reports: int = REPORTS
 
     def plan(self, mechanism: str | None = None) -> CompiledPlan:
         """By this mechanism, or by the one that the planner chooses."""
@@ -58,6 +62,7 @@ SAMPLES: dict[str, tuple[Sample, ...]] = {
     "randomized_response": (Sample("histogram"), Sample("histogram", "mean")),
     "subset_selection": (Sample("histogram"), Sample("histogram", "mean")),
     "subset_mixture": (Sample("histogram"), Sample("histogram", "mean")),
+    "coarsened_histogram": (Sample("items", reports=10**6), Sample("items", "mean", reports=10**6)),
     "hadamard_response": (Sample("histogram"), Sample("prefix", "mean")),
     "haar": (Sample("prefix"), Sample("histogram", "mean")),
     "hierarchy": (Sample("prefix"), Sample("histogram", "mean")),
@@ -77,6 +82,8 @@ SAMPLES: dict[str, tuple[Sample, ...]] = {
 def workload(name: str) -> Workload:
     if name in ("prefix", "histogram"):
         return builtin(name, 6)
+    if name == "items":
+        return builtin("histogram", 64)
     lines = [{"name": attribute, "kind": "ordinal", "edges": [1.0]} for attribute in "abcd"]
     if name == "parities":
         return parse_specification({"name": name, "domain": lines, "queries": {"kind": "parities", "width": 2}}).build()
@@ -141,9 +148,9 @@ def test_answers_have_no_more_bias_than_is_stated(mechanism: str, sample: Sample
     plan = sample.plan(mechanism)
     randomizer, asked = plan.device.randomizer, plan.request.workload
     shares = np.arange(1, asked.size + 1) / np.arange(1, asked.size + 1).sum()
-    cells = np.random.default_rng(1).choice(asked.size, REPORTS, p=shares).astype(np.int64)
+    cells = np.random.default_rng(1).choice(asked.size, sample.reports, p=shares).astype(np.int64)
     payloads = randomizer.randomize_many(cells, SeededRandomness(2))
-    found = estimate(plan.device, plan.analyst, Aggregate(REPORTS, accumulate(randomizer, payloads)))
+    found = estimate(plan.device, plan.analyst, Aggregate(sample.reports, accumulate(randomizer, payloads)))
     allowed = norm.isf(FALSE_ALARM / 2) * found.standard_error + plan.analyst.figures.bias_bound
     assert (np.abs(found.unbiased - asked.truth(cells)) <= allowed).all()
     reversed_truth = asked.truth(asked.size - 1 - cells)

@@ -7,6 +7,7 @@ adds M̂_j (−1)^⟨j, y⟩ at the index Aᵀj of its table, and the transform 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,7 @@ Words = NDArray[np.uint64]
 _BLOCK = 1 << 17
 
 
-def transform(table: Integers) -> None:
+def transform(table: NDArray[Any]) -> None:
     """Replace (2^r,) entries v by Σ_j v_j (−1)^⟨j, c⟩ at every c, in place; a block of 1 MiB is all that is copied."""
     inner = min(len(table), 1 << (len(table).bit_length() // 2))
     matrix = table.reshape(-1, inner)
@@ -30,7 +31,7 @@ def transform(table: Integers) -> None:
         matrix[:, start : start + columns] = _butterflies(matrix[:, start : start + columns].copy())
 
 
-def _butterflies(columns: Integers) -> Integers:
+def _butterflies(columns: NDArray[Any]) -> NDArray[Any]:
     """The transform along axis 0 of (2^s, m), in place."""
     height, step = len(columns), 1
     while step < height:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import ClassVar, NoReturn
@@ -10,8 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sordino_analysis.arrays import Floats
+from sordino_analysis.documents.decoders import PlainDecoder, ScaledHistogramDecoder
+from sordino_analysis.evaluation.answer_moments import AnswerMoments
 from sordino_analysis.evaluation.coarsened.tables import add_reports, split_sums
+from sordino_analysis.evaluation.contribution_law import ContributionLaw, Moments
+from sordino_analysis.evaluation.item_answers import ItemAnswers
 from sordino_analysis.evaluation.randomizers.server_half import Ends, Integers, ServerHalf
+from sordino_analysis.questions.linear import Workload
 from sordino_shared.errors import InvalidValue
 from sordino_shared.randomizers import Coarsened
 
@@ -47,6 +53,22 @@ class CoarsenedHalf(ServerHalf):
 
     def _sum(self, payloads: NDArray[np.uint8]) -> Integers:
         return self.accumulate(payloads)
+
+    def answer_moments(self, decoder: PlainDecoder, workload: Workload) -> AnswerMoments:
+        return self._items(decoder, workload)
+
+    def extreme_contributions(self, decoder: PlainDecoder, workload: Workload, reach: float = 1.0) -> Ends:
+        return self._items(decoder, workload).extremes()
+
+    def contribution_laws(
+        self, decoder: PlainDecoder, workload: Workload, histogram: Floats, queries: list[int]
+    ) -> Iterator[ContributionLaw | Moments]:
+        yield from self._items(decoder, workload).contribution_laws(histogram, queries)
+
+    def _items(self, decoder: PlainDecoder, workload: Workload) -> ItemAnswers:
+        if not isinstance(decoder, ScaledHistogramDecoder):
+            raise InvalidValue("reports of single items are decoded by a slope and an offset", decoder)
+        return ItemAnswers(workload, self.randomizer, decoder)
 
     def extremes(self, rows: Floats, reach: float) -> Ends:
         raise InvalidValue("the extremes of a coarsened randomizer are not known apart from a decoder", self.randomizer)

@@ -15,6 +15,7 @@ from sordino_analysis.documents.queries import (
     StackQueries,
 )
 from sordino_analysis.questions.linear.factors import Factor, factor, product_of
+from sordino_analysis.questions.linear.items import MOST_LISTED_ITEMS, AnyItem
 from sordino_analysis.questions.linear.operators import Dense
 from sordino_analysis.questions.linear.stacks import stack_of
 from sordino_analysis.questions.linear.widths import marginals, parities
@@ -57,4 +58,7 @@ def _whole(domain: Domain, queries: Queries) -> Factor:
 def _product(domain: Domain, queries: ProductQueries) -> Factor:
     if len(queries.factors) != len(domain.attributes):
         raise InvalidValue(f"{len(queries.factors)} kinds of queries for {len(domain.attributes)} attributes", queries)
+    if set(queries.factors) == {"histogram"} and domain.size > MOST_LISTED_ITEMS:
+        names = ", ".join(attribute.name for attribute in domain.attributes)
+        return Factor(AnyItem(domain.size), lambda query: f"any {names}")
     return product_of([factor(a, kind) for a, kind in zip(domain.attributes, queries.factors, strict=True)])

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from sordino_analysis.arrays import Floats
 from sordino_analysis.documents.queries import Queries
+from sordino_analysis.questions.linear.items import AnyItem
 from sordino_analysis.questions.linear.operators import Indices, LinearMap, Symmetry
 from sordino_shared.domains import Domain
 from sordino_shared.errors import InvalidValue
@@ -71,6 +72,16 @@ class Workload:
     def queries(self) -> int:
         """Q, the number of queries, constant ones of a matrix included."""
         return self.operator.shape[0]
+
+    @property
+    def is_listed(self) -> bool:
+        """Whether every query has a name and an answer of its own; else the one query stands for any item."""
+        return not isinstance(self.operator, AnyItem)
+
+    @property
+    def asked(self) -> int:
+        """How many queries are asked, listed or not."""
+        return self.queries if self.is_listed else self.size
 
     @property
     def size(self) -> int:
