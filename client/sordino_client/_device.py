@@ -159,7 +159,7 @@ class Device:
             return Answer(index, campaign, task.round)
         verified = yield from self.fetch_part(session, task, index)
         verified.part.domain.check_shape(value)
-        cell = verified.part.domain.encode(value, strict=self.config.strict)
+        codes = verified.part.domain.codes(value, strict=self.config.strict)
         for attribute, became in verified.part.domain.coerced(value).items():
             _LOG.warning("campaign %s, attribute %r: %s", campaign, attribute, became)
         status = self._ledger.record(
@@ -167,7 +167,7 @@ class Device:
             index,
             verified.proved,
             task.retry,
-            lambda: session.randomize(verified, cell, task.epoch, self.randomness),
+            lambda: session.randomize(verified, codes, task.epoch, self.randomness),
         )
         return Answer(status, campaign, index, verified.proved if status is AnswerStatus.RECORDED else None)
 

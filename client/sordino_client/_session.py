@@ -9,6 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+import numpy as np
+from numpy.typing import NDArray
+
 from sordino_client._errors import PlanRefused
 from sordino_shared.audit import check_guarantee
 from sordino_shared.errors import SordinoError
@@ -121,9 +124,11 @@ class Session:
                 f"it claims {verified.part.guarantee}, the manifest allows {terms.guarantee}",
             )
 
-    def randomize(self, verified: VerifiedPart, cell: int, epoch: int, randomness: Randomness) -> ReportBatch:
-        """One draw for `cell`, under a fresh id: the only place where a value meets randomness."""
-        payload = verified.part.randomizer.randomize(cell, randomness)
+    def randomize(
+        self, verified: VerifiedPart, codes: NDArray[np.uint64], epoch: int, randomness: Randomness
+    ) -> ReportBatch:
+        """One draw for a value's `codes` (attributes,), under a fresh id: the only place where it meets randomness."""
+        payload = bytes(verified.part.randomize_many(codes[None], randomness)[0])
         identifier = ReportId(epoch.to_bytes(2, "big") + randomness.bytes(ReportId.LENGTH - 2))
         return ReportBatch(verified.digest, bytes(identifier), payload)
 

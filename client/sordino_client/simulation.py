@@ -96,17 +96,17 @@ class DeviceFleet:
         domain = verified.part.domain
         for value in values:
             domain.check_shape(value)
-        cells = domain.encode_many(values, strict=self._device.config.strict)
-        return self._answer_cells(devices, cells, task, task.round, verified, randomness)
+        codes = domain.codes_many(values, strict=self._device.config.strict)
+        return self._answer_codes(devices, codes, task, task.round, verified, randomness)
 
     def flush(self, patience_s: float = PATIENCE_S, progress: Callable[[int], None] | None = None) -> FleetFlushed:
         """Send what waits in batches; `progress` is told how many reports are settled after every batch."""
         return self._client._run(self._flush(patience_s, progress))
 
-    def _answer_cells(
+    def _answer_codes(
         self,
         devices: NDArray[np.int64],
-        cells: NDArray[np.int64],
+        codes: NDArray[np.uint64],
         task: Task,
         index: int,
         verified: VerifiedPart,
@@ -116,7 +116,7 @@ class DeviceFleet:
         assigned = (self._assigned[devices] == index) | (self._assigned[devices] < 0)
         fresh = assigned & ~self._answered[index, devices]
         self._check_budget(devices[fresh], verified)
-        payloads = verified.part.randomizer.randomize_many(cells[fresh], randomness)
+        payloads = verified.part.randomize_many(codes[fresh], randomness)
         self._spent[devices[fresh]] += verified.proved.nano
         self._answered[index, devices[fresh]] = True
         self._keep(payloads, task, index, verified, randomness)

@@ -115,7 +115,8 @@ def histogram(make_world):
         randomness = SeededRandomness(seed)
         counts = []
         for cell in range(CELLS):
-            batches = (session.randomize(verified, cell, 0, randomness) for _ in range(REPORTS))
+            codes = np.array([cell], dtype=np.uint64)
+            batches = (session.randomize(verified, codes, 0, randomness) for _ in range(REPORTS))
             payloads = np.concatenate([batch.payload_rows() for batch in batches])
             counts.append(Counter(outcome(payloads, cell).astype(int).tolist()))
         return counts
@@ -167,7 +168,8 @@ def test_reports_of_every_randomizer_follow_the_law_of_their_value_and_not_of_an
     other = max(range(1, len(laws)), key=lambda value: _distance(laws[0], laws[value]))
     # The χ² of the other law has a mean of at least 150 above its degrees of freedom: it is refused.
     reports = max(FEW_REPORTS, math.ceil(150 / _distance(laws[0], laws[other])))
-    batches = (session.randomize(verified, 0, 0, randomness) for _ in range(reports))
+    codes = np.zeros(len(sample.domain.shape), dtype=np.uint64)
+    batches = (session.randomize(verified, codes, 0, randomness) for _ in range(reports))
     payloads = np.concatenate([batch.payload_rows() for batch in batches])
     assert is_accepted(outcomes(sample.randomizer, 0, payloads), laws[0])
     assert not is_accepted(outcomes(sample.randomizer, other, payloads), laws[other])

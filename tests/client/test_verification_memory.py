@@ -11,11 +11,20 @@ from sordino_client import PlanRefused
 from sordino_client._session import verify_part
 from sordino_shared.arrays import Array
 from sordino_shared.audit import verification_memory
-from sordino_shared.domains import Categorical, Domain, Ordinal
+from sordino_shared.domains import Categorical, Domain, Hashed, Ordinal
 from sordino_shared.errors import InvalidValue, OversizedDocument
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import DevicePart, Digest
-from sordino_shared.randomizers import FiniteKernel, Pair, RandomizedResponse, SeededDirection
+from sordino_shared.randomizers import (
+    Coarsened,
+    FiniteKernel,
+    GridPartition,
+    Level,
+    LinearLabel,
+    Pair,
+    RandomizedResponse,
+    SeededDirection,
+)
 from sordino_shared.randomizers.finite_kernel import DenseRows, TwoLevelRows
 from sordino_shared.randomness import SeededRandomness
 
@@ -52,6 +61,10 @@ PARTS = {
     ),
     "dense": lambda: (line(500), dense(500, 500)),
     "seeds": lambda: (line(500), seeded(500, 500)),
+    "hashed texts": lambda: (
+        Domain((Hashed("x", 64, bytes(16)),)),
+        Coarsened.for_guarantee((1 << 64,), (Level(1 << 32, GridPartition((1,)), LinearLabel(3), b"\x01"),), EPSILON),
+    ),
     "pair": lambda: (line(4096), Pair(two_level(4096, 4096), two_level(4096, 4096))),
 }
 
@@ -59,7 +72,8 @@ PARTS = {
 def peak_of(content: bytes, digest: Digest) -> int:
     tracemalloc.start()
     verified = verify_part(bytes(bytearray(content)), digest)
-    verified.part.randomizer.randomize(1, SeededRandomness(1))
+    codes = np.zeros((1, len(verified.part.domain.shape)), dtype=np.uint64)
+    verified.part.randomize_many(codes, SeededRandomness(1))
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     return peak

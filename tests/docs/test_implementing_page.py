@@ -65,10 +65,10 @@ def test_the_sdk_goes_the_way_of_the_trace() -> None:
     verified: VerifiedPart = verify_part(content("device_part"), task.device_parts[0])
     session.check_part(verified, 0)
     assert verified.proved.nano == steps["proved_nano"]
-    cell = verified.part.domain.encode(steps["value"])
-    assert cell == steps["cell"]
+    assert verified.part.domain.encode(steps["value"]) == steps["cell"]
+    codes = verified.part.domain.codes(steps["value"])
     source = Listed(bytes.fromhex(steps["word"]), bytes.fromhex(steps["id"])[2:])
-    assert session.randomize(verified, cell, task.epoch, source).content == content("report_batch")
+    assert session.randomize(verified, codes, task.epoch, source).content == content("report_batch")
     assert Digest.parse(digests["device_part"]) == DevicePart.read(content("device_part")).digest
 
 

@@ -153,6 +153,10 @@ class OrbitKernel(Randomizer):
                 sums[involved] += sums[involved - 1] * characters
         return len(self.rows) * sum(sums)
 
+    @property
+    def verified_entries(self) -> int:
+        return sum(row.cells for row in self.rows)
+
     def likelihood_ratio(self) -> tuple[int, int]:
         return self.high, self.low
 
