@@ -16,7 +16,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sordino_analysis.analyst.estimates import Estimate, aggregate, estimate
-    from sordino_analysis.analyst.pairs import PairwisePlan, PairwiseSimulation, plan_pairwise, simulate_pairwise
+    from sordino_analysis.analyst.pairs import (
+        PairwisePlan,
+        PairwiseSimulation,
+        plan_pairwise,
+        read_pairwise_plan,
+        simulate_pairwise,
+    )
     from sordino_analysis.analyst.plans import Plan, plan, read_plan
     from sordino_analysis.analyst.simulation import Simulation, read_csv, simulate
     from sordino_analysis.analyst.tables import ColumnError
@@ -32,7 +38,13 @@ __version__ = "0.1.0"
 
 _MODULES = {
     "sordino_analysis.analyst.estimates": ("Estimate", "aggregate", "estimate"),
-    "sordino_analysis.analyst.pairs": ("PairwisePlan", "PairwiseSimulation", "plan_pairwise", "simulate_pairwise"),
+    "sordino_analysis.analyst.pairs": (
+        "PairwisePlan",
+        "PairwiseSimulation",
+        "plan_pairwise",
+        "read_pairwise_plan",
+        "simulate_pairwise",
+    ),
     "sordino_analysis.analyst.plans": ("Plan", "plan", "read_plan"),
     "sordino_analysis.analyst.simulation": ("Simulation", "read_csv", "simulate"),
     "sordino_analysis.analyst.tables": ("ColumnError",),
@@ -69,6 +81,7 @@ __all__ = [
     "prefix",
     "ranges",
     "read_csv",
+    "read_pairwise_plan",
     "read_plan",
     "simulate",
     "simulate_pairwise",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from html import escape
 
@@ -31,6 +32,21 @@ def html_table(title: str, headings: Row, rows: Sequence[Row], notes: Sequence[s
     below = "".join(f"<p>{escape(note)}</p>" for note in notes)
     header = f"<thead><tr>{head}</tr></thead>" if any(headings) else ""
     return f"<table><caption>{escape(title)}</caption>{header}<tbody>{body}</tbody></table>{below}"
+
+
+class Facts(ABC):
+    """A value that shows itself as a title and a list of facts, in a terminal and in a notebook."""
+
+    @abstractmethod
+    def _facts(self) -> tuple[str, list[tuple[str, str]]]:
+        """The title, and the name and text of each fact."""
+
+    def __repr__(self) -> str:
+        return text_facts(*self._facts())
+
+    def _repr_html_(self) -> str:
+        title, rows = self._facts()
+        return html_table(title, ("", ""), rows)
 
 
 def shown(count: int) -> list[int]:

@@ -1,4 +1,4 @@
-"""Statistics of pairs of users: plan a protocol of one to three rounds, and simulate all of it."""
+"""Pairwise statistics: plan a protocol of one to three rounds, and simulate all of it."""
 
 from __future__ import annotations
 
@@ -9,29 +9,44 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from sordino_analysis.analyst.display import html_table, text_facts
+from sordino_analysis.analyst.display import Facts
 from sordino_analysis.analyst.plans import chosen_effort, planned, written_epsilon
 from sordino_analysis.analyst.simulation import Values, cells_of, randomized
 from sordino_analysis.documents.protocol_plan import ProtocolPlan
 from sordino_analysis.pairwise.pairwise_request import PairwiseRequest
 from sordino_analysis.pairwise.protocol_registry import step_protocol
 from sordino_analysis.pairwise.statistic_estimate import PairwiseEstimate
+from sordino_analysis.planning.finished_plan import Part, PartName
+from sordino_analysis.planning.plan_folder import read_protocol, read_round, write_parts
 from sordino_analysis.planning.rounds import ClosedRound, RoundPlan
 from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.progress import ProgressCallback
 from sordino_analysis.questions.pairwise import PairwiseSpecification, PairwiseStatistic, parse_statistic
 from sordino_analysis.request_terms import Effort, Target
+from sordino_shared.audit import check_guarantee
 from sordino_shared.domains import Domain
 from sordino_shared.errors import InvalidValue
 from sordino_shared.randomness import Randomness, SeededRandomness
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PairwisePlan:
-    """A protocol for a statistic of pairs: `protocol` fixes all its rounds, `first` is the plan of round 0."""
+class PairwisePlan(Facts):
+    """A protocol for a pairwise statistic: `protocol` fixes all its rounds, `first` is the plan of round 0.
+
+    Raises InvalidValue where the two are not of one plan, and GuaranteeNotMet where the integers of the first device
+    part prove a larger ε than it claims.
+    """
 
     protocol: ProtocolPlan
     first: RoundPlan
+
+    def __post_init__(self) -> None:
+        spends, claimed = self.protocol.round_guarantees()[0], self.first.device.guarantee
+        if claimed > spends or self.statistic.domain != self.domain:
+            raise InvalidValue(
+                f"the parts are not those of the protocol's first round: give its domain and at most {spends}", claimed
+            )
+        check_guarantee(self.first.device)
 
     @property
     def statistic(self) -> PairwiseStatistic:
@@ -53,19 +68,15 @@ class PairwisePlan:
         """The root mean squared error predicted at the planned number of users, over the reference histograms."""
         return self.protocol.predicted_rmse
 
-    def __repr__(self) -> str:
-        return text_facts(self._title, self._rows())
+    def save(self, folder: Path | str) -> None:
+        """Write `protocol.json`, `device.cbor` and `analyst.cbor` for `read_pairwise_plan`; raises OSError."""
+        parts: dict[PartName, Part] = {"device": self.first.device, "analyst": self.first.analyst}
+        write_parts(Path(folder), parts | {"protocol": self.protocol})
 
-    def _repr_html_(self) -> str:
-        return html_table(self._title, ("", ""), self._rows())
-
-    @property
-    def _title(self) -> str:
-        return f"Plan of {self.protocol.statistic['name']}: pairs of {self.protocol.users:,} users"
-
-    def _rows(self) -> list[tuple[str, str]]:
+    def _facts(self) -> tuple[str, list[tuple[str, str]]]:
+        title = f"Plan of {self.protocol.statistic['name']}: pairs of {self.protocol.users:,} users"
         rounds = ", ".join(str(guarantee) for guarantee in self.protocol.round_guarantees())
-        return [
+        return title, [
             ("privacy", f"ε = {self.epsilon:g} for each device"),
             ("protocol", self.protocol.protocol),
             ("rounds", rounds),
@@ -135,6 +146,15 @@ def plan_pairwise(
     finished = planned(PairwiseRequest(statistic, options), progress, cache)
     assert finished.protocol is not None
     return PairwisePlan(finished.protocol, RoundPlan(finished.device, finished.analyst))
+
+
+def read_pairwise_plan(folder: Path | str) -> PairwisePlan:
+    """The plan in a folder that `PairwisePlan.save` or `sordino plan --output` wrote; ε is proved again.
+
+    Raises ProtocolError for bytes that are not a plan, InvalidValue for parts of two plans, GuaranteeNotMet, and
+    OSError.
+    """
+    return PairwisePlan(read_protocol(Path(folder)), read_round(Path(folder)))
 
 
 def simulate_pairwise(plan: PairwisePlan, values: Values, *, seed: int, strict: bool = True) -> PairwiseSimulation:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sordino_analysis.analyst.display import html_table, text_facts
+from sordino_analysis.analyst.display import Facts
 from sordino_analysis.analyst.progress_lines import callback
 from sordino_analysis.arrays import Floats
 from sordino_analysis.documents.analyst_part import AnalystPart
@@ -20,7 +20,9 @@ from sordino_analysis.planning.audit import Check, audit_plan
 from sordino_analysis.planning.finished_plan import FinishedPlan, users_needed
 from sordino_analysis.planning.linear_request import LinearRequest
 from sordino_analysis.planning.plan_cache import PlanCache
+from sordino_analysis.planning.plan_folder import read_round, write_parts
 from sordino_analysis.planning.planning_request import PlanningRequest
+from sordino_analysis.planning.rounds import RoundPlan
 from sordino_analysis.planning.sample_size import SampleSizes, Statement
 from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.progress import ProgressCallback
@@ -32,12 +34,11 @@ from sordino_shared.domains import Domain
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import DevicePart
 
-DEVICE_FILE, ANALYST_FILE = "device.cbor", "analyst.cbor"
 _USERS_SHOWN = 10_000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Plan:
+class Plan(Facts):
     """A published mechanism: the part that devices verify and run, and the part that analysts decode with.
 
     Everything below follows from the bytes of the two parts. Raises InvalidValue where they are not of one plan, and
@@ -48,12 +49,7 @@ class Plan:
     analyst: AnalystPart
 
     def __post_init__(self) -> None:
-        if self.analyst.device_digest != self.device.digest:
-            raise InvalidValue(
-                f"the analyst part belongs to the device part {self.analyst.device_digest}, not to "
-                f"{self.device.digest}: give the two parts of one plan",
-                self.analyst.device_digest,
-            )
+        RoundPlan(self.device, self.analyst)
         check_guarantee(self.device)
 
     @property
@@ -151,10 +147,7 @@ class Plan:
 
     def save(self, folder: Path | str) -> None:
         """Write `device.cbor` and `analyst.cbor`, which `read_plan` reads; raises OSError."""
-        folder = Path(folder)
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / DEVICE_FILE).write_bytes(self.device.content)
-        (folder / ANALYST_FILE).write_bytes(self.analyst.content)
+        write_parts(Path(folder), {"device": self.device, "analyst": self.analyst})
 
     @cached_property
     def _moments(self) -> AnswerMoments:
@@ -164,19 +157,10 @@ class Plan:
     def _profile(self) -> ErrorProfile:
         return self._moments.profile()
 
-    def __repr__(self) -> str:
-        return text_facts(self._title, self._rows())
-
-    def _repr_html_(self) -> str:
-        return html_table(self._title, ("", ""), self._rows())
-
-    @property
-    def _title(self) -> str:
-        return f"Plan of {self.analyst.workload}: {self.workload.asked} queries over {self.workload.size} cells"
-
-    def _rows(self) -> list[tuple[str, str]]:
+    def _facts(self) -> tuple[str, list[tuple[str, str]]]:
+        title = f"Plan of {self.analyst.workload}: {self.workload.asked} queries over {self.workload.size} cells"
         ratio = "no bound above 0 proved" if self.ratio is None else f"{self.bound:.4g}, ratio {self.ratio:.3f}"
-        return [
+        return title, [
             ("privacy", f"{self.device.guarantee} for each report"),
             ("mechanism", self.mechanism),
             (f"variance ({self.objective})", f"{self.variance:.4g} for each user"),
@@ -242,8 +226,8 @@ def read_plan(device: Path | str | bytes, analyst: bytes | None = None) -> Plan:
         if analyst is None:
             raise InvalidValue("give both parts of the plan: read_plan(device_bytes, analyst_bytes)")
         return Plan(DevicePart.read(device), AnalystPart.read(analyst))
-    folder = Path(device)
-    return read_plan((folder / DEVICE_FILE).read_bytes(), (folder / ANALYST_FILE).read_bytes())
+    parts = read_round(Path(device))
+    return Plan(parts.device, parts.analyst)
 
 
 def chosen_effort(effort: Effort | str) -> Effort:

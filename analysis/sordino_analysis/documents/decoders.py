@@ -67,10 +67,9 @@ class ToHistogram(LinearDecoder):
 
 
 @dataclass(frozen=True)
-class AnswerDecoder(LinearDecoder):
-    """answers = offset + matrix · s̄ for the mean statistic s̄ (p,): `matrix` (Q, p), `offset` (Q,)."""
+class _AffineMap:
+    """offset + matrix · s̄ for the mean accumulator s̄ (p,): `matrix` (n, p), `offset` (n,)."""
 
-    kind: ClassVar[str] = "answers"
     matrix: Array
     offset: Array
 
@@ -78,40 +77,41 @@ class AnswerDecoder(LinearDecoder):
         self.matrix.check_form("<f8", (self.offset.shape[0], self.matrix.shape[-1]), "decoder matrix")
         self.offset.check_form("<f8", self.offset.shape[:1], "decoder offset")
 
+    def shape(self, types: int) -> tuple[int, int]:
+        return self.matrix.shape[0], self.matrix.shape[1]
+
+    def _applied(self, mean: Floats) -> Floats:
+        return np.asarray(self.offset.numpy() + self.matrix.numpy() @ mean)
+
+
+@dataclass(frozen=True)
+class AnswerDecoder(_AffineMap, LinearDecoder):
+    """answers = offset + matrix · s̄: `matrix` (Q, p), `offset` (Q,)."""
+
+    kind: ClassVar[str] = "answers"
+
     def rows(self, queries: QueryMap, start: int, stop: int) -> tuple[Floats, Floats]:
         return self.matrix.numpy()[start:stop], self.offset.numpy()[start:stop]
 
     def answers(self, queries: QueryMap, mean: Floats) -> Floats:
-        return np.asarray(self.offset.numpy() + self.matrix.numpy() @ mean)
-
-    def shape(self, types: int) -> tuple[int, int]:
-        return self.matrix.shape[0], self.matrix.shape[1]
+        return self._applied(mean)
 
     def height(self, queries: int, types: int) -> int:
         return queries
 
 
 @dataclass(frozen=True)
-class HistogramDecoder(ToHistogram):
+class HistogramDecoder(_AffineMap, ToHistogram):
     """ĥ = offset + matrix · s̄ (k,), and answers = W ĥ: one matrix (k, p) serves any number of queries."""
 
     kind: ClassVar[str] = "histogram"
-    matrix: Array
-    offset: Array
-
-    def __post_init__(self) -> None:
-        self.matrix.check_form("<f8", (self.offset.shape[0], self.matrix.shape[-1]), "decoder matrix")
-        self.offset.check_form("<f8", self.offset.shape[:1], "decoder offset")
 
     def rows(self, queries: QueryMap, start: int, stop: int) -> tuple[Floats, Floats]:
         rows = queries.rows(start, stop)
         return rows @ self.matrix.numpy(), rows @ self.offset.numpy()
 
     def histogram(self, mean: Floats) -> Floats:
-        return np.asarray(self.offset.numpy() + self.matrix.numpy() @ mean)
-
-    def shape(self, types: int) -> tuple[int, int]:
-        return self.matrix.shape[0], self.matrix.shape[1]
+        return self._applied(mean)
 
     def histogram_rows(self, types: int) -> Floats:
         return np.asarray(self.matrix.numpy())

@@ -10,10 +10,11 @@ from typing import Literal, Protocol, Self
 from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_analysis.documents.plan_summary import AnySummary, read_summary
 from sordino_analysis.documents.protocol_plan import ProtocolPlan
+from sordino_analysis.planning.rounds import RoundPlan
 from sordino_analysis.planning_options import PlanError
 from sordino_shared.audit import check_guarantee
 from sordino_shared.domains import Hashed
-from sordino_shared.errors import MalformedDocument, SordinoError
+from sordino_shared.errors import MalformedDocument
 from sordino_shared.protocol import DevicePart, Digest
 
 _LENGTH_BYTES = 8
@@ -84,8 +85,7 @@ class FinishedPlan:
         Digest(content[: Digest.LENGTH]).check(content[Digest.LENGTH :])
         summary, device_content, analyst_content, *rest = _pieces(content[Digest.LENGTH :])
         device, analyst = DevicePart.read(device_content), AnalystPart.read(analyst_content)
-        if analyst.device_digest != device.digest:
-            raise SordinoError("the analyst part belongs to another device part")
+        RoundPlan(device, analyst)
         check_guarantee(device)
         return cls(device, analyst, read_summary(summary), ProtocolPlan.read(rest[0]) if rest else None)
 

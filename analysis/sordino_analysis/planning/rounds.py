@@ -8,6 +8,7 @@ from typing import Protocol, TypeVar
 from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_analysis.documents.protocol_plan import ProtocolPlan
 from sordino_analysis.evaluation.accumulate import Aggregate
+from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import DevicePart
 
 Estimate = TypeVar("Estimate", covariant=True)
@@ -15,10 +16,18 @@ Estimate = TypeVar("Estimate", covariant=True)
 
 @dataclass(frozen=True, eq=False)
 class RoundPlan:
-    """The two sealed parts of one round's plan."""
+    """The two sealed parts of one round's plan; raises InvalidValue for parts of two plans."""
 
     device: DevicePart
     analyst: AnalystPart
+
+    def __post_init__(self) -> None:
+        if self.analyst.device_digest != self.device.digest:
+            raise InvalidValue(
+                f"the analyst part belongs to the device part {self.analyst.device_digest}, not to "
+                f"{self.device.digest}: give the two parts of one plan",
+                self.analyst.device_digest,
+            )
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,10 +21,11 @@ from sordino_analysis.pairwise.protocol import ProtocolDesign
 from sordino_analysis.pairwise.protocol_registry import find_protocol
 from sordino_analysis.planning.audit import Check, audit_device, audit_plan
 from sordino_analysis.planning.certificates import bounds_summary
+from sordino_analysis.planning.plan_folder import ANALYST_FILE, DEVICE_FILE, PROTOCOL_FILE
 from sordino_analysis.planning.rounds import RoundPlan
 from sordino_analysis.questions.linear.building import build_workload
 from sordino_server.cli.output import JsonOption, VerboseOption, console, fail, print_json, reports_errors
-from sordino_server.cli.plan import ANALYST_FILE, DEVICE_FILE, PROTOCOL_FILE, SUMMARY_FILE
+from sordino_server.cli.plan import SUMMARY_FILE
 from sordino_server.cli.remote import DEFAULT_SERVER, ServerOption
 from sordino_server.cli.statistics import fake_reports, shown_manipulation
 from sordino_shared.errors import InvalidValue, MalformedDocument

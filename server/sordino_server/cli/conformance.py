@@ -10,8 +10,8 @@ import typer
 
 from sordino_analysis.conformance.samples import read_samples
 from sordino_analysis.conformance.verdict import FALSE_ALARM, ConformanceResult, judge, reports_needed
+from sordino_analysis.planning.plan_folder import DEVICE_FILE
 from sordino_server.cli.output import JsonOption, console, fail, print_json, reports_errors
-from sordino_server.cli.plan import DEVICE_FILE
 from sordino_shared.audit import check_guarantee
 from sordino_shared.errors import InvalidValue, ProtocolError
 from sordino_shared.protocol import DevicePart

@@ -8,8 +8,9 @@ from typing import Annotated, get_args
 
 import typer
 
-from sordino_analysis.planning.finished_plan import FinishedPlan, PartName
+from sordino_analysis.planning.finished_plan import FinishedPlan
 from sordino_analysis.planning.plan_cache import PlanCache, default_folder
+from sordino_analysis.planning.plan_folder import ANALYST_FILE, DEVICE_FILE, FILES, PROTOCOL_FILE, write_parts
 from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.specifications import AnySpecification, kind_of
 from sordino_analysis.request_terms import Effort
@@ -35,9 +36,7 @@ from sordino_server.cli.plan_result import print_plan
 from sordino_server.cli.statistics import TargetOption
 from sordino_server.cli.unused_options import refuse_given
 
-DEVICE_FILE, ANALYST_FILE, SUMMARY_FILE = "device.cbor", "analyst.cbor", "plan.json"
-PROTOCOL_FILE = "protocol.json"
-FILES: dict[PartName, str] = {"device": DEVICE_FILE, "analyst": ANALYST_FILE, "protocol": PROTOCOL_FILE}
+SUMMARY_FILE = "plan.json"
 OutputOption = Annotated[
     Path | None,
     typer.Option(
@@ -133,8 +132,6 @@ def _refuse_unused(context: typer.Context, specification: AnySpecification) -> N
 
 
 def _write(plan: FinishedPlan, folder: Path) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, part in plan.parts().items():
-        (folder / FILES[name]).write_bytes(part.content)
+    write_parts(folder, plan.parts())
     text = json.dumps(json.loads(plan.summary.text()), ensure_ascii=False, indent=2)
     (folder / SUMMARY_FILE).write_text(text + "\n", encoding="utf-8")

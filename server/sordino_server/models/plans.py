@@ -9,6 +9,7 @@ from sqlalchemy import BigInteger, ForeignKey, Index, LargeBinary, String, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from sordino_analysis.documents.analyst_part import AnalystPart
+from sordino_analysis.documents.protocol_plan import ProtocolPlan
 from sordino_server.kit.leases import Leased
 from sordino_server.models.base import Base, DigestText, one_of
 from sordino_shared.protocol import DevicePart
@@ -60,6 +61,11 @@ class ProtocolPlanContent(Base):
     digest: Mapped[str] = mapped_column(DigestText, primary_key=True)
     content: Mapped[bytes] = mapped_column(LargeBinary)
     created_at: Mapped[int] = mapped_column(BigInteger)
+
+    @classmethod
+    def of(cls, plan: ProtocolPlan, now: int) -> Self:
+        """The row of a plan."""
+        return cls(digest=str(plan.digest), content=plan.content, created_at=now)
 
 
 class PlanRequestState(StrEnum):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
@@ -12,13 +11,13 @@ from sordino_analysis.planning.finished_plan import Part, PartName
 from sordino_server.kit import leases
 from sordino_server.kit.insert_if_absent import insert_if_absent
 from sordino_server.kit.pagination import Page, newest_first
-from sordino_server.models import PlanPart, PlanPartKind, PlanRequestRow, PlanRequestState, ProtocolPlanContent
+from sordino_server.models import PlanPart, PlanRequestRow, PlanRequestState, ProtocolPlanContent
 
 # Where each part of a plan is stored.
 _ROWS: Mapping[PartName, Callable[..., PlanPart | ProtocolPlanContent]] = {
-    "device": partial(PlanPart, document=PlanPartKind.DEVICE),
-    "analyst": partial(PlanPart, document=PlanPartKind.ANALYST),
-    "protocol": ProtocolPlanContent,
+    "device": PlanPart.of,
+    "analyst": PlanPart.of,
+    "protocol": ProtocolPlanContent.of,
 }
 _UNFINISHED = PlanRequestRow.state.in_([PlanRequestState.QUEUED, PlanRequestState.RUNNING])
 
@@ -80,6 +79,5 @@ def find_protocol(session: Session, digest: str) -> bytes | None:
 
 def keep(session: Session, name: PartName, part: Part, now: int) -> str:
     """Digest of a part of a finished plan, which is stored unless it was there."""
-    row = _ROWS[name](digest=str(part.digest), content=part.content, created_at=now)
-    insert_if_absent(session, row)
+    insert_if_absent(session, _ROWS[name](part, now))
     return str(part.digest)

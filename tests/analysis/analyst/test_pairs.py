@@ -48,3 +48,34 @@ def test_the_seed_decides_the_answer_and_the_cache_keeps_the_plan(diversity, tmp
     )
     assert first == again != other
     assert len(list(tmp_path.iterdir())) == 1
+
+
+@pytest.fixture(scope="module")
+def saved(diversity, tmp_path_factory) -> tuple[sa.PairwisePlan, Path]:
+    plan = sa.plan_pairwise(diversity, 2, 4000, protocol="two_round", effort="quick")
+    folder = tmp_path_factory.mktemp("plans") / "diversity"
+    plan.save(folder)
+    return plan, folder
+
+
+def test_a_saved_plan_is_read_and_answers_the_same(saved) -> None:
+    plan, folder = saved
+    read = sa.read_pairwise_plan(folder)
+    assert (read.protocol.digest, read.first.device.digest) == (plan.protocol.digest, plan.first.device.digest)
+    assert repr(read) == repr(plan)
+    answers = [sa.simulate_pairwise(each, VALUES, seed=3).estimate.value for each in (plan, read)]
+    assert answers[0] == answers[1]
+
+
+def test_parts_of_two_plans_are_refused(saved, diversity, plan: sa.Plan, tmp_path: Path) -> None:
+    pairwise, _ = saved
+    pairwise.save(tmp_path)
+    plan.save(tmp_path)
+    with pytest.raises(sa.SordinoError, match="not those of the protocol's first round"):
+        sa.read_pairwise_plan(tmp_path)
+    other = sa.plan_pairwise(diversity, 1, 4000, protocol="two_round", effort="quick")
+    with pytest.raises(sa.SordinoError, match="at most"):
+        sa.PairwisePlan(other.protocol, pairwise.first)
+    (tmp_path / "protocol.json").write_bytes(b"{}")
+    with pytest.raises(sa.SordinoError, match="not the plan of a protocol"):
+        sa.read_pairwise_plan(tmp_path)

@@ -297,7 +297,7 @@ def test_a_failed_round_is_tried_again_when_asked(
         raise RuntimeError("the password is s3cret")
 
     with monkeypatch.context() as patched:
-        patched.setattr("sordino_server.estimates.next_step.step_protocol", fail)
+        patched.setattr("sordino_server.estimates.campaign_kinds.step_protocol", fail)
         life.close(0)
     assert life.states == ("open", ["closed"])
     assert "RuntimeError" in life.status["rounds"][0]["error"]
@@ -339,7 +339,7 @@ def test_a_campaign_that_ends_while_its_next_round_is_computed_opens_none(
         life.act(action).raise_for_status()
         return two_rounds.step(*arguments)
 
-    monkeypatch.setattr("sordino_server.estimates.next_step.step_protocol", end_meanwhile)
+    monkeypatch.setattr("sordino_server.estimates.campaign_kinds.step_protocol", end_meanwhile)
     life.running.work()
     assert life.states == states
 

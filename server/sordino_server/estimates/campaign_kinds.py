@@ -1,0 +1,66 @@
+"""The kinds of campaigns: what follows from their closed rounds, and how their estimate is published.
+
+Only workers import this module: it needs the estimators. Another kind is another class and a case of `campaign_kind`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from sordino_analysis.documents.protocol_plan import ProtocolPlan
+from sordino_analysis.estimation.linear import estimate
+from sordino_analysis.pairwise.protocol_registry import conclude_protocol, step_protocol
+from sordino_analysis.planning.rounds import ClosedRound, RoundPlan
+from sordino_analysis.questions.linear.building import build_workload
+from sordino_server.estimates.document import document_of
+from sordino_server.estimates.pairwise_document import statistic_document
+from sordino_server.estimates.schemas import EstimateDocument, PairwiseDocument
+from sordino_shared.protocol import Manifest
+
+AnyEstimate = EstimateDocument | PairwiseDocument
+
+
+class CampaignKind(Protocol):
+    """How the rounds of a campaign follow one another."""
+
+    def follow(self, closed: tuple[ClosedRound, ...], *, conclude: bool) -> RoundPlan | AnyEstimate:
+        """The plan of the next round, or the estimate; with `conclude` the estimate, since no round will follow.
+
+        Raises EstimationError or InvalidValue where the reports allow neither.
+        """
+
+
+@dataclass(frozen=True)
+class LinearCampaign:
+    """Linear queries: one round, whose estimate follows."""
+
+    manifest: Manifest
+
+    def follow(self, closed: tuple[ClosedRound, ...], *, conclude: bool) -> EstimateDocument:
+        """The estimate from the last closed round, whether `conclude` or not."""
+        last = closed[-1]
+        device, analyst = last.plan.device, last.plan.analyst
+        labels = build_workload(device.domain, analyst.queries).labels()
+        result = estimate(device, analyst, last.aggregate)
+        return document_of(str(self.manifest.campaign), len(closed) - 1, device, analyst, labels, result)
+
+
+@dataclass(frozen=True)
+class PairwiseCampaign:
+    """A pairwise statistic: the rounds of the protocol that `plan` fixes."""
+
+    manifest: Manifest
+    plan: ProtocolPlan
+
+    def follow(self, closed: tuple[ClosedRound, ...], *, conclude: bool) -> RoundPlan | PairwiseDocument:
+        """What the protocol makes of the rounds."""
+        outcome = (conclude_protocol if conclude else step_protocol)(self.plan, closed)
+        if isinstance(outcome, RoundPlan):
+            return outcome
+        return statistic_document(self.manifest, self.plan, closed, outcome)
+
+
+def campaign_kind(manifest: Manifest, plan: ProtocolPlan | None) -> CampaignKind:
+    """The kind of the campaign of `manifest`, with the `plan` of the protocol that it names, if it names one."""
+    return LinearCampaign(manifest) if plan is None else PairwiseCampaign(manifest, plan)
