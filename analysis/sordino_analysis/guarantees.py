@@ -46,4 +46,4 @@ def restore(kind: str, nano: int) -> Guarantee:
     """The guarantee that was stored under its tag; raises InvalidValue for a tag that this version does not know."""
     if kind == "pure_epsilon":
         return PureEpsilon(nano)
-    raise InvalidValue(f"there is no guarantee of the kind {kind!r}; this version knows pure_epsilon", kind)
+    raise InvalidValue(f"there is no guarantee of the kind {kind!r}; this version reads pure_epsilon", kind)

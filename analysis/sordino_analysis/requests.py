@@ -17,7 +17,7 @@ from sordino_analysis.progress import ProgressCallback, ignore_progress
 from sordino_analysis.questions.specifications import AnySpecification, kind_of, parse_either
 from sordino_shared.protocol import Digest
 
-# By the field that tells the kind of question.
+# By the field that only this kind of question has.
 REQUESTS: Mapping[str, type[LinearRequest] | type[PairwiseRequest]] = {
     "queries": LinearRequest,
     "statistic": PairwiseRequest,

@@ -1,4 +1,4 @@
-"""`python -m benchmarks.accuracy.pairwise_coverage`: how often 95 % intervals of statistics of pairs hold, and warn."""
+"""`python -m benchmarks.accuracy.pairwise_coverage`: how often 95 % intervals of pairwise statistics hold, and warn."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ class CampaignAccount:
 
 @dataclass(frozen=True)
 class Account:
-    """Everything a ledger knows, with the totals that count against the caps. `str()` prints it as a table.
+    """Everything in a ledger, with the totals that count against the caps. `str()` prints it as a table.
 
     Names and sentences are the campaigns' words: each of their lines is marked, so that none passes for the account's.
     """

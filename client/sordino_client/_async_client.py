@@ -25,7 +25,7 @@ T = TypeVar("T")
 class AsyncClient:
     """The asyncio twin of `Client`: same arguments, same promises. Steps that touch the ledger run in a thread.
 
-    A task that is cancelled leaves either nothing or a committed answer behind; `account` tells which.
+    A task that is cancelled leaves either nothing or a committed answer behind; `account` shows which.
     """
 
     def __init__(

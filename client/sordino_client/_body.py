@@ -1,7 +1,7 @@
 """A response's body from its raw bytes, within the limit of its kind whatever coding it comes in.
 
 A server that packs zeros a thousand times over would have a decoder unpack gigabytes out of a few hundred bytes, so
-the one coding that the SDK asks for is inflated here, piece by piece, and no other is read.
+the one coding that the SDK accepts is inflated here, piece by piece; no other is read.
 """
 
 from __future__ import annotations

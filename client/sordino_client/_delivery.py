@@ -113,7 +113,7 @@ def problem_slug(response: Response) -> str | None:
 
 
 def retry_after_s(response: Response, now: float) -> float | None:
-    """Seconds that the Retry-After header asks for, at most a day; None without one that can be read."""
+    """Seconds of the Retry-After header, at most a day; None where it is absent or unreadable."""
     text = response.headers.get("retry-after", "").strip()
     if text.isascii() and text.isdigit():
         return min(float(text), MOST_DELAY_S)

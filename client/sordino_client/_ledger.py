@@ -64,7 +64,7 @@ class Ledger:
         self._clock = clock
 
     def join(self, manifest: Manifest, randomness: Randomness) -> Session:
-        """Pin the manifest and draw this device's round, once: a second join only tells an older ledger the address."""
+        """Pin the manifest and draw this device's round, once; a second join only adds a missing server address."""
         with self._storage.write() as connection:
             connection.execute(
                 "INSERT INTO campaigns (campaign, manifest, assigned_round, joined_at, origin) VALUES (?, ?, ?, ?, ?)"

@@ -48,7 +48,7 @@ _SINCE = {
         "CREATE TABLE pinned_plans (campaign BLOB NOT NULL REFERENCES campaigns (campaign), round INTEGER NOT NULL,"
         " digest BLOB NOT NULL CHECK (length(digest) = 32), PRIMARY KEY (campaign, round))",
     ),
-    # Where a campaign of an older ledger was joined is not known; joining it again tells.
+    # An older ledger has no address of a campaign's server; joining it again adds the address.
     2: ("ALTER TABLE campaigns ADD COLUMN origin TEXT",),
 }
 

@@ -2,7 +2,7 @@
 
 A fleet differs from as many clients in three things only. Its ledgers are arrays in memory, so nothing survives the
 process; manifest, task and plan are fetched and verified once for all of them; and reports leave in batches of up to
-4096 on one connection, which tells the server that they come from one place. Never use it for real people.
+4096 on one connection, which reveals to the server that they come from one place. Never use it for real people.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ class DeviceFleet:
         )
 
     def _enrol(self, devices: int, randomness: Randomness) -> None:
-        """Ledgers for devices not seen before, each with its own draw of a round where the campaign asks for one."""
+        """Ledgers for devices not seen before, each with its own draw of a round where the campaign has one."""
         new = devices - len(self._spent)
         if new <= 0:
             return

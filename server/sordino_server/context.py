@@ -16,7 +16,7 @@ from sordino_server.kit.single_flight import SingleFlight
 
 @dataclass(frozen=True, kw_only=True)
 class Context:
-    """Settings, database and clock of this process; `readiness` is what a probe of the database asks through, and
+    """Settings, database and clock of this process; `readiness` answers probes of the database, and
     `checks` does what may take long on what somebody sent.
     """
 

@@ -7,7 +7,7 @@ SordinoError
 │   ├── RoundNotOpen           reports: too early or too late
 │   ├── PlanMismatch           reports: made with another device part
 │   ├── Overloaded             reports: more is waiting than may be held
-│   └── PopulationBudgetExceeded   populations: a cap does not allow what a campaign asks
+│   └── PopulationBudgetExceeded   populations: a cap does not allow what a campaign requires
 ├── InvalidValue               also of a request's content: answered as `invalid-request`
 │   ├── WorkloadError, TooLargeForDense, PlanError, FactorizationError, KernelError     design
 │   └── PairwiseError          protocols: a protocol cannot go on, or its reports allow no answer

@@ -32,5 +32,5 @@ def test_prices_of_pure_guarantees_add_up_to_that_of_their_composition() -> None
 
 @pytest.mark.parametrize("kind", ["zero_concentrated", "", "pure_Epsilon"])
 def test_another_tag_is_refused(kind: str) -> None:
-    with pytest.raises(InvalidValue, match="this version knows pure_epsilon"):
+    with pytest.raises(InvalidValue, match="this version reads pure_epsilon"):
         restore(kind, 1)

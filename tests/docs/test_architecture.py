@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 RECIPES = {
-    "mechanism", "randomizer", "kind of linear question", "statistic of pairs", "endpoint", "setting", "metric",
+    "mechanism", "randomizer", "kind of linear question", "pairwise statistic", "endpoint", "setting", "metric",
     "document of the wire", "kind of question", "option of planning",
 }  # fmt: skip
 WORDS = {

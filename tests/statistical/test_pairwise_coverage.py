@@ -1,4 +1,4 @@
-"""95 % intervals of statistics of pairs hold in 95 ± 1.5 % of campaigns, or say that they may not.
+"""95 % intervals of pairwise statistics hold in 95 ± 1.5 % of campaigns, or say that they may not.
 
 A cell is refused where its coverage is more than four standard errors outside 93.5 to 96.5 %: of campaigns that are
 independent by chance once in 30,000 cells.

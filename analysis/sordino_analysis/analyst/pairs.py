@@ -187,7 +187,7 @@ def _truth(plan: PairwisePlan, cells: NDArray[np.int64]) -> float:
     statistic = plan.statistic
     counts = np.bincount(cells, minlength=statistic.size).astype(float)
     if len(cells) < 2:
-        raise InvalidValue(f"a statistic of pairs needs at least two users, got {len(cells)}", len(cells))
+        raise InvalidValue(f"a pairwise statistic needs at least two users, got {len(cells)}", len(cells))
     return (
         statistic.of_pairs(counts) if plan.protocol.target == "pairs" else statistic.of_histogram(counts / len(cells))
     )

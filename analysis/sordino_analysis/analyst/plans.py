@@ -201,7 +201,7 @@ def plan(
     if not isinstance(workload, Workload):
         raise TypeError(
             f"plan takes what prefix, histogram, ranges and workload make, not a {type(workload).__name__}; "
-            "plan_pairwise takes a statistic of pairs"
+            "plan_pairwise takes a pairwise statistic"
         )
     options = PlanningOptions.of(
         epsilon=written_epsilon(epsilon),

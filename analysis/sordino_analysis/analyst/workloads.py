@@ -69,7 +69,7 @@ def workload(source: Mapping[str, Any] | Path | str) -> Workload:
 
 
 def pairwise_statistic(source: Mapping[str, Any] | Path | str) -> PairwiseSpecification:
-    """A statistic of pairs of users from its written form: a mapping, or a YAML or JSON file (docs/statistics.md).
+    """A pairwise statistic of users from its written form: a mapping, or a YAML or JSON file (docs/statistics.md).
 
     Raises WorkloadError, which names the field that is wrong.
 

@@ -79,7 +79,7 @@ def _least_likely(randomizer: Randomizer, samples: Mapping[int, Samples]) -> tup
 def reports_needed(part: DevicePart, cell: int, values: int, false_alarm: float = FALSE_ALARM) -> int:
     """Reports of a value with which an ε 10 % too large is noticed in 99 % of runs that test `values` values.
 
-    The odds of the event that tells the value best are then e^(ε/10) times what they should be. Normal approximation.
+    The odds of the most informative event are then e^(ε/10) times what they should be. Normal approximation.
     """
     stated = float(truth(part.randomizer, cell))
     if not 0 < stated < 1:

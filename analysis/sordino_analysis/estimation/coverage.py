@@ -25,8 +25,8 @@ def predicted_coverage(
     S is the standardised error of an estimate, with its `skewness` and `excess_kurtosis`: of a mean of n users, one
     user's over √n and over n. D is the relative error of the variance that the interval takes: it has mean 0,
     `variance_slope` is Cov(S, D), and `variance_spread` Var(D). Both are 0 where the variance is known. Continuous
-    errors are assumed: equal steps of size s standard errors add up to ± φ(z)·s, which no moment tells. Any shapes that
-    go together; values lie between 0 and 1.
+    errors are assumed: equal steps of size s standard errors add up to ± φ(z)·s, which no moment bounds. Any shapes
+    that go together; values lie between 0 and 1.
     """
     third, fourth, slope, spread = (
         np.asarray(given, dtype=float) for given in (skewness, excess_kurtosis, variance_slope, variance_spread)

@@ -79,7 +79,7 @@ class ContributionLaw:
         return float(np.abs(self.values - self.truth @ self.shares).max())
 
     def events(self, users: int) -> float:
-        """As few equal events make up the error as reach²/variance tells: it is 1/p for an event of chance p."""
+        """reach²/variance, the number of equal rare events that make up the error: 1/p for an event of chance p."""
         return users * self.moments.of_reporters.variance / self.reach**2
 
 

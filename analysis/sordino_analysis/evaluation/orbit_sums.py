@@ -17,7 +17,7 @@ from sordino_shared.randomizers import OrbitKernel
 class CharacterSums:
     """For each row Σ over its reports of (1, H_r for every r)/unit, each entry rounded to a multiple of 1/scale.
 
-    Where the kernel asks for overlaps it is (1, for every set of attributes H_r for all r on it, H_0 = 1): a report
+    Where the kernel sums by overlaps it is (1, for every set of attributes H_r for all r on it, H_0 = 1): a report
     counts for the sets that it holds.
     """
 

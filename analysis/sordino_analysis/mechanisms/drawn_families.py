@@ -69,7 +69,8 @@ def drawn_kernel(families: Sequence[SetFamily], work: SharedWork, progress: Prog
 def _distinct(members: Mask, low: Floats, epsilon: float) -> tuple[Floats, Mask]:
     """(m,) weights and (m, k) sets, equal ones summed.
 
-    An empty set tells as little as a full one and becomes it: its upper level would be above one at a large ε.
+    An empty set carries as little information as a full one and is replaced by it: at a large ε its upper level
+    would be above one.
     """
     empty = np.count_nonzero(members, axis=1) == 0
     low = np.where(empty, low * np.exp(-epsilon), low)

@@ -57,7 +57,7 @@ def linearised(
     `users` is n, where the statistic is of more users than those of the round.
     """
     if reports.users < 2:
-        raise NoStatistic(f"a statistic of pairs needs at least two reports, got {reports.users}", reports.users)
+        raise NoStatistic(f"a pairwise statistic needs at least two reports, got {reports.users}", reports.users)
     users = users or reports.users
     values = np.array([form_value(form.matrix, reports, target, users) for form in statistic.forms])
     if statistic.is_one_form:

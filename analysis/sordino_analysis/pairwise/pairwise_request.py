@@ -46,11 +46,11 @@ class PairwiseRequest:
         """Raise InvalidValue where no plan is made with these options; a statistic is one query."""
         options.refuse(
             ("mechanism", "reduction"),
-            "mechanism and reduction are of linear queries; choose a protocol for a statistic of pairs",
+            "mechanism and reduction are of linear queries; choose a protocol for a pairwise statistic",
         )
         if options.users is None:
             raise PlanError(
-                "a statistic of pairs needs `users`, the number to expect: protocols are compared at it", options
+                "a pairwise statistic needs `users`, the number to expect: protocols are compared at it", options
             )
         check_round_guarantee(options.guarantee)
         check_users(options.users)

@@ -26,7 +26,7 @@ class PairwiseError(InvalidValue):
 def check_users(users: int) -> None:
     """Raise PairwiseError for fewer users than a pair takes."""
     if users < 2:
-        raise PairwiseError(f"a statistic of pairs needs the number of users to expect, at least 2, got {users}", users)
+        raise PairwiseError(f"a pairwise statistic needs the number of users to expect, at least 2, got {users}", users)
 
 
 @dataclass(frozen=True, eq=False)

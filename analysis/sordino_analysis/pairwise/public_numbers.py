@@ -69,7 +69,7 @@ class MeanNumber:
         randomizer, decoder = closed.plan.device.randomizer, closed.plan.analyst.decoder
         kernel = randomizer.second if isinstance(randomizer, Pair) else randomizer
         if not isinstance(kernel, FiniteKernel) or not isinstance(decoder, AnswerDecoder):
-            raise PairwiseError("the round's plan asks for no number", closed.plan.device.digest)
+            raise PairwiseError("the round's plan estimates no number", closed.plan.device.digest)
         row, offset = decoder.matrix.numpy()[-1, -kernel.outputs :], decoder.offset.numpy()[-1]
         mean = mean_accumulator(randomizer, closed.aggregate)[-kernel.outputs :]
         number = AnswerDecoder(Array.of(row[None, :], "<f8"), Array.of(np.array([offset]), "<f8"))

@@ -17,7 +17,7 @@ _NO_SKEWNESS = 1e-3
 _MOST_EXCESS = 3.0
 # A variance is not below this share of what its parts are, lest shape be divided by nothing.
 _LEAST, _TINY = 1e-9, 1e-300
-# A second round's variance is followed by so much of it up and down, as the slope it asks about errs.
+# A second round's variance is followed this far up and down, since the slope that it measures is uncertain.
 _MOST_MOVED = 0.75
 # Beyond this the expansion of Student's quantiles by degrees of freedom overshoots.
 _MOST_UNSURE = 0.5

@@ -111,7 +111,7 @@ class BoundsSummary:
 
 
 def bounds_summary(figures: ErrorFigures, certificate: Certificate) -> BoundsSummary:
-    """The bounds of a plan beside its variances."""
+    """The bounds of a plan, and its variances over them."""
 
     def ratio(variance: float, bound: float) -> float | None:
         return variance / bound if bound > 0 else None

@@ -38,7 +38,7 @@ class LinearRequest:
         """Raise InvalidValue where no plan is made with these options, or for so many queries."""
         check_round_guarantee(options.guarantee)
         check_number_of_queries(queries)
-        options.refuse(cls.unused, "protocol and target are of statistics of pairs; this workload has linear queries")
+        options.refuse(cls.unused, "protocol and target are of pairwise statistics; this workload has linear queries")
         if options.mechanism is not None and options.mechanism not in mechanism_names():
             names = ", ".join(mechanism_names())
             raise PlanError(f"there is no mechanism {options.mechanism!r}; there are {names}", options.mechanism)

@@ -23,7 +23,7 @@ AnySpecification = WorkloadSpecification | PairwiseSpecification
 
 @dataclass(frozen=True)
 class QuestionKind:
-    """The field that tells the kind, and who reads a document that has it."""
+    """The field that only this kind has, and the reader of its documents."""
 
     field: str
     form: type[AnySpecification]
@@ -66,7 +66,7 @@ def parse_either(document: Mapping[str, Any]) -> AnySpecification:
 
 
 def load_either(path: Path | str) -> AnySpecification:
-    """Read a YAML or JSON file of any kind, with a matrix in CSV or NPY beside it; raises WorkloadError."""
+    """Read a YAML or JSON file of any kind, with a matrix in CSV or NPY in the same folder; raises WorkloadError."""
     return parse_either(read_document(path))
 
 

@@ -60,7 +60,7 @@ def get_manifest(context: Injected, request: Request, campaign_id: DigestPath) -
     """The manifest that devices pin: immutable and public. Returns JSON for `Accept: application/json`."""
     with context.database.read("get manifest") as session:
         content = service.get(session, campaign_id).manifest
-    if _wants_json(request):
+    if _accepts_json(request):
         shown = json.dumps(readable_document(Manifest.read(content)), ensure_ascii=False).encode()
         return immutable_response(request, shown, f"{campaign_id}-json", "application/json")
     return immutable_response(request, content, campaign_id, CBOR_MEDIA_TYPE)
@@ -72,7 +72,7 @@ def get_task(context: Injected, request: Request, campaign_id: DigestPath) -> Re
     with context.database.read("get task") as session:
         task = service.task(session, campaign_id, context.settings)
     headers = {"Cache-Control": f"public, max-age={context.settings.task_max_age_s}", "Vary": "Accept"}
-    if _wants_json(request):
+    if _accepts_json(request):
         shown = json.dumps(readable_document(task), ensure_ascii=False).encode()
         return Response(shown, headers=headers, media_type="application/json")
     return Response(task.content, headers=headers, media_type=CBOR_MEDIA_TYPE)
@@ -136,5 +136,5 @@ def _changed(context: Context, once: IdempotentPost, name: str, campaign_id: str
     return once.run(name, act)
 
 
-def _wants_json(request: Request) -> bool:
+def _accepts_json(request: Request) -> bool:
     return "application/json" in request.headers.get("accept", "").lower()

@@ -1,4 +1,4 @@
-"""Statistics of pairs of flights: the workload, what each device holds, and the truth before any binning."""
+"""Pairwise statistics of flights: the workload, what each device holds, and the truth before any binning."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Estimates as JSON: of linear queries and of statistics of pairs."""
+"""Estimates as JSON: of linear queries and of pairwise statistics."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class RoundTaken(BaseModel):
 
 
 class PairwiseDocument(BaseModel):
-    """The answer of a campaign that asks for a statistic; it never changes."""
+    """The answer of a campaign for a pairwise statistic; it never changes."""
 
     campaign: str = Field(description="Digest of the manifest.")
     protocol: ProtocolName

@@ -73,7 +73,7 @@ class Lease(TypedDict):
 class Worker:
     """One worker; `run` it in a process of its own, or `step` it in tests.
 
-    `compute` makes a plan; it tells its progress every now and then, also where nothing is new.
+    `compute` makes a plan; it reports its progress several times a second, also where nothing is new.
     """
 
     database: Database

@@ -27,7 +27,7 @@ class WorkerMetrics(MetricsRegistry):
             buckets=_SECONDS,
             registry=self.registry,
         )
-        # Shown from the start: a rate knows no counter that appears with its first failure.
+        # Shown from the start: a rate misses the first failure of a counter that appears with it.
         for kind in get_args(Kind):
             self._seconds.labels(kind)
             for outcome in get_args(Outcome):

@@ -42,7 +42,7 @@ _ROLES = {analyst: Role.ANALYST, admin: Role.ADMIN}
 
 
 def wanted_role(dependant: Dependant) -> Role | None:
-    """The role that an endpoint asks for; None where anybody may ask."""
+    """The role that an endpoint requires; None where it is open to anybody."""
     wanted = [_ROLES[each.call] for each in dependant.dependencies if each.call in _ROLES]
     return wanted[0] if wanted else None
 

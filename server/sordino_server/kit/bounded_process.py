@@ -66,7 +66,7 @@ class BoundedWork:
         self._waiting = 0
 
     def start(self) -> None:
-        """Begin to import what the work needs, which takes seconds that the first one who asks should not wait for."""
+        """Begin to import what the work needs; it takes seconds, and the first request should not wait for it."""
         fork_context(PRELOADED)
         forkserver.ensure_running()
 

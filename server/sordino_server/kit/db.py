@@ -207,7 +207,7 @@ def _postgres_engine(url: URL, busy_timeout_s: float, connections: int) -> Engin
 
 
 def _prepare_postgres(connection: Any, _: object) -> None:
-    """A commit that is not on disk is no answer; what asks for more than the disk, as with replicas, is left alone.
+    """An answered commit is on disk. Stricter settings, such as those for replicas, are left as they are.
 
     The server for its part would keep the locks of a process whose host vanished for hours.
     """

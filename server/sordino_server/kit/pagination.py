@@ -74,7 +74,7 @@ def page_of(
         str | None, Query(max_length=500, description="`next_page_token` of the previous page.")
     ] = None,
 ) -> Page:
-    """The page that a request asks for."""
+    """The page that a request names."""
     return Page(page_size, None if page_token is None else Position.parse(page_token))
 
 
@@ -84,7 +84,7 @@ AskedPage = Annotated[Page, Depends(page_of)]
 def newest_first(
     statement: Select[Any], created_at: InstrumentedAttribute[int], identifier: InstrumentedAttribute[str], page: Page
 ) -> Select[Any]:
-    """`statement` ordered and cut to the page, with one row more that tells whether another page follows."""
+    """`statement` ordered and cut to the page, with one row more, which is there if another page follows."""
     if page.after is not None:
         statement = statement.where(tuple_(created_at, identifier) < (page.after.created_at, page.after.id))
     return statement.order_by(created_at.desc(), identifier.desc()).limit(page.size + 1)

@@ -20,8 +20,9 @@ class PatientConnection(psycopg.Connection[Any]):
     """Waits for a statement as long as the server takes new connections, and no longer.
 
     A server whose processes are stopped, or whose disk hangs, keeps its connections: its system acknowledges
-    everything, keepalives included, and nothing is ever answered. A statement may rightly take an hour, so that time
-    alone tells neither. Raises OperationalError, with the connection closed, where a new one is not accepted in time.
+    everything, keepalives included, and nothing is ever answered. A statement may rightly take an hour, so
+    time alone proves nothing. Raises OperationalError, with the connection closed, where a new one is not accepted
+    in time.
     """
 
     ask: Callable[[], psycopg.Connection[Any]]

@@ -76,7 +76,7 @@ def _route(scope: Scope) -> str:
     template: str | None = getattr(scope.get("route"), "path", None)
     if template is None:
         return "unknown"
-    # A router that was included under a prefix knows its own part alone; the prefix has no parameters.
+    # A router included under a prefix has only its own part of the path; the prefix has no parameters.
     missing = scope["path"].count("/") - template.count("/")
     return "/".join(scope["path"].split("/")[: missing + 1]) + template if missing else template
 

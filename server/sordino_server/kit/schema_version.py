@@ -1,6 +1,6 @@
 """Which schema a database has and which one this version needs, read without Alembic.
 
-Every probe of readiness asks, and Alembic would add a tenth to the memory of a process that never migrates.
+Every readiness probe reads it, and Alembic would add a tenth to the memory of a process that never migrates.
 """
 
 from __future__ import annotations

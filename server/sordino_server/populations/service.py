@@ -31,7 +31,7 @@ class PopulationBudgetExceeded(ServerError):
     def __init__(self, population: Population, asks: int, asked: int, cap: int, span: str) -> None:
         super().__init__(
             Problem.BUDGET_EXCEEDED,
-            f"the campaign asks ε = {asks / NANO:g} of every device; of ε = {cap / NANO:g} that population "
+            f"the campaign requires ε = {asks / NANO:g} of every device; of ε = {cap / NANO:g} that population "
             f"{population.name!r} allows {span}, {asked / NANO:g} was asked already; plan with less ε, wait, or have "
             "an admin raise the cap",
             population=population.id,

@@ -41,7 +41,7 @@ _REFUSALS = {
 
 
 def content_hash(payload: bytes) -> bytes:
-    """What tells a replay from a conflict: the first 16 bytes of SHA-256."""
+    """The first 16 bytes of SHA-256: equal for a replay, different for a conflict."""
     return hashlib.sha256(payload).digest()[:HASH_BYTES]
 
 

@@ -208,7 +208,7 @@ def check_next_round(manifest: Manifest, index: int, following: NextRound) -> No
     """Raise InvalidValue unless the plan keeps what the manifest says of round `index`, as every device checks."""
     device, analyst = following.device, following.analyst
     if index >= len(manifest.rounds):
-        raise InvalidValue(f"the protocol asks for round {index}, the manifest has {len(manifest.rounds)}", following)
+        raise InvalidValue(f"the protocol needs round {index}, the manifest has {len(manifest.rounds)}", following)
     if analyst.device_digest != device.digest:
         raise InvalidValue(f"the two parts of round {index} belong to different plans", following)
     if device.domain != manifest.domain:

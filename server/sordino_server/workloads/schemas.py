@@ -25,7 +25,7 @@ class WorkloadEntry(BaseModel):
 
 
 class WorkloadDocument(BaseModel):
-    """A registered workload: `cells` user types, `queries` answers, of which a statistic of pairs is one.
+    """A registered workload: `cells` user types, `queries` answers, of which a pairwise statistic is one.
 
     There are no `cells` while the planner has yet to choose a number of bins, nor where they are more than 2^62; up to
     as many `queries` are counted.

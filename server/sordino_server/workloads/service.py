@@ -48,8 +48,8 @@ def either_of(workload: WorkloadRow) -> WorkloadSpecification | PairwiseSpecific
 
 
 def specification_of(workload: WorkloadRow) -> WorkloadSpecification:
-    """The linear queries as they were registered; raises WorkloadError for a statistic of pairs."""
+    """The linear queries as they were registered; raises WorkloadError for a pairwise statistic."""
     specification = either_of(workload)
     if isinstance(specification, PairwiseSpecification):
-        raise WorkloadError(f"workload {workload.id} is a statistic of pairs, and linear queries are needed here")
+        raise WorkloadError(f"workload {workload.id} is a pairwise statistic, and linear queries are needed here")
     return specification

@@ -105,8 +105,8 @@ class Domain:
     def encode(self, value: object, *, strict: bool = False) -> int:
         """Cell of a value: a scalar where there is one attribute, else a mapping by name or a list or tuple in order.
 
-        Every value has a cell unless `strict`: one of another shape counts as missing, `check_shape` tells. Raises
-        `InvalidValue` where the domain has more than 2^62 cells: these have no numbers, `codes` tells them apart.
+        Every value has a cell unless `strict`: one of another shape counts as missing; `check_shape` raises. Raises
+        `InvalidValue` where the domain has more than 2^62 cells: these have no numbers; use `codes`.
         """
         self._check_numbered()
         cell = 0

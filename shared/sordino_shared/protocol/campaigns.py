@@ -54,9 +54,9 @@ RoundAssignment = EveryRound | DrawOneRound
 class Manifest(Document):
     """The immutable promise to a device's owner; its digest is the campaign's id.
 
-    `purpose` is shown to the owner; `created_at` is in Unix seconds and tells two alike campaigns apart. `protocol` is
-    the digest of the plan by which the server makes one answer of the rounds, null where round 0 is all: it pins the
-    analysis before the first report, and a device has no use for it.
+    `purpose` is shown to the owner; `created_at`, in Unix seconds, distinguishes campaigns that are otherwise equal.
+    `protocol` is the digest of the plan by which the server makes one answer of the rounds, null where round 0 is
+    all: it pins the analysis before the first report, and a device has no use for it.
     """
 
     document: ClassVar[str] = "manifest"

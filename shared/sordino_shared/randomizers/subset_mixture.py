@@ -1,7 +1,7 @@
 """Subset selection at a random size: the law for histograms whose worst variance no single size reaches.
 
 The size is drawn first, by weights that do not depend on the value, so the ratio of likelihoods is that of the size
-with the largest one. A report is the set alone: how many cells it holds tells the size.
+with the largest one. A report is the set alone; its size is the number of its cells.
 """
 
 from __future__ import annotations

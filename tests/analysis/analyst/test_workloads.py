@@ -57,7 +57,7 @@ def test_a_workload_is_shown_in_a_line() -> None:
         (lambda: sa.histogram("abc"), "a list of labels"),
         (lambda: sa.histogram(["a", "b"], unit="min"), "no unit"),
         (lambda: sa.workload({"name": "x"}), "domain"),
-        (lambda: sa.workload(EXAMPLES / "flights-gini" / "workload.yaml"), "statistic of pairs"),
+        (lambda: sa.workload(EXAMPLES / "flights-gini" / "workload.yaml"), "pairwise statistic"),
         (lambda: sa.workload("no-such-file.yaml"), "cannot read"),
         (lambda: sa.pairwise_statistic({"name": "x", "domain": [], "statistic": {"kind": "tau"}}), "kendall"),
     ],

@@ -66,7 +66,7 @@ def test_every_byte_counts(plan_of):
 def test_parts_of_two_plans_are_no_plan(plan_of):
     one = plan_of("prefix", 12)
     other = plan_of("prefix", 12, mechanism="randomized_response")
-    with pytest.raises(SordinoError, match="another device part"):
+    with pytest.raises(SordinoError, match="give the two parts of one plan"):
         FinishedPlan.read(parts_of(one.device, other.analyst, one.summary))
 
 

@@ -1,4 +1,4 @@
-"""A workload file asks either linear queries or a statistic of pairs, and says so where it asks both or neither."""
+"""A workload file asks either linear queries or a pairwise statistic, and says so where it asks both or neither."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_what_is_neither_is_refused(write: Callable[..., Path], asked: str, advi
 
 
 def test_linear_queries_are_told_from_a_statistic(write: Callable[..., Path]) -> None:
-    with pytest.raises(WorkloadError, match="statistic of pairs"):
+    with pytest.raises(WorkloadError, match="pairwise statistic"):
         load_specification(write("statistic: {kind: gini_diversity}"))
 
 

@@ -1,4 +1,4 @@
-"""A plan request for a statistic of pairs: protocols compared, the best one published with its first round."""
+"""A plan request for a pairwise statistic: protocols compared, the best one published with its first round."""
 
 from __future__ import annotations
 

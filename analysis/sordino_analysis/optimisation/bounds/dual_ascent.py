@@ -25,7 +25,7 @@ _PATIENCE = 40
 _SMALL_SHARE = 1e-2
 _WALL = 1e-2
 # Weights of the histogram's queries that are added for the ascent, relative to a query of the workload: without them
-# it jams where R′ stops to be positive in a direction that the workload hardly asks about.
+# it jams where R′ stops being positive in a direction that the workload hardly uses.
 _BARRIERS = tuple(float(barrier) for barrier in np.geomspace(1.0, 1e-8, 17))
 _NO_BARRIER = 1e-12
 # Only below this barrier does a bound that no longer moves tell that nothing is left to gain.

@@ -62,7 +62,7 @@ def solve_cone_program(matrix: Floats, members: Mask, epsilon: float, objective:
     middle, scale = matrix.mean(axis=1, keepdims=True), float(np.ptp(matrix, axis=1).max())
     turn, target = np.eye(len(matrix)), (matrix - middle) / scale
     if objective == "mean" and len(matrix) > len(matrix.T):
-        # The mean asks of W only what WᵀW is.
+        # The mean depends on W through WᵀW alone.
         turn, target = np.linalg.qr(target)
     found = _solved(target, levels / units[:, None], objective)
     weights, decoded = found.weights, found.decoded

@@ -2,7 +2,7 @@
 
 With row chances p, λ_o = Σ_b p_b L_bo/N_o, and the mean variance of a block of queries is Σ_o A_o(1/λ_o − 1): every
 type has the same. So the mean over queries, or the worst block, is convex in p. Rows that are not listed are priced at
-the optimum and added while one of them tells more than the mixture does.
+the optimum and added while one of them is more informative than the mixture.
 """
 
 from __future__ import annotations

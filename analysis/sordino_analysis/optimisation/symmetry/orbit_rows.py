@@ -1,8 +1,9 @@
 """Rows for orbit kernels: sets of cells over a few slots, and their information about every orbit of characters.
 
 For up to 16 cells all sets are listed, one of each profile; on four binary slots these 65,534 sets already come within
-2 % of the bound for width 3 and ε ≤ 1. On more cells sets are searched that tell most for given prices of the orbits:
-what a set tells is convex in it, so taking the cells where the gradient is largest loses nothing, and flips end it.
+2 % of the bound for width 3 and ε ≤ 1. On more cells the most informative sets for given prices of the orbits are searched:
+the information is convex in the set, so taking the cells with the largest gradient never lowers it; single flips
+finish the search.
 """
 
 from __future__ import annotations
@@ -142,7 +143,8 @@ def _largest(slopes: Floats, sizes: Integers) -> Mask:
 def _flipped(sets: Mask, likeness: Floats, boost: float) -> Mask:
     """Each set after the best single flip, repeated until none adds information.
 
-    A set of n cells tells (e^ε − 1)² · (sum of likeness over its pairs)/(K + (e^ε − 1)n)²; constants are left out.
+    The information of a set of n cells is (e^ε − 1)² · (sum of likeness over its pairs)/(K + (e^ε − 1)n)², without
+    constants.
     """
     sets, everyone = sets.copy(), np.arange(len(sets))
     cells = sets.shape[1]

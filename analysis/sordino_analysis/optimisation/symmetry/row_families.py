@@ -29,14 +29,14 @@ class RowFamily:
 def drawn_rows(families: Sequence[RowFamily], operator: CharacterMap, objective: Objective) -> OrbitDesign:
     """The mixture of families with the least mean variance over queries, or over the worst block of them.
 
-    Raises RowsNotFound where queries need an orbit of characters of which no family tells anything.
+    Raises RowsNotFound where queries need an orbit of characters about which no family is informative.
     """
     # The solver takes seconds to import, which is not for those who never ask about characters.
     from sordino_analysis.optimisation.symmetry.programs import best_chances
 
     needs, profiles = query_fourier_weights(operator), np.stack([family.profile for family in families])
     if ((needs.by_orbit.max(axis=0) > 0) & (profiles.max(axis=0) <= 0)).any():
-        raise RowsNotFound("its rows tell nothing of a character that the queries need", "not told")
+        raise RowsNotFound("its rows carry no information on a character that the queries need", "not told")
     chances, weights, _ = best_chances(profiles, operator.characters.orbit_sizes, needs, objective)
     kept, chances = few_rows(profiles, chances)
     chosen = [families[number] for number in kept]

@@ -36,7 +36,7 @@ class EvenBins(Strict):
         """How many bins there are; raises WorkloadError while that is open."""
         if isinstance(self.bins, str):
             raise WorkloadError(
-                f"bins: {self.bins} is for a statistic of pairs: say how many bins there are", self.bins
+                f"bins: {self.bins} is for a pairwise statistic: say how many bins there are", self.bins
             )
         return self.bins
 

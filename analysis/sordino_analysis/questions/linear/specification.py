@@ -171,7 +171,7 @@ def parse_specification(document: Mapping[str, Any]) -> WorkloadSpecification:
     """Read the dictionary form strictly; WorkloadError names the place of everything that does not fit."""
     queries = document.get("queries") if isinstance(document, Mapping) else None
     if isinstance(document, Mapping) and "statistic" in document:
-        raise WorkloadError("linear queries are asked for here, and this workload has a statistic of pairs", document)
+        raise WorkloadError("linear queries are asked for here, and this workload has a pairwise statistic", document)
     if isinstance(queries, Mapping) and "file" in queries and "matrix" not in queries:
         raise WorkloadError("queries.file needs a specification on disk: put the matrix here", queries)
     try:

@@ -31,7 +31,7 @@ class Workload:
     """Q linear queries W h of the normalised histogram h over a domain of size k.
 
     `published` are the queries as a plan publishes them, from which `build_workload` makes the same workload again. The
-    built-in kinds leave constant queries out; a matrix may hold some, and `varying_rows` tells which are not constant.
+    built-in kinds leave constant queries out; a matrix may hold some, and `varying_rows` marks those that vary.
     """
 
     name: str

@@ -32,7 +32,7 @@ class QuadraticForm:
         """The mean of W over the pairs of different users, for (k,) counts of at least two users."""
         users = float(counts.sum())
         if users < 2:
-            raise InvalidValue(f"a statistic of pairs needs at least two users, got {users:g}", users)
+            raise InvalidValue(f"a pairwise statistic needs at least two users, got {users:g}", users)
         return float((counts @ self.matrix @ counts - np.diag(self.matrix) @ counts) / (users * (users - 1)))
 
     def of_histogram(self, histogram: Floats) -> float:

@@ -1,4 +1,4 @@
-"""The written form of a statistic of pairs, in YAML or JSON, and how it becomes a PairwiseStatistic."""
+"""The written form of a pairwise statistic, in YAML or JSON, and how it becomes a PairwiseStatistic."""
 
 from __future__ import annotations
 

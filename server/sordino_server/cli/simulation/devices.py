@@ -16,7 +16,7 @@ from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import DevicePart
 from sordino_shared.randomness import SeededRandomness
 
-# Simulated owners allow whatever one campaign asks, and their devices have this machine's memory; an app chooses less.
+# Simulated owners allow any ε of one campaign, and their devices have this machine's memory; an app sets lower caps.
 _CAPS = Caps(per_period=PureEpsilon.at_most(16), period_days=30, lifetime=PureEpsilon.at_most(16))
 # An app mostly waits for its disk and for the server.
 _APPS_AT_ONCE = 8

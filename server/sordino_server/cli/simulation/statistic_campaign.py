@@ -1,4 +1,4 @@
-"""One campaign for a statistic of pairs, through all its rounds, with devices that hold known values."""
+"""One campaign for a pairwise statistic, through all its rounds, with devices that hold known values."""
 
 from __future__ import annotations
 
