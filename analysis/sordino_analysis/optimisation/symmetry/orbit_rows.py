@@ -1,9 +1,9 @@
 """Rows for orbit kernels: sets of cells over a few slots, and their information about every orbit of characters.
 
 For up to 16 cells all sets are listed, one of each profile; on four binary slots these 65,534 sets already come within
-2 % of the bound for width 3 and ε ≤ 1. On more cells the most informative sets for given prices of the orbits are searched:
-the information is convex in the set, so taking the cells with the largest gradient never lowers it; single flips
-finish the search.
+2 % of the bound for width 3 and ε ≤ 1. On more cells a search finds informative sets for given prices of the
+orbits: the information is convex in the set, so taking the cells with the largest gradient never lowers it; single
+flips finish the search.
 """
 
 from __future__ import annotations
