@@ -52,7 +52,7 @@ def level_law(randomizer: Coarsened, number: int, values: Sequence[int]) -> Iter
 
 
 @dataclass(frozen=True)
-class Report:
+class CoarsenedReport:
     """A payload taken apart, and the z that a value's label and y give back."""
 
     level: int
@@ -61,7 +61,7 @@ class Report:
     shift: int
 
     @classmethod
-    def read(cls, randomizer: Coarsened, values: Sequence[int], payload: bytes) -> Report:
+    def read(cls, randomizer: Coarsened, values: Sequence[int], payload: bytes) -> CoarsenedReport:
         """The report of a device whose members have the indices `values`."""
         whole = int.from_bytes(payload, "little")
         number = whole & (1 << bits_below(len(randomizer.levels))) - 1
@@ -108,7 +108,7 @@ def bits_below(count: int) -> int:
 @singledispatch
 def public_ranges(partition: GridPartition | SubsetPartition, sizes: Sequence[int]) -> list[Sequence[int]]:
     """What each number of a partition can be."""
-    raise NotImplementedError
+    raise TypeError(f"no law is known of a {type(partition).__name__}")
 
 
 @public_ranges.register
@@ -146,7 +146,7 @@ def placement_count(partition: GridPartition | SubsetPartition, sizes: Sequence[
 @singledispatch
 def coordinates(partition: GridPartition | SubsetPartition, values: Sequence[int], public: Sequence[int]) -> list[int]:
     """The coordinates of the value's cell."""
-    raise NotImplementedError
+    raise TypeError(f"no law is known of a {type(partition).__name__}")
 
 
 @coordinates.register

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sordino_analysis.conformance.coarsened import (
-    Report,
+    CoarsenedReport,
     coordinate_counts,
     label_weights,
     public_ranges,
@@ -30,12 +30,12 @@ def member_chance(randomizer: Coarsened) -> Fraction:
     return found
 
 
-def read_reports(randomizer: Coarsened, values: Sequence[int], payloads: Payloads) -> list[Report]:
+def read_reports(randomizer: Coarsened, values: Sequence[int], payloads: Payloads) -> list[CoarsenedReport]:
     """The payloads (n, width) of a device whose members have the indices `values`, taken apart."""
-    return [Report.read(randomizer, values, bytes(row)) for row in payloads]
+    return [CoarsenedReport.read(randomizer, values, bytes(row)) for row in payloads]
 
 
-def told_truth(randomizer: Coarsened, reports: list[Report]) -> NDArray[np.bool_]:
+def told_truth(randomizer: Coarsened, reports: list[CoarsenedReport]) -> NDArray[np.bool_]:
     """(n,) whether z is a member of the report's level."""
     members = [int.from_bytes(level.members, "little") for level in randomizer.levels]
     return np.array([members[one.level] >> one.shift & 1 for one in reports], dtype=np.bool_)
@@ -51,7 +51,7 @@ def coarsened_counts(randomizer: Coarsened, values: Sequence[int], payloads: Pay
         yield from _level_counts(randomizer, number, [one for one in reports if one.level == number])
 
 
-def _level_counts(randomizer: Coarsened, number: int, reports: list[Report]) -> Iterator[Counts]:
+def _level_counts(randomizer: Coarsened, number: int, reports: list[CoarsenedReport]) -> Iterator[Counts]:
     level = randomizer.levels[number]
     for at, choices in enumerate(public_ranges(level.partition, randomizer.sizes)):
         found = np.array([choices.index(one.public[at]) for one in reports], dtype=np.int64)

@@ -36,7 +36,7 @@ _LEAST_CHANCE = 3e-4
 
 
 @dataclass(frozen=True)
-class Response:
+class HashResponse:
     """`hits` of `labels` are answered with e^ε times the chance of the others."""
 
     hits: int
@@ -64,12 +64,12 @@ class Response:
         )
 
 
-def hash_response(epsilon: float, surplus: float = 1.0) -> Response:
+def hash_response(epsilon: float, surplus: float = 1.0) -> HashResponse:
     """With as few bits a label as tell almost all that any density tells; `surplus` makes sets denser than that."""
     best = 1 / (1 + math.exp(epsilon) / surplus)
     for bits in range(1, _LARGEST_LABEL_BITS + 1):
         labels = 1 << bits
-        found = Response(min(labels - 1, max(1, round(best * labels))), labels, epsilon)
+        found = HashResponse(min(labels - 1, max(1, round(best * labels))), labels, epsilon)
         if found.information >= _HASH_INFORMATION * math.sinh(epsilon / 2) ** 2:
             break
     return found
@@ -103,7 +103,7 @@ def _candidates(size: int, epsilon: float) -> list[GridLevel]:
     """Hashed cells of every power of 2, and combs whose period is near the size of the domain."""
     response = hash_response(epsilon)
     levels = [response.level(1 << power, hashed=True) for power in range((size - 1).bit_length())]
-    shares = [Response(hits, labels, epsilon) for hits, labels in _COMB_SHARES]
+    shares = [HashResponse(hits, labels, epsilon) for hits, labels in _COMB_SHARES]
     enough = _LEAST_INFORMATION * math.sinh(epsilon / 2) ** 2
     first, last = (math.log(times, _RATIO) for times in _COMB_PERIODS)
     periods = [size * _RATIO**power for power in np.arange(first, last)]

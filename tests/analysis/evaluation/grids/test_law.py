@@ -10,7 +10,7 @@ import pytest
 from sordino_analysis.evaluation.grids.families import IntervalFamily, PrefixFamily, RangeFamily
 from sordino_analysis.evaluation.grids.law import GridLaw
 from sordino_analysis.evaluation.grids.means import mean_variances
-from sordino_analysis.mechanisms.grid_levels import Response, designed_levels
+from sordino_analysis.mechanisms.grid_levels import HashResponse, designed_levels
 from tests.analysis.evaluation.grids.test_levels import SIZE, comb_reports, hashed_reports, level_of
 
 
@@ -18,7 +18,7 @@ def _law(size: int, epsilon: float = 1.0) -> GridLaw:
     shares = [(1, 4, 1, True), (3, 4, 1, True), (7, 8, 3, True), (15, 5, 2, False), (31, 3, 1, False)]
     levels = []
     for chance, (width, labels, hits, hashed) in zip((0.3, 0.2, 0.2, 0.1, 0.2), shares, strict=True):
-        one = Response(hits, labels, epsilon).level(width, hashed=hashed)
+        one = HashResponse(hits, labels, epsilon).level(width, hashed=hashed)
         levels.append(replace(one, chance=chance))
     return GridLaw(levels, size)
 
