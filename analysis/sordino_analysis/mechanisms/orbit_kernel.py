@@ -26,7 +26,7 @@ from sordino_analysis.questions.linear.widths import CharacterMap, character_map
 from sordino_shared.arrays import Array
 from sordino_shared.guarantees import PureEpsilon, exp_lower_bound
 from sordino_shared.randomizers import BaseRow, OrbitKernel
-from sordino_shared.randomizers.orbit_kernel import MAX_SUMS
+from sordino_shared.randomizers.orbit_kernel import MAX_ROWS, MAX_SUMS
 
 _FRACTION_BITS = 64
 # Decoders that tell overlaps apart gain 3 % on marginals of 3 of 8 attributes at ε = 1, for several times as many sums.
@@ -62,7 +62,10 @@ def reason_against_orbits(work: SharedWork) -> str | None:
     if not isinstance(workload.operator, CharacterMap):
         return "the queries are not parities or marginals"
     widest = max(int(np.prod(block.shape)) for block in workload.operator.blocks)
-    return f"queries about {widest} cells; a row has at most {MOST_CELLS}" if widest > MOST_CELLS else None
+    if widest > MOST_CELLS:
+        return f"queries about {widest} cells; a row has at most {MOST_CELLS}"
+    orbits = len(workload.operator.characters.orbits)
+    return f"{orbits} orbits of characters; a device holds {MAX_ROWS} rows" if orbits > MAX_ROWS else None
 
 
 def drawn_proposal(families: Sequence[RowFamily], work: SharedWork) -> Proposal:
@@ -111,8 +114,13 @@ def orbit_kernel(
 ) -> OrbitKernel:
     """Rows in integers: levels whose ratio is within e^ε, and chances that sum to 2^bits.
 
-    `tables`: one set of cells per row, one axis per slot; `chances` (rows,).
+    `tables`: one set of cells per row, one axis per slot; `chances` (rows,). Raises MechanismFailed where there are
+    more rows than a device takes, or an aggregator would keep too many sums.
     """
+    if len(tables) > MAX_ROWS:
+        raise MechanismFailed(f"it needs {len(tables)} rows; a device holds {MAX_ROWS}")
+    if (sums := len(tables) * _sums(operator, overlaps=overlaps)) > MAX_SUMS:
+        raise MechanismFailed(f"{sums} sums of characters; an aggregator keeps {MAX_SUMS}")
     largest = max(table.size for table in tables)
     boost = exp_lower_bound(guarantee.nano, _FRACTION_BITS)
     low = (1 << (bits + _FRACTION_BITS)) // (largest * (boost + (1 << _FRACTION_BITS)))

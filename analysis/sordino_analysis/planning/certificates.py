@@ -28,6 +28,7 @@ from sordino_analysis.questions.linear.operators import Symmetry
 from sordino_analysis.questions.linear.widths import CharacterMap
 from sordino_analysis.request_terms import Effort, Objective
 from sordino_shared.arrays import Array
+from sordino_shared.randomizers.orbit_kernel import MAX_ROWS
 
 # Of the doubly non-negative bound: one takes 6 ms at 128 types, and some hundreds are enough at ε ≤ 4.
 _EVALUATIONS = {Effort.QUICK: 1500, Effort.STANDARD: 5000, Effort.THOROUGH: 15000}
@@ -47,7 +48,7 @@ def lower_bound(work: SharedWork, objective: Objective, progress: ProgressCallba
     if work.deadline.passed():
         return _nothing_proved()
     if isinstance(workload.operator, CharacterMap):
-        weights = work.orbit_design(objective).block_weights
+        weights = _block_weights(work, workload.operator, objective)
         found = character_bound(workload.operator, epsilon, weights)
         spectrum, multipliers = Array.of(found.spectrum, "<f8"), Array.of(found.multipliers, "<f8")
         return CharacterBound(
@@ -64,6 +65,13 @@ def lower_bound(work: SharedWork, objective: Objective, progress: ProgressCallba
     bound = LowerBound(trace.value, Array.of(trace.query_weights, "<f8"), Array.of(trace.type_weights, "<f8"))
     tighter = _pair_bound(work, objective) if _pairs_gain(work, objective) else None
     return bound if tighter is None or tighter.value <= bound.value else tighter
+
+
+def _block_weights(work: SharedWork, operator: CharacterMap, objective: Objective) -> Floats:
+    """Those of the worst blocks; any are valid, so where orbits are too many to be designed for, one a query."""
+    if objective == "mean" or len(operator.characters.orbits) > MAX_ROWS:
+        return query_fourier_weights(operator).shares
+    return work.orbit_design(objective).block_weights
 
 
 def _pairs_gain(work: SharedWork, objective: Objective) -> bool:

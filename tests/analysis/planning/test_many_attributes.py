@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import time
 from typing import Any
 
 import pytest
 
+from sordino_analysis.optimisation.symmetry import programs
+from sordino_analysis.optimisation.symmetry.character_bound import character_bound
+from sordino_analysis.optimisation.symmetry.orbit_design import design_rows
+from sordino_analysis.optimisation.symmetry.query_fourier_weights import query_fourier_weights
+from sordino_analysis.optimisation.symmetry.row_spectrum import orbit_weights
 from sordino_analysis.planning.audit import audit_plan
 from sordino_analysis.planning.planner import CompiledPlan, PlanRequest, compile_plan
 from sordino_analysis.planning_options import PlanningOptions
@@ -62,3 +68,30 @@ def test_no_candidate_of_single_types_is_evaluated(queries: dict[str, Any]) -> N
         if report.name in ("randomized_response", "subset_selection"):
             assert not report.applies
             assert "a few attributes" in (report.reason or "")
+
+
+def test_attributes_of_five_sizes() -> None:
+    """105 orbits of characters and 7,605 queries; a program with all rows at once takes minutes."""
+    domain = [
+        {"name": f"a{number}", "kind": "categorical", "labels": [f"v{label}" for label in range(size)]}
+        for number, size in enumerate([2] * 10 + [3] * 5 + [4] * 5 + [6] * 5 + [8] * 5)
+    ]
+    queries = {"kind": "marginals", "width": 2}
+    workload = parse_specification({"name": "settings", "domain": domain, "queries": queries}).build()
+    assert len(workload.operator.characters.orbits) == 105
+    solved = []
+    best_chances = programs.best_chances
+
+    def counted(profiles: Any, *rest: Any) -> Any:
+        solved.append(len(profiles))
+        return best_chances(profiles, *rest)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(programs, "best_chances", counted)
+        design = design_rows(workload.operator, 1.0, "mean", seed=0)
+    assert max(solved) < 2000
+    needs, sizes = query_fourier_weights(workload.operator), workload.operator.characters.orbit_sizes
+    told = design.chances @ [orbit_weights(row, math.e, workload.operator.characters) for row in design.rows]
+    variance = float(needs.shares @ (needs.by_orbit @ (sizes / told - 1)))
+    bound = character_bound(workload.operator, 1.0, needs.shares).value
+    assert bound <= variance <= 1.01 * bound

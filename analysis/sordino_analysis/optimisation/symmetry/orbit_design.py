@@ -1,13 +1,16 @@
 """The best mixture of rows for symmetric queries: a convex program in one number for each orbit of characters.
 
 With row chances p, λ_o = Σ_b p_b L_bo/N_o, and the mean variance of a block of queries is Σ_o A_o(1/λ_o − 1): every
-type has the same. So the mean over queries, or the worst block, is convex in p. Rows that are not listed are priced at
-the optimum and added while one of them is more informative than the mixture.
+type has the same. So the mean over queries, or the worst block, is convex in p. Rows are priced at the optimum over
+those that were taken, and more are taken while one of them is more informative than the mixture.
 """
 
 from __future__ import annotations
 
+import operator as operators
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 from scipy.optimize import linprog
@@ -19,9 +22,12 @@ from sordino_analysis.questions.linear.characters import Characters
 from sordino_analysis.questions.linear.widths import CharacterMap
 from sordino_analysis.request_terms import Objective
 
-_MOST_ROUNDS = 12
+_MOST_ROUNDS = 40
+# Rounds in which sets that are not listed are searched: the first find most of what they gain.
+_ROUNDS_OF_SEARCH = 12
 _GAIN = 1e-4
 _LEAST_CHANCE = 1e-7
+_TAKEN_OF_A_SHAPE = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +36,20 @@ class Rows:
 
     sets: list[Mask]
     profiles: Floats
+
+    @classmethod
+    def of(cls, shape: RowShape, table: Mask, epsilon: float, orbits: int) -> Rows:
+        """The sets (n, K) of a shape."""
+        sets = [members.reshape(shape.sizes) for members in table]
+        return cls(sets, shape.profiles(table, epsilon, orbits))
+
+    def __add__(self, other: Rows) -> Rows:
+        return Rows(self.sets + other.sets, np.vstack([self.profiles, other.profiles]))
+
+    def take(self, chosen: Iterable[int]) -> Rows:
+        """Some of the rows."""
+        places = list(chosen)
+        return Rows([self.sets[row] for row in places], self.profiles[places])
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,47 +67,53 @@ def design_rows(operator: CharacterMap, epsilon: float, objective: Objective, se
     from sordino_analysis.optimisation.symmetry.programs import best_chances
 
     characters, needs = operator.characters, query_fourier_weights(operator)
-    generator = np.random.Generator(np.random.PCG64(seed))
-    shapes = row_shapes(characters)
-    rows = _first_rows(shapes, characters, epsilon, generator)
-    for _ in range(_MOST_ROUNDS):
+    source = _RowSource(characters, epsilon, seed)
+    rows = source.first()
+    for number in range(_MOST_ROUNDS):
         chances, weights, prices = best_chances(rows.profiles, characters.orbit_sizes, needs, objective)
-        found = _priced(shapes, characters, prices, epsilon, generator)
-        worth = float((chances @ rows.profiles) @ prices)
-        if not len(found.sets) or (found.profiles @ prices).max() <= worth * (1 + _GAIN):
+        told = float((chances @ rows.profiles) @ prices)
+        found = source.worth_more(prices, told * (1 + _GAIN), search=number < _ROUNDS_OF_SEARCH)
+        if not found.sets or number == _MOST_ROUNDS - 1:
             break
-        rows = Rows(rows.sets + found.sets, np.vstack([rows.profiles, found.profiles]))
+        rows = rows.take(np.flatnonzero(chances > _LEAST_CHANCE).tolist()) + found
     kept, chances = few_rows(rows.profiles, chances)
     return OrbitDesign(tuple(rows.sets[row] for row in kept), chances, weights)
 
 
-def _first_rows(shapes: list[RowShape], characters: Characters, epsilon: float, generator: np.random.Generator) -> Rows:
-    """All sets of the shapes that are listed, and of each other one the best at equal prices of all characters."""
-    orbits = len(characters.orbits)
-    equal_prices = np.ones(orbits)
-    tables = [
-        shape.every_set(epsilon, orbits)
-        if shape.listed
-        else shape.most_informative_sets(equal_prices, epsilon, generator)
-        for shape in shapes
-    ]
-    return _rows(shapes, tables, epsilon, orbits)
+class _RowSource:
+    """All sets of the shapes that are listed, and what searches find in the others."""
 
+    def __init__(self, characters: Characters, epsilon: float, seed: int) -> None:
+        self._orbits, self._epsilon = len(characters.orbits), epsilon
+        self._generator = np.random.Generator(np.random.PCG64(seed))
+        shapes = row_shapes(characters)
+        self._searched = [shape for shape in shapes if not shape.listed]
+        self._listed = [self._rows(shape, shape.every_set(epsilon, self._orbits)) for shape in shapes if shape.listed]
 
-def _priced(
-    shapes: list[RowShape], characters: Characters, prices: Floats, epsilon: float, generator: np.random.Generator
-) -> Rows:
-    """Sets of the shapes that are not listed, searched for the most information at these prices."""
-    searched = [shape for shape in shapes if not shape.listed]
-    tables = [shape.most_informative_sets(prices, epsilon, generator) for shape in searched]
-    return _rows(searched, tables, epsilon, len(characters.orbits))
+    def first(self) -> Rows:
+        """Of every shape sets that know all characters alike, and of the listed ones those that know an orbit best."""
+        found = [self._search(shape, np.ones(self._orbits)) for shape in self._searched]
+        for rows in self._listed:
+            best = {int(rows.profiles.sum(axis=1).argmax()), *rows.profiles.argmax(axis=0).tolist()}
+            found.append(rows.take(sorted(best)))
+        return reduce(operators.add, found)
 
+    def worth_more(self, prices: Floats, least: float, *, search: bool) -> Rows:
+        """Of every shape the sets that tell most at these prices, and more than the least; `prices` (orbits,)."""
+        searched = [self._search(shape, prices) for shape in self._searched] if search else []
+        nothing = Rows([], np.zeros((0, self._orbits)))
+        return reduce(operators.add, (self._best(rows, prices, least) for rows in [*self._listed, *searched]), nothing)
 
-def _rows(shapes: list[RowShape], tables: list[Mask], epsilon: float, orbits: int) -> Rows:
-    pairs = list(zip(shapes, tables, strict=True))
-    sets = [members.reshape(shape.sizes) for shape, table in pairs for members in table]
-    profiles = [shape.profiles(table, epsilon, orbits) for shape, table in pairs]
-    return Rows(sets, np.vstack([np.zeros((0, orbits)), *profiles]))
+    def _best(self, rows: Rows, prices: Floats, least: float) -> Rows:
+        values = rows.profiles @ prices
+        order = np.argsort(-values, kind="stable")[:_TAKEN_OF_A_SHAPE]
+        return rows.take(order[values[order] > least].tolist())
+
+    def _search(self, shape: RowShape, prices: Floats) -> Rows:
+        return self._rows(shape, shape.most_informative_sets(prices, self._epsilon, self._generator))
+
+    def _rows(self, shape: RowShape, table: Mask) -> Rows:
+        return Rows.of(shape, table, self._epsilon, self._orbits)
 
 
 def few_rows(profiles: Floats, chances: Floats) -> tuple[list[int], Floats]:
