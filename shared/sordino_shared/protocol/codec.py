@@ -3,13 +3,15 @@
 The value model is small: maps with text keys, arrays, text, bytes, integers of 64 bits, finite floats without a
 negative zero, booleans and null. General libraries also take indefinite lengths, duplicate or unordered keys, long
 forms, tags, other simple values and trailing bytes. Reading is therefore done here, a head at a time, and stops at the
-first byte that is not canonical; what is declared is held against what is there before anything is built.
+first byte that is not canonical; what is declared is held against what is there before anything is built. Arrays are
+checked when they are read and built when they are gone over, so that what no document holds is refused unbuilt.
 """
 
 from __future__ import annotations
 
 import math
 import struct
+from collections.abc import Iterator
 from typing import Any
 
 import cbor2
@@ -17,8 +19,12 @@ import cbor2
 from sordino_shared.errors import MalformedDocument, OversizedDocument
 
 MAX_DEPTH = 16
-# A byte of input can become a Python object of a hundred: this bounds the memory and seconds of a hostile document.
+# A byte of input can become a Python object of a hundred: this bounds the seconds of a hostile document.
 MAX_ITEMS = 1 << 20
+# What is built outside of arrays, each item and every 64 bytes of it: some dozens of fields and one sentence in all
+# documents. This bounds their memory.
+_MOST_BUILT = 4096
+_BUILT_BYTES = 64
 
 _UNSIGNED, _NEGATIVE, _BYTES, _TEXT, _ARRAY, _MAP, _TAG, _SIMPLE = range(8)
 _CONSTANTS = {20: False, 21: True, 22: None}
@@ -38,24 +44,54 @@ def decode_value(content: bytes, limit: int, max_items: int = MAX_ITEMS) -> Any:
 
     Raises `OversizedDocument` or `MalformedDocument`.
     """
+    return built(read_value(content, limit, max_items))
+
+
+def built(value: Any) -> Any:
+    """A value whose arrays are lists."""
+    if isinstance(value, EncodedArray):
+        return [built(item) for item in value]
+    return {key: built(item) for key, item in value.items()} if isinstance(value, dict) else value
+
+
+def read_value(content: bytes, limit: int, max_items: int = MAX_ITEMS) -> Any:
+    """The same with each array as an `EncodedArray`: all is checked, and little memory is taken by what is refused."""
     if len(content) > limit:
         raise OversizedDocument(len(content), limit)
-    reader = _Reader(content, max_items)
+    reader = _Reader(content, 0, max_items)
     value = reader.value(0)
     if reader.position != len(content):
         raise reader.malformed("bytes follow the document", reader.position)
     return value
 
 
+class EncodedArray:
+    """An array that was checked and is built item by item; arrays in it are of this kind too."""
+
+    __slots__ = ("_content", "_count", "_depth", "_start")
+
+    def __init__(self, content: bytes, start: int, count: int, depth: int) -> None:
+        self._content, self._start, self._count, self._depth = content, start, count, depth
+
+    def __iter__(self) -> Iterator[Any]:
+        position = self._start
+        for _ in range(self._count):
+            reader = _Reader(self._content, position, MAX_ITEMS)
+            yield reader.value(self._depth)
+            position = reader.position
+
+
 class _Reader:
     """A cursor over `content` that builds plain values and refuses the first byte that is not canonical."""
 
-    __slots__ = ("content", "items", "position")
+    __slots__ = ("_built", "_in_array", "content", "items", "position")
 
-    def __init__(self, content: bytes, max_items: int) -> None:
+    def __init__(self, content: bytes, position: int, max_items: int) -> None:
         self.content = content
-        self.position = 0
+        self.position = position
         self.items = max_items
+        self._built = 0
+        self._in_array = False
 
     def malformed(self, reason: str, at: int) -> MalformedDocument:
         return MalformedDocument(f"not canonical CBOR at byte {at}: {reason}")
@@ -63,8 +99,10 @@ class _Reader:
     def value(self, depth: int) -> Any:
         start = self.position
         self.items -= 1
-        if self.items < 0:
+        if self.items < 0 or self._built > _MOST_BUILT:
             raise self.malformed("the document has too many items", start)
+        if not self._in_array:
+            self._built += 1
         kind, info = divmod(self.take(1)[0], 32)
         if kind == _SIMPLE:
             return _CONSTANTS[info] if info in _CONSTANTS else self.float(info, start)
@@ -74,7 +112,7 @@ class _Reader:
         if kind == _NEGATIVE:
             return self.negative(argument, start)
         if kind == _BYTES:
-            return self.take(argument)
+            return self.bytes(argument)
         if kind == _TEXT:
             return self.text(argument, start)
         if kind == _TAG:
@@ -82,11 +120,18 @@ class _Reader:
         return self.container(kind, argument, depth, start)
 
     def take(self, count: int) -> bytes:
+        return self.content[self.skip(count) : self.position]
+
+    def skip(self, count: int) -> int:
         start, end = self.position, self.position + count
         if end > len(self.content):
             raise self.malformed(f"{count} bytes are declared, {len(self.content) - start} are left", start)
         self.position = end
-        return self.content[start:end]
+        return start
+
+    def bytes(self, length: int) -> bytes:
+        start = self.skip(length)
+        return b"" if self._in_array else self.content[start : self.position]
 
     def argument(self, info: int, start: int) -> int:
         if info < 24:
@@ -105,6 +150,8 @@ class _Reader:
         return -1 - argument
 
     def text(self, length: int, start: int) -> str:
+        if not self._in_array:
+            self._built += length // _BUILT_BYTES
         try:
             return self.take(length).decode("utf-8")
         except UnicodeDecodeError as error:
@@ -128,8 +175,16 @@ class _Reader:
         if count > left:
             raise self.malformed(f"{count} items are declared, {left} bytes are left", start)
         if kind == _ARRAY:
-            return [self.value(depth + 1) for _ in range(count)]
+            return self.array(count, depth)
         return self.map(count, depth)
+
+    def array(self, count: int, depth: int) -> EncodedArray:
+        found = EncodedArray(self.content, self.position, count, depth + 1)
+        outer, self._in_array = self._in_array, True
+        for _ in range(count):
+            self.value(depth + 1)
+        self._in_array = outer
+        return found
 
     def map(self, count: int, depth: int) -> dict[str, Any]:
         plain: dict[str, Any] = {}
@@ -143,7 +198,9 @@ class _Reader:
             if encoded <= previous:
                 raise self.malformed(f"key {key!r} is out of order or occurs twice", start)
             previous = encoded
-            plain[key] = self.value(depth + 1)
+            value = self.value(depth + 1)
+            if not self._in_array:
+                plain[key] = value
         return plain
 
 

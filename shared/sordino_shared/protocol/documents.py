@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import ClassVar, Self
 
 from sordino_shared.errors import MalformedDocument, OversizedDocument, UnsupportedVersion
-from sordino_shared.protocol.codec import MAX_ITEMS, decode_value, encode_value
+from sordino_shared.protocol.codec import MAX_ITEMS, encode_value, read_value
 from sordino_shared.protocol.ids import Digest
 from sordino_shared.protocol.schema import from_plain, to_plain
 
@@ -47,7 +47,7 @@ class Document:
         """
         if digest is not None:
             digest.check(content)
-        plain = decode_value(content, cls.limit, cls.max_items)
+        plain = read_value(content, cls.limit, cls.max_items)
         if not isinstance(plain, dict) or plain.get("document") != cls.document:
             raise MalformedDocument(f"not a {cls.document}")
         version = plain.get("version")

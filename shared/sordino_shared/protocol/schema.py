@@ -14,6 +14,7 @@ from functools import cache
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from sordino_shared.errors import InvalidValue, MalformedDocument
+from sordino_shared.protocol.codec import EncodedArray
 
 T = TypeVar("T")
 
@@ -66,7 +67,7 @@ def _read_union(members: tuple[Any, ...], plain: Any, path: str) -> Any:
     listed = [member for member in members if get_origin(member) is tuple]
     if listed:
         [described] = [member for member in members if member not in listed]
-        return _read(listed[0] if isinstance(plain, list) else described, plain, path)
+        return _read(listed[0] if isinstance(plain, (list, EncodedArray)) else described, plain, path)
     kinds = {member.kind: member for member in members}
     tag = plain.get("kind") if isinstance(plain, dict) else None
     if not isinstance(tag, str) or tag not in kinds:
@@ -75,7 +76,7 @@ def _read_union(members: tuple[Any, ...], plain: Any, path: str) -> Any:
 
 
 def _read_tuple(arguments: tuple[Any, ...], plain: Any, path: str) -> tuple[Any, ...]:
-    if not isinstance(plain, list):
+    if not isinstance(plain, (list, EncodedArray)):
         raise MalformedDocument(f"expected an array, got {type(plain).__name__}", path)
     return tuple(_read(arguments[0], item, f"{path}/{index}") for index, item in enumerate(plain))
 

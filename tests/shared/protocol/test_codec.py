@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sordino_shared.errors import MalformedDocument, OversizedDocument, ProtocolError
+from sordino_shared.protocol import DevicePart
 from sordino_shared.protocol.codec import MAX_DEPTH, MAX_ITEMS, decode_value, encode_value
 
 LIMIT = 1 << 26
@@ -144,18 +145,49 @@ def test_items_are_counted() -> None:
         decode_value(content, 100, 6)
 
 
-@pytest.mark.parametrize("item", [b"\x80", b"\xa0", b"\x00", b"\x60", b"\x81\x80"])
-def test_hostile_documents_are_bounded_in_memory(item: bytes) -> None:
-    """The items that grow most, many more of them than allowed."""
-    allowed = 1 << 15
-    content = b"\x9a" + (4 * allowed).to_bytes(4, "big") + item * 4 * allowed
+SIZE = 1 << 17
+# What grows most when it is built, by bytes: empty containers, short texts, bytes and numbers, containers of one.
+GROWING = ["80", "a0", "811903e8", "626161", "427878", "1903e8", "a1616180"]
+
+
+@pytest.mark.parametrize("outside", ["", "a16161"])
+@pytest.mark.parametrize("item", GROWING)
+def test_a_hostile_document_is_refused_in_less_memory_than_its_bytes(item: str, outside: str) -> None:
+    """In arrays of 128 KiB, by themselves or in fields that are something else; built they take 8 to 64 of them."""
+    head, encoded = bytes.fromhex(outside), bytes.fromhex(item)
+    count = (SIZE - 64) // len(encoded)
+    listed = b"\x9a" + count.to_bytes(4, "big") + encoded * count
+    content = head + listed
     tracemalloc.start()
-    with pytest.raises(MalformedDocument, match="too many items"):
-        decode_value(content, LIMIT, allowed)
+    with pytest.raises(MalformedDocument):
+        DevicePart.read(content)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    # Measured: 72 bytes an item at most, that of an empty container and its place in the array.
-    assert peak < 100 * allowed
+    assert peak < SIZE
+
+
+def test_maps_in_maps_are_bounded_in_memory() -> None:
+    """64 keys a map, three deep: 10⁶ bytes of maps outside of any array."""
+    keys = [bytes([0x61, letter]) for letter in range(0x20, 0x60)]
+    content = b"\xa0"
+    for _ in range(3):
+        content = b"\xb8\x40" + b"".join(key + content for key in keys)
+    tracemalloc.start()
+    with pytest.raises(MalformedDocument, match="too many items"):
+        decode_value(content, LIMIT)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < len(content)
+
+
+def test_arrays_in_arrays_are_read_in_a_few_passes() -> None:
+    """An array is checked when it is read and again when it is gone over: at every level, not twice as often each."""
+    content = b"\x01"
+    for _ in range(MAX_DEPTH - 1):
+        content = b"\x99\x03\xe9" + b"\x02" * 1000 + content
+    started = time.process_time()
+    decode_value(content, LIMIT)
+    assert time.process_time() - started < 4
 
 
 def test_hostile_documents_are_bounded_in_time() -> None:
