@@ -52,6 +52,11 @@ def accumulate(randomizer: AnyRandomizer, payloads: NDArray[np.uint8]) -> Intege
     return for_randomizer(randomizer).accumulate(payloads)
 
 
+def add_payloads(randomizer: AnyRandomizer, payloads: NDArray[np.uint8], sums: Integers) -> None:
+    """Add the same to `sums` (p,), in place."""
+    for_randomizer(randomizer).add(payloads, sums)
+
+
 def mean_accumulator(randomizer: AnyRandomizer, aggregate: Aggregate) -> NDArray[np.float64]:
     """The mean s̄ (p,) of one report's accumulator; raises InvalidValue where there are no reports or other sums."""
     if aggregate.count == 0:

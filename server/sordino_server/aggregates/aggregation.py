@@ -8,7 +8,7 @@ from functools import reduce
 import numpy as np
 from numpy.typing import NDArray
 
-from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
+from sordino_analysis.evaluation.accumulate import Aggregate, add_payloads
 from sordino_analysis.progress import Progress, ProgressCallback, ignore_progress
 from sordino_server.aggregates import repository
 from sordino_server.kit.db import Database
@@ -81,15 +81,17 @@ def re_aggregate(
 
     Raises `LogPurged` where the log was given up, be it while it was read.
     """
-    total = Aggregate.empty(randomizer)
+    # In place, as the sums of a large domain take as much memory as the machine may have left.
+    sums, count = Aggregate.empty(randomizer).sums, 0
     for payloads in _log(database, round_id, randomizer.payload_bytes):
-        total = total + Aggregate(len(payloads), accumulate(randomizer, payloads))
-        progress(Progress(min(1.0, total.count / max(counted, 1))))
-    if total.count == counted:
-        return total
+        add_payloads(randomizer, payloads, sums)
+        count += len(payloads)
+        progress(Progress(min(1.0, count / max(counted, 1))))
+    if count == counted:
+        return Aggregate(count, sums)
     with database.read("is the log gone") as session:
         gone = repository.purged_at(session, round_id)
-    raise AggregateMismatch(round_id, counted, total.count) if gone is None else LogPurged(round_id, gone)
+    raise AggregateMismatch(round_id, counted, count) if gone is None else LogPurged(round_id, gone)
 
 
 def _log(database: Database, round_id: int, width: int) -> Iterator[NDArray[np.uint8]]:

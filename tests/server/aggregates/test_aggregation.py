@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Iterator
 
 import numpy as np
 import pytest
 
-from sordino_analysis.evaluation.accumulate import Aggregate
+from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
 from sordino_analysis.progress import Progress
 from sordino_server import aggregates
 from sordino_server.aggregates import aggregation
 from sordino_server.kit.db import Database
 from sordino_shared.arrays import Array
 from sordino_shared.guarantees import PureEpsilon
-from sordino_shared.randomizers import RandomizedResponse, SeededDirection
+from sordino_shared.randomizers import Coarsened, FieldLabel, GridPartition, Level, RandomizedResponse, SeededDirection
+from sordino_shared.randomness import SeededRandomness
 
 ONE = PureEpsilon(10**9)
 DIRECTION = SeededDirection(
@@ -50,6 +52,25 @@ def test_every_chunk_of_the_log_is_read_once(database, store_round, monkeypatch,
     fractions = [step.fraction for step in steps]
     assert fractions == sorted(fractions)
     assert steps[-1].fraction == 1.0
+
+
+def test_the_log_of_a_large_domain_is_added_up_in_one_table(database, store_round, monkeypatch):
+    """Page after page into the same 2 MiB: one table more for every page, as a sum of aggregates needs, is too much."""
+    level = Level(1 << 32, GridPartition((1,)), FieldLabel(2), b"\x01")
+    randomizer = Coarsened.for_guarantee((1 << 18,), (level,), ONE)
+    assert not aggregates.summed_on_ingest(randomizer)
+    monkeypatch.setattr(aggregation, "_PAGE_BYTES", 4096)
+    stored = store_round(database, randomizer)
+    payloads = randomizer.randomize_many(np.arange(400), SeededRandomness(1))
+    with database.write("log") as session:
+        for chunk in np.split(payloads, 8):
+            aggregates.add_chunk(session, stored.id, 50, chunk.tobytes(), 0)
+    tracemalloc.start()
+    total = aggregates.re_aggregate(database, stored.id, randomizer, 400)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert (total.count, total.to_bytes()) == (400, Aggregate(400, accumulate(randomizer, payloads)).to_bytes())
+    assert total.sums.nbytes < peak < 1.5 * total.sums.nbytes
 
 
 def test_an_empty_round_has_an_empty_aggregate(database, store_round):

@@ -35,13 +35,7 @@ class CoarsenedHalf(ServerHalf):
         """Moments depend on which values a question adds up; they are not those of a table of all outputs."""
         raise InvalidValue("the moments of a coarsened randomizer are not known apart from a decoder", self.randomizer)
 
-    def accumulate(self, payloads: NDArray[np.uint8]) -> Integers:
-        total = np.zeros(self.randomizer.accumulator_size, dtype=np.int64)
-        self.add(payloads, total)
-        return total
-
     def add(self, payloads: NDArray[np.uint8], total: Integers) -> None:
-        """Add the (n, width) payloads to sums (p,), in place."""
         tables, starts = [table for _, table in split_sums(self.randomizer, total)], self._starts()
         for number, reports in self.randomizer.unpack(payloads):
             total[starts[number]] += len(reports)

@@ -53,10 +53,15 @@ class ServerHalf(ABC):
 
     def accumulate(self, payloads: NDArray[np.uint8]) -> Integers:
         """Σ over the (n, width) payloads of the report's accumulator in integers, (p,)."""
-        total, step = np.zeros(self.randomizer.accumulator_size, dtype=np.int64), self.reports_at_once
+        total = np.zeros(self.randomizer.accumulator_size, dtype=np.int64)
+        self.add(payloads, total)
+        return total
+
+    def add(self, payloads: NDArray[np.uint8], total: Integers) -> None:
+        """Add the same to sums (p,), in place: of large sums no second copy is made."""
+        step = self.reports_at_once
         for start in range(0, len(payloads), step):
             total += self._sum(payloads[start : start + step])
-        return total
 
     @abstractmethod
     def _sum(self, payloads: NDArray[np.uint8]) -> Integers:
