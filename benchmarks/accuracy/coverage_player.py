@@ -37,6 +37,7 @@ class Player:
     design: ProtocolDesign
     law: DecodedReportMoments | None
     generator: np.random.Generator
+    draw: bool = True
     known: dict[Hashable, PairwiseEstimate | QueryKernel | None] = field(default_factory=dict)
 
     @classmethod
@@ -47,8 +48,12 @@ class Player:
         law = DecodedReportMoments.of(device.randomizer, analyst.decoder) if counted else None
         return cls(statistic, design, law, generator)
 
-    def estimates(self, counts: Integers, repeats: int) -> Iterator[PairwiseEstimate | None]:
-        """What `repeats` second rounds after one first round come to; of one round, what each of `repeats` does."""
+    def estimates(self, counts: Integers, repeats: int, draw: bool) -> Iterator[PairwiseEstimate | None]:
+        """What `repeats` second rounds after one first round come to; of one round, what each of `repeats` does.
+
+        Estimates `draw` campaigns or not; intervals are the same.
+        """
+        self.draw = draw
         for _ in range(repeats):
             if self.law is None:
                 yield self._of_vectors(counts)
@@ -70,7 +75,7 @@ class Player:
 
     def _of_one_round(self, counts: Integers) -> PairwiseEstimate | None:
         reports = self._first_reports(counts)
-        key = reports.counts.tobytes()
+        key = (self.draw, reports.counts.tobytes())
         if key not in self.known:
             self.known[key] = self._after_one_round(reports)
         return self._estimate(key)
@@ -87,7 +92,7 @@ class Player:
                 yield self._after_one_round(reports)
                 continue
             aggregate = played(asked.kernel, second, self.generator)
-            both = (key, aggregate.sums.tobytes())
+            both = (self.draw, key, aggregate.sums.tobytes())
             if both not in self.known:
                 answers = answers_to(
                     asked.kernel, asked.decoder, aggregate, same_users=plan.protocol == "two_round_shared"
@@ -99,6 +104,7 @@ class Player:
                     plan.step,
                     target=plan.target,
                     protocol=plan.protocol,
+                    draw=self.draw,
                 )
             yield self._estimate(both)
 
@@ -110,7 +116,9 @@ class Player:
     def _after_one_round(self, reports: DecodedReports) -> PairwiseEstimate | None:
         plan = self.design.plan
         try:
-            return one_round_estimate(self.statistic, reports, target=plan.target, protocol=plan.protocol)
+            return one_round_estimate(
+                self.statistic, reports, target=plan.target, protocol=plan.protocol, draw=self.draw
+            )
         except NoStatistic:
             return None
 

@@ -18,6 +18,9 @@ from sordino_shared.errors import InvalidValue
 
 # Plans are made for so many users, and used for all numbers of them.
 _PLANNED_USERS = 200
+# In so many campaigns the estimate may draw campaigns to see whether it warns, which takes ten times as long as all
+# else. Warnings are counted in these alone.
+_CHECKED = 60
 LEVEL = 0.95
 
 
@@ -72,11 +75,12 @@ def tried(designs: Designs, cell: Cell, campaigns: int, repeats: int, seed: int)
     truth_of_population = _truth(statistic, histogram=histogram)
     repeats = repeats if len(design.plan.rounds) > 1 else 1
     player = Player.of(statistic, design, generator)
-    groups = []
+    groups: list[list[tuple[float, ...]]] = []
     for counts in drawn_users(histogram, cell.users, -(-campaigns // repeats), generator):
         truth = _truth(statistic, counts=counts)
-        estimates = player.estimates(counts, repeats)
-        groups.append([_judged(each, truth, truth_of_population, statistic.limits) for each in estimates])
+        checked = len(groups) * repeats < _CHECKED
+        estimates = player.estimates(counts, repeats, draw=checked)
+        groups.append([_judged(each, checked, truth, truth_of_population, statistic.limits) for each in estimates])
     judged = np.array(groups, dtype=float)
     own, population, *shares = (_mean(judged[:, :, column].ravel()) for column in range(judged.shape[2]))
     error = _standard_error(judged[:, :, 0])
@@ -123,9 +127,16 @@ def _truth(
 
 
 def _judged(
-    estimate: PairwiseEstimate | None, truth: float | None, population: float | None, limits: tuple[float, float]
+    estimate: PairwiseEstimate | None,
+    checked: bool,
+    truth: float | None,
+    population: float | None,
+    limits: tuple[float, float],
 ) -> tuple[float, ...]:
-    """Coverages (nan where there is nothing to cover), then doubted, unbounded, valueless, refused, made up."""
+    """Coverages (nan where there is nothing to cover), then doubted, unbounded, valueless, refused, made up.
+
+    Doubted is nan where it was not `checked`.
+    """
     if estimate is None:
         return np.nan, np.nan, 0, 0, 0, 1, 0
     slack = 1e-9
@@ -139,4 +150,5 @@ def _judged(
     valueless = estimate.value is None
     low, high = limits
     whole = estimate.lower <= low + slack and estimate.upper >= high - slack
-    return holds, holds_population, bool(estimate.doubts), whole, valueless, 0, truth is None and not valueless
+    doubted = float(bool(estimate.doubts)) if checked else np.nan
+    return holds, holds_population, doubted, whole, valueless, 0, truth is None and not valueless

@@ -8,6 +8,7 @@ rows, whatever k, and a type's column is a mixture of two grid points', which ke
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import scipy.sparse
@@ -27,7 +28,7 @@ _FINE_POINTS, _FINE_OUTPUTS, _FINE_FROM = 33, 65, 3.0
 _WORST_POINTS, _WORST_OUTPUTS, _FEW_OUTPUTS = 33, 129, 65
 # Outputs beyond the two points that are enough, ±coth(ε/2) for values in ±1, by this factor; none was used above 1.5.
 _REACH = 1.75
-# Values that are few and this far apart are the grid themselves: exact, and in a fifth of the time.
+# Where few values are this far apart, they are the grid themselves: exact, and in a fifth of the time.
 _APART = 1e-4
 # Grid points stand this far outside the values, so that rounding never has to leave the grid.
 _MARGIN = 1e-6
@@ -75,7 +76,11 @@ def answer_variances(kernel: FiniteKernel, decoder: AnswerDecoder) -> Floats:
 
 def answer_cumulants(kernel: FiniteKernel, decoder: AnswerDecoder) -> tuple[Floats, Floats, Floats]:
     """(k,) each: the second, third and fourth cumulant of one decoded answer of each type."""
-    sent, chances = decoder.matrix.numpy()[0], probabilities(kernel)
+    return cumulants(decoder.matrix.numpy()[0], probabilities(kernel))
+
+
+def cumulants(sent: Floats, chances: Floats) -> tuple[Floats, Floats, Floats]:
+    """(k,) each: the second, third and fourth of numbers `sent` (m,) with these `chances` (m, k)."""
     off = sent[:, None] - sent @ chances
     second, third, fourth = ((chances * off**power).sum(axis=0) for power in (2, 3, 4))
     return second, third, fourth - 3.0 * second**2
@@ -84,14 +89,11 @@ def answer_cumulants(kernel: FiniteKernel, decoder: AnswerDecoder) -> tuple[Floa
 def _table(scaled: Floats, type_weights: Floats | None, epsilon: float) -> tuple[Floats, Floats]:
     """K (m, k) and the output values (m,) for values in [−1, 1]: K's mean output is a type's value exactly."""
     points, sent = _grids(scaled, epsilon, worst=type_weights is None)
-    enough = _enough(epsilon)
-    outputs = np.linspace(-_REACH * enough, _REACH * enough, sent)
-    outputs = np.union1d(outputs, [-enough, enough])
     weights = None
     if type_weights is not None:
         weights = _rounding(scaled, points) @ type_weights
         weights /= weights.sum()
-    grid, outputs = _solve(points, weights, epsilon, outputs)
+    grid, outputs = _solve(points, weights, epsilon, sent)
     # What the grid's columns mean exactly, not what they were asked to.
     table = grid @ _rounding(scaled, outputs @ grid)
     return table / table.sum(axis=0), outputs
@@ -99,16 +101,26 @@ def _table(scaled: Floats, type_weights: Floats | None, epsilon: float) -> tuple
 
 def _grids(scaled: Floats, epsilon: float, *, worst: bool) -> tuple[Floats, int]:
     """The grid of values, and how many outputs there are. Few values are their own grid, and nothing is rounded."""
-    distinct = np.unique(scaled)
-    own = np.concatenate([[-1.0 - _MARGIN], distinct[1:-1], [1.0 + _MARGIN]])
-    # Two points next to each other would be told apart by rounding only.
-    few = len(distinct) <= _POINTS and np.diff(distinct).min() > _APART
+    own = _apart(np.unique(scaled))
+    few = len(own) <= _POINTS
     if not worst:
         count, sent = (_FINE_POINTS, _FINE_OUTPUTS) if epsilon >= _FINE_FROM else (_POINTS, _OUTPUTS)
         return own if few else np.linspace(-1.0 - _MARGIN, 1.0 + _MARGIN, count), sent
     if few:
         return own, _WORST_OUTPUTS
     return np.linspace(-1.0 - _MARGIN, 1.0 + _MARGIN, _WORST_POINTS), _FEW_OUTPUTS
+
+
+def _apart(distinct: Floats) -> Floats:
+    """Those of increasing values in [−1, 1] that are far from the one before, with the ends a little outside.
+
+    Between two points next to each other, rounding at random costs almost no variance.
+    """
+    kept = [-1.0 - _MARGIN]
+    for value in distinct[1:-1]:
+        if min(value - kept[-1], 1.0 - value) > _APART:
+            kept.append(float(value))
+    return np.array([*kept, 1.0 + _MARGIN])
 
 
 def _enough(epsilon: float) -> float:
@@ -127,39 +139,59 @@ def _rounding(values: Floats, points: Floats) -> Floats:
     return chances
 
 
-def _solve(points: Floats, weights: Floats | None, epsilon: float, outputs: Floats) -> tuple[Floats, Floats]:
+def _solve(points: Floats, weights: Floats | None, epsilon: float, sent: int) -> tuple[Floats, Floats]:
     """K (m, G) and the outputs a_y in use: θ_y ≤ K_yg ≤ e^ε θ_y, Σ_y K_yg = 1, Σ_y a_y K_yg = s_g.
 
-    min Σ_g π_g Σ_y a_y² K_yg, or without weights min t with Σ_y a_y² K_yg − s_g² ≤ t for every g. The variables are
-    u_yg = K_yg − θ_y ≥ 0, then θ_y ≥ 0, then t: half the rows that K_yg itself takes, and half the time.
+    min Σ_g π_g Σ_y a_y² K_yg, or without weights min t with Σ_y a_y² K_yg − s_g² ≤ t for every g.
     """
-    count, sent = len(points), len(outputs)
-    most = scipy.sparse.identity(sent * count, format="csr")
-    least = scipy.sparse.kron(scipy.sparse.identity(sent), np.ones((count, 1)))
-    above, limits = [most, -np.expm1(epsilon) * least], np.zeros(sent * count)
-    aims = np.outer(outputs**2, np.zeros(count) if weights is None else weights)
-    blocks, aim = [above], np.concatenate([aims.ravel(), aims.sum(axis=1)])
-    equal = [_sums(np.ones(sent), count), _sums(outputs, count)]
+    count, rules = len(points), _rules(len(points), sent, epsilon, weights is None)
+    aims = np.outer(rules.outputs**2, np.zeros(count) if weights is None else weights)
+    aim, limits = np.concatenate([aims.ravel(), aims.sum(axis=1)]), np.zeros(aims.size)
     if weights is None:
-        squares, worst = _sums(outputs**2, count), -np.ones((count, 1))
-        blocks, aim = [[*above, None], [squares[:, :-sent], squares[:, -sent:], worst]], np.append(aim, 1.0)
-        limits = np.concatenate([limits, points**2])
-        equal = [scipy.sparse.hstack([part, scipy.sparse.csr_matrix((count, 1))]) for part in equal]
+        aim, limits = np.append(aim, 1.0), np.concatenate([limits, points**2])
     found = linprog(
         aim,
-        A_ub=scipy.sparse.bmat(blocks, format="csr"),
+        A_ub=rules.most,
         b_ub=limits,
-        A_eq=scipy.sparse.vstack(equal, format="csr"),
+        A_eq=rules.equal,
         b_eq=np.append(np.ones(count), points),
         method="highs-ds",
         options={"primal_feasibility_tolerance": _FEASIBLE},
     )
     if found.status != 0:
         raise KernelError(f"no kernel for the query was found: {found.message}", points)
-    raised, lowest = found.x[: sent * count].reshape(sent, count), found.x[sent * count : sent * (count + 1)]
-    table = raised + lowest[:, None]
+    raised, least = found.x[: aims.size].reshape(aims.shape), found.x[aims.size : aims.size + len(aims)]
+    table = raised + least[:, None]
     used = table.min(axis=1) > _NEVER
-    return table[used] / table[used].sum(axis=0), outputs[used]
+    return table[used] / table[used].sum(axis=0), rules.outputs[used]
+
+
+@dataclass(frozen=True, eq=False)
+class _Rules:
+    """Outputs a_y, and the rows of the program, `most` of those that are ≤ and `equal` of the others.
+
+    The variables are u_yg = K_yg − θ_y ≥ 0, then θ_y ≥ 0, then t for the worst type: half the rows that K_yg takes.
+    """
+
+    outputs: Floats
+    most: scipy.sparse.csr_matrix
+    equal: scipy.sparse.csr_matrix
+
+
+@lru_cache(maxsize=8)
+def _rules(count: int, sent: int, epsilon: float, worst: bool) -> _Rules:
+    """For `count` values: they are the same for all values, and take as long to build as the program to solve."""
+    enough = _enough(epsilon)
+    outputs = np.union1d(np.linspace(-_REACH * enough, _REACH * enough, sent), [-enough, enough])
+    per_output = scipy.sparse.identity(len(outputs))
+    raised = scipy.sparse.identity(len(outputs) * count)
+    most = [[raised, -np.expm1(epsilon) * scipy.sparse.kron(per_output, np.ones((count, 1)))]]
+    equal = [_sums(np.ones(len(outputs)), count), _sums(outputs, count)]
+    if worst:
+        squares, nothing = _sums(outputs**2, count), scipy.sparse.csr_matrix((count, 1))
+        most = [[*most[0], None], [squares[:, : -len(outputs)], squares[:, -len(outputs) :], -np.ones((count, 1))]]
+        equal = [scipy.sparse.hstack([part, nothing]) for part in equal]
+    return _Rules(outputs, scipy.sparse.bmat(most, format="csr"), scipy.sparse.vstack(equal, format="csr"))
 
 
 def _sums(factors: Floats, count: int) -> scipy.sparse.csr_matrix:

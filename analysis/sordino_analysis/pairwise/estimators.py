@@ -9,7 +9,7 @@ import numpy as np
 
 from sordino_analysis.arrays import Floats
 from sordino_analysis.pairwise.decoded_reports import DecodedReports
-from sordino_analysis.pairwise.drawn_campaigns import DrawnCampaigns
+from sordino_analysis.pairwise.drawn_campaigns import DrawnCampaigns, DrawnRounds
 from sordino_analysis.pairwise.error_moments import ErrorMoments, ReportErrors
 from sordino_analysis.pairwise.quadratic_error import FEW_EVENTS, HARDLY_ANY_EVENT, QuadraticError
 from sordino_analysis.pairwise.ratios import Ratio, fieller_nodes, fieller_set, may_be_zero
@@ -126,11 +126,15 @@ def one_round_estimate(
     protocol: str,
     level: float = LEVEL,
     warnings: Sequence[str] = (),
+    draw: bool = True,
 ) -> PairwiseEstimate:
-    """The statistic from one round of full reports, with intervals; raises NoStatistic where there is no pair."""
+    """The statistic from one round of full reports, with intervals; raises NoStatistic where there is no pair.
+
+    Unless campaigns may be drawn (`draw`), the interval of few events is doubtful in any case.
+    """
     found = linearised(statistic, reports, target)
     provenance = Provenance(target=target, protocol=protocol, users=(reports.users,), warnings=tuple(warnings))
-    drawn = DrawnCampaigns(found.matrix, reports)
+    drawn = DrawnRounds(found.matrix, reports) if draw else None
     return assembled(statistic, found, 0.0, one_round_errors(found.matrix, reports), level, provenance, drawn)
 
 
@@ -141,18 +145,18 @@ def assembled(
     errors: Errors,
     level: float,
     provenance: Provenance,
-    drawn: DrawnCampaigns | None = None,
+    drawn: DrawnCampaigns | None,
 ) -> PairwiseEstimate:
     """The estimate where later rounds add `correction` to the value of the linear form.
 
-    Where the interval of one form is doubtful, campaigns are `drawn` to see whether it holds.
+    Where its interval is doubtful, campaigns are `drawn` to see whether it holds.
     """
     names = (each.name for each in statistic.forms)
     forms = tuple(zip(names, form.values.tolist(), strict=True))
     if form.ratio is None:
         spreads = _of_form(form, correction, errors, level, drawn)
     else:
-        spreads = _of_ratio(form, correction, errors, level)
+        spreads = _of_ratio(form, correction, errors, level, drawn)
     return published(statistic, spreads, forms, level, provenance)
 
 
@@ -161,13 +165,19 @@ def _of_form(
 ) -> tuple[Spread, Spread]:
     value = found.value(correction)
     own, population = (QuadraticError(each, -correction) for each in errors(np.zeros_like(found.matrix)))
-    spread = Spread.of(value, own, level)
-    if drawn is not None and FEW_EVENTS < spread.rarity <= HARDLY_ANY_EVENT:
-        spread = replace(spread, drawn=drawn.coverage(own, level))
-    return spread, Spread.of(value, population, level)
+    return _seen(Spread.of(value, own, level), own, drawn, level), Spread.of(value, population, level)
 
 
-def _of_ratio(found: LinearisedForm, correction: float, errors: Errors, level: float) -> tuple[Spread, Spread]:
+def _seen(spread: Spread, error: QuadraticError, drawn: DrawnCampaigns | None, level: float) -> Spread:
+    """With how often campaigns that are drawn hold, if that is in question."""
+    if drawn is None or not FEW_EVENTS < spread.rarity <= HARDLY_ANY_EVENT:
+        return spread
+    return replace(spread, drawn=drawn.coverage(error, level))
+
+
+def _of_ratio(
+    found: LinearisedForm, correction: float, errors: Errors, level: float, drawn: DrawnCampaigns | None
+) -> tuple[Spread, Spread]:
     ratio, left = found.ratio, found.form + correction
     assert ratio is not None
     value = ratio.offset + found.at if found.may_be_zero else found.value(correction)
@@ -190,4 +200,4 @@ def _of_ratio(found: LinearisedForm, correction: float, errors: Errors, level: f
         )
 
     own, population = (spread([both[which] for both in known]) for which in (0, 1))
-    return own, population
+    return _seen(own, QuadraticError(known[2][0], -correction), drawn, level), population

@@ -22,7 +22,9 @@ from functools import cached_property
 import numpy as np
 
 from sordino_analysis.arrays import Floats
+from sordino_analysis.pairwise.answers import Answers
 from sordino_analysis.pairwise.decoded_reports import DecodedReports
+from sordino_analysis.pairwise.drawn_campaigns import DrawnSteps
 from sordino_analysis.pairwise.error_moments import ErrorMoments, IndependentError, ReportErrors
 from sordino_analysis.pairwise.estimators import assembled, linearised, own_pairs
 from sordino_analysis.pairwise.statistic_estimate import LEVEL, PairwiseEstimate, Provenance
@@ -91,21 +93,6 @@ def split_terms(noise: Floats, matrix: Floats, histogram: Floats, users: tuple[f
     return other * max(crossed, 0.0) / first**2, 2 * other**2 * float((own * own.T).sum()) / first**2
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Answers:
-    """The second round: `mean` A of n₂ = `users` answers, and whether the same users gave both.
-
-    `variances` (k,) V₂ by type, and `third` and `fourth` (k,) cumulants of one answer.
-    """
-
-    mean: float
-    variances: Floats
-    users: int
-    same_users: bool
-    third: Floats | float = 0.0
-    fourth: Floats | float = 0.0
-
-
 def one_step_estimate(
     statistic: PairwiseStatistic,
     reports: DecodedReports,
@@ -115,15 +102,17 @@ def one_step_estimate(
     target: str,
     protocol: str,
     level: float = LEVEL,
+    draw: bool = True,
 ) -> PairwiseEstimate:
-    """T and its intervals, for λ = `step`; raises NoStatistic as one round does."""
+    """T and its intervals, for λ = `step`; raises NoStatistic, and has `draw`, as one round does."""
     users = reports.users if answers.same_users else reports.users + answers.users
     found = linearised(statistic, reports, target, users)
     pairs = _of_pairs(found.matrix, reports, answers) - reports.form(found.matrix)
     counted = 1.0 if target == "pairs" else (users - 1) / users
     errors = StepErrors(found.matrix, reports, answers, step)
     provenance = Provenance(target=target, protocol=protocol, users=(reports.users, answers.users))
-    return assembled(statistic, found, 2 * step * counted * pairs, errors, level, provenance)
+    drawn = DrawnSteps(found.matrix, reports, answers, step) if draw else None
+    return assembled(statistic, found, 2 * step * counted * pairs, errors, level, provenance, drawn)
 
 
 def _of_pairs(matrix: Floats, reports: DecodedReports, answers: Answers) -> float:
@@ -165,10 +154,7 @@ class StepErrors:
     def _answered(self, besides: float, scarce: float) -> IndependentError:
         """The second round's own noise, and `besides` it another variance."""
         held, answers, reach = self.reports.plausible, self.answers, 2 * self.step
-        variance, third, fourth = (
-            float(held @ np.broadcast_to(each, held.shape))
-            for each in (answers.variances, answers.third, answers.fourth)
-        )
+        variance, third, fourth = (float(held @ each) for each in answers.cumulants)
         users = answers.users
         noise = reach**2 * variance / users
         return IndependentError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.special import gammaincinv, ndtri
@@ -40,7 +41,7 @@ class QuadraticError:
     moments: ErrorMoments
     gap: float = 0.0
 
-    @property
+    @cached_property
     def variance(self) -> Floats:
         """Of the whole error; never below what the quadratic and the independent part have.
 
@@ -111,7 +112,7 @@ class QuadraticError:
             reach *= 2.0
         return value - high, value - low
 
-    @property
+    @cached_property
     def _linear(self) -> Floats:
         """4lᵀCl at the estimate, its own noise taken off: 0 where the slope cannot be told from nothing."""
         found = self.moments
@@ -122,7 +123,7 @@ class QuadraticError:
         moved = -self._feedback * off / np.maximum(self.moments.slope, _TINY)
         return np.asarray(self.moments.answered * np.clip(moved, -_MOST_MOVED, _MOST_MOVED))
 
-    @property
+    @cached_property
     def _feedback(self) -> Floats:
         """The regression of the linear term's estimated variance on the error of the first round's value."""
         found = self.moments

@@ -9,12 +9,14 @@ import numpy as np
 from sordino_analysis.arrays import Floats
 from sordino_analysis.documents.decoders import AnswerDecoder
 from sordino_analysis.evaluation.accumulate import Aggregate, mean_accumulator
-from sordino_analysis.mechanisms.single_query import QueryKernel, answer_cumulants, query_kernel
+from sordino_analysis.evaluation.integer_kernels import probabilities
+from sordino_analysis.mechanisms.single_query import QueryKernel, query_kernel
+from sordino_analysis.pairwise.answers import Answers
 from sordino_analysis.pairwise.decoded_report_moments import DecodedReportMoments
 from sordino_analysis.pairwise.decoded_reports import DecodedReports
 from sordino_analysis.pairwise.estimators import linearised
 from sordino_analysis.pairwise.form_kernel import Aim
-from sordino_analysis.pairwise.one_step import Answers, StepTerms, split_terms
+from sordino_analysis.pairwise.one_step import StepTerms, split_terms
 from sordino_analysis.pairwise.sealing import RoundQueries, seal
 from sordino_analysis.planning.rounds import ClosedRound, RoundPlan
 from sordino_analysis.questions.pairwise import PairwiseStatistic
@@ -64,16 +66,14 @@ def answers_of(closed: ClosedRound, *, same_users: bool) -> Answers:
 
 
 def answers_to(kernel: FiniteKernel, decoder: AnswerDecoder, aggregate: Aggregate, *, same_users: bool) -> Answers:
-    """The mean of the answers that the kernel's outputs are, and their cumulants."""
+    """The mean of the answers that the kernel's outputs are, with their law."""
     mean = decoder.offset.numpy() + decoder.matrix.numpy() @ mean_accumulator(kernel, aggregate)
-    variances, third, fourth = answer_cumulants(kernel, decoder)
     return Answers(
         mean=float(mean[0]),
-        variances=variances,
+        sent=decoder.matrix.numpy()[0],
+        chances=probabilities(kernel),
         users=aggregate.count,
         same_users=same_users,
-        third=third,
-        fourth=fourth,
     )
 
 

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from sordino_analysis.evaluation.integer_kernels import histogram_decoder, integer_kernel
+from sordino_analysis.pairwise.answers import Answers
 from sordino_analysis.pairwise.decoded_report_moments import DecodedReportMoments
 from sordino_analysis.pairwise.decoded_reports import DecodedReports
-from sordino_analysis.pairwise.one_step import Answers, StepTerms, one_step_estimate, split_terms
+from sordino_analysis.pairwise.one_step import StepTerms, one_step_estimate, split_terms
 from sordino_analysis.questions.pairwise import PairwiseStatistic, QuadraticForm
 from sordino_shared.domains import Categorical, Domain
 from sordino_shared.guarantees import PureEpsilon
@@ -41,10 +42,17 @@ def answered(values, epsilon, counts, same_users, generator):
     """Answers by the two-point law: the middle ± reach, for values that differ from the middle by less."""
     middle, radius = (values.max() + values.min()) / 2, (values.max() - values.min()) / 2
     reach = radius / np.tanh(epsilon / 2)
-    above = generator.binomial(counts, (1 + (values - middle) / reach) / 2).sum()
+    above_chance = (1 + (values - middle) / reach) / 2
+    above = generator.binomial(counts, above_chance).sum()
     users = int(counts.sum())
     mean = middle + reach * (2 * above - users) / users
-    return Answers(mean=float(mean), variances=reach**2 - (values - middle) ** 2, users=users, same_users=same_users)
+    return Answers(
+        mean=float(mean),
+        sent=np.array([-reach, reach]),
+        chances=np.array([1 - above_chance, above_chance]),
+        users=users,
+        same_users=same_users,
+    )
 
 
 def played(epsilon, share, runs, target="pairs", same_users=False, skipping=0.0):
@@ -57,7 +65,7 @@ def played(epsilon, share, runs, target="pairs", same_users=False, skipping=0.0)
         reports = DecodedReports(law, sent(law.kernel, first, generator))
         answers = answered(FORM @ reports.histogram, epsilon, second, same_users, generator)
         found.append(one_step_estimate(STATISTIC, reports, answers, STEP, target=target, protocol="p"))
-        variances.append(COUNTS @ answers.variances / USERS)
+        variances.append(COUNTS @ answers.cumulants[0] / USERS)
     return law, found, float(np.mean(variances))
 
 
