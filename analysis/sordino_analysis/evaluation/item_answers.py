@@ -122,7 +122,7 @@ class ItemAnswers(AnswerMoments):
         return self.decoder.answers(self.workload.operator, held)
 
     def covariance_root(self, histogram: Floats) -> None:
-        """Unknown: labels of three items depend on each other."""
+        """None, for any histogram (k,): labels of three items depend on each other."""
 
     def extremes(self) -> tuple[Floats, Floats]:
         """(Q,) what a report adds to an answer at least and at most."""
@@ -130,7 +130,7 @@ class ItemAnswers(AnswerMoments):
         return low, low + self.decoder.slope
 
     def contribution_laws(self, histogram: Floats, queries: list[int]) -> Iterator[ContributionLaw]:
-        """The two values of a report's contribution to each of the `queries`, for its holders and for others."""
+        """The two values of a report's contribution to each of the `queries`, for its holders and others; `histogram` (k,)."""
         values = np.array([self.decoder.offset, self.decoder.offset + self.decoder.slope])
         held = np.array([float(self.chances.own), float(self.chances.other)])
         chances, truth = np.stack([1 - held, held]), np.array([1.0, 0.0])

@@ -164,7 +164,7 @@ def histogram_root(
 
 
 def covariance_square_root(covariance: Floats) -> Floats:
-    """A with A·Aᵀ = the covariance; eigenvalues that rounding made negative are zero."""
+    """A (Q, r) with A·Aᵀ = `covariance` (Q, Q); eigenvalues that rounding made negative are zero."""
     eigenvalues, basis = np.linalg.eigh(covariance)
     kept = eigenvalues > _RANK * eigenvalues[-1]
     return np.asarray(basis[:, kept] * np.sqrt(eigenvalues[kept]))

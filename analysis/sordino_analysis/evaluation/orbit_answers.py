@@ -120,7 +120,7 @@ class OrbitAnswerMoments(AnswerMoments):
         return found
 
     def covariance_root(self, histogram: Floats) -> Floats | None:
-        """From seeded reports: the exact covariance takes shares of all sets of twice as many attributes."""
+        """A (Q, r) from seeded reports: the exact covariance takes shares of all sets of twice as many attributes."""
         if not root_fits(self.workload.queries, self.workload.queries):
             return None
         return drawn_root(self.spectrum.kernel, self, histogram)

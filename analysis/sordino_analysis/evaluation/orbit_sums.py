@@ -43,7 +43,7 @@ class CharacterSums:
         return sums.ravel()
 
     def each(self, payloads: NDArray[np.uint8]) -> Integers:
-        """(rows · (1 + p), n) the same of every report by itself."""
+        """(s, n) the same of every report by itself, s = rows · (1 + p)."""
         found = np.zeros((len(self._tables), self._block, len(payloads)), dtype=np.int64)
         for number in range(len(self._tables)):
             holders = np.flatnonzero(payloads[:, 0] == number)

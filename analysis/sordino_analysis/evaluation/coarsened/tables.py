@@ -16,7 +16,7 @@ Integers = NDArray[np.int64]
 
 
 def split_sums(randomizer: Coarsened, sums: Integers) -> Iterator[tuple[int, Integers]]:
-    """For each level its reports and a view of its table, empty where none is kept."""
+    """For each level its number of reports and its table (s,), a view of `sums` (p,); empty where none is kept."""
     start = 0
     for size in randomizer.table_sizes:
         yield int(sums[start]), sums[start + 1 : start + 1 + size]
@@ -24,7 +24,7 @@ def split_sums(randomizer: Coarsened, sums: Integers) -> Iterator[tuple[int, Int
 
 
 def add_reports(level: Level, sizes: Sizes, reports: LevelReports, table: Integers) -> None:
-    """Add the reports of a level to its table, which `Coarsened.table_sizes` describes."""
+    """Add the reports of a level to its `table` (s,), which `Coarsened.table_sizes` describes."""
     if not len(table):
         return
     if is_walsh(level):
@@ -42,7 +42,7 @@ def is_walsh(level: Level) -> bool:
 def held(level: Level, sizes: Sizes, table: Integers) -> Integers:
     """How many reports hold each combination of members that a grid looks at, the last attribute varying fastest.
 
-    One axis for each attribute that is looked at.
+    (m_1, …, m_d) for the attributes that the grid looks at, from `table` (s,).
     """
     assert isinstance(level.partition, GridPartition)
     shape = tuple(sizes[attribute] for attribute in level.partition.attributes())

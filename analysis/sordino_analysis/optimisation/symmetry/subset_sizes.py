@@ -59,7 +59,7 @@ def information(own: Floats, other: Floats, own_weight: float) -> Floats:
 
 
 def best_sizes(types: int, epsilon: float, own_weight: float) -> Floats:
-    """Up to three sizes, one of which has the most information of all.
+    """(1,) to (3,) sizes, one of which has the most information of all.
 
     With E + Fs + Gs² the product of its two linear factors, the derivative of 1/i_s vanishes at the roots of
     (F + Gk)s² + 2Es − Ek; only at the larger one can 1/i_s have a minimum, and none is left of size 1.
