@@ -107,7 +107,7 @@ def bits_below(count: int) -> int:
 
 @singledispatch
 def public_ranges(partition: GridPartition | SubsetPartition, sizes: Sequence[int]) -> list[Sequence[int]]:
-    """What each number of a partition can be."""
+    """What each number of a partition can be; raises TypeError for another partition."""
     raise TypeError(f"no law is known of a {type(partition).__name__}")
 
 
@@ -145,7 +145,7 @@ def placement_count(partition: GridPartition | SubsetPartition, sizes: Sequence[
 
 @singledispatch
 def coordinates(partition: GridPartition | SubsetPartition, values: Sequence[int], public: Sequence[int]) -> list[int]:
-    """The coordinates of the value's cell."""
+    """The coordinates of the value's cell; raises TypeError for another partition."""
     raise TypeError(f"no law is known of a {type(partition).__name__}")
 
 

@@ -55,13 +55,16 @@ def _listed(randomizer: Randomizer, cell: int, payloads: Payloads) -> list[Count
 
 @singledispatch
 def truth(randomizer: Randomizer, cell: int) -> Fraction:
-    """The probability of the most informative event: the one whose odds a too large ε multiplies."""
+    """The probability of the most informative event: the one whose odds a too large ε multiplies.
+
+    Raises InvalidValue for a randomizer without a test.
+    """
     raise InvalidValue(f"a randomizer {type(randomizer).__name__} is not known", randomizer)
 
 
 @singledispatch
 def tells_truth(randomizer: Randomizer, cell: int, payloads: Payloads) -> NDArray[np.bool_]:
-    """(n,) whether that event happened."""
+    """(n,) whether that event happened; raises InvalidValue for a randomizer without a test."""
     raise InvalidValue(f"a randomizer {type(randomizer).__name__} is not known", randomizer)
 
 

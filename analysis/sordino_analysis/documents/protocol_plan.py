@@ -56,7 +56,10 @@ class ProtocolPlan:
 
     @classmethod
     def read(cls, content: bytes, digest: Digest | None = None) -> ProtocolPlan:
-        """The plan that `content` encodes; with `digest`, only if it names exactly these bytes."""
+        """The plan that `content` encodes; with `digest`, only if it names exactly these bytes.
+
+        Raises InvalidValue for any other bytes.
+        """
         if digest is not None:
             digest.check(content)
         try:

@@ -41,7 +41,7 @@ class Aggregate:
 
     @classmethod
     def from_bytes(cls, count: int, content: bytes) -> Aggregate:
-        """The aggregate whose `to_bytes` is `content`."""
+        """The aggregate whose `to_bytes` is `content`; raises InvalidValue for a broken number of integers."""
         if len(content) % 8:
             raise InvalidValue(f"sums are a whole number of 8-byte integers, got {len(content)} bytes", len(content))
         return cls(count, np.frombuffer(content, dtype="<i8").astype(np.int64))

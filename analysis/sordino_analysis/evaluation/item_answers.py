@@ -130,7 +130,7 @@ class ItemAnswers(AnswerMoments):
         return low, low + self.decoder.slope
 
     def contribution_laws(self, histogram: Floats, queries: list[int]) -> Iterator[ContributionLaw]:
-        """The two values of a report's contribution to each of the `queries`, for its holders and others; `histogram` (k,)."""
+        """A report's two values for each of the `queries`, for holders and others; `histogram` (k,)."""
         values = np.array([self.decoder.offset, self.decoder.offset + self.decoder.slope])
         held = np.array([float(self.chances.own), float(self.chances.other)])
         chances, truth = np.stack([1 - held, held]), np.array([1.0, 0.0])

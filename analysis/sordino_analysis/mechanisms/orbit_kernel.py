@@ -69,7 +69,10 @@ def reason_against_orbits(work: SharedWork) -> str | None:
 
 
 def drawn_proposal(families: Sequence[RowFamily], work: SharedWork) -> Proposal:
-    """The families at their best chances, with the slopes that make each character unbiased."""
+    """The families at their best chances, with the slopes that make each character unbiased.
+
+    Raises MechanismFailed where no family is informative enough.
+    """
     operator = character_map(work.request.workload.operator)
     try:
         design = drawn_rows(families, operator, work.request.options.objective)

@@ -75,7 +75,7 @@ class DecodedReports:
     def form(self, matrix: Floats) -> float:
         """[SᵀWS − Σ_i g_iᵀWg_i]/(n(n − 1)) for S = Σ_i g_i: the mean of W over pairs of different users, unbiased.
 
-        `matrix` W (k, k).
+        `matrix` W (k, k). Raises InvalidValue for fewer than two reports.
         """
         if self.users < 2:
             raise InvalidValue(f"a mean over pairs of different users needs two reports, got {self.users}", self.users)

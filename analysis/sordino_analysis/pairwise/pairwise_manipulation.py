@@ -109,6 +109,7 @@ class DecodedForgeries:
         values s = Wĥ lie within r of their middle and the outputs within cr. As half a range is convex, r is at most
         (1 − f)·(r of the honest) + f·(r of a fake report); that of the honest at most a true histogram's and noise.
         Of k means of n numbers, each of range w, the largest is expected w√(ln k/2n) off at most (Hoeffding's lemma).
+        Raises InvalidValue for λ outside [0, 1].
         """
         if not 0 <= step <= 1:
             raise InvalidValue(f"the step of a plan of two rounds lies between 0 and 1, got {step}", step)

@@ -70,7 +70,10 @@ class ThreeRound:
         return (ThreeRoundMechanism.published(design.first).manipulation(design.first.analyst.workload),)
 
     def step(self, plan: ProtocolPlan, closed: tuple[ClosedRound, ...]) -> RoundPlan | PairwiseEstimate:
-        """The second and the third round from the means of those before, and then the estimate."""
+        """The second and the third round from the means of those before, and then the estimate.
+
+        Raises PairwiseError for a round without reports.
+        """
         for number, each in enumerate(closed):
             if each.aggregate.count == 0:
                 raise PairwiseError(f"nobody reported in round {number}: the later rounds build on its mean", number)

@@ -42,7 +42,7 @@ class ThreeRoundMechanism:
 
     @classmethod
     def published(cls, first: RoundPlan) -> ThreeRoundMechanism:
-        """With the factors that the first round's plan publishes."""
+        """With the factors that the first round's plan publishes; raises PairwiseError where it publishes none."""
         factors = first.analyst.factors
         if factors is None:
             raise PairwiseError("the plan of the first round publishes no factors", first.device.digest)

@@ -58,7 +58,7 @@ Specification = Annotated[
 
 
 def parse_either(document: Mapping[str, Any]) -> AnySpecification:
-    """Read a workload of any kind strictly; WorkloadError names the place of everything that does not fit."""
+    """Read a workload of any kind strictly; raises WorkloadError with the place of everything that does not fit."""
     kind = kind_of(document) if isinstance(document, Mapping) else KINDS[0]
     if kind is None:
         raise WorkloadError(_EITHER + _unknown(document), document)

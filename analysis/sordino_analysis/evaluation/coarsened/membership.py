@@ -19,7 +19,10 @@ _BATCH_ENTRIES = 1 << 20
 
 
 def label_rows(level: Level, sizes: Sizes, reports: LevelReports) -> Sequence[Words]:
-    """(n,) rows of each report's matrix A with t = A·c, one array for each bit of the label."""
+    """(n,) rows of each report's matrix A with t = A·c, one array for each bit of the label.
+
+    Raises InvalidValue for residues, which are not linear.
+    """
     if isinstance(level.label, ResidueLabel):
         raise InvalidValue("residues are no linear labels: they have no matrix", level.label)
     return level.label.rows(level.shape(sizes), reports.words)

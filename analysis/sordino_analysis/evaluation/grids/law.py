@@ -61,7 +61,7 @@ class GridLaw:
         return self.inverse.product(queries - (queries @ self.centre)[..., None])
 
     def bias(self, queries: Floats, weights: Floats) -> Floats:
-        """(b,) max_x |E[answer | x] − v_x|, the residual of Mβ = v − c1, for `queries` v (b, k) and `weights` β (b, m)."""
+        """(b,) max_x |E[answer | x] − v_x|, the residual of Mβ = v − c1; `queries` v (b, k), `weights` β (b, m)."""
         left = self.matrix.product(weights) + (queries @ self.centre)[..., None] - queries
         return np.asarray(np.abs(left).max(axis=-1))
 

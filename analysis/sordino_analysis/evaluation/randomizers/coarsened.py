@@ -32,7 +32,10 @@ class CoarsenedHalf(ServerHalf):
 
     @property
     def moments(self) -> NoReturn:
-        """Moments depend on which values a question adds up; they are not those of a table of all outputs."""
+        """Moments depend on which values a question adds up; they are not those of a table of all outputs.
+
+        Always raises InvalidValue.
+        """
         raise InvalidValue("the moments of a coarsened randomizer are not known apart from a decoder", self.randomizer)
 
     def add(self, payloads: NDArray[np.uint8], total: Integers) -> None:

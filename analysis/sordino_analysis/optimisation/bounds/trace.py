@@ -46,6 +46,7 @@ def recheck(matrix: Floats, epsilon: float, query_weights: Floats, type_weights:
     tr X − 1 ≤ max_a (1 − a)(a·e^ε − 1) = sinh²(ε/2), where the 1 belongs to √π, which A does not see; and
     tr(A X⁺ Aᵀ) ≥ ‖A‖_*² / tr X on the rest, by Cauchy–Schwarz.
     `matrix` W (Q, k), `query_weights` ρ (Q,), `type_weights` π (k,).
+    Raises InvalidValue for weights that are negative or do not sum to 1.
     """
     for weights in (query_weights, type_weights):
         if not (weights >= 0).all() or not abs(weights.sum() - 1.0) <= 1e-9:

@@ -93,7 +93,7 @@ def gini(size: int, objective: Objective = "max") -> Factorization:
 def kronecker(first: Factorization, second: Factorization) -> Factorization:
     """W₁ ⊗ W₂ by L₁ ⊗ L₂ and R₁ ⊗ R₂: values and certificates multiply, since singular values do.
 
-    Only without centres, because W − c1ᵀ is no Kronecker product, and for one objective; else FactorizationError.
+    Raises FactorizationError for centred factors, because W − c1ᵀ is no Kronecker product, and for two objectives.
     """
     if first.centred or second.centred:
         raise FactorizationError("a centred factorization has no Kronecker product: factorize without centring")
@@ -119,6 +119,7 @@ def lipschitz_tree(matrix: Floats, objective: Objective = "max", centred: bool =
     R_ix = (5/6)^depth(i) for i on the path from x to the root, L_iq = (6/5)^depth(i) (W_qi − W_q,parent(i))
     (Ghazi et al., Lemma 17). With `centred` the root's own value is the centre and costs nothing. Any matrix is
     factorized exactly; only the quality needs the rows to be smooth. `matrix` W (Q, k).
+    Raises FactorizationError where every query is constant.
     """
     counted = counted_rows(matrix, centred)
     if not counted.any():

@@ -74,7 +74,7 @@ def balance(logits: Floats, weights: Floats, epsilon: float) -> BalancedRows:
 def balanced_weights(levels: Floats, weights: Floats, iterations: int = 40) -> Floats:
     """Positive (m,) weights near `weights` under which every column of the (m, k) rows sums to one.
 
-    Damped Newton steps; ValueError when the rows cannot be balanced from here.
+    By damped Newton steps; raises ValueError where the rows cannot be balanced from here.
     """
     weights = weights.copy()
     for _ in range(iterations):

@@ -24,7 +24,10 @@ _GRID = 64
 def best_chances(
     profiles: Floats, orbit_sizes: Floats, needs: QueryFourierWeights, objective: Objective
 ) -> tuple[Floats, Floats, Floats]:
-    """Chances (n,), weights (blocks,) of the blocks at the optimum, and prices (orbits,) of the information there."""
+    """Chances (n,), weights (blocks,) of the blocks at the optimum, and prices (orbits,) of the information there.
+
+    Raises RowsNotFound without an optimum.
+    """
     used = np.flatnonzero(needs.by_orbit.max(axis=0) > 0)
     typical = profiles[:, used].mean(axis=0)
     costs = needs.by_orbit[:, used] * orbit_sizes[used] / typical

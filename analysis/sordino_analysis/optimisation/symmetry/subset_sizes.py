@@ -74,7 +74,10 @@ def best_sizes(types: int, epsilon: float, own_weight: float) -> Floats:
 
 
 def recheck_subset_sizes(types: int, epsilon: float, own_weight: float) -> float:
-    """1/max_s i_s − π(1 − π) over all sizes s: a bound for every π, on the mean over queries where π = 1/k."""
+    """1/max_s i_s − π(1 − π) over all sizes s: a bound for every π, on the mean over queries where π = 1/k.
+
+    Raises InvalidValue for π outside (0, 1).
+    """
     if not 0 < own_weight < 1:
         raise InvalidValue(f"the weight of the own type lies between 0 and 1, got {own_weight}", own_weight)
     own, other = inclusion_chances(types, epsilon, best_sizes(types, epsilon, own_weight))

@@ -34,7 +34,10 @@ class Factor:
 
 
 def factor(attribute: Attribute, kind: str) -> Factor:
-    """Queries of `kind` on an attribute; constant ones are still among them."""
+    """Queries of `kind` on an attribute; constant ones are still among them.
+
+    Raises WorkloadError for an unknown kind, or one that needs an order.
+    """
     if kind not in KINDS:
         raise WorkloadError(f"unknown kind of queries {kind!r}: use one of {', '.join(KINDS)} or a matrix", kind)
     if kind == "histogram":
@@ -53,7 +56,10 @@ def factor(attribute: Attribute, kind: str) -> Factor:
 
 
 def product_of(factors: Sequence[Factor]) -> Factor:
-    """The Kronecker product of the factors without its constant query, which is answered exactly."""
+    """The Kronecker product of the factors without its constant query, which is answered exactly.
+
+    Raises WorkloadError for more than 2^62 queries.
+    """
     if prod(part.operator.shape[0] for part in factors) > _MOST_QUERIES:
         raise WorkloadError("the workload has more than 2^62 queries: use `total` for some attributes", factors)
     whole = factors[0].operator if len(factors) == 1 else Kronecker([part.operator for part in factors])

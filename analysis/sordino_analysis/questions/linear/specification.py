@@ -168,7 +168,7 @@ def _published_matrix(queries: MatrixQueries, domain: Domain) -> documents.Matri
 
 
 def parse_specification(document: Mapping[str, Any]) -> WorkloadSpecification:
-    """Read the dictionary form strictly; WorkloadError names the place of everything that does not fit."""
+    """Read the dictionary form strictly; raises WorkloadError with the place of everything that does not fit."""
     queries = document.get("queries") if isinstance(document, Mapping) else None
     if isinstance(document, Mapping) and "statistic" in document:
         raise WorkloadError("linear queries are asked for here, and this workload has a pairwise statistic", document)
@@ -186,7 +186,10 @@ def builtin(kind: str, size: int) -> Workload:
 
 
 def builtin_specification(kind: str, size: int) -> WorkloadSpecification:
-    """The written form of queries of `kind` on one ordinal attribute of `size` unit bins."""
+    """The written form of queries of `kind` on one ordinal attribute of `size` unit bins.
+
+    Raises WorkloadError for fewer than two bins, or too many.
+    """
     if not isinstance(size, int) or size < 2:
         raise WorkloadError(f"a workload needs a domain of at least two types, not {size!r}", size)
     if size > MAX_MEMBERS:

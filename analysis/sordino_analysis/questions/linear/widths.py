@@ -149,7 +149,10 @@ def character_map(operator: LinearMap) -> CharacterMap:
 
 
 def parities(domain: Domain, width: int, *, exactly: bool) -> Factor:
-    """(−1)^(Σ x_i over S) for the sets S of up to, or exactly, `width` attributes of two members, S = ∅ left out."""
+    """(−1)^(Σ x_i over S) for the sets S of up to, or exactly, `width` attributes of two members, S = ∅ left out.
+
+    Raises WorkloadError for other attributes.
+    """
     if set(domain.shape) != {2}:
         raise WorkloadError(
             "a parity needs attributes of two members each, and the domain has attributes of "
@@ -164,7 +167,10 @@ def parities(domain: Domain, width: int, *, exactly: bool) -> Factor:
 
 
 def marginals(domain: Domain, width: int, *, exactly: bool) -> Factor:
-    """The share of every cell of every set of up to, or exactly, `width` attributes."""
+    """The share of every cell of every set of up to, or exactly, `width` attributes.
+
+    Raises WorkloadError for marginals of too many cells.
+    """
     supports = _supports(domain, width, exactly)
     cells = [math.prod(domain.shape[a] for a in support) for support in supports]
     if max(cells) > _MOST_CELLS:

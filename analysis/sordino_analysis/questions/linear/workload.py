@@ -111,7 +111,7 @@ class Workload:
         return self.operator.symmetry
 
     def label(self, query: int) -> str:
-        """What a person reads for a query."""
+        """What a person reads for a query; raises WorkloadError for a number that is no query's."""
         if not 0 <= query < self.queries:
             raise WorkloadError(f"the workload has queries 0 to {self.queries - 1}, not {query}", query)
         return self.name_query(query)

@@ -55,7 +55,10 @@ class OfValues(Strict):
     outer: tuple[Number, Number] | None = None
 
     def line(self, written: Written) -> OrdinalSpecification:
-        """The attribute measured: the one named, or the only one."""
+        """The attribute measured: the one named, or the only one.
+
+        Raises WorkloadError where that is not one ordinal attribute.
+        """
         if self.attribute is None and len(written) > 1:
             names = [attribute.name for attribute in written]
             raise WorkloadError(f"statistic.attribute: say which of {names} is measured", self)
@@ -201,7 +204,7 @@ class Kendall(Strict):
         return 1 if self.variant == "a" else 3
 
     def statistic(self, subject: Subject, written: Written) -> PairwiseStatistic:
-        """τ_a or τ_b."""
+        """τ_a or τ_b; raises WorkloadError where the fields do not fit the domain."""
         if self.attributes[0] == self.attributes[1]:
             raise WorkloadError(
                 f"statistic.attributes: {self.attributes[0]!r} is named twice: name two", self.attributes
@@ -220,7 +223,7 @@ class Auc(Strict):
     positive: str
 
     def statistic(self, subject: Subject, written: Written) -> PairwiseStatistic:
-        """The area under the curve."""
+        """The area under the curve; raises WorkloadError where the fields do not fit the domain."""
         score = _of_kind(subject.domain, self.score, "score", Ordinal)
         label = _of_kind(subject.domain, self.label, "label", Categorical)
         if self.positive not in label.categories:
@@ -241,7 +244,7 @@ class CustomMatrix(Strict):
     matrix: Listed[Listed[Number]]
 
     def statistic(self, subject: Subject, written: Written) -> PairwiseStatistic:
-        """The mean of the table over pairs."""
+        """The mean of the table over pairs; raises WorkloadError where the fields do not fit the domain."""
         matrix = checked_matrix(self.matrix, subject.domain)
         if matrix.shape[0] != matrix.shape[1]:
             raise WorkloadError(

@@ -29,7 +29,10 @@ class QuadraticForm:
             raise InvalidValue("the matrix of a quadratic form must be symmetric", self.name)
 
     def of_pairs(self, counts: Floats) -> float:
-        """The mean of W over the pairs of different users, for (k,) counts of at least two users."""
+        """The mean of W over the pairs of different users, for (k,) counts of at least two users.
+
+        Raises InvalidValue for fewer users.
+        """
         users = float(counts.sum())
         if users < 2:
             raise InvalidValue(f"a pairwise statistic needs at least two users, got {users:g}", users)

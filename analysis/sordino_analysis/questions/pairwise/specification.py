@@ -105,7 +105,7 @@ class PairwiseSpecification(Strict):
 
 
 def parse_statistic(document: Mapping[str, Any]) -> PairwiseSpecification:
-    """Read the dictionary form strictly; WorkloadError names the place of everything that does not fit."""
+    """Read the dictionary form strictly; raises WorkloadError with the place of everything that does not fit."""
     written = document.get("statistic") if isinstance(document, Mapping) else None
     if isinstance(written, Mapping) and "file" in written:
         raise WorkloadError("statistic.file needs a workload on disk: put the matrix here", written)
