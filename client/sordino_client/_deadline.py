@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import socket
 import ssl
+import threading
 import time
 from collections.abc import Iterable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
 from contextvars import ContextVar
 
@@ -84,7 +86,7 @@ class _Network(httpcore.NetworkBackend):
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> httpcore.NetworkStream:
         failure: Exception = httpcore.ConnectError(f"{host} has no address")
-        for address in _addresses(host, port):
+        for address in _addresses(host, port, time_left(timeout)):
             try:
                 return _Stream(
                     self._plain.connect_tcp(address, port, time_left(timeout), local_address, socket_options)
@@ -94,12 +96,24 @@ class _Network(httpcore.NetworkBackend):
         raise failure
 
 
-def _addresses(host: str, port: int) -> list[str]:
+def _addresses(host: str, port: int, timeout: float | None) -> list[str]:
+    """The addresses of a name. A resolver takes no time limit, so it is asked in a thread that is not waited for."""
+    answer: Future[list[str]] = Future()
+    threading.Thread(target=_resolve, args=(host, port, answer), daemon=True, name=f"resolve {host}").start()
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        return answer.result(timeout)
+    except TimeoutError as error:
+        raise httpcore.ConnectTimeout(f"the name {host} was not resolved in time") from error
     except (OSError, UnicodeError) as error:
         raise httpcore.ConnectError(str(error)) from error
-    return [str(address[0]) for *_, address in found]
+
+
+def _resolve(host: str, port: int, answer: Future[list[str]]) -> None:
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        answer.set_result([str(address[0]) for *_, address in found])
+    except Exception as error:
+        answer.set_exception(error)
 
 
 class DeadlineTransport(httpx.BaseTransport):

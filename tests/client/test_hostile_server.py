@@ -170,6 +170,17 @@ def test_the_whole_request_has_a_deadline(serve, what, twin) -> None:
         ask(serve(DRIPS[what]), twin, deadline_s=0.5)
 
 
+def test_a_name_that_is_not_resolved_ends_with_the_deadline(monkeypatch) -> None:
+    """The resolver of the system answers when the test is over."""
+    over = threading.Event()
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: over.wait(60) and [])
+    try:
+        with pytest.raises(TransportFailed, match=r"took longer than 0\.5 s"):
+            ask("https://telemetry.example", "sync", deadline_s=0.5)
+    finally:
+        over.set()
+
+
 @pytest.mark.parametrize("bomb", BOMBS)
 def test_the_sdk_turns_every_bomb_into_an_error_of_its_own(serve, bomb, tmp_path) -> None:
     caps = Caps(PureEpsilon.of(1), 30, PureEpsilon.of(1))
