@@ -67,8 +67,9 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
     run(sys.executable, "-m", "venv", folder / "venv", cwd=folder)
     try:
         run(
-            folder / "venv" / "bin" / "python", "-m", "pip", "install", "-q", "--disable-pip-version-check",
-            "--retries", "1", "-c", ROOT / "requirements" / "constraints.txt", *folder.glob("*.whl"), cwd=folder,
+            folder / "venv" / "bin" / "python", "-m", "pip", "install", "-q", "--no-compile",
+            "--disable-pip-version-check", "--retries", "1",
+            "-c", ROOT / "requirements" / "constraints.txt", *folder.glob("*.whl"), cwd=folder,
         )  # fmt: skip
     except RuntimeError as error:
         if "connection" in str(error).lower():

@@ -49,7 +49,8 @@ def environment(wheels: list[Path], tmp_path_factory: pytest.TempPathFactory) ->
     run(sys.executable, "-m", "venv", folder, cwd=folder)
     try:
         run(
-            folder / "bin" / "python", "-m", "pip", "install", "-q", "--disable-pip-version-check", "--retries", "1",
+            folder / "bin" / "python", "-m", "pip", "install", "-q", "--no-compile",
+            "--disable-pip-version-check", "--retries", "1",
             "-c", ROOT / "requirements" / "constraints.txt", *wheels, cwd=folder,
         )  # fmt: skip
     except RuntimeError as error:

@@ -39,7 +39,9 @@ def test_no_unbiased_candidate_is_below_the_bounds_and_the_best_is_chosen(seed, 
     line = {"name": "v", "kind": "categorical", "labels": [str(x) for x in range(types)]}
     workload = parse_specification({"name": "w", "domain": [line], "queries": {"matrix": matrix}}).build()
     for objective in ("max", "mean"):
-        plan = compile_plan(PlanRequest(workload, PlanningOptions.of(epsilon=epsilon, objective=objective)))
+        plan = compile_plan(
+            PlanRequest(workload, PlanningOptions.of(epsilon=epsilon, objective=objective, effort="quick"))
+        )
         check_guarantee(plan.device)
         bounds = plan.analyst.certificate
         found = {report.name: report.figures for report in plan.candidates if report.applies}

@@ -32,7 +32,7 @@ def searched(matrix, epsilon, objective, **options):
 
 
 @pytest.mark.parametrize("objective", ["max", "mean"])
-@pytest.mark.parametrize("epsilon", [1.0, 2.0, 4.0])
+@pytest.mark.parametrize("epsilon", [1.0, pytest.param(2.0, marks=pytest.mark.slow), 4.0])
 @pytest.mark.parametrize("kind", KINDS)
 def test_bounds_exact_optimum_and_search_are_in_order(exact_optimum, small_matrix, kind, epsilon, objective):
     matrix = small_matrix(kind, 8)

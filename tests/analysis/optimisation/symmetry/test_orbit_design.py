@@ -20,6 +20,8 @@ from sordino_analysis.planning_options import PlanError, PlanningOptions
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon
 
+# Values of ε between two that `make test` covers.
+SLOW = pytest.mark.slow
 PARITIES = {"kind": "parities", "width": 3}
 MARGINALS = {"kind": "marginals", "width": 3, "exactly": True}
 
@@ -32,7 +34,7 @@ def plan(workload, epsilon, objective, **rest):
     )
 
 
-@pytest.mark.parametrize("epsilon", ["0.25", "0.5", "1"])
+@pytest.mark.parametrize("epsilon", ["0.25", pytest.param("0.5", marks=SLOW), "1"])
 @pytest.mark.parametrize(
     ("queries", "objective", "ratio"),
     [(PARITIES, "max", 1.03), (PARITIES, "mean", 1.03), (MARGINALS, "mean", 1.03), (MARGINALS, "max", 1.10)],
@@ -53,7 +55,7 @@ SMALL = [
 
 
 @pytest.mark.parametrize(("shape", "queries"), SMALL)
-@pytest.mark.parametrize("epsilon", [0.5, 1, 2, 4])
+@pytest.mark.parametrize("epsilon", [0.5, pytest.param(1, marks=SLOW), pytest.param(2, marks=SLOW), 4])
 @pytest.mark.parametrize(("objective", "share"), [("mean", 1.01), ("max", 1.12)])
 def test_small_cases_are_near_the_optimum_over_all_kernels(
     workload_of, exact_optimum, shape, queries, epsilon, objective, share
