@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.linalg import hadamard
 
-from sordino_analysis.conformance.coarsened import Report
+from sordino_analysis.conformance.coarsened import CoarsenedReport
 from sordino_analysis.conformance.enumeration import digits
 from sordino_analysis.evaluation.accumulate import accumulate
 from sordino_analysis.evaluation.coarsened import label_rows, membership, membership_counts, transform
@@ -73,7 +73,7 @@ def test_tables_hold_what_every_report_holds_by_the_page() -> None:
         points = looked_at(level.partition, randomizer.sizes)
         members, counts = int.from_bytes(level.members, "little"), np.zeros(len(points), dtype=np.int64)
         for row in payloads[(payloads[:, 0] & 3) == number]:
-            shifts = [Report.read(randomizer, point, bytes(row)).shift for point in points.tolist()]
+            shifts = [CoarsenedReport.read(randomizer, point, bytes(row)).shift for point in points.tolist()]
             counts += [members >> shift & 1 for shift in shifts]
         expected[number] = counts
     sums = accumulate(randomizer, payloads)
@@ -111,7 +111,7 @@ def test_places_of_random_attributes_hold_what_the_page_says() -> None:
     ((_, reports),) = randomizer.unpack(payloads)
     inside = membership(level, randomizer.sizes, reports, points)
     for row, found in zip(payloads[:60], inside, strict=False):
-        shifts = [Report.read(randomizer, point, bytes(row)).shift for point in points.tolist()]
+        shifts = [CoarsenedReport.read(randomizer, point, bytes(row)).shift for point in points.tolist()]
         assert found.tolist() == [bool(0x15 >> shift & 1) for shift in shifts]
     assert [len(table) for _, table in split_sums(randomizer, accumulate(randomizer, payloads))] == [0]
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from sordino_analysis.conformance.coarsened import (
-    Report,
+    CoarsenedReport,
     coordinate_counts,
     coordinates,
     field_product,
@@ -119,7 +119,7 @@ def outcomes(randomizer: Coarsened, number: int, value: int) -> Iterator[tuple[F
     level = randomizer.levels[number]
     members, counts = int.from_bytes(level.members, "little"), coordinate_counts(randomizer, level)
     for payload, chance in level_law(randomizer, number, [value]):
-        shifts = [Report.read(randomizer, [other], payload).shift for other in range(randomizer.size)]
+        shifts = [CoarsenedReport.read(randomizer, [other], payload).shift for other in range(randomizer.size)]
         assert len(counts) == 1
         yield chance, [bool(members >> shift & 1) for shift in shifts]
 
