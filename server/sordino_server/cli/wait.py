@@ -34,9 +34,9 @@ class Patience:
     def pause(self, hint: str | None, later: str) -> None:
         """Wait before the next poll. Prints `hint` once after a long wait; raises StillWaiting(`later`) at the end."""
         waited = time.monotonic() - self._since
-        if waited >= self._timeout_s:
-            raise StillWaiting(f"nothing is ready after {self._timeout_s:g} s; {later}")
-        if hint is not None and waited >= _HINT_S and not self._hinted:
+        if hint is not None and waited >= min(_HINT_S, self._timeout_s) and not self._hinted:
             self._hinted = True
             self._say(hint)
+        if waited >= self._timeout_s:
+            raise StillWaiting(f"nothing is ready after {self._timeout_s:g} s; {later}")
         time.sleep(min(_POLL_S, self._timeout_s - waited))

@@ -57,14 +57,6 @@ def sqlite(sqlite_url: str) -> Iterator[Database]:
     database.close()
 
 
-@pytest.fixture
-def _logs_as_before() -> Iterator[None]:
-    """Undo what a test configures: its standard error is closed when it ends."""
-    before = structlog.get_config()
-    yield
-    structlog.configure(**before)
-
-
 def values(database: Database) -> dict[str, int]:
     with database.read() as session:
         return {row.name: row.value for row in session.execute(text("SELECT name, value FROM numbers"))}
@@ -95,7 +87,6 @@ class TestTransactions:
             ("INSERT INTO numbers VALUES (:name, NULL)", "value"),
         ],
     )
-    @pytest.mark.usefixtures("_logs_as_before")
     def test_an_insert_that_fails_does_not_log_its_values(self, database, capsys, statement, text_of_error):
         configure_logs("info", "text")
         value = "-".join(["report", "of", "somebody"])  # in parts, since a traceback quotes lines of the source
