@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import count
@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import structlog
 
 from sordino_analysis.planning.planner import CompiledPlan, PlanRequest, compile_plan
 from sordino_analysis.planning_options import PlanningOptions
@@ -33,6 +34,14 @@ pytest_plugins = ["tests.postgres"]
 EPOCH = 7
 OPENED_AT = 1_800_000_000
 BUCKETS = 10_000
+
+
+@pytest.fixture(autouse=True)
+def _logs_as_before() -> Iterator[None]:
+    """Undo what a test configures: the standard error that it logs to is closed when it ends."""
+    before = structlog.get_config()
+    yield
+    structlog.configure(**before)
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ import pytest
 
 from sordino_server.campaigns import retention
 from sordino_server.cli.output import moment
+from sordino_server.cli.wait import Patience, StillWaiting
 
 Run = Callable[..., Any]
 TERMS = ("--name", "delays", "--purpose", "We ask how late you were.", "--population", "travellers")
@@ -175,6 +176,15 @@ def test_a_plan_that_no_worker_takes_is_waited_for_with_a_hint_and_an_end(
     assert f"--plan-request {request}" in said
     running.work()
     run_command("campaigns", "create", *TERMS, "--plan-request", request, **operator)
+
+
+def test_the_hint_comes_also_where_the_end_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A poll on a busy machine takes longer than both."""
+    monkeypatch.setattr("sordino_server.cli.wait._HINT_S", 0.0)
+    printed: list[str] = []
+    with pytest.raises(StillWaiting, match="nothing is ready after 0 s; come back"):
+        Patience(0.0, printed.append).pause("is one running?", "come back")
+    assert printed == ["is one running?"]
 
 
 def test_estimates_that_no_worker_computes_are_waited_for_with_a_hint_and_an_end(
