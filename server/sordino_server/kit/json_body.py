@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import Any
 
 from sordino_server.errors import ServerError
@@ -25,7 +26,6 @@ def read_json(content: bytes) -> Any:
 def _distinct(members: list[tuple[str, Any]]) -> dict[str, Any]:
     read = dict(members)
     if len(read) < len(members):
-        seen: set[str] = set()
-        name = next(name for name, _ in members if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+        ((name, _),) = Counter(name for name, _ in members).most_common(1)
         raise ServerError(Problem.MALFORMED_BODY, f"the body has two members {name[:100]!r} in one object; write one")
     return read

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,13 +22,19 @@ MAX_DEVICE_TYPES = 1 << 20
 class Randomizer(ABC):
     """A kernel K(y|x) over cells x in [0, size) with a finite alphabet of payloads of one fixed width.
 
-    `statistic` names what the aggregator adds up: `counts` of outputs, `bit_counts` of bitmap positions, or
+    `accumulator` names what the aggregator adds up: `counts` of outputs, `bit_counts` of bitmap positions, or
     `direction_sums` of signed unit vectors.
     """
 
     kind: ClassVar[str]
     accumulator: ClassVar[str]
-    size: int
+
+    if TYPE_CHECKING:
+        # For readers only: a subclass has a field of this name or derives it, and a field would take a property of
+        # the base for its default.
+        @property
+        def size(self) -> int:
+            """Number of cells."""
 
     @property
     @abstractmethod
@@ -38,7 +44,7 @@ class Randomizer(ABC):
     @property
     @abstractmethod
     def accumulator_size(self) -> int:
-        """p, the length of the statistic that the aggregator keeps."""
+        """p, the length of the accumulator that the aggregator keeps."""
 
     @property
     def verified_entries(self) -> int:

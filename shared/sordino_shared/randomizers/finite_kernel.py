@@ -133,7 +133,7 @@ class FiniteKernel(Randomizer):
             raise InvalidValue("a kernel column sums to more than 2^bits: probabilities above one")
 
     @property
-    def size(self) -> int:  # type: ignore[override]  # a plain attribute in the base, derived here
+    def size(self) -> int:
         return self.rows.shape[1]
 
     @cached_property

@@ -128,7 +128,7 @@ class OrbitKernel(Randomizer):
         return inside * self.high + (row.cells - inside) * self.low
 
     @property
-    def size(self) -> int:  # type: ignore[override]  # a plain attribute in the base, derived here
+    def size(self) -> int:
         return math.prod(self.shape)
 
     @property

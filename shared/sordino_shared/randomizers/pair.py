@@ -39,7 +39,7 @@ class Pair(Randomizer):
             )
 
     @property
-    def size(self) -> int:  # type: ignore[override]  # a plain attribute in the base, derived here
+    def size(self) -> int:
         return self.first.size
 
     @property

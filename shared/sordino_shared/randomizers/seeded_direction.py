@@ -61,7 +61,7 @@ class SeededDirection(Randomizer):
         return (odds << bits) // (odds + (1 << scale))
 
     @property
-    def size(self) -> int:  # type: ignore[override]  # a plain attribute in the base, derived here
+    def size(self) -> int:
         return self.vectors.shape[0]
 
     @property

@@ -22,7 +22,9 @@ def metrics(running: Any) -> WorkerMetrics:
 
 
 def worker(running: Any, metrics: WorkerMetrics) -> Worker:
-    compute = lambda *told: running.compute(*told)  # noqa: E731  # looked up when it is called
+    def compute(*arguments: Any) -> Any:
+        return running.compute(*arguments)  # looked up when it is called
+
     return Worker.of(running.database, running.clock, running.settings, compute, metrics.finished)
 
 

@@ -53,7 +53,7 @@ def solve_semidefinite(
     if not centred:
         constraints.append(centre == 0)
     problem = cp.Problem(cp.Minimize(bound), constraints)
-    problem.solve(solver=solver, **options)  # type: ignore[no-untyped-call]
+    problem.solve(solver=solver, **options)
     if gram.value is None or centre.value is None or bound.value is None:
         raise FactorizationError(f"{solver} found no point: {problem.status}", matrix)
     lower = dual_value(varying, _simplex(row_limit.dual_value @ averaging), _simplex(column_limit.dual_value), centred)

@@ -113,7 +113,7 @@ def _solved(target: Floats, rows: Floats, objective: Objective) -> _Solution:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         with contextlib.suppress(cp.SolverError):
-            problem.solve(solver="CLARABEL", **_TOLERANCES)  # type: ignore[no-untyped-call]
+            problem.solve(solver="CLARABEL", **_TOLERANCES)
     found = [weights.value, decoded.value, by_type.dual_value, unbiased.dual_value, balance.dual_value]
     if any(value is None or not np.isfinite(value).all() for value in found):
         raise ConeProgramFailed(f"the cone program for the rows' weights ended {problem.status}")

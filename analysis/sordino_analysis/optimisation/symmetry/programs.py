@@ -89,4 +89,4 @@ def _solve(problem: cp.Problem) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         with contextlib.suppress(cp.SolverError):
-            problem.solve(solver="CLARABEL")  # type: ignore[no-untyped-call]
+            problem.solve(solver="CLARABEL")

@@ -106,7 +106,7 @@ class Coarsened(Randomizer):
         return tuple(index + 1 for index in self.largest)
 
     @property
-    def size(self) -> int:  # type: ignore[override]  # a plain attribute in the base, derived here
+    def size(self) -> int:
         return math.prod(self.sizes)
 
     def check_domain(self, shape: tuple[int, ...]) -> None:
