@@ -65,6 +65,15 @@ PARTS = {
         Domain((Hashed("x", 64, bytes(16)),)),
         Coarsened.for_guarantee((1 << 64,), (Level(1 << 32, GridPartition((1,)), LinearLabel(3), b"\x01"),), EPSILON),
     ),
+    "many labels": lambda: (
+        line(1 << 16),
+        Coarsened.for_guarantee(
+            (1 << 16,),
+            (Level(1 << 32, GridPartition((1,)), LinearLabel(16), bytes(4096) + b"\x01"),),
+            EPSILON,
+            low=1 << 30,
+        ),
+    ),
     "pair": lambda: (line(4096), Pair(two_level(4096, 4096), two_level(4096, 4096))),
 }
 

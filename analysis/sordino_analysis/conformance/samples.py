@@ -53,8 +53,8 @@ def _parsed(words: list[bytes], randomizer: Randomizer) -> tuple[int, bytes]:
     if len(words) != 2:
         raise InvalidValue(f"a line has two words, VALUE and PAYLOAD, not {len(words)}", words)
     value, payload = words
-    # No cell has more than 19 digits, and a longer number would take its time.
-    if not value.isdigit() or len(value) > 19 or int(value) >= randomizer.size:
+    # A number with more digits than any cell's would take its time.
+    if not value.isdigit() or len(value) > len(str(randomizer.size)) or int(value) >= randomizer.size:
         raise InvalidValue(f"VALUE must be the number of a cell, 0 to {randomizer.size - 1}", value)
     try:
         content = bytes.fromhex(payload.decode("ascii"))

@@ -14,7 +14,7 @@ from sordino_server.cli import app
 from sordino_shared.domains import Categorical, Domain
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import DevicePart
-from sordino_shared.randomizers import RandomizedResponse
+from sordino_shared.randomizers import Coarsened, Level, RandomizedResponse, ResidueLabel, SubsetPartition
 from sordino_shared.randomness import SeededRandomness
 
 EPSILON = PureEpsilon.of(1)
@@ -52,6 +52,29 @@ def test_a_true_sampler_conforms_and_a_raw_value_does_not(device_part: Path) -> 
     refused = run(device_part, "".join(f"{at % 3} 0{at % 3}\n" for at in range(60_000)), "--json", code=1)
     assert json.loads(refused.stdout)["verdict"] == "differs"
     assert "do not ship it" in refused.stderr
+
+
+def test_a_sampler_of_more_values_than_a_word_has_numbers_is_tested_by_a_few(tmp_path: Path) -> None:
+    """The first and the last of 2^64 values; a sampler that answers for the first one whatever it holds is refused."""
+    domain = Domain(tuple(Categorical(f"a{number}", ("off", "on")) for number in range(64)))
+    level = Level(1 << 32, SubsetPartition((2, 2, 2)), ResidueLabel((2, 2, 2)), b"\x07")
+    part = DevicePart(domain, EPSILON, Coarsened.for_guarantee(domain.shape, (level,), EPSILON))
+    path = tmp_path / "settings.cbor"
+    path.write_bytes(part.content)
+    needed = json.loads(run(path, "", "--needed", "--json", code=0).stdout)
+    assert needed["values"] == 1 << 20
+    lines = {True: "", False: ""}
+    for last in (0, 1):
+        codes = np.full((needed["reports_a_value"], 64), last, dtype=np.uint64)
+        for true in lines:
+            payloads = part.randomize_many(codes if true else codes * np.uint64(0), SeededRandomness(last))
+            value = ((1 << 64) - 1) * last
+            lines[true] += "".join(f"{value} {payload.tobytes().hex()}\n" for payload in payloads)
+    verdict = json.loads(run(path, lines[True], "--json", code=0).stdout)
+    assert verdict["verdict"] == "conforms"
+    assert verdict["values_without_reports"] == (1 << 64) - 2
+    assert json.loads(run(path, lines[False], "--json", code=1).stdout)["verdict"] == "differs"
+    assert "0 to 18446744073709551615" in run(path, f"{1 << 64} 00\n", code=2).stderr
 
 
 def test_too_few_reports_are_no_pass(device_part: Path) -> None:

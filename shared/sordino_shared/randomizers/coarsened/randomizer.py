@@ -141,7 +141,8 @@ class Coarsened(Randomizer):
 
     @property
     def verified_entries(self) -> int:
-        return sum(level.label.count for level in self.levels)
+        # One report is of one level.
+        return max(level.label.count for level in self.levels)
 
     def likelihood_ratio(self) -> tuple[int, int]:
         return self.high, self.low
