@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from itertools import combinations, product
 
@@ -69,11 +70,12 @@ class _Places:
 
     def __init__(self, characters: Characters, least: int) -> None:
         self._least, starts = least, characters.starts if least else characters.table_starts
-        # A set of attributes as bits: there are at most 62.
-        masks = np.array([sum(1 << a for a in support) for support in characters.supports], dtype=np.int64)
-        order = np.argsort(masks)
-        self._masks = masks[order]
-        self._starts = np.array([starts[s] for s in characters.supports], dtype=np.int64)[order]
+        self._starts = np.array([starts[s] for s in characters.supports], dtype=np.int64)
+        wide = [attribute for attribute, size in enumerate(characters.shape) if size > 1]
+        self._rank_of = np.zeros(len(characters.shape), dtype=np.int64)
+        self._rank_of[wide] = np.arange(len(wide))
+        most = min(characters.width, len(wide))
+        self._choices = np.array([[math.comb(n, m) for m in range(most + 1)] for n in range(len(wide) + 1)])
 
     def __call__(self, attributes: Integers, sizes: list[int]) -> Integers:
         """(n, F) for (n, m) distinct attributes of these sizes; the frequencies in C order of the columns."""
@@ -83,9 +85,15 @@ class _Places:
         strides[:, :-1] = np.cumprod(lengths[:, :0:-1], axis=1)[:, ::-1]
         by_column = np.empty_like(strides)
         np.put_along_axis(by_column, order, strides, axis=1)
-        starts = self._starts[np.searchsorted(self._masks, (1 << attributes).sum(axis=1))]
+        starts = self._starts[self._numbers(np.sort(attributes, axis=1))]
         frequencies = np.indices([size - self._least for size in sizes]).reshape(len(sizes), -1)
         return np.asarray(starts[:, None] + by_column @ frequencies)
+
+    def _numbers(self, supports: Integers) -> Integers:
+        """(n,) the places of (n, m) sorted supports among all: by their length, then lexicographically."""
+        length, last = supports.shape[1], len(self._choices) - 2
+        later = self._choices[last - self._rank_of[supports], np.arange(length, 0, -1)].sum(axis=1)
+        return np.asarray(self._choices[-1, 1 : length + 1].sum() - 1 - later)
 
 
 def _contributions(coefficients: NDArray[np.complex128], width: int, least: int) -> list[tuple[list[int], Floats]]:

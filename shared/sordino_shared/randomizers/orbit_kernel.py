@@ -25,7 +25,8 @@ from sordino_shared.errors import InvalidValue
 from sordino_shared.randomizers.base import Randomizer, check_bits, pack_indices, unpack_indices
 from sordino_shared.randomness import Randomness
 
-MAX_ATTRIBUTES = 62
+# Attributes are numbered by a byte, of which 255 is no attribute.
+MAX_ATTRIBUTES = 255
 MAX_ROWS = 256
 MAX_ROW_CELLS = 4096
 # Sums that an aggregator keeps.
@@ -94,7 +95,8 @@ class OrbitKernel(Randomizer):
         check_range(len(self.shape), 1, MAX_ATTRIBUTES, "number of attributes")
         for size in self.shape:
             check_range(size, 1, 1 << 20, "size of an attribute")
-        check_range(self.size, 2, MAX_CELLS, "number of cells")
+        if self.size < 2:
+            raise InvalidValue("a kernel needs at least two types", self.shape)
         check_range(self.width, 1, len(self.shape), "width of the characters")
         check_range(len(self.rows), 1, MAX_ROWS, "number of rows")
         check_range(self.low, 1, 1 << self.bits, "low level")
@@ -161,12 +163,25 @@ class OrbitKernel(Randomizer):
         return self.high, self.low
 
     def randomize_many(self, cells: NDArray[np.int64], randomness: Randomness) -> NDArray[np.uint8]:
+        """As every randomizer does, where cells have numbers: up to 2^62 of them."""
+        if self.size > MAX_CELLS:
+            raise InvalidValue("more than 2^62 types have no cell numbers: give vectors of indices", self.size)
         self._check_cells(cells)
+        return self._randomize(np.stack(np.unravel_index(cells, self.shape), axis=1).astype(np.int64), randomness)
+
+    def randomize_codes(
+        self, codes: NDArray[np.uint64], shape: tuple[int, ...], randomness: Randomness
+    ) -> NDArray[np.uint8]:
+        self.check_domain(shape)
+        self._check_codes(codes, shape)
+        return self._randomize(codes.astype(np.int64), randomness)
+
+    def _randomize(self, values: NDArray[np.int64], randomness: Randomness) -> NDArray[np.uint8]:
+        """One report for each of the (n, attributes) values."""
         steps = np.cumsum(np.array(self.row_weights, dtype=np.uint64))
-        drawn = np.searchsorted(steps, randomness.uniform_bits(self.bits, len(cells)), side="right")
-        payloads = np.full((len(cells), self.payload_bytes), UNUSED, dtype=np.uint8)
+        drawn = np.searchsorted(steps, randomness.uniform_bits(self.bits, len(values)), side="right")
+        payloads = np.full((len(values), self.payload_bytes), UNUSED, dtype=np.uint8)
         payloads[:, 0] = drawn
-        values = np.stack(np.unravel_index(cells, self.shape), axis=1).astype(np.int64)
         for index, row in enumerate(self.rows):
             holders = np.flatnonzero(drawn == index)
             arranged = self._arrange(row, len(holders), randomness)
