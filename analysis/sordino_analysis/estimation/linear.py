@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -13,67 +13,28 @@ from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_analysis.documents.decoders import PlainDecoder
 from sordino_analysis.estimation.band import BandQuantile, band_quantile
 from sordino_analysis.estimation.consistency import RELATIVE_GAP, NearestHistogram, nearest_histogram
+from sordino_analysis.estimation.doubts import doubts, doubts_of_the_band
+from sordino_analysis.estimation.few_attributes import MOST_LISTED_TYPES, few_attributes_estimate
 from sordino_analysis.estimation.intervals import normal_quantile, smoothed
-from sordino_analysis.estimation.normality import MANY_EVENTS, Judgement, Normality, Reach, judgements
+from sordino_analysis.estimation.linear_estimate import AnswerErrors, EstimationError, LinearEstimate, Reliability
+from sordino_analysis.estimation.normality import MANY_EVENTS, Judgement, Reach, judgements
+from sordino_analysis.estimation.sampling import SampledAnswers
 from sordino_analysis.estimation.score_interval import VarianceCurve
 from sordino_analysis.evaluation.accumulate import Aggregate, mean_accumulator
 from sordino_analysis.evaluation.answer_moments import AnswerMoments
 from sordino_analysis.evaluation.contribution_law import Cumulants
+from sordino_analysis.evaluation.orbit_answers import OrbitAnswerMoments
 from sordino_analysis.evaluation.randomizers import for_randomizer
 from sordino_analysis.evaluation.variance import answer_moments, counts_as_unbiased
 from sordino_analysis.evaluation.weighted_decoder import expand_weighted
 from sordino_analysis.questions.linear import Workload
 from sordino_analysis.questions.linear.building import build_workload
-from sordino_shared.errors import SordinoError
 from sordino_shared.protocol import DevicePart
+
+__all__ = ["EstimationError", "LinearEstimate", "LinearEstimator", "Reliability", "estimate"]
 
 # A bias beyond this share of a standard error takes a visible bite out of a 95 % interval that ignores it.
 _NOTICEABLE_BIAS = 0.1
-
-
-class EstimationError(SordinoError):
-    """The reports allow no estimate; the message gives the reason."""
-
-
-@dataclass(frozen=True)
-class Reliability:
-    """How often the intervals of each query hold (Q,), None where a report's law is not known, and the band."""
-
-    normality: tuple[Normality | None, ...]
-    band: BandQuantile
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class LinearEstimate:
-    """Answers W h of one round, arrays of shape (Q,).
-
-    `unbiased` has the `standard_error` of the answers among the users who reported, and the intervals of `lower` to
-    `upper` and of the simultaneous `band_lower` to `band_upper` are about those; `population_…` is about the population
-    that the users are an independent sample of. Intervals are widened by `bias_bound`, which no answer's bias exceeds.
-    `consistent` are the answers of the nearest true histogram: closer to the truth, but no longer unbiased.
-    """
-
-    unbiased: Floats
-    consistent: Floats
-    standard_error: Floats
-    population_standard_error: Floats
-    lower: Floats
-    upper: Floats
-    population_lower: Floats
-    population_upper: Floats
-    band_lower: Floats
-    band_upper: Floats
-    reliability: Reliability
-    level: float
-    users: int
-    bias_bound: float
-    counts_as_unbiased: bool
-    warnings: tuple[str, ...]
-
-    @property
-    def normality(self) -> tuple[Normality | None, ...]:
-        """How often the intervals of each query hold."""
-        return self.reliability.normality
 
 
 def estimate(device: DevicePart, analyst: AnalystPart, aggregate: Aggregate, level: float = 0.95) -> LinearEstimate:
@@ -121,60 +82,49 @@ class LinearEstimator:
         if not 0 < level < 1:
             raise EstimationError(f"the level of an interval lies between 0 and 1, got {level}")
         answers = self.unbiased(aggregate)
+        if isinstance(self.law, OrbitAnswerMoments) and self.workload.size > MOST_LISTED_TYPES:
+            return self._of_few_attributes(self.law, answers, aggregate.count, level)
         nearest = _nearest(self.workload, answers, self.law, aggregate.count)
         return self._assemble(answers, nearest, aggregate.count, level)
 
     def unbiased(self, aggregate: Aggregate) -> Floats:
         """(Q,) the unbiased answers alone, with the same errors."""
-        _check_aggregate(self.device, aggregate)
+        check_aggregate(self.device, aggregate)
         mean = mean_accumulator(self.device.randomizer, aggregate)
         return _with_constants(self.law.decode(mean), self.workload)
 
     def _assemble(self, answers: Floats, nearest: NearestHistogram, users: int, level: float) -> LinearEstimate:
-        bias, z, histogram = self.analyst.figures.bias_bound, normal_quantile(level), nearest.histogram
+        z, histogram = normal_quantile(level), nearest.histogram
         plausible = smoothed(histogram, users, z)
         variances = self.law.mixed_variances(plausible)
-        sampled = np.where(variances > 0, _smoothed_sampling_variances(self.workload, histogram, users, z), 0.0)
-        curve = self._variance_curve(plausible, variances)
-        spread = self._shrunk(plausible, answers, variances / users)
-        error, population_error = np.sqrt(variances / users), np.sqrt((variances + sampled) / users)
-        reaches = self._reaches(curve, histogram, z, z * population_error, users)
-        found = self._reliability(histogram, spread, reaches, users, level)
-
-        def widened(quantile: float, sampling: Floats | float = 0.0) -> tuple[Floats, Floats]:
-            low, high = curve.interval(answers, quantile, users, sampling)
-            return np.where(variances > 0, low - bias, answers), np.where(variances > 0, high + bias, answers)
-
-        lower, upper = widened(z)
-        population_lower, population_upper = widened(z, _sampling_curvature(self.workload, histogram))
-        # Wilson's interval for a share misses a type of one user in 500 in 8 % of samples; this one holds it.
-        even = np.where(variances > 0, z * population_error + bias, 0.0)
-        population_lower = np.minimum(population_lower, answers - even)
-        population_upper = np.maximum(population_upper, answers + even)
-        band_lower, band_upper = widened(found.band.quantile)
-        return LinearEstimate(
-            unbiased=answers,
-            consistent=self.workload.operator.matvec(histogram),
-            standard_error=error,
-            population_standard_error=population_error,
-            lower=lower,
-            upper=upper,
-            population_lower=population_lower,
-            population_upper=population_upper,
-            band_lower=band_lower,
-            band_upper=band_upper,
-            reliability=found,
-            level=level,
+        errors = AnswerErrors(
+            variances=variances,
+            curve=self._variance_curve(plausible, variances),
+            sampled=_sampled(self.workload, histogram),
+            zero_one=self.workload.operator.zero_one,
+            bias=self.analyst.figures.bias_bound,
             users=users,
-            bias_bound=bias,
-            counts_as_unbiased=counts_as_unbiased(self.analyst.figures),
-            warnings=(
-                *_doubts(self.workload, users, level, found.normality),
-                *_doubts_of_the_band(found.band, users, level),
-                *_warnings(bias, error),
-                *_unfinished(nearest),
-            ),
+            level=level,
         )
+        spread = self._shrunk(plausible, answers, variances / users)
+        reaches = self._reaches(errors.curve, histogram, z, z * errors.of_population, users)
+        found = self._reliability(histogram, spread, reaches, users, level)
+        warnings = (
+            *doubts(self.workload, users, level, found.normality),
+            *doubts_of_the_band(found.band, users, level),
+            *_warnings(errors.bias, errors.standard),
+            *_unfinished(nearest),
+        )
+        unbiased = counts_as_unbiased(self.analyst.figures)
+        return errors.estimate(
+            answers, self.workload.operator.matvec(histogram), found, warnings, counts_as_unbiased=unbiased
+        )
+
+    def _of_few_attributes(self, law: OrbitAnswerMoments, answers: Floats, users: int, level: float) -> LinearEstimate:
+        figures = self.analyst.figures
+        found = few_attributes_estimate(law, answers, users, level, figures, law.workload.queries)
+        doubtful = (*doubts(self.workload, users, level, found.normality), *found.warnings)
+        return replace(found, warnings=(*doubtful, *_warnings(figures.bias_bound, found.standard_error)))
 
     def _variance_curve(self, plausible: Floats, variances: Floats) -> VarianceCurve:
         slopes = self.law.variance_slopes(plausible)
@@ -221,7 +171,8 @@ class LinearEstimator:
         return band_quantile(around, outputs, None if root is None else root[varying], histogram, users, level)
 
 
-def _check_aggregate(device: DevicePart, aggregate: Aggregate) -> None:
+def check_aggregate(device: DevicePart, aggregate: Aggregate) -> None:
+    """Raise EstimationError where there are no reports, or sums of another plan."""
     if aggregate.count == 0:
         raise EstimationError("no report was counted in this round, so there is nothing to estimate")
     if aggregate.sums.shape != (device.randomizer.accumulator_size,):
@@ -245,56 +196,9 @@ def _nearest(workload: Workload, answers: Floats, law: AnswerMoments, users: int
     return nearest_histogram(workload.operator, answers, RELATIVE_GAP * noise)
 
 
-def _sampling_variances(workload: Workload, histogram: Floats) -> Floats:
-    """Var of W_q,X for X drawn from the histogram: what one user adds as a sample of the population."""
+def _sampled(workload: Workload, histogram: Floats) -> SampledAnswers:
     operator = workload.operator
-    return np.maximum(operator.squared_matvec(histogram) - operator.matvec(histogram) ** 2, 0.0)
-
-
-def _smoothed_sampling_variances(workload: Workload, histogram: Floats, users: int, z: float) -> Floats:
-    """Sampling variances with z²/2 more users at either end of every query, as Agresti and Coull add to a share.
-
-    A mixture with weight w on the ends has (1−w)·V + w·V' + w(1−w)·(m − m')² for the variances and means of its parts.
-    """
-    weight = z**2 / (users + z**2)
-    low, high = workload.operator.entry_range()
-    apart = workload.operator.matvec(histogram) - (low + high) / 2
-    between = weight * ((high - low) / 2) ** 2 + weight * (1 - weight) * apart**2
-    return np.asarray((1 - weight) * _sampling_variances(workload, histogram) + between)
-
-
-def _sampling_curvature(workload: Workload, histogram: Floats) -> Floats:
-    """(Q,) c in [0, 1] of S = c·(q − low)(high − q) at the histogram: 1 for rows of zeros and ones."""
-    low, high = workload.operator.entry_range()
-    answers = workload.operator.matvec(histogram)
-    most = np.maximum((answers - low) * (high - answers), 0.0)
-    found = np.divide(_sampling_variances(workload, histogram), most, out=np.ones_like(most), where=most > 0)
-    return np.where(workload.operator.zero_one, 1.0, np.minimum(found, 1.0))
-
-
-def _doubts(workload: Workload, users: int, level: float, normal: Sequence[Normality | None]) -> tuple[str, ...]:
-    """One sentence where so few reports make up the error of some answer that its intervals hold too seldom."""
-    doubted = {query: one for query, one in enumerate(normal) if one is not None and one.enough_reports is not None}
-    if not doubted:
-        return ()
-    worst = min(doubted, key=lambda query: min(doubted[query].coverage, doubted[query].population_coverage))
-    least = min(doubted[worst].coverage, doubted[worst].population_coverage)
-    enough = max(one.enough_reports or 0 for one in doubted.values())
-    return (
-        f"only {users} users reported: intervals of {len(doubted)} of {len(normal)} answers are expected to hold less "
-        f"often than {level:.0%}, that of {workload.labels()[worst]} in {least:.1%} of campaigns; about {enough:,} "
-        "reports would do, fewer at a smaller ε",
-    )
-
-
-def _doubts_of_the_band(band: BandQuantile, users: int, level: float) -> tuple[str, ...]:
-    """One sentence where the quantile of the band could not be worked out for so few reports."""
-    if band.holds:
-        return ()
-    return (
-        f"only {users} users reported: errors are so skewed that the band may hold all answers less often than "
-        f"{level:.0%}; use the interval of one answer, or wait for more reports",
-    )
+    return SampledAnswers(operator.matvec(histogram), operator.squared_matvec(histogram), *operator.entry_range())
 
 
 def _warnings(bias: float, error: Floats) -> tuple[str, ...]:

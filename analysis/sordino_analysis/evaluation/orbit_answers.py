@@ -109,6 +109,10 @@ class OrbitAnswerMoments(AnswerMoments):
                 slopes[queries] = regression_slopes(block.values, every, shares)
         return slopes
 
+    def local_variances(self) -> Iterator[Floats]:
+        """For each block the variance (rows, K) of every row at each cell of a support."""
+        return (_every_row(block, variances) for block, variances, _ in self._blocks())
+
     def type_variances(self) -> Floats:
         check_dense(self.workload)
         found = np.empty(self.operator.shape)

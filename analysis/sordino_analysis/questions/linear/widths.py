@@ -55,9 +55,11 @@ class CharacterMap(LinearMap):
 
     symmetry = Symmetry.ATTRIBUTES
 
-    def __init__(self, shape: Sequence[int], blocks: Sequence[CharacterBlock]) -> None:
+    def __init__(
+        self, shape: Sequence[int], blocks: Sequence[CharacterBlock], characters: Characters | None = None
+    ) -> None:
         self.blocks = tuple(blocks)
-        self.characters = Characters(shape, max(block.supports.shape[1] for block in self.blocks))
+        self.characters = characters or Characters(shape, max(block.supports.shape[1] for block in self.blocks))
         self.zero_one = all(np.isin(block.values, (0.0, 1.0)).all() for block in self.blocks)
 
     @cached_property
@@ -184,12 +186,31 @@ def marginals(domain: Domain, width: int, *, exactly: bool) -> Factor:
 
     def label(query: int) -> str:
         place = bisect_right(starts, query) - 1
-        support = supports[place]
-        held = np.unravel_index(query - starts[place], [domain.shape[a] for a in support])
-        attributes = [domain.attributes[a] for a in support]
-        return ", ".join(f"{a.name}: {a.label(int(v))}" for a, v in zip(attributes, held, strict=True))
+        return _label_of_cell(domain, supports[place], query - starts[place])
 
     return Factor(_map(domain, supports, lambda shape: cas_table(shape) / math.prod(shape), shifted=True), label)
+
+
+def marginal(domain: Domain, attributes: tuple[int, ...], characters: Characters) -> Factor:
+    """The share of every cell of these attributes, in increasing order, through characters that cover them."""
+    shape = tuple(domain.shape[a] for a in attributes)
+    cells = math.prod(shape)
+    block = CharacterBlock(
+        supports=np.array([attributes]),
+        shape=shape,
+        table=cas_table(shape) / cells,
+        queries=np.arange(cells)[None],
+        shifted=True,
+    )
+    return Factor(
+        CharacterMap(domain.shape, [block], characters), lambda cell: _label_of_cell(domain, attributes, cell)
+    )
+
+
+def _label_of_cell(domain: Domain, support: tuple[int, ...], cell: int) -> str:
+    held = np.unravel_index(cell, [domain.shape[a] for a in support])
+    attributes = [domain.attributes[a] for a in support]
+    return ", ".join(f"{a.name}: {a.label(int(v))}" for a, v in zip(attributes, held, strict=True))
 
 
 def check_width(domain: Domain, width: int) -> None:

@@ -1,0 +1,34 @@
+"""Sentences of an estimate that say what its few reports leave open."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sordino_analysis.estimation.band import BandQuantile
+from sordino_analysis.estimation.normality import Normality
+from sordino_analysis.questions.linear import Workload
+
+
+def doubts(workload: Workload, users: int, level: float, normal: Sequence[Normality | None]) -> tuple[str, ...]:
+    """One sentence where so few reports make up the error of some answer that its intervals hold too seldom."""
+    doubted = {query: one for query, one in enumerate(normal) if one is not None and one.enough_reports is not None}
+    if not doubted:
+        return ()
+    worst = min(doubted, key=lambda query: min(doubted[query].coverage, doubted[query].population_coverage))
+    least = min(doubted[worst].coverage, doubted[worst].population_coverage)
+    enough = max(one.enough_reports or 0 for one in doubted.values())
+    return (
+        f"only {users} users reported: intervals of {len(doubted)} of {len(normal)} answers are expected to hold less "
+        f"often than {level:.0%}, that of {workload.labels()[worst]} in {least:.1%} of campaigns; about {enough:,} "
+        "reports would do, fewer at a smaller ε",
+    )
+
+
+def doubts_of_the_band(band: BandQuantile, users: int, level: float) -> tuple[str, ...]:
+    """One sentence where the quantile of the band could not be worked out for so few reports."""
+    if band.holds:
+        return ()
+    return (
+        f"only {users} users reported: errors are so skewed that the band may hold all answers less often than "
+        f"{level:.0%}; use the interval of one answer, or wait for more reports",
+    )

@@ -1,0 +1,114 @@
+"""One marginal on demand: of any attributes whose characters were measured, listed by the workload or not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sordino_analysis.arrays import Floats
+from sordino_analysis.documents.analyst_part import AnalystPart
+from sordino_analysis.documents.queries import MarginalQueries
+from sordino_analysis.estimation.few_attributes import few_attributes_estimate
+from sordino_analysis.estimation.linear import LinearEstimator, check_aggregate
+from sordino_analysis.estimation.linear_estimate import EstimationError, LinearEstimate
+from sordino_analysis.evaluation.accumulate import Aggregate, mean_accumulator
+from sordino_analysis.evaluation.orbit_answers import OrbitAnswerMoments
+from sordino_analysis.questions.linear import Workload
+from sordino_analysis.questions.linear.widths import CharacterBlock, character_map, marginal
+from sordino_shared.protocol import DevicePart
+
+
+@dataclass(frozen=True, eq=False)
+class MarginalEstimator:
+    """A plan of parities or marginals, made ready to answer any marginal of up to as many attributes."""
+
+    estimator: LinearEstimator
+    law: OrbitAnswerMoments
+
+    @classmethod
+    def of(cls, device: DevicePart, analyst: AnalystPart) -> MarginalEstimator:
+        """Raises EstimationError where the plan's reports are not about characters of a few attributes."""
+        estimator = LinearEstimator.of(device, analyst)
+        if not isinstance(estimator.law, OrbitAnswerMoments):
+            raise EstimationError(f"reports of {analyst.mechanism} do not answer marginals on demand: ask the workload")
+        return cls(estimator, estimator.law)
+
+    def question(self, attributes: Sequence[str]) -> OrbitAnswerMoments:
+        """The law of the answers to a marginal, one for each cell, of the attributes with these names.
+
+        Raises EstimationError for names that the domain does not have, for too many attributes, and where a character
+        that the marginal needs was never measured.
+        """
+        law, domain = self.law, self.estimator.workload.domain
+        places = self._places(attributes)
+        factor = marginal(domain, places, law.operator.characters)
+        published = MarginalQueries(len(places), exactly=True)
+        operator = character_map(factor.operator)
+        workload = Workload(
+            name=self.estimator.workload.name,
+            domain=domain,
+            published=published,
+            operator=operator,
+            name_query=factor.label,
+        )
+        slopes, offsets = self._decoder(operator.blocks[0])
+        return OrbitAnswerMoments(
+            workload=workload, operator=operator, spectrum=law.spectrum, slopes=slopes, offsets=offsets
+        )
+
+    def estimate(self, attributes: Sequence[str], aggregate: Aggregate, level: float = 0.95) -> LinearEstimate:
+        """The share of every cell of a marginal, with the interval of a question that was fixed before.
+
+        The band holds all cells of all marginals of as many attributes as the plan was made for, or fewer, at once, so
+        also those that are asked for after looking at others. Raises EstimationError as `question` does, and where
+        there are no reports.
+        """
+        device = self.estimator.device
+        if not 0 < level < 1:
+            raise EstimationError(f"the level of an interval lies between 0 and 1, got {level}")
+        check_aggregate(device, aggregate)
+        law = self.question(attributes)
+        answers = law.decode(mean_accumulator(device.randomizer, aggregate))
+        return few_attributes_estimate(law, answers, aggregate.count, level, law.profile().figures(), self.compared)
+
+    @property
+    def compared(self) -> int:
+        """Cells of all marginals of up to `width` attributes."""
+        width = self.law.operator.characters.width
+        sums = [1] + [0] * width
+        for size in (size for size in self.law.operator.characters.shape if size > 1):
+            for involved in range(width, 0, -1):
+                sums[involved] += sums[involved - 1] * size
+        return sum(sums[1:])
+
+    def _places(self, attributes: Sequence[str]) -> tuple[int, ...]:
+        known = {attribute.name: place for place, attribute in enumerate(self.estimator.workload.domain.attributes)}
+        if unknown := [name for name in attributes if name not in known]:
+            raise EstimationError(f"the domain has no attribute {unknown[0]!r}; it has {', '.join(known)}")
+        places = tuple(sorted({known[name] for name in attributes}))
+        width, shape = self.law.operator.characters.width, self.estimator.workload.domain.shape
+        if len(places) != len(attributes) or not 1 <= len(places) <= width:
+            raise EstimationError(f"a marginal is of 1 to {width} different attributes, and was asked of {attributes}")
+        if constant := [self.estimator.workload.domain.attributes[a].name for a in places if shape[a] < 2]:
+            raise EstimationError(f"attribute {constant[0]!r} has one member, so there is nothing to ask about it")
+        return places
+
+    def _decoder(self, block: CharacterBlock) -> tuple[Floats, Floats]:
+        """The workload's slopes and offsets of such a marginal, or those that make each character unbiased."""
+        law = self.law
+        for number, listed in enumerate(law.operator.blocks):
+            if listed.shifted and listed.shape == block.shape:
+                return law.slopes[number : number + 1], law.offsets[number : number + 1]
+        characters = law.operator.characters
+        used = np.unique(characters.orbit_of[characters.places(tuple(block.supports[0].tolist()))[1:] - 1])
+        told = law.spectrum.information.sum(axis=0)
+        if (told[used] <= 0).any():
+            raise EstimationError(
+                "a character of these attributes was never measured, for no query of the workload needs it: ask for a "
+                "marginal that the workload lists"
+            )
+        slopes = np.zeros((1, *law.slopes.shape[1:]))
+        slopes[..., used] = 1 / told[used]
+        return slopes, np.zeros((1, *law.offsets.shape[1:]))
