@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -17,7 +18,7 @@ from sordino_analysis.questions.specifications import load_either
 from sordino_server.cli.candidates import MechanismOption, ProtocolOption
 from sordino_server.cli.output import JsonOption, VerboseOption, reports_errors
 from sordino_server.cli.simulation.campaign import CampaignResult, CampaignTerms, check_users
-from sordino_server.cli.simulation.columns import inferred_specification
+from sordino_server.cli.simulation.columns import Binning, inferred_specification
 from sordino_server.cli.simulation.presented_run import PresentedRun
 from sordino_server.cli.simulation.run import RemoteServer, TemporaryServerKeyOption, TemporaryServerOption
 from sordino_server.cli.simulation.summary import answer_chart
@@ -59,6 +60,19 @@ SpecOption = Annotated[
 ObjectiveOption = Annotated[
     Objective, typer.Option(metavar="max|mean", help="Minimise the variance of the worst query, or the mean.")
 ]
+UsersOption = Annotated[
+    int | None,
+    typer.Option("--users", metavar="N", help="Devices, each with a row drawn at random; default: one for each row."),
+]
+CategoricalOption = Annotated[
+    bool, typer.Option("--categorical", help="Count the column by distinct value, even if it has numbers.")
+]
+QuantileBinsOption = Annotated[
+    bool, typer.Option("--quantile-bins", help="Cut --bins bins with equal counts, not of equal width.")
+]
+RepeatOption = Annotated[
+    int, typer.Option(min=1, max=1000, metavar="R", help="Run R campaigns with fresh noise and count what holds.")
+]
 AppsOption = Annotated[
     int, typer.Option(min=0, metavar="N", help="Devices that run the SDK as an app does, each with a ledger file.")
 ]
@@ -73,7 +87,11 @@ def simulate(
     workload: WorkloadOption = ColumnQueries.HISTOGRAM,
     edges: Annotated[str | None, typer.Option(metavar="LIST", help="Bin edges of a numeric column: 0,10,20.5")] = None,
     bins: BinsOption = 32,
+    quantile_bins: QuantileBinsOption = False,
+    categorical: CategoricalOption = False,
     spec: SpecOption = None,
+    users: UsersOption = None,
+    repeat: RepeatOption = 1,
     mechanism: MechanismOption = None,
     protocol: ProtocolOption = None,
     objective: ObjectiveOption = Objective.MAX,
@@ -97,6 +115,8 @@ def simulate(
     value. Absent values become `missing`, rare ones `other`. Bins and categories come from the file itself. In a real
     campaign this would leak: write them into a workload file beforehand. A workload file with a pairwise statistic runs
     all rounds of its protocol.
+
+    --repeat runs several campaigns on the same devices and prints how often the intervals and the band hold the truth.
     """
     run = PresentedRun(apps=apps, keep=keep, remote=RemoteServer.of(server, key), verbose=verbose, as_json=as_json)
     check_round_guarantee(PureEpsilon.of(epsilon))
@@ -104,14 +124,18 @@ def simulate(
     _refuse_unused(context, written)
     if chart is not None:
         check_writable(chart)
-    specification, values = _specified(csv, column, written, workload, edges, bins)
-    check_users(len(values))
+    binning = Binning(edges=_edges(edges), bins=bins, quantiles=quantile_bins, categorical=categorical)
+    specification, rows = _specified(csv, column, written, workload, binning)
+    values = _drawn(rows, users, seed)
     order = {"epsilon": epsilon, "users": len(values), "seed": seed, "time_limit": time_limit, "mechanism": mechanism}
     if isinstance(specification, PairwiseSpecification):
         terms = _terms(specification, order | {"protocol": protocol}, csv.name)
         run.pairwise(terms, values, raw_truth=None, fields={"seed": seed})
         return
     terms = _terms(specification, order | {"objective": objective}, csv.name)
+    if repeat > 1:
+        run.repeated(terms, values, repeat, fields={"seed": seed})
+        return
     run.linear(terms, values, chart=chart, chart_of=lambda result: _chart(result, csv.name), fields={"seed": seed})
 
 
@@ -129,11 +153,18 @@ def _terms(
 
 def _refuse_unused(context: typer.Context, written: WorkloadSpecification | PairwiseSpecification | None) -> None:
     if written is not None:
-        refuse_given(context, ("workload", "edges", "bins"), "the workload file defines the queries")
+        of_column = ("workload", "edges", "bins", "quantile_bins", "categorical")
+        refuse_given(context, of_column, "the workload file defines the queries")
     if isinstance(written, PairwiseSpecification):
-        refuse_given(context, ("mechanism", "objective", "chart"), "a pairwise statistic does not use it")
+        refuse_given(context, ("mechanism", "objective", "chart", "repeat"), "a pairwise statistic does not use it")
     else:
         refuse_given(context, ("protocol",), "only a pairwise statistic (--spec) has a protocol")
+    if context.params["repeat"] > 1:
+        refuse_given(context, ("chart", "keep"), "it is of one campaign, and --repeat runs several")
+    if context.params["categorical"] or context.params["edges"] is not None:
+        refuse_given(context, ("quantile_bins",), "the column is not cut into bins of its own")
+    if context.params["categorical"]:
+        refuse_given(context, ("edges", "bins"), "--categorical counts distinct values")
 
 
 def _specified(
@@ -141,19 +172,24 @@ def _specified(
     columns: Sequence[str],
     written: WorkloadSpecification | PairwiseSpecification | None,
     kind: ColumnQueries,
-    edges: str | None,
-    bins: int,
+    binning: Binning,
 ) -> tuple[WorkloadSpecification | PairwiseSpecification, list[dict[str, object]]]:
     """The workload, from its file or inferred, and what every device holds."""
     if written is None:
         if len(columns) != 1:
             raise InvalidValue("several columns need a workload file: give --spec", columns)
         table = read_table(csv, columns)
-        specification = parse_specification(inferred_specification(table, columns[0], kind, _edges(edges), bins))
+        specification = parse_specification(inferred_specification(table, columns[0], kind, binning))
         return specification, device_values(table, specification.build().domain, {columns[0]: columns[0]})
     domain = _domain(written)
     places = _columns_of(domain, columns)
     return written, device_values(read_table(csv, list(places.values())), domain, places)
+
+
+def _drawn(rows: list[dict[str, object]], users: int | None, seed: int) -> list[dict[str, object]]:
+    """What `users` devices hold: rows drawn with replacement; every row once where no number is given."""
+    check_users(len(rows) if users is None else users)
+    return rows if users is None else random.Random(seed).choices(rows, k=users)
 
 
 def _domain(written: WorkloadSpecification | PairwiseSpecification) -> Domain:

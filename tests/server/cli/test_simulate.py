@@ -86,6 +86,24 @@ def test_two_columns_with_a_workload_file(server: RemoteServer, rows: Path, tmp_
     assert "ATTRIBUTE=COLUMN" in done.output
 
 
+def test_users_are_drawn_from_rows_and_campaigns_repeated_with_fresh_noise(server: RemoteServer, rows: Path) -> None:
+    options = ["--csv", str(rows), "--column", "carrier", "--users", "300", "--epsilon", "4", "--repeat", "3"]
+    found = result_of(run(server, *options, "--json"))
+    assert (found["repeat"], found["users"], len(found["campaigns"])) == (3, 300, 3)
+    assert len({one["rms_error"] for one in found["campaigns"]}) == 3
+    assert found["interval_coverage"] == pytest.approx(sum(one["interval_coverage"] for one in found["campaigns"]) / 3)
+    again = run(server, *options, "--verbose", "--seed", "1")
+    assert "3 campaigns of 300 devices" in again.stdout
+
+
+def test_numbers_by_value_and_in_bins_of_equal_counts(server: RemoteServer, rows: Path) -> None:
+    options = ["--csv", str(rows), "--column", "delay", "--epsilon", "4", "--json"]
+    counted = result_of(run(server, *options, "--categorical"))
+    assert "delay: 7" in [answer["label"] for answer in counted["answers"]]
+    cut = result_of(run(server, *options, "--quantile-bins", "--bins", "4"))
+    assert [answer["truth"] for answer in cut["answers"]][:4] == pytest.approx([2 / 9] * 4)
+
+
 GINI = "name: x\ndomain: [{name: c, kind: categorical, labels: [A, B]}]\nstatistic: {kind: gini_diversity}\n"
 
 
@@ -93,6 +111,9 @@ GINI = "name: x\ndomain: [{name: c, kind: categorical, labels: [A, B]}]\nstatist
     ("specification", "idle"),
     [
         (SPECIFICATION, ["--bins", "32"]),
+        (SPECIFICATION, ["--quantile-bins"]),
+        (SPECIFICATION, ["--categorical"]),
+        (GINI, ["--repeat", "2"]),
         (SPECIFICATION, ["--protocol", "two_round"]),
         (GINI, ["--objective", "max"]),
         (GINI, ["--mechanism", "subset_selection"]),
@@ -119,6 +140,11 @@ def test_options_that_would_change_nothing(
         (["--column", "carrier", "--workload", "prefix"], "categorical"),
         (["--column", "delay", "--epsilon", "-1"], "ε must be above 0"),
         (["--column", "delay", "--bins", "1"], "--bins"),
+        (["--column", "delay", "--users", "1"], "2 to 10,000,000 devices"),
+        (["--column", "delay", "--repeat", "0"], "--repeat"),
+        (["--column", "delay", "--repeat", "2", "--chart", "c.svg"], "leave out --chart"),
+        (["--column", "delay", "--quantile-bins", "--edges", "1,2"], "leave out --quantile-bins"),
+        (["--column", "delay", "--categorical", "--bins", "4"], "leave out --bins"),
         (["--column", "delay", "--spec", "none.yaml"], "none.yaml"),
         (["--column", "delay", "--protocol", "two_round"], "leave out --protocol"),
         (["--column", "delay", "--chart", "/no/such/folder/c.svg"], "cannot be written"),

@@ -55,22 +55,24 @@ class Devices:
 
 
 def run_campaign(
-    remote: Remote, address: str, terms: CampaignTerms, devices: Devices, stages: Stages
+    remote: Remote, address: str, terms: CampaignTerms, devices: Devices, stages: Stages, noise: int = 0
 ) -> CampaignResult:
     """Plan, open, have all devices answer, close, and compare the estimates with the truth.
 
+    Campaigns with the same seed in their terms and another number for `noise` have other reports.
     A campaign that fails half-way is cancelled, so that nothing stays open on a server that others use.
     """
     workload = parse_specification(terms.specification).build()
     truth = workload.truth(np.asarray(workload.domain.encode_many(devices.values)))
-    clock = StageClock()
+    # Seeds of different terms and different noise do not meet: 2³² seeds lie between those of two campaigns.
+    seed, clock = int(terms.plan["seed"]) + (noise << 32), StageClock()
     plan, campaign = publish(remote, terms, stages)
     clock.lap("plan")
     path = f"/v1/campaigns/{campaign}"
     try:
         remote.post(f"{path}/open")
         apps = answer_as_apps(address, campaign, devices, stages)
-        with simulated_fleet(address, campaign, devices.values[devices.apps :], int(terms.plan["seed"])) as many:
+        with simulated_fleet(address, campaign, devices.values[devices.apps :], seed) as many:
             fleet = answer_as_fleet(many, stages)
         clock.lap("devices")
         remote.post(f"{path}/close")

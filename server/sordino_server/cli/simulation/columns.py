@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -13,22 +14,35 @@ from sordino_shared.domains import MISSING, OTHER
 MOST_CATEGORIES = 256
 
 
-def inferred_specification(
-    table: Table, column: str, kind: str, edges: Sequence[float] | None, bins: int
-) -> dict[str, Any]:
+@dataclass(frozen=True, kw_only=True)
+class Binning:
+    """How a column becomes an attribute: at `edges`, in `bins` bins of equal width or of equal counts, or by value."""
+
+    edges: Sequence[float] | None = None
+    bins: int = 32
+    quantiles: bool = False
+    categorical: bool = False
+
+
+def inferred_specification(table: Table, column: str, kind: str, binning: Binning) -> dict[str, Any]:
     """A workload on one column, with `missing` and `other`: bins if most values are numbers, categories if not.
 
-    Without `edges` the range of the numbers is cut into equal bins. Raises `ColumnError` where that cannot be done.
+    Raises `ColumnError` where the column cannot be cut or counted like that.
     """
     present = [text.strip() for text in table.columns[column] if not is_absent(text.strip())]
     numbers = [number for number in map(number_in, present) if number is not None]
     attribute: dict[str, Any] = {"name": column, "missing": True, "other": True}
-    if edges is not None or 2 * len(numbers) > len(present):
-        cuts = list(edges) if edges is not None else _equal_bins(table.path, column, numbers, bins)
-        attribute |= {"kind": "ordinal", "edges": cuts}
+    if not binning.categorical and (binning.edges is not None or 2 * len(numbers) > len(present)):
+        attribute |= {"kind": "ordinal", "edges": _edges(table.path, column, numbers, binning)}
     else:
         attribute |= {"kind": "categorical", "labels": _categories(table.path, column, present)}
     return {"name": f"{column}, {kind}", "domain": [attribute], "queries": kind}
+
+
+def _edges(path: Path, column: str, numbers: Sequence[float], binning: Binning) -> list[float]:
+    if binning.edges is not None:
+        return list(binning.edges)
+    return (_equal_counts if binning.quantiles else _equal_bins)(path, column, numbers, binning.bins)
 
 
 def _equal_bins(path: Path, column: str, numbers: Sequence[float], bins: int) -> list[float]:
@@ -40,12 +54,22 @@ def _equal_bins(path: Path, column: str, numbers: Sequence[float], bins: int) ->
     return edges
 
 
+def _equal_counts(path: Path, column: str, numbers: Sequence[float], bins: int) -> list[float]:
+    """Edges at values of the column, with as nearly equal counts between them as ties allow; at most bins − 1."""
+    ordered = sorted(numbers)
+    edges = {ordered[len(ordered) * index // bins - 1] for index in range(1, bins) if len(ordered) * index >= bins}
+    edges.discard(ordered[-1])
+    if not edges:
+        raise ColumnError(path, f"column {column!r} has one value: there is nothing to cut; give --edges")
+    return sorted(edges)
+
+
 def _categories(path: Path, column: str, present: Sequence[str]) -> list[str]:
     labels = sorted(set(present) - {MISSING, OTHER})
     if not 1 <= len(labels) <= MOST_CATEGORIES:
         raise ColumnError(
             path,
-            f"column {column!r} has {len(labels)} different values that are no numbers, and 1 to {MOST_CATEGORIES} can "
+            f"column {column!r} has {len(labels)} different values, and 1 to {MOST_CATEGORIES} can "
             "be counted: list those that matter in a workload file (--spec), the rest becomes `other`",
         )
     return labels

@@ -5,11 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from sordino_analysis.charts import AnswerChart, draw_answers
 from sordino_server.cli.output import console, print_json, progress_console
 from sordino_server.cli.simulation.campaign import CampaignResult, CampaignTerms, run_campaign
+from sordino_server.cli.simulation.repeated_campaigns import print_repeated, repeated_document, run_campaigns
 from sordino_server.cli.simulation.run import RemoteServer, run_simulation
 from sordino_server.cli.simulation.statistic_campaign import run_statistic_campaign
 from sordino_server.cli.simulation.statistic_summary import print_statistic_result, statistic_document
@@ -55,6 +57,25 @@ class PresentedRun:
             print_json(result_document(result) | dict(fields) | {"seconds": seconds} | absent | places)
             return
         print_result(console, result, places | {"seconds": f"{seconds:.1f}"}, self.verbose)
+
+    def repeated(
+        self, terms: CampaignTerms, values: Sequence[object], repeat: int, *, fields: Mapping[str, object]
+    ) -> None:
+        """Run `repeat` campaigns of linear queries, and print how often intervals and bands hold the truth."""
+        results, _ = run_simulation(
+            partial(run_campaigns, repeat=repeat),
+            terms,
+            values,
+            apps=self.apps,
+            keep=False,
+            console=progress_console,
+            remote=self.remote,
+        )
+        if self.as_json:
+            seconds = time.perf_counter() - self.started
+            print_json(repeated_document(results) | dict(fields) | {"seconds": seconds})
+            return
+        print_repeated(console, results, self.verbose)
 
     def pairwise(
         self,

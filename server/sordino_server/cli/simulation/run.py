@@ -16,12 +16,13 @@ from sordino_analysis.planning_options import PlanningOptions
 from sordino_server.cli.remote import Remote, estimates_path
 from sordino_server.cli.simulation.campaign import CampaignResult, CampaignTerms, Devices
 from sordino_server.cli.simulation.progress import Stages
+from sordino_server.cli.simulation.repeated_campaigns import RepeatedResult
 from sordino_server.cli.simulation.server_process import create_key, local_server
 from sordino_server.cli.simulation.statistic_campaign import StatisticResult
 from sordino_server.cli.simulation.working_folder import working_folder
 from sordino_shared.errors import InvalidValue
 
-Result = TypeVar("Result", CampaignResult, StatisticResult)
+Result = TypeVar("Result", CampaignResult, RepeatedResult, StatisticResult)
 TemporaryServerOption = Annotated[
     str | None, typer.Option(metavar="URL", help="Use this server; default: start a temporary one.")
 ]
@@ -82,7 +83,9 @@ def _server(folder: Path, remote: RemoteServer | None, stages: Stages) -> Iterat
         yield RemoteServer(address, create_key(folder))
 
 
-def _keep_estimates(connection: Remote, result: CampaignResult | StatisticResult, folder: Path) -> None:
+def _keep_estimates(
+    connection: Remote, result: CampaignResult | RepeatedResult | StatisticResult, folder: Path
+) -> None:
     table = connection.text(estimates_path(result.campaign, None), format="csv")
     (folder / "estimates.json").write_text(json.dumps(result.estimates, ensure_ascii=False), encoding="utf-8")
     (folder / "estimates.csv").write_text(table, encoding="utf-8")
