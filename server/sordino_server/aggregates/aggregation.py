@@ -83,7 +83,7 @@ def re_aggregate(
     """
     # In place, as the sums of a large domain take as much memory as the machine may have left.
     sums, count = Aggregate.empty(randomizer).sums, 0
-    for payloads in _log(database, round_id, randomizer.payload_bytes):
+    for payloads in log_pages(database, round_id, randomizer.payload_bytes):
         add_payloads(randomizer, payloads, sums)
         count += len(payloads)
         progress(Progress(min(1.0, count / max(counted, 1))))
@@ -94,7 +94,7 @@ def re_aggregate(
     raise AggregateMismatch(round_id, counted, count) if gone is None else LogPurged(round_id, gone)
 
 
-def _log(database: Database, round_id: int, width: int) -> Iterator[NDArray[np.uint8]]:
+def log_pages(database: Database, round_id: int, width: int) -> Iterator[NDArray[np.uint8]]:
     """(n, width) payloads, page by page. A closed round's log never changes, so pages need no common snapshot."""
     last, limit = 0, max(1, _PAGE_BYTES // (width * MAX_REPORTS))
     while True:

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from sordino_analysis.documents.protocol_plan import ProtocolPlan
+from sordino_analysis.estimation.items import ItemEstimator
 from sordino_analysis.estimation.linear import estimate
 from sordino_analysis.pairwise.protocol_registry import conclude_protocol, step_protocol
 from sordino_analysis.planning.rounds import ClosedRound, RoundPlan
 from sordino_analysis.questions.linear.building import build_workload
-from sordino_server.estimates.document import document_of
+from sordino_server.estimates.document import document_of, document_of_items
 from sordino_server.estimates.pairwise_document import statistic_document
 from sordino_server.estimates.schemas import EstimateDocument, PairwiseDocument
 from sordino_shared.protocol import Manifest
@@ -41,9 +42,13 @@ class LinearCampaign:
         """The estimate from the last closed round, whether `conclude` or not."""
         last = closed[-1]
         device, analyst = last.plan.device, last.plan.analyst
-        labels = build_workload(device.domain, analyst.queries).labels()
+        campaign, number = str(self.manifest.campaign), len(closed) - 1
+        workload = build_workload(device.domain, analyst.queries)
+        if not workload.is_listed:
+            found = ItemEstimator(device, analyst).published(last.aggregate)
+            return document_of_items(campaign, number, device, analyst, found)
         result = estimate(device, analyst, last.aggregate)
-        return document_of(str(self.manifest.campaign), len(closed) - 1, device, analyst, labels, result)
+        return document_of(campaign, number, device, analyst, workload.labels(), result)
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,10 @@ import math
 from typing import Any
 
 from sordino_analysis.documents.analyst_part import AnalystPart
+from sordino_analysis.estimation.items import ItemEstimate
 from sordino_analysis.estimation.linear import LinearEstimate
 from sordino_analysis.estimation.normality import Normality
+from sordino_analysis.evaluation.variance import counts_as_unbiased
 from sordino_server.estimates.schemas import EstimateDocument, ExpectedCoverage, Interval, PlanDigests, QueryEstimate
 from sordino_shared.protocol import DevicePart
 
@@ -16,25 +18,60 @@ def document_of(
     campaign: str, index: int, device: DevicePart, analyst: AnalystPart, labels: list[str], estimate: LinearEstimate
 ) -> EstimateDocument:
     """The document of one round's estimate; `labels` names the queries in order."""
-    figures = analyst.figures
     return EstimateDocument(
-        campaign=campaign,
-        plan=PlanDigests(device=str(device.digest), analyst=str(analyst.digest)),
-        rounds=[index],
-        workload=analyst.workload,
-        mechanism=analyst.mechanism,
-        objective=analyst.objective,
-        users=estimate.users,
-        epsilon=device.guarantee.epsilon,
+        **_origin(campaign, index, device, analyst, estimate.users),
         level=estimate.level,
-        target="reporters",
-        validity="worst_case",
         unbiased=estimate.counts_as_unbiased,
-        bias_bound=estimate.bias_bound,
         warnings=list(estimate.warnings),
-        predicted_rmse_max=math.sqrt(figures.max_variance / estimate.users + figures.bias_bound**2),
         queries=_queries(labels, estimate),
     )
+
+
+def document_of_items(
+    campaign: str, index: int, device: DevicePart, analyst: AnalystPart, found: ItemEstimate
+) -> EstimateDocument:
+    """The document of a histogram that is too long to list: of the items that were looked at."""
+    return EstimateDocument(
+        **_origin(campaign, index, device, analyst, found.users),
+        level=found.level,
+        unbiased=counts_as_unbiased(analyst.figures),
+        warnings=list(found.warnings),
+        queries=_items(found),
+        unlisted=device.domain.size - len(found.labels),
+    )
+
+
+def _origin(campaign: str, index: int, device: DevicePart, analyst: AnalystPart, users: int) -> dict[str, Any]:
+    """Plan and round of an estimate."""
+    figures = analyst.figures
+    return {
+        "campaign": campaign,
+        "plan": PlanDigests(device=str(device.digest), analyst=str(analyst.digest)),
+        "rounds": [index],
+        "workload": analyst.workload,
+        "mechanism": analyst.mechanism,
+        "objective": analyst.objective,
+        "users": users,
+        "epsilon": device.guarantee.epsilon,
+        "target": "reporters",
+        "validity": "worst_case",
+        "bias_bound": figures.bias_bound,
+        "predicted_rmse_max": math.sqrt(figures.max_variance / users + figures.bias_bound**2),
+    }
+
+
+def _items(found: ItemEstimate) -> list[QueryEstimate]:
+    columns: dict[str, list[Any]] = {
+        "label": list(found.labels),
+        "value": found.value.tolist(),
+        "standard_error": found.standard_error.tolist(),
+        "interval": found.interval.tolist(),
+        "band": found.band.tolist(),
+        "population_standard_error": found.population_standard_error.tolist(),
+        "population_interval": found.interval.tolist(),
+        "consistent": [0.0] * len(found.labels) if found.consistent is None else found.consistent.tolist(),
+    }
+    return _rows(columns)
 
 
 def _queries(labels: list[str], estimate: LinearEstimate) -> list[QueryEstimate]:
@@ -49,6 +86,10 @@ def _queries(labels: list[str], estimate: LinearEstimate) -> list[QueryEstimate]
         "consistent": estimate.consistent.tolist(),
         "coverage": [_coverage(each) for each in estimate.normality],
     }
+    return _rows(columns)
+
+
+def _rows(columns: dict[str, list[Any]]) -> list[QueryEstimate]:
     rows = zip(*columns.values(), strict=True)
     return [QueryEstimate(**dict(zip(columns, row, strict=True))) for row in rows]
 

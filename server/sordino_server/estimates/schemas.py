@@ -68,6 +68,9 @@ class EstimateDocument(BaseModel):
         description="√(max_variance/users + bias_bound²): worst-case RMSE the plan predicts at this number of users."
     )
     queries: list[QueryEstimate]
+    unlisted: int = Field(
+        default=0, description="Items of a long histogram that are not in `queries`, which has the largest answers."
+    )
 
     def content(self) -> bytes:
         """Canonical bytes."""

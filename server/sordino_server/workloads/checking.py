@@ -25,8 +25,8 @@ _FORM: TypeAdapter[AnySpecification] = TypeAdapter(Specification)
 class CheckedWorkload:
     """A workload that can be built: its canonical JSON, the digest of that, and its sizes.
 
-    There are no `cells` while a number of bins is open, and where there are so many that they have no numbers; of
-    `queries` up to 2^62 are counted.
+    There are no `cells` while a number of bins is open, and where there are so many that they have no numbers.
+    One of the `queries` stands for all items of a histogram that is too long to list.
     """
 
     id: str
@@ -53,5 +53,5 @@ def check_workload(body: bytes | Path) -> CheckedWorkload:
         name=specification.name,
         specification=text,
         cells=numbered,
-        queries=min(queries, MAX_CELLS),
+        queries=queries,
     )

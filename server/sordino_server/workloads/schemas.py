@@ -27,8 +27,8 @@ class WorkloadEntry(BaseModel):
 class WorkloadDocument(BaseModel):
     """A registered workload: `cells` user types, `queries` answers, of which a pairwise statistic is one.
 
-    There are no `cells` while the planner has yet to choose a number of bins, nor where they are more than 2^62; up to
-    as many `queries` are counted.
+    There are no `cells` while the planner has yet to choose a number of bins, nor where they are more than 2^62.
+    One of the `queries` stands for all items of a histogram of more than 65,536.
     """
 
     id: str

@@ -116,7 +116,7 @@ class WorkloadSpecification(Strict):
     def sizes(self) -> tuple[int | None, int]:
         """Cells and queries of the workload, which is built for it; raises WorkloadError where it cannot be."""
         built = self.build()
-        return built.size, built.asked
+        return built.size, built.queries
 
 
 def _published(

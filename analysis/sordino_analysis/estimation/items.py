@@ -1,0 +1,175 @@
+"""Answers for the items of a histogram that is too long to list: for those that are asked, or for the largest.
+
+Each report holds an item independently of the others, with chance p or q, so that the number N of reports that do
+is at most as spread as a binomial of n draws with the mean chance q + (p − q)h (Hoeffding 1956, Theorem 4). Clopper and
+Pearson's interval of that chance is therefore one of the share h of the reporters, and of the population that they are
+drawn from, at any number of users. The band has 1/k of the error for each of the k items, so that it holds all of them
+at once: also those that were chosen after looking.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import betaincinv
+
+from sordino_analysis.arrays import Floats
+from sordino_analysis.documents.analyst_part import AnalystPart
+from sordino_analysis.documents.decoders import ScaledHistogramDecoder
+from sordino_analysis.estimation.linear import EstimationError, check_aggregate
+from sordino_analysis.evaluation.accumulate import Aggregate
+from sordino_analysis.evaluation.item_answers import ItemChances
+from sordino_analysis.evaluation.item_counts import counts_of_all
+from sordino_shared.domains import Domain, Hashed
+from sordino_shared.protocol import DevicePart
+from sordino_shared.randomizers import Coarsened
+
+# So many of the items are in the estimate of a closed round.
+MOST_PUBLISHED_ITEMS = 1000
+Integers = NDArray[np.int64]
+Words = NDArray[np.uint64]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ItemEstimate:
+    """Shares of m items: `codes` (m, attributes) are the indices of their members, all else has the shape (m,).
+
+    `value` is unbiased, `interval` (m, 2) is for an item that was chosen before, `band` (m, 2) for all items of the
+    histogram at once. `consistent` is the share in the nearest histogram, None where not every item was looked at.
+    """
+
+    codes: Words
+    labels: tuple[str, ...]
+    value: Floats
+    standard_error: Floats
+    population_standard_error: Floats
+    interval: Floats
+    band: Floats
+    consistent: Floats | None
+    users: int
+    level: float
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class ItemEstimator:
+    """A plan of single items made ready to answer; raises EstimationError where its reports are not about these."""
+
+    device: DevicePart
+    analyst: AnalystPart
+
+    def __post_init__(self) -> None:
+        if self.analyst.device_digest != self.device.digest:
+            raise EstimationError("the two parts are not of one plan")
+        if not isinstance(self.device.randomizer, Coarsened) or not isinstance(
+            self.analyst.decoder, ScaledHistogramDecoder
+        ):
+            raise EstimationError(f"reports of {self.analyst.mechanism} are not about single items")
+
+    @property
+    def randomizer(self) -> Coarsened:
+        """The plan's randomizer."""
+        assert isinstance(self.device.randomizer, Coarsened)
+        return self.device.randomizer
+
+    @property
+    def decoder(self) -> ScaledHistogramDecoder:
+        """The plan's decoder."""
+        assert isinstance(self.analyst.decoder, ScaledHistogramDecoder)
+        return self.analyst.decoder
+
+    def of_counts(self, codes: Words, counts: Integers, users: int, level: float = 0.95) -> ItemEstimate:
+        """Shares of the items that `counts` (m,) of the users' reports hold; raises EstimationError without users."""
+        if not users:
+            raise EstimationError("no report was counted in this round, so there is nothing to estimate")
+        if not 0 < level < 1:
+            raise EstimationError(f"the level of an interval lies between 0 and 1, got {level}")
+        chances, decoder = ItemChances.of(self.randomizer), self.decoder
+        value = decoder.offset + decoder.slope * counts / users
+        own, other = chances.variances(decoder)
+        seen = (counts + 1) / (users + 2)
+        reporters = other + (own - other) * np.clip(value, 0.0, 1.0)
+        error = (1 - level) / self.randomizer.size
+        return ItemEstimate(
+            codes=codes,
+            labels=tuple(map(self.device.domain.describe, codes.tolist())),
+            value=value,
+            standard_error=np.sqrt(reporters / users),
+            population_standard_error=decoder.slope * np.sqrt(seen * (1 - seen) / users),
+            interval=self._shares(_clopper_pearson(counts, users, 1 - level)),
+            band=self._shares(_clopper_pearson(counts, users, error)),
+            consistent=None,
+            users=users,
+            level=level,
+            warnings=_collisions(self.device.domain),
+        )
+
+    def published(self, aggregate: Aggregate) -> ItemEstimate:
+        """What the estimate of a closed round lists: the largest items, or none where the reports make no table."""
+        if self.randomizer.table_sizes[0]:
+            return self.largest(aggregate, MOST_PUBLISHED_ITEMS)
+        check_aggregate(self.device, aggregate)
+        none = np.zeros((0, len(self.device.domain.attributes)), dtype=np.uint64)
+        found = self.of_counts(none, np.zeros(0, dtype=np.int64), aggregate.count)
+        note = (
+            f"none of {self.randomizer.size} items is listed: ask for items by their values, "
+            "which are counted in the reports one by one while these are kept"
+        )
+        return replace(found, warnings=(note, *found.warnings))
+
+    def largest(self, aggregate: Aggregate, most: int, level: float = 0.95) -> ItemEstimate:
+        """The `most` largest of all items by their answers, from the table of a round; ties go to the first."""
+        check_aggregate(self.device, aggregate)
+        counts = counts_of_all(self.randomizer, aggregate.sums)
+        chosen = _largest(counts, most)
+        codes = np.stack(np.unravel_index(chosen, self.device.domain.shape), axis=1).astype(np.uint64)
+        found = self.of_counts(codes, counts[chosen], aggregate.count, level)
+        least = self._nearest_level(counts, aggregate.count)
+        note = (
+            f"these are the {len(chosen)} largest of {len(counts)} items by their answers, which makes them look "
+            "larger than they are: the band allows for the choice, the interval does not"
+        )
+        return replace(found, consistent=np.maximum(found.value - least, 0.0), warnings=(note, *found.warnings))
+
+    def _shares(self, chances: Floats) -> Floats:
+        """Chances of a report to hold an item as the item's share."""
+        return np.clip(self.decoder.offset + self.decoder.slope * chances, 0.0, 1.0)
+
+    def _nearest_level(self, counts: Integers, users: int) -> float:
+        """θ with Σ max(answer − θ, 0) = 1 over all items: the Euclidean projection onto histograms takes it off."""
+        items = np.bincount(counts)
+        values = self.decoder.offset + self.decoder.slope * np.arange(len(items)) / users
+        above, total = np.cumsum(items[::-1])[::-1], np.cumsum((items * values)[::-1])[::-1]
+        levels = (total - 1) / np.maximum(above, 1)
+        kept = np.flatnonzero((above > 0) & (values > levels))
+        return float(levels[kept[0]])
+
+
+def _largest(counts: Integers, most: int) -> NDArray[np.intp]:
+    """Places of the `most` largest counts, largest first, ties in order."""
+    if len(counts) > most:
+        bar = np.partition(counts, len(counts) - most)[len(counts) - most]
+        above, at = np.flatnonzero(counts > bar), np.flatnonzero(counts == bar)
+        places = np.concatenate([above, at[: most - len(above)]])
+    else:
+        places = np.arange(len(counts))
+    return places[np.lexsort((places, -counts[places]))]
+
+
+def _clopper_pearson(counts: Integers, users: int, error: float) -> Floats:
+    """(m, 2) the chances that are not refused at error/2 on either side."""
+    low = np.where(counts > 0, betaincinv(np.maximum(counts, 1), users - counts + 1, error / 2), 0.0)
+    high = np.where(counts < users, 1 - betaincinv(np.maximum(users - counts, 1), counts + 1, error / 2), 1.0)
+    return np.stack([low, high], axis=1)
+
+
+def _collisions(domain: Domain) -> tuple[str, ...]:
+    """One sentence for each hashed attribute: the share that other texts add."""
+    return tuple(
+        f"answers about {attribute.name} include, on average over salts, 2^-{attribute.bits} of the users of all other "
+        "texts, whose hashes are the same"
+        for attribute in domain.attributes
+        if isinstance(attribute, Hashed)
+    )

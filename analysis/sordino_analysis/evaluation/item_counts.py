@@ -1,0 +1,72 @@
+"""How many reports hold an item: of a few items from the log or from the table, of all by one transform."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sordino_analysis.evaluation.coarsened.walsh import transform
+from sordino_analysis.evaluation.item_answers import item_level
+from sordino_shared.errors import InvalidValue
+from sordino_shared.randomizers import Coarsened, FieldLabel
+from sordino_shared.randomizers.coarsened.binary_field import parity
+from sordino_shared.randomizers.coarsened.partitions import cell_numbers
+
+Integers = NDArray[np.int64]
+Words = NDArray[np.uint64]
+
+
+def count_items(randomizer: Coarsened, payloads: NDArray[np.uint8], codes: Words) -> Integers:
+    """(m,) how many of the (n, width) payloads hold each of the items `codes` (m, attributes).
+
+    A label is linear in the multiplier too: bit i of the label of c is the parity of a & M_i, with M the matrix of c.
+    """
+    level = item_level(randomizer)
+    shape, counts = level.shape(randomizer.sizes), np.zeros(len(codes), dtype=np.int64)
+    items = cell_numbers(list(codes.T), shape)
+    rows = level.label.rows(shape, [items]) if isinstance(level.label, FieldLabel) else None
+    masks = rows or [items] * len(level.label.word_bits(shape))
+    for _, reports in randomizer.unpack(payloads):
+        words = list(reports.words) * (len(rows) if rows else 1)
+        for item in range(len(codes)):
+            shifts = reports.shifted.copy()
+            for bit, (word, mask) in enumerate(zip(words, masks, strict=True)):
+                shifts ^= parity(word & mask[item]) << np.uint64(bit)
+            counts[item] += np.count_nonzero(level.inside[shifts.astype(np.intp)])
+    return counts
+
+
+def table_of(randomizer: Coarsened, sums: Integers) -> Integers:
+    """(2^r,) the Walsh table in the sums of a round; raises InvalidValue where none is kept."""
+    if not randomizer.table_sizes[0]:
+        raise InvalidValue(
+            f"a table of {randomizer.size} items is not kept: their reports are counted item by item", randomizer.size
+        )
+    return sums[1:]
+
+
+def counts_of_table(randomizer: Coarsened, sums: Integers, codes: Words) -> Integers:
+    """(m,) how many reports hold each of the items, from the sums of a round: a product of 2^r numbers an item."""
+    level, table = item_level(randomizer), table_of(randomizer, sums)
+    items = cell_numbers(list(codes.T), level.shape(randomizer.sizes))
+    low_bits = (len(table).bit_length() - 1) // 2
+    matrix = table.reshape(-1, 1 << low_bits)
+    rows, columns = (np.arange(size, dtype=np.uint64) for size in matrix.shape)
+    counts = np.empty(len(items), dtype=np.int64)
+    for place, item in enumerate(items):
+        by_row = matrix @ _signs(columns & item)
+        counts[place] = _signs((rows << np.uint64(low_bits)) & item) @ by_row // level.label.count
+    return counts
+
+
+def counts_of_all(randomizer: Coarsened, sums: Integers) -> Integers:
+    """(k,) how many reports hold each item, in the order of the cells."""
+    table = table_of(randomizer, sums).copy()
+    transform(table)
+    table //= item_level(randomizer).label.count
+    return table[: randomizer.size]
+
+
+def _signs(common: Words) -> Integers:
+    """(n,) (−1)^(number of bits set)."""
+    return 1 - 2 * parity(common).astype(np.int64)
