@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_analysis.documents.protocol_plan import ProtocolPlan
-from sordino_analysis.evaluation.accumulate import Aggregate
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import DevicePart
+
+if TYPE_CHECKING:
+    # The server's API reads round plans and needs no evaluation, which takes longer to import than all the rest.
+    from sordino_analysis.evaluation.accumulate import Aggregate
 
 Estimate = TypeVar("Estimate", covariant=True)
 
