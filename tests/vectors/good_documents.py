@@ -17,6 +17,7 @@ from sordino_analysis.documents.certificate import (
 from sordino_analysis.documents.decoders import (
     AnswerDecoder,
     CharacterDecoder,
+    Decoder,
     HistogramDecoder,
     ScaledHistogramDecoder,
     SubsetDecoder,
@@ -27,6 +28,7 @@ from sordino_analysis.documents.queries import (
     MatrixQueries,
     ParityQueries,
     ProductQueries,
+    Queries,
     StackedQueries,
     StackQueries,
 )
@@ -184,81 +186,63 @@ def _reals(*values: Any) -> Array:
     return Array.of(np.array(values, dtype=np.float64), "<f8")
 
 
+def analyst_part(
+    device: str, workload: str, queries: Queries, mechanism: str, decoder: Decoder, figures: ErrorFigures, **rest: Any
+) -> AnalystPart:
+    """For the device part of that name; without factors, of seed 0, for the maximum, with `small_certificate`."""
+    defaults: dict[str, Any] = {"objective": "max", "seed": 0, "factors": None, "certificate": small_certificate()}
+    return AnalystPart(
+        device_digest=device_parts()[device].digest,
+        workload=workload,
+        queries=queries,
+        mechanism=mechanism,
+        decoder=decoder,
+        figures=figures,
+        **defaults | rest,
+    )
+
+
+def small_bound() -> LowerBound:
+    return LowerBound(2.5, _reals(0.5, 0.25, 0.25), _reals(1 / 3, 1 / 3, 1 / 3))
+
+
+def small_certificate() -> Certificate:
+    bound = small_bound()
+    return Certificate(bound, LowerBound(0, bound.query_weights, bound.type_weights))
+
+
 def analyst_parts() -> dict[str, AnalystPart]:
     """One for each decoder and each kind of queries, with and without factors."""
-    device = device_parts()
-    bound = LowerBound(2.5, _reals(0.5, 0.25, 0.25), _reals(1 / 3, 1 / 3, 1 / 3))
-    certificate = Certificate(bound, LowerBound(0, bound.query_weights, bound.type_weights))
-    identity, zeros = np.eye(3), np.zeros(3)
-    factors = Factors(_reals(*identity), _reals(*identity), _reals(*zeros), None)
-    reduced = Factors(_reals(*identity), _reals(*identity), _reals(*zeros), _reals([1, 0, 0.5]))
-    shared: dict[str, Any] = {"objective": "max", "seed": 0, "certificate": certificate}
-    scaled, histogram = ScaledHistogramDecoder(3, -0.25), HistogramDecoder(_reals(*identity), _reals(*zeros))
-    answers = AnswerDecoder(_reals(*np.ones((3, 2))), _reals(*zeros))
     matrix = MatrixQueries(_reals(*np.tri(3)), ("first", "second", "third"))
     product = ProductQueries(("histogram",))
+    scaled, histogram = ScaledHistogramDecoder(3, -0.25), HistogramDecoder(_reals(*np.eye(3)), _reals(*np.zeros(3)))
+    weighted = WeightedDecoder(_reals([0.5, 0.25, 0.25], [0, 1, 0]), Array.of(np.array([0, 1, 0]), "<i4"))
+    figures = ErrorFigures(2.75, 2.5, 0)
+    for_kernel = ("finite_kernel_dense", "answers", product, "kernel", histogram, figures)
     return {
-        "scaled_histogram": AnalystPart(
-            device_digest=device["randomized_response"].digest,
-            workload="delays",
-            queries=ProductQueries(("prefix", "histogram")),
-            mechanism="randomized_response",
-            decoder=scaled,
-            factors=None,
-            figures=ErrorFigures(4.5, 3, 0),
-            **shared,
+        "scaled_histogram": analyst_part(
+            *("randomized_response", "delays", ProductQueries(("prefix", "histogram")), "randomized_response"),
+            *(scaled, ErrorFigures(4.5, 3, 0)),
         ),
-        "histogram": AnalystPart(
-            device_digest=device["finite_kernel_dense"].digest,
-            workload="answers",
-            queries=product,
-            mechanism="kernel",
-            decoder=histogram,
-            factors=None,
-            figures=ErrorFigures(2.75, 2.5, 0),
-            **shared,
-        ),
-        "answers": AnalystPart(
-            device_digest=device["seeded_direction"].digest,
-            workload="three sums",
-            queries=matrix,
-            mechanism="factorization",
-            decoder=answers,
-            factors=factors,
-            figures=ErrorFigures(20.5, 1e-7, 0),
-            **shared,
-        ),
-        "reduced": AnalystPart(
-            device_digest=device["seeded_direction"].digest,
-            workload="three sums",
-            queries=matrix,
-            mechanism="factorization",
-            decoder=answers,
-            factors=reduced,
-            figures=ErrorFigures(18.5, 15.1, 0.125),
-            **shared,
-        ),
-        "pairs": AnalystPart(
-            device_digest=device["finite_kernel_dense"].digest,
-            workload="answers",
-            queries=product,
-            mechanism="kernel",
-            decoder=histogram,
-            factors=None,
-            figures=ErrorFigures(2.75, 2.5, 0),
-            **shared | {"certificate": Certificate(pair_bound(), bound)},
-        ),
-        "type_weights": AnalystPart(
-            device_digest=device["finite_kernel_dense"].digest,
-            workload="three sums",
-            queries=matrix,
-            mechanism="kernel",
-            decoder=WeightedDecoder(_reals([0.5, 0.25, 0.25], [0, 1, 0]), Array.of(np.array([0, 1, 0]), "<i4")),
-            factors=None,
-            figures=ErrorFigures(2.75, 2.5, 0),
-            **shared,
-        ),
+        "histogram": analyst_part(*for_kernel),
+        **factorized_analyst_parts(matrix),
+        "pairs": analyst_part(*for_kernel, certificate=Certificate(pair_bound(), small_bound())),
+        "type_weights": analyst_part("finite_kernel_dense", "three sums", matrix, "kernel", weighted, figures),
         **symmetric_analyst_parts(),
+    }
+
+
+def factorized_analyst_parts(matrix: MatrixQueries) -> dict[str, AnalystPart]:
+    """Three sums as three answers, of factors without and with a reduction."""
+    identity, zeros = _reals(*np.eye(3)), _reals(*np.zeros(3))
+    answers = AnswerDecoder(_reals(*np.ones((3, 2))), zeros)
+    asked = ("seeded_direction", "three sums", matrix, "factorization", answers)
+    reduction = _reals([1, 0, 0.5])
+    return {
+        "answers": analyst_part(*asked, ErrorFigures(20.5, 1e-7, 0), factors=Factors(identity, identity, zeros, None)),
+        "reduced": analyst_part(
+            *asked, ErrorFigures(18.5, 15.1, 0.125), factors=Factors(identity, identity, zeros, reduction)
+        ),
     }
 
 
@@ -276,7 +260,6 @@ def pair_bound() -> PairBound:
 
 def symmetric_analyst_parts() -> dict[str, AnalystPart]:
     """What symmetric queries have of their own: decoders, bounds, parities, marginals and stacks."""
-    device = device_parts()
     subsets, numbers = SubsetBound(3.5, 0.75), _reals(0.5, 2)
     characters = CharacterBound(
         value=9.25,
@@ -291,42 +274,25 @@ def symmetric_analyst_parts() -> dict[str, AnalystPart]:
         StackedQueries(ProductQueries(("total", "histogram")), 0.5),
         StackedQueries(MatrixQueries(_reals(range(15)), ("weighted",)), 1),
     )
+    stacked = CharacterDecoder(_reals([1, 2, 3, 4], [5, 6, 7, 8]), _reals([0, 0.5], [-1, 0]))
+    figures = ErrorFigures(11.5, 9.5, 0)
     return {
-        "subsets": AnalystPart(
-            device_digest=device["subset_mixture"].digest,
-            workload="delays",
-            queries=ProductQueries(("histogram", "histogram")),
-            mechanism="subset_mixture",
-            objective="max",
-            seed=0,
-            decoder=SubsetDecoder(numbers, _reals(-0.25, -1)),
-            factors=None,
+        "subsets": analyst_part(
+            *("subset_mixture", "delays", ProductQueries(("histogram", "histogram")), "subset_mixture"),
+            *(SubsetDecoder(numbers, _reals(-0.25, -1)), ErrorFigures(3.5, 3.25, 0)),
             certificate=Certificate(subsets, SubsetBound(3.25, 1 / 15)),
-            figures=ErrorFigures(3.5, 3.25, 0),
         ),
-        "characters": AnalystPart(
-            device_digest=device["orbit_kernel"].digest,
-            workload="delays",
-            queries=StackQueries(parts),
-            mechanism="orbit_kernel",
+        "characters": analyst_part(
+            *("orbit_kernel", "delays", StackQueries(parts), "orbit_kernel", stacked, figures),
             objective="mean",
             seed=1,
-            decoder=CharacterDecoder(_reals([1, 2, 3, 4], [5, 6, 7, 8]), _reals([0, 0.5], [-1, 0])),
-            factors=None,
             certificate=Certificate(characters, characters),
-            figures=ErrorFigures(11.5, 9.5, 0),
         ),
-        "parities": AnalystPart(
-            device_digest=device["orbit_kernel"].digest,
-            workload="delays",
-            queries=ParityQueries(3, False),
-            mechanism="orbit_kernel",
+        "parities": analyst_part(
+            *("orbit_kernel", "delays", ParityQueries(3, False), "orbit_kernel"),
+            *(CharacterDecoder(_reals([1, 2]), _reals([0, 0.5])), figures),
             objective="mean",
-            seed=0,
-            decoder=CharacterDecoder(_reals([1, 2]), _reals([0, 0.5])),
-            factors=None,
             certificate=Certificate(characters, subsets),
-            figures=ErrorFigures(11.5, 9.5, 0),
         ),
     }
 
