@@ -14,6 +14,7 @@ import scipy.linalg
 from scipy.special import expit
 
 from sordino_analysis.arrays import Floats
+from sordino_analysis.optimisation.search.images import NO_IMAGES, Images
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -27,6 +28,7 @@ class BalancedRows:
     correction: Floats
     row_correction: Floats
     system: tuple[Floats, bool]
+    images: Images
 
     @property
     def row_weights(self) -> Floats:
@@ -41,7 +43,7 @@ class BalancedRows:
     def gradient(self, kernel_gradient: Floats) -> tuple[Floats, Floats]:
         """(∂F/∂Z, ∂F/∂t) from ∂F/∂K, through θ's dependence on both. `kernel_gradient` (m, k) → (m, k) and (m,)."""
         by_weight = np.einsum("yx,yx->y", kernel_gradient, self.levels)
-        moved = self.levels.T @ (self.weights * by_weight)
+        moved = self.images.by_type(self.levels.T @ (self.weights * by_weight))
         pull = scipy.linalg.cho_solve(self.system, moved, check_finite=False)
         row_pull = self.levels @ pull
         row_weights = self.row_weights
@@ -52,14 +54,14 @@ class BalancedRows:
         return by_logit, (by_weight - row_pull) * (1.0 + self.row_correction)
 
 
-def balance(logits: Floats, weights: Floats, epsilon: float) -> BalancedRows:
+def balance(logits: Floats, weights: Floats, epsilon: float, images: Images = NO_IMAGES) -> BalancedRows:
     """The balanced rows at logits (m, k) and weights (m,); LinAlgError where the rows do not span all types."""
     boost = float(np.expm1(epsilon))
     membership = expit(logits)
     levels = 1.0 + boost * membership
     weighted = levels * weights[:, None]
-    system = scipy.linalg.cho_factor(weighted.T @ levels, check_finite=False)
-    correction = scipy.linalg.cho_solve(system, 1.0 - weighted.sum(axis=0), check_finite=False)
+    system = scipy.linalg.cho_factor(images.by_types(weighted.T @ levels), check_finite=False)
+    correction = scipy.linalg.cho_solve(system, 1.0 - images.by_type(weighted.sum(axis=0)), check_finite=False)
     return BalancedRows(
         boost=boost,
         membership=membership,
@@ -68,24 +70,25 @@ def balance(logits: Floats, weights: Floats, epsilon: float) -> BalancedRows:
         correction=correction,
         row_correction=levels @ correction,
         system=system,
+        images=images,
     )
 
 
-def balanced_weights(levels: Floats, weights: Floats, iterations: int = 40) -> Floats:
+def balanced_weights(levels: Floats, weights: Floats, images: Images = NO_IMAGES, *, iterations: int = 40) -> Floats:
     """Positive (m,) weights near `weights` under which every column of the (m, k) rows sums to one.
 
     By damped Newton steps; raises ValueError where the rows cannot be balanced from here.
     """
     weights = weights.copy()
     for _ in range(iterations):
-        residual = 1.0 - levels.T @ weights
+        residual = 1.0 - images.by_type(levels.T @ weights)
         if np.abs(residual).max() < 1e-13:
             break
-        gram = (levels * weights[:, None]).T @ levels
+        gram = images.by_types((levels * weights[:, None]).T @ levels)
         step = weights * (levels @ np.linalg.lstsq(gram, residual, rcond=1e-13)[0])
         # Half-way to the boundary at most: a weight never dies here.
         shrink = np.min(np.where(step < 0, -0.5 * weights / np.minimum(step, -1e-300), 1.0))
         weights += min(1.0, shrink) * step
-    if np.abs(1.0 - levels.T @ weights).max() > 1e-9:
+    if np.abs(1.0 - images.by_type(levels.T @ weights)).max() > 1e-9:
         raise ValueError("the rows cannot be weighted so that every column sums to one")
     return weights

@@ -14,6 +14,7 @@ import scipy.linalg
 
 from sordino_analysis.arrays import Floats, Mask
 from sordino_analysis.optimisation.search.balanced_rows import balanced_weights
+from sordino_analysis.optimisation.search.images import NO_IMAGES, Images
 from sordino_analysis.optimisation.search.objectives import averaged_by_type, information
 
 # A Newton step at 128 types and 1024 rows takes a tenth of a second, and grows with the cube of both.
@@ -90,14 +91,19 @@ def generate_columns(
     start: WeightedRows,
     rounds: int,
     should_stop: Callable[[], bool] = lambda: False,
+    images: Images = NO_IMAGES,
 ) -> WeightedRows:
     """Rows, weights and π with a mean variance for the worst type no higher than the start's, under GLS for W (Q, k).
 
-    Deterministic; ends after `rounds`, once no row is worth adding, or once `should_stop()`.
+    Deterministic; ends after `rounds`, once no row is worth adding, or once `should_stop()`. Where W has images, start
+    and result hold the image of every row.
     """
     types = matrix.shape[1]
-    most_rows = max(len(start.members), _MOST_ROWS_PER_TYPE * types, _FEWEST_ROWS)
-    generation = _Generation(_Master(matrix, epsilon, most_rows), start)
+    most_rows = max(len(start.members), _MOST_ROWS_PER_TYPE * types, _FEWEST_ROWS) // images.copies
+    members, weights = images.one_of_each(start.members, start.weights)
+    generation = _Generation(
+        _Master(matrix, epsilon, most_rows, images), WeightedRows(members, weights, start.type_weights)
+    )
     try:
         for _ in range(rounds):
             if should_stop() or generation.advance():
@@ -105,7 +111,8 @@ def generate_columns(
     except (ValueError, np.linalg.LinAlgError):
         # Rows that no longer balance or do not tell all types apart: what was found before stands.
         pass
-    return generation.best
+    best = generation.best
+    return replace(best, members=images.all_rows(best.members), weights=np.tile(best.weights, images.copies))
 
 
 def unevenness(matrix: Floats, epsilon: float, rows: WeightedRows) -> float:
@@ -113,15 +120,15 @@ def unevenness(matrix: Floats, epsilon: float, rows: WeightedRows) -> float:
 
     `matrix` W (Q, k).
     """
-    variance = _Master(matrix, epsilon, len(rows.members)).by_type(rows)
+    variance = _Master(matrix, epsilon, len(rows.members), NO_IMAGES).by_type(rows)
     return 1.0 - float(rows.type_weights @ variance) / float(variance.max())
 
 
 class _Master:
-    """The convex problem over the weights of the rows at hand."""
+    """The convex problem over the weights of the rows at hand, each of which stands for its images too."""
 
-    def __init__(self, matrix: Floats, epsilon: float, most_rows: int) -> None:
-        self.most_rows = most_rows
+    def __init__(self, matrix: Floats, epsilon: float, most_rows: int, images: Images) -> None:
+        self.most_rows, self.images = most_rows, images
         self.gram = matrix.T @ matrix / len(matrix)
         self.second_moments = (matrix**2).mean(axis=0)
         self.boost = float(np.expm1(epsilon))
@@ -132,16 +139,16 @@ class _Master:
     def by_type(self, rows: WeightedRows) -> Floats:
         """(k,) the mean variance of each type."""
         kernel = rows.weights[:, None] * self.levels(rows)
-        return averaged_by_type(kernel, self.gram, self.second_moments, rows.type_weights)
+        return averaged_by_type(kernel, self.gram, self.second_moments, rows.type_weights, self.images)
 
     def value(self, rows: WeightedRows) -> float:
         """tr(G₀M⁻¹)."""
         kernel = rows.weights[:, None] * self.levels(rows)
-        return float(np.trace(information(kernel, rows.type_weights).solve(self.gram)))
+        return float(np.trace(information(kernel, rows.type_weights, self.images).solve(self.gram)))
 
     def priced(self, rows: WeightedRows) -> Floats:
         """G = M⁻¹G₀M⁻¹."""
-        found = information(rows.weights[:, None] * self.levels(rows), rows.type_weights)
+        found = information(rows.weights[:, None] * self.levels(rows), rows.type_weights, self.images)
         return found.solve(found.solve(self.gram).T)
 
     def reweighted(self, rows: WeightedRows, barrier: float, prices: Prices | None) -> tuple[WeightedRows, Prices]:
@@ -163,17 +170,24 @@ class _Master:
     def _newton(
         self, rows: WeightedRows, levels: Floats, slacks: Floats, target: float
     ) -> tuple[Floats, Floats, float]:
-        """Relative changes of the weights, λ, and what a step promises: Hessian 2(VM⁻¹Vᵀ)∘(VGVᵀ)/(ppᵀ), scaled by θ."""
-        found = information(rows.weights[:, None] * levels, rows.type_weights)
+        """Relative changes of the weights, λ, and what a step promises: Hessian 2(VM⁻¹Vᵀ)∘(VGVᵀ)/(ppᵀ), scaled by θ.
+
+        Where rows have images it is of half the value: the sum of those of a row with the other and with its image.
+        """
+        found = information(rows.weights[:, None] * levels, rows.type_weights, self.images)
         shares = (rows.weights / found.masses * rows.weights)[:, None] * levels
         gram = found.solve(found.solve(self.gram).T)
         pushed = levels @ gram
-        hessian = 2.0 * (shares @ found.solve(shares.T)) * (pushed @ levels.T)
+        told = found.solve(shares.T)
+        hessian = (2.0 * shares @ told) * (pushed @ levels.T)
+        if self.images.image is not None:
+            mirror = self.images.image.types
+            hessian += (2.0 * shares @ told[mirror]) * (pushed @ levels.T[mirror])
         hessian[np.diag_indices_from(hessian)] += rows.weights * slacks
         # The slope by θ is −vᵀGv/(πᵀv); times θ here, as the changes are relative.
         downhill = np.einsum("yx,yx->y", pushed, shares) + target
         system = scipy.linalg.cho_factor(hessian, check_finite=False)
-        scaled = rows.weights[:, None] * levels
+        scaled = self.images.even_rows(rows.weights[:, None] * levels)
         solved = scipy.linalg.cho_solve(system, np.column_stack([downhill, scaled]), check_finite=False)
         multipliers = np.linalg.lstsq(scaled.T @ solved[:, 1:], scaled.T @ solved[:, 0], rcond=1e-13)[0]
         step = solved[:, 0] - solved[:, 1:] @ multipliers
@@ -182,13 +196,13 @@ class _Master:
     def grown(self, rows: WeightedRows, prices: Prices) -> WeightedRows:
         """The rows that weigh something, and the sets near them that are worth the most besides."""
         types = rows.members.shape[1]
-        starts = np.vstack([rows.members, np.eye(types, dtype=bool)])
-        candidates = np.unique(prices.improved(starts), axis=0)
+        starts = self.images.distinct(np.vstack([rows.members, np.eye(types, dtype=bool)]))
+        candidates = self.images.distinct(prices.improved(starts))
         known = {row.tobytes() for row in rows.members}
         fresh = np.array([row.tobytes() not in known for row in candidates])
         fresh &= candidates.any(axis=1) & ~candidates.all(axis=1)
         gains = np.where(fresh, prices.gains(candidates), -np.inf)
-        order = np.argsort(-gains, kind="stable")[: _NEW_ROWS_PER_TYPE * types]
+        order = np.argsort(-gains, kind="stable")[: _NEW_ROWS_PER_TYPE * types // self.images.copies]
         chosen = candidates[order[gains[order] > _WORTH * self.value(rows)]]
         if not len(chosen):
             return rows
@@ -204,7 +218,7 @@ class _Master:
         return self._balanced(replace(rows, members=rows.members[kept], weights=rows.weights[kept]))
 
     def _balanced(self, rows: WeightedRows) -> WeightedRows:
-        return replace(rows, weights=balanced_weights(self.levels(rows), rows.weights))
+        return replace(rows, weights=balanced_weights(self.levels(rows), rows.weights, self.images))
 
 
 def _shifted(weights: Floats, variance: Floats, exponent: float) -> Floats:

@@ -10,6 +10,7 @@ from scipy.optimize import Bounds, minimize
 
 from sordino_analysis.arrays import Floats
 from sordino_analysis.optimisation.search.balanced_rows import balance, balanced_weights
+from sordino_analysis.optimisation.search.images import NO_IMAGES, Images
 
 # Logits are scaled so that a unit step moves them as much, relative to their gradients, as it moves a weight.
 _LOGIT_SCALE = 6.0
@@ -42,6 +43,7 @@ def descend(
     floor: float,
     evaluations: int,
     should_stop: Callable[[], bool],
+    images: Images = NO_IMAGES,
     *,
     rows_move: bool,
 ) -> Point:
@@ -53,7 +55,7 @@ def descend(
 
     def objective(values: Floats) -> tuple[float, Floats]:
         logits, weights, free = variables.parts(values)
-        rows = balance(logits, weights, epsilon)
+        rows = balance(logits, weights, epsilon, images)
         if rows.row_weights.min() <= 0:
             # Infeasible (a row weight ≤ 0): return +large so the line search backs off.
             return _WALL, np.zeros_like(values)
@@ -72,8 +74,8 @@ def descend(
         objective, variables.start, jac=True, method="L-BFGS-B", bounds=bounds, options=options, callback=stop_when_late
     )
     logits, weights, free = variables.parts(found.x)
-    rows = balance(logits, weights, epsilon)
-    settled = balanced_weights(rows.levels, np.maximum(rows.row_weights, 1e-300))
+    rows = balance(logits, weights, epsilon, images)
+    settled = balanced_weights(rows.levels, np.maximum(rows.row_weights, 1e-300), images)
     return replace(point, logits=logits, weights=settled, free=free)
 
 

@@ -17,6 +17,7 @@ from sordino_analysis.optimisation.factorization import Factorization
 from sordino_analysis.optimisation.search.balanced_rows import balance, balanced_weights
 from sordino_analysis.optimisation.search.column_generation import MOST_TYPES, WeightedRows, generate_columns
 from sordino_analysis.optimisation.search.descent import Evaluate, Point, descend
+from sordino_analysis.optimisation.search.images import NO_IMAGES, reflected
 from sordino_analysis.optimisation.search.minimax_decoder import minimax_decoder
 from sordino_analysis.optimisation.search.objectives import (
     AveragedVariance,
@@ -81,6 +82,8 @@ _TRIAL = Schedule(phases=3, evaluations=25, rows_per_type=4)
 # With weight on single types the codebook's weights must be free to fall from the start.
 _SINGLES_FLOORS = (0.05, 0.01)
 _SHARPEN = 1.3
+# Fewer types take seconds whether or not half of the rows stand for all.
+_FEWEST_REFLECTED = 96
 _LARGEST_TABLE = 1 << 21
 # At a handful of types rows cost nothing, and too few of them miss the optimum's support.
 _FEWEST_ROWS = 256
@@ -177,16 +180,20 @@ class _Search:
         should_stop: Callable[[], bool],
     ) -> None:
         self.pace = pace
-        self.matrix = matrix
+        self.types = matrix.shape[1]
+        # The sum of a row, that no variance notices, is told by the number of the reports.
+        constants = matrix.mean(axis=1, keepdims=True)
+        self.images = reflected(matrix - constants) if self.types >= _FEWEST_REFLECTED else NO_IMAGES
+        self.constants = constants if self.images.image is not None else np.zeros_like(constants)
+        self.matrix = matrix - self.constants
         self.epsilon = epsilon
         self.objective = factorization.objective
         self.right = factorization.right
         self.should_stop = should_stop
-        self.types = matrix.shape[1]
         uniform = np.full(len(matrix), 1.0 / len(matrix))
         by_row = factorization.row_weights / factorization.row_weights.sum()
-        self.query_weights = by_row if self.objective == "max" else uniform
-        self.type_weights = factorization.column_weights / factorization.column_weights.sum()
+        self.query_weights = self.images.even_queries(by_row if self.objective == "max" else uniform)
+        self.type_weights = self.images.even(factorization.column_weights / factorization.column_weights.sum())
 
     def best_start(self, seed: int, schedule: Schedule) -> Start:
         """The start whose short run, under product weights, ends lowest."""
@@ -211,7 +218,7 @@ class _Search:
     def begin(self, start: Start, seed: int, schedule: Schedule) -> Point:
         generator = np.random.Generator(np.random.PCG64(seed))
         outputs = max(_FEWEST_ROWS, schedule.rows_per_type * self.types)
-        logits, weights = begin(start, self.right, self.epsilon, outputs, generator)
+        logits, weights = begin(start, self.right, self.epsilon, outputs, generator, self.images)
         return Point(
             logits=logits / _SHARPEN,
             weights=weights,
@@ -226,8 +233,8 @@ class _Search:
             schedule = replace(schedule, first_floor=_SINGLES_FLOORS[0], last_floor=_SINGLES_FLOORS[1])
         floor = schedule.floor(phase) * float(point.weights.mean())
         logits = point.logits * _SHARPEN
-        levels = balance(logits, point.weights, self.epsilon).levels
-        weights = balanced_weights(levels, np.maximum(point.weights, floor))
+        levels = balance(logits, point.weights, self.epsilon, self.images).levels
+        weights = balanced_weights(levels, np.maximum(point.weights, floor), self.images)
         point = replace(point, logits=logits, weights=weights)
         if self.objective == "mean" or phase < schedule.averaged:
             return self._descend_averaged(point, floor, schedule.evaluations, rows_move=True)
@@ -238,7 +245,7 @@ class _Search:
         """Worst (objective max) or worst-type mean variance at `point`."""
         if self.objective == "mean":
             return float(self._by_type(point).max())
-        return float(variances(self._kernel(point), self._decoder(point), self.matrix).max())
+        return float(variances(self._kernel(point), self._decoder(point), self.matrix, self.images).max())
 
     def snap(self, point: Point, schedule: Schedule) -> KernelDesign:
         """Rows to their nearest levels, equal rows merged, weights and decoder optimised for the rows as they are."""
@@ -246,19 +253,13 @@ class _Search:
         soft = self.worst(point)
         members, weights = _merged(*self._with_small_sets(point.logits > 0, point.weights))
         logits = np.where(members, np.inf, -np.inf)
-        levels = balance(logits, weights, self.epsilon).levels
-        point = replace(point, logits=logits, weights=balanced_weights(levels, weights), free=None)
+        levels = balance(logits, weights, self.epsilon, self.images).levels
+        point = replace(point, logits=logits, weights=balanced_weights(levels, weights, self.images), free=None)
         if self.objective == "max" and schedule.averaged == 0:
             return self._polished(point, members, schedule, soft)
         for _ in range(2):
             point = self._descend_averaged(point, 0.0, schedule.evaluations, rows_move=False)
-        return KernelDesign(
-            members=members,
-            low=point.weights,
-            decoder=self._own_decoder(point, schedule),
-            type_weights=point.type_weights,
-            soft_variance=soft,
-        )
+        return self._design(point, members, self._own_decoder(point, schedule), soft)
 
     def with_new_rows(self, design: KernelDesign, schedule: Schedule) -> KernelDesign:
         """For the mean of not too many types, rows that lower it further are added and weighed."""
@@ -268,7 +269,7 @@ class _Search:
         rounds = schedule.column_rounds * (MOST_TYPES // self.types)
         done = _SHARE_OF_PHASES + _SHARE_OF_SNAPPING
         self.pace.begin(done, 1.0 - done, rounds)
-        found = generate_columns(self.matrix, self.epsilon, start, rounds, self._stops_before_new_rows)
+        found = generate_columns(self.matrix, self.epsilon, start, rounds, self._stops_before_new_rows, self.images)
         return replace(design, members=found.members, low=found.weights, type_weights=found.type_weights)
 
     def _with_small_sets(self, members: Mask, weights: Floats) -> tuple[Mask, Floats]:
@@ -285,10 +286,14 @@ class _Search:
         for sharpness in (schedule.last_sharpness / 4, schedule.last_sharpness):
             point = replace(point, free=self._decoder(point))
             point = self._descend(point, sharpness, 0.0, schedule.evaluations, rows_move=False)
+        return self._design(point, members, self.images.all_outputs(self._decoder(point)), soft)
+
+    def _design(self, point: Point, members: Mask, decoder: Floats | None, soft: float) -> KernelDesign:
+        """All rows; `decoder` (Q, all outputs)."""
         return KernelDesign(
-            members=members,
-            low=point.weights,
-            decoder=self._decoder(point),
+            members=self.images.all_rows(members),
+            low=np.tile(point.weights, self.images.copies),
+            decoder=None if decoder is None else decoder + self.constants,
             type_weights=point.type_weights,
             soft_variance=soft,
         )
@@ -297,23 +302,24 @@ class _Search:
         """For the maximum, a decoder in which the worst queries have type weights of their own."""
         if self.objective == "mean" or len(self.matrix) * len(point.weights) > _LARGEST_DECODER:
             return None
-        kernel = self._kernel(point)
+        kernel = self.images.all_rows(self._kernel(point))
         return minimax_decoder(kernel, self.matrix, point.type_weights, schedule.evaluations, self.should_stop)
 
     def _kernel(self, point: Point) -> Floats:
-        return np.asarray(point.weights[:, None] * balance(point.logits, point.weights, self.epsilon).levels)
+        levels = balance(point.logits, point.weights, self.epsilon, self.images).levels
+        return np.asarray(point.weights[:, None] * levels)
 
     def _decoder(self, point: Point) -> Floats:
         """An unbiased decoder: GLS, or the free one with what it misses added by GLS."""
         kernel = self._kernel(point)
         if point.free is None:
-            return gls_decoder(kernel, self.matrix, point.type_weights)
-        missing = self.matrix - point.free @ kernel
-        return np.asarray(point.free + gls_decoder(kernel, missing, point.type_weights))
+            return gls_decoder(kernel, self.matrix, point.type_weights, self.images)
+        missing = self.matrix - self.images.of_answers(point.free @ kernel)
+        return np.asarray(point.free + gls_decoder(kernel, missing, point.type_weights, self.images))
 
     def _by_type(self, point: Point) -> Floats:
         gram, second_moments = self._moments(point)
-        return averaged_by_type(self._kernel(point), gram, second_moments, point.type_weights)
+        return averaged_by_type(self._kernel(point), gram, second_moments, point.type_weights, self.images)
 
     def _moments(self, point: Point) -> tuple[Floats, Floats]:
         """Wᵀ diag(ρ) W and the ρ-averaged squares of W's columns."""
@@ -321,11 +327,11 @@ class _Search:
         return self.matrix.T @ weighted, np.einsum("qx,qx->x", weighted, self.matrix)
 
     def _descend_averaged(self, point: Point, floor: float, evaluations: int, *, rows_move: bool) -> Point:
-        evaluate = AveragedVariance(*self._moments(point), point.type_weights)
+        evaluate = AveragedVariance(*self._moments(point), point.type_weights, self.images)
         return self._reweighted(self._run(point, evaluate, floor, evaluations, rows_move))
 
     def _descend(self, point: Point, sharpness: float, floor: float, evaluations: int, *, rows_move: bool) -> Point:
-        evaluate = SoftMaximum(self.matrix, point.type_weights, self.worst(point), sharpness)
+        evaluate = SoftMaximum(self.matrix, point.type_weights, self.worst(point), sharpness, self.images)
         return self._run(point, evaluate, floor, evaluations, rows_move)
 
     def _run(self, point: Point, evaluate: Evaluate, floor: float, evaluations: int, rows_move: bool) -> Point:
@@ -333,7 +339,9 @@ class _Search:
             self.pace.step()
             return evaluate(kernel, free)
 
-        return descend(point, counted, self.epsilon, floor, evaluations, self.should_stop, rows_move=rows_move)
+        return descend(
+            point, counted, self.epsilon, floor, evaluations, self.should_stop, self.images, rows_move=rows_move
+        )
 
     def _stops_before_new_rows(self) -> bool:
         """Whether to stop before the next round of new rows; reports the progress."""
@@ -347,7 +355,8 @@ class _Search:
             return replace(point, type_weights=_shifted(point.type_weights, by_type, 1.0))
         kernel = self._kernel(point)
         for _ in range(_REWEIGHTINGS):
-            variance = variances(kernel, gls_decoder(kernel, self.matrix, point.type_weights), self.matrix)
+            decoder = gls_decoder(kernel, self.matrix, point.type_weights, self.images)
+            variance = variances(kernel, decoder, self.matrix, self.images)
             point = replace(
                 point,
                 query_weights=_shifted(point.query_weights, variance @ point.type_weights, 2.0),

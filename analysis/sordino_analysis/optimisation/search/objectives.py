@@ -11,6 +11,7 @@ import numpy as np
 import scipy.linalg
 
 from sordino_analysis.arrays import Floats
+from sordino_analysis.optimisation.search.images import NO_IMAGES, Images
 
 # Keeps M invertible where W needs only a part of the types' space; relative to its mean eigenvalue.
 _RIDGE = 1e-11
@@ -39,31 +40,33 @@ class Information:
         return -np.outer(by_inverse_mass / self.masses**2, self.type_weights)
 
 
-def information(kernel: Floats, type_weights: Floats) -> Information:
+def information(kernel: Floats, type_weights: Floats, images: Images = NO_IMAGES) -> Information:
     """M and its Cholesky factor. `kernel` K (m, k), `type_weights` π (k,)."""
     masses = kernel @ type_weights
     scaled = kernel / masses[:, None]
-    matrix = kernel.T @ scaled
+    matrix = images.by_types(kernel.T @ scaled)
     matrix[np.diag_indices_from(matrix)] += _RIDGE * np.trace(matrix) / len(matrix)
     factor = scipy.linalg.cho_factor(matrix, check_finite=False)
     return Information(kernel=kernel, type_weights=type_weights, masses=masses, scaled=scaled, factor=factor)
 
 
-def gls_decoder(kernel: Floats, matrix: Floats, type_weights: Floats) -> Floats:
+def gls_decoder(kernel: Floats, matrix: Floats, type_weights: Floats, images: Images = NO_IMAGES) -> Floats:
     """V = W N (Q, m): the unbiased decoder with the least π-averaged variance for every query."""
-    return np.asarray(matrix @ information(kernel, type_weights).reconstruction())
+    return np.asarray(matrix @ information(kernel, type_weights, images).reconstruction())
 
 
-def variances(kernel: Floats, decoder: Floats, matrix: Floats) -> Floats:
+def variances(kernel: Floats, decoder: Floats, matrix: Floats, images: Images = NO_IMAGES) -> Floats:
     """(Q, k) Var_q(x) = Σ_y V_qy² K_yx − W_qx² of an unbiased decoder."""
-    return np.asarray((decoder * decoder) @ kernel - matrix * matrix)
+    return np.asarray(images.of_squares((decoder * decoder) @ kernel) - matrix * matrix)
 
 
-def averaged_by_type(kernel: Floats, gram: Floats, second_moments: Floats, type_weights: Floats) -> Floats:
+def averaged_by_type(
+    kernel: Floats, gram: Floats, second_moments: Floats, type_weights: Floats, images: Images = NO_IMAGES
+) -> Floats:
     """(k,) Σ_q ρ_q Var_q(x) of the GLS decoder, from G = Wᵀ diag(ρ) W (k, k) and Σ_q ρ_q W_qx² (k,) alone."""
-    rebuild = information(kernel, type_weights).reconstruction()
+    rebuild = information(kernel, type_weights, images).reconstruction()
     by_output = np.einsum("xy,xy->y", rebuild, gram @ rebuild)
-    return np.asarray(by_output @ kernel - second_moments)
+    return np.asarray(images.by_type(by_output @ kernel) - second_moments)
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,16 +76,17 @@ class AveragedVariance:
     gram: Floats
     second_moments: Floats
     type_weights: Floats
+    images: Images = NO_IMAGES
 
     def __call__(self, kernel: Floats, _: Floats | None) -> tuple[float, Floats, None]:
-        found = information(kernel, self.type_weights)
+        found = information(kernel, self.type_weights, self.images)
         solved = found.solve(self.gram)
         value = float(np.trace(solved) - self.type_weights @ self.second_moments)
         slope = -found.solve(solved.T)
         pushed = kernel @ slope
         gradient = 2.0 * pushed / found.masses[:, None]
         gradient += found.through_masses(np.einsum("yx,yx->y", pushed, kernel))
-        return float(np.log(value)), gradient / value, None
+        return float(np.log(value)), gradient * (self.images.copies / value), None
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,19 +100,21 @@ class SoftMaximum:
     type_weights: Floats
     scale: float
     sharpness: float
+    images: Images = NO_IMAGES
 
     def __call__(self, kernel: Floats, free: Floats | None) -> tuple[float, Floats, Floats]:
         if free is None:
             raise ValueError("the soft maximum is over kernel and decoder")
-        found = information(kernel, self.type_weights)
+        images = self.images
+        found = information(kernel, self.type_weights, images)
         rebuild = found.reconstruction()
-        missing = self.matrix - free @ kernel
+        missing = self.matrix - images.of_answers(free @ kernel)
         decoder = free + missing @ rebuild
         squares = decoder * decoder
-        value, pressure = self._soft_maximum(squares @ kernel - self.matrix * self.matrix)
-        by_decoder = 2.0 * decoder * (pressure @ kernel.T)
-        projected = by_decoder @ rebuild.T
-        by_kernel = squares.T @ pressure - free.T @ projected
+        value, pressure = self._soft_maximum(images.of_squares(squares @ kernel) - self.matrix * self.matrix)
+        by_decoder = (2.0 * images.copies) * decoder * (pressure @ kernel.T)
+        projected = images.of_answers(by_decoder @ rebuild.T)
+        by_kernel = images.copies * (squares.T @ pressure) - free.T @ projected
         by_kernel += self._through_rebuild(found, rebuild, missing.T @ by_decoder)
         return value, by_kernel, by_decoder - projected @ kernel.T
 
@@ -119,11 +125,10 @@ class SoftMaximum:
         total = float(weights.sum())
         return top / self.scale + np.log(total) / self.sharpness, weights / (total * self.scale)
 
-    @staticmethod
-    def _through_rebuild(current: Information, rebuild: Floats, by_rebuild: Floats) -> Floats:
+    def _through_rebuild(self, current: Information, rebuild: Floats, by_rebuild: Floats) -> Floats:
         """∂F/∂K through N, from ∂F/∂N (k, m)."""
         solved = current.solve(by_rebuild)
-        middle = solved @ rebuild.T
+        middle = self.images.by_types(solved @ rebuild.T)
         gradient = solved.T / current.masses[:, None]
         gradient -= (current.kernel @ (middle + middle.T)) / current.masses[:, None]
         by_inverse_mass = np.einsum("yx,xy->y", current.kernel, solved)

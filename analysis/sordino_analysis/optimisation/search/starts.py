@@ -9,6 +9,7 @@ from scipy.special import ndtri
 
 from sordino_analysis.arrays import Floats, Mask
 from sordino_analysis.optimisation.search.balanced_rows import balance, balanced_weights
+from sordino_analysis.optimisation.search.images import NO_IMAGES, Images
 
 # e^ε + 1 types share the upper level of a codebook row on average, but no row is made for less than one type.
 _FEWEST_TYPES = 1.0
@@ -59,21 +60,25 @@ def _by_epsilon(epsilon: float) -> tuple[Start, ...]:
 
 
 def begin(
-    start: Start, right: Floats, epsilon: float, outputs: int, generator: np.random.Generator
+    start: Start,
+    right: Floats,
+    epsilon: float,
+    outputs: int,
+    generator: np.random.Generator,
+    images: Images = NO_IMAGES,
 ) -> tuple[Floats, Floats]:
     """Logits (m, k) and balanced weights (m,) of a start; `right` is the factor R (r, k) of the centred workload."""
-    types = right.shape[1]
-    singles = types if start.singles > 0 else 0
-    logits = _codebook(start, right, epsilon, outputs - singles, generator)
+    alone = np.eye(right.shape[1], dtype=bool)[images.kept_types(right.shape[1])]
+    singles = len(alone) if start.singles > 0 else 0
+    logits = _codebook(start, right, epsilon, outputs // images.copies - singles, generator)
     weights = np.full(len(logits), (1.0 - start.singles) / max(1, len(logits)))
     if singles:
         low = -2.0 * start.steepness - 0.5 * epsilon
-        alone = np.where(np.eye(types, dtype=bool), 1.5 * start.steepness, low)
-        logits = np.vstack([logits, alone])
-        weights = np.concatenate([weights, np.full(types, start.singles / types)])
-    levels = balance(logits, weights, epsilon).levels
-    weights /= (levels.T @ weights).mean()
-    return logits, balanced_weights(levels, weights)
+        logits = np.vstack([logits, np.where(alone, 1.5 * start.steepness, low)])
+        weights = np.concatenate([weights, np.full(singles, start.singles / singles)])
+    levels = balance(logits, weights, epsilon, images).levels
+    weights /= images.by_type(levels.T @ weights).mean()
+    return logits, balanced_weights(levels, weights, images)
 
 
 def small_sets(types: int) -> Mask:
