@@ -17,6 +17,9 @@ from sordino_analysis.evaluation.integer_kernels import probabilities
 from sordino_shared.errors import InvalidValue
 from sordino_shared.randomizers import AnyRandomizer, FiniteKernel
 
+# The least chance of an output that one divides by, and what keeps the information matrix regular.
+_NEVER, _RIDGE = 1e-12, 1e-10
+
 
 @dataclass(frozen=True, eq=False)
 class DecodedReportMoments:
@@ -48,6 +51,17 @@ class DecodedReportMoments:
     def covariance(self, histogram: Floats) -> Floats:
         """Σ = Σ_x h_x Cov(g | x), (k, k)."""
         return self.moment(self.kernel @ histogram) - np.diag(histogram)
+
+    def fit_covariance(self, histogram: Floats, vector: Floats) -> Floats:
+        """(KᵀD⁻¹K)⁻¹v (k,) for D = diag(Kh), which is n Cov(h*, ⟨h*, v⟩) + h⟨h, v⟩ for the h* that fits n reports best.
+
+        Fisher's information. v is told by K: a combination of its rows. `histogram` h and `vector` v (k,).
+        """
+        expected = self.kernel @ histogram
+        scaled = self.kernel / np.sqrt(np.maximum(expected, _NEVER))[:, None]
+        information = scaled.T @ scaled
+        ridge = _RIDGE * np.trace(information) / self.size * np.eye(self.size)
+        return np.asarray(np.linalg.solve(information + ridge, vector))
 
     def form_variance(self, matrix: Floats, histogram: Floats, users: float) -> tuple[float, float]:
         """4qᵀΣq/n and 2tr(ΣWΣW)/n², q = Wh: linear and quadratic part of the variance of an estimated form.

@@ -47,21 +47,28 @@ class DecodedReports:
         """ĥ (k,), the mean decoded report: unbiased, and no true histogram."""
         return np.asarray(self.law.decoder @ (self.counts / self.users))
 
-    @cached_property
+    @property
     def plausible(self) -> Floats:
-        """(k,) the histogram that the outputs fit best, with a few users more who are spread evenly: for variances.
+        """(k,) the histogram that fits the outputs best, with a few users more who are spread evenly: for variances."""
+        return self._with_even(self.fitted)
+
+    @cached_property
+    def fitted(self) -> Floats:
+        """(k,) the histogram that fits the outputs best.
 
         The least χ² = n Σ_y (c_y/n − K_y·h)²/K_y·h, its denominators from an even histogram and then from the fit to
         that. It is not the nearest to ĥ: decoded reports are unbiased only as far as the forms tell types apart.
         """
-        held = even = np.full(self.law.size, 1.0 / self.law.size)
+        fitted = np.full(self.law.size, 1.0 / self.law.size)
         tolerance = RELATIVE_GAP * len(self.counts) / self.users
         for _ in range(_FITS):
-            scale = 1.0 / np.sqrt(np.maximum(self.law.kernel @ held, _NEVER))
+            scale = 1.0 / np.sqrt(np.maximum(self.law.kernel @ self._with_even(fitted), _NEVER))
             answers, chances = scale * self.counts / self.users, scale[:, None] * self.law.kernel
             fitted = nearest_histogram(Dense(chances), answers, tolerance).histogram
-            held = (self.users * fitted + _EVEN_USERS * even) / (self.users + _EVEN_USERS)
-        return np.asarray(held)
+        return np.asarray(fitted / fitted.sum())
+
+    def _with_even(self, histogram: Floats) -> Floats:
+        return np.asarray((self.users * histogram + _EVEN_USERS / self.law.size) / (self.users + _EVEN_USERS))
 
     @cached_property
     def covariance(self) -> Floats:

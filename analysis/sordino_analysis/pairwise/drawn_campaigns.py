@@ -63,7 +63,7 @@ class DrawnRounds(DrawnCampaigns):
     """Campaigns of one round."""
 
     def errors(self, generator: np.random.Generator) -> Floats:
-        held = generator.multinomial(self.reports.users, self.reports.plausible, size=_DRAWN)
+        held = generator.multinomial(self.reports.users, self.reports.fitted, size=_DRAWN)
         return self._first(held, generator)[1] - self._of_users(held)
 
 
@@ -76,8 +76,8 @@ class DrawnSteps(DrawnCampaigns):
 
     def errors(self, generator: np.random.Generator) -> Floats:
         first, second = self.reports.users, self.answers.users
-        same, plausible = self.answers.same_users, self.reports.plausible
-        held = generator.multinomial(first if same else first + second, plausible, size=_DRAWN)
+        same, fitted = self.answers.same_users, self.reports.fitted
+        held = generator.multinomial(first if same else first + second, fitted, size=_DRAWN)
         early = held if same else generator.binomial(held, first / (first + second))
         late = generator.binomial(held, second / first) if same else held - early
         early, late = (np.where(each.sum(axis=1, keepdims=True) < 2, held, each) for each in (early, late))

@@ -154,14 +154,22 @@ class ReportErrors:
         linear = form if linear is None else linear
         quadratic = form if quadratic is None else quadratic
         second, third, fourth = self._along(linear @ histogram)
-        laws = ReportCumulants(
-            third, fourth, self._rare(quadratic), 8.0 / self.users * second @ (self._noise @ (form @ histogram))
-        )
+        varied = 8.0 / self.users**2 * second @ self._fit_noise(form @ histogram)
+        laws = ReportCumulants(third, fourth, self._rare(quadratic), varied)
         return quadratic_moments(self._noise, histogram, (form, linear, quadratic), laws, independent)
 
     @property
     def _noise(self) -> Floats:
         return self.covariance / self.users
+
+    def _fit_noise(self, slope: Floats) -> Floats:
+        """n Cov(h*, lᵀZ) (k,) for the histogram h* that fits outputs best, which Σ is taken at: l = `slope` (k,).
+
+        Not Σl, since ĥ has noise besides where the form does not tell types apart.
+        """
+        weights = self.chances.sum(axis=0)
+        held = self.centres @ weights
+        return np.asarray(self.law.fit_covariance(held, slope) - self.centres @ (weights * (slope @ self.centres)))
 
     def _along(self, slope: Floats) -> tuple[Floats, Floats, Floats]:
         """Var(l·g | x) (k,) and the third and fourth cumulant of 2lᵀZ."""

@@ -39,7 +39,7 @@ def test_of_few_lies_it_is_the_chance_of_as_many_lies_as_the_interval_has(lies):
     error = own_error(matrix, reports)
     found = DrawnRounds(matrix, reports).coverage(error, LEVEL)
     low, high = error.quantiles(np.zeros(1), (0.025, 0.975))
-    slope = matrix @ reports.plausible
+    slope = matrix @ reports.fitted
     step = 2 * (slope[1] - slope[0]) / (1 - 2 * lies / USERS) / USERS
     counts = np.arange(40)
     inside = (step * (counts - lies) >= low) & (step * (counts - lies) <= high)
@@ -80,7 +80,7 @@ def test_two_rounds_are_drawn_as_they_are_played(lie, same_users):
     drawn = DrawnSteps(matrix, reports, answers, 0.4)
     errors = []
     for _ in range(runs):
-        held = generator.multinomial(USERS if same_users else 2 * USERS, reports.plausible)
+        held = generator.multinomial(USERS if same_users else 2 * USERS, reports.fitted)
         first = held if same_users else generator.binomial(held, 0.5)
         outputs = sum(generator.multinomial(n, reports.law.kernel[:, x]) for x, n in enumerate(first))
         played = DecodedReports(reports.law, outputs.astype(float))

@@ -5,6 +5,7 @@ from dataclasses import fields
 import numpy as np
 import pytest
 
+from sordino_analysis.pairwise.decoded_report_moments import DecodedReportMoments
 from sordino_analysis.pairwise.decoded_reports import DecodedReports
 from sordino_analysis.pairwise.error_moments import ErrorMoments, ReportErrors
 from tests.analysis.pairwise.test_estimators import FORM, OTHER, response
@@ -57,3 +58,27 @@ def test_the_population_adds_who_was_drawn():
     slope = FORM @ at
     drawn = 4 * (at @ slope**2 - (at @ slope) ** 2) / USERS
     assert population.slope == pytest.approx(own.slope + drawn)
+
+
+def test_the_slope_varies_with_the_histogram_that_fits_and_not_with_what_the_form_cannot_see():
+    """A form of rank one leaves the decoder free; what the decoder adds there must not move Σ."""
+    generator = np.random.default_rng(12)
+    kernel, seen = generator.dirichlet(np.ones(6), size=3).T, np.array([1.0, 0.0, -1.0])
+    law = DecodedReportMoments(kernel, np.linalg.pinv(kernel))
+    free = DecodedReportMoments(kernel, law.decoder + np.outer([1.0, 5.0, 1.0], generator.normal(size=6)))
+    held, form = np.array([0.5, 0.3, 0.2]), np.outer(seen, seen)
+    found = [ReportErrors.about_users(each, held, 100).moments(form, held) for each in (law, free)]
+    assert found[1].slope_varied == pytest.approx(found[0].slope_varied)
+    assert found[1].slope == pytest.approx(found[0].slope)
+
+
+def test_the_histogram_that_fits_has_the_covariance_of_the_information_matrix():
+    """Of 4,000 fits of 20,000 reports; five standard errors of a covariance, once in a million entries by chance."""
+    generator = np.random.default_rng(13)
+    kernel, held, users, runs = generator.dirichlet(np.ones(6), size=3).T, np.array([0.5, 0.3, 0.2]), 20_000, 4000
+    law, vector = DecodedReportMoments(kernel, np.linalg.pinv(kernel)), np.array([1.0, -0.5, 2.0])
+    counts = generator.multinomial(users, kernel @ held, size=runs).astype(float)
+    fits = np.array([DecodedReports(law, each).fitted for each in counts])
+    expected = law.fit_covariance(held, vector) - held * (held @ vector)
+    products = users * (fits - held) * ((fits - held) @ vector)[:, None]
+    assert np.all(np.abs(products.mean(axis=0) - expected) <= 5 * products.std(axis=0) / np.sqrt(runs))
