@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from sordino_analysis.evaluation.coarsened.grid_counts import grid_counts, is_countable
 from sordino_analysis.evaluation.coarsened.membership import Sizes, membership_counts, walsh_table
 from sordino_analysis.evaluation.coarsened.walsh import transform
 from sordino_shared.randomizers import Coarsened, GridPartition, Level, ResidueLabel
@@ -29,6 +30,9 @@ def add_reports(level: Level, sizes: Sizes, reports: LevelReports, table: Intege
         return
     if is_walsh(level):
         walsh_table(level, sizes, reports, table)
+        return
+    if is_countable(level, sizes):
+        table += grid_counts(level, sizes, reports)
         return
     assert isinstance(level.partition, GridPartition)
     table += membership_counts(level, sizes, reports, looked_at(level.partition, sizes))

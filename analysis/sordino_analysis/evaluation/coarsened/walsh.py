@@ -31,6 +31,17 @@ def transform(table: NDArray[Any]) -> None:
         matrix[:, start : start + columns] = _butterflies(matrix[:, start : start + columns].copy())
 
 
+def transform_columns(columns: NDArray[Any]) -> None:
+    """The transform of every column of (2^r, m), in place, a few columns at a time."""
+    height, count = columns.shape
+    if count == 1:
+        transform(columns.reshape(-1))
+        return
+    step = max(1, _BLOCK // height)
+    for start in range(0, count, step):
+        columns[:, start : start + step] = _butterflies(columns[:, start : start + step].copy())
+
+
 def _butterflies(columns: NDArray[Any]) -> NDArray[Any]:
     """The transform along axis 0 of (2^s, m), in place."""
     height, step = len(columns), 1
@@ -44,11 +55,24 @@ def _butterflies(columns: NDArray[Any]) -> NDArray[Any]:
     return columns
 
 
-def add_spectrum(table: Integers, inside: NDArray[np.bool_], rows: Sequence[Words], shifted: Words) -> None:
-    """Add reports with `rows` of A, (n,) each, and y `shifted` (n,) to their (2^r,) table; `inside` (G,) is M."""
+def add_spectrum(
+    table: Integers,
+    inside: NDArray[np.bool_],
+    rows: Sequence[Words],
+    shifted: Words,
+    column: NDArray[np.intp] | None = None,
+    columns: int = 1,
+) -> None:
+    """Add reports with `rows` of A, (n,) each, and y `shifted` (n,) to their (2^r,) table; `inside` (G,) is M.
+
+    With several `columns` the table is (2^r, columns), flat, and each report adds to its own `column` (n,).
+    """
     spectrum = inside.astype(np.int64)
     transform(spectrum)
-    table[0] += int(spectrum[0]) * len(shifted)
+    if column is None:
+        table[0] += int(spectrum[0]) * len(shifted)
+    else:
+        table[:columns] += int(spectrum[0]) * np.bincount(column, minlength=columns)
     signs = [1 - 2 * ((shifted >> np.uint64(bit)) & np.uint64(1)).astype(np.int64) for bit in range(len(rows))]
     index, sign = np.zeros(len(shifted), dtype=np.uint64), np.ones(len(shifted), dtype=np.int64)
     # In the order of the Gray code one row is added at a time.
@@ -58,4 +82,5 @@ def add_spectrum(table: Integers, inside: NDArray[np.bool_], rows: Sequence[Word
         sign *= signs[bit]
         weight = int(spectrum[step ^ (step >> 1)])
         if weight:
-            np.add.at(table, index.astype(np.intp), weight * sign)
+            place = index.astype(np.intp)
+            np.add.at(table, place if column is None else place * columns + column, weight * sign)
