@@ -10,6 +10,7 @@ from sordino_analysis.documents.analyst_part import AnalystPart, ErrorFigures, F
 from sordino_analysis.documents.certificate import (
     Certificate,
     CharacterBound,
+    IntervalBound,
     LowerBound,
     PairBound,
     SubsetBound,
@@ -18,6 +19,7 @@ from sordino_analysis.documents.decoders import (
     AnswerDecoder,
     CharacterDecoder,
     Decoder,
+    GridDecoder,
     HistogramDecoder,
     ScaledHistogramDecoder,
     SubsetDecoder,
@@ -287,6 +289,14 @@ def symmetric_analyst_parts() -> dict[str, AnalystPart]:
             objective="mean",
             seed=1,
             certificate=Certificate(characters, characters),
+        ),
+        "grids": analyst_part(
+            *("coarsened_grids", "delays", ProductQueries(("total", "prefix")), "shifted_grids"),
+            *(GridDecoder(), ErrorFigures(6.5, 5.5, 0, "5 of 7 intervals")),
+            objective="mean",
+            certificate=Certificate(
+                IntervalBound(4.5, _reals(1, 2, 1), _reals(0.5, 1)), IntervalBound(4, _reals(1), _reals(1))
+            ),
         ),
         "parities": analyst_part(
             *("orbit_kernel", "delays", ParityQueries(3, False), "orbit_kernel"),

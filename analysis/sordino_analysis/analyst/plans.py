@@ -15,6 +15,7 @@ from sordino_analysis.arrays import Floats
 from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_analysis.evaluation.answer_moments import AnswerMoments, ErrorProfile
 from sordino_analysis.evaluation.manipulation import manipulation
+from sordino_analysis.evaluation.randomizers import for_randomizer
 from sordino_analysis.evaluation.variance import answer_moments
 from sordino_analysis.planning.audit import Check, audit_plan
 from sordino_analysis.planning.finished_plan import FinishedPlan, users_needed
@@ -99,12 +100,16 @@ class Plan(Facts):
 
     @cached_property
     def workload(self) -> Workload:
-        """The queries, as the analyst part publishes them."""
+        """The queries that are listed: all that the analyst part publishes, unless these are too many."""
+        return for_randomizer(self.device.randomizer).listed(self._whole)
+
+    @cached_property
+    def _whole(self) -> Workload:
         return build_workload(self.device.domain, self.analyst.queries, self.analyst.workload)
 
     @property
     def variances(self) -> Floats:
-        """(Q,) exact variance of one user's contribution to each answer, for the worst cell; without query weights."""
+        """(Q,) exact variance of one report's part in each listed answer, for the worst cell; without query weights."""
         return self._profile.variance
 
     def errors(self, users: int) -> Floats:
@@ -121,7 +126,7 @@ class Plan(Facts):
 
         For the objective "mean" the root of the mean over queries. Raises PlanError where the bias alone is more.
         """
-        largest = float(self.variances.max()) if self.objective == "max" else self.analyst.figures.mean_variance
+        largest = self._profile.largest_variance if self.objective == "max" else self.analyst.figures.mean_variance
         return users_needed(largest, self.bias_bound, error)
 
     def sample_sizes(
@@ -139,7 +144,7 @@ class Plan(Facts):
 
     def manipulation(self) -> Floats:
         """(Q,) c: a share f of fake reports moves an answer by at most f·c."""
-        return manipulation(self.device, self.analyst, self.workload)
+        return manipulation(self.device, self.analyst, self._whole)
 
     def audit(self) -> tuple[Check, ...]:
         """Every claim of the plan recomputed from its bytes: ε, variances, bias, factors, both bounds."""
@@ -151,14 +156,14 @@ class Plan(Facts):
 
     @cached_property
     def _moments(self) -> AnswerMoments:
-        return answer_moments(self.device.randomizer, self.analyst.decoder, self.workload)
+        return answer_moments(self.device.randomizer, self.analyst.decoder, self._whole)
 
     @cached_property
     def _profile(self) -> ErrorProfile:
         return self._moments.profile()
 
     def _facts(self) -> tuple[str, list[tuple[str, str]]]:
-        title = f"Plan of {self.analyst.workload}: {self.workload.asked} queries over {self.workload.size} cells"
+        title = f"Plan of {self.analyst.workload}: {self._whole.asked} queries over {self._whole.size} cells"
         ratio = "no bound above 0 proved" if self.ratio is None else f"{self.bound:.4g}, ratio {self.ratio:.3f}"
         return title, [
             ("privacy", f"{self.device.guarantee} for each report"),

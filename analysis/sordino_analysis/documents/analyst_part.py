@@ -8,7 +8,7 @@ from typing import ClassVar
 from sordino_analysis.documents.certificate import Certificate
 from sordino_analysis.documents.decoders import Decoder
 from sordino_analysis.documents.queries import Queries
-from sordino_shared._checks import check_name, check_range, set_finite_floats
+from sordino_shared._checks import check_label, check_name, check_range, set_finite_floats
 from sordino_shared.arrays import Array
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol.documents import Document
@@ -39,14 +39,19 @@ class Factors:
 class ErrorFigures:
     """One user's exact variances under the shipped randomizer and decoder, and the exact bound on the bias.
 
+    `max_variance` is the largest of all queries and types where `max_variance_over` is None, which else says of which
+    queries it is; `mean_variance` is always that of the worst type over all queries.
     None is below 0: a variance that is was made by a formula that does not hold for the workload.
     """
 
     max_variance: float
     mean_variance: float
     bias_bound: float
+    max_variance_over: str | None = None
 
     def __post_init__(self) -> None:
+        if self.max_variance_over is not None:
+            check_label(self.max_variance_over)
         names = ("max_variance", "mean_variance", "bias_bound")
         set_finite_floats(self, *names)
         for name in names:

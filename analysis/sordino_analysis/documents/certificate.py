@@ -80,7 +80,26 @@ class PairBound:
         self.pairs.check_form("<f8", (types * (types - 1) // 2,), "multipliers of a bound")
 
 
-Bound = LowerBound | SubsetBound | CharacterBound | PairBound
+@dataclass(frozen=True)
+class IntervalBound:
+    """The trace bound for prefix sums or ranges of any number of types; rechecked without a matrix.
+
+    `query_density` and `type_density` are weights at evenly spaced points, one number for even weights; those of ranges
+    are even.
+    """
+
+    kind: ClassVar[str] = "intervals"
+    value: float
+    query_density: Array
+    type_density: Array
+
+    def __post_init__(self) -> None:
+        set_finite_floats(self, "value")
+        for density in (self.query_density, self.type_density):
+            density.check_form("<f8", density.shape[:1], "density of a bound")
+
+
+Bound = LowerBound | SubsetBound | CharacterBound | PairBound | IntervalBound
 
 
 @dataclass(frozen=True)

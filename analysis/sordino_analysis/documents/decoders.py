@@ -219,5 +219,17 @@ class WeightedDecoder:
             raise InvalidValue(f"queries are of groups 0 to {count - 1}, not {groups.min()} to {groups.max()}", groups)
 
 
-PlainDecoder = AnswerDecoder | HistogramDecoder | ScaledHistogramDecoder | SubsetDecoder | CharacterDecoder
+@dataclass(frozen=True)
+class GridDecoder:
+    """The unbiased decoder of shifted grids, which the device part and the query determine: it has no numbers.
+
+    A report of level ℓ counts t + f_ℓ Σ_x β_x(u_x − 1) for a query v, with Mβ = v − c1 and t = c + 1ᵀβ.
+    """
+
+    kind: ClassVar[str] = "grids"
+
+
+PlainDecoder = (
+    AnswerDecoder | HistogramDecoder | ScaledHistogramDecoder | SubsetDecoder | CharacterDecoder | GridDecoder
+)
 Decoder = PlainDecoder | WeightedDecoder

@@ -98,6 +98,9 @@ class LinearSummary(_Summary):
     max_variance: float
     mean_variance: float
     bias_bound: float
+    max_variance_over: str | None = Field(
+        None, exclude_if=_is_none, description="The queries of which max_variance is the largest, unless of all."
+    )
     largest_variance: float = Field(description="Of any query, without the weights of a stack's parts.")
     manipulation: float = Field(description="Times a share of fake reports: how far they move an answer at most.")
     lower_bound_max: float

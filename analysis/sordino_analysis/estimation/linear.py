@@ -44,7 +44,7 @@ def estimate(device: DevicePart, analyst: AnalystPart, aggregate: Aggregate, lev
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LinearEstimator:
-    """A plan made ready to decode rounds: its queries, its decoder spelled out, the law of its answers."""
+    """A plan made ready to decode rounds: its listed queries, its decoder spelled out, the law of its answers."""
 
     device: DevicePart
     analyst: AnalystPart
@@ -65,7 +65,7 @@ class LinearEstimator:
         return cls(
             device=device,
             analyst=analyst,
-            workload=workload,
+            workload=for_randomizer(device.randomizer).listed(workload),
             decoder=decoder,
             law=answer_moments(device.randomizer, decoder, workload),
         )

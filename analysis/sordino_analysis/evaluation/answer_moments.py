@@ -19,18 +19,26 @@ class ErrorProfile:
 
     `type_variance` is the mean of w_q Var_q(x) over the varying queries, for each type or each class of types that
     share it, and `weights` (Q,) are the w_q, which are 1 except in a stack whose parts have weights. Variance and bias
-    are without them.
+    are without them. Where queries are too many to list, the arrays are about the listed ones, `sought` is the largest
+    variance of further ones, and `over` says in words over which queries the largest of all was taken.
     """
 
     variance: Floats
     bias: Floats
     type_variance: Floats
     weights: Floats
+    sought: float = 0.0
+    over: str | None = None
 
     def figures(self) -> ErrorFigures:
-        """The three numbers that a plan publishes; variances count w_q times, the bias is that of the answers."""
-        worst = float((self.weights * self.variance).max())
-        return ErrorFigures(worst, float(self.type_variance.max()), float(self.bias.max()))
+        """The numbers that a plan publishes; variances count w_q times, the bias is that of the answers."""
+        worst = max(self.sought, float((self.weights * self.variance).max()))
+        return ErrorFigures(worst, float(self.type_variance.max()), float(self.bias.max()), self.over)
+
+    @property
+    def largest_variance(self) -> float:
+        """Of any query and type, without the weights."""
+        return max(self.sought, float(self.variance.max()))
 
     @property
     def weighted_bias(self) -> float:

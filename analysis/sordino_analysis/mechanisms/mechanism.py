@@ -29,6 +29,9 @@ from sordino_shared.randomizers import AnyRandomizer
 
 # A factorization of prefix sums over 2048 types takes two minutes on one core; twice the types take eight times that.
 MAX_DENSE_TYPES = 2048
+# At ε = 1 a dense design of prefix sums over 512 types has 3 % more variance on average than shifted grids and 6 % less
+# at the worst. It takes a minute, and ten over twice as many types.
+MOST_DENSE_INTERVALS = 512
 # 128 MiB of doubles for W; the factor L and the decoder of the vector mechanism are as large each.
 MAX_DENSE_ENTRIES = 1 << 24
 FACTORIZATION_GAP = 0.01
@@ -98,11 +101,20 @@ class SharedWork:
     def too_large_for_dense(self) -> str | None:
         """Why W is not formed, or None."""
         queries, size = self.request.workload.operator.shape
+        if self._grids_win:
+            return f"{size} types; on more than {MOST_DENSE_INTERVALS} shifted grids are better and take seconds"
         if size > MAX_DENSE_TYPES:
             return f"{size} types; the limit for a dense design is {MAX_DENSE_TYPES}"
         if queries * size > MAX_DENSE_ENTRIES:
             return f"{queries} × {size} entries of W; the limit for a dense design is {MAX_DENSE_ENTRIES}"
         return None
+
+    @property
+    def _grids_win(self) -> bool:
+        """Whether a dense design has no chance against shifted grids, unless the request names it."""
+        workload, named = self.request.workload, self.request.options.mechanism
+        many = workload.size > MOST_DENSE_INTERVALS
+        return many and workload.operator.intervals is not None and named in (None, "shifted_grids")
 
     @cached_property
     def solved_in_closed_form(self) -> str | None:

@@ -18,7 +18,8 @@ class QueryKernelMechanism:
     name = "query_kernel"
 
     def reason_against(self, work: SharedWork) -> str | None:
-        varying = len(work.request.workload.varying_rows)
+        workload = work.request.workload
+        varying = workload.queries if workload.operator.intervals is not None else len(workload.varying_rows)
         if varying != 1:
             return f"{varying} queries; it answers a single one"
         return work.too_large_for_dense

@@ -40,6 +40,8 @@ def too_many_types(work: SharedWork) -> str | None:
         return f"a set of {size} types is large to send; coarsened_histogram is within 2 % of it in a few bytes"
     if size > MAX_DENSE_TYPES and work.request.workload.symmetry is Symmetry.ATTRIBUTES:
         return f"it tells {size} types apart, and every query is about a few attributes: rows over these tell more"
+    if size > MAX_DENSE_TYPES and work.request.workload.operator.intervals is not None:
+        return f"it tells {size} types apart, and every query is about an interval: cells of shifted grids tell more"
     return None
 
 

@@ -18,6 +18,7 @@ from sordino_analysis.mechanisms.orbit_kernel import OrbitKernelMechanism
 from sordino_analysis.mechanisms.query_kernel import QueryKernelMechanism
 from sordino_analysis.mechanisms.randomized_response import RandomizedResponseMechanism
 from sordino_analysis.mechanisms.sampled_marginals import SampledMarginalsMechanism
+from sordino_analysis.mechanisms.shifted_grids import ShiftedGridsMechanism
 from sordino_analysis.mechanisms.subset_mixture import SubsetMixtureMechanism
 from sordino_analysis.mechanisms.subset_selection import SubsetSelectionMechanism
 
@@ -26,6 +27,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
     SubsetSelectionMechanism(),
     SubsetMixtureMechanism(),
     CoarsenedHistogramMechanism(),
+    ShiftedGridsMechanism(),
     HadamardResponseMechanism(),
     HaarMechanism(),
     HierarchyMechanism(),

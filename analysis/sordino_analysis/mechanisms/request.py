@@ -10,6 +10,8 @@ from sordino_shared.guarantees import PureEpsilon, check_round_guarantee
 
 # Labels, variances and answers are kept for every query.
 MAX_QUERIES = 1 << 20
+# All intervals of one attribute need no list.
+MAX_INTERVALS = 1 << 32
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +27,8 @@ class PlanRequest:
 
     def __post_init__(self) -> None:
         check_round_guarantee(self.guarantee)
-        check_number_of_queries(self.workload.queries)
+        if self.workload.operator.intervals is None:
+            check_number_of_queries(self.workload.queries, MAX_QUERIES)
 
     @property
     def guarantee(self) -> PureEpsilon:
@@ -33,11 +36,11 @@ class PlanRequest:
         return self.options.guarantee
 
 
-def check_number_of_queries(queries: int) -> None:
-    """Raise PlanError for more queries than are planned."""
-    if queries > MAX_QUERIES:
+def check_number_of_queries(queries: int, most: int = MAX_INTERVALS) -> None:
+    """Raise PlanError for more queries than are planned, whatever kind they are unless `most` says so."""
+    if queries > most:
         raise PlanError(
-            f"the workload has {queries} queries, at most {MAX_QUERIES} can be planned: ask fewer, "
+            f"the workload has {queries} queries, at most {most} can be planned: ask fewer, "
             "or prefix, whose differences are the ranges",
             queries,
         )

@@ -12,16 +12,18 @@ from sordino_analysis.documents.certificate import (
     Bound,
     Certificate,
     CharacterBound,
+    IntervalBound,
     LowerBound,
     PairBound,
     SubsetBound,
 )
-from sordino_analysis.mechanisms.mechanism import SharedWork
+from sordino_analysis.mechanisms.mechanism import MOST_DENSE_INTERVALS, SharedWork
 from sordino_analysis.optimisation.bounds import doubly_nonnegative_bound, recheck, recheck_doubly_nonnegative
 from sordino_analysis.optimisation.bounds.doubly_nonnegative import LARGEST_TYPES
 from sordino_analysis.optimisation.symmetry.character_bound import character_bound, recheck_characters
 from sordino_analysis.optimisation.symmetry.query_fourier_weights import query_fourier_weights
 from sordino_analysis.optimisation.symmetry.subset_sizes import best_bound, recheck_subset_sizes
+from sordino_analysis.planning.interval_certificates import interval_bound, recheck_intervals
 from sordino_analysis.progress import ProgressCallback
 from sordino_analysis.questions.linear import Workload
 from sordino_analysis.questions.linear.operators import Symmetry
@@ -58,6 +60,8 @@ def lower_bound(work: SharedWork, objective: Objective, progress: ProgressCallba
             multipliers=multipliers,
             level=found.level,
         )
+    if workload.operator.intervals is not None and workload.size > MOST_DENSE_INTERVALS:
+        return interval_bound(workload.operator.intervals, epsilon, objective)
     if work.too_large_for_dense is not None:
         return _nothing_proved()
     work.factorization(objective, progress)
@@ -141,6 +145,8 @@ def recheck_bound(bound: Bound, workload: Workload, epsilon: float, objective: O
         whose = bound.own_weight if objective == "max" else 1 / workload.size
         fits = workload.symmetry is Symmetry.TYPES and np.isclose(bound.own_weight, whose, rtol=1e-9)
         return recheck_subset_sizes(workload.size, epsilon, bound.own_weight) if fits else None
+    if isinstance(bound, IntervalBound):
+        return recheck_intervals(bound, workload.operator.intervals, epsilon, objective)
     if isinstance(bound, CharacterBound):
         operator, weights = workload.operator, bound.query_weights.numpy()
         if not isinstance(operator, CharacterMap):

@@ -34,7 +34,7 @@ __all__ = ["CompiledPlan", "MechanismReport", "PlanError", "PlanRequest", "compi
 # Two candidates closer than this are the same mechanism up to the rounding of its integers; the simpler one is taken.
 _TIE = 1e-9
 # Milliseconds for any domain, so that they are compared even when the time is over.
-_AT_ONCE = {"randomized_response", "subset_selection", "subset_mixture", "coarsened_histogram"}
+_AT_ONCE = {"randomized_response", "subset_selection", "subset_mixture", "coarsened_histogram", "shifted_grids"}
 _SHARE_OF_BOUNDS = 0.4
 
 
@@ -98,7 +98,8 @@ class CompiledPlan:
             max_variance=figures.max_variance,
             mean_variance=figures.mean_variance,
             bias_bound=figures.bias_bound,
-            largest_variance=float(self.profile.variance.max()),
+            max_variance_over=figures.max_variance_over,
+            largest_variance=self.profile.largest_variance,
             manipulation=float(manipulation(self.device, self.analyst, workload).max()),
             **asdict(bounds_summary(figures, self.analyst.certificate)),
             outputs=for_randomizer(self.device.randomizer).counted_outputs,
@@ -114,11 +115,10 @@ class CompiledPlan:
         )
 
     def predicted_errors(self, users: int) -> tuple[PredictedError, ...]:
-        """Root mean squared error of every answer for the worst population of `users` users."""
+        """Root mean squared error of every listed answer for the worst population of `users` users."""
         errors = self.profile.rmse(users).tolist()
-        return tuple(
-            PredictedError(label=a, rmse=e) for a, e in zip(self.request.workload.labels(), errors, strict=True)
-        )
+        listed = for_randomizer(self.device.randomizer).listed(self.request.workload)
+        return tuple(PredictedError(label=a, rmse=e) for a, e in zip(listed.labels(), errors, strict=True))
 
     def _predicted(self, users: int) -> dict[str, Any]:
         errors = self.predicted_errors(users)

@@ -15,6 +15,7 @@ from rich.table import Column, Table
 from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_analysis.documents.plan_summary import FormManipulation
 from sordino_analysis.documents.protocol_plan import ProtocolPlan
+from sordino_analysis.evaluation.listing import listed_workload
 from sordino_analysis.evaluation.manipulation import manipulation
 from sordino_analysis.pairwise.forms import planned_statistic
 from sordino_analysis.pairwise.protocol import ProtocolDesign
@@ -115,7 +116,7 @@ class _Parts:
             return {}
         workload = build_workload(self.device.domain, self.analyst.queries)
         moved = manipulation(self.device, self.analyst, workload).tolist()
-        return dict(zip(workload.labels(), moved, strict=True))
+        return dict(zip(listed_workload(self.device, self.analyst).labels(), moved, strict=True))
 
     def statistic_manipulations(self) -> dict[str, FormManipulation]:
         """Per form: its manipulation bound; empty without a protocol plan and the parts of its first round."""

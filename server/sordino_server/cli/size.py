@@ -140,13 +140,14 @@ def _row(
     refuse_given(context, ("protocol", "target"), "they apply to pairwise statistics; this workload has linear queries")
     plan = finished_plan(LinearRequest.of(asked, options), cache)
     queries = build_workload(plan.device.domain, plan.analyst.queries, plan.analyst.workload)
-    needed = SampleSizes.of(statement, answer_moments(plan.device.randomizer, plan.analyst.decoder, queries))
+    law = answer_moments(plan.device.randomizer, plan.analyst.decoder, queries)
+    needed = SampleSizes.of(statement, law)
     return _Row(
         epsilon=str(options.epsilon),
         mechanism=plan.analyst.mechanism,
         users=needed.most,
         band=needed.band,
-        queries=tuple(zip(queries.labels(), needed.users.tolist(), strict=True)),
+        queries=tuple(zip(law.workload.labels(), needed.users.tolist(), strict=True)),
     )
 
 

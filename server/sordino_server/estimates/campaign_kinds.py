@@ -11,9 +11,9 @@ from typing import Protocol
 from sordino_analysis.documents.protocol_plan import ProtocolPlan
 from sordino_analysis.estimation.items import ItemEstimator
 from sordino_analysis.estimation.linear import estimate
+from sordino_analysis.evaluation.listing import listed_workload
 from sordino_analysis.pairwise.protocol_registry import conclude_protocol, step_protocol
 from sordino_analysis.planning.rounds import ClosedRound, RoundPlan
-from sordino_analysis.questions.linear.building import build_workload
 from sordino_server.estimates.document import document_of, document_of_items
 from sordino_server.estimates.pairwise_document import statistic_document
 from sordino_server.estimates.schemas import EstimateDocument, PairwiseDocument
@@ -43,7 +43,7 @@ class LinearCampaign:
         last = closed[-1]
         device, analyst = last.plan.device, last.plan.analyst
         campaign, number = str(self.manifest.campaign), len(closed) - 1
-        workload = build_workload(device.domain, analyst.queries)
+        workload = listed_workload(device, analyst)
         if not workload.is_listed:
             found = ItemEstimator(device, analyst).published(last.aggregate)
             return document_of_items(campaign, number, device, analyst, found)

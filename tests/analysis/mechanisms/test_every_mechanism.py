@@ -63,6 +63,7 @@ SAMPLES: dict[str, tuple[Sample, ...]] = {
     "subset_selection": (Sample("histogram"), Sample("histogram", "mean")),
     "subset_mixture": (Sample("histogram"), Sample("histogram", "mean")),
     "coarsened_histogram": (Sample("items", reports=10**6), Sample("items", "mean", reports=10**6)),
+    "shifted_grids": (Sample("many_bins"), Sample("many_bins", "mean")),
     "hadamard_response": (Sample("histogram"), Sample("prefix", "mean")),
     "haar": (Sample("prefix"), Sample("histogram", "mean")),
     "hierarchy": (Sample("prefix"), Sample("histogram", "mean")),
@@ -84,6 +85,8 @@ def workload(name: str) -> Workload:
         return builtin(name, 6)
     if name == "items":
         return builtin("histogram", 64)
+    if name == "many_bins":
+        return builtin("prefix", 600)
     lines = [{"name": attribute, "kind": "ordinal", "edges": [1.0]} for attribute in "abcd"]
     if name == "parities":
         return parse_specification({"name": name, "domain": lines, "queries": {"kind": "parities", "width": 2}}).build()

@@ -62,9 +62,7 @@ def _offset_numbers(widths: Sequence[int], reports: LevelReports) -> NDArray[np.
     return numbers
 
 
-def _transformed(
-    level: Level, sizes: Sizes, reports: LevelReports, offsets: NDArray[np.intp], count: int
-) -> Integers:
+def _transformed(level: Level, sizes: Sizes, reports: LevelReports, offsets: NDArray[np.intp], count: int) -> Integers:
     """(cells, offsets) how many reports hold each cell of a linear or a field label."""
     shape = level.shape(sizes)
     table = np.zeros((1 << cell_bits(shape)) * count, dtype=np.int64)

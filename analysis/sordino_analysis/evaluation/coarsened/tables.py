@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,7 @@ from sordino_shared.randomizers import Coarsened, GridPartition, Level, ResidueL
 from sordino_shared.randomizers.coarsened import LevelReports
 
 Integers = NDArray[np.int64]
+Numbers = TypeVar("Numbers", NDArray[np.int64], NDArray[np.float64])
 
 
 def split_sums(randomizer: Coarsened, sums: Integers) -> Iterator[tuple[int, Integers]]:
@@ -43,10 +45,10 @@ def is_walsh(level: Level) -> bool:
     return level.is_exact and not isinstance(level.label, ResidueLabel)
 
 
-def held(level: Level, sizes: Sizes, table: Integers) -> Integers:
-    """How many reports hold each combination of members that a grid looks at, the last attribute varying fastest.
+def held(level: Level, sizes: Sizes, table: Numbers) -> Numbers:
+    """How many reports, or which share, hold each combination of members that a grid looks at.
 
-    (m_1, …, m_d) for the attributes that the grid looks at, from `table` (s,).
+    (m_1, …, m_d) for the attributes that the grid looks at, from `table` (s,); the last varies fastest.
     """
     assert isinstance(level.partition, GridPartition)
     shape = tuple(sizes[attribute] for attribute in level.partition.attributes())
@@ -54,8 +56,10 @@ def held(level: Level, sizes: Sizes, table: Integers) -> Integers:
         return table.reshape(shape)
     counts = table.copy()
     transform(counts)
-    counts //= level.label.count
-    return counts[: np.prod(shape)].reshape(shape)
+    whole = counts[: np.prod(shape)].reshape(shape)
+    divide = np.floor_divide if whole.dtype.kind == "i" else np.true_divide
+    divide(whole, level.label.count, out=whole)
+    return whole
 
 
 def looked_at(grid: GridPartition, sizes: Sizes) -> NDArray[np.uint64]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sordino_analysis.arrays import Floats
+from sordino_analysis.questions.linear.operators import LinearMap, Prefix, Ranges
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,21 @@ class IntervalFamily(ABC):
         """Σ_v (v_x − ⟨τ, v⟩)² for every type, (k,), for `density` τ (k,) with the sum 1 where a v is constant."""
 
     @abstractmethod
+    def mirrored(self, start: int, stop: int) -> tuple[int, int] | None:
+        """An interval whose variances are those of [start, stop) for the types in the opposite order, if there is one.
+
+        Grids and combs look alike from both ends, and so do an interval and what is left of the domain without it.
+        """
+
+    @abstractmethod
+    def all(self) -> list[tuple[int, int]]:
+        """Every interval that is not constant, in the order of the workload."""
+
+    @abstractmethod
+    def neighbours(self, start: int, stop: int, step: int) -> list[tuple[int, int]]:
+        """The intervals of the family with one end moved by `step`, or both."""
+
+    @abstractmethod
     def samples(self, count: int) -> list[tuple[int, int]]:
         """About `count` of the intervals [i, j), spread over all and with those at the ends, in a fixed order."""
 
@@ -48,6 +64,17 @@ class IntervalFamily(ABC):
         whole = np.zeros((*found.shape[:-1], self.size))
         whole[..., : self.bins] = found
         return whole
+
+
+def family_of(operator: LinearMap) -> IntervalFamily | None:
+    """The family that the rows of an operator are; None where they are none."""
+    match operator.intervals:
+        case Prefix(bins=bins, size=size):
+            return PrefixFamily(bins, size)
+        case Ranges(bins=bins, size=size):
+            return RangeFamily(bins, size)
+        case _:
+            return None
 
 
 class PrefixFamily(IntervalFamily):
@@ -68,6 +95,15 @@ class PrefixFamily(IntervalFamily):
         found = np.full(self.size, below[-1])
         found[: self.bins] = below[:-1] + above[:-1]
         return found
+
+    def mirrored(self, start: int, stop: int) -> tuple[int, int] | None:
+        return (0, self.size - stop) if self.size - stop <= self.count else None
+
+    def all(self) -> list[tuple[int, int]]:
+        return [(0, stop) for stop in range(1, self.count + 1)]
+
+    def neighbours(self, start: int, stop: int, step: int) -> list[tuple[int, int]]:
+        return [(0, near) for near in (stop - step, stop + step) if 1 <= near <= self.count]
 
     def samples(self, count: int) -> list[tuple[int, int]]:
         last = self.count
@@ -102,6 +138,18 @@ class RangeFamily(IntervalFamily):
         found = np.full(self.size, squares)
         found[: self.bins] = squares + holding - 2 * told
         return found
+
+    def mirrored(self, start: int, stop: int) -> tuple[int, int] | None:
+        return (self.size - stop, self.size - start) if self.size == self.bins else None
+
+    def all(self) -> list[tuple[int, int]]:
+        ends = [(start, stop) for start in range(self.bins) for stop in range(start + 1, self.bins + 1)]
+        return [one for one in ends if one != (0, self.size)]
+
+    def neighbours(self, start: int, stop: int, step: int) -> list[tuple[int, int]]:
+        moves = ((-1, 0), (1, 0), (0, -1), (0, 1), (-1, -1), (1, 1))
+        moved = [(start + step * a, stop + step * b) for a, b in moves]
+        return [(a, b) for a, b in moved if 0 <= a < b <= self.bins and b - a < self.size]
 
     def samples(self, count: int) -> list[tuple[int, int]]:
         lengths = [1 << power for power in range(self.bins.bit_length()) if 1 << power < self.bins]

@@ -68,10 +68,10 @@ class GridLaw:
     def variances(self, queries: Floats, weights: Floats | None = None) -> Floats:
         """Var of one report's contribution for each type: (b, k) for `queries` (b, k); exact for the given β."""
         beta = self.weights(queries) if weights is None else weights
-        found, sums = -((queries - (queries @ self.density)[:, None]) ** 2), WindowSums.of(beta)
+        steps, sums = np.zeros(beta.shape), WindowSums.of(beta)
         for level in self.levels:
-            found += level.chance * level.factor(self.size) ** 2 * level.second_moments(sums)
-        return np.asarray(found)
+            steps += level.chance * level.factor(self.size) ** 2 * level.moment_steps(sums)
+        return np.asarray(np.cumsum(steps, axis=1) - (queries - (queries @ self.density)[:, None]) ** 2)
 
     def histogram(self, excess: Floats) -> Floats:
         """ĥ (k,), unbiased and of sum 1, from Σ_reports f(u_x − 1)/n for every type, `excess` (k,)."""

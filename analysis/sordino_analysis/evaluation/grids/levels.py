@@ -72,22 +72,32 @@ class GridLevel:
 
     def second_moments(self, sums: WindowSums) -> Floats:
         """E[(Σ β(u−1))² | x] for each β of the `sums` (…, k), exactly and for all types: (…, k)."""
-        return self._of_cells(sums) if self.hashed else self._of_combs(sums)
+        return np.asarray(np.cumsum(self.moment_steps(sums), axis=-1))
 
-    def _of_cells(self, sums: WindowSums) -> Floats:
-        squares = sums.windows(self.width) ** 2
-        own = inner_sums(squares, self.width)
-        common = self.spread * squares.sum(axis=-1, keepdims=True)
-        return np.asarray((common + (self.own_spread - self.spread) * own) / self.width)
+    def moment_steps(self, sums: WindowSums) -> Floats:
+        """The second moment of type 0, and the steps from each type to the next: (…, k).
 
-    def _of_combs(self, sums: WindowSums) -> Floats:
-        wide, period = self.window, self.period
-        in_sets = folded(sums.windows(wide), period)
-        squares = ((self.low - 1) * sums.total + (self.high - self.low) * in_sets) ** 2
-        repeated = np.take(squares, np.arange(sums.size + wide - 1) % period, axis=-1)
-        own = inner_sums(repeated, wide)
-        common = self.low * squares.sum(axis=-1, keepdims=True)
-        return np.asarray((common + (self.high - self.low) * own) / period)
+        What a report adds beyond the common part comes from the windows over the type. Between two types one window
+        begins and one ends, so that steps of all levels are added before they are summed up once.
+        """
+        if self.hashed:
+            squares = sums.windows(self.width)
+            squares *= squares
+            return self._steps(squares, squares.sum(axis=-1), self.spread, self.own_spread - self.spread, self.width)
+        in_sets = folded(sums.windows(self.window), self.period)
+        shifts = ((self.low - 1) * sums.total + (self.high - self.low) * in_sets) ** 2
+        squares = np.take(shifts, np.arange(sums.size + self.window - 1) % self.period, axis=-1)
+        return self._steps(squares, shifts.sum(axis=-1), self.low, self.high - self.low, self.period)
+
+    def _steps(self, squares: Floats, total: Floats, common: float, own: float, shifts: int) -> Floats:
+        """(common·total + own·(sum over the windows over x))/shifts as steps, for `squares` of windows in order."""
+        wide = self.width if self.hashed else self.window
+        steps = squares[..., wide - 1 :].copy()
+        steps[..., 1:] -= squares[..., : steps.shape[-1] - 1]
+        steps[..., 0] = squares[..., :wide].sum(axis=-1)
+        steps *= own / shifts
+        steps[..., 0] += common / shifts * total
+        return np.asarray(steps)
 
 
 @dataclass(frozen=True, eq=False)

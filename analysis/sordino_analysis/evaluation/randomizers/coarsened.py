@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sordino_analysis.arrays import Floats
-from sordino_analysis.documents.decoders import PlainDecoder, ScaledHistogramDecoder
+from sordino_analysis.documents.decoders import GridDecoder, PlainDecoder, ScaledHistogramDecoder
 from sordino_analysis.evaluation.answer_moments import AnswerMoments
 from sordino_analysis.evaluation.coarsened.tables import add_reports, split_sums
 from sordino_analysis.evaluation.contribution_law import ContributionLaw, Moments
+from sordino_analysis.evaluation.grids.answers import GridAnswers, listed_intervals
 from sordino_analysis.evaluation.item_answers import ItemAnswers
 from sordino_analysis.evaluation.randomizers.server_half import Ends, Integers, ServerHalf
 from sordino_analysis.questions.linear import Workload
@@ -51,21 +52,28 @@ class CoarsenedHalf(ServerHalf):
     def _sum(self, payloads: NDArray[np.uint8]) -> Integers:
         return self.accumulate(payloads)
 
+    def listed(self, workload: Workload) -> Workload:
+        return listed_intervals(workload)
+
     def answer_moments(self, decoder: PlainDecoder, workload: Workload) -> AnswerMoments:
-        return self._items(decoder, workload)
+        return self._answers(decoder, workload)
 
     def extreme_contributions(self, decoder: PlainDecoder, workload: Workload, reach: float = 1.0) -> Ends:
-        return self._items(decoder, workload).extremes()
+        return self._answers(decoder, workload).extremes()
 
     def contribution_laws(
         self, decoder: PlainDecoder, workload: Workload, histogram: Floats, queries: list[int]
     ) -> Iterator[ContributionLaw | Moments]:
-        yield from self._items(decoder, workload).contribution_laws(histogram, queries)
+        yield from self._answers(decoder, workload).contribution_laws(histogram, queries)
 
-    def _items(self, decoder: PlainDecoder, workload: Workload) -> ItemAnswers:
-        if not isinstance(decoder, ScaledHistogramDecoder):
-            raise InvalidValue("reports of single items are decoded by a slope and an offset", decoder)
-        return ItemAnswers(workload, self.randomizer, decoder)
+    def _answers(self, decoder: PlainDecoder, workload: Workload) -> ItemAnswers | GridAnswers:
+        match decoder:
+            case ScaledHistogramDecoder():
+                return ItemAnswers(workload, self.randomizer, decoder)
+            case GridDecoder():
+                return GridAnswers.of(self.randomizer, workload)
+            case _:
+                raise InvalidValue(f"reports of cells are not decoded by a decoder of kind {decoder.kind!r}", decoder)
 
     def extremes(self, rows: Floats, reach: float) -> Ends:
         raise InvalidValue("the extremes of a coarsened randomizer are not known apart from a decoder", self.randomizer)

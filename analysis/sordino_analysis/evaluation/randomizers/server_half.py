@@ -71,6 +71,10 @@ class ServerHalf(ABC):
         """(p,) how many of the accumulator's units are one."""
         return np.full(self.randomizer.accumulator_size, 1.0)
 
+    def listed(self, workload: Workload) -> Workload:
+        """The workload with the queries that plans and estimates list: all, unless they are too many."""
+        return workload
+
     def answer_moments(self, decoder: PlainDecoder, workload: Workload) -> AnswerMoments:
         """The moments of the answers; raises InvalidValue where decoder and workload do not fit."""
         return LinearAnswers(workload, self.moments, linear_decoder(decoder, self.randomizer, workload))

@@ -20,6 +20,7 @@ _SMALLEST_EXPONENT = 0.02
 _GAIN = 1e-5
 _PATIENCE = 4
 _WEIGHT_FLOOR = 1e-8
+_ASCENTS = 60
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -90,6 +91,14 @@ def trace_bound(
     return TraceBound(
         value=value, query_weights=weights, type_weights=best.columns, objective=objective, epsilon=epsilon
     )
+
+
+def ascended_weights(matrix: Floats, epsilon: float, objective: Objective) -> tuple[Floats, Floats]:
+    """ρ (Q,) and π (k,) of a bound on W (Q, k), ascended from even weights; ρ stays even for the mean."""
+    queries, types = matrix.shape
+    ascent = _Ascent(matrix, epsilon, objective)
+    best = ascent.run(np.full(queries, 1 / queries), np.full(types, 1 / types), _ASCENTS, lambda: False)
+    return best.rows, best.columns
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

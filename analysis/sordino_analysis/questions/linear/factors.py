@@ -19,8 +19,8 @@ from sordino_analysis.questions.linear.workload import WorkloadError
 from sordino_shared.domains import Attribute, Ordered
 
 KINDS = ("histogram", "prefix", "ranges", "total")
-# 33 million queries, whose ends still fit in memory.
-_MOST_BINS_FOR_RANGES = 8192
+# Two thousand million queries, of which a plan lists a thousand.
+_MOST_BINS_FOR_RANGES = 1 << 16
 # Numbers of queries are indices, and those are 64-bit.
 _MOST_QUERIES = 2**62
 
@@ -85,8 +85,7 @@ def _ranges(attribute: Ordered) -> Factor:
     operator = Ranges(attribute.bins, attribute.size)
 
     def label(query: int) -> str:
-        first, last = operator.ends
-        return _interval(attribute, int(first[query]), int(last[query]))
+        return _interval(attribute, *operator.interval(query))
 
     return Factor(operator, label)
 

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from enum import StrEnum
 from functools import cached_property, reduce
-from math import prod
+from math import isqrt, prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +45,8 @@ class LinearMap(ABC):
     constant_row: int | None = None
     symmetry: Symmetry = Symmetry.NONE
     zero_one: bool = False
+    # Where rows are all intervals of a kind: a family that nothing needs a list of.
+    intervals: "Prefix | Ranges | None" = None
 
     @property
     @abstractmethod
@@ -73,6 +75,10 @@ class LinearMap(ABC):
     def varying(self) -> Indices:
         """Indices of the rows that are not constant; a built-in kind leaves the constant ones out. Shape (m,)."""
         return np.arange(self.shape[0])
+
+    def varies(self) -> bool:
+        """Whether any row is not constant."""
+        return len(self.varying()) > 0
 
     def query_weights(self) -> Floats:
         """(Q,) how many times the variance of each query counts in an objective, 1 on average over those that vary."""
@@ -201,6 +207,17 @@ class Prefix(ZeroOneMap):
         self.constant_row = bins - 1 if bins == size else None
 
     @property
+    def intervals(self) -> "Prefix":  # type: ignore[override]  # None in the base
+        return self
+
+    def varies(self) -> bool:
+        return self.size > 1
+
+    def row(self, first: int, last: int) -> int:
+        """The index of the interval of bins first…last."""
+        return last
+
+    @property
     def shape(self) -> tuple[int, int]:
         return self.bins, self.size
 
@@ -223,6 +240,24 @@ class Ranges(ZeroOneMap):
     def __init__(self, bins: int, size: int) -> None:
         self.bins, self.size = bins, size
         self.constant_row = bins - 1 if bins == size else None
+
+    @property
+    def intervals(self) -> "Ranges":  # type: ignore[override]  # None in the base
+        return self
+
+    def varies(self) -> bool:
+        return self.size > 1
+
+    def row(self, first: int, last: int) -> int:
+        """The index of the interval of bins first…last."""
+        return first * self.bins - first * (first - 1) // 2 + last - first
+
+    def interval(self, row: int) -> tuple[int, int]:
+        """First and last bin of the query with this index, the inverse of `row`."""
+        left = self.shape[0] - 1 - row
+        after = (isqrt(8 * left + 1) - 1) // 2
+        first = self.bins - 1 - after
+        return first, first + row - self.row(first, first)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -253,6 +288,32 @@ class Ranges(ZeroOneMap):
         first, last = self.ends
         cells = np.arange(self.size)
         return np.asarray((cells >= first[rows, None]) & (cells <= last[rows, None]), dtype=float)
+
+
+class Intervals(ZeroOneMap):
+    """Some intervals of types, from `starts` up to but without `stops` (Q,)."""
+
+    def __init__(self, starts: Indices, stops: Indices, size: int) -> None:
+        self.starts, self.stops, self.size = starts, stops, size
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self.starts), self.size
+
+    def matvec(self, histogram: Floats) -> Floats:
+        sums = np.zeros((self.size + 1, *histogram.shape[1:]))
+        np.cumsum(histogram, axis=0, out=sums[1:])
+        return np.asarray(sums[self.stops] - sums[self.starts])
+
+    def rmatvec(self, weights: Floats) -> Floats:
+        steps = np.zeros((self.size + 1, *weights.shape[1:]))
+        np.add.at(steps, self.starts, weights)
+        np.subtract.at(steps, self.stops, weights)
+        return np.cumsum(steps, axis=0)[: self.size]
+
+    def take(self, rows: Indices) -> Floats:
+        cells = np.arange(self.size)
+        return np.asarray((cells >= self.starts[rows, None]) & (cells < self.stops[rows, None]), dtype=float)
 
 
 class Kronecker(LinearMap):
@@ -317,6 +378,10 @@ class WithoutRow(LinearMap):
     def __init__(self, whole: LinearMap, omitted: int) -> None:
         self.whole, self.omitted = whole, omitted
         self.zero_one = whole.zero_one
+        self.intervals = whole.intervals if omitted == whole.constant_row else None
+
+    def varies(self) -> bool:
+        return self.shape[0] > 0 and self.whole.varies()
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -47,13 +47,13 @@ class Workload:
                 f"the matrix has {size} columns and the domain {self.domain.size} cells: give one column a cell",
                 self.operator,
             )
-        if queries > MAX_LISTED_QUERIES:
+        if queries > MAX_LISTED_QUERIES and self.operator.intervals is None:
             raise WorkloadError(
                 f"the workload has {queries} queries, at most {MAX_LISTED_QUERIES} can be listed: ask parities or "
                 "marginals of a small width, or `total` for attributes that need not be told apart",
                 queries,
             )
-        if queries == 0 or len(self.varying_rows) == 0:
+        if queries == 0 or not self.operator.varies():
             raise WorkloadError(
                 "every query has the same answer whatever the users hold: ask at least one that depends on them",
                 self.operator,

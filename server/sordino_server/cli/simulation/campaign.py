@@ -12,6 +12,7 @@ from typing import Any
 import httpx
 import numpy as np
 
+from sordino_analysis.evaluation.grids.answers import listed_intervals
 from sordino_analysis.questions.linear import parse_specification
 from sordino_server.cli.remote import Remote
 from sordino_server.cli.simulation.comparison import Comparison
@@ -63,7 +64,7 @@ def run_campaign(
     A campaign that fails half-way is cancelled, so that nothing stays open on a server that others use.
     """
     workload = parse_specification(terms.specification).build()
-    truth = workload.truth(np.asarray(workload.domain.encode_many(devices.values)))
+    cells = np.asarray(workload.domain.encode_many(devices.values))
     # Seeds of different terms and different noise do not meet: 2³² seeds lie between those of two campaigns.
     seed, clock = int(terms.plan["seed"]) + (noise << 32), StageClock()
     plan, campaign = publish(remote, terms, stages)
@@ -83,7 +84,8 @@ def run_campaign(
     with stages.stage("closing the round and estimating"):
         estimates = remote.awaited_estimates(campaign, 0, Patience())
     clock.lap("estimates")
-    comparison = Comparison.of(truth, estimates["queries"])
+    answered = workload if len(estimates["queries"]) == workload.queries else listed_intervals(workload)
+    comparison = Comparison.of(answered.truth(cells), estimates["queries"])
     return CampaignResult(
         campaign=campaign,
         plan=plan,

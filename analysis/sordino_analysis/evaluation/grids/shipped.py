@@ -1,0 +1,36 @@
+"""The levels of a device part as grids on one line of types, from its integers."""
+
+from __future__ import annotations
+
+from sordino_analysis.evaluation.grids.levels import GridLevel
+from sordino_shared.errors import InvalidValue
+from sordino_shared.randomizers import Coarsened, GridPartition, Level, LinearLabel, ResidueLabel
+from sordino_shared.randomizers.coarsened.level import CHANCE_BITS
+
+
+def shipped_levels(randomizer: Coarsened) -> tuple[GridLevel, ...]:
+    """Every level of a randomizer of one attribute; raises InvalidValue for another one, or for another label."""
+    if len(randomizer.sizes) != 1:
+        raise InvalidValue("grids on one line are for one attribute", randomizer.sizes)
+    return tuple(_shipped(level, randomizer) for level in randomizer.levels)
+
+
+def _shipped(level: Level, randomizer: Coarsened) -> GridLevel:
+    if not isinstance(level.partition, GridPartition):
+        raise InvalidValue("intervals are told by grids, not by places of attributes", level.partition)
+    hashed = isinstance(level.label, LinearLabel)
+    if not hashed and not isinstance(level.label, ResidueLabel):
+        raise InvalidValue("sums of cells need linear labels or residues: of others their moments are not known", level)
+    hits, labels = level.density
+    if not hashed and int.from_bytes(level.members, "little") != (1 << hits) - 1:
+        raise InvalidValue("the members of a comb are its first residues", level.members)
+    mass = hits * randomizer.high + (labels - hits) * randomizer.low
+    return GridLevel(
+        chance=level.chance / (1 << CHANCE_BITS),
+        width=level.partition.widths[0],
+        labels=labels,
+        hits=hits,
+        high=labels * randomizer.high / mass,
+        low=labels * randomizer.low / mass,
+        hashed=hashed,
+    )

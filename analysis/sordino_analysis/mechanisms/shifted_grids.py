@@ -1,0 +1,63 @@
+"""Shifted grids as a candidate: for prefix sums and ranges of hundreds to a quarter of a million ordered types."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sordino_analysis.documents.decoders import GridDecoder
+from sordino_analysis.evaluation.grids.families import IntervalFamily, family_of
+from sordino_analysis.evaluation.grids.levels import GridLevel
+from sordino_analysis.mechanisms.grid_levels import designed_levels
+from sordino_analysis.mechanisms.mechanism import MechanismFailed, Proposal, SharedWork
+from sordino_analysis.progress import Progress, ProgressCallback
+from sordino_shared.guarantees import PureEpsilon
+from sordino_shared.randomizers import Coarsened, GridPartition, Level, LinearLabel, ResidueLabel
+from sordino_shared.randomizers.coarsened.level import CHANCE_BITS
+
+# Below, dense designs are better and take seconds.
+_FEWEST_TYPES = 64
+_MOST_TYPES = 1 << 18
+
+
+class ShiftedGridsMechanism:
+    """A width at random, a grid of it shifted at random, and the cell hashed, or numbered in turn where cells are wide.
+
+    Two types share a cell of width w with chance (1 − d/w)₊ at the distance d: widths with chances like 1/w tell what
+    the best matrix for prefix sums tells, −log d. Nothing of the plan or the decoder grows with the number of types.
+    """
+
+    name = "shifted_grids"
+
+    def reason_against(self, work: SharedWork) -> str | None:
+        family = family_of(work.request.workload.operator)
+        if family is None:
+            return "the queries are not all prefix sums or all ranges of one attribute"
+        if family.size < _FEWEST_TYPES:
+            return f"{family.size} types; from {_FEWEST_TYPES} on grids are worth their levels"
+        if family.size > _MOST_TYPES:
+            return f"{family.size} types; at most {_MOST_TYPES} are planned: use wider bins"
+        return None
+
+    def propose(self, work: SharedWork, progress: ProgressCallback) -> Proposal:
+        request = work.request
+        family = family_of(request.workload.operator)
+        if family is None:
+            raise MechanismFailed("the queries are no family of intervals")
+        levels = designed_levels(family, request.guarantee.epsilon)
+        progress(Progress(0.3))
+        return Proposal(shipped(levels, family, request.guarantee), GridDecoder())
+
+
+def shipped(levels: list[GridLevel], family: IntervalFamily, guarantee: PureEpsilon) -> Coarsened:
+    """The levels in integers: chances that sum to 2^32, and the largest weight whose ratio to the low one is in e^ε."""
+    whole = 1 << CHANCE_BITS
+    chances = np.maximum(1, np.rint(np.array([level.chance for level in levels]) * whole)).astype(np.int64)
+    chances[chances.argmax()] += whole - chances.sum()
+    made = [_shipped(level, int(chance)) for level, chance in zip(levels, chances, strict=True)]
+    return Coarsened.for_guarantee((family.size,), made, guarantee)
+
+
+def _shipped(level: GridLevel, chance: int) -> Level:
+    label = LinearLabel(level.labels.bit_length() - 1) if level.hashed else ResidueLabel((level.labels,))
+    members = ((1 << level.hits) - 1).to_bytes((level.hits + 7) // 8, "little")
+    return Level(chance, GridPartition((level.width,)), label, members)

@@ -1,0 +1,93 @@
+"""Lower bounds for prefix sums and ranges over any number of types, with spectra in closed form or of tridiagonals.
+
+They are the trace bound ‖A‖_*²/sinh²(ε/2) − ‖A‖_F² with A = D_ρ^½ (W − Wπ1ᵀ) D_π^½, see `trace.recheck`.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy.linalg import lapack
+
+from sordino_analysis.arrays import Floats
+from sordino_analysis.optimisation.bounds.trace import ascended_weights
+from sordino_analysis.request_terms import Objective
+from sordino_shared.errors import InvalidValue
+
+# Weights are found at as many types, and carried over to more as densities.
+_SEARCHED_AT = 256
+# All eigenvalues of a tridiagonal matrix of so many rows take a third of a second.
+MOST_SEARCHED = 4096
+
+
+def even_prefix_bound(types: int, epsilon: float) -> float:
+    """For all prefix sums but the constant one, ρ and π even: singular values 1/(2 sin(πj/2k)), j = 1 … k − 1."""
+    values = 1 / (2 * np.sin(np.pi * np.arange(1, types) / (2 * types)))
+    scale = types * (types - 1)
+    return _bound(float(values.sum()) / math.sqrt(scale), (types + 1) / (6 * types), epsilon)
+
+
+def even_range_bound(types: int, queries: int, epsilon: float) -> float:
+    """For all ranges of k `types`, of which `queries` are counted, ρ and π even.
+
+    The Gram matrix of the ranges is k + 1 times the inverse of the second difference with zeros at both ends. Taken
+    about the mean its roots are √(k + 1)/(2 sin θ) for θ = πi/(k + 1), i = 1 … ⌊k/2⌋, whose vectors are odd, and for
+    θ = πj/k, j = 1 … ⌈k/2⌉ − 1, whose vectors are cosines that sum to 0.
+    """
+    odd = np.pi * np.arange(1, types // 2 + 1) / (types + 1)
+    even = np.pi * np.arange(1, (types + 1) // 2) / types
+    nuclear = math.sqrt(types + 1) * float((1 / (2 * np.sin(np.concatenate([odd, even])))).sum())
+    lengths = np.arange(1, types, dtype=float)
+    squares = float(((types - lengths + 1) * lengths * (types - lengths)).sum()) / types**2
+    return _bound(nuclear / math.sqrt(types * queries), squares / queries, epsilon)
+
+
+def prefix_bound(types: int, epsilon: float, query_density: Floats, type_density: Floats) -> float:
+    """For all prefix sums but the constant one, ρ and π from densities, see `spread`; O(k²) unless both are even.
+
+    A Aᵀ is the inverse of a tridiagonal matrix: that of the covariance of the indicators has 1/π_q + 1/π_{q+1} on its
+    diagonal and −1/π_{q+1} next to it. Raises InvalidValue for densities that are not positive.
+    """
+    if len(query_density) == len(type_density) == 1:
+        return even_prefix_bound(types, epsilon)
+    rows, columns = spread(query_density, types - 1), spread(type_density, types)
+    diagonal = (1 / columns[:-1] + 1 / columns[1:]) / rows
+    beside = -1 / (columns[1:-1] * np.sqrt(rows[:-1] * rows[1:]))
+    # Eigenvalues of a positive tridiagonal matrix to high relative accuracy, the small ones too: these count most.
+    values, _, _, failed = lapack.dpteqr(diagonal, beside, np.zeros((1, 1)), compute_z=0)
+    if failed:
+        raise InvalidValue("the weights of a bound have no spectrum", query_density)
+    below = np.cumsum(columns)[:-1]
+    return _bound(float((values**-0.5).sum()), float(rows @ (below * (1 - below))), epsilon)
+
+
+def spread(density: Floats, count: int) -> Floats:
+    """Weights (count,) that sum to 1: item i of n lies at (i + ½)/n, and the density is linear between its points."""
+    if not (density > 0).all():
+        raise InvalidValue("the densities of a bound are above 0", density)
+    if len(density) == 1:
+        return np.full(count, 1 / count)
+    places = (np.arange(count) + 0.5) / count
+    weights = np.interp(places, (np.arange(len(density)) + 0.5) / len(density), density)
+    return np.asarray(weights / weights.sum())
+
+
+def best_prefix_densities(types: int, epsilon: float, objective: Objective) -> tuple[float, Floats, Floats]:
+    """The bound and its densities of queries and types: even ones, or the best of those found at a few hundred types.
+
+    For the mean the queries' density is even.
+    """
+    even = np.ones(1)
+    found = [(even_prefix_bound(types, epsilon), even, even)]
+    if types <= MOST_SEARCHED:
+        few = min(types, _SEARCHED_AT)
+        matrix = np.tril(np.ones((few, few)))[:-1]
+        rows, columns = ascended_weights(matrix, epsilon, objective)
+        queries = [rows] if objective == "max" else []
+        found += [(prefix_bound(types, epsilon, one, columns), one, columns) for one in [even, *queries]]
+    return max(found, key=lambda one: one[0])
+
+
+def _bound(nuclear: float, squares: float, epsilon: float) -> float:
+    return max(0.0, nuclear**2 / math.sinh(epsilon / 2) ** 2 - squares)

@@ -1,0 +1,52 @@
+"""The bound of prefix sums and ranges that a plan publishes, and what its densities prove."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sordino_analysis.documents.certificate import IntervalBound
+from sordino_analysis.optimisation.bounds.intervals import (
+    best_prefix_densities,
+    even_range_bound,
+    prefix_bound,
+)
+from sordino_analysis.questions.linear.operators import Prefix, Ranges
+from sordino_analysis.request_terms import Objective
+from sordino_shared.arrays import Array
+from sordino_shared.errors import InvalidValue
+
+_EVEN = Array.of(np.ones(1), "<f8")
+# Rechecking takes the square of the number of types, and these are a minute.
+_MOST_RECHECKED = 1 << 16
+
+
+def interval_bound(intervals: Prefix | Ranges, epsilon: float, objective: Objective) -> IntervalBound:
+    """The best bound whose recheck is quick: densities from a search up to some thousand types, else even ones."""
+    if isinstance(intervals, Ranges):
+        return IntervalBound(_of_ranges(intervals, epsilon), _EVEN, _EVEN)
+    value, queries, types = best_prefix_densities(_counted(intervals), epsilon, objective)
+    return IntervalBound(value, Array.of(queries, "<f8"), Array.of(types, "<f8"))
+
+
+def recheck_intervals(
+    bound: IntervalBound, intervals: Prefix | Ranges | None, epsilon: float, objective: Objective
+) -> float | None:
+    """The value that the densities prove for the objective; None where they prove nothing about the workload."""
+    queries, types = bound.query_density.numpy(), bound.type_density.numpy()
+    if intervals is None or (objective == "mean" and len(queries) > 1):
+        return None
+    if isinstance(intervals, Ranges):
+        return _of_ranges(intervals, epsilon) if len(queries) == len(types) == 1 else None
+    if max(len(queries), len(types)) > 1 and intervals.size > _MOST_RECHECKED:
+        raise InvalidValue(f"densities are rechecked for at most {_MOST_RECHECKED} types", intervals.size)
+    return prefix_bound(_counted(intervals), epsilon, queries, types)
+
+
+def _counted(prefix: Prefix) -> int:
+    """The types that have weight: the bins, and one further member where there are any."""
+    return min(prefix.size, prefix.bins + 1)
+
+
+def _of_ranges(ranges: Ranges, epsilon: float) -> float:
+    """Of types only the bins have weight; a range of all bins is among the queries where there are further members."""
+    return even_range_bound(ranges.bins, ranges.shape[0] - (ranges.size == ranges.bins), epsilon)
