@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Self
@@ -12,7 +11,6 @@ import numpy as np
 from sordino_analysis.arrays import Floats
 from sordino_analysis.evaluation.answer_moments import AnswerMoments, ErrorProfile, regression_slopes
 from sordino_analysis.evaluation.coarsened.tables import held
-from sordino_analysis.evaluation.contribution_law import ContributionLaw
 from sordino_analysis.evaluation.grids.families import IntervalFamily, family_of
 from sordino_analysis.evaluation.grids.law import GridLaw
 from sordino_analysis.evaluation.grids.means import mean_variances
@@ -121,10 +119,6 @@ class GridAnswers(AnswerMoments):
         above, below = np.maximum(weights, 0.0).sum(), np.minimum(weights, 0.0).sum()
         least, most = factor * (high * below + low * above), factor * (high * above + low * below)
         return told + float(least.min()), told + float(most.max())
-
-    def contribution_laws(self, histogram: Floats, queries: list[int]) -> Iterator[ContributionLaw]:
-        """Nothing: the values of a report's contribution are as many as its offsets and matrices."""
-        yield from ()
 
     @cached_property
     def _by_type(self) -> Floats:

@@ -64,7 +64,9 @@ class CoarsenedHalf(ServerHalf):
     def contribution_laws(
         self, decoder: PlainDecoder, workload: Workload, histogram: Floats, queries: list[int]
     ) -> Iterator[ContributionLaw | Moments]:
-        yield from self._answers(decoder, workload).contribution_laws(histogram, queries)
+        # What a report of grids adds to an answer has as many values as there are offsets and matrices.
+        if isinstance(decoder, ScaledHistogramDecoder):
+            yield from ItemAnswers(workload, self.randomizer, decoder).contribution_laws(histogram, queries)
 
     def _answers(self, decoder: PlainDecoder, workload: Workload) -> ItemAnswers | GridAnswers:
         match decoder:
