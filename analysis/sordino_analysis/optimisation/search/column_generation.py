@@ -120,14 +120,14 @@ def unevenness(matrix: Floats, epsilon: float, rows: WeightedRows) -> float:
 
     `matrix` W (Q, k).
     """
-    variance = _Master(matrix, epsilon, len(rows.members), NO_IMAGES).by_type(rows)
+    variance = _Master(matrix, epsilon, len(rows.members)).by_type(rows)
     return 1.0 - float(rows.type_weights @ variance) / float(variance.max())
 
 
 class _Master:
     """The convex problem over the weights of the rows at hand, each of which stands for its images too."""
 
-    def __init__(self, matrix: Floats, epsilon: float, most_rows: int, images: Images) -> None:
+    def __init__(self, matrix: Floats, epsilon: float, most_rows: int, images: Images = NO_IMAGES) -> None:
         self.most_rows, self.images = most_rows, images
         self.gram = matrix.T @ matrix / len(matrix)
         self.second_moments = (matrix**2).mean(axis=0)
