@@ -90,7 +90,7 @@ class AnswerMoments(ABC):
 
     @abstractmethod
     def covariance_root(self, histogram: Floats) -> Floats | None:
-        """A (Q, r) with A·Aᵀ = Σ_x h_x Cov(answers | x), exact or of seeded reports; None if too large."""
+        """A (Q, r) with A·Aᵀ = Σ_x h_x Cov(answers | x), or of seeded reports, bias included; None if too large."""
 
 
 def regression_slopes(entries: Floats, variances: Floats, shares: Floats) -> Floats:
