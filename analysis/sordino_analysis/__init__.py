@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _MODULES = {
-    "sordino_analysis.analyst.estimates": ("Estimate", "aggregate", "estimate"),
+    "sordino_analysis.analyst.estimates": ("Estimate", "aggregate", "estimate", "marginal"),
     "sordino_analysis.analyst.pairs": (
         "PairwisePlan",
         "PairwiseSimulation",
@@ -75,6 +75,7 @@ __all__ = [
     "aggregate",
     "estimate",
     "histogram",
+    "marginal",
     "pairwise_statistic",
     "plan",
     "plan_pairwise",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -12,6 +13,7 @@ from sordino_analysis.analyst.display import html_table, percent, shown, text_ta
 from sordino_analysis.analyst.plans import Plan
 from sordino_analysis.arrays import Floats
 from sordino_analysis.estimation.linear import LinearEstimate, LinearEstimator
+from sordino_analysis.estimation.marginals import MarginalEstimator
 from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
 from sordino_analysis.questions.linear import Workload
 from sordino_shared.errors import InvalidValue
@@ -112,6 +114,18 @@ def estimate(plan: Plan, aggregate: Aggregate, level: float = 0.95) -> Estimate:
             f"{type(aggregate).__name__}"
         )
     return Estimate.of(plan.workload, LinearEstimator.of(plan.device, plan.analyst).estimate(aggregate, level))
+
+
+def marginal(plan: Plan, aggregate: Aggregate, attributes: Sequence[str], level: float = 0.95) -> Estimate:
+    """The shares of every cell of some attributes, from a plan of parities or marginals of at least as many.
+
+    The workload need not list them. Intervals are for a question that was fixed before; the band holds all cells of
+    all marginals of up to as many attributes as the plan is for, so also those that were chosen after looking. Raises
+    EstimationError for attributes that the domain does not have, and where a character of theirs was never measured.
+    """
+    estimator = MarginalEstimator.of(plan.device, plan.analyst)
+    found = estimator.estimate(attributes, aggregate, level)
+    return Estimate.of(estimator.question(attributes).workload, found)
 
 
 def aggregate(plan: Plan, reports: NDArray[np.uint8]) -> Aggregate:

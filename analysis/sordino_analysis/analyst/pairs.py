@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sordino_analysis.analyst.display import Facts
 from sordino_analysis.analyst.plans import chosen_effort, planned, written_epsilon
-from sordino_analysis.analyst.simulation import Values, cells_of, randomized
+from sordino_analysis.analyst.simulation import Values, codes_of, randomized
 from sordino_analysis.documents.protocol_plan import ProtocolPlan
 from sordino_analysis.pairwise.pairwise_request import PairwiseRequest
 from sordino_analysis.pairwise.protocol_registry import step_protocol
@@ -163,15 +163,16 @@ def simulate_pairwise(plan: PairwisePlan, values: Values, *, seed: int, strict: 
     `values`, `seed` and `strict` are as for `simulate`. Raises InvalidValue for a value that the domain does not list,
     and PairwiseError where the reports allow no answer.
     """
-    cells = cells_of(plan.domain, values, strict=strict)
+    codes = codes_of(plan.domain, values, strict=strict)
     randomness = SeededRandomness(seed)
-    rounds = _assigned(plan.protocol, len(cells), randomness)
+    rounds = _assigned(plan.protocol, len(codes), randomness)
     closed: tuple[ClosedRound, ...] = ()
     following: RoundPlan | PairwiseEstimate = plan.first
     while isinstance(following, RoundPlan):
-        answering = cells[rounds[len(closed)]]
+        answering = codes[rounds[len(closed)]]
         closed = (*closed, ClosedRound(following, randomized(following.device, answering, randomness)))
         following = step_protocol(plan.protocol, closed)
+    cells = np.ravel_multi_index(tuple(codes.T.astype(np.int64)), plan.domain.shape)
     return PairwiseSimulation(plan, following, _truth(plan, cells))
 
 

@@ -99,22 +99,26 @@ def simulate(plan: Plan, values: Values, *, seed: int, strict: bool = True) -> S
     >>> run.aggregate.count
     20000
     """
-    cells = cells_of(plan.domain, values, strict=strict)
-    return Simulation(plan, randomized(plan.device, cells, SeededRandomness(seed)), plan.workload.truth(cells))
+    codes = codes_of(plan.domain, values, strict=strict)
+    aggregate = randomized(plan.device, codes, SeededRandomness(seed))
+    return Simulation(plan, aggregate, plan.workload.truth_of_codes(codes))
 
 
-def randomized(device: DevicePart, cells: NDArray[np.int64], randomness: Randomness) -> Aggregate:
-    """The exact sum of one report for each of the (n,) cells."""
+def randomized(device: DevicePart, codes: NDArray[np.uint64], randomness: Randomness) -> Aggregate:
+    """The exact sum of one report for each of the values `codes` (n, attributes)."""
     total = Aggregate.empty(device.randomizer)
-    for start in range(0, len(cells), _BATCH):
-        batch = cells[start : start + _BATCH]
-        payloads = device.randomizer.randomize_many(batch, randomness)
+    for start in range(0, len(codes), _BATCH):
+        batch = codes[start : start + _BATCH]
+        payloads = device.randomize_many(batch, randomness)
         total += Aggregate(len(batch), accumulate(device.randomizer, payloads))
     return total
 
 
-def cells_of(domain: Domain, values: Values, *, strict: bool) -> NDArray[np.int64]:
-    """(n,) the cell of each user's value; raises InvalidValue with the place of a value that does not fit."""
+def codes_of(domain: Domain, values: Values, *, strict: bool) -> NDArray[np.uint64]:
+    """(n, attributes) the members that each user's value has.
+
+    Raises InvalidValue with the place of a value that does not fit.
+    """
     rows = _rows(domain, values)
     if not rows:
         raise InvalidValue("there are no values: give one for each user")
@@ -124,7 +128,7 @@ def cells_of(domain: Domain, values: Values, *, strict: bool) -> NDArray[np.int6
         except InvalidValue as error:
             raise InvalidValue(f"value {index}: {error}", index) from error
     try:
-        return domain.encode_many(rows, strict=strict)
+        return domain.codes_many(rows, strict=strict)
     except OutsideDomain as error:
         raise InvalidValue(f"{error}; strict=False simulates what a device reports for it", error.value) from error
 

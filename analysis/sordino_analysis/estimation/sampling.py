@@ -24,7 +24,7 @@ class SampledAnswers:
         return np.maximum(self.squares - self.means**2, 0.0)
 
     def smoothed(self, users: int, z: float) -> Floats:
-        """Variances with z²/2 more users at either end of every query, as Agresti and Coull add to a share.
+        """(Q,) variances with z²/2 more users at either end of every query, as Agresti and Coull add to a share.
 
         A mixture with weight w on the ends has (1−w)·V + w·V' + w(1−w)·(m − m')² for its parts' variances and means.
         """

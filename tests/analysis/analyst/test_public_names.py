@@ -18,7 +18,7 @@ from sordino_analysis.analyst import estimates, pairs, plans, simulation, tables
 PUBLIC = {
     "Aggregate", "ColumnError", "Estimate", "EstimationError", "PairwisePlan", "PairwiseSimulation", "Plan",
     "PlanError", "Progress", "Simulation", "SordinoError", "Workload", "WorkloadError", "aggregate", "estimate",
-    "histogram", "pairwise_statistic", "plan", "plan_pairwise", "prefix", "ranges", "read_csv",
+    "histogram", "marginal", "pairwise_statistic", "plan", "plan_pairwise", "prefix", "ranges", "read_csv",
     "read_pairwise_plan", "read_plan",
     "simulate", "simulate_pairwise", "workload",
 }  # fmt: skip

@@ -24,6 +24,8 @@ from sordino_analysis.questions.linear.characters import shifted_cells
 from sordino_shared.errors import InvalidValue
 from sordino_shared.randomizers import OrbitKernel
 
+_BATCH_ENTRIES = 1 << 20
+
 
 @dataclass(frozen=True, eq=False)
 class CharacterHalf(ServerHalf):
@@ -35,6 +37,11 @@ class CharacterHalf(ServerHalf):
     @property
     def moments(self) -> AccumulatorMoments:
         raise InvalidValue("characters have moments by queries only: ask for those of the answers", self.randomizer)
+
+    @property
+    def reports_at_once(self) -> int:
+        """Of a report as many characters are looked up as its row has cells, however many sums there are."""
+        return max(1, _BATCH_ENTRIES // max(row.cells for row in self.randomizer.rows))
 
     @cached_property
     def _sums(self) -> CharacterSums:

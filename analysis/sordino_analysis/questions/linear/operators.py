@@ -84,6 +84,11 @@ class LinearMap(ABC):
         """(Q,) how many times the variance of each query counts in an objective, 1 on average over those that vary."""
         return np.ones(self.shape[0])
 
+    def answers_of_codes(self, codes: NDArray[np.uint64], shape: tuple[int, ...]) -> Floats:
+        """W h for users whose members in attributes of these sizes have these indices, (n, attributes) → (Q,)."""
+        cells = np.ravel_multi_index(tuple(codes.T.astype(np.int64)), shape)
+        return self.matvec(np.bincount(cells, minlength=self.shape[1]) / len(codes))
+
     def column(self, cell: int) -> Floats:
         """W e_x, the answers of a user of type x, (Q,)."""
         unit = np.zeros(self.shape[1])

@@ -10,6 +10,7 @@ from functools import cached_property
 from itertools import combinations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sordino_analysis.arrays import Floats
 from sordino_analysis.questions.linear.characters import Characters, cas_table
@@ -133,6 +134,16 @@ class CharacterMap(LinearMap):
         for block in self.blocks:
             low[block.queries], high[block.queries] = block.values.min(axis=1), block.values.max(axis=1)
         return low, high
+
+    def answers_of_codes(self, codes: NDArray[np.uint64], shape: tuple[int, ...]) -> Floats:
+        """Set of attributes by set, so that cells need no numbers. `codes` (n, attributes) → (Q,)."""
+        result, held = np.zeros(self.shape[0]), np.ascontiguousarray(codes.T.astype(np.int64))
+        for block in self.blocks:
+            cells = math.prod(block.shape)
+            for support, queries in zip(block.supports, block.queries, strict=True):
+                found = np.bincount(np.ravel_multi_index(tuple(held[support]), block.shape), minlength=cells)
+                result[queries] = block.values @ found / len(codes)
+        return result
 
     def column(self, cell: int) -> Floats:
         held = np.array(np.unravel_index(cell, self.characters.shape))

@@ -120,6 +120,10 @@ class Workload:
         """Names of all queries in order."""
         return [self.name_query(query) for query in range(self.queries)]
 
+    def truth_of_codes(self, codes: NDArray[np.uint64]) -> NDArray[np.float64]:
+        """The exact answers W h for users whose members have these indices, (n, attributes) → (Q,)."""
+        return self.operator.answers_of_codes(codes, self.domain.shape)
+
     def truth(self, cells: NDArray[np.integer[Any]]) -> NDArray[np.float64]:
         """The exact answers W h for users who hold these cells, (Q,)."""
         counts = np.bincount(cells, minlength=self.size).astype(float)
