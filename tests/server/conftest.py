@@ -12,7 +12,6 @@ from typing import Any
 import httpx
 import numpy as np
 import pytest
-import structlog
 import uvicorn
 from fastapi import FastAPI
 
@@ -44,14 +43,6 @@ WORKLOAD = {
     "domain": [{"name": "delay", "kind": "ordinal", "edges": [0, 15, 60], "unit": "min"}],
     "queries": "prefix",
 }
-
-
-@pytest.fixture(autouse=True)
-def _logs_as_before() -> Iterator[None]:
-    """Undo how a test configures logs: the standard error that it captures is closed when it ends."""
-    before = structlog.get_config()
-    yield
-    structlog.configure(**before)
 
 
 @dataclass

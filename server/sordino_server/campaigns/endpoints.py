@@ -10,6 +10,7 @@ from fastapi import APIRouter, Request, Response
 from sqlalchemy.orm import Session
 
 from sordino_server.campaigns import repository, service
+from sordino_server.campaigns.campaign_filter import AskedCampaigns
 from sordino_server.campaigns.schemas import CampaignEntry, CampaignList, CampaignOrder, CampaignStatus, NewCampaign
 from sordino_server.campaigns.status import status_of
 from sordino_server.context import Context, Injected
@@ -48,10 +49,10 @@ def create_campaign(context: Injected, _: Analyst, once: Once, body: CampaignOrd
 
 
 @router.get("")
-def list_campaigns(context: Injected, _: Analyst, page: AskedPage) -> CampaignList:
-    """Campaigns, newest first."""
+def list_campaigns(context: Injected, _: Analyst, page: AskedPage, chosen: AskedCampaigns) -> CampaignList:
+    """Campaigns, newest first; those that agree with every filter that is given."""
     with context.database.read("list campaigns") as session:
-        rows, token = cut(repository.listed(session, page), page)
+        rows, token = cut(repository.listed(session, page, chosen), page)
         return CampaignList(campaigns=[CampaignEntry.of(row) for row in rows], next_page_token=token)
 
 

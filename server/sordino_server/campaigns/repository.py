@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from sqlalchemy import exists, select
 from sqlalchemy.orm import Session, aliased
 
+from sordino_server.campaigns.campaign_filter import CampaignFilter
 from sordino_server.kit.insert_if_absent import insert_if_absent
 from sordino_server.kit.pagination import Page, newest_first
 from sordino_server.models import Campaign, ClosingRule, Report, ReportChunk, Round
@@ -44,6 +45,7 @@ def find(session: Session, identifier: str) -> Campaign | None:
     return session.get(Campaign, identifier)
 
 
-def listed(session: Session, page: Page) -> Sequence[Campaign]:
-    """A page of campaigns, newest first, and one row more."""
-    return session.scalars(newest_first(select(Campaign), Campaign.created_at, Campaign.id, page)).all()
+def listed(session: Session, page: Page, chosen: CampaignFilter) -> Sequence[Campaign]:
+    """A page of the campaigns that the filter chooses, newest first, and one row more."""
+    query = select(Campaign).where(*chosen.conditions())
+    return session.scalars(newest_first(query, Campaign.created_at, Campaign.id, page)).all()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -23,8 +25,9 @@ from sordino_server.cli.output import (
 from sordino_server.cli.remote import DEFAULT_SERVER, KeyOption, Remote, RemoteProblem, ServerOption, estimates_path
 from sordino_server.cli.statistics import TargetOption, print_statistic
 from sordino_server.cli.wait import TIMEOUT_S, Patience, TimeoutOption
+from sordino_server.cli.watch import watch
 from sordino_shared.errors import InvalidValue, SordinoError
-from sordino_shared.protocol import Digest
+from sordino_shared.protocol import CampaignState
 
 app = typer.Typer(
     name="campaigns",
@@ -36,15 +39,8 @@ app = typer.Typer(
 _FOR_EACH = "Repeat it to set each round in order; 0: no limit."
 
 
-def _whole_id(text: str) -> str:
-    try:
-        return str(Digest.parse(text))
-    except SordinoError:
-        raise typer.BadParameter("an id has 64 lower-case hexadecimal digits: see `sordino campaigns list`") from None
-
-
 CampaignArgument = Annotated[
-    str, typer.Argument(metavar="CAMPAIGN", help="Id: 64 hexadecimal digits.", callback=_whole_id)
+    str, typer.Argument(metavar="CAMPAIGN", help="Id, the first digits of an id (4 or more), or a name.")
 ]
 UsersOption = Annotated[
     int | None,
@@ -134,10 +130,24 @@ def create(
 
 @app.command("list")
 @reports_errors
-def list_campaigns(server: ServerOption = DEFAULT_SERVER, key: KeyOption = None, as_json: JsonOption = False) -> None:
-    """List campaigns, newest first."""
+def list_campaigns(
+    state: Annotated[CampaignState | None, typer.Option(metavar="STATE", help=f"{', '.join(CampaignState)}.")] = None,
+    population: Annotated[str | None, typer.Option(metavar="NAME", help="For this population.")] = None,
+    name: Annotated[str | None, typer.Option(metavar="TEXT", help="Of exactly this name.")] = None,
+    since: Annotated[
+        datetime | None,
+        typer.Option(formats=["%Y-%m-%d", "%Y-%m-%dT%H:%M"], metavar="DATE", help="Created from then on, UTC."),
+    ] = None,
+    server: ServerOption = DEFAULT_SERVER,
+    key: KeyOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List campaigns, newest first; options choose among them."""
+    moment_s = None if since is None else int(since.replace(tzinfo=UTC).timestamp())
+    given = {"state": state, "population": population, "name": name, "since": moment_s}
+    filters = {option: value for option, value in given.items() if value is not None}
     with Remote(server, key) as remote:
-        campaigns = list(remote.listed("/v1/campaigns", "campaigns"))
+        campaigns = list(remote.listed("/v1/campaigns", "campaigns", **filters))
     if as_json:
         print_json({"campaigns": campaigns})
         return
@@ -159,11 +169,30 @@ def show(
     With --verbose: its id, population and rounds, and refused reports by reason.
     """
     with Remote(server, key) as remote:
-        status = remote.get(f"/v1/campaigns/{campaign}/status")
+        status = remote.get(f"/v1/campaigns/{remote.campaign_id(campaign)}/status")
     if verbose or as_json:
         _print_status(status, as_json)
     else:
         _print_summary(status)
+
+
+@app.command("watch")
+@reports_errors
+def watch_campaign(
+    campaign: CampaignArgument,
+    every: Annotated[float, typer.Option(min=0.1, metavar="SECONDS", help="Pause between two looks.")] = 2.0,
+    server: ServerOption = DEFAULT_SERVER,
+    key: KeyOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Follow a campaign until its estimates are ready, a round fails, or Ctrl-C.
+
+    Shows the reports counted and their rate, the rounds, and refused reports by reason. --json prints the last status.
+    """
+    with Remote(server, key) as remote, suppress(KeyboardInterrupt):
+        status = watch(remote, remote.campaign_id(campaign), progress_console if as_json else console, every)
+        if as_json:
+            print_json(status)
 
 
 @app.command("open")
@@ -241,8 +270,9 @@ def estimates(
     as_json: JsonOption = False,
 ) -> None:
     """Print the estimates of a campaign or of one closed round, with their errors."""
-    path = estimates_path(campaign, index)
     with Remote(server, key) as remote:
+        campaign = remote.campaign_id(campaign)
+        path = estimates_path(campaign, index)
         if wait:
             with progress_console.status("waiting for the estimates"):
                 document = remote.awaited_estimates(campaign, index, Patience(timeout))
@@ -262,7 +292,7 @@ def estimates(
 
 def _act(action: str, campaign: str, server: str, key: str | None, as_json: bool) -> None:
     with Remote(server, key) as remote:
-        _print_status(remote.post(f"/v1/campaigns/{campaign}/{action}"), as_json)
+        _print_status(remote.post(f"/v1/campaigns/{remote.campaign_id(campaign)}/{action}"), as_json)
 
 
 def _rule(given: list[int] | None) -> int | list[int | None] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from types import TracebackType
 from typing import Annotated, Any, Self
@@ -20,6 +21,9 @@ KeyOption = Annotated[
 
 DEFAULT_SERVER = "http://127.0.0.1:8000"
 _TIMEOUT_S = 60.0
+_WHOLE_ID, _ID_PREFIX = re.compile("[0-9a-f]{64}"), re.compile("[0-9a-f]{4,63}")
+# Of the campaigns that an ambiguous name means.
+_SHOWN, _SHOWN_DIGITS = 5, 12
 
 
 def estimates_path(campaign: str, index: int | None) -> str:
@@ -76,15 +80,32 @@ class Remote:
         """The JSON answer to a change of what has this ETag."""
         return _json(self._checked(self._http.patch(path, json=body, headers={"If-Match": etag})))
 
-    def listed(self, path: str, member: str) -> Iterator[Any]:
-        """Every item of a list, page by page."""
-        parameters: dict[str, str | int] = {"page_size": 200}
+    def listed(self, path: str, member: str, **filters: str | int) -> Iterator[Any]:
+        """Every item of a list that the filters choose, page by page."""
+        parameters: dict[str, str | int] = {"page_size": 200, **filters}
         while True:
             page = self.get(path, **parameters)
             yield from page[member]
             if page["next_page_token"] is None:
                 return
             parameters["page_token"] = page["next_page_token"]
+
+    def campaign_id(self, text: str) -> str:
+        """The id of the campaign that `text` is the id, the beginning of the id or the name of.
+
+        Raises SordinoError where no campaign or more than one is meant. A whole id is not looked up.
+        """
+        if _WHOLE_ID.fullmatch(text):
+            return text
+        found: dict[str, Any] = {row["id"]: row for row in self.listed("/v1/campaigns", "campaigns", name=text)}
+        if _ID_PREFIX.fullmatch(text):
+            found |= {row["id"]: row for row in self.listed("/v1/campaigns", "campaigns", id_prefix=text)}
+        if len(found) == 1:
+            return next(iter(found))
+        if not found:
+            raise SordinoError(f"no campaign has the name or the id {text!r}: see `sordino campaigns list`")
+        names = ", ".join(f"{row['id'][:_SHOWN_DIGITS]} ({row['name']})" for row in list(found.values())[:_SHOWN])
+        raise SordinoError(f"{text!r} means {len(found)} campaigns, give more of the id: {names}")
 
     def plan_progress(self, identifier: str, patience: Patience) -> Iterator[dict[str, Any]]:
         """Poll the plan request until it is ready; raises SordinoError if it fails, or StillWaiting."""

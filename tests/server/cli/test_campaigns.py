@@ -8,6 +8,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -268,11 +269,65 @@ def test_wrong_keys(run_command: Run, running: Any, key: str) -> None:
 
 
 @pytest.mark.parametrize("campaign", ["delays", "0" * 63, "0" * 65, "../keys", "A" * 64])
-def test_an_id_that_is_none(run_command: Run, campaign: str) -> None:
-    for command in (["show"], ["open"], ["close-round"], ["estimates"]):
+def test_a_campaign_that_does_not_exist(run_command: Run, operator: dict[str, str], campaign: str) -> None:
+    for command in (["show"], ["open"], ["close-round"], ["estimates"], ["watch"]):
         index = ["0"] if command == ["close-round"] else []
-        said = run_command("campaigns", *command, campaign, *index, code=2).stderr
-        assert "64 lower-case hexadecimal digits: see `sordino campaigns list`" in said
+        said = run_command("campaigns", *command, campaign, *index, code=2, **operator).stderr
+        assert "no campaign has the name or the id" in said
+        assert "sordino campaigns list" in said
+
+
+def test_a_campaign_is_named_by_its_name_or_the_first_digits_of_its_id(
+    run_command: Run, json_of: Run, running: Any, operator: dict[str, str]
+) -> None:
+    plan = ("--plan-request", running.ready_plan()["id"])
+    first = json_of("campaigns", "create", *TERMS, *plan, **operator)["id"]
+    for text in ("delays", first[:4], first[:63], first):
+        assert json_of("campaigns", "open" if text == "delays" else "show", text, **operator)["id"] == first
+    running.clock.advance(1)
+    second = json_of("campaigns", "create", *TERMS, *plan, **operator)["id"]
+    said = run_command("campaigns", "show", "delays", code=2, **operator).stderr
+    assert "means 2 campaigns" in said
+    assert first[:12] in said
+    assert second[:12] in said
+
+
+def test_a_list_has_the_campaigns_that_agree_with_every_option(
+    run_command: Run, json_of: Run, running: Any, operator: dict[str, str]
+) -> None:
+    campaign = running.campaign("open")
+    running.clock.advance(86400)
+    terms = ("--name", "delays again", *TERMS[2:], "--plan-request", running.ready_plan()["id"])
+    later = json_of("campaigns", "create", *terms, **operator)
+
+    def listed(*options: str) -> list[str]:
+        return [row["id"] for row in json_of("campaigns", "list", *options, **operator)["campaigns"]]
+
+    assert listed() == [later["id"], campaign["id"]]
+    assert listed("--state", "open") == [campaign["id"]]
+    assert listed("--name", later["name"], "--population", later["population"]) == [later["id"]]
+    assert listed("--name", "delay") == []
+    day = datetime.fromtimestamp(later["created_at"], UTC)
+    assert listed("--since", day.strftime("%Y-%m-%dT%H:%M")) == [later["id"]]
+    assert listed("--since", (day - timedelta(days=2)).strftime("%Y-%m-%d")) == [later["id"], campaign["id"]]
+    assert "2026-13-45" in run_command("campaigns", "list", "--since", "2026-13-45", code=2, **operator).stderr
+    for wrong in ({"state": "shut"}, {"id_prefix": "xyz"}, {"since": -1}, {"names": "delays"}):
+        assert running.api.get("/v1/campaigns", params=wrong).status_code == 422
+
+
+def test_watching_ends_with_the_estimates(
+    run_command: Run, json_of: Run, running: Any, operator: dict[str, str]
+) -> None:
+    campaign = running.campaign("open")
+    running.report(campaign, [index % 3 for index in range(40)])
+    running.api.post(f"/v1/campaigns/{campaign['id']}/close")
+    worker = threading.Timer(0.5, running.work)
+    worker.start()
+    said = run_command("campaigns", "watch", campaign["id"][:8], "--every", "0.1", **operator).stdout.splitlines()
+    worker.join()
+    assert said[0].endswith("closed, 40 reports; round 0 closed")
+    assert said[-1].endswith("closed, 40 reports; round 0 estimated")
+    assert json_of("campaigns", "watch", campaign["id"], **operator)["rounds"][0]["state"] == "estimated"
 
 
 def test_a_key_that_is_left_out(run_command: Run, running: Any) -> None:
