@@ -104,9 +104,9 @@ FAULTS = (
     ),
     Fault(
         "Fields of an estimate",
-        "analysis/sordino_analysis/estimation/linear.py",
-        "error = np.sqrt(variances / users)",
-        "error = 0.99 * np.sqrt(variances / users)",
+        "analysis/sordino_analysis/estimation/linear_estimate.py",
+        "return np.sqrt(self.variances / self.users)",
+        "return 0.99 * np.sqrt(self.variances / self.users)",
         (
             "tests/analysis/estimation/test_linear.py"
             "::test_expected_sums_give_the_true_answers_and_their_exact_standard_errors",

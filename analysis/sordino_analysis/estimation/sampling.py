@@ -20,7 +20,7 @@ class SampledAnswers:
 
     @property
     def variances(self) -> Floats:
-        """Var of W_q,X for a user X: what one user adds as a sample of the population."""
+        """(Q,) Var of W_q,X for a user X: what one user adds as a sample of the population."""
         return np.maximum(self.squares - self.means**2, 0.0)
 
     def smoothed(self, users: int, z: float) -> Floats:
