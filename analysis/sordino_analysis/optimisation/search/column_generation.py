@@ -100,10 +100,7 @@ def generate_columns(
     """
     types = matrix.shape[1]
     most_rows = max(len(start.members), _MOST_ROWS_PER_TYPE * types, _FEWEST_ROWS) // images.copies
-    members, weights = images.one_of_each(start.members, start.weights)
-    generation = _Generation(
-        _Master(matrix, epsilon, most_rows, images), WeightedRows(members, weights, start.type_weights)
-    )
+    generation = _Generation(_Master(matrix, epsilon, most_rows, images), _kept(start, images))
     try:
         for _ in range(rounds):
             if should_stop() or generation.advance():
@@ -111,8 +108,22 @@ def generate_columns(
     except (ValueError, np.linalg.LinAlgError):
         # Rows that no longer balance or do not tell all types apart: what was found before stands.
         pass
-    best = generation.best
-    return replace(best, members=images.all_rows(best.members), weights=np.tile(best.weights, images.copies))
+    return _whole(generation.best, images)
+
+
+def _kept(rows: WeightedRows, images: Images) -> WeightedRows:
+    """One row of each that are images of each other."""
+    if images.image is None:
+        return rows
+    members, weights = images.one_of_each(rows.members, rows.weights)
+    return replace(rows, members=members, weights=weights)
+
+
+def _whole(rows: WeightedRows, images: Images) -> WeightedRows:
+    """The rows and their images."""
+    if images.image is None:
+        return rows
+    return replace(rows, members=images.all_rows(rows.members), weights=np.tile(rows.weights, images.copies))
 
 
 def unevenness(matrix: Floats, epsilon: float, rows: WeightedRows) -> float:
