@@ -10,8 +10,9 @@ import numpy as np
 
 from sordino_analysis.questions.linear import Workload, WorkloadError, load_specification, parse_specification
 from sordino_analysis.questions.linear.files import read_document
+from sordino_analysis.questions.linear.specification import unit_edges
 from sordino_analysis.questions.pairwise import PairwiseSpecification, parse_statistic
-from sordino_shared.domains import MAX_MEMBERS
+from sordino_shared.domains import MAX_EVEN_EDGES
 
 Members = int | Sequence[float] | Sequence[str]
 
@@ -83,7 +84,7 @@ def pairwise_statistic(source: Mapping[str, Any] | Path | str) -> PairwiseSpecif
 def _on_one_attribute(kind: str, members: Members, name: str, unit: str, missing: bool, other: bool) -> Workload:
     attribute: dict[str, Any] = {"name": name, "missing": missing, "other": other}
     listed = _listed(members)
-    if listed and all(isinstance(member, str) for member in listed):
+    if isinstance(listed, list) and listed and all(isinstance(member, str) for member in listed):
         if unit:
             raise WorkloadError("labels have no unit: leave it out", unit)
         attribute |= {"kind": "categorical", "labels": listed}
@@ -93,12 +94,12 @@ def _on_one_attribute(kind: str, members: Members, name: str, unit: str, missing
     return parse_specification({"name": title, "domain": [attribute], "queries": kind}).build()
 
 
-def _listed(members: Members) -> list[Any]:
+def _listed(members: Members) -> Any:
     """Edges or labels as plain numbers and texts; a number of bins as the edges 1, 2, …"""
     if isinstance(members, int):
-        if not 2 <= members <= MAX_MEMBERS:
-            raise WorkloadError(f"a workload needs 2 to {MAX_MEMBERS} bins, got {members}", members)
-        return [float(edge) for edge in range(1, int(members))]
+        if not 2 <= members <= MAX_EVEN_EDGES:
+            raise WorkloadError(f"a workload needs 2 to {MAX_EVEN_EDGES} bins, got {members}", members)
+        return unit_edges(members)
     array = np.asarray(members)
     mixed = array.dtype.kind == "U" and not all(isinstance(member, str) for member in members)
     if array.ndim != 1 or len(array) == 0 or array.dtype.kind not in "iufU" or mixed:

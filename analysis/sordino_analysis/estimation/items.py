@@ -120,7 +120,10 @@ class ItemEstimator:
         return replace(found, warnings=(note, *found.warnings))
 
     def largest(self, aggregate: Aggregate, most: int, level: float = 0.95) -> ItemEstimate:
-        """The `most` largest of all items by their answers, from the table of a round; ties go to the first."""
+        """The `most` largest of all items by their answers, from the table of a round; ties go to the first.
+
+        No question was fixed before, so that their intervals are the band.
+        """
         check_aggregate(self.device, aggregate)
         counts = counts_of_all(self.randomizer, aggregate.sums)
         chosen = _largest(counts, most)
@@ -129,9 +132,10 @@ class ItemEstimator:
         least = self._nearest_level(counts, aggregate.count)
         note = (
             f"these are the {len(chosen)} largest of {len(counts)} items by their answers, which makes them look "
-            "larger than they are: the band allows for the choice, the interval does not"
+            "larger than they are: their intervals are the band, which allows for the choice"
         )
-        return replace(found, consistent=np.maximum(found.value - least, 0.0), warnings=(note, *found.warnings))
+        nearest = np.maximum(found.value - least, 0.0)
+        return replace(found, interval=found.band, consistent=nearest, warnings=(note, *found.warnings))
 
     def _shares(self, chances: Floats) -> Floats:
         """Chances of a report to hold an item as the item's share."""

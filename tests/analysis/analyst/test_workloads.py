@@ -48,7 +48,7 @@ def test_a_workload_is_shown_in_a_line() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: sa.prefix(1), "2 to 524288 bins, got 1"),
+        (lambda: sa.prefix(1), "2 to 281474976710656 bins, got 1"),
         (lambda: sa.prefix([]), "increasing edges"),
         (lambda: sa.prefix([3, 1]), "strictly increasing"),
         (lambda: sa.prefix(["a", "b"]), "needs an order"),

@@ -16,12 +16,13 @@ from sordino_analysis.questions.linear.widths import check_width
 from sordino_analysis.questions.linear.workload import Workload, WorkloadError
 from sordino_analysis.strict_model import Listed
 from sordino_shared.arrays import Array
-from sordino_shared.domains import MAX_MEMBERS, Domain
+from sordino_shared.domains import MAX_EVEN_EDGES, Domain
 from sordino_shared.errors import InvalidValue
 
 Kind = Literal["histogram", "prefix", "ranges", "total"]
 # Squares of the entries and their sums over a workload must stay within the range of a double.
 _LARGEST, _SMALLEST = 1e100, 1e-100
+_MOST_LISTED_BINS = 1024
 # One decoder serves all queries: what a double rounds off in the largest must leave seven digits of the smallest.
 _MOST_TIMES_AS_LARGE = 1e9
 
@@ -192,10 +193,17 @@ def builtin_specification(kind: str, size: int) -> WorkloadSpecification:
     """
     if not isinstance(size, int) or size < 2:
         raise WorkloadError(f"a workload needs a domain of at least two types, not {size!r}", size)
-    if size > MAX_MEMBERS:
-        raise WorkloadError(f"{size} bins; a domain has at most {MAX_MEMBERS} members: use wider bins", size)
-    line = {"name": "value", "kind": "ordinal", "edges": [float(edge) for edge in range(1, size)]}
+    if size > MAX_EVEN_EDGES:
+        raise WorkloadError(f"{size} bins; an attribute has at most {MAX_EVEN_EDGES + 1}: use wider bins", size)
+    line = {"name": "value", "kind": "ordinal", "edges": unit_edges(size)}
     return parse_specification({"name": f"{kind}-{size}", "domain": [line], "queries": kind})
+
+
+def unit_edges(bins: int) -> Any:
+    """The edges 1, 2, … between so many bins, in a list while that is short."""
+    if bins > _MOST_LISTED_BINS:
+        return {"start": 1.0, "step": 1.0, "count": int(bins) - 1}
+    return [float(edge) for edge in range(1, int(bins))]
 
 
 def checked_matrix(rows: list[list[float]], domain: Domain) -> Floats:

@@ -10,14 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-import numpy as np
 
-from sordino_analysis.evaluation.grids.answers import listed_intervals
 from sordino_analysis.questions.linear import parse_specification
 from sordino_server.cli.remote import Remote
 from sordino_server.cli.simulation.comparison import Comparison
 from sordino_server.cli.simulation.devices import Fleet, SentReports, run_apps, simulated_fleet
 from sordino_server.cli.simulation.progress import Stages
+from sordino_server.cli.simulation.truth import check_published, truth_of
 from sordino_server.cli.wait import TIMEOUT_S, Patience
 from sordino_shared.errors import InvalidValue, SordinoError
 
@@ -64,7 +63,7 @@ def run_campaign(
     A campaign that fails half-way is cancelled, so that nothing stays open on a server that others use.
     """
     workload = parse_specification(terms.specification).build()
-    cells = np.asarray(workload.domain.encode_many(devices.values))
+    check_published(workload)
     # Seeds of different terms and different noise do not meet: 2³² seeds lie between those of two campaigns.
     seed, clock = int(terms.plan["seed"]) + (noise << 32), StageClock()
     plan, campaign = publish(remote, terms, stages)
@@ -74,7 +73,7 @@ def run_campaign(
         remote.post(f"{path}/open")
         apps = answer_as_apps(address, campaign, devices, stages)
         with simulated_fleet(address, campaign, devices.values[devices.apps :], seed) as many:
-            fleet = answer_as_fleet(many, stages)
+            fleet, domain = answer_as_fleet(many, stages), many.domain
         clock.lap("devices")
         remote.post(f"{path}/close")
     except BaseException:
@@ -84,8 +83,8 @@ def run_campaign(
     with stages.stage("closing the round and estimating"):
         estimates = remote.awaited_estimates(campaign, 0, Patience())
     clock.lap("estimates")
-    answered = workload if len(estimates["queries"]) == workload.queries else listed_intervals(workload)
-    comparison = Comparison.of(answered.truth(cells), estimates["queries"])
+    truth = truth_of(workload, domain, devices.values, estimates["queries"])
+    comparison = Comparison.of(truth, estimates["queries"])
     return CampaignResult(
         campaign=campaign,
         plan=plan,

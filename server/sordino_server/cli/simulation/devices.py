@@ -86,7 +86,9 @@ class Fleet:
     """Values that answer as a fleet: ledgers in memory, one verified plan a round, one connection, large batches."""
 
     def __init__(self, client: Client, campaign: str, values: Sequence[object], seed: int) -> None:
-        self._devices = DeviceFleet(client, client.join(campaign))
+        joined = client.join(campaign)
+        self.domain = joined.domain
+        self._devices = DeviceFleet(client, joined)
         self._values = values
         self._randomness = SeededRandomness(seed)
 

@@ -1,0 +1,39 @@
+"""What the answers of a simulated campaign should be, from the values that its devices hold."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sordino_analysis.evaluation.grids.answers import listed_intervals
+from sordino_analysis.questions.linear import Workload
+from sordino_analysis.questions.linear.building import build_workload
+from sordino_shared.domains import Domain
+from sordino_shared.errors import InvalidValue
+from sordino_shared.randomizers.coarsened.randomizer import MAX_TABLES
+
+
+def check_published(workload: Workload) -> None:
+    """Raise InvalidValue where a closed round publishes no answer that could be compared."""
+    if not workload.is_listed and workload.size > MAX_TABLES:
+        raise InvalidValue(
+            f"of {workload.size} items none is published, so there is nothing to compare: simulate with at most "
+            f"{MAX_TABLES} items, as 25 bits of a hash are",
+            workload.size,
+        )
+
+
+def truth_of(
+    workload: Workload, domain: Domain, values: Sequence[object], rows: Sequence[Mapping[str, Any]]
+) -> NDArray[np.float64]:
+    """(Q,) the true answers to the published `rows`; `domain` is the campaign's, with the salts of its hashes."""
+    if workload.is_listed:
+        whole = build_workload(domain, workload.published)
+        answered = whole if len(rows) == whole.queries else listed_intervals(whole)
+        return answered.truth(np.asarray(domain.encode_many(values)))
+    held = Counter(map(domain.describe, domain.codes_many(values).tolist()))
+    return np.array([held[row["label"]] / len(values) for row in rows])
