@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sordino_analysis.analyst.estimates import Estimate, aggregate, estimate
+    from sordino_analysis.analyst.items import Items, items
     from sordino_analysis.analyst.pairs import (
         PairwisePlan,
         PairwiseSimulation,
@@ -38,6 +39,7 @@ __version__ = "0.1.0"
 
 _MODULES = {
     "sordino_analysis.analyst.estimates": ("Estimate", "aggregate", "estimate", "marginal"),
+    "sordino_analysis.analyst.items": ("Items", "items"),
     "sordino_analysis.analyst.pairs": (
         "PairwisePlan",
         "PairwiseSimulation",
@@ -63,6 +65,7 @@ __all__ = [
     "ColumnError",
     "Estimate",
     "EstimationError",
+    "Items",
     "PairwisePlan",
     "PairwiseSimulation",
     "Plan",
@@ -75,6 +78,7 @@ __all__ = [
     "aggregate",
     "estimate",
     "histogram",
+    "items",
     "marginal",
     "pairwise_statistic",
     "plan",

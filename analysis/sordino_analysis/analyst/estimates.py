@@ -134,6 +134,12 @@ def aggregate(plan: Plan, reports: NDArray[np.uint8]) -> Aggregate:
     Aggregates of the same plan are added with `+`. Raises InvalidValue for another width or type, and for a row that
     the plan's randomizer cannot produce.
     """
+    payloads = checked_reports(plan, reports)
+    return Aggregate(len(payloads), accumulate(plan.device.randomizer, payloads))
+
+
+def checked_reports(plan: Plan, reports: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """The (n, width) reports; raises InvalidValue where one cannot be of the plan."""
     randomizer = plan.device.randomizer
     payloads: NDArray[Any] = np.asarray(reports)
     if payloads.ndim != 2 or payloads.shape[1] != randomizer.payload_bytes or payloads.dtype != np.uint8:
@@ -149,7 +155,7 @@ def aggregate(plan: Plan, reports: NDArray[np.uint8]) -> Aggregate:
             "leave them out, or use the plan that they were made with",
             int(outside[0]),
         )
-    return Aggregate(len(payloads), accumulate(randomizer, payloads))
+    return payloads
 
 
 def interval_text(interval: Floats) -> str:

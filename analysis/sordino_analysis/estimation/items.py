@@ -110,7 +110,7 @@ class ItemEstimator:
         """What the estimate of a closed round lists: the largest items, or none where the reports make no table."""
         if self.randomizer.table_sizes[0]:
             return self.largest(aggregate, MOST_PUBLISHED_ITEMS)
-        check_aggregate(self.device, aggregate)
+        self.check(aggregate)
         none = np.zeros((0, len(self.device.domain.attributes)), dtype=np.uint64)
         found = self.of_counts(none, np.zeros(0, dtype=np.int64), aggregate.count)
         note = (
@@ -119,12 +119,16 @@ class ItemEstimator:
         )
         return replace(found, warnings=(note, *found.warnings))
 
+    def check(self, aggregate: Aggregate) -> None:
+        """Raise EstimationError where there are no reports, or sums of another plan."""
+        check_aggregate(self.device, aggregate)
+
     def largest(self, aggregate: Aggregate, most: int, level: float = 0.95) -> ItemEstimate:
         """The `most` largest of all items by their answers, from the table of a round; ties go to the first.
 
         No question was fixed before, so that their intervals are the band.
         """
-        check_aggregate(self.device, aggregate)
+        self.check(aggregate)
         counts = counts_of_all(self.randomizer, aggregate.sums)
         chosen = _largest(counts, most)
         codes = np.stack(np.unravel_index(chosen, self.device.domain.shape), axis=1).astype(np.uint64)

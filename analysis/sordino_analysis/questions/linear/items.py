@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import NoReturn
 
+import numpy as np
+from numpy.typing import NDArray
+
 from sordino_analysis.arrays import Floats
 from sordino_analysis.questions.linear.operators import Indices, Symmetry, TooLargeForDense, ZeroOneMap
 
@@ -30,6 +33,9 @@ class AnyItem(ZeroOneMap):
         self._refuse()
 
     def take(self, rows: Indices) -> Floats:
+        self._refuse()
+
+    def answers_of_codes(self, codes: NDArray[np.uint64], shape: tuple[int, ...]) -> Floats:
         self._refuse()
 
     def _refuse(self) -> NoReturn:

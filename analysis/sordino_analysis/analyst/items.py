@@ -1,0 +1,112 @@
+"""Answers for single items of a histogram, also of one that is too long to list."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sordino_analysis.analyst.display import html_table, percent, shown, text_table
+from sordino_analysis.analyst.estimates import checked_reports, interval_text
+from sordino_analysis.analyst.plans import Plan
+from sordino_analysis.arrays import Floats
+from sordino_analysis.estimation.items import ItemEstimate, ItemEstimator
+from sordino_analysis.evaluation.accumulate import Aggregate
+from sordino_analysis.evaluation.item_counts import count_items, counts_of_table
+from sordino_shared.errors import InvalidValue
+
+_HEADINGS = ("item", "answer", "std. error", "interval", "band")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Items:
+    """Shares of m items, as `values` named them; numbers are in units of the answers, where .01 is one point.
+
+    `answers` (m,) are unbiased, `intervals` (m, 2) are exact for an item that was chosen before, `band` (m, 2) for all
+    items of the histogram at once: use it for items that were chosen by their answers.
+    """
+
+    values: tuple[object, ...]
+    estimate: ItemEstimate
+
+    @property
+    def answers(self) -> Floats:
+        return self.estimate.value
+
+    @property
+    def standard_errors(self) -> Floats:
+        """(m,) for the users who reported."""
+        return self.estimate.standard_error
+
+    @property
+    def intervals(self) -> Floats:
+        return self.estimate.interval
+
+    @property
+    def band(self) -> Floats:
+        return self.estimate.band
+
+    def columns(self) -> dict[str, list[Any]]:
+        """Plain columns of length m, which a data frame or csv.writer takes."""
+        return {
+            "item": list(self.values),
+            "value": self.answers.tolist(),
+            "standard_error": self.standard_errors.tolist(),
+            "lower": self.intervals[:, 0].tolist(),
+            "upper": self.intervals[:, 1].tolist(),
+            "band_lower": self.band[:, 0].tolist(),
+            "band_upper": self.band[:, 1].tolist(),
+        }
+
+    def __repr__(self) -> str:
+        return "\n".join([self._title, text_table(_HEADINGS, self._rows()), *self.estimate.warnings])
+
+    def _repr_html_(self) -> str:
+        return html_table(self._title, _HEADINGS, self._rows(), self.estimate.warnings)
+
+    @property
+    def _title(self) -> str:
+        found = self.estimate
+        return f"{len(self.values)} items from {found.users:,} users, intervals at {found.level:.0%}"
+
+    def _rows(self) -> list[tuple[str, ...]]:
+        return [
+            (
+                str(self.values[item]),
+                percent(self.answers[item]),
+                percent(self.standard_errors[item]),
+                interval_text(self.intervals[item]),
+                interval_text(self.band[item]),
+            )
+            for item in shown(len(self.values))
+        ]
+
+
+def items(plan: Plan, reports: NDArray[np.uint8] | Aggregate, values: Sequence[object], level: float = 0.95) -> Items:
+    """The shares of the items that have these `values`, from n reports of a plan of coarsened_histogram.
+
+    `reports` are (n, width) bytes, or what they add up to where the plan keeps a table of its items (up to 2^25). A
+    million reports take about a tenth of a second an item. Raises InvalidValue for a value that the domain does not
+    list, EstimationError for a plan of another mechanism and where there are no reports.
+
+    >>> urls = workload({
+    ...     "name": "urls", "domain": [{"name": "url", "kind": "hashed", "bits": 64}], "queries": "histogram"
+    ... })
+    >>> slow = plan(urls, epsilon=1)
+    >>> slow.device.randomizer.payload_bytes, round(slow.ratio, 3)
+    (9, 1.003)
+    """
+    estimator, domain = ItemEstimator(plan.device, plan.analyst), plan.domain
+    codes = domain.codes_many(list(values), strict=True)
+    if isinstance(reports, Aggregate):
+        estimator.check(reports)
+        counts, users = counts_of_table(estimator.randomizer, reports.sums, codes), reports.count
+    else:
+        payloads = checked_reports(plan, reports)
+        counts, users = count_items(estimator.randomizer, payloads, codes), len(payloads)
+    if not len(codes):
+        raise InvalidValue("there are no values: give one for each item", values)
+    return Items(tuple(values), estimator.of_counts(codes, counts, users, level))
