@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy import fft
+from numpy import fft
 
 from sordino_analysis.arrays import Floats
 from sordino_shared.errors import InvalidValue
@@ -43,7 +43,7 @@ class SymmetricToeplitz:
 
     @cached_property
     def _length(self) -> int:
-        return int(fft.next_fast_len(2 * self.size, real=True))
+        return fast_length(2 * self.size)
 
     @cached_property
     def _preconditioner(self) -> Floats:
@@ -113,7 +113,7 @@ class ToeplitzInverse:
     @cached_property
     def _spectra(self) -> tuple[np.ndarray, np.ndarray, int]:
         x = self.first_column
-        length = int(fft.next_fast_len(2 * len(x), real=True))
+        length = fast_length(2 * len(x))
         mirrored = np.concatenate([[0.0], x[:0:-1]])
         return fft.rfft(x, length), fft.rfft(mirrored, length), length
 
@@ -197,3 +197,11 @@ def _circulant_spectrum(column: Floats, length: int) -> Floats:
     whole[: len(column)] = column
     whole[length - len(column) + 1 :] = column[:0:-1]
     return np.asarray(fft.rfft(whole).real)
+
+
+def fast_length(least: int) -> int:
+    """The smallest product of powers of 2, 3 and 5 that is at least `least`: transforms of such lengths are fast."""
+    powers = range(least.bit_length() + 1)
+    products: list[int] = [3**threes * 5**fives for threes in powers for fives in powers]
+    # Each times the least power of 2 that makes it large enough.
+    return min(odd << max(0, (-(-least // odd) - 1).bit_length()) for odd in products if odd < 2 * least)
