@@ -44,9 +44,12 @@ def read_line(line: str) -> Tried:
 
 
 def tables(rows: Sequence[Tried]) -> str:
-    """The summary by statistic and protocol, then every cell without a warning that is off."""
-    off = [row for row in rows if not holds(row) and not warns(row)]
-    return "\n\n".join([_summary(rows), f"Without a warning and outside 95 ± 1.5 %: {len(off)} cells.", _cells(off)])
+    """The summary by statistic and protocol, then every cell without a warning that is off beyond chance."""
+    off = [row for row in rows if not may_hold(row) and not warns(row)]
+    campaigns = sorted(row.campaigns for row in rows)
+    known = f"{len(rows)} cells of {campaigns[0]} to {campaigns[-1]} campaigns." if rows else "No cell."
+    told = f"Without a warning and off by more than two standard errors: {len(off)} cells."
+    return "\n\n".join([known, _summary(rows), told, *([_cells(off)] if off else [])])
 
 
 def all_lines(rows: Sequence[Tried]) -> str:

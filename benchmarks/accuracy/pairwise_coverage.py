@@ -24,7 +24,10 @@ def main() -> None:
     parser.add_argument("--statistic", nargs="+", help="names of the statistics, all by default")
     parser.add_argument("--protocol", nargs="+", help="names of the protocols, all of one and two rounds by default")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--lines", type=Path, help="add one JSON line a cell to this file; lines of a cell are pooled")
+    lines = (
+        "files of one JSON line a cell, added to the first; lines of a cell are pooled, those of the first file with it"
+    )
+    parser.add_argument("--lines", type=Path, nargs="+", default=[], help=lines)
     parser.add_argument("--table", action="store_true", help="print the tables of what --lines has, and play nothing")
     parser.add_argument("--every", action="store_true", help="print a line for every cell too")
     options = parser.parse_args()
@@ -47,14 +50,16 @@ def _is_asked(cell: Cell, options: argparse.Namespace) -> bool:
     )
 
 
-def _read(lines: Path | None) -> dict[Cell, Tried]:
+def _read(files: list[Path]) -> dict[Cell, Tried]:
     from benchmarks.accuracy.coverage_runs import pooled
     from benchmarks.accuracy.coverage_tables import read_line
 
     known: dict[Cell, Tried] = {}
-    if lines is not None and lines.exists():
-        for row in map(read_line, lines.read_text(encoding="utf-8").splitlines()):
-            known[row.cell] = pooled(known[row.cell], row) if row.cell in known else row
+    for file in filter(Path.exists, files):
+        found: dict[Cell, Tried] = {}
+        for row in map(read_line, file.read_text(encoding="utf-8").splitlines()):
+            found[row.cell] = pooled(found[row.cell], row) if row.cell in found else row
+        known = found | known
     return known
 
 
@@ -70,8 +75,8 @@ def _play(cells: list[Cell], known: dict[Cell, Tried], options: argparse.Namespa
             continue
         # Campaigns that are added have a stream of their own.
         row = tried(designs, cell, options.campaigns - played, options.repeats, options.seed + played)
-        if options.lines is not None:
-            with options.lines.open("a", encoding="utf-8") as file:
+        if options.lines:
+            with options.lines[0].open("a", encoding="utf-8") as file:
                 file.write(written_line(row) + "\n")
         known[cell] = pooled(known[cell], row) if cell in known else row
         print(row, file=sys.stderr, flush=True)
