@@ -19,7 +19,7 @@ def test_the_examples_are_workloads(text):
 
 
 def test_there_are_examples():
-    assert len(EXAMPLES) == 4
+    assert len(EXAMPLES) == 5
 
 
 @pytest.mark.parametrize("kind", ["histogram", "prefix", "ranges", "total"])
