@@ -24,6 +24,7 @@ class BalancedRows:
     boost: float
     membership: Floats
     levels: Floats
+    folded: Floats
     weights: Floats
     correction: Floats
     row_correction: Floats
@@ -43,13 +44,13 @@ class BalancedRows:
     def gradient(self, kernel_gradient: Floats) -> tuple[Floats, Floats]:
         """(∂F/∂Z, ∂F/∂t) from ∂F/∂K, through θ's dependence on both. `kernel_gradient` (m, k) → (m, k) and (m,)."""
         by_weight = np.einsum("yx,yx->y", kernel_gradient, self.levels)
-        moved = self.images.by_type(self.levels.T @ (self.weights * by_weight))
+        moved = self.folded.T @ (self.weights * by_weight)
         pull = scipy.linalg.cho_solve(self.system, moved, check_finite=False)
-        row_pull = self.levels @ pull
+        row_pull = self.folded @ pull
         row_weights = self.row_weights
         by_level = kernel_gradient * row_weights[:, None]
-        by_level += np.outer(self.weights * (by_weight - row_pull), self.correction)
-        by_level -= np.outer(row_weights, pull)
+        by_level += np.outer(self.weights * (by_weight - row_pull), self.images.unfolded(self.correction))
+        by_level -= np.outer(row_weights, self.images.unfolded(pull))
         by_logit = by_level * (self.boost * self.membership * (1.0 - self.membership))
         return by_logit, (by_weight - row_pull) * (1.0 + self.row_correction)
 
@@ -59,16 +60,19 @@ def balance(logits: Floats, weights: Floats, epsilon: float, images: Images = NO
     boost = float(np.expm1(epsilon))
     membership = expit(logits)
     levels = 1.0 + boost * membership
-    weighted = levels * weights[:, None]
-    system = scipy.linalg.cho_factor(images.by_types(weighted.T @ levels), check_finite=False)
-    correction = scipy.linalg.cho_solve(system, 1.0 - images.by_type(weighted.sum(axis=0)), check_finite=False)
+    # Columns sum to one at a type and its image together, and so do corrections.
+    folded = images.folded(levels)
+    weighted = folded * weights[:, None]
+    system = scipy.linalg.cho_factor(weighted.T @ folded, check_finite=False)
+    correction = scipy.linalg.cho_solve(system, 1.0 - weighted.sum(axis=0), check_finite=False)
     return BalancedRows(
         boost=boost,
         membership=membership,
         levels=levels,
+        folded=folded,
         weights=weights,
         correction=correction,
-        row_correction=levels @ correction,
+        row_correction=folded @ correction,
         system=system,
         images=images,
     )
@@ -79,16 +83,16 @@ def balanced_weights(levels: Floats, weights: Floats, images: Images = NO_IMAGES
 
     By damped Newton steps; raises ValueError where the rows cannot be balanced from here.
     """
-    weights = weights.copy()
+    weights, levels = weights.copy(), images.folded(levels)
     for _ in range(iterations):
-        residual = 1.0 - images.by_type(levels.T @ weights)
+        residual = 1.0 - levels.T @ weights
         if np.abs(residual).max() < 1e-13:
             break
-        gram = images.by_types((levels * weights[:, None]).T @ levels)
+        gram = (levels * weights[:, None]).T @ levels
         step = weights * (levels @ np.linalg.lstsq(gram, residual, rcond=1e-13)[0])
         # Half-way to the boundary at most: a weight never dies here.
         shrink = np.min(np.where(step < 0, -0.5 * weights / np.minimum(step, -1e-300), 1.0))
         weights += min(1.0, shrink) * step
-    if np.abs(1.0 - images.by_type(levels.T @ weights)).max() > 1e-9:
+    if np.abs(1.0 - levels.T @ weights).max() > 1e-9:
         raise ValueError("the rows cannot be weighted so that every column sums to one")
     return weights

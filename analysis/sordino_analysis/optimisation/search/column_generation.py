@@ -198,11 +198,11 @@ class _Master:
         # The slope by θ is −vᵀGv/(πᵀv); times θ here, as the changes are relative.
         downhill = np.einsum("yx,yx->y", pushed, shares) + target
         system = scipy.linalg.cho_factor(hessian, check_finite=False)
-        scaled = self.images.even_rows(rows.weights[:, None] * levels)
+        scaled = self.images.folded(rows.weights[:, None] * levels)
         solved = scipy.linalg.cho_solve(system, np.column_stack([downhill, scaled]), check_finite=False)
         multipliers = np.linalg.lstsq(scaled.T @ solved[:, 1:], scaled.T @ solved[:, 0], rcond=1e-13)[0]
         step = solved[:, 0] - solved[:, 1:] @ multipliers
-        return step, multipliers, float(step @ (downhill - scaled @ multipliers))
+        return step, self.images.unfolded(multipliers), float(step @ (downhill - scaled @ multipliers))
 
     def grown(self, rows: WeightedRows, prices: Prices) -> WeightedRows:
         """The rows that weigh something, and the sets near them that are worth the most besides."""

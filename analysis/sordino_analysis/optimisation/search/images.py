@@ -24,7 +24,10 @@ _EQUAL = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Image:
-    """W_{queries[q], types[x]} = signs[q]·W_qx for a W whose rows sum to zero; both permutations are involutions."""
+    """W_{queries[q], types[x]} = signs[q]·W_qx for a W whose rows sum to zero; an even number of types, read backwards.
+
+    `queries` is a permutation that is its own inverse.
+    """
 
     types: Indices
     queries: Indices
@@ -58,13 +61,43 @@ class Images:
         """The same of (Q, k) sums of a decoder's squared entry and a row's."""
         return sums if self.image is None else sums + self._mirrored(self.image, sums)
 
+    def folded(self, rows: Floats) -> Floats:
+        """(m, k or k/2) A with A z = rows · (z and its mirror image): what rows know of even vectors."""
+        if self.image is None:
+            return rows
+        half = rows.shape[1] // 2
+        return np.asarray(rows[:, :half] + rows[:, : half - 1 : -1])
+
+    def unfolded(self, values: Floats) -> Floats:
+        """(k,) the even vector whose first half is given."""
+        return values if self.image is None else np.concatenate([values, values[::-1]])
+
+    def parts(self, rows: Floats) -> list[Floats]:
+        """Even and odd part (m, k/2) of the rows: Σ of products over rows and images is that of either's products."""
+        if self.image is None:
+            return [rows]
+        half = rows.shape[1] // 2
+        first, second = rows[:, :half], rows[:, : half - 1 : -1]
+        return [first + second, first - second]
+
+    def joined(self, parts: list[Floats]) -> Floats:
+        """(m, k) the rows of these parts."""
+        if self.image is None:
+            return parts[0]
+        even, odd = parts
+        return np.hstack([even + odd, (even - odd)[:, ::-1]]) / 2
+
+    def blocks(self, square: Floats) -> list[Floats]:
+        """What a (k, k) matrix that is its own image does to even and to odd vectors."""
+        if self.image is None:
+            return [square]
+        half = len(square) // 2
+        first, second = square[:half, :half], square[:half, : half - 1 : -1]
+        return [first + second, first - second]
+
     def even(self, weights: Floats) -> Floats:
         """(k,) weights of types, averaged with their image."""
         return self.by_type(weights) / self.copies
-
-    def even_rows(self, rows: Floats) -> Floats:
-        """(m, k) rows, averaged with their image."""
-        return rows if self.image is None else (rows + rows[:, self.image.types]) / 2
 
     def even_queries(self, weights: Floats) -> Floats:
         """(Q,) weights of queries, averaged with their image."""
@@ -114,7 +147,9 @@ NO_IMAGES = Images()
 
 
 def reflected(matrix: Floats) -> Images:
-    """The images under x → k − 1 − x of W (Q, k), whose rows sum to zero; none where W changes."""
+    """The images under x → k − 1 − x of W (Q, k), whose rows sum to zero; none where W changes, or k is odd."""
+    if matrix.shape[1] % 2:
+        return NO_IMAGES
     unit = _EQUAL * max(1.0, float(np.abs(matrix).max())) * 2**10
     mirrored = matrix[:, ::-1]
     signs = np.ones(len(matrix))

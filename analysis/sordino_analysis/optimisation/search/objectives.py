@@ -6,6 +6,7 @@ Throughout D = diag(Kπ), M = KᵀD⁻¹K, N = M⁻¹KᵀD⁻¹; a decoder V is 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import scipy.linalg
@@ -44,10 +45,15 @@ def information(kernel: Floats, type_weights: Floats, images: Images = NO_IMAGES
     """M and its Cholesky factor. `kernel` K (m, k), `type_weights` π (k,)."""
     masses = kernel @ type_weights
     scaled = kernel / masses[:, None]
-    matrix = images.by_types(kernel.T @ scaled)
-    matrix[np.diag_indices_from(matrix)] += _RIDGE * np.trace(matrix) / len(matrix)
-    factor = scipy.linalg.cho_factor(matrix, check_finite=False)
+    factor = _factor(images.by_types(kernel.T @ scaled))
     return Information(kernel=kernel, type_weights=type_weights, masses=masses, scaled=scaled, factor=factor)
+
+
+def _factor(matrix: Floats) -> tuple[Floats, bool]:
+    """Cholesky's, of a matrix that is changed."""
+    matrix[np.diag_indices_from(matrix)] += _RIDGE * np.trace(matrix) / len(matrix)
+    triangle, lower = scipy.linalg.cho_factor(matrix, check_finite=False)
+    return np.asarray(triangle), bool(lower)
 
 
 def gls_decoder(kernel: Floats, matrix: Floats, type_weights: Floats, images: Images = NO_IMAGES) -> Floats:
@@ -79,14 +85,21 @@ class AveragedVariance:
     images: Images = NO_IMAGES
 
     def __call__(self, kernel: Floats, _: Floats | None) -> tuple[float, Floats, None]:
-        found = information(kernel, self.type_weights, self.images)
-        solved = found.solve(self.gram)
-        value = float(np.trace(solved) - self.type_weights @ self.second_moments)
-        slope = -found.solve(solved.T)
-        pushed = kernel @ slope
-        gradient = 2.0 * pushed / found.masses[:, None]
-        gradient += found.through_masses(np.einsum("yx,yx->y", pushed, kernel))
+        masses = kernel @ self.type_weights
+        value, pushed = -float(self.type_weights @ self.second_moments), []
+        for part, gram in zip(self.images.parts(kernel), self._grams, strict=True):
+            factor = _factor(part.T @ (part / masses[:, None]))
+            solved = scipy.linalg.cho_solve(factor, gram, check_finite=False)
+            value += float(np.trace(solved))
+            pushed.append(part @ -scipy.linalg.cho_solve(factor, solved.T, check_finite=False))
+        moved = self.images.joined(pushed)
+        gradient = 2.0 * moved / masses[:, None]
+        gradient -= np.outer(np.einsum("yx,yx->y", moved, kernel) / masses**2, self.type_weights)
         return float(np.log(value)), gradient * (self.images.copies / value), None
+
+    @cached_property
+    def _grams(self) -> list[Floats]:
+        return self.images.blocks(self.gram)
 
 
 @dataclass(frozen=True, eq=False)
