@@ -58,6 +58,12 @@ class Settings(BaseSettings):
     task_max_age_s: int = Field(
         5, ge=0, le=3600, description="Seconds that caches may store `task`; a closed round may look open this long."
     )
+    offline_days: int = Field(
+        7,
+        ge=0,
+        le=30,
+        description="Days, today's included, that a device may answer a round after it read `task`; 0: not offline.",
+    )
     worker_poll_s: float = Field(0.25, gt=0, le=60, description="Seconds between two polls of an idle worker.")
     planning_memory_mb: int = Field(
         4096, ge=256, le=1 << 20, description="Memory limit of one plan's computation, in MiB."

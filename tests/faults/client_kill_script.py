@@ -56,6 +56,8 @@ TASK = Task(
     device_parts=(PART.digest,),
     epoch=1,
     retry=RetryWindow(0, 0),
+    answer_until=2**40,
+    accept_until=None,
 )
 CAPS = Caps(EPSILON, 30, EPSILON)
 

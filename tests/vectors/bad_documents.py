@@ -77,6 +77,10 @@ def _other_guarantees(manifest: dict[str, Any]) -> list[dict[str, Any]]:
     return found
 
 
+def _closed(**changes: int) -> dict[str, Any]:
+    return plain(documents()["task"]["closed"]) | changes
+
+
 def _values() -> list[dict[str, Any]]:
     manifest, task, batch = plain(MANIFEST), plain(TASK), plain(BATCH)
     direction = plain(documents()["device_part"]["seeded_direction"])
@@ -94,6 +98,8 @@ def _values() -> list[dict[str, Any]]:
     cases: list[tuple[str, str, dict[str, Any], str]] = [
         ("epoch_65536", "an epoch has 16 bits", task | {"epoch": 65536}, "task"),
         ("round_while_closed", "a closed campaign takes no reports", task | {"state": "closed"}, "task"),
+        ("answer_until_while_closed", "no round is open", _closed(answer_until=1), "task"),
+        ("accept_until_while_closed", "no round is open", _closed(accept_until=1), "task"),
         ("retry_reversed", "max_s below min_s", task | {"retry": {"min_s": 2, "max_s": 1}}, "task"),
         ("empty_purpose", "the owner must be told", manifest | {"purpose": " "}, "manifest"),
         ("hidden_direction", "the purpose would not show as written", manifest | {"purpose": "a\u202eb"}, "manifest"),

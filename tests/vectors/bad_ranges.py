@@ -125,6 +125,9 @@ def _tasks() -> list[dict[str, Any]]:
         *one_past("task", "open", ("epoch",), -1, why="0 to 65,535"),
         *one_past("task", "open", ("retry", "min_s"), -1, why="0 to 604,800"),
         *one_past("task", "open", ("retry", "max_s"), 59, 604_801, why="min_s to 604,800"),
+        *one_past("task", "open", ("answer_until",), -1, 1_800_604_801, why="0 to 2^40, not after accept_until"),
+        *one_past("task", "open", ("accept_until",), -1, 1_800_403_199, 2**40 + 1, why="answer_until to 2^40"),
+        *one_past("task", "no_end", ("answer_until",), -1, 2**40 + 1, why="0 to 2^40"),
     ]
 
 

@@ -375,6 +375,8 @@ def tasks() -> dict[str, Task]:
             device_parts=(device,),
             epoch=7,
             retry=RetryWindow(60, 3600),
+            answer_until=1_800_403_200,
+            accept_until=1_800_604_800,
         ),
         "at_limits": Task(
             campaign=campaign,
@@ -383,6 +385,28 @@ def tasks() -> dict[str, Task]:
             device_parts=(device,) * 16,
             epoch=65535,
             retry=RetryWindow(604800, 604800),
+            answer_until=2**40,
+            accept_until=2**40,
+        ),
+        "no_end": Task(
+            campaign=campaign,
+            state=CampaignState.OPEN,
+            round=0,
+            device_parts=(device,),
+            epoch=0,
+            retry=RetryWindow(0, 1),
+            answer_until=0,
+            accept_until=None,
+        ),
+        "online_only": Task(
+            campaign=campaign,
+            state=CampaignState.OPEN,
+            round=0,
+            device_parts=(device,),
+            epoch=0,
+            retry=RetryWindow(0, 1),
+            answer_until=None,
+            accept_until=1_800_604_800,
         ),
         "closed": Task(
             campaign=CampaignId(bytes(range(32))),
@@ -391,6 +415,8 @@ def tasks() -> dict[str, Task]:
             device_parts=(device,),
             epoch=65535,
             retry=RetryWindow(0, 0),
+            answer_until=None,
+            accept_until=None,
         ),
     }
 

@@ -81,6 +81,8 @@ def documents() -> dict[str, Document]:
         device_parts=(part.digest,),
         epoch=EPOCH,
         retry=RetryWindow(60, 3600),
+        answer_until=1_800_403_200,
+        accept_until=1_800_604_800,
     )
     payload = randomizer().randomize(SMALL.encode(VALUE), Fixed(WORD))
     batch = ReportBatch(part.digest, EPOCH.to_bytes(2, "big") + ID_TAIL, payload)

@@ -71,7 +71,7 @@ def get_manifest(context: Injected, request: Request, campaign_id: DigestPath) -
 def get_task(context: Injected, request: Request, campaign_id: DigestPath) -> Response:
     """The open round: the same bytes for all devices."""
     with context.database.read("get task") as session:
-        task = service.task(session, campaign_id, context.settings)
+        task = service.task(session, campaign_id, context.settings, context.clock.now())
     headers = {"Cache-Control": f"public, max-age={context.settings.task_max_age_s}", "Vary": "Accept"}
     if _accepts_json(request):
         shown = json.dumps(readable_document(task), ensure_ascii=False).encode()

@@ -11,7 +11,7 @@ from sordino_server.campaigns.schemas import CampaignOrder
 from sordino_server.config import PopulationMode, Settings
 from sordino_server.errors import ServerError
 from sordino_server.kit.db import Database
-from sordino_server.models import Campaign, ClosingRule
+from sordino_server.models import Campaign, ClosingRule, Round
 from sordino_server.plans import service as plans
 from sordino_server.plans.service import ReadyPlan
 from sordino_server.populations import service as populations
@@ -31,6 +31,8 @@ from sordino_shared.protocol import (
     RoundTerms,
     Task,
 )
+
+_DAY_S = 86_400
 
 
 def create(session: Session, order: CampaignOrder, now: int, mode: PopulationMode = "open") -> Campaign:
@@ -98,11 +100,12 @@ def get(session: Session, identifier: str) -> Campaign:
     return campaign
 
 
-def task(session: Session, identifier: str, settings: Settings) -> Task:
+def task(session: Session, identifier: str, settings: Settings, now: int) -> Task:
     """What is open now, for every device alike."""
     campaign = get(session, identifier)
     known = rounds.of_campaign(session, identifier)
     is_open = next((row for row in known if row.state == RoundState.OPEN), None)
+    closes_at = None if is_open is None else _closes_at(session, is_open)
     return Task(
         campaign=Manifest.read(campaign.manifest).campaign,
         state=CampaignState(campaign.state),
@@ -110,7 +113,26 @@ def task(session: Session, identifier: str, settings: Settings) -> Task:
         device_parts=tuple(Digest.parse(row.device_digest) for row in known),
         epoch=rounds.current_epoch(session, is_open or known[-1]),
         retry=RetryWindow(settings.retry_min_s, settings.retry_max_s),
+        answer_until=None if is_open is None else _answer_until(settings.offline_days, closes_at, now),
+        accept_until=closes_at,
     )
+
+
+def _closes_at(session: Session, row: Round) -> int | None:
+    """When an open round closes by its time, if it has one."""
+    rule = repository.closing_rules(session, row.campaign_id).get(row.index)
+    return None if rule is None or rule.after_s is None or row.opened_at is None else row.opened_at + rule.after_s
+
+
+def _answer_until(offline_days: int, closes_at: int | None, now: int) -> int | None:
+    """The midnight (UTC) that ends the last of `offline_days` days, today's included, or the round's end before it.
+
+    A midnight, so that the task is the same for all who read it on one day.
+    """
+    if offline_days == 0:
+        return None
+    midnight = (now // _DAY_S + offline_days) * _DAY_S
+    return midnight if closes_at is None else min(midnight, closes_at)
 
 
 def open_campaign(

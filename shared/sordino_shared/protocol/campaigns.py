@@ -16,6 +16,7 @@ from sordino_shared.protocol.states import CampaignState
 
 MAX_ROUNDS = 16
 MAX_PURPOSE = 2000
+MAX_TIME = 2**40
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,7 @@ class Manifest(Document):
         check_name(self.population, "population")
         self._check_purpose()
         self.domain.check_salted()
-        check_range(self.created_at, 0, 2**40, "created_at")
+        check_range(self.created_at, 0, MAX_TIME, "created_at")
         check_range(len(self.rounds), 1, MAX_ROUNDS, "number of rounds")
         if self.rounds[0].plan is None:
             raise InvalidValue("the plan of the first round must be known", self.rounds)
@@ -120,7 +121,9 @@ class RetryWindow:
 class Task(Document):
     """What is open now, the same bytes for everybody: `round` is null unless one takes reports.
 
-    `device_parts` holds the digests of the device parts known so far, by round.
+    `device_parts` holds the digests of the device parts known so far, by round. Both times are Unix seconds, and null
+    while no round takes reports: a device without a connection answers the round before `answer_until` (null: it does
+    not), and no report of the round counts from `accept_until` on (null: not known yet).
     """
 
     document: ClassVar[str] = "task"
@@ -133,6 +136,8 @@ class Task(Document):
     device_parts: tuple[Digest, ...]
     epoch: int
     retry: RetryWindow
+    answer_until: int | None
+    accept_until: int | None
 
     def __post_init__(self) -> None:
         check_range(len(self.device_parts), 1, MAX_ROUNDS, "number of device parts")
@@ -141,3 +146,14 @@ class Task(Document):
             if self.state is not CampaignState.OPEN:
                 raise InvalidValue(f"a campaign that is {self.state.value} has no round that takes reports", self.round)
         check_range(self.epoch, 0, 2**16 - 1, "epoch")
+        self._check_times()
+
+    def _check_times(self) -> None:
+        accept, answer = self.accept_until, self.answer_until
+        for name, time in (("answer_until", answer), ("accept_until", accept)):
+            if time is not None:
+                check_range(time, 0, MAX_TIME, name)
+        if self.round is None and (accept, answer) != (None, None):
+            raise InvalidValue("answer_until and accept_until belong to a round that takes reports", (answer, accept))
+        if answer is not None and accept is not None and answer > accept:
+            raise InvalidValue(f"answer_until ({answer}) is after accept_until ({accept})", (answer, accept))

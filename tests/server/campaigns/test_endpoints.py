@@ -57,6 +57,48 @@ def test_the_task_tells_what_the_settings_say(running: Any) -> None:
     assert response.headers["cache-control"] == "public, max-age=13"
 
 
+def _closing(running: Any, **rule: int) -> dict[str, Any]:
+    terms = {"name": "delays", "purpose": "We ask how late you were.", "population": "travellers"}
+    order = terms | rule | {"plan_request": running.ready_plan()["id"]}
+    status: dict[str, Any] = running.api.post("/v1/campaigns", json=order).raise_for_status().json()
+    return status
+
+
+def test_the_task_tells_until_when_a_device_answers_offline_and_when_the_round_closes(running: Any) -> None:
+    """A midnight, the same for all who ask on one day, at most the round's end, and no time without an open round."""
+    day, opened = 86_400, running.clock.now()
+    status = _closing(running, close_after_s=9 * day + 5)
+    path = f"/v1/campaigns/{status['id']}"
+
+    def times(**settings: int) -> tuple[int | None, int | None]:
+        changed = running.settings.model_copy(update=settings)
+        running.app.state.context = replace(running.app.state.context, settings=changed)
+        task = Task.read(running.anonymous.get(f"{path}/task").content)
+        return task.answer_until, task.accept_until
+
+    assert times() == (None, None)
+    running.api.post(f"{path}/open").raise_for_status()
+    closes, midnight = opened + 9 * day + 5, opened // day * day
+    assert times() == (midnight + 7 * day, closes)
+    running.clock.advance(midnight + day - 1 - running.clock.now())
+    assert times() == (midnight + 7 * day, closes)
+    running.clock.advance(1)
+    assert times() == (midnight + 8 * day, closes)
+    assert times(offline_days=30) == (closes, closes)
+    assert times(offline_days=0) == (None, closes)
+    running.api.post(f"{path}/close").raise_for_status()
+    assert times(offline_days=30) == (None, None)
+
+
+def test_a_round_without_a_time_is_accepted_until_nobody_knows_when(running: Any) -> None:
+    status = _closing(running, close_after_reports=10)
+    running.api.post(f"/v1/campaigns/{status['id']}/open").raise_for_status()
+    task = Task.read(running.anonymous.get(f"/v1/campaigns/{status['id']}/task").content)
+    assert task.accept_until is None
+    assert task.answer_until is not None
+    assert 6 * 86_400 < task.answer_until - running.clock.now() <= 7 * 86_400
+
+
 def test_opening_changes_the_task_and_not_the_manifest(running: Any) -> None:
     status = running.campaign()
     path = f"/v1/campaigns/{status['id']}"

@@ -71,6 +71,8 @@ def task(**changes: Any) -> Task:
         "device_parts": (Digest(bytes(32)),),
         "epoch": 0,
         "retry": RetryWindow(1, 2),
+        "answer_until": 5,
+        "accept_until": 6,
     }
     return Task(**(fields | changes))
 
