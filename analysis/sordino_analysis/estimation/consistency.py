@@ -9,7 +9,7 @@ from scipy.optimize import isotonic_regression, nnls
 
 from sordino_analysis.arrays import Floats
 from sordino_analysis.questions.linear import LinearMap
-from sordino_analysis.questions.linear.operators import Indices, Prefix, Symmetry, WithoutRow
+from sordino_analysis.questions.linear.operators import Indices, Intervals, Prefix, Symmetry, WithoutRow
 
 # The excess over the least squared error that is asked for, as a share of the noise in the answers.
 RELATIVE_GAP = 1e-4
@@ -45,13 +45,16 @@ def nearest_histogram(operator: LinearMap, answers: Floats, tolerance: float) ->
     Plain least squares, not weighted by the answers' covariance: the true answers lie in the polytope, and its
     Euclidean projection is never farther from them than the unbiased answers were, whatever the noise; a weighted one
     promises that only in its own norm (Nikolov–Talwar–Zhang 2013). Histograms and distribution functions have closed
-    forms. Else supports are guessed and corrected for up to a few thousand types, and where that does not settle, or
-    for more types, those types are taken in that lower the error most (Frank and Wolfe), each time solving for all
-    that were. Where the steps run out, the best histogram so far comes with the excess that is proved for it.
+    forms, and a few intervals are about the segments between their ends. Else supports are guessed and corrected for up
+    to a few thousand types, and where that does not settle, or for more types, those types are taken in that lower the
+    error most (Frank and Wolfe), each time solving for all that were. Where the steps run out, the best histogram so far
+    comes with the excess that is proved for it.
     `answers` (Q,).
     """
     tolerance = max(tolerance, _ROUNDING * float(answers @ answers))
-    found = _closed_form(operator, answers)
+    found = _over_segments(operator, answers, tolerance) if isinstance(operator, Intervals) else None
+    if found is None:
+        found = _closed_form(operator, answers)
     if found is None and operator.shape[1] <= _DENSE_GRAM_TYPES:
         matrix = operator.rmatvec(operator.matvec(np.eye(operator.shape[1])))
         found = _by_active_sets(matrix, operator.rmatvec(answers), tolerance)
@@ -61,13 +64,31 @@ def nearest_histogram(operator: LinearMap, answers: Floats, tolerance: float) ->
     return NearestHistogram(found, _gap(gradient, found), tolerance)
 
 
+def _is_prefix(operator: LinearMap) -> bool:
+    """Whether the queries are the intervals up to each type, in order."""
+    if not isinstance(operator, Intervals) or operator.starts.any():
+        return False
+    return bool((operator.stops == np.arange(1, len(operator.stops) + 1)).all())
+
+
+def _over_segments(operator: Intervals, answers: Floats, tolerance: float) -> Floats | None:
+    """The same over the segments between any two ends, which no query tells apart, and even within each of them."""
+    cuts = np.unique(np.concatenate([[0, operator.size], operator.starts, operator.stops]))
+    lengths = np.diff(cuts)
+    if len(lengths) == operator.size:
+        return None
+    starts, stops = np.searchsorted(cuts, operator.starts), np.searchsorted(cuts, operator.stops)
+    nearest = nearest_histogram(Intervals(starts, stops, len(lengths)), answers, tolerance)
+    return np.repeat(nearest.histogram / lengths, lengths)
+
+
 def _closed_form(operator: LinearMap, answers: Floats) -> Floats | None:
     """The projection onto the simplex for a histogram, the monotone regression for a distribution function."""
     if operator.symmetry is Symmetry.TYPES:
         return project_onto_simplex(answers)
     whole = operator.whole if isinstance(operator, WithoutRow) else operator
     size, beyond = operator.shape[1], operator.shape[1] - len(answers)
-    if not isinstance(whole, Prefix) or beyond == 0:
+    if not (isinstance(whole, Prefix) or _is_prefix(whole)) or beyond == 0:
         return None
     # Of monotone functions the nearest one within bounds is the nearest one, cut at the bounds.
     function = np.clip(isotonic_regression(answers).x, 0.0, 1.0)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sordino_analysis.estimation import consistency
 from sordino_analysis.estimation.consistency import NearestHistogram, nearest_histogram, project_onto_simplex
 from sordino_analysis.questions.linear import builtin, parse_specification
-from sordino_analysis.questions.linear.operators import Dense
+from sordino_analysis.questions.linear.operators import Dense, Intervals
 
 
 @given(st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=30))
@@ -200,3 +200,25 @@ def test_a_hundred_thousand_types_take_a_second_where_answers_have_few_dimension
     # Marginals of one attribute are independent: each is projected onto its own simplex.
     pairs = [project_onto_simplex(pair) for pair in answers.reshape(17, 2)]
     assert asked.operator.matvec(found) == pytest.approx(np.concatenate(pairs), abs=2e-3)
+
+
+@pytest.mark.parametrize("prefixes", [True, False])
+def test_a_few_intervals_of_many_types_are_projected_as_all_types_are(prefixes: bool) -> None:
+    random = np.random.default_rng(11)
+    stops = np.sort(random.choice(np.arange(1, 60), 9, replace=False))
+    starts = np.zeros_like(stops) if prefixes else np.array([int(random.integers(0, stop)) for stop in stops])
+    answers = stops / 60 - starts / 60 + 0.3 * random.standard_normal(9)
+    found = nearest_histogram(Intervals(starts, stops, 60), answers, 1e-12)
+    dense = nearest_histogram(Dense(Intervals(starts, stops, 60).dense()), answers, 1e-12)
+    assert found.converged
+    operator = Intervals(starts, stops, 60)
+    np.testing.assert_allclose(operator.matvec(found.histogram), operator.matvec(dense.histogram), atol=1e-6)
+
+
+def test_257_prefix_sums_of_65536_types_are_projected_at_once() -> None:
+    stops = np.unique(np.linspace(1, 65535, 257).round().astype(int))
+    operator = Intervals(np.zeros_like(stops), stops, 1 << 16)
+    truth = np.sqrt(stops / 65536)
+    found = nearest_histogram(operator, truth + 0.05 * np.random.default_rng(12).standard_normal(257), 1e-9)
+    assert found.converged
+    assert np.abs(operator.matvec(found.histogram) - truth).mean() < 0.02
