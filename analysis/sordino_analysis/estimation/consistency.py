@@ -47,7 +47,7 @@ def nearest_histogram(operator: LinearMap, answers: Floats, tolerance: float) ->
     promises that only in its own norm (Nikolov–Talwar–Zhang 2013). Histograms and distribution functions have closed
     forms, and a few intervals are about the segments between their ends. Else supports are guessed and corrected for up
     to a few thousand types, and where that does not settle, or for more types, those types are taken in that lower the
-    error most (Frank and Wolfe), each time solving for all that were. Where the steps run out, the best histogram so far
+    error most (Frank and Wolfe), each time solving for all that were. Where the steps run out, the best one so far
     comes with the excess that is proved for it.
     `answers` (Q,).
     """
