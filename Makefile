@@ -1,11 +1,13 @@
 # Everything runs from a fresh clone with Python 3.11 or newer: `make demo`, `make test`. `make help` lists the rest.
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-quick test-all check audit format openapi bench clean
+.PHONY: help install demo test test-quick test-all check audit format openapi bench dist clean
 
 BIN := .venv/bin
 STAMP := .venv/.installed
 # One thread a process: the tests and the server run several processes, and two cores are enough for them.
 export OPENBLAS_NUM_THREADS ?= 1
+# Each builds one wheel; those of the left are imported by those of the right.
+DISTRIBUTIONS := shared client analysis migrations server
 # Options for the command behind a target: make demo ARGS="--users 5000 --workload histogram"
 ARGS ?=
 # Worker processes of the tests; one that is done takes tests from the others.
@@ -67,6 +69,10 @@ bench: $(STAMP) ## The benchmarks, one process after the other
 	for folder in benchmarks/*/; do \
 		if [ -f "$$folder/__main__.py" ]; then $(BIN)/python -m "benchmarks.$$(basename "$$folder")" || exit 1; fi; \
 	done
+
+dist: $(STAMP) ## Build the wheels of the five distributions into dist/
+	for name in $(DISTRIBUTIONS); do $(BIN)/python -m build --wheel --no-isolation --outdir dist $$name || exit 1; done
+	@echo "install with: pip install --find-links dist dist/sordino_server-*.whl    (or _client-, _analysis-)"
 
 clean: ## Remove .venv and caches
 	rm -rf .venv .pytest_cache .ruff_cache .mypy_cache .hypothesis .import_linter_cache

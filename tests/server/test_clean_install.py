@@ -1,18 +1,37 @@
-"""The wheels bring the migrations: an environment without the checkout upgrades an empty database."""
+"""The wheels of `make dist` in an environment without the checkout: a database is upgraded, the quickstart runs."""
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import shutil
 import site
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 ROOT = Path(__file__).parents[2]
 DISTRIBUTIONS = ("shared", "client", "analysis", "migrations", "server")
+WORKLOAD = """
+name: delay of arrival
+domain:
+  - {name: delay, kind: ordinal, unit: min, edges: [-30, -15, 0, 15, 60, 180], missing: true}
+queries: prefix
+"""
+DEVICE = """
+import sys
+from sordino_client import Caps, Client, PureEpsilon
+caps = Caps(per_period=PureEpsilon.at_most(4), period_days=30, lifetime=PureEpsilon.at_most(40))
+with Client(sys.argv[1], ledger="ledger.sqlite3", caps=caps) as client:
+    campaign = client.join(sys.argv[2])
+    client.answer(campaign, 17.0)
+    print(client.flush().delivered)
+"""
 
 
 def run(*command: str | Path, cwd: Path, **variables: str) -> str:
@@ -38,6 +57,44 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = run(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))", cwd=folder).strip()
     Path(place, "libraries.pth").write_text("\n".join(site.getsitepackages()) + "\n")
     return folder
+
+
+def test_make_dist_builds_these_distributions() -> None:
+    made = re.search(r"^DISTRIBUTIONS := (.+)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert made is not None
+    assert tuple(made[1].split()) == DISTRIBUTIONS
+
+
+@pytest.fixture
+def served(environment: Path, tmp_path: Path) -> Iterator[str]:
+    """The address of a server that runs from the wheels in an empty folder, until its process is terminated."""
+    command = [environment / "venv/bin/sordino", "serve", "--port", "0"]
+    variables = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "SORDINO"))}
+    with subprocess.Popen(command, cwd=tmp_path, env=variables, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        lines = iter(server.stdout.readline, "")
+        yield next(line.split()[-1] for line in lines if "listening on" in line)
+        server.terminate()
+
+
+def test_the_quickstart_runs_from_the_wheels(environment: Path, served: str, tmp_path: Path) -> None:
+    """A key, a campaign, a device with the SDK, the estimates: as docs/quickstart.md shows it."""
+    programs = environment / "venv" / "bin"
+    created = run(programs / "sordino", "keys", "create", "--role", "admin", "--name", "me", cwd=tmp_path)
+    operator = {"SORDINO_SERVER": served, "SORDINO_KEY": created.split()[-1]}
+
+    def sordino(*arguments: str) -> Any:
+        return json.loads(run(programs / "sordino", *arguments, "--json", cwd=tmp_path, **operator))
+
+    (tmp_path / "delays.yaml").write_text(WORKLOAD)
+    terms = ("--name", "delays", "--population", "passengers", "--purpose", "How late you arrived, with random noise.")
+    campaign = sordino("campaigns", "create", *terms, "--epsilon", "1", "--workload", "delays.yaml", "--open")["id"]
+    (tmp_path / "device.py").write_text(DEVICE)
+    assert run(programs / "python", "device.py", served, campaign, cwd=tmp_path) == "1\n"
+    sordino("campaigns", "close", "delays")
+    answers = sordino("campaigns", "estimates", "delays")
+    assert answers["users"] == 1
+    assert len(answers["queries"]) == 7
 
 
 def test_the_wheels_upgrade_an_empty_database(environment: Path) -> None:
