@@ -1,7 +1,7 @@
 """Answers about any interval of ordered values, and quantiles, from one decoded histogram: no list of queries.
 
 An answer is a difference of cumulative sums, and its variance Σ_x h_x Var(x)/n is exact for the histogram h; the
-unbiased ĥ stands for h. An interval is for a question that was fixed before. Whoever looks first and asks then reads
+unbiased ĥ stands for h. An interval is for a question that was fixed before. Anyone who looks first and asks then reads
 the band, which has 1/Q of the error for each of the Q questions of its kind, so that it holds all of them at once.
 """
 
