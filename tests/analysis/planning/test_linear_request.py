@@ -63,7 +63,7 @@ def test_another_planner_makes_another_plan(monkeypatch):
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"protocol": "one_round"}, "protocol and target are of statistics"),
+        ({"protocol": "one_round"}, "protocol and target are of pairwise"),
         ({"mechanism": "magic"}, "there is no mechanism 'magic'; there are"),
         ({"users": 0}, "users: .*greater than or equal to 1"),
         ({"objective": "median"}, "objective: .*'max' or 'mean'"),
