@@ -185,7 +185,7 @@ class CharacterDecoder:
     """Mean characters, row by row and orbit by orbit times a slope, and the answers from their sum over the rows.
 
     Each block of queries that are alike has its own `slopes` (blocks, rows × orbits), and `offsets` (blocks, rows) that
-    a report of the row adds to the block's answers.
+    a report of the row adds to the block's answers; or all of them share (1, orbits) and (1, 1).
     """
 
     kind: ClassVar[str] = "characters"

@@ -100,7 +100,7 @@ class MarginalEstimator:
         law = self.law
         for number, listed in enumerate(law.operator.blocks):
             if listed.shifted and listed.shape == block.shape:
-                return law.slopes[number : number + 1], law.offsets[number : number + 1]
+                return law.slopes_of(number)[None], law.offsets_of(number)[None]
         characters = law.operator.characters
         used = np.unique(characters.orbit_of[characters.places(tuple(block.supports[0].tolist()))[1:] - 1])
         told = law.spectrum.information.sum(axis=0)
@@ -109,6 +109,6 @@ class MarginalEstimator:
                 "a character of these attributes was never measured, for no query of the workload needs it: ask for a "
                 "marginal that the workload lists"
             )
-        slopes = np.zeros((1, *law.slopes.shape[1:]))
+        slopes = np.zeros((1, 1, 1, len(characters.orbits)))
         slopes[..., used] = 1 / told[used]
-        return slopes, np.zeros((1, *law.offsets.shape[1:]))
+        return slopes, np.zeros((1, 1, 1))

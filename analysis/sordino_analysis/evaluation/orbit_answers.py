@@ -44,11 +44,12 @@ def orbit_answers(randomizer: OrbitKernel, decoder: PlainDecoder, workload: Work
         )
     orbits, rows = len(operator.characters.orbits), len(randomizer.rows)
     levels = randomizer.width + 1 if randomizer.overlaps else 1
+    shared = (1, orbits), (1, 1)
     expected = (len(operator.blocks), rows * levels * orbits), (len(operator.blocks), rows * levels)
-    if (decoder.slopes.shape, decoder.offsets.shape) != expected:
+    if (shapes := (decoder.slopes.shape, decoder.offsets.shape)) not in (shared, expected):
         raise InvalidValue(f"the decoder has shapes {decoder.slopes.shape} and {decoder.offsets.shape}", decoder)
-    slopes = decoder.slopes.numpy().reshape(-1, rows, levels, orbits)
-    offsets = decoder.offsets.numpy().reshape(-1, rows, levels)
+    lead = (1, 1, 1) if shapes == shared else (-1, rows, levels)
+    slopes, offsets = decoder.slopes.numpy().reshape(*lead, orbits), decoder.offsets.numpy().reshape(lead)
     return OrbitAnswerMoments(
         workload=workload, operator=operator, spectrum=RowSpectrum(randomizer), slopes=slopes, offsets=offsets
     )
@@ -59,7 +60,8 @@ class OrbitAnswerMoments(AnswerMoments):
     """Answers offset_bj + Σ_r β_r slope_bjr H_r from a report of row b that holds j of a query's attributes.
 
     They are alike throughout a block, up to shifts. `slopes` are (blocks, rows, levels, orbits) and `offsets` (blocks,
-    rows, levels); a level is an overlap j, or there is one for all.
+    rows, levels); a level is an overlap j, or there is one for all. Where all blocks and rows share theirs, they are
+    (1, 1, 1, orbits) and (1, 1, 1).
     """
 
     workload: Workload
@@ -73,12 +75,30 @@ class OrbitAnswerMoments(AnswerMoments):
         sums = mean.reshape(len(self.spectrum.chances), -1, *mean.shape[1:])
         if self.spectrum.kernel.overlaps:
             return self._decoded_by_overlap(sums)
-        one, slopes = np.ones_like(sums[0, :1]), self.slopes[:, :, 0, self.operator.characters.orbit_of]
-        by_block = [np.einsum("bp,bp...->p...", block, sums[:, 1:]) for block in slopes]
-        answers = self.operator.answers([np.concatenate([one, found]) for found in by_block])
-        for block, offsets in zip(self.operator.blocks, self.offsets[:, :, 0], strict=True):
-            answers[block.queries] += offsets @ sums[:, 0]
+        counted = sums if self.slopes.shape[1] > 1 else sums.sum(axis=0, keepdims=True)
+        one, orbit_of = np.ones_like(sums[0, :1]), self.operator.characters.orbit_of
+        by_slopes = [np.einsum("bp,bp...->p...", slopes[:, 0, orbit_of], counted[:, 1:]) for slopes in self.slopes]
+        coefficients = [np.concatenate([one, found]) for found in by_slopes]
+        blocks = self.operator.blocks
+        answers = self.operator.answers(coefficients if len(coefficients) > 1 else coefficients * len(blocks))
+        for number, block in enumerate(blocks):
+            answers[block.queries] += self.offsets_of(number)[:, 0] @ sums[:, 0]
         return answers
+
+    @property
+    def levels(self) -> int:
+        """How many overlaps a decoder tells apart."""
+        return self.spectrum.kernel.width + 1 if self.spectrum.kernel.overlaps else 1
+
+    def slopes_of(self, number: int) -> Floats:
+        """(rows, levels, orbits) the slopes of a block."""
+        own = self.slopes[min(number, len(self.slopes) - 1)]
+        return np.broadcast_to(own, (len(self.spectrum.chances), self.levels, own.shape[-1]))
+
+    def offsets_of(self, number: int) -> Floats:
+        """(rows, levels) the offsets of a block."""
+        own = self.offsets[min(number, len(self.offsets) - 1)]
+        return np.broadcast_to(own, (len(self.spectrum.chances), self.levels))
 
     def expected(self, number: int) -> Floats:
         """(K,) the mean of the first query of a block at each local cell, up to a constant of the query."""
@@ -190,8 +210,8 @@ class OrbitAnswerMoments(AnswerMoments):
     def _answer_tables(self, number: int, row: int) -> tuple[LocalQuery, Floats]:
         """A query on one support, and the weights (rows, overlaps, K) of H_r in a report of each row and overlap."""
         query = local_query(self.operator.characters, self.operator.blocks[number], row)
-        weighed = np.where(query.orbits >= 0, self.slopes[number][..., query.orbits], 0.0) * query.weights
-        weighed[..., 0] = self.offsets[number]
+        weighed = np.where(query.orbits >= 0, self.slopes_of(number)[..., query.orbits], 0.0) * query.weights
+        weighed[..., 0] = self.offsets_of(number)
         overlaps = len(query.shape) + 1
         tables = np.broadcast_to(weighed, (len(weighed), max(overlaps, weighed.shape[1]), len(query.weights)))
         return query, tables[:, :overlaps]
@@ -199,7 +219,8 @@ class OrbitAnswerMoments(AnswerMoments):
     def _decoded_by_overlap(self, sums: Floats) -> Floats:
         """Those that hold exactly a set are those that hold it less those that hold more: differences of slopes."""
         answers = np.empty((self.workload.queries, *sums.shape[2:]))
-        for block, slopes, offsets in zip(self.operator.blocks, self.slopes, self.offsets, strict=True):
+        for number, block in enumerate(self.operator.blocks):
+            slopes, offsets = self.slopes_of(number), self.offsets_of(number)
             found = np.zeros((len(block.supports), *block.shape, *sums.shape[2:]))
             for axes in _subsets(len(block.shape)):
                 window = tuple(slice(None) if axis in axes else 0 for axis in range(len(block.shape)))

@@ -16,6 +16,7 @@ from sordino_analysis.optimisation.symmetry.row_families import RowFamily
 from sordino_analysis.progress import ProgressCallback
 from sordino_analysis.questions.linear.characters import Characters, OrbitKey
 from sordino_analysis.questions.linear.widths import CharacterMap, character_map
+from sordino_shared.randomizers.orbit_kernel import MAX_ROWS
 
 
 class FourierMechanism:
@@ -28,7 +29,11 @@ class FourierMechanism:
     name = "fourier"
 
     def reason_against(self, work: SharedWork) -> str | None:
-        return reason_against_orbits(work)
+        reason = reason_against_orbits(work)
+        if reason is not None:
+            return reason
+        needed = len(_needed(character_map(work.request.workload.operator)))
+        return f"{needed} orbits of characters; a device holds {MAX_ROWS} rows" if needed > MAX_ROWS else None
 
     def propose(self, work: SharedWork, progress: ProgressCallback) -> Proposal:
         operator, epsilon = character_map(work.request.workload.operator), work.request.guarantee.epsilon

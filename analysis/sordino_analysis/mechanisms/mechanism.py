@@ -17,15 +17,18 @@ from sordino_analysis.mechanisms.request import PlanRequest
 from sordino_analysis.optimisation.bounds import TraceBound, trace_bound
 from sordino_analysis.optimisation.deadline import Deadline
 from sordino_analysis.optimisation.factorization import Factorization, factorize
+from sordino_analysis.optimisation.symmetry.many_orbits import rows_of_shapes
 from sordino_analysis.optimisation.symmetry.orbit_design import OrbitDesign, design_rows
+from sordino_analysis.optimisation.symmetry.query_fourier_weights import query_fourier_weights
 from sordino_analysis.progress import ProgressCallback, ignore_progress
 from sordino_analysis.questions.linear import Workload
 from sordino_analysis.questions.linear.operators import Symmetry
-from sordino_analysis.questions.linear.widths import character_map
+from sordino_analysis.questions.linear.widths import CharacterMap, character_map
 from sordino_analysis.request_terms import Objective
 from sordino_shared.arrays import Array
 from sordino_shared.errors import SordinoError
 from sordino_shared.randomizers import AnyRandomizer
+from sordino_shared.randomizers.orbit_kernel import MAX_ROWS, MAX_SUMS
 
 # A factorization of prefix sums over 2048 types takes two minutes on one core; twice the types take eight times that.
 MAX_DENSE_TYPES = 2048
@@ -155,7 +158,20 @@ class SharedWork:
         """The best mixture of rows for parities and marginals; may raise RowsNotFound."""
         request = self.request
         if objective not in self._orbits:
-            operator = character_map(request.workload.operator)
-            found = design_rows(operator, request.guarantee.epsilon, objective, request.options.seed)
-            self._orbits[objective] = found
+            operator, epsilon, seed = self._characters, request.guarantee.epsilon, request.options.seed
+            if self.has_many_orbits:
+                most_rows = min(MAX_ROWS, MAX_SUMS // (1 + operator.characters.count))
+                rows, chances = rows_of_shapes(operator, epsilon, seed, most_rows)
+                self._orbits[objective] = OrbitDesign(rows, chances, query_fourier_weights(operator).shares)
+            else:
+                self._orbits[objective] = design_rows(operator, epsilon, objective, seed)
         return self._orbits[objective]
+
+    @property
+    def has_many_orbits(self) -> bool:
+        """Whether parities or marginals have more orbits of characters than a device holds rows."""
+        return len(self._characters.characters.orbits) > MAX_ROWS
+
+    @property
+    def _characters(self) -> CharacterMap:
+        return character_map(self.request.workload.operator)

@@ -51,7 +51,11 @@ class OrbitKernelMechanism:
         plain = orbit_kernel(design.rows, design.chances, operator, request.guarantee)
         proposal = Proposal(plain, unbiased_slopes(plain, operator))
         progress(Progress(0.3))
-        if request.options.objective == "mean" or not any(block.shifted for block in operator.blocks):
+        if (
+            request.options.objective == "mean"
+            or work.has_many_orbits
+            or not any(block.shifted for block in operator.blocks)
+        ):
             return proposal
         return min([proposal, *_against_worst_types(work, operator, design)], key=lambda found: _worst(found, work))
 
@@ -62,10 +66,7 @@ def reason_against_orbits(work: SharedWork) -> str | None:
     if not isinstance(workload.operator, CharacterMap):
         return "the queries are not parities or marginals"
     widest = max(int(np.prod(block.shape)) for block in workload.operator.blocks)
-    if widest > MOST_CELLS:
-        return f"queries about {widest} cells; a row has at most {MOST_CELLS}"
-    orbits = len(workload.operator.characters.orbits)
-    return f"{orbits} orbits of characters; a device holds {MAX_ROWS} rows" if orbits > MAX_ROWS else None
+    return f"queries about {widest} cells; a row has at most {MOST_CELLS}" if widest > MOST_CELLS else None
 
 
 def drawn_proposal(families: Sequence[RowFamily], work: SharedWork) -> Proposal:
@@ -146,13 +147,14 @@ def orbit_kernel(
 
 
 def unbiased_slopes(kernel: OrbitKernel, operator: CharacterMap) -> CharacterDecoder:
-    """1/λ for every orbit that a block uses, 0 for the others, and no offsets: least variance under uniform types."""
-    used = query_fourier_weights(operator).by_orbit > 0
-    information = RowSpectrum(kernel).information.sum(axis=0)
-    slopes: Floats = np.zeros(used.shape)
-    np.divide(1.0, information, out=slopes, where=used)
-    offsets = np.zeros((len(slopes), len(kernel.rows)))
-    return CharacterDecoder(Array.of(np.tile(slopes, len(kernel.rows)), "<f8"), Array.of(offsets, "<f8"))
+    """1/λ for every orbit that a query uses, 0 for the others, and no offsets: least variance under uniform types.
+
+    All blocks and rows share them, so that the decoder has a number for each orbit.
+    """
+    used = query_fourier_weights(operator).by_orbit.max(axis=0) > 0
+    slopes: Floats = np.zeros(len(used))
+    np.divide(1.0, RowSpectrum(kernel).information.sum(axis=0), out=slopes, where=used)
+    return CharacterDecoder(Array.of(slopes[None], "<f8"), Array.of(np.zeros((1, 1)), "<f8"))
 
 
 def repaired_decoder(kernel: OrbitKernel, workload: Workload, slopes: Floats, offsets: Floats) -> CharacterDecoder:

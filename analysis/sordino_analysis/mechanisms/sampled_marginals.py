@@ -30,7 +30,11 @@ class SampledMarginalsMechanism:
     name = "sampled_marginals"
 
     def reason_against(self, work: SharedWork) -> str | None:
-        return reason_against_orbits(work)
+        reason = reason_against_orbits(work)
+        if reason is not None or not work.has_many_orbits:
+            return reason
+        kinds = len({tuple(sorted(block.shape)) for block in character_map(work.request.workload.operator).blocks})
+        return f"a family of subsets for {kinds} kinds of sets of attributes needs too many rows" if kinds > 1 else None
 
     def propose(self, work: SharedWork, progress: ProgressCallback) -> Proposal:
         operator, epsilon = character_map(work.request.workload.operator), work.request.guarantee.epsilon

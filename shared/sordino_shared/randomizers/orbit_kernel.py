@@ -30,7 +30,7 @@ MAX_ATTRIBUTES = 255
 MAX_ROWS = 256
 MAX_ROW_CELLS = 4096
 # Sums that an aggregator keeps.
-MAX_SUMS = 1 << 20
+MAX_SUMS = 1 << 22
 UNUSED = 255
 _SHIFT_BYTES = 2
 

@@ -8,14 +8,20 @@ from typing import Any
 
 import pytest
 
+from sordino_analysis.evaluation.variance import answer_moments
+from sordino_analysis.mechanisms.mechanism import SharedWork
+from sordino_analysis.mechanisms.orbit_kernel import orbit_kernel, unbiased_slopes
+from sordino_analysis.mechanisms.registry import MECHANISMS
 from sordino_analysis.optimisation.symmetry import programs
 from sordino_analysis.optimisation.symmetry.character_bound import character_bound
 from sordino_analysis.optimisation.symmetry.orbit_design import design_rows
 from sordino_analysis.optimisation.symmetry.query_fourier_weights import query_fourier_weights
 from sordino_analysis.optimisation.symmetry.row_spectrum import orbit_weights
 from sordino_analysis.planning.audit import audit_plan
+from sordino_analysis.planning.certificates import lower_bound
 from sordino_analysis.planning.planner import CompiledPlan, PlanRequest, compile_plan
 from sordino_analysis.planning_options import PlanningOptions
+from sordino_analysis.progress import ignore_progress
 from sordino_analysis.questions.linear import parse_specification
 
 # Measured with half of a core: 1 s at 20 attributes, 2.5 s at 62. The import of the solver is counted too.
@@ -95,3 +101,32 @@ def test_attributes_of_five_sizes() -> None:
     variance = float(needs.shares @ (needs.by_orbit @ (sizes / told - 1)))
     bound = character_bound(workload.operator, 1.0, needs.shares).value
     assert bound <= variance <= 1.01 * bound
+
+
+def test_attributes_of_eleven_sizes_have_more_orbits_than_rows() -> None:
+    """1,167 orbits of characters and 11,363 queries; each of 66 shapes gets three sets that know pairs evenly."""
+    domain = [
+        {"name": f"a{number}", "kind": "categorical", "labels": [f"v{label}" for label in range(2 + number % 11)]}
+        for number in range(22)
+    ]
+    queries = {"kind": "marginals", "width": 2}
+    workload = parse_specification({"name": "settings", "domain": domain, "queries": queries}).build()
+    request = PlanRequest(workload, PlanningOptions.of(epsilon="1", objective="mean"))
+    work = SharedWork(request)
+    assert work.has_many_orbits
+    design = work.orbit_design("mean")
+    assert len(design.rows) <= 256
+    needs, sizes = query_fourier_weights(workload.operator), workload.operator.characters.orbit_sizes
+    told = design.chances @ [orbit_weights(row, math.e, workload.operator.characters) for row in design.rows]
+    variance = float(needs.shares @ (needs.by_orbit @ (sizes / told - 1)))
+    bound = lower_bound(work, "mean", ignore_progress).value
+    assert bound <= variance <= 1.08 * bound
+    kernel = orbit_kernel(design.rows, design.chances, workload.operator, request.guarantee)
+    decoder = unbiased_slopes(kernel, workload.operator)
+    assert decoder.slopes.shape == (1, 1167)
+    figures = answer_moments(kernel, decoder, workload).profile().figures()
+    assert figures.mean_variance == pytest.approx(variance, rel=1e-6)
+    assert figures.bias_bound < 1e-9
+    for name in ("sampled_marginals", "fourier"):
+        mechanism = next(one for one in MECHANISMS if one.name == name)
+        assert "rows" in (mechanism.reason_against(work) or "")

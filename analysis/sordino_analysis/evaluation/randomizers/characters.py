@@ -63,11 +63,11 @@ class CharacterHalf(ServerHalf):
     def extreme_contributions(self, decoder: PlainDecoder, workload: Workload, reach: float = 1.0) -> Ends:
         """offset_b + β_0 ∓ Σ_r |β_r slope_br| √2 max|û_b| for the row b, and the overlap, that makes most of it."""
         answers = self.answer_moments(decoder, workload)
-        characters, levels = answers.operator.characters, answers.slopes.shape[2]
+        characters, levels = answers.operator.characters, answers.levels
         heights = np.repeat([np.sqrt(2) * np.abs(c.ravel()[1:]).max() for c in answers.spectrum.coefficients], levels)
         low, high = np.empty(workload.queries), np.empty(workload.queries)
-        for block, by_row, by_level in zip(answers.operator.blocks, answers.slopes, answers.offsets, strict=True):
-            slopes, offsets = by_row.reshape(len(heights), -1), by_level.ravel()
+        for number, block in enumerate(answers.operator.blocks):
+            slopes, offsets = answers.slopes_of(number).reshape(len(heights), -1), answers.offsets_of(number).ravel()
             places = characters.places(tuple(block.supports[0].tolist()))
             used = places > 0
             scales = np.abs(slopes[:, characters.orbit_of[places[used] - 1]]) * heights[:, None]
