@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -12,10 +13,12 @@ from numpy.typing import NDArray
 from sordino_analysis.analyst.display import html_table, percent, shown, text_table
 from sordino_analysis.analyst.plans import Plan
 from sordino_analysis.arrays import Floats
+from sordino_analysis.estimation.answers_on_demand import Answer, Answerer, answer, answerer_of
 from sordino_analysis.estimation.linear import LinearEstimate, LinearEstimator
 from sordino_analysis.estimation.marginals import MarginalEstimator
 from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
 from sordino_analysis.questions.linear import Workload
+from sordino_analysis.questions.linear.asked import QuestionKind
 from sordino_shared.errors import InvalidValue
 
 _HEADINGS = ("query", "answer", "std. error", "interval", "consistent")
@@ -40,12 +43,16 @@ class Estimate:
     users: int
     level: float
     warnings: tuple[str, ...]
+    plan: Plan
+    aggregate: Aggregate
 
     @classmethod
-    def of(cls, workload: Workload, estimate: LinearEstimate) -> Self:
+    def of(cls, plan: Plan, aggregate: Aggregate, estimate: LinearEstimate) -> Self:
         """The estimate of one closed round with the queries that it answers."""
         return cls(
-            workload=workload,
+            workload=plan.workload,
+            plan=plan,
+            aggregate=aggregate,
             values=estimate.unbiased,
             standard_errors=estimate.standard_error,
             intervals=np.column_stack([estimate.lower, estimate.upper]),
@@ -56,6 +63,23 @@ class Estimate:
             level=estimate.level,
             warnings=estimate.warnings,
         )
+
+    def answer(self, kind: QuestionKind, *questions: str) -> tuple[Answer, ...]:
+        """Answers to questions that the workload need not list: a "range", "cell", "marginal" or "quantile".
+
+        `interval` is for a question that was fixed before anybody looked, `band` holds all questions of the kind at
+        once. Raises WorkloadError for what is no question about the domain, EstimationError for one that the reports
+        leave open.
+
+        >>> answers = estimate(three, Aggregate(600, np.array([300, 200, 100])))
+        >>> round(answers.answer("cell", "0")[0].value, 2)
+        0.79
+        """
+        return answer(self._answerer, self.workload.domain, kind, questions, self.level).answers
+
+    @cached_property
+    def _answerer(self) -> Answerer:
+        return answerer_of(self.plan.device, self.plan.analyst, self.aggregate)
 
     @property
     def labels(self) -> list[str]:
@@ -113,7 +137,8 @@ def estimate(plan: Plan, aggregate: Aggregate, level: float = 0.95) -> Estimate:
             f"estimate takes an Aggregate(count, sums), or what aggregate(plan, reports) makes, not a "
             f"{type(aggregate).__name__}"
         )
-    return Estimate.of(plan.workload, LinearEstimator.of(plan.device, plan.analyst).estimate(aggregate, level))
+    found = LinearEstimator.of(plan.device, plan.analyst).estimate(aggregate, level)
+    return Estimate.of(plan, aggregate, found)
 
 
 def marginal(plan: Plan, aggregate: Aggregate, attributes: Sequence[str], level: float = 0.95) -> Estimate:

@@ -14,6 +14,7 @@ import numpy as np
 
 from sordino_analysis.arrays import Floats
 from sordino_analysis.estimation.intervals import (
+    bonferroni_quantile,
     independent_quantile,
     normal_quantile,
     quantile_of_draws,
@@ -65,6 +66,12 @@ def band_quantile(
     if root is None:
         return BandQuantile(independent_quantile(level, len(around)), holds=not skewed)
     return BandQuantile(simultaneous_quantile(root, level, None if skewed else around, users), holds=not skewed)
+
+
+def band_of_many(around: Sequence[Cumulants], compared: int, users: int, level: float) -> BandQuantile:
+    """Of `compared` answers at once, by Bonferroni's inequality; some of them have the cumulants `around`."""
+    skewed = any(abs(one.skewness) > MOST_SKEWNESS * math.sqrt(users) for one in around)
+    return BandQuantile(bonferroni_quantile(level, compared), holds=not skewed)
 
 
 def _of_campaigns(outputs: OutputCounts, histogram: Floats, users: int, level: float) -> float | None:

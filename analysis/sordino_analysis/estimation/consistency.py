@@ -82,6 +82,16 @@ def _over_segments(operator: Intervals, answers: Floats, tolerance: float) -> Fl
     return np.repeat(nearest.histogram / lengths, lengths)
 
 
+def nearest_distribution(histogram: Floats) -> NearestHistogram:
+    """The histogram whose distribution function is nearest to that of (k,) numbers that sum to 1, in O(k) steps.
+
+    Monotone regression and bounds of 0 and 1: seconds for millions of types.
+    """
+    function = np.clip(isotonic_regression(np.cumsum(histogram)[:-1]).x, 0.0, 1.0)
+    shares = np.diff(np.concatenate([[0.0], function, [1.0]]))
+    return NearestHistogram(shares, excess=0.0, tolerance=0.0)
+
+
 def _closed_form(operator: LinearMap, answers: Floats) -> Floats | None:
     """The projection onto the simplex for a histogram, the monotone regression for a distribution function."""
     if operator.symmetry is Symmetry.TYPES:

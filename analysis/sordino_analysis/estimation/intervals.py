@@ -25,6 +25,14 @@ def normal_quantile(level: float) -> float:
     return float(ndtri((1 + level) / 2))
 
 
+def bonferroni_quantile(level: float, answers: int) -> float:
+    """z with P(max |Z_q| > z) ≤ 1 − level for as many standard normal Z_q, in any number and however they depend.
+
+    6.68 for the ranges of 65,536 bins at .95, and 4.94 for their prefixes.
+    """
+    return -float(ndtri((1 - level) / (2 * answers)))
+
+
 def independent_quantile(level: float, queries: int) -> float:
     """z with P(max |Z_q| ≤ z) ≥ level for `queries` jointly normal Z_q, however correlated (Šidák 1967)."""
     return normal_quantile(level ** (1 / queries)) if queries else 0.0

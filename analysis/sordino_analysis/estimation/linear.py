@@ -11,7 +11,7 @@ import numpy as np
 from sordino_analysis.arrays import Floats
 from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_analysis.documents.decoders import PlainDecoder
-from sordino_analysis.estimation.band import BandQuantile, band_quantile
+from sordino_analysis.estimation.band import BandQuantile, band_of_many, band_quantile
 from sordino_analysis.estimation.consistency import RELATIVE_GAP, NearestHistogram, nearest_histogram
 from sordino_analysis.estimation.doubts import doubts, doubts_of_the_band
 from sordino_analysis.estimation.few_attributes import MOST_LISTED_TYPES, few_attributes_estimate
@@ -84,8 +84,40 @@ class LinearEstimator:
         answers = self.unbiased(aggregate)
         if isinstance(self.law, OrbitAnswerMoments) and self.workload.size > MOST_LISTED_TYPES:
             return self._of_few_attributes(self.law, answers, aggregate.count, level)
-        nearest = _nearest(self.workload, answers, self.law, aggregate.count)
+        nearest = self.nearest(answers, aggregate.count)
         return self._assemble(answers, nearest, aggregate.count, level)
+
+    def nearest(self, answers: Floats, users: int) -> NearestHistogram:
+        """The histogram whose answers are nearest to the unbiased ones (Q,)."""
+        return _nearest(self.workload, answers, self.law, users)
+
+    def asked(self, workload: Workload, decoder: PlainDecoder, law: AnswerMoments) -> LinearEstimator:
+        """The same plan made ready to answer other queries, with a decoder and the law of their answers."""
+        return replace(self, workload=workload, decoder=decoder, law=law)
+
+    def estimate_among(
+        self, nearest: NearestHistogram, aggregate: Aggregate, level: float, compared: int, bias: float
+    ) -> LinearEstimate:
+        """Answers of users who are spread about as `nearest`, with a band that holds `compared` answers at once.
+
+        No answer's bias exceeds `bias`.
+        """
+        answers = self.unbiased(aggregate)
+        return self._assemble(answers, nearest, aggregate.count, level, compared=compared, bias=bias)
+
+    def errors_among(self, nearest: NearestHistogram, users: int, level: float, bias: float) -> AnswerErrors:
+        """What is known of the errors of answers of users who are spread about as `nearest`."""
+        plausible = smoothed(nearest.histogram, users, normal_quantile(level))
+        variances = self.law.mixed_variances(plausible)
+        return AnswerErrors(
+            variances=variances,
+            curve=self._variance_curve(plausible, variances),
+            sampled=_sampled(self.workload, nearest.histogram),
+            zero_one=self.workload.operator.zero_one,
+            bias=bias,
+            users=users,
+            level=level,
+        )
 
     def unbiased(self, aggregate: Aggregate) -> Floats:
         """(Q,) the unbiased answers alone, with the same errors."""
@@ -93,22 +125,21 @@ class LinearEstimator:
         mean = mean_accumulator(self.device.randomizer, aggregate)
         return _with_constants(self.law.decode(mean), self.workload)
 
-    def _assemble(self, answers: Floats, nearest: NearestHistogram, users: int, level: float) -> LinearEstimate:
+    def _assemble(
+        self,
+        answers: Floats,
+        nearest: NearestHistogram,
+        users: int,
+        level: float,
+        *,
+        compared: int | None = None,
+        bias: float | None = None,
+    ) -> LinearEstimate:
         z, histogram = normal_quantile(level), nearest.histogram
-        plausible = smoothed(histogram, users, z)
-        variances = self.law.mixed_variances(plausible)
-        errors = AnswerErrors(
-            variances=variances,
-            curve=self._variance_curve(plausible, variances),
-            sampled=_sampled(self.workload, histogram),
-            zero_one=self.workload.operator.zero_one,
-            bias=self.analyst.figures.bias_bound,
-            users=users,
-            level=level,
-        )
-        spread = self._shrunk(plausible, answers, variances / users)
+        errors = self.errors_among(nearest, users, level, self.analyst.figures.bias_bound if bias is None else bias)
+        spread = self._shrunk(smoothed(histogram, users, z), answers, errors.variances / users)
         reaches = self._reaches(errors.curve, histogram, z, z * errors.of_population, users)
-        found = self._reliability(histogram, spread, reaches, users, level)
+        found = self._reliability(histogram, spread, reaches, users, level, compared)
         warnings = (
             *doubts(self.workload, users, level, found.normality),
             *doubts_of_the_band(found.band, users, level),
@@ -153,13 +184,24 @@ class LinearEstimator:
         return map(Reach, errors.tolist(), scatter.tolist(), drawn.tolist())
 
     def _reliability(
-        self, histogram: Floats, spread: Floats, reaches: Iterable[Reach], users: int, level: float
+        self,
+        histogram: Floats,
+        spread: Floats,
+        reaches: Iterable[Reach],
+        users: int,
+        level: float,
+        compared: int | None,
     ) -> Reliability:
         queries = list(range(self.workload.queries))
         laws = for_randomizer(self.device.randomizer).contribution_laws(self.decoder, self.workload, histogram, queries)
         judged = judgements(laws, len(queries) * int(np.count_nonzero(histogram)), users, level, reaches)
         normal = tuple(one.normality for one in judged) or (None,) * len(queries)
-        return Reliability(normal, self._band(judged, spread, users, level))
+        band = (
+            self._band(judged, spread, users, level)
+            if compared is None
+            else band_of_many([one.of_reporters for one in judged], compared, users, level)
+        )
+        return Reliability(normal, band)
 
     def _band(self, judged: Sequence[Judgement], histogram: Floats, users: int, level: float) -> BandQuantile:
         varying = self.workload.varying_rows

@@ -98,11 +98,11 @@ class AnswerErrors:
     ) -> LinearEstimate:
         """The answers with all their intervals; arrays (Q,)."""
         z, bias, exact = normal_quantile(self.level), self.bias, self.variances <= 0
-        lower, upper = self._widened(answers, z)
-        population_lower, population_upper = self._widened(answers, z, self.sampled.curvature(zero_one=self.zero_one))
+        lower, upper = self.widened(answers, z)
+        population_lower, population_upper = self.widened(answers, z, self.sampled.curvature(zero_one=self.zero_one))
         # Wilson's interval for a share misses a type of one user in 500 in 8 % of samples; this one holds it.
         even = np.where(exact, 0.0, z * self.of_population + bias)
-        band_lower, band_upper = self._widened(answers, reliability.band.quantile)
+        band_lower, band_upper = self.widened(answers, reliability.band.quantile)
         return LinearEstimate(
             unbiased=answers,
             consistent=consistent,
@@ -122,7 +122,8 @@ class AnswerErrors:
             warnings=warnings,
         )
 
-    def _widened(self, answers: Floats, quantile: float, sampling: Floats | float = 0.0) -> tuple[Floats, Floats]:
+    def widened(self, answers: Floats, quantile: float, sampling: Floats | float = 0.0) -> tuple[Floats, Floats]:
+        """(Q,) the ends of what is `quantile` of its own standard errors, or less, from the answers."""
         low, high = self.curve.interval(answers, quantile, self.users, sampling)
         exact = self.variances <= 0
         return np.where(exact, answers, low - self.bias), np.where(exact, answers, high + self.bias)

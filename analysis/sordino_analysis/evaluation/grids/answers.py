@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Self
 
@@ -29,11 +29,12 @@ _BIASES = 32
 
 @dataclass(frozen=True, eq=False)
 class GridAnswers(AnswerMoments):
-    """The law of the answers; `workload` has the listed intervals, `family` all of them."""
+    """The law of the answers; `workload` has the listed intervals, `family` all of them, `law` the decoder."""
 
     workload: Workload
     family: IntervalFamily
     randomizer: Coarsened
+    law: GridLaw
 
     @classmethod
     def of(cls, randomizer: Coarsened, workload: Workload) -> Self:
@@ -45,12 +46,12 @@ class GridAnswers(AnswerMoments):
             raise InvalidValue(
                 f"the grids are for {randomizer.sizes} types, the workload for {workload.size}", workload
             )
-        return cls(listed_intervals(workload), family, randomizer)
+        law = GridLaw(shipped_levels(randomizer), workload.size)
+        return cls(listed_intervals(workload), family, randomizer, law)
 
-    @cached_property
-    def law(self) -> GridLaw:
-        """The decoder and its variances."""
-        return GridLaw(shipped_levels(self.randomizer), self.workload.size)
+    def asked(self, workload: Workload) -> Self:
+        """The law of the answers to other intervals."""
+        return replace(self, workload=workload)
 
     @property
     def _ends(self) -> list[Ends]:

@@ -16,7 +16,7 @@ from sordino_analysis.questions.linear.operators import (
     WithoutRow,
 )
 from sordino_analysis.questions.linear.workload import WorkloadError
-from sordino_shared.domains import Attribute, Ordered
+from sordino_shared.domains import Attribute, Domain, Ordered
 
 KINDS = ("histogram", "prefix", "ranges", "total")
 # Two thousand million queries, of which a plan lists a thousand.
@@ -51,7 +51,7 @@ def factor(attribute: Attribute, kind: str) -> Factor:
             attribute,
         )
     if kind == "prefix":
-        return Factor(Prefix(attribute.bins, attribute.size), lambda q: _interval(attribute, 0, q))
+        return Factor(Prefix(attribute.bins, attribute.size), lambda q: interval_label(attribute, 0, q))
     return _ranges(attribute)
 
 
@@ -85,12 +85,23 @@ def _ranges(attribute: Ordered) -> Factor:
     operator = Ranges(attribute.bins, attribute.size)
 
     def label(query: int) -> str:
-        return _interval(attribute, *operator.interval(query))
+        return interval_label(attribute, *operator.interval(query))
 
     return Factor(operator, label)
 
 
-def _interval(attribute: Ordered, first: int, last: int) -> str:
+def prefix_count(domain: Domain) -> int:
+    """How many prefixes of the bins of all ordered attributes there are, without those that hold every user."""
+    return sum(a.bins - (a.bins == a.size) for a in domain.attributes if isinstance(a, Ordered))
+
+
+def range_count(attribute: Ordered) -> int:
+    """How many ranges of an attribute's bins there are, without the one that holds every user."""
+    return attribute.bins * (attribute.bins + 1) // 2 - (attribute.bins == attribute.size)
+
+
+def interval_label(attribute: Ordered, first: int, last: int) -> str:
+    """What a person reads for the bins `first` to `last`."""
     low = attribute.cut(first - 1) if first > 0 else ""
     high = attribute.cut(last) if last < attribute.bins - 1 else ""
     unit = f" {attribute.unit}" if attribute.unit else ""

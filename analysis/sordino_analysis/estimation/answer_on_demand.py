@@ -1,0 +1,103 @@
+"""What an answer on demand says, and what the kinds of plans have in common that give one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from sordino_analysis.estimation.linear_estimate import LinearEstimate
+from sordino_analysis.questions.linear.asked import BoxKind, Quantile
+from sordino_analysis.questions.linear.boxes import Box
+
+Ends = tuple[float, float]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShareAnswer:
+    """The share of the users in a box.
+
+    `interval` holds it where the question was fixed before anybody looked, `band` also where it was chosen by looking:
+    the bands of all questions of its kind hold at once. `consistent` is the share in the nearest histogram, None where
+    the plan has no list of types.
+    """
+
+    label: str
+    value: float
+    standard_error: float
+    interval: Ends
+    band: Ends
+    population_standard_error: float
+    population_interval: Ends
+    consistent: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuantileAnswer:
+    """The least member of an ordered attribute that a share of the users are at or below, as text.
+
+    `value` is that of the nearest distribution. `interval` and `band` are the first and the last member that cannot be
+    excluded, as in `ShareAnswer`; the band holds all quantiles at once.
+    """
+
+    label: str
+    value: str
+    interval: tuple[str, str]
+    band: tuple[str, str]
+
+
+Answer = ShareAnswer | QuantileAnswer
+
+
+@dataclass(frozen=True, kw_only=True)
+class OnDemand:
+    """Answers to questions of one kind; `compared` is the number of questions that the band holds at once."""
+
+    answers: tuple[Answer, ...]
+    compared: int
+    users: int
+    level: float
+    bias_bound: float
+    warnings: tuple[str, ...]
+
+
+class Answerer(Protocol):
+    """Answers questions about a closed round that is decoded already."""
+
+    def compared(self, kind: BoxKind) -> int:
+        """How many questions of the kind this plan can answer; raises EstimationError where it is none."""
+
+    def shares(self, boxes: Sequence[Box], compared: int, level: float) -> OnDemand:
+        """The users' shares in boxes, with a band for `compared` questions; raises EstimationError."""
+
+    def quantiles(self, questions: Sequence[Quantile], level: float) -> OnDemand:
+        """Quantiles of ordered attributes; raises EstimationError."""
+
+
+def share_answers(labels: Sequence[str], estimate: LinearEstimate, rows: Sequence[int]) -> tuple[ShareAnswer, ...]:
+    """The `rows` of an estimate with these labels."""
+    return tuple(
+        ShareAnswer(
+            label=label,
+            value=float(estimate.unbiased[row]),
+            standard_error=float(estimate.standard_error[row]),
+            interval=(float(estimate.lower[row]), float(estimate.upper[row])),
+            band=(float(estimate.band_lower[row]), float(estimate.band_upper[row])),
+            population_standard_error=float(estimate.population_standard_error[row]),
+            population_interval=(float(estimate.population_lower[row]), float(estimate.population_upper[row])),
+            consistent=float(estimate.consistent[row]),
+        )
+        for label, row in zip(labels, rows, strict=True)
+    )
+
+
+def marginal_cells(shape: Sequence[int], width: int | None = None) -> int:
+    """Cells of the marginals of all sets of 1 to `width` attributes, or of any number of them."""
+    if width is None:
+        return math.prod(size + 1 for size in shape) - 1
+    sums = [1] + [0] * width
+    for size in (size for size in shape if size > 1):
+        for involved in range(width, 0, -1):
+            sums[involved] += sums[involved - 1] * size
+    return sum(sums[1:])

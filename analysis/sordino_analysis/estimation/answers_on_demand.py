@@ -1,0 +1,63 @@
+"""Answers to questions that are asked of a closed round, whether its plan lists them or not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sordino_analysis.documents.analyst_part import AnalystPart
+from sordino_analysis.documents.decoders import ScaledHistogramDecoder
+from sordino_analysis.estimation.answer_on_demand import Answer, Answerer, OnDemand, QuantileAnswer, ShareAnswer
+from sordino_analysis.estimation.grids_on_demand import GridsOnDemand
+from sordino_analysis.estimation.items import ItemEstimator
+from sordino_analysis.estimation.items_on_demand import CountItems, ItemsOnDemand, count_in_table
+from sordino_analysis.estimation.linear import EstimationError, LinearEstimator, check_aggregate
+from sordino_analysis.estimation.linear_on_demand import LinearOnDemand
+from sordino_analysis.estimation.marginals import MarginalEstimator
+from sordino_analysis.estimation.marginals_on_demand import MarginalsOnDemand
+from sordino_analysis.evaluation.accumulate import Aggregate
+from sordino_analysis.evaluation.grids.answers import GridAnswers
+from sordino_analysis.evaluation.orbit_answers import OrbitAnswerMoments
+from sordino_analysis.questions.linear.asked import QuestionKind, parse_boxes, parse_quantiles
+from sordino_shared.domains import Domain
+from sordino_shared.protocol import DevicePart
+from sordino_shared.randomizers import Coarsened
+
+__all__ = ["Answer", "Answerer", "OnDemand", "QuantileAnswer", "ShareAnswer", "answer", "answerer_of"]
+
+
+def answerer_of(
+    device: DevicePart, analyst: AnalystPart, aggregate: Aggregate, count_in_log: CountItems | None = None
+) -> Answerer:
+    """What answers questions about a closed round; raises EstimationError where its reports allow no answer.
+
+    `count_in_log` counts the reports that hold items; it is needed where these are too many for a table.
+    """
+    check_aggregate(device, aggregate)
+    if isinstance(device.randomizer, Coarsened) and isinstance(analyst.decoder, ScaledHistogramDecoder):
+        items = ItemEstimator(device, analyst)
+        count = count_in_table(items, aggregate) or count_in_log
+        if count is None:
+            raise EstimationError("items are counted in the reports one by one: give the reports too")
+        return ItemsOnDemand(items, aggregate.count, count)
+    estimator = LinearEstimator.of(device, analyst)
+    match estimator.law:
+        case OrbitAnswerMoments() as law:
+            return MarginalsOnDemand(MarginalEstimator(estimator, law), aggregate)
+        case GridAnswers() as law:
+            return GridsOnDemand(estimator, aggregate, law)
+        case _:
+            return LinearOnDemand(estimator, aggregate)
+
+
+def answer(
+    answerer: Answerer, domain: Domain, kind: QuestionKind, texts: Sequence[str], level: float = 0.95
+) -> OnDemand:
+    """Answers to the questions of one kind that `texts` ask, see `questions.linear.asked`.
+
+    Raises WorkloadError for what is no question about the domain, EstimationError for one that the reports leave open.
+    """
+    if not 0 < level < 1:
+        raise EstimationError(f"the level of an interval lies between 0 and 1, got {level}")
+    if kind == "quantile":
+        return answerer.quantiles(parse_quantiles(domain, texts), level)
+    return answerer.shares(parse_boxes(domain, kind, texts), answerer.compared(kind), level)

@@ -1,0 +1,43 @@
+"""Answers on demand from shifted grids: any interval of an ordered attribute, at any number of bins."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from sordino_analysis.estimation.consistency import NearestHistogram, nearest_distribution
+from sordino_analysis.estimation.linear import LinearEstimator
+from sordino_analysis.estimation.linear_on_demand import LinearOnDemand
+from sordino_analysis.evaluation.accumulate import mean_accumulator
+from sordino_analysis.evaluation.grids.answers import GridAnswers
+from sordino_analysis.questions.linear.boxes import Box
+from sordino_analysis.questions.linear.operators import Intervals
+
+
+@dataclass(frozen=True, eq=False)
+class GridsOnDemand(LinearOnDemand):
+    """A closed round of shifted grids; `law` is that of the listed intervals."""
+
+    law: GridAnswers
+
+    @cached_property
+    def nearest(self) -> NearestHistogram:
+        """That of the monotone function nearest to the distribution function of the decoded histogram."""
+        mean = mean_accumulator(self.estimator.device.randomizer, self.aggregate)
+        return nearest_distribution(self.law.histogram(mean))
+
+    def _asked(self, boxes: Sequence[Box]) -> LinearEstimator:
+        first, last = np.array([box.sides[0] for box in boxes], dtype=np.intp).T
+        workload = replace(
+            self.law.workload,
+            operator=Intervals(first, last + 1, self.law.workload.size),
+            name_query=lambda query: boxes[query].label,
+        )
+        return self.estimator.asked(workload, self.estimator.decoder, self.law.asked(workload))
+
+    def _bias(self, asked: LinearEstimator) -> float:
+        """That of all intervals: what the rounding of a solution leaves."""
+        return self.estimator.analyst.figures.bias_bound

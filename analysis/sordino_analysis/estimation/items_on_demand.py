@@ -1,0 +1,72 @@
+"""Answers on demand from reports that are sets of single items: the share of any item, counted exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sordino_analysis.estimation.answer_on_demand import OnDemand, ShareAnswer
+from sordino_analysis.estimation.items import Integers, ItemEstimator, Words
+from sordino_analysis.estimation.linear_estimate import EstimationError
+from sordino_analysis.evaluation.accumulate import Aggregate
+from sordino_analysis.evaluation.item_counts import counts_of_table
+from sordino_analysis.questions.linear.asked import BoxKind, Quantile
+from sordino_analysis.questions.linear.boxes import Box
+
+CountItems = Callable[[Words], Integers]
+
+
+@dataclass(frozen=True, eq=False)
+class ItemsOnDemand:
+    """A closed round of `users` reports; `count` (m, attributes) → (m,) says how many of them hold each item."""
+
+    estimator: ItemEstimator
+    users: int
+    count: CountItems
+
+    def compared(self, kind: BoxKind) -> int:
+        if kind == "range":
+            raise EstimationError("the reports of this plan are about single items: ask for cells")
+        return self.estimator.randomizer.size
+
+    def shares(self, boxes: Sequence[Box], compared: int, level: float) -> OnDemand:
+        places = range(len(self.estimator.device.domain.attributes))
+        items = [box.of_members(places) for box in boxes]
+        for box, item in zip(boxes, items, strict=True):
+            if item is None:
+                raise EstimationError(f"the reports are about single items, and {box.label!r} holds several")
+        codes = np.array(items, dtype=np.uint64)
+        found = self.estimator.of_counts(codes, self.count(codes), self.users, level)
+        answers = tuple(
+            ShareAnswer(
+                label=box.label,
+                value=float(found.value[row]),
+                standard_error=float(found.standard_error[row]),
+                interval=(float(found.interval[row, 0]), float(found.interval[row, 1])),
+                band=(float(found.band[row, 0]), float(found.band[row, 1])),
+                population_standard_error=float(found.population_standard_error[row]),
+                population_interval=(float(found.interval[row, 0]), float(found.interval[row, 1])),
+                consistent=None,
+            )
+            for row, box in enumerate(boxes)
+        )
+        return OnDemand(
+            answers=answers,
+            compared=compared,
+            users=self.users,
+            level=level,
+            bias_bound=self.estimator.analyst.figures.bias_bound,
+            warnings=found.warnings,
+        )
+
+    def quantiles(self, questions: Sequence[Quantile], level: float) -> OnDemand:
+        raise EstimationError("the reports of this plan are about single items: ask for cells")
+
+
+def count_in_table(estimator: ItemEstimator, aggregate: Aggregate) -> CountItems | None:
+    """Counts from the table of a round; None where its reports make none, and items are counted in the log."""
+    if not estimator.randomizer.table_sizes[0]:
+        return None
+    return lambda codes: counts_of_table(estimator.randomizer, aggregate.sums, codes)

@@ -1,0 +1,109 @@
+"""Answers on demand from reports whose decoder gives answers or a histogram of all types."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from sordino_analysis.estimation.answer_on_demand import OnDemand, marginal_cells, share_answers
+from sordino_analysis.estimation.consistency import NearestHistogram
+from sordino_analysis.estimation.cumulative import DistributionFunction, filled_in, looked_at, quantile_answers
+from sordino_analysis.estimation.derived_queries import derived_decoder
+from sordino_analysis.estimation.intervals import bonferroni_quantile, normal_quantile
+from sordino_analysis.estimation.linear import EstimationError, LinearEstimator
+from sordino_analysis.evaluation.accumulate import Aggregate
+from sordino_analysis.evaluation.variance import answer_moments
+from sordino_analysis.questions.linear.asked import BoxKind, Quantile, prefix_box
+from sordino_analysis.questions.linear.boxes import Box, Boxes
+from sordino_analysis.questions.linear.factors import prefix_count, range_count
+from sordino_shared.domains import Ordered
+
+# A bias beyond this share of a user's standard deviation is no rounding: the reports do not tell the answer.
+_MOST_BIAS = 1e-3
+
+
+@dataclass(frozen=True, eq=False)
+class LinearOnDemand:
+    """A closed round of a plan over listed types, decoded once."""
+
+    estimator: LinearEstimator
+    aggregate: Aggregate
+
+    @cached_property
+    def nearest(self) -> NearestHistogram:
+        """The histogram that stands for the users in all variances."""
+        return self.estimator.nearest(self.estimator.unbiased(self.aggregate), self.aggregate.count)
+
+    def compared(self, kind: BoxKind) -> int:
+        domain = self.estimator.workload.domain
+        if kind == "cell":
+            return domain.size
+        if kind == "marginal":
+            return marginal_cells(domain.shape)
+        return sum(range_count(attribute) for attribute in domain.attributes if isinstance(attribute, Ordered))
+
+    def shares(self, boxes: Sequence[Box], compared: int, level: float) -> OnDemand:
+        asked = self._asked(boxes)
+        bias = self._bias(asked)
+        found = asked.estimate_among(self.nearest, self.aggregate, level, compared, bias)
+        return OnDemand(
+            answers=share_answers([box.label for box in boxes], found, range(len(boxes))),
+            compared=compared,
+            users=found.users,
+            level=level,
+            bias_bound=bias,
+            warnings=found.warnings,
+        )
+
+    def quantiles(self, questions: Sequence[Quantile], level: float) -> OnDemand:
+        domain = self.estimator.workload.domain
+        return OnDemand(
+            answers=quantile_answers(domain, questions, lambda place: self._function(place, level)),
+            compared=prefix_count(domain),
+            users=self.aggregate.count,
+            level=level,
+            bias_bound=self.estimator.analyst.figures.bias_bound,
+            warnings=(),
+        )
+
+    def _function(self, place: int, level: float) -> DistributionFunction:
+        domain = self.estimator.workload.domain
+        attribute = domain.attributes[place]
+        assert isinstance(attribute, Ordered)
+        # The prefix of all types is known.
+        whole = attribute.bins == attribute.size
+        boxes = [prefix_box(domain, place, last) for last in range(attribute.bins - whole)]
+        places = looked_at(len(boxes))
+        every, some = self._asked(boxes), self._asked([boxes[x] for x in places])
+        errors = some.errors_among(self.nearest, self.aggregate.count, level, self._bias(some))
+        values, band = every.unbiased(self.aggregate), bonferroni_quantile(level, prefix_count(domain))
+        one, all_ = (
+            filled_in(values, places, np.stack(errors.widened(values[places], z), axis=1))
+            for z in (normal_quantile(level), band)
+        )
+        return DistributionFunction.of(values, one, all_, ends_at_one=whole)
+
+    def _asked(self, boxes: Sequence[Box]) -> LinearEstimator:
+        plan = self.estimator
+        workload = replace(
+            plan.workload,
+            operator=Boxes(boxes, plan.workload.domain.shape),
+            name_query=lambda query: boxes[query].label,
+        )
+        decoder = derived_decoder(plan.decoder, plan.device.randomizer, plan.workload, workload)
+        return plan.asked(workload, decoder, answer_moments(plan.device.randomizer, decoder, workload))
+
+    def _bias(self, asked: LinearEstimator) -> float:
+        """The largest bias of the asked answers; raises EstimationError where that is no rounding."""
+        profile, plan = asked.law.profile(), self.estimator.analyst.figures
+        most = np.maximum(_MOST_BIAS * np.sqrt(profile.variance), 2 * plan.bias_bound)
+        if (profile.bias > most).any():
+            label = asked.workload.label(int((profile.bias - most).argmax()))
+            raise EstimationError(
+                f"the reports of this plan do not determine the answer to {label!r}: make a plan for a workload that "
+                "asks it"
+            )
+        return float(profile.bias.max())

@@ -1,0 +1,53 @@
+"""Answers on demand from reports about a few attributes at a time: cells of marginals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sordino_analysis.estimation.answer_on_demand import OnDemand, ShareAnswer, share_answers
+from sordino_analysis.estimation.linear_estimate import EstimationError, LinearEstimate
+from sordino_analysis.estimation.marginals import MarginalEstimator
+from sordino_analysis.evaluation.accumulate import Aggregate
+from sordino_analysis.questions.linear.asked import BoxKind, Quantile
+from sordino_analysis.questions.linear.boxes import Box
+
+
+@dataclass(frozen=True, eq=False)
+class MarginalsOnDemand:
+    """A closed round of a plan of parities or marginals."""
+
+    estimator: MarginalEstimator
+    aggregate: Aggregate
+
+    def compared(self, kind: BoxKind) -> int:
+        if kind == "range":
+            raise EstimationError("the reports of this plan are about a few attributes at a time: ask for marginals")
+        return self.estimator.compared
+
+    def shares(self, boxes: Sequence[Box], compared: int, level: float) -> OnDemand:
+        domain, estimates = self.estimator.estimator.workload.domain, dict[tuple[int, ...], LinearEstimate]()
+        answers: list[ShareAnswer] = []
+        for box in boxes:
+            involved = box.involved(domain.shape)
+            members = box.of_members(involved)
+            if members is None:
+                raise EstimationError(f"{box.label!r} holds several members of an attribute: ask for them one by one")
+            if involved not in estimates:
+                names = [domain.attributes[place].name for place in involved]
+                estimates[involved] = self.estimator.estimate(names, self.aggregate, level)
+            row = int(np.ravel_multi_index(members, [domain.shape[place] for place in involved]))
+            answers.extend(share_answers([box.label], estimates[involved], [row]))
+        return OnDemand(
+            answers=tuple(answers),
+            compared=compared,
+            users=self.aggregate.count,
+            level=level,
+            bias_bound=max(one.bias_bound for one in estimates.values()),
+            warnings=tuple(dict.fromkeys(each for one in estimates.values() for each in one.warnings)),
+        )
+
+    def quantiles(self, questions: Sequence[Quantile], level: float) -> OnDemand:
+        raise EstimationError("the reports of this plan are about a few attributes at a time: ask for marginals")
