@@ -47,10 +47,10 @@ class Estimate:
     aggregate: Aggregate
 
     @classmethod
-    def of(cls, plan: Plan, aggregate: Aggregate, estimate: LinearEstimate) -> Self:
-        """The estimate of one closed round with the queries that it answers."""
+    def of(cls, plan: Plan, aggregate: Aggregate, estimate: LinearEstimate, workload: Workload | None = None) -> Self:
+        """The estimate of one closed round with the queries that it answers, those of the plan if none are given."""
         return cls(
-            workload=plan.workload,
+            workload=workload or plan.workload,
             plan=plan,
             aggregate=aggregate,
             values=estimate.unbiased,
@@ -150,7 +150,7 @@ def marginal(plan: Plan, aggregate: Aggregate, attributes: Sequence[str], level:
     """
     estimator = MarginalEstimator.of(plan.device, plan.analyst)
     found = estimator.estimate(attributes, aggregate, level)
-    return Estimate.of(estimator.question(attributes).workload, found)
+    return Estimate.of(plan, aggregate, found, estimator.question(attributes).workload)
 
 
 def aggregate(plan: Plan, reports: NDArray[np.uint8]) -> Aggregate:
