@@ -195,17 +195,18 @@ def test_what_cannot_be_planned_is_refused_with_what_to_do():
     for options in ({"users": 0}, {"reduction": 0}, {"users": 1.5}, {"seed": -1}):
         with pytest.raises(PlanError, match=next(iter(options))):
             PlanRequest(prefix, PlanningOptions.of(epsilon=ONE.epsilon, objective="max", **options))
+    lines = [{"name": name, "kind": "integers", "low": 1, "high": 1100} for name in "xy"]
+    grid = parse_specification({"name": "grid", "domain": lines, "queries": "prefix"}).build()
     with pytest.raises(PlanError, match="ask fewer"):
-        PlanRequest(builtin("ranges", 1500), PlanningOptions.of(epsilon=ONE.epsilon, objective="max"))
+        PlanRequest(grid, PlanningOptions.of(epsilon=ONE.epsilon, objective="max"))
 
 
-def test_too_many_types_for_a_matrix_leave_the_closed_forms_and_say_so():
+def test_too_many_types_for_a_matrix_leave_what_needs_none_and_say_so():
     plan = compile_plan(PlanRequest(builtin("prefix", 5000), PlanningOptions.of(epsilon=ONE.epsilon, objective="max")))
-    assert plan.analyst.mechanism == "subset_selection"
+    assert plan.analyst.mechanism == "shifted_grids"
     reasons = {report.name: report.reason for report in plan.candidates}
-    assert reasons["factorization"] == f"5000 types; the limit for a dense design is {base.MAX_DENSE_TYPES}"
-    assert plan.summary.lower_bound_max == 0
-    assert plan.summary.ratio_max is None
+    assert "shifted grids are better" in reasons["factorization"]
+    assert 1 < plan.summary.ratio_max < 1.5
     many = compile_plan(PlanRequest(builtin("ranges", 400), PlanningOptions.of(epsilon=ONE.epsilon, objective="max")))
     reasons = {report.name: report.reason for report in many.candidates}
     assert reasons["factorization"].startswith("80199 × 400 entries of W")
