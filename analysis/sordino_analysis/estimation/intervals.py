@@ -57,12 +57,14 @@ def simultaneous_quantile(
         return min(ceiling, drawn)
     skewness = np.array([one.skewness for one in around])[varying, None] / math.sqrt(users)
     excess = np.array([one.excess_kurtosis for one in around])[varying, None] / users
-    largest = [np.abs(_bent(z, skewness, excess)).max(axis=0) for z in normal_draws(scaled)]
+    largest = [np.abs(bent(z, skewness, excess)).max(axis=0) for z in normal_draws(scaled)]
     return quantile_of_draws(np.concatenate(largest), level)
 
 
-def _bent(normal: Floats, skewness: Floats, excess: Floats) -> Floats:
+def bent(normal: Floats, skewness: Floats | float, excess: Floats | float) -> Floats:
     """Cornish and Fisher (1938): quantiles of a law with this skewness and kurtosis at those of a normal one.
+
+    `normal` (…,), and skewness and excess kurtosis of any shape that goes with it.
 
     z + γ(z² − 1)/6 + κ(z³ − 3z)/24 − γ²(2z³ − 5z)/36, by Horner's rule.
     """

@@ -84,6 +84,20 @@ def test_marginals_of_many_attributes_are_estimated_with_their_errors(attributes
     assert found.consistent.reshape(-1, 4).sum(axis=1) == pytest.approx(1.0)
 
 
+@pytest.mark.slow
+def test_the_band_holds_where_few_reports_are_about_a_pair() -> None:
+    """150 campaigns of 3,000 users. At a chance of .95 fewer than 135 hold with chance .006; normal errors hold 127."""
+    sizes = [2] * 64
+    plan = planned(sizes, {"kind": "marginals", "width": 2, "exactly": True})
+    codes = drawn(sizes, 3000, seed=11)
+    truth = plan.request.workload.truth_of_codes(codes)
+    estimator, held = LinearEstimator.of(plan.device, plan.analyst), 0
+    for seed in range(150):
+        found = estimator.estimate(reported(plan, codes, seed))
+        held += ((found.band_lower <= truth) & (truth <= found.band_upper)).all()
+    assert held >= 135
+
+
 def test_devices_with_another_law_are_noticed() -> None:
     """Reports of devices whose high weight is a tenth lower answer with characters that are a tenth too small."""
     sizes = [2] * 20

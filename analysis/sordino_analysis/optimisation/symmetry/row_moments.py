@@ -50,6 +50,8 @@ def moments(
         used = tuple(slice(None) if axis in mapped else 0 for axis in range(len(slots)))
         # Features of other overlaps are nothing here.
         own = np.flatnonzero(answers[:, :, len(mapped)].any(axis=(0, 2)))
+        if not len(own):
+            continue
         waves = tables[:, own, len(mapped)][:, :, *used] * np.conj(local)[:, None]
         waves = np.fft.ifftn(waves, axes=tuple(range(2, 2 + len(mapped)))) * local[0].size
         answered = waves.real + waves.imag

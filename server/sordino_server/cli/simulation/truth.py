@@ -34,6 +34,6 @@ def truth_of(
     if workload.is_listed:
         whole = build_workload(domain, workload.published)
         answered = whole if len(rows) == whole.queries else listed_intervals(whole)
-        return answered.truth(np.asarray(domain.encode_many(values)))
+        return answered.truth_of_codes(domain.codes_many(values))
     held = Counter(map(domain.describe, domain.codes_many(values).tolist()))
     return np.array([held[row["label"]] / len(values) for row in rows])
