@@ -52,6 +52,7 @@ class MarginalEstimator:
             published=published,
             operator=operator,
             name_query=factor.label,
+            scope=factor.scope,
         )
         slopes, offsets = self._decoder(operator.blocks[0])
         return OrbitAnswerMoments(

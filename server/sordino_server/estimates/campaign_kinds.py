@@ -48,7 +48,7 @@ class LinearCampaign:
             found = ItemEstimator(device, analyst).published(last.aggregate)
             return document_of_items(campaign, number, device, analyst, found)
         result = estimate(device, analyst, last.aggregate)
-        return document_of(campaign, number, device, analyst, workload.labels(), result)
+        return document_of(campaign, number, device, analyst, workload, result)
 
 
 @dataclass(frozen=True)

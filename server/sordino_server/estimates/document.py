@@ -10,20 +10,23 @@ from sordino_analysis.estimation.items import ItemEstimate
 from sordino_analysis.estimation.linear import LinearEstimate
 from sordino_analysis.estimation.normality import Normality
 from sordino_analysis.evaluation.variance import counts_as_unbiased
+from sordino_analysis.questions.linear import Workload
+from sordino_analysis.questions.linear.scopes import bounds_of
 from sordino_server.estimates.schemas import EstimateDocument, ExpectedCoverage, Interval, PlanDigests, QueryEstimate
+from sordino_shared.domains import Domain
 from sordino_shared.protocol import DevicePart
 
 
 def document_of(
-    campaign: str, index: int, device: DevicePart, analyst: AnalystPart, labels: list[str], estimate: LinearEstimate
+    campaign: str, index: int, device: DevicePart, analyst: AnalystPart, workload: Workload, estimate: LinearEstimate
 ) -> EstimateDocument:
-    """The document of one round's estimate; `labels` names the queries in order."""
+    """The document of one round's estimate; `workload` has the queries in order."""
     return EstimateDocument(
         **_origin(campaign, index, device, analyst, estimate.users),
         level=estimate.level,
         unbiased=estimate.counts_as_unbiased,
         warnings=list(estimate.warnings),
-        queries=_queries(labels, estimate),
+        queries=_queries(workload, estimate),
     )
 
 
@@ -36,7 +39,7 @@ def document_of_items(
         level=found.level,
         unbiased=counts_as_unbiased(analyst.figures),
         warnings=list(found.warnings),
-        queries=_items(found),
+        queries=_items(device.domain, found),
         unlisted=device.domain.size - len(found.labels),
     )
 
@@ -60,9 +63,11 @@ def _origin(campaign: str, index: int, device: DevicePart, analyst: AnalystPart,
     }
 
 
-def _items(found: ItemEstimate) -> list[QueryEstimate]:
+def _items(domain: Domain, found: ItemEstimate) -> list[QueryEstimate]:
     columns: dict[str, list[Any]] = {
         "label": list(found.labels),
+        "kind": ["histogram"] * len(found.labels),
+        "bounds": [bounds_of(domain, [(code, code) for code in codes]) for codes in found.codes.tolist()],
         "value": found.value.tolist(),
         "standard_error": found.standard_error.tolist(),
         "interval": found.interval.tolist(),
@@ -74,9 +79,12 @@ def _items(found: ItemEstimate) -> list[QueryEstimate]:
     return _rows(columns)
 
 
-def _queries(labels: list[str], estimate: LinearEstimate) -> list[QueryEstimate]:
+def _queries(workload: Workload, estimate: LinearEstimate) -> list[QueryEstimate]:
+    scopes = [workload.scope(query) for query in range(workload.queries)]
     columns: dict[str, list[Any]] = {
-        "label": labels,
+        "label": workload.labels(),
+        "kind": [scope.kind for scope in scopes],
+        "bounds": [bounds_of(workload.domain, scope.sides) for scope in scopes],
         "value": estimate.unbiased.tolist(),
         "standard_error": estimate.standard_error.tolist(),
         "interval": _pairs(estimate.lower, estimate.upper),

@@ -7,6 +7,8 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
+from sordino_analysis.documents.attribute_bounds import AttributeBounds
+
 Interval = tuple[float, float]
 
 
@@ -33,6 +35,14 @@ class QueryEstimate(BaseModel):
     """One query's answer."""
 
     label: str
+    kind: str = Field(
+        default="", description="prefix, ranges, histogram, marginal, parity, matrix or a product of them."
+    )
+    bounds: list[AttributeBounds] = Field(
+        default=[],
+        description="The values that the query counts, of each attribute that it restricts; empty for a query that is "
+        "no share of users between bounds.",
+    )
     value: float = Field(description="The unbiased answer (up to the stated bias bound).")
     standard_error: float = Field(description="For the answer among the users who reported.")
     interval: Interval = Field(description="Contains that answer with the stated level.")

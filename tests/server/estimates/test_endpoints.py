@@ -34,6 +34,10 @@ def test_the_document_says_everything(running: Any) -> None:
     assert (document["users"], document["epsilon"], document["level"]) == (len(CELLS), 1.0, 0.95)
     assert (document["target"], document["validity"], document["unbiased"]) == ("reporters", "worst_case", True)
     assert [query["label"] for query in document["queries"]] == [f"delay ≤ {edge} min" for edge in (0, 15, 60)]
+    assert {query["kind"] for query in document["queries"]} == {"prefix"}
+    assert [query["bounds"] for query in document["queries"]] == [
+        [{"attribute": "delay", "low": None, "high": edge, "label": None, "unit": "min"}] for edge in (0.0, 15.0, 60.0)
+    ]
     truth = [0.6, 0.9, 0.99]
     for query, exact in zip(document["queries"], truth, strict=True):
         # Six standard errors: one false alarm in 5·10^8, and the seed is fixed.

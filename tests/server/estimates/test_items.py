@@ -48,6 +48,9 @@ def test_the_largest_items_are_published_with_a_band_for_all(running: Any) -> No
     assert document["unlisted"] == (1 << 17) - MOST_PUBLISHED_ITEMS
     assert document["mechanism"] == "coarsened_histogram"
     assert [row["label"] for row in rows[:3]] == ["70000", "3", "131072"]
+    assert [[each["low"], each["high"]] for row in rows for each in row["bounds"]] == [
+        [int(row["label"])] * 2 for row in rows
+    ]
     for row, share in zip(rows, (0.6, 0.3, 0.1, *[0.0] * 997), strict=True):
         # False alarms: one in 20 for the whole list, by construction; the seeds are fixed.
         assert row["band"][0] <= share <= row["band"][1]

@@ -183,6 +183,7 @@ def listed_intervals(workload: Workload) -> Workload:
         published=workload.published,
         operator=operator,
         name_query=lambda query: workload.label(rows[query]),
+        scope=lambda query: workload.scope(rows[query]),
     )
 
 

@@ -17,6 +17,7 @@ from sordino_analysis.documents.queries import (
 from sordino_analysis.questions.linear.factors import Factor, factor, product_of
 from sordino_analysis.questions.linear.items import MOST_LISTED_ITEMS, AnyItem
 from sordino_analysis.questions.linear.operators import Dense
+from sordino_analysis.questions.linear.scopes import QueryScope, sides_of_row
 from sordino_analysis.questions.linear.stacks import stack_of
 from sordino_analysis.questions.linear.widths import marginals, parities
 from sordino_analysis.questions.linear.workload import Workload
@@ -27,7 +28,9 @@ from sordino_shared.errors import InvalidValue
 def build_workload(domain: Domain, queries: Queries, name: str = "workload") -> Workload:
     """The workload of these queries over the domain; raises InvalidValue where they do not fit it."""
     whole = _whole(domain, queries)
-    return Workload(name=name, domain=domain, published=queries, operator=whole.operator, name_query=whole.label)
+    return Workload(
+        name=name, domain=domain, published=queries, operator=whole.operator, name_query=whole.label, scope=whole.scope
+    )
 
 
 def _pickled(workload: Workload) -> tuple[Callable[..., Workload], tuple[Domain, Queries, str]]:
@@ -43,7 +46,7 @@ def _whole(domain: Domain, queries: Queries) -> Factor:
         case ProductQueries():
             return _product(domain, queries)
         case MatrixQueries():
-            return Factor(Dense(queries.matrix.numpy()), queries.labels.__getitem__)
+            return _matrix(domain, queries)
         case ParityQueries():
             return parities(domain, queries.width, exactly=queries.exactly)
         case MarginalQueries():
@@ -55,10 +58,19 @@ def _whole(domain: Domain, queries: Queries) -> Factor:
             assert_never(queries)
 
 
+def _matrix(domain: Domain, queries: MatrixQueries) -> Factor:
+    matrix = queries.matrix.numpy()
+    return Factor(
+        Dense(matrix),
+        queries.labels.__getitem__,
+        lambda query: QueryScope(queries.kind, sides_of_row(domain, matrix[query])),
+    )
+
+
 def _product(domain: Domain, queries: ProductQueries) -> Factor:
     if len(queries.factors) != len(domain.attributes):
         raise InvalidValue(f"{len(queries.factors)} kinds of queries for {len(domain.attributes)} attributes", queries)
     if set(queries.factors) == {"histogram"} and domain.size > MOST_LISTED_ITEMS:
         names = ", ".join(attribute.name for attribute in domain.attributes)
-        return Factor(AnyItem(domain.size), lambda query: f"any {names}")
+        return Factor(AnyItem(domain.size), lambda query: f"any {names}", lambda query: QueryScope("histogram", None))
     return product_of([factor(a, kind) for a, kind in zip(domain.attributes, queries.factors, strict=True)])

@@ -15,6 +15,7 @@ from sordino_analysis.questions.linear.operators import (
     Total,
     WithoutRow,
 )
+from sordino_analysis.questions.linear.scopes import QueryScope, Side, joint_kind
 from sordino_analysis.questions.linear.workload import WorkloadError
 from sordino_shared.domains import Attribute, Domain, Ordered
 
@@ -27,10 +28,11 @@ _MOST_QUERIES = 2**62
 
 @dataclass(frozen=True)
 class Factor:
-    """The queries of one kind on one attribute, and their names."""
+    """Queries on some attributes, their names, and what they are about."""
 
     operator: LinearMap
     label: Callable[[int], str]
+    scope: Callable[[int], QueryScope]
 
 
 def factor(attribute: Attribute, kind: str) -> Factor:
@@ -41,9 +43,13 @@ def factor(attribute: Attribute, kind: str) -> Factor:
     if kind not in KINDS:
         raise WorkloadError(f"unknown kind of queries {kind!r}: use one of {', '.join(KINDS)} or a matrix", kind)
     if kind == "histogram":
-        return Factor(Identity(attribute.size), lambda q: f"{attribute.name}: {attribute.label(q)}")
+        return Factor(
+            Identity(attribute.size),
+            lambda q: f"{attribute.name}: {attribute.label(q)}",
+            lambda q: QueryScope(kind, ((q, q),)),
+        )
     if kind == "total":
-        return Factor(Total(attribute.size), lambda q: "")
+        return Factor(Total(attribute.size), lambda q: "", lambda q: QueryScope(kind, ((0, attribute.size - 1),)))
     if not isinstance(attribute, Ordered):
         raise WorkloadError(
             f"{kind} needs an order and attribute {attribute.name!r} is {attribute.kind}: "
@@ -51,7 +57,11 @@ def factor(attribute: Attribute, kind: str) -> Factor:
             attribute,
         )
     if kind == "prefix":
-        return Factor(Prefix(attribute.bins, attribute.size), lambda q: interval_label(attribute, 0, q))
+        return Factor(
+            Prefix(attribute.bins, attribute.size),
+            lambda q: interval_label(attribute, 0, q),
+            lambda q: QueryScope(kind, ((0, q),)),
+        )
     return _ranges(attribute)
 
 
@@ -66,13 +76,24 @@ def product_of(factors: Sequence[Factor]) -> Factor:
     heights = tuple(part.operator.shape[0] for part in factors)
     omitted = whole.constant_row
 
-    def label(query: int) -> str:
+    def places(query: int) -> list[tuple[Factor, int]]:
         row = query if omitted is None or query < omitted else query + 1
-        parts = np.unravel_index(row, heights)
-        names = (part.label(int(q)) for part, q in zip(factors, parts, strict=True))
+        return [(part, int(q)) for part, q in zip(factors, np.unravel_index(row, heights), strict=True)]
+
+    def label(query: int) -> str:
+        names = (part.label(q) for part, q in places(query))
         return ", ".join(name for name in names if name)
 
-    return Factor(whole if omitted is None else WithoutRow(whole, omitted), label)
+    def scope(query: int) -> QueryScope:
+        scopes = [part.scope(q) for part, q in places(query)]
+        sides: list[Side] = []
+        for each in scopes:
+            # The queries of one attribute are shares of boxes.
+            assert each.sides is not None
+            sides += each.sides
+        return QueryScope(joint_kind(each.kind for each in scopes), tuple(sides))
+
+    return Factor(whole if omitted is None else WithoutRow(whole, omitted), label, scope)
 
 
 def _ranges(attribute: Ordered) -> Factor:
@@ -87,7 +108,7 @@ def _ranges(attribute: Ordered) -> Factor:
     def label(query: int) -> str:
         return interval_label(attribute, *operator.interval(query))
 
-    return Factor(operator, label)
+    return Factor(operator, label, lambda query: QueryScope("ranges", (operator.interval(query),)))
 
 
 def prefix_count(domain: Domain) -> int:

@@ -11,6 +11,7 @@ import numpy as np
 from sordino_analysis.arrays import Floats
 from sordino_analysis.questions.linear.factors import Factor
 from sordino_analysis.questions.linear.operators import Indices, LinearMap
+from sordino_analysis.questions.linear.scopes import QueryScope
 from sordino_analysis.questions.linear.widths import CharacterMap
 from sordino_analysis.questions.linear.workload import WorkloadError
 
@@ -68,19 +69,27 @@ def stack_of(parts: Sequence[Factor], weights: Sequence[float]) -> Factor:
     weights = _of_mean_one(weights, [len(operator.varying()) for operator in operators])
     starts = np.cumsum([0, *(operator.shape[0] for operator in operators)]).tolist()
 
-    def label(query: int) -> str:
+    def place(query: int) -> tuple[Factor, int]:
         part = bisect_right(starts, query) - 1
-        return parts[part].label(query - starts[part])
+        return parts[part], query - starts[part]
+
+    def label(query: int) -> str:
+        part, row = place(query)
+        return part.label(row)
+
+    def scope(query: int) -> QueryScope:
+        part, row = place(query)
+        return part.scope(row)
 
     maps = [operator for operator in operators if isinstance(operator, CharacterMap)]
     if len(maps) < len(operators):
-        return Factor(Stack(operators, weights), label)
+        return Factor(Stack(operators, weights), label, scope)
     blocks = [
         replace(block, queries=block.queries + start, weight=weight)
         for whole, start, weight in zip(maps, starts[:-1], weights, strict=True)
         for block in whole.blocks
     ]
-    return Factor(CharacterMap(maps[0].characters.shape, blocks), label)
+    return Factor(CharacterMap(maps[0].characters.shape, blocks), label, scope)
 
 
 def _of_mean_one(weights: Sequence[float], counts: Sequence[int]) -> list[float]:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,7 @@ from sordino_analysis.arrays import Floats
 from sordino_analysis.questions.linear.characters import Characters, cas_table
 from sordino_analysis.questions.linear.factors import Factor
 from sordino_analysis.questions.linear.operators import Indices, LinearMap, Symmetry
+from sordino_analysis.questions.linear.scopes import QueryScope, sides_of_cell
 from sordino_analysis.questions.linear.workload import WorkloadError
 from sordino_shared.domains import Domain
 from sordino_shared.errors import InvalidValue
@@ -176,7 +178,8 @@ def parities(domain: Domain, width: int, *, exactly: bool) -> Factor:
     _check_extent(domain, width, len(supports))
     # The last frequency is one on every attribute: the parity itself.
     labels = _labels_of_parities(domain, supports)
-    return Factor(_map(domain, supports, lambda shape: np.eye(2 ** len(shape))[-1:], shifted=False), labels)
+    operator = _map(domain, supports, lambda shape: np.eye(2 ** len(shape))[-1:], shifted=False)
+    return Factor(operator, labels, lambda query: QueryScope("parity", None))
 
 
 def marginals(domain: Domain, width: int, *, exactly: bool) -> Factor:
@@ -195,11 +198,12 @@ def marginals(domain: Domain, width: int, *, exactly: bool) -> Factor:
     _check_extent(domain, width, sum(cells))
     starts = np.cumsum([0, *cells]).tolist()
 
-    def label(query: int) -> str:
+    def cell_of(query: int) -> _Cell:
         place = bisect_right(starts, query) - 1
-        return _label_of_cell(domain, supports[place], query - starts[place])
+        return _Cell.at(domain, supports[place], query - starts[place])
 
-    return Factor(_map(domain, supports, lambda shape: cas_table(shape) / math.prod(shape), shifted=True), label)
+    operator = _map(domain, supports, lambda shape: cas_table(shape) / math.prod(shape), shifted=True)
+    return Factor(operator, lambda query: cell_of(query).label, lambda query: cell_of(query).scope)
 
 
 def marginal(domain: Domain, attributes: tuple[int, ...], characters: Characters) -> Factor:
@@ -214,14 +218,33 @@ def marginal(domain: Domain, attributes: tuple[int, ...], characters: Characters
         shifted=True,
     )
     return Factor(
-        CharacterMap(domain.shape, [block], characters), lambda cell: _label_of_cell(domain, attributes, cell)
+        CharacterMap(domain.shape, [block], characters),
+        lambda cell: _Cell.at(domain, attributes, cell).label,
+        lambda cell: _Cell.at(domain, attributes, cell).scope,
     )
 
 
-def _label_of_cell(domain: Domain, support: tuple[int, ...], cell: int) -> str:
-    held = np.unravel_index(cell, [domain.shape[a] for a in support])
-    attributes = [domain.attributes[a] for a in support]
-    return ", ".join(f"{a.name}: {a.label(int(v))}" for a, v in zip(attributes, held, strict=True))
+@dataclass(frozen=True)
+class _Cell:
+    """A cell of a marginal: one member of each attribute of its support."""
+
+    domain: Domain
+    support: tuple[int, ...]
+    members: tuple[int, ...]
+
+    @classmethod
+    def at(cls, domain: Domain, support: tuple[int, ...], number: int) -> Self:
+        held = np.unravel_index(number, [domain.shape[a] for a in support])
+        return cls(domain, support, tuple(int(member) for member in held))
+
+    @property
+    def label(self) -> str:
+        attributes = [self.domain.attributes[a] for a in self.support]
+        return ", ".join(f"{a.name}: {a.label(v)}" for a, v in zip(attributes, self.members, strict=True))
+
+    @property
+    def scope(self) -> QueryScope:
+        return QueryScope("marginal", sides_of_cell(self.domain, self.support, self.members))
 
 
 def check_width(domain: Domain, width: int) -> None:

@@ -12,6 +12,7 @@ from sordino_analysis.arrays import Floats
 from sordino_analysis.documents.queries import Queries
 from sordino_analysis.questions.linear.items import AnyItem
 from sordino_analysis.questions.linear.operators import Indices, LinearMap, Symmetry
+from sordino_analysis.questions.linear.scopes import QueryScope
 from sordino_shared.domains import Domain
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import Digest
@@ -39,6 +40,7 @@ class Workload:
     published: Queries
     operator: LinearMap
     name_query: Callable[[int], str]
+    scope: Callable[[int], QueryScope]
 
     def __post_init__(self) -> None:
         queries, size = self.operator.shape

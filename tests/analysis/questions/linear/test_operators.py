@@ -25,6 +25,7 @@ from sordino_analysis.questions.linear.operators import (
     WithoutRow,
     ZeroOneMap,
 )
+from sordino_analysis.questions.linear.scopes import QueryScope
 from sordino_analysis.questions.linear.stacks import Stack
 from sordino_analysis.questions.linear.widths import CharacterMap
 from sordino_shared.arrays import Array
@@ -231,7 +232,14 @@ def test_an_operator_that_says_nothing_of_its_entries_gets_the_variances_of_its_
     domain = Domain((Categorical("c", tuple("abcd")),))
     queries = MatrixQueries(Array.of(Signs(4).matrix, "<f8"), ("a", "b", "c"))
     workloads = [
-        Workload(name="w", domain=domain, published=queries, operator=operator, name_query=str)
+        Workload(
+            name="w",
+            domain=domain,
+            published=queries,
+            operator=operator,
+            name_query=str,
+            scope=lambda query: QueryScope("matrix", None),
+        )
         for operator in (Signs(4), Dense(Signs(4).matrix))
     ]
     randomizer = RandomizedResponse.for_guarantee(4, PureEpsilon.of(1))
