@@ -43,7 +43,7 @@ class ShiftedGridsMechanism:
         family = family_of(request.workload.operator)
         if family is None:
             raise MechanismFailed("the queries are no family of intervals")
-        levels = designed_levels(family, request.guarantee.epsilon)
+        levels = designed_levels(family, request.guarantee.epsilon, request.options.objective)
         progress(Progress(0.3))
         return Proposal(shipped(levels, family, request.guarantee), GridDecoder())
 

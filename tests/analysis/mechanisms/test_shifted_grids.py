@@ -54,6 +54,14 @@ def test_plans_reach_their_targets(kind: str, count: int) -> None:
     assert summary.bias_bound < 1e-9
 
 
+def test_a_plan_at_a_larger_epsilon_descends_the_exact_variance() -> None:
+    summary = planned("prefix", 4096, epsilon=2.0).summary
+    # 7.29 without the descent.
+    assert summary.mean_variance <= 7.2
+    assert summary.ratio_mean is not None
+    assert summary.ratio_mean < 1.2
+
+
 @pytest.mark.slow
 def test_a_plan_of_65536_types_reaches_its_targets() -> None:
     summary = planned("prefix", 1 << 16).summary
