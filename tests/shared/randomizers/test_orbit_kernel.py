@@ -58,7 +58,7 @@ def changed(**fields: object) -> dict[str, object]:
         changed(shape=(2, 3, 0)),
         changed(shape=(2, 3, 3)) | {"rows": (BaseRow.of(np.eye(2, dtype=bool)),) * 2},
         changed(shape=(1 << 11, 1 << 11, 2, 3)),
-        changed(shape=(2,) * 63),
+        changed(shape=(2, 3) + (2,) * 254, width=1),
         changed(width=0),
         changed(width=4),
         changed(low=0),
@@ -69,7 +69,7 @@ def changed(**fields: object) -> dict[str, object]:
         changed(row_weights=(1 << 60,)),
         changed(row_weights=(0, 1 << 60)),
         changed(rows=(), row_weights=()),
-        changed(shape=(1 << 10, 3, 2, 1 << 7), width=4),
+        changed(shape=(1 << 12, 3, 2, 1 << 7), width=4),
     ],
 )
 def test_what_is_no_law_is_refused(fields: dict[str, object]) -> None:
@@ -84,3 +84,22 @@ def test_what_is_no_law_is_refused(fields: dict[str, object]) -> None:
 def test_rows_that_are_no_sets_are_refused(shape: tuple[int, ...], members: list[int]) -> None:
     with pytest.raises(InvalidValue):
         BaseRow(shape, Array.of(np.array(members), "|u1"))
+
+
+def test_indices_of_members_have_the_reports_of_their_cells() -> None:
+    cells = np.arange(12, dtype=np.int64).repeat(50)
+    codes = np.stack(np.unravel_index(cells, KERNEL.shape), axis=1).astype(np.uint64)
+    told = KERNEL.randomize_codes(codes, KERNEL.shape, SeededRandomness(2))
+    assert np.array_equal(told, KERNEL.randomize_many(cells, SeededRandomness(2)))
+
+
+def test_there_may_be_255_attributes_without_cell_numbers() -> None:
+    wide = dataclasses.replace(KERNEL, shape=(3,) + (2,) * 254, width=1)
+    codes = np.zeros((500, 255), dtype=np.uint64)
+    payloads = wide.randomize_codes(codes, wide.shape, SeededRandomness(3))
+    assert wide.in_alphabet(payloads).all()
+    assert payloads[:, 1].max() > 250
+    with pytest.raises(InvalidValue, match="no cell numbers"):
+        wide.randomize_many(np.zeros(1, dtype=np.int64), SeededRandomness(3))
+    with pytest.raises(InvalidValue, match="below the sizes"):
+        wide.randomize_codes(codes + np.uint64(2), wide.shape, SeededRandomness(3))
