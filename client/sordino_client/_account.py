@@ -11,7 +11,13 @@ from sordino_client._folding import folded
 from sordino_client._ledger import Debit, Joined, Ledger
 from sordino_shared.guarantees import PureEpsilon, exact_decimal
 
-_STATES = {"spooled": "waits to be sent", "delivered": "sent", "refused": "not counted", "deleted": "deleted"}
+_STATES = {
+    "spooled": "waits to be sent",
+    "delivered": "sent",
+    "refused": "not counted",
+    "expired": "not sent in time",
+    "deleted": "deleted",
+}
 
 
 @dataclass(frozen=True, kw_only=True)

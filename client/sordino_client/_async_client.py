@@ -38,6 +38,7 @@ class AsyncClient:
         spool_limit: int = DEFAULT_SPOOL_LIMIT,
         upload_token: str | None = None,
         largest_part: int = DEFAULT_LARGEST_PART,
+        dry_run: bool = False,
         allow_http: bool = False,
         transport: AsyncTransport | None = None,
         randomness: Randomness | None = None,
@@ -46,7 +47,12 @@ class AsyncClient:
     ) -> None:
         origin = check_address(server, allow_http=allow_http or transport is not None)
         config = Config(
-            caps=caps, strict=strict, spool_limit=spool_limit, upload_token=upload_token, largest_part=largest_part
+            caps=caps,
+            strict=strict,
+            spool_limit=spool_limit,
+            upload_token=upload_token,
+            largest_part=largest_part,
+            dry_run=dry_run,
         )
         self._transport = transport or AsyncHttpxTransport(server, allow_http=allow_http)
         self._device = Device(ledger, origin, config, randomness or SystemRandomness(), clock or SystemClock())
@@ -75,6 +81,14 @@ class AsyncClient:
     async def opt_out(self, campaign: Campaign | CampaignId | str) -> None:
         """See `Client.opt_out`."""
         await asyncio.to_thread(self._device.opt_out, campaign_id(campaign))
+
+    async def opt_out_all(self) -> None:
+        """See `Client.opt_out_all`."""
+        await asyncio.to_thread(self._device.opt_out_all)
+
+    async def opt_in(self) -> None:
+        """See `Client.opt_in`."""
+        await asyncio.to_thread(self._device.opt_in)
 
     async def close(self) -> None:
         """See `Client.close`."""

@@ -26,7 +26,8 @@ class Client:
     """A device's side of sordino. Safe to share between threads, and between processes that share the ledger's file.
 
     `ledger` is a path in the app's private folder, or ":memory:" for simulations. `strict` is for the app's tests.
-    `transport`, `randomness`, `clock` and `sleep` exist for tests and simulations.
+    `dry_run` answers up to the debit and sends nothing. `transport`, `randomness`, `clock` and `sleep` exist for
+    tests and simulations.
     """
 
     def __init__(
@@ -39,6 +40,7 @@ class Client:
         spool_limit: int = DEFAULT_SPOOL_LIMIT,
         upload_token: str | None = None,
         largest_part: int = DEFAULT_LARGEST_PART,
+        dry_run: bool = False,
         allow_http: bool = False,
         transport: Transport | None = None,
         randomness: Randomness | None = None,
@@ -47,22 +49,29 @@ class Client:
     ) -> None:
         origin = check_address(server, allow_http=allow_http or transport is not None)
         config = Config(
-            caps=caps, strict=strict, spool_limit=spool_limit, upload_token=upload_token, largest_part=largest_part
+            caps=caps,
+            strict=strict,
+            spool_limit=spool_limit,
+            upload_token=upload_token,
+            largest_part=largest_part,
+            dry_run=dry_run,
         )
         self._transport = transport or HttpxTransport(server, allow_http=allow_http)
         self._device = Device(ledger, origin, config, randomness or SystemRandomness(), clock or SystemClock())
         self._sleep = sleep
 
     def join(self, campaign: CampaignId | str) -> Campaign:
-        """Pin the campaign's manifest. Needs the server the first time only.
+        """Pin the campaign's manifest, and keep its task and plan, so that `answer` works without a connection.
 
-        Raises `PlanUnavailable`, `PlanRefused`, `ServedElsewhere`, `LedgerUnavailable`, `ClockUnusable`.
+        Needs the server the first time only. Raises `OptedOut`, `PlanUnavailable`, `PlanRefused`, `ServedElsewhere`,
+        `LedgerUnavailable`, `ClockUnusable`.
         """
         return self._run(self._device.join(campaign_id(campaign)))
 
     def answer(self, campaign: Campaign | CampaignId | str, value: object) -> Answer:
         """Randomise `value` and record the report, once for each round; `flush` sends it.
 
+        Without a connection the task that was read last says whether the round is open, until its time is over.
         Raises `NotJoined`, `ServedElsewhere`, `PlanUnavailable`, `PlanRefused`, `BudgetExceeded`, `SpoolFull`,
         `LedgerUnavailable`, `ClockUnusable`: after any of them nothing was spent by this call and the value is nowhere.
         So it is after `sordino_shared.errors.InvalidValue`, for a value whose shape or names are not the domain's,
@@ -91,6 +100,18 @@ class Client:
     def opt_out(self, campaign: Campaign | CampaignId | str) -> None:
         """Leave a campaign permanently: delete its reports, keep its debits. Works without a connection."""
         self._device.opt_out(campaign_id(campaign))
+
+    def opt_out_all(self) -> None:
+        """Leave all campaigns of the ledger, those to come as well: delete all reports, keep all debits.
+
+        Until `opt_in`, in this process and any other, `join` and `rehome` raise `OptedOut`, `answer` returns
+        `opted_out` and `flush` sends nothing.
+        """
+        self._device.opt_out_all()
+
+    def opt_in(self) -> None:
+        """Come back after `opt_out_all`, because the owner wants to; a campaign left by `opt_out` stays left."""
+        self._device.opt_in()
 
     def close(self) -> None:
         """Close connections and the ledger's file."""

@@ -43,6 +43,7 @@ class Config:
 
     `upload_token` is the campaign's, the same for every device; it is sent with reports only. `largest_part` is the
     device's class: the most bytes of a plan that it fetches and verifies. It must not depend on the device's value.
+    `dry_run` stops every answer before it is randomised, and sends nothing.
     """
 
     caps: Caps
@@ -50,6 +51,7 @@ class Config:
     spool_limit: int = DEFAULT_SPOOL_LIMIT
     upload_token: str | None = field(default=None, repr=False)
     largest_part: int = DEFAULT_LARGEST_PART
+    dry_run: bool = False
 
     def __post_init__(self) -> None:
         check_range(self.spool_limit, 1, 100_000, "spool limit")

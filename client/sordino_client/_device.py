@@ -17,8 +17,9 @@ from sordino_client._account import Account, account
 from sordino_client._clock import Clock, seconds
 from sordino_client._config import Config
 from sordino_client._delivery import Counted, Refused, RetryLater, problem_slug, read_upload, retry_after_s, upload
-from sordino_client._errors import NotJoined, PlanRefused, PlanUnavailable, ServedElsewhere, TransportFailed
-from sordino_client._ledger import Ledger
+from sordino_client._errors import NotJoined, OptedOut, PlanRefused, PlanUnavailable, ServedElsewhere, TransportFailed
+from sordino_client._kept import Kept
+from sordino_client._ledger import AnswerTerms, Ledger
 from sordino_client._session import AnswerStatus, Session, VerifiedPart, pin_manifest, verify_part
 from sordino_client._spool import Spool, SpooledReport
 from sordino_client._storage import Storage
@@ -121,7 +122,8 @@ class Device:
         self.clock = clock
         self._storage = Storage(ledger)
         self._spool = Spool(self._storage, origin, config.spool_limit, clock)
-        self._ledger = Ledger(self._storage, self._spool, origin, config, clock)
+        self._kept = Kept(self._storage, clock)
+        self._ledger = Ledger(self._storage, self._spool, self._kept, origin, config, clock)
         self._parts: dict[Digest, VerifiedPart] = {}
 
     def close(self) -> None:
@@ -129,17 +131,23 @@ class Device:
         self._storage.close()
 
     def join(self, campaign: CampaignId) -> Flow[Campaign]:
-        """Pin the manifest, from the ledger if it is there."""
+        """Pin the manifest, from the ledger if it is there; fetch what an answer without a connection needs."""
+        if self._ledger.left_all():
+            raise OptedOut
         try:
             session = self._ledger.session(campaign)
         except (NotJoined, ServedElsewhere) as error:
             if isinstance(error, ServedElsewhere) and error.origin is not None:
                 raise
             session = self._ledger.join((yield from self._fetch_manifest(campaign)), self.randomness)
+            _LOG.info("campaign %s: joined", campaign)
+            yield from self._prefetch(session)
         return self._describe(session)
 
     def rehome(self, campaign: CampaignId, address: str) -> Flow[Campaign]:
         """Move a joined campaign to this client's server, once that has shown the same manifest."""
+        if self._ledger.left_all():
+            raise OptedOut
         if check_address(address, allow_http=True) != self.origin:
             raise InvalidValue(f"this client talks to {self.origin}; rehome with a client of {address!r}", address)
         if not self._ledger.knows(campaign):
@@ -149,11 +157,13 @@ class Device:
 
     def answer(self, campaign: CampaignId, value: object) -> Flow[Answer]:
         """Everything is fetched and verified before the value is looked at, so that no request can depend on it."""
+        self._ledger.expire()
         session = self._ledger.session(campaign)
         settled = self._ledger.settled(session)
         if settled is not None:
             return Answer(settled, campaign)
-        task = yield from self.fetch_task(session)
+        terms = yield from self._answer_terms(session)
+        task = terms.task
         index = session.open_round(task)
         if isinstance(index, AnswerStatus):
             return Answer(index, campaign, task.round)
@@ -166,15 +176,17 @@ class Device:
             session,
             index,
             verified.proved,
-            task.retry,
+            terms,
             lambda: session.randomize(verified, codes, task.epoch, self.randomness),
         )
+        _LOG.info("campaign %s, round %d: %s", campaign, index, status.value)
         return Answer(status, campaign, index, verified.proved if status is AnswerStatus.RECORDED else None)
 
     def flush(self, patience_s: float) -> Flow[Flushed]:
         """Send what is due, pausing for at most `patience_s` in all."""
-        delivered, refused, trouble = 0, list[RefusedUpload](), None
-        while (wait := self._spool.seconds_until_due()) is not None:
+        delivered, refused, trouble = 0, list[RefusedUpload](), self._why_silent()
+        silent = trouble is not None
+        while not silent and (wait := self._seconds_until_due()) is not None:
             if wait > patience_s:
                 break
             if wait > 0:
@@ -184,6 +196,7 @@ class Device:
             if report is None:
                 continue
             outcome = yield from self._send(report)
+            _LOG.info("campaign %s, round %d: %s", report.campaign, report.round, outcome)
             if isinstance(outcome, Counted):
                 self._spool.delivered(report)
                 delivered += 1
@@ -204,11 +217,22 @@ class Device:
 
     def account(self) -> Account:
         """What was spent and sent."""
+        self._ledger.expire()
         return account(self._ledger, self.config.caps)
 
     def opt_out(self, campaign: CampaignId) -> None:
         """Delete the campaign's reports; keep its debits."""
         self._ledger.opt_out(campaign)
+
+    def opt_out_all(self) -> None:
+        """Delete all reports, keep all debits, and refuse to go on until `opt_in`."""
+        self._ledger.opt_out_all()
+        _LOG.info("the owner left all campaigns")
+
+    def opt_in(self) -> None:
+        """Go on after `opt_out_all`."""
+        self._ledger.opt_in()
+        _LOG.info("the owner came back")
 
     def session(self, campaign: CampaignId) -> Session:
         """The pinned session of a joined campaign."""
@@ -219,6 +243,7 @@ class Device:
         path = f"/v1/campaigns/{session.campaign}/task"
         task = session.read_task((yield from self._fetch("task", path, Task.limit)))
         self._ledger.pin_plans(session, task)
+        self._kept.keep_task(task)
         return task
 
     def fetch_part(self, session: Session, task: Task, index: int) -> Flow[VerifiedPart]:
@@ -228,13 +253,49 @@ class Device:
         if verified is None:
             content = yield from self._fetch_plan(digest)
             verified = verify_part(content, digest)
-            self._ledger.keep_part(digest, content)
+            self._kept.keep_part(digest, content)
         self._parts[digest] = verified
         session.check_part(verified, index)
         return verified
 
+    def _why_silent(self) -> str | None:
+        if self._ledger.left_all():
+            return "the owner left all campaigns of this ledger; nothing is sent until opt_in()"
+        return "a dry run sends nothing" if self.config.dry_run else None
+
+    def _seconds_until_due(self) -> float | None:
+        self._ledger.expire()
+        return self._spool.seconds_until_due()
+
+    def _prefetch(self, session: Session) -> Flow[None]:
+        """Fetch task and part, the same for every device; what fails here fails in `answer` again, which tells it."""
+        try:
+            task = yield from self.fetch_task(session)
+            newest = len(task.device_parts) - 1
+            yield from self.fetch_part(session, task, newest if task.round is None else task.round)
+        except (PlanUnavailable, PlanRefused) as error:
+            _LOG.warning("campaign %s cannot be answered without a connection: %s", session.campaign, error)
+
+    def _answer_terms(self, session: Session) -> Flow[AnswerTerms]:
+        """The task of now; without a connection the one read last, while its time lasts."""
+        try:
+            task = yield from self.fetch_task(session)
+            until: float | None = task.accept_until
+        except PlanUnavailable as error:
+            kept = self._kept.task(session.campaign) if error.offline else None
+            if kept is None:
+                raise
+            until = kept.answer_until
+            try:
+                task = session.read_task(kept.content)
+            except PlanRefused:
+                # A kept copy that was damaged costs the answer without a connection, no more.
+                raise error from None
+            _LOG.info("campaign %s: no connection, answered by the task that was read last", session.campaign)
+        return AnswerTerms(task=task, until=until, wait_s=0.0)
+
     def _kept_part(self, digest: Digest) -> VerifiedPart | None:
-        content = self._ledger.kept_part(digest)
+        content = self._kept.part(digest)
         try:
             if content is None or len(content) > self.config.largest_part:
                 return None

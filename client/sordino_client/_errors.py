@@ -8,6 +8,7 @@ SordinoError (sordino_shared)
     ├── BudgetExceeded       answering would spend more ε than a cap allows
     ├── SpoolFull            too many reports wait to be sent
     ├── ServedElsewhere      the campaign was joined at another address; `rehome` moves it
+    ├── OptedOut             the owner left all campaigns of this ledger
     ├── LedgerUnavailable    the ledger is locked, read-only, full, damaged or not a ledger
     ├── ClockUnusable        the device's clock shows no time
     └── TransportFailed      what a transport raises when no response arrived; `flush` and the above absorb it
@@ -48,6 +49,16 @@ class ServedElsewhere(ClientError):
         self.server = server
 
 
+class OptedOut(ClientError):
+    """The owner left all campaigns of this ledger by `opt_out_all`."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the owner left all campaigns of this ledger; call opt_in() if the owner wants to come back. "
+            "Nothing was sent or spent"
+        )
+
+
 class ClockUnusable(ClientError):
     """The device's clock shows no time, for the `reason` given; nothing was spent or lost."""
 
@@ -61,7 +72,10 @@ class TransportFailed(ClientError):
 
 
 class PlanUnavailable(ClientError):
-    """`what` could not be fetched; `status`, `slug`, `retry_after` (seconds) are those of a response."""
+    """`what` could not be fetched; `status`, `slug`, `retry_after` (seconds) are those of a response.
+
+    `offline` where no server answered, or one in trouble (429, 5xx): the last task that was kept may be used.
+    """
 
     def __init__(
         self,
@@ -76,6 +90,7 @@ class PlanUnavailable(ClientError):
         self.what = what
         self.reason = reason
         self.status = status
+        self.offline = status is None or status == 429 or status >= 500
         self.slug = slug
         self.retry_after = retry_after
 

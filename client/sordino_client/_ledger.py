@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import sqlite3
 from collections.abc import Callable
@@ -10,19 +11,18 @@ from dataclasses import dataclass
 from sordino_client._accounting import Spending, check_budget
 from sordino_client._clock import LATEST_S, Clock, seconds
 from sordino_client._config import Config
-from sordino_client._errors import NotJoined, PlanRefused, ServedElsewhere
+from sordino_client._errors import NotJoined, OptedOut, PlanRefused, ServedElsewhere
+from sordino_client._kept import Kept
+from sordino_client._marks import come_back, high_water, leave_all, left_all, set_high_water
 from sordino_client._session import AnswerStatus, Session, draw_assignment, pin_manifest
 from sordino_client._spool import Spool
-from sordino_client._storage import Storage, blob
+from sordino_client._storage import Storage, blob, whole
 from sordino_shared.guarantees import PureEpsilon
-from sordino_shared.protocol import CampaignId, Digest, DrawOneRound, Manifest, ReportBatch, RetryWindow, Task
+from sordino_shared.protocol import CampaignId, DrawOneRound, Manifest, ReportBatch, Task
 from sordino_shared.randomness import Randomness
 
-# Device parts that are kept so that answering need not fetch them again; none is needed for correctness.
-KEPT_PARTS = 8
-KEPT_PART_BYTES = 4 << 20
-STATES = ("spooled", "delivered", "refused", "deleted")
-_HIGH_WATER = "high_water"
+STATES = ("spooled", "delivered", "refused", "expired", "deleted")
+_LOG = logging.getLogger("sordino_client")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,15 +50,25 @@ class Joined:
     opted_out: bool
 
 
+@dataclass(frozen=True, kw_only=True)
+class AnswerTerms:
+    """How a round is answered: by `task`, before `until` (None: any time), the report due in `wait_s` seconds."""
+
+    task: Task
+    until: float | None
+    wait_s: float
+
+
 class Ledger:
     """Campaigns, debits and opt-outs in one storage. Debits are never changed, deleted or refunded.
 
     Every campaign belongs to the server that it was joined at; this ledger's client speaks for `origin`.
     """
 
-    def __init__(self, storage: Storage, spool: Spool, origin: str, config: Config, clock: Clock) -> None:
+    def __init__(self, storage: Storage, spool: Spool, kept: Kept, origin: str, config: Config, clock: Clock) -> None:
         self._storage = storage
         self._spool = spool
+        self._kept = kept
         self._origin = origin
         self._config = config
         self._clock = clock
@@ -66,6 +76,8 @@ class Ledger:
     def join(self, manifest: Manifest, randomness: Randomness) -> Session:
         """Pin the manifest and draw this device's round, once; a second join only adds a missing server address."""
         with self._storage.write() as connection:
+            if left_all(connection):
+                raise OptedOut
             connection.execute(
                 "INSERT INTO campaigns (campaign, manifest, assigned_round, joined_at, origin) VALUES (?, ?, ?, ?, ?)"
                 " ON CONFLICT (campaign) DO UPDATE SET origin = excluded.origin WHERE origin IS NULL",
@@ -145,7 +157,7 @@ class Ledger:
     def settled(self, session: Session) -> AnswerStatus | None:
         """Why no request is needed any more: the owner left, or every round of this device is answered."""
         with self._storage.read() as connection:
-            if _opted_out(connection, session.campaign):
+            if left_all(connection) or _opted_out(connection, session.campaign):
                 return AnswerStatus.OPTED_OUT
             answered = _rounds(connection, session.campaign)
         return AnswerStatus.ALREADY_ANSWERED if answered.issuperset(session.rounds()) else None
@@ -160,29 +172,50 @@ class Ledger:
         session: Session,
         index: int,
         proved: PureEpsilon,
-        retry: RetryWindow,
+        terms: AnswerTerms,
         randomize: Callable[[], ReportBatch],
     ) -> AnswerStatus:
         """Check, randomise and commit {debit + report} under one exclusive lock, so nobody can do it twice.
 
-        Raises `BudgetExceeded` or `SpoolFull` before anything is randomised.
+        Raises `BudgetExceeded` or `SpoolFull` before anything is randomised. A dry run ends there.
         """
         with self._storage.write() as connection:
-            if _opted_out(connection, session.campaign):
+            if left_all(connection) or _opted_out(connection, session.campaign):
                 return AnswerStatus.OPTED_OUT
             if index in _rounds(connection, session.campaign):
                 return AnswerStatus.ALREADY_ANSWERED
+            if terms.until is not None and seconds(self._clock) >= terms.until:
+                return AnswerStatus.NOT_OPEN
             with self._storage.reading_rows():
-                now = self._advance(connection)
+                now = max(math.ceil(seconds(self._clock)), high_water(connection))
                 spending = self._spending(connection, session.campaign, now)
             check_budget(spending, proved, session.manifest, self._config.caps)
             self._spool.check_room(connection)
+            if self._config.dry_run:
+                return AnswerStatus.DRY_RUN
+            set_high_water(connection, now)
             report = randomize()
             connection.execute(
                 "INSERT INTO debits VALUES (?, ?, ?, ?)", (bytes(session.campaign), index, proved.nano, now)
             )
-            self._spool.add(connection, session.campaign, index, report, retry)
+            self._spool.add(connection, index, report, terms.task, terms.wait_s)
         return AnswerStatus.RECORDED
+
+    def left_all(self) -> bool:
+        """Whether the owner left all campaigns of this ledger."""
+        with self._storage.read() as connection:
+            return left_all(connection)
+
+    def opt_out_all(self) -> None:
+        """Delete every report and refuse to join, answer and send, until `opt_in`; debits stay."""
+        with self._storage.write() as connection:
+            leave_all(connection, int(seconds(self._clock)))
+            connection.execute("DELETE FROM reports")
+
+    def opt_in(self) -> None:
+        """End what `opt_out_all` began; campaigns that were left one by one stay left."""
+        with self._storage.write() as connection:
+            come_back(connection)
 
     def opt_out(self, campaign: CampaignId) -> None:
         """Delete the campaign's reports and payloads permanently; its debits stay, and it is never answered again."""
@@ -193,22 +226,17 @@ class Ledger:
             )
             connection.execute("DELETE FROM reports WHERE campaign = ?", (bytes(campaign),))
 
-    def kept_part(self, digest: Digest) -> bytes | None:
-        """The bytes of a stored device part; callers verify them again."""
+    def expire(self) -> None:
+        """End what the clock has passed, permanently: waiting reports lose their payload, kept tasks are forgotten."""
+        now = seconds(self._clock)
         with self._storage.read() as connection:
-            row = connection.execute("SELECT content FROM parts WHERE digest = ?", (bytes(digest),)).fetchone()
-            return None if row is None else blob(row[0])
-
-    def keep_part(self, digest: Digest, content: bytes) -> None:
-        """Keep the bytes of a verified part for later, if it is small; the oldest gives way."""
-        if len(content) > KEPT_PART_BYTES:
-            return
+            if not self._spool.any_over(connection, now) and not self._kept.any_over(connection, now):
+                return
         with self._storage.write() as connection:
-            connection.execute("INSERT OR REPLACE INTO parts (digest, content) VALUES (?, ?)", (bytes(digest), content))
-            connection.execute(
-                "DELETE FROM parts WHERE number NOT IN (SELECT number FROM parts ORDER BY number DESC LIMIT ?)",
-                (KEPT_PARTS,),
-            )
+            self._kept.expire(connection, now)
+            reports = self._spool.expire(connection, now)
+        if reports:
+            _LOG.info("%d waiting reports expired; their payloads are deleted, their debits stay", reports)
 
     def statement(self) -> tuple[list[Debit], dict[CampaignId, Joined], Spending]:
         """Debits in the order they were made, the campaigns they belong to and totals, in one consistent view."""
@@ -221,7 +249,7 @@ class Ledger:
                 "SELECT campaign, manifest, origin, opt_outs.at IS NOT NULL"
                 " FROM campaigns LEFT JOIN opt_outs USING (campaign) ORDER BY campaigns.rowid"
             )
-            now = max(math.ceil(seconds(self._clock)), _high_water(connection))
+            now = max(math.ceil(seconds(self._clock)), high_water(connection))
             return (
                 [_debit(*row) for row in debits],
                 {CampaignId(blob(campaign)): self._listed(campaign, *row) for campaign, *row in campaigns},
@@ -237,19 +265,13 @@ class Ledger:
         except PlanRefused as error:
             raise self._storage.damaged("a pinned manifest is not the one its digest names") from error
 
-    def _advance(self, connection: sqlite3.Connection) -> int:
-        """The ledger's time: the highest the clock ever showed at a debit, so that setting it back frees nothing."""
-        now = max(math.ceil(seconds(self._clock)), _high_water(connection))
-        connection.execute("INSERT OR REPLACE INTO marks VALUES (?, ?)", (_HIGH_WATER, now))
-        return now
-
     def _spending(self, connection: sqlite3.Connection, campaign: CampaignId | None, now: int) -> Spending:
         row = connection.execute(
             "SELECT coalesce(sum(nano) FILTER (WHERE campaign = ?), 0), coalesce(sum(nano) FILTER (WHERE at > ?), 0),"
             " coalesce(sum(nano), 0) FROM debits",
             (campaign and bytes(campaign), now - self._config.caps.period_s),
         ).fetchone()
-        return Spending(*(_whole(nano) for nano in row))
+        return Spending(*(whole(nano) for nano in row))
 
 
 def _debit(
@@ -258,28 +280,16 @@ def _debit(
     if state not in STATES or not isinstance(reason, str | None):
         raise ValueError("a state that is none")
     payloads = None if body is None else ReportBatch.read(blob(body)).payloads
-    guarantee, when = PureEpsilon(_whole(nano)), _whole(at, LATEST_S)
+    guarantee, when = PureEpsilon(whole(nano)), whole(at, LATEST_S)
     return Debit(
         campaign=CampaignId(blob(campaign)),
-        round=_whole(index),
+        round=whole(index),
         guarantee=guarantee,
         at=when,
         state=state,
         reason=reason,
         payloads=payloads,
     )
-
-
-def _whole(value: object, most: int = 2**63) -> int:
-    """A count from a row, which may be damaged."""
-    if type(value) is not int or not 0 <= value <= most:
-        raise ValueError("a number out of its range")
-    return value
-
-
-def _high_water(connection: sqlite3.Connection) -> int:
-    row = connection.execute("SELECT value FROM marks WHERE name = ?", (_HIGH_WATER,)).fetchone()
-    return 0 if row is None else _whole(row[0], LATEST_S)
 
 
 def _opted_out(connection: sqlite3.Connection, campaign: CampaignId) -> bool:

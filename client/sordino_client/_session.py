@@ -38,6 +38,7 @@ class AnswerStatus(StrEnum):
     NOT_OPEN = "not_open"
     NOT_ASSIGNED = "not_assigned"
     OPTED_OUT = "opted_out"
+    DRY_RUN = "dry_run"
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,13 @@ from sordino_client._clock import Clock, seconds
 from sordino_client._delivery import Refused, RetryLater, delay_s
 from sordino_client._errors import SpoolFull
 from sordino_client._storage import Storage, blob
-from sordino_shared.protocol import CampaignId, ReportBatch, RetryWindow
+from sordino_shared.protocol import CampaignId, ReportBatch, RetryWindow, Task
 from sordino_shared.randomness import Randomness
 
 _DUE = "(not_before <= :now OR postponed_at > :now)"
-_OWN = "state = 'spooled' AND campaign IN (SELECT campaign FROM campaigns WHERE origin = :origin)"
+_OVER = "state = 'spooled' AND expires_at <= :now"
+_IN_TIME = "(expires_at IS NULL OR expires_at > :now)"
+_OWN = f"state = 'spooled' AND {_IN_TIME} AND campaign IN (SELECT campaign FROM campaigns WHERE origin = :origin)"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,6 +36,8 @@ class SpooledReport:
 class Spool:
     """Reports by state: spooled until the server has settled them, then delivered or refused permanently.
 
+    A report that still waits when no report of its round counts any more is expired: its payload is deleted.
+
     Only reports of campaigns that were joined at `origin` are sent, waited for and counted as waiting: another server
     would refuse them permanently. The limit is for all that the ledger holds.
     """
@@ -51,14 +55,34 @@ class Spool:
             raise SpoolFull(self._limit)
 
     def add(
-        self, connection: sqlite3.Connection, campaign: CampaignId, index: int, report: ReportBatch, retry: RetryWindow
+        self, connection: sqlite3.Connection, index: int, report: ReportBatch, task: Task, wait_s: float = 0.0
     ) -> None:
-        """Put a report in line, in the transaction of its debit."""
+        """Put a report in line, in the transaction of its debit; it is due in `wait_s` seconds."""
+        now, retry = seconds(self._clock), task.retry
         connection.execute(
-            "INSERT INTO reports (campaign, round, body, state, retry_min_s, retry_max_s)"
-            " VALUES (?, ?, ?, 'spooled', ?, ?)",
-            (bytes(campaign), index, report.content, retry.min_s, retry.max_s),
+            "INSERT INTO reports (campaign, round, body, state, retry_min_s, retry_max_s, postponed_at, not_before,"
+            " expires_at) VALUES (?, ?, ?, 'spooled', ?, ?, ?, ?, ?)",
+            (
+                bytes(task.campaign),
+                index,
+                report.content,
+                retry.min_s,
+                retry.max_s,
+                now if wait_s else 0.0,
+                now + wait_s if wait_s else 0.0,
+                task.accept_until,
+            ),
         )
+
+    def any_over(self, connection: sqlite3.Connection, now: float) -> bool:
+        """Whether a waiting report came to the end of its time."""
+        found = connection.execute(f"SELECT 1 FROM reports WHERE {_OVER} LIMIT 1", {"now": now})
+        return found.fetchone() is not None
+
+    def expire(self, connection: sqlite3.Connection, now: float) -> int:
+        """Delete the payloads of waiting reports whose time is over, and say of how many; their debits stay."""
+        statement = f"UPDATE reports SET state = 'expired', body = NULL, finished_at = :now WHERE {_OVER}"
+        return connection.execute(statement, {"now": int(now)}).rowcount
 
     def waiting(self) -> int:
         """How many reports wait."""
@@ -129,10 +153,11 @@ class Spool:
             )
 
     def _finish(self, report: SpooledReport, state: str, reason: str | None) -> None:
+        # A report may expire while it is on its way: what the server says of it counts.
         with self._storage.write() as connection:
             connection.execute(
                 "UPDATE reports SET state = ?, reason = ?, finished_at = ?"
-                " WHERE campaign = ? AND round = ? AND state = 'spooled'",
+                " WHERE campaign = ? AND round = ? AND state IN ('spooled', 'expired')",
                 (state, reason, int(seconds(self._clock)), bytes(report.campaign), report.round),
             )
 

@@ -38,8 +38,8 @@ async def test_retries_sleep_without_blocking_and_resend_identical_bytes(world, 
 @pytest.mark.asyncio
 async def test_without_the_plan_nothing_is_kept(world, make_async_client) -> None:
     client = make_async_client()
-    campaign = await client.join(world.campaign)
     world.parts.clear()
+    campaign = await client.join(world.campaign)
     with pytest.raises(PlanUnavailable):
         await client.answer(campaign, "red")
     assert (await client.account()).lifetime_nano == 0
@@ -67,4 +67,6 @@ def test_the_twins_have_the_same_names_and_arguments() -> None:
         }
 
     assert surface(Client) == surface(AsyncClient)
-    assert set(surface(Client)) == {"__init__", "join", "answer", "flush", "rehome", "account", "opt_out", "close"}
+    assert set(surface(Client)) == {
+        "__init__", "join", "answer", "flush", "rehome", "account", "opt_out", "opt_out_all", "opt_in", "close",
+    }  # fmt: skip

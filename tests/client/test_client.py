@@ -125,7 +125,7 @@ def test_no_request_depends_on_the_value(make_world, make_client, tmp_path) -> N
         client.answer(client.join(world.campaign), value)
         client.flush()
         seen.append([(r.method, str(r.url), sorted(r.headers.raw), len(r.content)) for r in world.requests])
-    assert len(seen[0]) == 4
+    assert len(seen[0]) == 5
     assert all(requests == seen[0] for requests in seen)
 
 
@@ -169,7 +169,7 @@ def test_requests_are_the_same_for_a_wrong_shape_up_to_the_report(make_world, ma
         with suppress(InvalidValue):
             client.answer(campaign, value)
         seen.append([(r.method, str(r.url), sorted(r.headers.raw)) for r in world.requests])
-    assert len(seen[0]) == 3
+    assert len(seen[0]) == 4
     assert seen[1] == seen[0]
 
 

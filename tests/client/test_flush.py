@@ -187,7 +187,7 @@ def test_the_upload_token_goes_with_reports_only(world, make_client) -> None:
     client.answer(client.join(world.campaign), "red")
     client.flush()
     tokens = [request.headers.get("Authorization") for request in world.requests]
-    assert tokens == [None, None, None, "Bearer sdo_uploader_1_secret"]
+    assert tokens == [None, None, None, None, "Bearer sdo_uploader_1_secret"]
     with pytest.raises(ValueError, match="upload token"):
         make_client(upload_token="two words")
 

@@ -151,9 +151,9 @@ def test_a_later_plan_that_proves_more_than_it_claims_is_refused(two_rounds, mak
 def test_a_later_plan_that_is_not_the_one_the_task_names_is_refused(two_rounds, make_client, make_part) -> None:
     client = make_client(two_rounds)
     campaign = client.join(two_rounds.campaign)
-    named = make_part(0.5)
+    named = make_part(0.4)
     open_second(two_rounds, named)
-    two_rounds.parts[named.digest] = make_part(0.4).content
+    two_rounds.parts[named.digest] = make_part(0.3).content
     with pytest.raises(PlanRefused) as caught:
         client.answer(campaign, "red")
     assert isinstance(caught.value.__cause__, DigestMismatch)
@@ -209,6 +209,7 @@ def test_a_ledger_of_format_1_is_kept_and_goes_on(two_rounds, make_client, ledge
     client.close()
     with sqlite3.connect(ledger) as connection:
         connection.execute("DROP TABLE pinned_plans")
+        connection.execute("DROP TABLE tasks")
         connection.execute("ALTER TABLE campaigns DROP COLUMN origin")
         connection.execute("PRAGMA user_version = 1")
     again = make_client(two_rounds)

@@ -1,7 +1,8 @@
 """Kills a device with SIGKILL before every statement and around every request, lets it start again, and looks.
 
-`python client_kill_script.py FOLDER [--broken]` prints JSON: the number of points, and what went wrong at which. With
-`--broken` the client under test draws a fresh report for every attempt, which the search must find.
+`python client_kill_script.py FOLDER [--broken]` prints JSON: the number of points, and what went wrong at which. The
+wire is clean, lossy (responses to uploads are lost) or offline (from joining on, nothing answers). With `--broken` the
+client under test draws a fresh report for every attempt, which the search must find.
 """
 
 from __future__ import annotations
@@ -12,9 +13,10 @@ import os
 import signal
 import sqlite3
 import sys
+from contextlib import suppress
 from pathlib import Path
 
-from sordino_client import Caps, Client, PureEpsilon, Request, Response, TransportFailed
+from sordino_client import Caps, Client, PlanUnavailable, PureEpsilon, Request, Response, TransportFailed
 from sordino_client import _device as device_module
 from sordino_client._spool import Spool, SpooledReport
 from sordino_client._storage import Storage
@@ -89,9 +91,10 @@ class MortalStorage(Storage):
 class Wire:
     """A server whose memory is a file: what arrived is kept even if the device dies before the response."""
 
-    def __init__(self, log: Path, lossy: bool) -> None:
+    def __init__(self, log: Path, kind: str) -> None:
         self._log = log
-        self._lossy = lossy
+        self._kind = kind
+        self.joined = False
 
     def send(self, request: Request) -> Response:
         COUNTDOWN.point()
@@ -100,11 +103,13 @@ class Wire:
         return Response(200, {}, content)
 
     def _serve(self, request: Request) -> bytes:
+        if self._kind == "offline" and self.joined:
+            raise TransportFailed("no connection")
         if request.method == "POST":
             assert request.body is not None
             with self._log.open("a") as log:
                 log.write(request.body.hex() + "\n")
-            if self._lossy:
+            if self._kind == "lossy":
                 raise TransportFailed("the response was lost")
             return ReportOutcomes(1, 0, ()).content
         if "/plans/" in request.path:
@@ -126,29 +131,33 @@ class ForgetfulSpool(Spool):
         return dataclasses.replace(due, body=body)
 
 
-def live(folder: Path, kill_at: int, lossy: bool) -> None:
+def live(folder: Path, kill_at: int, wire: str) -> None:
     """One start of the app: join, answer, flush, opt out of nothing, look at the account."""
     COUNTDOWN.left = kill_at
+    transport = Wire(folder / "log", wire)
     client = Client(
         "https://a.example",
         ledger=folder / "ledger",
         caps=CAPS,
-        transport=Wire(folder / "log", lossy),
+        transport=transport,
         sleep=lambda _: None,
     )
     campaign = client.join(MANIFEST.campaign)
-    client.answer(campaign, "colour 3")
-    client.flush(patience_s=0 if lossy else 30)
+    transport.joined = True
+    # A device that was killed before it had task and plan has nothing to answer by without a connection.
+    with suppress(PlanUnavailable):
+        client.answer(campaign, "colour 3")
+    client.flush(patience_s=30 if wire == "clean" else 0)
     client.account()
     client.close()
 
 
-def fork(folder: Path, kill_at: int, lossy: bool) -> bool:
+def fork(folder: Path, kill_at: int, wire: str) -> bool:
     """Whether the child lived to its end; an error of its own is neither a kill nor a good end."""
     child = os.fork()
     if child == 0:
         try:
-            live(folder, kill_at, lossy)
+            live(folder, kill_at, wire)
         except BaseException as error:
             (folder / "error").write_text(repr(error))
             os._exit(1)
@@ -185,22 +194,22 @@ def look(folder: Path, finished: bool) -> list[str]:
     return wrong
 
 
-def search(root: Path, lossy: bool) -> tuple[int, list[str]]:
+def search(root: Path, wire: str) -> tuple[int, list[str]]:
     """Every point of the first start, one by one: kill there, look, start again, look."""
     point, wrong = 0, []
     while True:
         point += 1
-        folder = root / f"{'lossy' if lossy else 'clean'}-{point}"
+        folder = root / f"{wire}-{point}"
         folder.mkdir()
-        lived = fork(folder, point, lossy)
+        lived = fork(folder, point, wire)
         wrong += [f"{folder.name}, after the kill: {what}" for what in look(folder, finished=False)]
         # The second start may be killed as well, half-way; the third is left alone.
-        fork(folder, max(1, point // 2), lossy)
+        fork(folder, max(1, point // 2), wire)
         wrong += [f"{folder.name}, after the second: {what}" for what in look(folder, finished=False)]
-        if lossy:
+        if wire != "clean":
             (folder / "log").touch()
         wait_out(folder)
-        fork(folder, 0, lossy=False)
+        fork(folder, 0, "clean")
         wrong += [f"{folder.name}, at the end: {what}" for what in look(folder, finished=True)]
         if lived:
             return point, wrong
@@ -219,7 +228,7 @@ def main() -> None:
     if "--broken" in sys.argv:
         device_module.Spool = ForgetfulSpool  # type: ignore[misc]
     root = Path(sys.argv[1])
-    found = [search(root, lossy) for lossy in ((True,) if "--broken" in sys.argv else (False, True))]
+    found = [search(root, wire) for wire in (("lossy",) if "--broken" in sys.argv else ("clean", "lossy", "offline"))]
     wrong = [what for _, some in found for what in some]
     json.dump({"points": [points for points, _ in found], "wrong": wrong}, sys.stdout)
 

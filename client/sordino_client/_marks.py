@@ -1,0 +1,41 @@
+"""Times that a ledger remembers: the highest of any debit, and when its owner left all campaigns."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from sordino_client._clock import LATEST_S
+from sordino_client._storage import whole
+
+_HIGH_WATER = "high_water"
+_LEFT_ALL = "left_all"
+
+
+def high_water(connection: sqlite3.Connection) -> int:
+    """The highest time of a debit; 0 before the first."""
+    return _mark(connection, _HIGH_WATER) or 0
+
+
+def set_high_water(connection: sqlite3.Connection, now: int) -> None:
+    """Remember `now`, the time of a debit, so that setting the clock back frees nothing."""
+    connection.execute("INSERT OR REPLACE INTO marks VALUES (?, ?)", (_HIGH_WATER, now))
+
+
+def left_all(connection: sqlite3.Connection) -> bool:
+    """Whether the owner left all campaigns and did not come back."""
+    return _mark(connection, _LEFT_ALL) is not None
+
+
+def leave_all(connection: sqlite3.Connection, now: int) -> None:
+    """Remember that the owner left all campaigns at `now`."""
+    connection.execute("INSERT OR IGNORE INTO marks VALUES (?, ?)", (_LEFT_ALL, now))
+
+
+def come_back(connection: sqlite3.Connection) -> None:
+    """Forget that the owner left all campaigns."""
+    connection.execute("DELETE FROM marks WHERE name = ?", (_LEFT_ALL,))
+
+
+def _mark(connection: sqlite3.Connection, name: str) -> int | None:
+    row = connection.execute("SELECT value FROM marks WHERE name = ?", (name,)).fetchone()
+    return None if row is None else whole(row[0], LATEST_S)
