@@ -31,7 +31,10 @@ def interval_bound(intervals: Prefix | Ranges, epsilon: float, objective: Object
 def recheck_intervals(
     bound: IntervalBound, intervals: Prefix | Ranges | None, epsilon: float, objective: Objective
 ) -> float | None:
-    """The value that the densities prove for the objective; None where they prove nothing about the workload."""
+    """The value that the densities prove for the objective; None where they prove nothing about the workload.
+
+    Raises InvalidValue for densities that are not positive, or over too many types to be rechecked.
+    """
     queries, types = bound.query_density.numpy(), bound.type_density.numpy()
     if intervals is None or (objective == "mean" and len(queries) > 1):
         return None

@@ -37,7 +37,7 @@ def is_countable(level: Level, sizes: Sizes) -> bool:
 
 
 def grid_counts(level: Level, sizes: Sizes, reports: LevelReports) -> Integers:
-    """How many of the reports hold each combination of members that the grid looks at, in C order."""
+    """(m,) how many of the reports hold each combination of members that the grid looks at, in C order."""
     assert isinstance(level.partition, GridPartition)
     widths, shape = _widths(level.partition), level.shape(sizes)
     offsets = _offset_numbers(widths, reports)

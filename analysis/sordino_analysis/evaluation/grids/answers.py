@@ -149,7 +149,10 @@ class GridAnswers(AnswerMoments):
         return self.workload.operator.matvec(self.histogram(mean))
 
     def histogram(self, mean: Floats) -> Floats:
-        """ĥ (k,), unbiased and of sum 1, from the mean accumulator; any interval is a difference of its sums."""
+        """ĥ (k,), unbiased and of sum 1, from the mean accumulator (p,); any interval is a difference of its sums.
+
+        Raises InvalidValue where the tables of the levels were too large to be kept.
+        """
         if len(mean) == len(self.randomizer.levels):
             raise InvalidValue("tables of all values were too large to be kept: ask for fewer bins", len(mean))
         excess, start, size = np.zeros(self.workload.size), 0, self.workload.size
@@ -162,7 +165,7 @@ class GridAnswers(AnswerMoments):
         return self.law.histogram(excess)
 
     def covariance_root(self, histogram: Floats) -> None:
-        """Not worked out: the band is that of Bonferroni."""
+        """Not worked out for a `histogram` (k,): the band is that of Bonferroni."""
 
 
 def listed_intervals(workload: Workload) -> Workload:

@@ -47,7 +47,8 @@ def prefix_bound(types: int, epsilon: float, query_density: Floats, type_density
     """For all prefix sums but the constant one, ρ and π from densities, see `spread`; O(k²) unless both are even.
 
     A Aᵀ is the inverse of a tridiagonal matrix: that of the covariance of the indicators has 1/π_q + 1/π_{q+1} on its
-    diagonal and −1/π_{q+1} next to it. Raises InvalidValue for densities that are not positive.
+    diagonal and −1/π_{q+1} next to it. `query_density` (m,), `type_density` (n,). Raises InvalidValue for densities
+    that are not positive.
     """
     if len(query_density) == len(type_density) == 1:
         return even_prefix_bound(types, epsilon)
@@ -63,7 +64,10 @@ def prefix_bound(types: int, epsilon: float, query_density: Floats, type_density
 
 
 def spread(density: Floats, count: int) -> Floats:
-    """Weights (count,) that sum to 1: item i of n lies at (i + ½)/n, and the density is linear between its points."""
+    """Weights (count,) that sum to 1: item i of n lies at (i + ½)/n, and the density is linear between its points.
+
+    `density` (m,). Raises InvalidValue unless it is positive.
+    """
     if not (density > 0).all():
         raise InvalidValue("the densities of a bound are above 0", density)
     if len(density) == 1:
@@ -76,7 +80,7 @@ def spread(density: Floats, count: int) -> Floats:
 def best_prefix_densities(types: int, epsilon: float, objective: Objective) -> tuple[float, Floats, Floats]:
     """The bound and its densities of queries and types: even ones, or the best of those found at a few hundred types.
 
-    For the mean the queries' density is even.
+    Densities are (m,) and (n,). For the mean the queries' density is even.
     """
     even = np.ones(1)
     found = [(even_prefix_bound(types, epsilon), even, even)]
