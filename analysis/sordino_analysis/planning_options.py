@@ -53,6 +53,12 @@ class PlanningOptions(StrictModel):
     reduction: int | None = Field(
         None, ge=1, le=1 << 20, strict=True, description="Dimension of a random projection of the factors."
     )
+    robust: _FiniteFloat | None = Field(
+        None,
+        gt=0,
+        lt=1,
+        description="Share of reports that may be fake: weighs how far they move an answer; needs users.",
+    )
     seed: int = Field(0, ge=0, lt=2**63, strict=True)
     effort: Effort = Field(Effort.STANDARD, description="Search effort.")
     time_limit: _FiniteFloat | None = Field(

@@ -22,6 +22,7 @@ from sordino_analysis.planning.finished_plan import FinishedPlan, users_needed
 from sordino_analysis.planning.linear_request import LinearRequest
 from sordino_analysis.planning.plan_cache import PlanCache
 from sordino_analysis.planning.plan_folder import read_round, write_parts
+from sordino_analysis.planning.plan_warnings import error_warnings, quality_warnings
 from sordino_analysis.planning.planning_request import PlanningRequest
 from sordino_analysis.planning.rounds import RoundPlan
 from sordino_analysis.planning.sample_size import SampleSizes, Statement
@@ -146,6 +147,14 @@ class Plan(Facts):
         """(Q,) c: a share f of fake reports moves an answer by at most f·c."""
         return manipulation(self.device, self.analyst, self._whole)
 
+    def warnings(self, users: int | None = None) -> tuple[str, ...]:
+        """What speaks against the plan and what to do instead; with `users` also where their answers say nothing."""
+        quality = quality_warnings(
+            self.variance, self.bound, mechanism=self.mechanism, types=self._whole.size, epsilon=self.epsilon
+        )
+        errors = () if users is None else error_warnings(self._profile, self.workload, users)
+        return (*quality, *errors)
+
     def audit(self) -> tuple[Check, ...]:
         """Every claim of the plan recomputed from its bytes: ε, variances, bias, factors, both bounds."""
         return tuple(audit_plan(self.device, self.analyst))
@@ -182,6 +191,7 @@ def plan(
     objective: Objective = "max",
     users: int | None = None,
     mechanism: str | None = None,
+    robust: float | None = None,
     seed: int = 0,
     effort: Effort | str = Effort.STANDARD,
     time_limit: float | None = None,
@@ -192,10 +202,10 @@ def plan(
 
     `objective` "max" makes the worst query's variance small, "mean" the mean over queries. `users` is how many reports
     are expected: biased mechanisms are compared by mean squared error at that number only. `mechanism` names the only
-    one to consider, `seed` and `effort` ("quick", "standard", "thorough") steer the search: the same arguments give
-    the same bytes. After `time_limit` seconds the best plan so far is taken. `progress=True` prints each stage to
-    stderr, a function is called with a `Progress`. `cache` is a folder where plans are kept; `sordino plan` uses
-    ~/.cache/sordino.
+    one to consider; `robust`, a share of fake reports, weighs how far they move an answer at that number of users.
+    `seed` and `effort` ("quick", "standard", "thorough") steer the search: the same arguments give the same bytes.
+    After `time_limit` seconds the best plan so far is taken. `progress=True` prints each stage to stderr, a function
+    is called with a `Progress`. `cache` is a folder where plans are kept; `sordino plan` uses ~/.cache/sordino.
 
     Raises PlanError where no mechanism applies, and InvalidValue for an ε outside [.001, 16].
 
@@ -213,6 +223,7 @@ def plan(
         objective=objective,
         mechanism=mechanism,
         users=users,
+        robust=robust,
         seed=seed,
         effort=chosen_effort(effort),
         time_limit=time_limit,

@@ -66,13 +66,18 @@ class PartDigests(_Frozen):
 class MechanismRow(_Frozen):
     """One mechanism that was compared: its figures where it was evaluated, a reason where it was not taken.
 
-    `snapping_cost` is by which share rows of two levels made the objective worse, where a search moved softer ones.
+    `manipulation` is how far a share of fake reports moves an answer, divided by the share. `least_variance` is known
+    by a formula of what was not built because it cannot win: the objective's variance is at least that, or with
+    users n times the mean squared error is. `snapping_cost` is by which share rows of two levels made the objective
+    worse, where a search moved softer ones.
     """
 
     name: str
     max_variance: float | None
     mean_variance: float | None
     bias_bound: float | None
+    manipulation: float | None = None
+    least_variance: float | None = None
     snapping_cost: float | None
     applies: bool
     reason: str | None
@@ -114,7 +119,9 @@ class LinearSummary(_Summary):
     digests: PartDigests
     seconds: float
     cut_short: CutShort | None
+    warnings: tuple[str, ...] = Field((), description="What speaks against using the plan, and what to do instead.")
     candidates: tuple[MechanismRow, ...]
+    robust: float | None = Field(None, exclude_if=_is_none, description="Share of fake reports that was weighed.")
     users: int | None = Field(None, exclude_if=_is_none)
     predicted_max_rmse: float | None = Field(None, exclude_if=_is_none)
     predicted_errors: tuple[PredictedError, ...] | None = Field(None, exclude_if=_is_none)

@@ -6,25 +6,30 @@ import numpy as np
 
 from sordino_analysis.arrays import Floats
 from sordino_analysis.documents.analyst_part import AnalystPart
+from sordino_analysis.documents.decoders import Decoder
 from sordino_analysis.evaluation.randomizers import for_randomizer
 from sordino_analysis.evaluation.weighted_decoder import expand_weighted
 from sordino_analysis.questions.linear import Workload
 from sordino_shared.protocol import DevicePart
+from sordino_shared.randomizers import AnyRandomizer
 
 
 def manipulation(device: DevicePart, analyst: AnalystPart, workload: Workload) -> Floats:
+    """`largest_moves` of a plan: a share f of fake reports moves answer q by at most f times the entry q."""
+    return largest_moves(device.randomizer, analyst.decoder, workload, analyst.figures.bias_bound)
+
+
+def largest_moves(randomizer: AnyRandomizer, decoder: Decoder, workload: Workload, bias_bound: float) -> Floats:
     """(Q,) max |c_q(y) − a| over every output y that a device can send and every honest answer a of the listed queries.
 
     A share f of fake reports, with chosen outputs and seeds, moves an answer by at most f times this, for any values
     of the other devices. Attained for outputs that are counted; for seeded directions and characters it is an upper
     bound over all seeds. Includes the bias bound; 0 for a query with the same answer for every type.
     """
-    decoder = expand_weighted(analyst.decoder, device.randomizer, workload)
-    half = for_randomizer(device.randomizer)
-    low, high = half.extreme_contributions(decoder, workload)
+    half = for_randomizer(randomizer)
+    low, high = half.extreme_contributions(expand_weighted(decoder, randomizer, workload), workload)
     workload = half.listed(workload)
     least, most = workload.operator.entry_range()
-    bias = analyst.figures.bias_bound
-    moved = np.maximum(high - least, most - low) + bias
+    moved = np.maximum(high - least, most - low) + bias_bound
     moved[np.setdiff1d(np.arange(workload.queries), workload.varying_rows)] = 0.0
     return np.asarray(moved)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from sordino_analysis.mechanisms.factorization import vector_mechanism
+from sordino_analysis.mechanisms.least_variances import least_of_approximations
 from sordino_analysis.mechanisms.mechanism import MechanismFailed, Proposal, SharedWork
 from sordino_analysis.optimisation.factorization import cheapest
 from sordino_analysis.progress import ProgressCallback
@@ -30,6 +31,10 @@ class ApproximateFactorizationMechanism:
         if size > _MAX_TYPES or queries * size > _MAX_ENTRIES:
             return f"{queries} × {size} entries of W; it is made for at most {_MAX_TYPES} types and {_MAX_ENTRIES}"
         return work.solved_in_closed_form or work.too_large_for_dense
+
+    def least_variance(self, work: SharedWork) -> float | None:
+        users = work.request.options.users
+        return None if users is None or self.reason_against(work) else least_of_approximations(work, users)
 
     def propose(self, work: SharedWork, progress: ProgressCallback) -> Proposal:
         request, exact = work.request, work.factorization(work.request.options.objective)

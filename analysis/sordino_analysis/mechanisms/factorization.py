@@ -8,6 +8,7 @@ from sordino_analysis.arrays import Floats
 from sordino_analysis.documents.analyst_part import Factors
 from sordino_analysis.documents.decoders import AnswerDecoder
 from sordino_analysis.evaluation.randomizers.directions import DirectionMoments
+from sordino_analysis.mechanisms.least_variances import least_of_half_spheres
 from sordino_analysis.mechanisms.mechanism import Proposal, SharedWork, plain_answers
 from sordino_analysis.mechanisms.request import PlanRequest
 from sordino_analysis.optimisation.factorization import Factorization, reduce_dimension
@@ -30,6 +31,10 @@ class FactorizationMechanism:
 
     def reason_against(self, work: SharedWork) -> str | None:
         return work.solved_in_closed_form or work.too_large_for_dense
+
+    def least_variance(self, work: SharedWork) -> float | None:
+        # A projection adds a bias, which depends on how it is drawn.
+        return least_of_half_spheres(work) if work.request.options.reduction is None else None
 
     def propose(self, work: SharedWork, progress: ProgressCallback) -> Proposal:
         return vector_mechanism(work.factorization(work.request.options.objective, progress), work.request)

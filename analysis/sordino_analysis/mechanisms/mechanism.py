@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -78,6 +78,17 @@ class Mechanism(Protocol):
 
     def propose(self, work: SharedWork, progress: ProgressCallback) -> Proposal:
         """Randomizer and decoder; only called where nothing speaks against it. May raise MechanismFailed."""
+
+
+@runtime_checkable
+class Predicted(Mechanism, Protocol):
+    """A mechanism whose figures are known by a formula before it is built."""
+
+    def least_variance(self, work: SharedWork) -> float | None:
+        """No more than the variance that the objective is about, or None where the formula does not hold.
+
+        With `users` n in the options: than n times the mean squared error.
+        """
 
 
 def plain_answers(decoder: AnswerDecoder, workload: Workload) -> AnswerDecoder:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sordino_analysis.documents.decoders import ScaledHistogramDecoder
 from sordino_analysis.evaluation.accumulator_moments import ExchangeableMoments, response_moments
+from sordino_analysis.mechanisms.least_variances import least_of_equal_types
 from sordino_analysis.mechanisms.mechanism import MAX_DENSE_TYPES, Proposal, SharedWork
 from sordino_analysis.progress import ProgressCallback
 from sordino_analysis.questions.linear.operators import Symmetry
@@ -21,6 +22,9 @@ class RandomizedResponseMechanism:
 
     def reason_against(self, work: SharedWork) -> str | None:
         return too_many_types(work)
+
+    def least_variance(self, work: SharedWork) -> float | None:
+        return None if self.reason_against(work) else least_of_equal_types(work)
 
     def propose(self, work: SharedWork, progress: ProgressCallback) -> Proposal:
         request = work.request

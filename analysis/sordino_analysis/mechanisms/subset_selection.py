@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sordino_analysis.evaluation.accumulator_moments import selection_moments
+from sordino_analysis.mechanisms.least_variances import least_of_equal_types
 from sordino_analysis.mechanisms.mechanism import Proposal, SharedWork
 from sordino_analysis.mechanisms.randomized_response import inverse_decoder, too_many_types
 from sordino_analysis.mechanisms.request import PlanRequest
@@ -22,6 +23,9 @@ class SubsetSelectionMechanism:
         if work.request.workload.size == 2:
             return "with two types it is randomized response"
         return too_many_types(work)
+
+    def least_variance(self, work: SharedWork) -> float | None:
+        return None if self.reason_against(work) else least_of_equal_types(work)
 
     def propose(self, work: SharedWork, progress: ProgressCallback) -> Proposal:
         values: dict[int, float] = {}

@@ -29,7 +29,7 @@ _SHARE_OF_BINS = 0.4
 class PairwiseRequest:
     """The protocol with the least predicted error for the statistic that `specification` describes."""
 
-    unused: ClassVar = ("mechanism", "reduction", "objective")
+    unused: ClassVar = ("mechanism", "reduction", "objective", "robust")
     specification: PairwiseSpecification
     options: PlanningOptions
 
@@ -45,8 +45,8 @@ class PairwiseRequest:
     def check(cls, options: PlanningOptions, queries: int) -> None:
         """Raise InvalidValue where no plan is made with these options; a statistic is one query."""
         options.refuse(
-            ("mechanism", "reduction"),
-            "mechanism and reduction are of linear queries; choose a protocol for a pairwise statistic",
+            ("mechanism", "reduction", "robust"),
+            "mechanism, reduction and robust are of linear queries; choose a protocol for a pairwise statistic",
         )
         if options.users is None:
             raise PlanError(

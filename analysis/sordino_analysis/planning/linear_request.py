@@ -39,6 +39,11 @@ class LinearRequest:
         check_round_guarantee(options.guarantee)
         check_number_of_queries(queries)
         options.refuse(cls.unused, "protocol and target are of pairwise statistics; this workload has linear queries")
+        if options.robust is not None and options.users is None:
+            raise PlanError(
+                "robust weighs what fake reports do to an answer against its error: state the number of users, too",
+                options.robust,
+            )
         if options.mechanism is not None and options.mechanism not in mechanism_names():
             names = ", ".join(mechanism_names())
             raise PlanError(f"there is no mechanism {options.mechanism!r}; there are {names}", options.mechanism)

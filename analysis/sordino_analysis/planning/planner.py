@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
-from sordino_analysis.documents.analyst_part import AnalystPart, ErrorFigures
+from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_analysis.documents.certificate import Certificate
 from sordino_analysis.documents.plan_summary import LinearSummary, MechanismRow, PartDigests, PredictedError
 from sordino_analysis.evaluation.answer_moments import ErrorProfile
 from sordino_analysis.evaluation.manipulation import manipulation
 from sordino_analysis.evaluation.randomizers import for_randomizer
-from sordino_analysis.evaluation.variance import counts_as_unbiased
-from sordino_analysis.mechanisms.mechanism import Mechanism, MechanismFailed, Proposal, SharedWork
-from sordino_analysis.mechanisms.registry import MECHANISMS, mechanism_names
+from sordino_analysis.mechanisms.mechanism import Mechanism, SharedWork
+from sordino_analysis.mechanisms.registry import in_order_of_evaluation, mechanism_names
 from sordino_analysis.mechanisms.request import PlanRequest
 from sordino_analysis.optimisation.deadline import Deadline
 from sordino_analysis.planning.certificates import bounds_summary, lower_bound
+from sordino_analysis.planning.comparison import Comparison, Contender, MechanismReport
 from sordino_analysis.planning.finished_plan import FinishedPlan
+from sordino_analysis.planning.plan_warnings import error_warnings, quality_warnings
 from sordino_analysis.planning_options import PlanError
 from sordino_analysis.progress import Progress, ProgressCallback, ignore_progress
 from sordino_analysis.request_terms import CutShort
@@ -31,41 +31,7 @@ from sordino_shared.randomness import SystemRandomness
 
 __all__ = ["CompiledPlan", "MechanismReport", "PlanError", "PlanRequest", "compile_plan"]
 
-# Two candidates closer than this are the same mechanism up to the rounding of its integers; the simpler one is taken.
-_TIE = 1e-9
-# Milliseconds for any domain, so that they are compared even when the time is over.
-_AT_ONCE = {"randomized_response", "subset_selection", "subset_mixture", "coarsened_histogram", "shifted_grids"}
 _SHARE_OF_BOUNDS = 0.4
-
-
-@dataclass(frozen=True, kw_only=True)
-class MechanismReport:
-    """What became of one candidate; figures where it was evaluated, a reason where it was not or could not be taken.
-
-    `snapping_cost` is the relative loss of the objective when a search rounds soft rows to staircase rows; it
-    is negative where what was optimised after snapping gained more.
-    """
-
-    name: str
-    applies: bool
-    reason: str | None
-    figures: ErrorFigures | None
-    seconds: float
-    snapping_cost: float | None = None
-
-    def row(self) -> MechanismRow:
-        """Its row in the plan's summary."""
-        figures = self.figures
-        return MechanismRow(
-            name=self.name,
-            max_variance=None if figures is None else figures.max_variance,
-            mean_variance=None if figures is None else figures.mean_variance,
-            bias_bound=None if figures is None else figures.bias_bound,
-            snapping_cost=self.snapping_cost,
-            applies=self.applies,
-            reason=self.reason,
-            seconds=round(self.seconds, 3),
-        )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -100,7 +66,7 @@ class CompiledPlan:
             bias_bound=figures.bias_bound,
             max_variance_over=figures.max_variance_over,
             largest_variance=self.profile.largest_variance,
-            manipulation=float(manipulation(self.device, self.analyst, workload).max()),
+            manipulation=self._manipulation,
             **asdict(bounds_summary(figures, self.analyst.certificate)),
             outputs=for_randomizer(self.device.randomizer).counted_outputs,
             device_bytes=len(self.device.content),
@@ -109,16 +75,42 @@ class CompiledPlan:
             digests=PartDigests(device=str(self.device.digest), analyst=str(self.analyst.digest)),
             seconds=round(self.seconds, 3),
             cut_short=self.cut_short,
-            candidates=tuple(candidate.row() for candidate in self.candidates),
+            warnings=tuple(self._warnings()),
+            candidates=tuple(self._row(candidate) for candidate in self.candidates),
+            robust=options.robust,
             users=options.users,
             **({} if options.users is None else self._predicted(options.users)),
         )
+
+    @cached_property
+    def _manipulation(self) -> float:
+        return float(manipulation(self.device, self.analyst, self.request.workload).max())
+
+    def _row(self, candidate: MechanismReport) -> MechanismRow:
+        row = candidate.row()
+        chosen = candidate.name == self.analyst.mechanism
+        return row.model_copy(update={"manipulation": self._manipulation}) if chosen else row
 
     def predicted_errors(self, users: int) -> tuple[PredictedError, ...]:
         """Root mean squared error of every listed answer for the worst population of `users` users."""
         errors = self.profile.rmse(users).tolist()
         listed = for_randomizer(self.device.randomizer).listed(self.request.workload)
         return tuple(PredictedError(label=a, rmse=e) for a, e in zip(listed.labels(), errors, strict=True))
+
+    def _warnings(self) -> Iterator[str]:
+        figures, certificate, options = self.analyst.figures, self.analyst.certificate, self.request.options
+        worst = options.objective == "max"
+        yield from quality_warnings(
+            figures.max_variance if worst else figures.mean_variance,
+            certificate.max.value if worst else certificate.mean.value,
+            mechanism=self.analyst.mechanism,
+            types=self.request.workload.size,
+            epsilon=self.request.guarantee.epsilon,
+            cut_short=self.cut_short,
+        )
+        if options.users is not None:
+            listed = for_randomizer(self.device.randomizer).listed(self.request.workload)
+            yield from error_warnings(self.profile, listed, options.users)
 
     def _predicted(self, users: int) -> dict[str, Any]:
         errors = self.predicted_errors(users)
@@ -140,7 +132,7 @@ def compile_plan(
     deadline = Deadline(request.options.time_limit, interrupted)
     work = SharedWork(request, deadline)
     certificate = _certificate(work, progress)
-    choice = _Choice(request)
+    comparison = Comparison(request)
     candidates = _asked_for(request)
     bound = getattr(certificate, request.options.objective).value
     share = (1 - _SHARE_OF_BOUNDS) / len(candidates)
@@ -151,24 +143,24 @@ def compile_plan(
             text=f"evaluating {candidate.name}",
             done=done,
             share=share,
-            variance=choice.variance,
+            variance=comparison.variance,
             bound=bound,
         )
         report(Progress(0.0))
-        choice.consider(candidate, work, report)
-    name, proposal, profile = choice.best()
-    progress(Progress(1.0, "proving ε", choice.variance, bound))
+        comparison.consider(candidate, work, report)
+    best = comparison.best()
+    progress(Progress(1.0, "proving ε", comparison.variance, bound))
     # The salt of hashes is no secret, but must not be known before: nobody can choose texts that collide.
-    device = DevicePart(request.workload.domain.salted(SystemRandomness()), request.guarantee, proposal.randomizer)
+    device = DevicePart(request.workload.domain.salted(SystemRandomness()), request.guarantee, best.proposal.randomizer)
     check_guarantee(device)
-    analyst = _analyst_part(request, device, name, proposal, profile, certificate)
+    analyst = _analyst_part(request, device, best, certificate)
     seconds = time.perf_counter() - start
     return CompiledPlan(
         request=request,
         device=device,
         analyst=analyst,
-        candidates=tuple(choice.reports),
-        profile=profile,
+        candidates=comparison.listed(),
+        profile=best.profile,
         seconds=seconds,
         cut_short=deadline.cut_short,
     )
@@ -192,84 +184,11 @@ class _Stage:
         self.progress(Progress(fraction, self.text, min(known, default=None), self.bound))
 
 
-class _Choice:
-    """The best candidate so far, and a report of each."""
-
-    def __init__(self, request: PlanRequest) -> None:
-        self.request = request
-        self.reports: list[MechanismReport] = []
-        self._best: tuple[str, Proposal, ErrorProfile] | None = None
-        self._value = math.inf
-
-    @property
-    def variance(self) -> float | None:
-        """The objective's variance under the best."""
-        return None if self._best is None else self._variance(self._best[2].figures())
-
-    def consider(self, candidate: Mechanism, work: SharedWork, progress: ProgressCallback) -> None:
-        start = time.perf_counter()
-        reason = candidate.reason_against(work)
-        searches = candidate.name not in _AT_ONCE
-        if reason is None and searches and self._best is not None and work.deadline.passed():
-            reason = "the time was over before its turn"
-        try:
-            proposal = candidate.propose(work, progress) if reason is None else None
-        except MechanismFailed as failure:
-            reason, proposal = str(failure), None
-        if proposal is None:
-            self.reports.append(
-                MechanismReport(
-                    name=candidate.name, applies=False, reason=reason, figures=None, seconds=time.perf_counter() - start
-                )
-            )
-            return
-        profile = proposal.law(self.request).profile()
-        figures = profile.figures()
-        reason = self._objection(figures)
-        soft = proposal.soft_variance
-        cost = None if soft is None else self._variance(figures) / soft - 1
-        seconds = time.perf_counter() - start
-        self.reports.append(
-            MechanismReport(
-                name=candidate.name,
-                applies=reason is None,
-                reason=reason,
-                figures=figures,
-                seconds=seconds,
-                snapping_cost=cost,
-            )
-        )
-        value = self._squared_error(profile)
-        if reason is None and value < self._value * (1 - _TIE):
-            self._best, self._value = (candidate.name, proposal, profile), value
-
-    def best(self) -> tuple[str, Proposal, ErrorProfile]:
-        if self._best is None:
-            reasons = "".join(f"\n- {report.name}: {report.reason}" for report in self.reports)
-            raise PlanError(f"no mechanism applies to this request:{reasons}", self.reports)
-        return self._best
-
-    def _objection(self, figures: ErrorFigures) -> str | None:
-        if self.request.options.users is None and not counts_as_unbiased(figures):
-            return (
-                f"biased by up to {figures.bias_bound:.3g}: it is compared by mean squared error at a stated number of "
-                "users only"
-            )
-        return None
-
-    def _squared_error(self, profile: ErrorProfile) -> float:
-        variance, users = self._variance(profile.figures()), self.request.options.users
-        return variance if users is None else variance / users + profile.weighted_bias**2
-
-    def _variance(self, figures: ErrorFigures) -> float:
-        return figures.max_variance if self.request.options.objective == "max" else figures.mean_variance
-
-
 def _asked_for(request: PlanRequest) -> tuple[Mechanism, ...]:
-    name = request.options.mechanism
+    candidates, name = in_order_of_evaluation(), request.options.mechanism
     if name is None:
-        return MECHANISMS
-    chosen = tuple(candidate for candidate in MECHANISMS if candidate.name == name)
+        return candidates
+    chosen = tuple(candidate for candidate in candidates if candidate.name == name)
     if not chosen:
         raise PlanError(f"there is no mechanism {name!r}: use one of {', '.join(mechanism_names())}", name)
     return chosen
@@ -290,20 +209,18 @@ def _certificate(work: SharedWork, progress: ProgressCallback) -> Certificate:
 def _analyst_part(
     request: PlanRequest,
     device: DevicePart,
-    mechanism: str,
-    proposal: Proposal,
-    profile: ErrorProfile,
+    best: Contender,
     certificate: Certificate,
 ) -> AnalystPart:
     return AnalystPart(
         device_digest=device.digest,
         workload=request.workload.name,
         queries=request.workload.published,
-        mechanism=mechanism,
+        mechanism=best.name,
         objective=request.options.objective,
         seed=request.options.seed,
-        decoder=proposal.decoder,
-        factors=proposal.factors,
+        decoder=best.proposal.decoder,
+        factors=best.proposal.factors,
         certificate=certificate,
-        figures=profile.figures(),
+        figures=best.profile.figures(),
     )

@@ -45,7 +45,7 @@ OutputOption = Annotated[
     ),
 ]
 
-_OF_QUERIES = ("objective", "target_error", "mechanism", "reduction")
+_OF_QUERIES = ("objective", "target_error", "mechanism", "reduction", "robust")
 
 UsersOption = Annotated[
     int | None,
@@ -57,6 +57,10 @@ TargetErrorOption = Annotated[
 ReductionOption = Annotated[
     int | None,
     typer.Option(metavar="N", help="Dimension that the factorization mechanism projects to; needs --users."),
+]
+RobustOption = Annotated[
+    float | None,
+    typer.Option(metavar="SHARE", help="Share of reports that may be fake: weigh how far they move an answer."),
 ]
 TimeLimitOption = Annotated[
     float | None, typer.Option(metavar="SECONDS", help="Stop the search after this time and keep the best plan.")
@@ -75,6 +79,7 @@ def plan(
     target_error: TargetErrorOption = None,
     mechanism: MechanismOption = None,
     reduction: ReductionOption = None,
+    robust: RobustOption = None,
     seed: Annotated[int, typer.Option(metavar="N", help="The same seed gives the same plan.")] = 0,
     effort: EffortOption = Effort.STANDARD,
     time_limit: TimeLimitOption = None,

@@ -47,18 +47,24 @@ def _(summary: LinearSummary, written: str | None, verbose: bool) -> None:
 
 
 def _mechanisms(summary: LinearSummary) -> Table:
-    """One row per mechanism: exact variances, bias bound, CPU seconds; the chosen one is marked."""
+    """One row per mechanism: exact variances, bias bound, effect of a share of fake reports, seconds.
+
+    The chosen one is marked, and what was not built has the least variance that its formula allows.
+    """
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("mechanism", no_wrap=True)
-    for heading in ("max variance", "mean variance", "bias ≤", "seconds"):
+    for heading in ("max variance", "mean variance", "bias ≤", "manipulation", "seconds"):
         table.add_column(heading, justify="right")
     for row in summary.candidates:
         chosen = row.name == summary.mechanism
-        numbers = [_number(value) for value in (row.max_variance, row.mean_variance, row.bias_bound)]
+        figures = (row.max_variance, row.mean_variance, row.bias_bound, row.manipulation)
+        numbers = [_number(value) for value in figures]
+        if row.least_variance is not None:
+            numbers[summary.objective == "mean"] = f"≥ {_number(row.least_variance)}"
         name = f"→ {row.name}" if chosen else f"  {row.name}"
         table.add_row(name, *numbers, f"{row.seconds:.2f}", style="bold" if chosen else "")
     bounds = [_number(bound) for bound in (summary.lower_bound_max, summary.lower_bound_mean)]
-    table.add_row("  certified lower bound", *bounds, "", "", style="dim")
+    table.add_row("  certified lower bound", *bounds, "", "", "", style="dim")
     return table
 
 
@@ -73,6 +79,7 @@ def _result(summary: LinearSummary) -> Iterator[str]:
         worst = max(summary.predicted_errors, key=lambda each: each.rmse)
         yield f"  predicted error of the worst query with {summary.users:,} users: {worst.rmse:.3g}"
     yield f"  {fake_reports('an answer', summary.manipulation)}"
+    yield from (f"warning: {warning}" for warning in summary.warnings)
     if summary.cut_short:
         yield f"  cut short ({summary.cut_short}): more time may give a better mechanism and bound"
 

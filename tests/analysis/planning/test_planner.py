@@ -9,11 +9,11 @@ from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_analysis.evaluation.accumulator_moments import response_moments
 from sordino_analysis.evaluation.variance import counts_as_unbiased
 from sordino_analysis.mechanisms import mechanism as base
+from sordino_analysis.mechanisms import registry
 from sordino_analysis.mechanisms.factorization import FactorizationMechanism
 from sordino_analysis.mechanisms.randomized_response import inverse_decoder
 from sordino_analysis.mechanisms.registry import MECHANISMS, mechanism_names
 from sordino_analysis.mechanisms.subset_selection import SubsetSelectionMechanism
-from sordino_analysis.planning import planner
 from sordino_analysis.planning.planner import PlanRequest, compile_plan
 from sordino_analysis.planning_options import PlanError, PlanningOptions
 from sordino_analysis.questions.linear import builtin, parse_specification
@@ -29,6 +29,7 @@ SUMMARY = {
     "largest_variance",
     "lower_bound_max", "lower_bound_mean", "ratio_max", "ratio_mean", "outputs", "device_bytes", "device_memory",
     "analyst_bytes", "digests", "seconds", "cut_short", "candidates", "manipulation",
+    "warnings",
 }  # fmt: skip
 
 
@@ -241,14 +242,14 @@ class Pretending:
 
 
 def test_a_candidate_that_spends_more_than_asked_is_never_published(monkeypatch):
-    monkeypatch.setattr(planner, "MECHANISMS", (Pretending(),))
+    monkeypatch.setattr(registry, "MECHANISMS", (Pretending(),))
     with pytest.raises(GuaranteeNotMet):
         compile_plan(PlanRequest(builtin("prefix", 8), PlanningOptions.of(epsilon=ONE.epsilon, objective="max")))
 
 
 def test_a_biased_candidate_wins_until_its_bias_outweighs_the_variance(monkeypatch):
     """Where variance/n + bias² of the reduced factorization meets variance/n of subset selection."""
-    monkeypatch.setattr(planner, "MECHANISMS", (FactorizationMechanism(), SubsetSelectionMechanism()))
+    monkeypatch.setattr(registry, "MECHANISMS", (FactorizationMechanism(), SubsetSelectionMechanism()))
 
     def plan(users):
         return compile_plan(

@@ -41,9 +41,28 @@ def test_the_table_marks_the_choice_and_says_what_was_not_taken(run_command):
     text = run_command(*arguments, "--verbose").stdout
     assert "→ shifted_grids" in text
     assert "factorization was not taken: 3000 types" in text
+    assert re.search(r"^  factorization +≥ \d+", text, re.MULTILINE)
+    assert "manipulation" in text.splitlines()[0]
     assert "predicted error of the worst query with 50 users" in text
-    assert "× the lower bound" in text
+    assert re.search(r"worst query: [\d.]+ \(1\.\d+× the lower bound\)", text)
+    assert re.search(r"^warning: with 50 users \d+ of \d+ answers .* from [\d,]+ users on", text, re.MULTILINE)
     assert re.search(r"device part  \w{64}  [\d,]+ bytes, verified by a device in at most \d+ MB\n", text)
+
+
+def test_a_plan_far_from_the_bound_says_so_and_what_to_do(run_command, json_of):
+    order = ("plan", "--workload", "prefix", "--size", "40", "--epsilon", "1", "--mechanism", "subset_selection")
+    (warning,) = json_of(*order)["warnings"]
+    assert "times the lower bound: leave the mechanism to the planner" in warning
+    assert f"warning: {warning}" in run_command(*order).stdout.splitlines()
+
+
+def test_robust_is_weighed_at_a_number_of_users(run_command, json_of):
+    order = ("plan", "--workload", "histogram", "--size", "12", "--epsilon", "1", "--robust", "0.1")
+    summary = json_of(*order, "--users", "1000")
+    assert (summary["robust"], summary["mechanism"]) == (0.1, "subset_selection")
+    moved = {row["name"]: row["manipulation"] for row in summary["candidates"] if row["applies"]}
+    assert moved["subset_selection"] == summary["manipulation"] == min(moved.values())
+    assert "state the number of users" in " ".join(run_command(*order, code=2).stderr.split())
 
 
 def test_the_result_comes_first_and_fits_the_window(run_command, json_of):

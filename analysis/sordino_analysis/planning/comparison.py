@@ -1,0 +1,194 @@
+"""Candidates one by one: what speaks against each, its exact figures, and which of them is the best so far."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from sordino_analysis.arrays import Floats
+from sordino_analysis.documents.analyst_part import ErrorFigures
+from sordino_analysis.documents.plan_summary import MechanismRow
+from sordino_analysis.evaluation.answer_moments import ErrorProfile
+from sordino_analysis.evaluation.manipulation import largest_moves
+from sordino_analysis.evaluation.variance import counts_as_unbiased
+from sordino_analysis.mechanisms.mechanism import Mechanism, MechanismFailed, Predicted, Proposal, SharedWork
+from sordino_analysis.mechanisms.registry import mechanism_names
+from sordino_analysis.mechanisms.request import PlanRequest
+from sordino_analysis.planning_options import PlanError
+from sordino_analysis.progress import ProgressCallback
+from sordino_analysis.questions.linear.widths import CharacterMap
+
+# Two candidates closer than this are the same mechanism up to the rounding of its integers; the simpler one is taken.
+_TIE = 1e-9
+# Milliseconds for any domain, so that they are compared even when the time is over.
+_AT_ONCE = {"randomized_response", "subset_selection", "subset_mixture", "coarsened_histogram", "shifted_grids"}
+# Entries of W, or queries about characters, up to which the largest moves of a candidate take less than a second.
+_MOST_ENTRIES, _MOST_CHARACTER_QUERIES = 1 << 22, 1 << 15
+
+
+@dataclass(frozen=True, kw_only=True)
+class MechanismReport:
+    """What became of one candidate; figures where it was evaluated, a reason where it was not or could not be taken.
+
+    `snapping_cost` is the relative loss of the objective when a search rounds soft rows to staircase rows; it
+    is negative where what was optimised after snapping gained more. `manipulation` and `least_variance` are those of
+    `MechanismRow`.
+    """
+
+    name: str
+    applies: bool
+    reason: str | None
+    figures: ErrorFigures | None
+    seconds: float
+    snapping_cost: float | None = None
+    manipulation: float | None = None
+    least_variance: float | None = None
+
+    def row(self) -> MechanismRow:
+        """Its row in the plan's summary."""
+        figures = self.figures
+        return MechanismRow(
+            name=self.name,
+            max_variance=None if figures is None else figures.max_variance,
+            mean_variance=None if figures is None else figures.mean_variance,
+            bias_bound=None if figures is None else figures.bias_bound,
+            manipulation=self.manipulation,
+            least_variance=self.least_variance,
+            snapping_cost=self.snapping_cost,
+            applies=self.applies,
+            reason=self.reason,
+            seconds=round(self.seconds, 3),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Contender:
+    """A candidate that was evaluated, and what it is compared by."""
+
+    name: str
+    proposal: Proposal
+    profile: ErrorProfile
+    value: float
+
+    def beats(self, other: Contender | None) -> bool:
+        """Whether it is better, or as good and simpler."""
+        if other is None or self.value < other.value * (1 - _TIE):
+            return True
+        names = mechanism_names()
+        return self.value <= other.value * (1 + _TIE) and names.index(self.name) < names.index(other.name)
+
+
+class Comparison:
+    """The best candidate so far, and a report of each.
+
+    Candidates are compared by the objective's variance; with `users` n by variance/n + (bias + f·m)², where f is the
+    share of fake reports that `robust` gives, 0 without it, and m their largest effect on an answer.
+    """
+
+    def __init__(self, request: PlanRequest) -> None:
+        self.request = request
+        self.reports: list[MechanismReport] = []
+        self._best: Contender | None = None
+
+    @property
+    def variance(self) -> float | None:
+        """The objective's variance under the best."""
+        return None if self._best is None else self._variance(self._best.profile.figures())
+
+    def consider(self, candidate: Mechanism, work: SharedWork, progress: ProgressCallback) -> None:
+        """Evaluate the candidate, unless something speaks against it, and keep it if it is the best."""
+        start = time.perf_counter()
+        reason, least = self._reason_against(candidate, work)
+        try:
+            proposal = candidate.propose(work, progress) if reason is None else None
+        except MechanismFailed as failure:
+            reason, proposal = str(failure), None
+        if proposal is None:
+            report = MechanismReport(
+                name=candidate.name,
+                applies=False,
+                reason=reason,
+                figures=None,
+                seconds=time.perf_counter() - start,
+                least_variance=least,
+            )
+        else:
+            report = self._evaluated(candidate.name, proposal, start)
+        self.reports.append(report)
+
+    def listed(self) -> tuple[MechanismReport, ...]:
+        """A report of each, in the order of the registry."""
+        names = mechanism_names()
+        return tuple(sorted(self.reports, key=lambda report: names.index(report.name)))
+
+    def best(self) -> Contender:
+        """The best; raises PlanError with every candidate's reason where none applies."""
+        if self._best is None:
+            reasons = "".join(f"\n- {report.name}: {report.reason}" for report in self.reports)
+            raise PlanError(f"no mechanism applies to this request:{reasons}", self.reports)
+        return self._best
+
+    def _reason_against(self, candidate: Mechanism, work: SharedWork) -> tuple[str | None, float | None]:
+        """Why it is not built, and what its variance is at least, where that is known."""
+        reason = candidate.reason_against(work)
+        if self._best is None:
+            return reason, None
+        if reason is None and candidate.name not in _AT_ONCE and work.deadline.passed():
+            return "the time was over before its turn", None
+        least = candidate.least_variance(work) if isinstance(candidate, Predicted) else None
+        users = self.request.options.users
+        if reason is None and least is not None and least / (users or 1) > self._best.value * (1 + _TIE):
+            return f"its formula gives at least {least:.4g}, and {self._best.name} has less", least
+        return reason, least if reason is not None else None
+
+    def _evaluated(self, name: str, proposal: Proposal, start: float) -> MechanismReport:
+        profile = proposal.law(self.request).profile()
+        figures = profile.figures()
+        moves, reason = self._moves(proposal, figures), self._objection(figures)
+        contender = Contender(name, proposal, profile, self._squared_error(profile, moves))
+        if reason is None and contender.beats(self._best):
+            self._best = contender
+        soft = proposal.soft_variance
+        return MechanismReport(
+            name=name,
+            applies=reason is None,
+            reason=reason,
+            figures=figures,
+            seconds=time.perf_counter() - start,
+            snapping_cost=None if soft is None else self._variance(figures) / soft - 1,
+            manipulation=None if moves is None else float(moves.max()),
+        )
+
+    def _moves(self, proposal: Proposal, figures: ErrorFigures) -> Floats | None:
+        """(Q,) the largest effects of fake reports on answers; None where nobody asked and they take long."""
+        operator = self.request.workload.operator
+        if isinstance(operator, CharacterMap):
+            short = operator.shape[0] <= _MOST_CHARACTER_QUERIES
+        else:
+            short = operator.intervals is not None or math.prod(operator.shape) <= _MOST_ENTRIES
+        if not short and self.request.options.robust is None:
+            return None
+        return largest_moves(proposal.randomizer, proposal.decoder, self.request.workload, figures.bias_bound)
+
+    def _objection(self, figures: ErrorFigures) -> str | None:
+        if self.request.options.users is None and not counts_as_unbiased(figures):
+            return (
+                f"biased by up to {figures.bias_bound:.3g}: it is compared by mean squared error at a stated number of "
+                "users only"
+            )
+        return None
+
+    def _squared_error(self, profile: ErrorProfile, moves: Floats | None) -> float:
+        variance, options = self._variance(profile.figures()), self.request.options
+        if options.users is None:
+            return variance
+        moved = 0.0
+        if options.robust is not None and moves is not None:
+            moved = options.robust * float((np.sqrt(profile.weights) * moves).max())
+        return variance / options.users + (profile.weighted_bias + moved) ** 2
+
+    def _variance(self, figures: ErrorFigures) -> float:
+        return figures.max_variance if self.request.options.objective == "max" else figures.mean_variance
