@@ -251,15 +251,11 @@ def test_a_biased_candidate_wins_until_its_bias_outweighs_the_variance(monkeypat
     """Where variance/n + bias² of the reduced factorization meets variance/n of subset selection."""
     monkeypatch.setattr(registry, "MECHANISMS", (FactorizationMechanism(), SubsetSelectionMechanism()))
 
-    def plan(users):
-        return compile_plan(
-            PlanRequest(
-                builtin("prefix", 65),
-                PlanningOptions.of(epsilon=ONE.epsilon, objective="max", users=users, reduction=50),
-            )
-        )
+    def plan(users, mechanism=None):
+        options = PlanningOptions.of(epsilon=ONE.epsilon, users=users, reduction=50, mechanism=mechanism)
+        return compile_plan(PlanRequest(builtin("prefix", 65), options))
 
-    biased, unbiased = (report.figures for report in plan(1).candidates)
+    biased, unbiased = (plan(1, name).analyst.figures for name in ("factorization", "subset_selection"))
     assert biased.max_variance < unbiased.max_variance
     crossing = (unbiased.max_variance - biased.max_variance) / biased.bias_bound**2
     assert crossing > 2
