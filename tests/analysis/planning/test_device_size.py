@@ -33,7 +33,7 @@ def size_with(types, rows):
 @pytest.mark.parametrize("types", LIMITS)
 def test_the_rows_that_the_search_may_have_fit(types, epsilon, effort):
     """Snapping merges rows; it adds some at a few types only."""
-    schedule = _SCHEDULES[effort].fitted(types - 1, types, epsilon)
+    schedule = _SCHEDULES[effort].fitted(types - 1, types, epsilon, copies=2)
     assert size_with(types, max(_FEWEST_ROWS, schedule.rows_per_type * types)) <= LIMITS[types]
 
 
