@@ -255,7 +255,7 @@ def _analyst_parts() -> list[dict[str, Any]]:
     kind, widths, weights = "analyst_part", ("queries", "width"), ("decoder", "type_weights")
     label, stack = ("queries", "labels", 0), ("analyst_part", "characters")
     return [
-        *one_past(kind, "parities", widths, 0, 63, why="1 to 62"),
+        *one_past(kind, "parities", widths, 0, 256, why="1 to 255"),
         *one_past(*stack, ("queries", "parts"), [], why="at least one part"),
         *one_past(*stack, ("queries", "parts", 0, "weight"), 0.0, -1.0, why="a weight is above 0"),
         *one_past(kind, "answers", label, "x" * 2001, "a\u200b", "a\nb", why="0 to 2000 characters, none hidden"),
