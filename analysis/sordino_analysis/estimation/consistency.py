@@ -9,7 +9,8 @@ from scipy.optimize import isotonic_regression, nnls
 
 from sordino_analysis.arrays import Floats
 from sordino_analysis.questions.linear import LinearMap
-from sordino_analysis.questions.linear.operators import Indices, Intervals, Prefix, Symmetry, WithoutRow
+from sordino_analysis.questions.linear.composed_maps import WithoutRow
+from sordino_analysis.questions.linear.operators import Indices, Intervals, Prefix, Symmetry
 
 # The excess over the least squared error that is asked for, as a share of the noise in the answers.
 RELATIVE_GAP = 1e-4

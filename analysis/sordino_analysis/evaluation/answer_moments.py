@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
@@ -27,6 +27,7 @@ class ErrorProfile:
     bias: Floats
     type_variance: Floats
     weights: Floats
+    _: KW_ONLY
     sought: float = 0.0
     over: str | None = None
 

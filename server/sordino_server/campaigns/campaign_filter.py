@@ -1,15 +1,12 @@
-"""Which campaigns a list has: the query parameters, and the conditions on the table."""
+"""Which campaigns a list has, by the parameters of its URL."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import Depends, Query
-from sqlalchemy import ColumnElement
 
-from sordino_server.models import Campaign
 from sordino_shared.protocol import CampaignState
 
 
@@ -22,19 +19,6 @@ class CampaignFilter:
     name: str | None = None
     id_prefix: str | None = None
     since: int | None = None
-
-    def conditions(self) -> Iterator[ColumnElement[bool]]:
-        """On the columns of campaigns."""
-        if self.state is not None:
-            yield Campaign.state == self.state
-        if self.population is not None:
-            yield Campaign.population == self.population
-        if self.name is not None:
-            yield Campaign.name == self.name
-        if self.id_prefix is not None:
-            yield Campaign.id.startswith(self.id_prefix)
-        if self.since is not None:
-            yield Campaign.created_at >= self.since
 
 
 def campaign_filter_of(

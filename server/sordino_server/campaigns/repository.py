@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from sqlalchemy import exists, select
+from sqlalchemy import ColumnElement, exists, select
 from sqlalchemy.orm import Session, aliased
 
 from sordino_server.campaigns.campaign_filter import CampaignFilter
@@ -47,5 +47,18 @@ def find(session: Session, identifier: str) -> Campaign | None:
 
 def listed(session: Session, page: Page, chosen: CampaignFilter) -> Sequence[Campaign]:
     """A page of the campaigns that the filter chooses, newest first, and one row more."""
-    query = select(Campaign).where(*chosen.conditions())
+    query = select(Campaign).where(*_conditions(chosen))
     return session.scalars(newest_first(query, Campaign.created_at, Campaign.id, page)).all()
+
+
+def _conditions(chosen: CampaignFilter) -> Iterator[ColumnElement[bool]]:
+    if chosen.state is not None:
+        yield Campaign.state == chosen.state
+    if chosen.population is not None:
+        yield Campaign.population == chosen.population
+    if chosen.name is not None:
+        yield Campaign.name == chosen.name
+    if chosen.id_prefix is not None:
+        yield Campaign.id.startswith(chosen.id_prefix)
+    if chosen.since is not None:
+        yield Campaign.created_at >= chosen.since

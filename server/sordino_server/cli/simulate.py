@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -27,6 +26,7 @@ from sordino_server.cli.unused_options import refuse_given
 from sordino_shared.domains import Domain
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon, check_round_guarantee
+from sordino_shared.randomness import SeededRandomness
 
 
 class ColumnQueries(StrEnum):
@@ -189,7 +189,10 @@ def _specified(
 def _drawn(rows: list[dict[str, object]], users: int | None, seed: int) -> list[dict[str, object]]:
     """What `users` devices hold: rows drawn with replacement; every row once where no number is given."""
     check_users(len(rows) if users is None else users)
-    return rows if users is None else random.Random(seed).choices(rows, k=users)
+    if users is None:
+        return rows
+    chosen = SeededRandomness(seed).below(len(rows), users)
+    return [rows[index] for index in chosen.tolist()]
 
 
 def _domain(written: WorkloadSpecification | PairwiseSpecification) -> Domain:

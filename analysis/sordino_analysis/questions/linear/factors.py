@@ -6,15 +6,8 @@ from math import prod
 
 import numpy as np
 
-from sordino_analysis.questions.linear.operators import (
-    Identity,
-    Kronecker,
-    LinearMap,
-    Prefix,
-    Ranges,
-    Total,
-    WithoutRow,
-)
+from sordino_analysis.questions.linear.composed_maps import Kronecker, WithoutRow
+from sordino_analysis.questions.linear.operators import Identity, LinearMap, Prefix, Ranges, Total
 from sordino_analysis.questions.linear.scopes import QueryScope, Side, joint_kind
 from sordino_analysis.questions.linear.workload import WorkloadError
 from sordino_shared.domains import Attribute, Domain, Ordered
