@@ -101,7 +101,13 @@ class _Reused(LinearEstimator):
     reused: Reliability
 
     def _reliability(
-        self, histogram: Floats, spread: Floats, reaches: Iterable[Reach], users: int, level: float
+        self,
+        histogram: Floats,
+        spread: Floats,
+        reaches: Iterable[Reach],
+        users: int,
+        level: float,
+        compared: int | None,
     ) -> Reliability:
         return self.reused
 
