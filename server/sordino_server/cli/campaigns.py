@@ -9,14 +9,13 @@ from typing import Annotated, Any, Literal
 
 import typer
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
 
+from sordino_server.cli.campaign_results import print_created, print_estimates, print_status, print_summary
 from sordino_server.cli.candidates import MechanismOption, ProtocolOption
 from sordino_server.cli.output import (
     JsonOption,
     VerboseOption,
     console,
-    moment,
     print_json,
     print_listing,
     progress_console,
@@ -125,7 +124,7 @@ def create(
                 status |= _opened(remote, status["id"])
         finally:
             # The campaign exists even if it cannot be opened, and its token is shown this once.
-            _print_created(status, as_json)
+            print_created(status, as_json)
 
 
 @app.command("list")
@@ -171,9 +170,9 @@ def show(
     with Remote(server, key) as remote:
         status = remote.get(f"/v1/campaigns/{remote.campaign_id(campaign)}/status")
     if verbose or as_json:
-        _print_status(status, as_json)
+        print_status(status, as_json)
     else:
-        _print_summary(status)
+        print_summary(status)
 
 
 @app.command("watch")
@@ -287,12 +286,12 @@ def estimates(
     if "protocol" in document:
         print_statistic(console, document)
     else:
-        _print_estimates(document)
+        print_estimates(document)
 
 
 def _act(action: str, campaign: str, server: str, key: str | None, as_json: bool) -> None:
     with Remote(server, key) as remote:
-        _print_status(remote.post(f"/v1/campaigns/{remote.campaign_id(campaign)}/{action}"), as_json)
+        print_status(remote.post(f"/v1/campaigns/{remote.campaign_id(campaign)}/{action}"), as_json)
 
 
 def _rule(given: list[int] | None) -> int | list[int | None] | None:
@@ -342,70 +341,3 @@ def _opened(remote: Remote, campaign: str) -> dict[str, Any]:
             f"{problem} (the campaign was created but is not open: open it later, or cancel it)"
         ) from problem
     return {name: value for name, value in status.items() if name != "upload_token"}
-
-
-def _print_created(status: dict[str, Any], as_json: bool) -> None:
-    _print_status(status, as_json)
-    predicted = status.get("predicted")
-    if predicted and not as_json:
-        line = f"predicted error with {predicted['users']:,} users: {predicted['rmse']:.3g}"
-        console.print(line, highlight=False)
-    if status["upload_token"] and not as_json:
-        progress_console.print("upload token for the devices, shown only once:", highlight=False)
-        typer.echo(status["upload_token"])
-
-
-def _print_summary(status: dict[str, Any]) -> None:
-    reports = sum(each["reports"] for each in status["rounds"])
-    refused = sum(status["refusals"].values())
-    console.print(f"{status['name']}: {status['state']}, {reports:,} reports", highlight=False, markup=False)
-    if status["planned_rounds"] > 1:
-        console.print(f"{len(status['rounds'])} of {status['planned_rounds']} rounds started", highlight=False)
-    if refused:
-        console.print(f"{refused:,} reports refused (--verbose shows why)", highlight=False)
-    for each in status["rounds"]:
-        if each["error"]:
-            console.print(f"round {each['index']} failed: {each['error']}", highlight=False, markup=False)
-
-
-def _print_status(status: dict[str, Any], as_json: bool) -> None:
-    if as_json:
-        print_json(status)
-        return
-    console.print(f"campaign {status['id']}", highlight=False, soft_wrap=True)
-    console.print(f"{status['name']}, for {status['population']}: {status['state']}", highlight=False, markup=False)
-    if status["planned_rounds"] > 1:
-        console.print(f"{status['planned_rounds']} rounds, protocol plan {status['protocol']}", highlight=False)
-    for each in status["rounds"]:
-        purged = f", purged {moment(each['purged_at'])}" if each["purged_at"] else ""
-        error = f"; {each['error']}" if each["error"] else ""
-        counted = f"{each['reports']} reports{purged}{error}"
-        console.print(f"round {each['index']}: {each['state']}, {counted}", highlight=False)
-    for reason, count in status["refusals"].items():
-        console.print(f"refused, {reason}: {count}", highlight=False)
-
-
-def _holds(coverage: dict[str, Any] | None) -> str:
-    """Expected coverage of an answer's interval, and the number of reports that it needs if it is too low."""
-    if coverage is None:
-        return "not known"
-    enough = coverage["enough_reports"]
-    wanted = f", needs {enough:,} reports" if enough is not None else ""
-    return f"{coverage['interval']:.1%}{wanted}"
-
-
-def _print_estimates(document: dict[str, Any]) -> None:
-    percent = f"{100 * document['level']:g} %"
-    table = Table(
-        "query", "value", "standard error", f"{percent} interval", f"{percent} band", "consistent", "holds in"
-    )
-    for query in document["queries"]:
-        spans = [f"{low:.4f} … {high:.4f}" for low, high in (query["interval"], query["band"])]
-        figures = [f"{query[name]:.4f}" for name in ("value", "standard_error")]
-        table.add_row(query["label"], *figures, *spans, f"{query['consistent']:.4f}", _holds(query["coverage"]))
-    console.print(table)
-    console.print(
-        f"{document['users']} users, ε = {document['epsilon']:g}, mechanism {document['mechanism']}", highlight=False
-    )
-    for warning in document["warnings"]:
-        console.print(f"[yellow]{warning}", highlight=False)

@@ -12,7 +12,7 @@ from sordino_analysis.questions.linear import parse_specification
 from sordino_server.cli.candidates import MechanismOption
 from sordino_server.cli.output import JsonOption, VerboseOption, reports_errors
 from sordino_server.cli.simulation.campaign import CampaignResult, CampaignTerms, check_users
-from sordino_server.cli.simulation.comparison import Comparison
+from sordino_server.cli.simulation.comparison import TruthComparison
 from sordino_server.cli.simulation.presented_run import PresentedRun
 from sordino_server.cli.simulation.run import RemoteServer, TemporaryServerKeyOption, TemporaryServerOption
 from sordino_server.cli.simulation.summary import answer_chart
@@ -148,7 +148,7 @@ def _chart(result: CampaignResult, workload: DelayQueries, bins: int) -> AnswerC
     )
 
 
-def _verdict(comparison: Comparison) -> str:
+def _verdict(comparison: TruthComparison) -> str:
     held = "every true answer is inside the band" if comparison.band_holds else "some true answers are outside the band"
     return f"{held}, largest error {100 * comparison.max_abs_error:.2f} percentage points"
 

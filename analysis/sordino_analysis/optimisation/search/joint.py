@@ -332,7 +332,7 @@ class _Search:
         return self._reweighted(self._run(point, evaluate, floor, evaluations, rows_move))
 
     def _descend(self, point: Point, sharpness: float, floor: float, evaluations: int, *, rows_move: bool) -> Point:
-        evaluate = SoftMaximum(self.matrix, point.type_weights, self.worst(point), sharpness, self.images)
+        evaluate = SoftMaximum(self.matrix, point.type_weights, self.worst(point), sharpness, images=self.images)
         return self._run(point, evaluate, floor, evaluations, rows_move)
 
     def _run(self, point: Point, evaluate: Evaluate, floor: float, evaluations: int, rows_move: bool) -> Point:

@@ -5,7 +5,7 @@ Throughout D = diag(Kπ), M = KᵀD⁻¹K, N = M⁻¹KᵀD⁻¹; a decoder V is 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 
 import numpy as np
@@ -113,6 +113,7 @@ class SoftMaximum:
     type_weights: Floats
     scale: float
     sharpness: float
+    _: KW_ONLY
     images: Images = NO_IMAGES
 
     def __call__(self, kernel: Floats, free: Floats | None) -> tuple[float, Floats, Floats]:

@@ -13,7 +13,7 @@ import httpx
 
 from sordino_analysis.questions.linear import parse_specification
 from sordino_server.cli.remote import Remote
-from sordino_server.cli.simulation.comparison import Comparison
+from sordino_server.cli.simulation.comparison import TruthComparison
 from sordino_server.cli.simulation.devices import Fleet, SentReports, run_apps, simulated_fleet
 from sordino_server.cli.simulation.progress import Stages
 from sordino_server.cli.simulation.truth import check_published, truth_of
@@ -41,7 +41,7 @@ class CampaignResult:
     apps: SentReports
     fleet: SentReports
     estimates: Mapping[str, Any]
-    comparison: Comparison
+    comparison: TruthComparison
     seconds: Mapping[str, float]
 
 
@@ -84,7 +84,7 @@ def run_campaign(
         estimates = remote.awaited_estimates(campaign, 0, Patience())
     clock.lap("estimates")
     truth = truth_of(workload, domain, devices.values, estimates["queries"])
-    comparison = Comparison.of(truth, estimates["queries"])
+    comparison = TruthComparison.of(truth, estimates["queries"])
     return CampaignResult(
         campaign=campaign,
         plan=plan,

@@ -13,7 +13,7 @@ from sordino_shared.errors import InvalidValue
 
 
 @dataclass(frozen=True, kw_only=True)
-class Comparison:
+class TruthComparison:
     """Q answers: truth, unbiased estimate, ends of the intervals one by one, and ends of the simultaneous band."""
 
     labels: tuple[str, ...]
@@ -27,7 +27,7 @@ class Comparison:
             raise InvalidValue(f"{len(self.estimate)} answers came for {len(self.truth)} queries", len(self.estimate))
 
     @classmethod
-    def of(cls, truth: NDArray[np.float64], queries: Sequence[Mapping[str, Any]]) -> Comparison:
+    def of(cls, truth: NDArray[np.float64], queries: Sequence[Mapping[str, Any]]) -> TruthComparison:
         """From the `queries` of an estimates document, in the workload's order."""
         return cls(
             labels=tuple(str(query["label"]) for query in queries),
@@ -68,11 +68,11 @@ class Comparison:
         rows = zip(self.labels, *(column.tolist() for column in columns), strict=True)
         return [dict(zip(("label", "truth", "value", "interval", "band"), row, strict=True)) for row in rows]
 
-    def only(self, queries: Sequence[int]) -> Comparison:
+    def only(self, queries: Sequence[int]) -> TruthComparison:
         """The same for some of the queries."""
         chosen = list(queries)
         labels = tuple(self.labels[query] for query in chosen)
-        return Comparison(
+        return TruthComparison(
             labels=labels,
             truth=self.truth[chosen],
             estimate=self.estimate[chosen],

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from sordino_analysis.charts import AnswerChart
 from sordino_server.cli.simulation.campaign import CampaignResult
-from sordino_server.cli.simulation.comparison import Comparison
+from sordino_server.cli.simulation.comparison import TruthComparison
 
 _ROWS = 6
 
@@ -63,7 +63,7 @@ def print_result(console: Console, result: CampaignResult, places: Mapping[str, 
 
 
 def answer_chart(
-    comparison: Comparison, title: str, subtitle: str, axis: str, ticks: Sequence[tuple[float, str]], steps: bool
+    comparison: TruthComparison, title: str, subtitle: str, axis: str, ticks: Sequence[tuple[float, str]], steps: bool
 ) -> AnswerChart:
     """The chart of all answers in the workload's order."""
     return AnswerChart(
@@ -79,7 +79,7 @@ def answer_chart(
     )
 
 
-def _answers(comparison: Comparison, shown: Sequence[int], level: float) -> Table:
+def _answers(comparison: TruthComparison, shown: Sequence[int], level: float) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("query", overflow="fold")
     for heading in ("truth", "estimate", f"{100 * level:g} % interval", "inside?"):

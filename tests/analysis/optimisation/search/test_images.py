@@ -72,7 +72,7 @@ def objectives(images, matrix, kernel, type_weights):
     gram, second = matrix.T @ matrix / len(matrix), (matrix**2).mean(axis=0)
     scale = variances(kernel, gls_decoder(kernel, matrix, type_weights, images), matrix, images).max()
     yield AveragedVariance(gram, second, type_weights, images)
-    yield SoftMaximum(matrix, type_weights, float(scale), 8.0, images)
+    yield SoftMaximum(matrix, type_weights, float(scale), 8.0, images=images)
 
 
 @pytest.mark.parametrize("number", [0, 1])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sordino_server.cli.simulation.comparison import Comparison
+from sordino_server.cli.simulation.comparison import TruthComparison
 from sordino_shared.errors import InvalidValue
 
 
@@ -21,7 +21,7 @@ QUERIES = [
 
 
 def test_counts_truths_inside_with_the_ends() -> None:
-    comparison = Comparison.of(np.array([0.1, 0.6, 1.0]), QUERIES)
+    comparison = TruthComparison.of(np.array([0.1, 0.6, 1.0]), QUERIES)
     assert comparison.inside.tolist() == [True, False, True]
     assert comparison.interval_coverage == pytest.approx(2 / 3)
     assert comparison.band_holds
@@ -31,11 +31,11 @@ def test_counts_truths_inside_with_the_ends() -> None:
 
 @pytest.mark.parametrize("truth", [[0.41, 0.5, 0.9], [0.2, 0.39, 0.9], [0.2, 0.5, 1.11]])
 def test_one_truth_outside_breaks_the_band(truth: list[float]) -> None:
-    assert not Comparison.of(np.array(truth), QUERIES).band_holds
+    assert not TruthComparison.of(np.array(truth), QUERIES).band_holds
 
 
 def test_shows_both_ends_and_no_query_twice() -> None:
-    comparison = Comparison.of(np.array([0.1, 0.6, 1.0]), QUERIES)
+    comparison = TruthComparison.of(np.array([0.1, 0.6, 1.0]), QUERIES)
     assert comparison.shown(2) == [0, 2]
     assert comparison.shown(10) == [0, 1, 2]
     assert comparison.only([2]).labels == ("at 0.9",)
@@ -43,4 +43,4 @@ def test_shows_both_ends_and_no_query_twice() -> None:
 
 def test_refuses_answers_to_other_queries() -> None:
     with pytest.raises(InvalidValue, match="3 answers came for 2 queries"):
-        Comparison.of(np.array([0.1, 0.6]), QUERIES)
+        TruthComparison.of(np.array([0.1, 0.6]), QUERIES)

@@ -1,0 +1,81 @@
+"""What `sordino campaigns` prints: a campaign's status and its estimates."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import typer
+from rich.table import Table
+
+from sordino_server.cli.output import console, moment, print_json, progress_console
+
+
+def print_created(status: dict[str, Any], as_json: bool) -> None:
+    """A new campaign: its status, its predicted error, and its upload token once."""
+    print_status(status, as_json)
+    predicted = status.get("predicted")
+    if predicted and not as_json:
+        line = f"predicted error with {predicted['users']:,} users: {predicted['rmse']:.3g}"
+        console.print(line, highlight=False)
+    if status["upload_token"] and not as_json:
+        progress_console.print("upload token for the devices, shown only once:", highlight=False)
+        typer.echo(status["upload_token"])
+
+
+def print_summary(status: dict[str, Any]) -> None:
+    """The state of a campaign and its counts, in a few lines."""
+    reports = sum(each["reports"] for each in status["rounds"])
+    refused = sum(status["refusals"].values())
+    console.print(f"{status['name']}: {status['state']}, {reports:,} reports", highlight=False, markup=False)
+    if status["planned_rounds"] > 1:
+        console.print(f"{len(status['rounds'])} of {status['planned_rounds']} rounds started", highlight=False)
+    if refused:
+        console.print(f"{refused:,} reports refused (--verbose shows why)", highlight=False)
+    for each in status["rounds"]:
+        if each["error"]:
+            console.print(f"round {each['index']} failed: {each['error']}", highlight=False, markup=False)
+
+
+def print_status(status: dict[str, Any], as_json: bool) -> None:
+    """A campaign with its rounds, and refused reports by reason."""
+    if as_json:
+        print_json(status)
+        return
+    console.print(f"campaign {status['id']}", highlight=False, soft_wrap=True)
+    console.print(f"{status['name']}, for {status['population']}: {status['state']}", highlight=False, markup=False)
+    if status["planned_rounds"] > 1:
+        console.print(f"{status['planned_rounds']} rounds, protocol plan {status['protocol']}", highlight=False)
+    for each in status["rounds"]:
+        purged = f", purged {moment(each['purged_at'])}" if each["purged_at"] else ""
+        error = f"; {each['error']}" if each["error"] else ""
+        counted = f"{each['reports']} reports{purged}{error}"
+        console.print(f"round {each['index']}: {each['state']}, {counted}", highlight=False)
+    for reason, count in status["refusals"].items():
+        console.print(f"refused, {reason}: {count}", highlight=False)
+
+
+def _holds(coverage: dict[str, Any] | None) -> str:
+    """Expected coverage of an answer's interval, and the number of reports that it needs if it is too low."""
+    if coverage is None:
+        return "not known"
+    enough = coverage["enough_reports"]
+    wanted = f", needs {enough:,} reports" if enough is not None else ""
+    return f"{coverage['interval']:.1%}{wanted}"
+
+
+def print_estimates(document: dict[str, Any]) -> None:
+    """Every answer of linear queries with its errors."""
+    percent = f"{100 * document['level']:g} %"
+    table = Table(
+        "query", "value", "standard error", f"{percent} interval", f"{percent} band", "consistent", "holds in"
+    )
+    for query in document["queries"]:
+        spans = [f"{low:.4f} … {high:.4f}" for low, high in (query["interval"], query["band"])]
+        figures = [f"{query[name]:.4f}" for name in ("value", "standard_error")]
+        table.add_row(query["label"], *figures, *spans, f"{query['consistent']:.4f}", _holds(query["coverage"]))
+    console.print(table)
+    console.print(
+        f"{document['users']} users, ε = {document['epsilon']:g}, mechanism {document['mechanism']}", highlight=False
+    )
+    for warning in document["warnings"]:
+        console.print(f"[yellow]{warning}", highlight=False)
