@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         simulate_pairwise,
     )
     from sordino_analysis.analyst.plans import Plan, plan, read_plan
+    from sordino_analysis.analyst.results import read_estimates
     from sordino_analysis.analyst.simulation import Simulation, read_csv, simulate
     from sordino_analysis.analyst.tables import ColumnError
     from sordino_analysis.analyst.workloads import histogram, pairwise_statistic, prefix, ranges, workload
@@ -48,6 +49,7 @@ _MODULES = {
         "simulate_pairwise",
     ),
     "sordino_analysis.analyst.plans": ("Plan", "plan", "read_plan"),
+    "sordino_analysis.analyst.results": ("read_estimates",),
     "sordino_analysis.analyst.simulation": ("Simulation", "read_csv", "simulate"),
     "sordino_analysis.analyst.tables": ("ColumnError",),
     "sordino_analysis.analyst.workloads": ("histogram", "pairwise_statistic", "prefix", "ranges", "workload"),
@@ -86,6 +88,7 @@ __all__ = [
     "prefix",
     "ranges",
     "read_csv",
+    "read_estimates",
     "read_pairwise_plan",
     "read_plan",
     "simulate",

@@ -23,6 +23,7 @@ COMMANDS = (
     "conformance",
     "db",
     "demo",
+    "export",
     "keys",
     "plan",
     "populations",

@@ -25,6 +25,8 @@ _WHOLE_ID, _ID_PREFIX = re.compile("[0-9a-f]{64}"), re.compile("[0-9a-f]{4,63}")
 # Of the campaigns that an ambiguous name means.
 _SHOWN, _SHOWN_DIGITS = 5, 12
 
+Parameter = str | int | list[str]
+
 
 def estimates_path(campaign: str, index: int | None) -> str:
     """Where the estimates of a campaign are, or those of one of its rounds."""
@@ -64,11 +66,11 @@ class Remote:
     ) -> None:
         self._http.close()
 
-    def get(self, path: str, **parameters: str | int) -> Any:
+    def get(self, path: str, **parameters: Parameter) -> Any:
         """The JSON at `path`."""
         return _json(self._checked(self._http.get(path, params=parameters)))
 
-    def text(self, path: str, **parameters: str | int) -> str:
+    def text(self, path: str, **parameters: Parameter) -> str:
         """The text at `path`."""
         return self._checked(self._http.get(path, params=parameters)).text
 

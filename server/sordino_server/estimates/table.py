@@ -70,7 +70,7 @@ def _of_statistic(document: PairwiseDocument) -> str:
     users = " ".join(str(each.users) for each in document.rounds)
     terms = (document.target, users, document.epsilon, document.level, document.campaign)
     row = (document.statistic, *own, *population, *terms, document.protocol.name, document.protocol.digest)
-    return _written([STATISTIC_COLUMNS, row])
+    return written([STATISTIC_COLUMNS, row])
 
 
 def _of_queries(document: EstimateDocument) -> str:
@@ -87,7 +87,7 @@ def _of_queries(document: EstimateDocument) -> str:
         own = (query.value, query.standard_error, *query.interval, *query.band)
         population = (query.population_standard_error, *query.population_interval)
         rows.append((query.label, *own, *population, query.consistent, *_coverage(query), *shared))
-    return _written(rows)
+    return written(rows)
 
 
 def _coverage(query: QueryEstimate) -> tuple[float | None, float | None, int | None]:
@@ -108,7 +108,8 @@ def _harmless(cell: object) -> object:
     return f"'{cell}" if isinstance(cell, str) and cell.lstrip(" ").startswith(_FORMULA_STARTS) else cell
 
 
-def _written(rows: Iterable[tuple[object, ...]]) -> str:
+def written(rows: Iterable[tuple[object, ...]]) -> str:
+    """Rows as CSV (RFC 4180), without cells that a spreadsheet takes for formulas."""
     table = io.StringIO()
     csv.writer(table).writerows(map(_harmless, row) for row in rows)
     return table.getvalue()

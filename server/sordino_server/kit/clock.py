@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from datetime import UTC, datetime
 from typing import Protocol
 
 
@@ -32,3 +33,8 @@ class ManualClock:
     def advance(self, seconds: int) -> None:
         """Move by `seconds`; a negative number is a clock that jumps back."""
         self._now += seconds
+
+
+def iso_8601(unix: int) -> str:
+    """A time of the server's clock as text in UTC, such as 2026-11-22T14:05:00Z."""
+    return datetime.fromtimestamp(unix, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

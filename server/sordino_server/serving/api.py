@@ -9,6 +9,7 @@ from starlette.responses import JSONResponse
 
 from sordino_server.campaigns import endpoints as campaigns
 from sordino_server.estimates import endpoints as estimates
+from sordino_server.exports import endpoints as exports
 from sordino_server.keys import endpoints as keys
 from sordino_server.kit.known_parameters import check_parameters
 from sordino_server.plans import endpoints as plans
@@ -26,7 +27,7 @@ _PROBLEM: dict[str, Any] = {
 
 router = APIRouter(responses={"4XX": _PROBLEM, "5XX": _PROBLEM}, dependencies=[Depends(check_parameters)])
 router.include_router(health.probes)
-for noun in (health, workloads, plans, populations, campaigns, estimates, keys):
+for noun in (health, workloads, plans, populations, campaigns, estimates, exports, keys):
     router.include_router(noun.router, prefix="/v1")
 router.include_router(reports.router)
 

@@ -21,7 +21,8 @@ from sordino_server.cli.deferred_command import DeferredCommand
 Run = Callable[..., Any]
 
 # Processes that run until stopped: they print an address or logs, no results.
-WITHOUT_JSON = {"serve", "worker"}
+# `export` writes JSON with --format.
+WITHOUT_JSON = {"export estimates", "serve", "worker"}
 WINDOW = 80
 
 

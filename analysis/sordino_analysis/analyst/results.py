@@ -1,0 +1,183 @@
+"""Read the estimates of campaigns as a data frame, from a server or from a file that `sordino export` wrote."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Sequence
+from http.client import HTTPException
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Literal
+from urllib.error import HTTPError
+from urllib.request import HTTPRedirectHandler, Request, build_opener
+
+import numpy as np
+
+from sordino_analysis.documents.result_parquet import read_parquet
+from sordino_analysis.documents.result_table import Cell, ColumnType, ResultTable, type_of_column
+from sordino_shared.errors import InvalidValue, SordinoError
+
+Frame = Literal["pandas", "polars", "columns"]
+_TIMEOUT_S = 60.0
+_HINT = "read what `sordino export estimates` wrote, or a server's /v1/estimates?campaign=ID"
+_PANDAS_TYPES: dict[ColumnType, str] = {"text": "string", "integer": "Int64", "number": "float64"}
+_POLARS_TYPES: dict[ColumnType, str] = {"text": "String", "integer": "Int64", "number": "Float64"}
+
+
+def read_estimates(source: str | Path, *, key: str | None = None, frame: Frame | None = None) -> Any:
+    """Estimates of campaigns with one row for each query: a data frame, or a dict of columns.
+
+    `source` is a .csv, .json or .parquet file that `sordino export estimates` wrote, or the address of a server's
+    table, http://…/v1/estimates?campaign=ID&campaign=ID, which takes an operator's `key`. `frame` chooses what is
+    returned; by default a pandas DataFrame where pandas is installed, else a polars DataFrame, else columns: each
+    number a float array (n,) with NaN for an empty cell, each integer an int64 array (n,) where no cell is empty, each
+    text a list with None. Raises SordinoError where the table cannot be read, is of something else, or needs a library
+    that is not installed.
+
+    >>> import json, tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "delays.json")
+    >>> row = {"campaign": "delays", "kind": "prefix", "delay_high": 15.0, "value": 0.75, "users": 1000}
+    >>> _ = path.write_text(json.dumps({"rows": [row]}))
+    >>> columns = read_estimates(path, frame="columns")
+    >>> columns["delay_high"], columns["users"], columns["kind"]
+    (array([15.]), array([1000]), ['prefix'])
+    """
+    text = str(source)
+    table = _fetched(text, key) if text.startswith(("http://", "https://")) else _read(Path(source))
+    return _FRAMES[frame or _installed()](table)
+
+
+def _read(path: Path) -> ResultTable:
+    readers: dict[str, Callable[[Path], ResultTable]] = {
+        ".csv": lambda path: _of_csv(path.read_bytes().decode("utf-8-sig"), str(path)),
+        ".json": lambda path: _of_json(path.read_bytes(), str(path)),
+        ".parquet": read_parquet,
+    }
+    if path.suffix.lower() not in readers:
+        raise InvalidValue(f"{path}: the name of the file ends with none of {', '.join(readers)}", path)
+    try:
+        return readers[path.suffix.lower()](path)
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise SordinoError(f"{path}: cannot be read: {error}") from error
+
+
+class _NoRedirects(HTTPRedirectHandler):
+    """A redirect would take the key to another address."""
+
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+def _fetched(address: str, key: str | None) -> ResultTable:
+    headers = {"Accept": "application/json"} | ({} if key is None else {"Authorization": f"Bearer {key}"})
+    try:
+        with build_opener(_NoRedirects).open(Request(address, headers=headers), timeout=_TIMEOUT_S) as response:
+            content, media_type = response.read(), response.headers.get_content_type()
+    except HTTPError as error:
+        raise SordinoError(f"{address}: the server answers {error.code}{_detail(error.read())}") from error
+    except (OSError, HTTPException, ValueError) as error:
+        raise SordinoError(f"{address}: cannot be fetched: {error}") from error
+    if media_type == "text/csv":
+        return _of_csv(content.decode("utf-8"), address)
+    return _of_json(content, address)
+
+
+def _detail(content: bytes) -> str:
+    """The reason in a problem document, if that is what was sent."""
+    try:
+        document = json.loads(content)
+    except ValueError:
+        return ""
+    return f": {document['detail']}" if isinstance(document, dict) and "detail" in document else ""
+
+
+def _of_json(content: bytes, name: str) -> ResultTable:
+    try:
+        document = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise SordinoError(f"{name}: is not JSON: {error}") from error
+    rows = document.get("rows") if isinstance(document, dict) else None
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise SordinoError(f"{name}: holds no table of estimates: {_HINT}")
+    return _table(rows, name)
+
+
+def _of_csv(text: str, name: str) -> ResultTable:
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    header = next(reader, [])
+    if "campaign_id" not in header:
+        raise SordinoError(f"{name}: holds no table of estimates: {_HINT}")
+    rows = list(reader)
+    for row in rows:
+        if len(row) != len(header):
+            raise SordinoError(f"{name}: a row has {len(row)} fields, the header has {len(header)}")
+    columns = {column: _typed(column, [row[place] for row in rows], name) for place, column in enumerate(header)}
+    return _table([dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)], name)
+
+
+def _typed(column: str, texts: list[str], name: str) -> list[Cell]:
+    """The cells of a column of CSV; those of an attribute's bounds are integers where all of them are written so."""
+    kind = type_of_column(column)
+    if kind == "text":
+        return [text or None for text in texts]
+    whole = kind == "integer" or (kind is None and all(text.removeprefix("-").isdigit() for text in texts if text))
+    try:
+        return [(int(text) if whole else float(text)) if text else None for text in texts]
+    except ValueError as error:
+        raise SordinoError(f"{name}: column {column!r} holds a cell that is no number: {error}") from error
+
+
+def _table(rows: Sequence[dict[str, Cell]], name: str) -> ResultTable:
+    try:
+        return ResultTable.of_rows(rows)
+    except InvalidValue as error:
+        raise SordinoError(f"{name}: {error}") from error
+
+
+def _installed() -> Frame:
+    return "pandas" if find_spec("pandas") else "polars" if find_spec("polars") else "columns"
+
+
+def _library(name: str) -> Any:
+    try:
+        return import_module(name)
+    except ImportError as error:
+        raise SordinoError(f"{name} is not installed: install it, or ask for frame='columns'") from error
+
+
+def _pandas(table: ResultTable) -> Any:
+    pandas = _library("pandas")
+    arrays = {name: pandas.array(cells, dtype=_PANDAS_TYPES[table.types[name]]) for name, cells in _cells(table)}
+    return pandas.DataFrame(arrays)
+
+
+def _polars(table: ResultTable) -> Any:
+    polars = _library("polars")
+    schema = {name: getattr(polars, _POLARS_TYPES[kind]) for name, kind in table.types.items()}
+    return polars.DataFrame(dict(_cells(table)), schema=schema)
+
+
+def _cells(table: ResultTable) -> list[tuple[str, list[Cell]]]:
+    """The columns; every cell of a column of numbers is a float."""
+    return [
+        (name, [None if cell is None else float(cell) for cell in cells] if table.types[name] == "number" else [*cells])
+        for name, cells in table.columns.items()
+    ]
+
+
+def _columns(table: ResultTable) -> dict[str, Any]:
+    return {name: _column(table.types[name], cells) for name, cells in table.columns.items()}
+
+
+def _column(kind: ColumnType, cells: Sequence[Cell]) -> Any:
+    if kind == "text":
+        return list(cells)
+    if kind == "integer" and None not in cells:
+        return np.array(cells, dtype=np.int64)
+    return np.array([np.nan if cell is None else cell for cell in cells], dtype=np.float64)
+
+
+_FRAMES: dict[Frame, Callable[[ResultTable], Any]] = {"pandas": _pandas, "polars": _polars, "columns": _columns}

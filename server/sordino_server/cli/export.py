@@ -1,0 +1,136 @@
+"""`sordino export`: results of a running server as files for other programs."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Literal, get_args
+
+import typer
+
+from sordino_server.cli.output import reports_errors, say
+from sordino_server.cli.remote import DEFAULT_SERVER, KeyOption, Remote, ServerOption
+from sordino_shared.errors import InvalidValue
+
+app = typer.Typer(
+    name="export",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Write results to a file: CSV, JSON or Parquet. Uses SORDINO_SERVER and SORDINO_KEY.",
+    no_args_is_help=True,
+)
+
+Form = Literal["csv", "json", "parquet"]
+FORMS: tuple[Form, ...] = get_args(Form)
+
+
+@app.callback()
+def _results() -> None:
+    """A group, though it has one command so far."""
+
+
+@app.command()
+@reports_errors
+def estimates(
+    campaigns: Annotated[
+        list[str],
+        typer.Argument(metavar="CAMPAIGN...", help="Ids, the first digits of ids (4 or more), or names."),
+    ],
+    form: Annotated[
+        Form | None,
+        typer.Option("--format", metavar="csv|json|parquet", help="By default what the name of the file ends with."),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="File to write; without it CSV and JSON are printed.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that exists.")] = False,
+    server: ServerOption = DEFAULT_SERVER,
+    key: KeyOption = None,
+) -> None:
+    """Write the estimates of closed campaigns as one table: a row for each query or statistic.
+
+    Example:
+
+        sordino export estimates delays-may delays-june --output delays.csv
+
+    Bounds of attributes, answers and errors are numbers in columns of their own. Parquet needs pyarrow.
+    """
+    form = _form(form, output)
+    if output is not None and output.exists() and not force:
+        raise InvalidValue(f"{output} exists: choose another file, or replace it with --force")
+    write = _writer(form, server, key, campaigns)
+    if output is None:
+        typer.echo(write(None), nl=False)
+        return
+    _replace(output, write)
+    say(f"written to {output}")
+
+
+Write = Callable[[Path | None], str]
+
+
+def _form(given: Form | None, output: Path | None) -> Form:
+    """The form that is asked for; raises InvalidValue where none is said, or where it cannot be printed."""
+    ending = "" if output is None else output.suffix.lower().removeprefix(".")
+    named = next((form for form in FORMS if form == ending), None)
+    form = given or named or ("csv" if output is None else None)
+    if form is None:
+        raise InvalidValue(f"{output}: add --format csv, json or parquet, or end the name with one of them")
+    if form == "parquet" and output is None:
+        raise InvalidValue("Parquet is not printed: add --output FILE")
+    return form
+
+
+def _writer(form: Form, server: str, key: str | None, campaigns: list[str]) -> Write:
+    """What writes the table into a file, or returns it as text; everything is fetched before."""
+    if form == "parquet":
+        from sordino_analysis.documents.result_parquet import check_pyarrow
+
+        check_pyarrow()
+    with Remote(server, key) as remote:
+        identifiers = [remote.campaign_id(campaign) for campaign in campaigns]
+        if form == "csv":
+            return _text_writer(remote.text("/v1/estimates", campaign=identifiers, format="csv"))
+        document = remote.get("/v1/estimates", campaign=identifiers, format="rows")
+    if form == "json":
+        return _text_writer(json.dumps(document, ensure_ascii=False, indent=1, allow_nan=False) + "\n")
+    return _parquet_writer(document["rows"])
+
+
+def _text_writer(text: str) -> Write:
+    def write(path: Path | None) -> str:
+        if path is not None:
+            path.write_text(text, encoding="utf-8", newline="")
+        return text
+
+    return write
+
+
+def _parquet_writer(rows: list[dict[str, str | int | float | None]]) -> Write:
+    def write(path: Path | None) -> str:
+        from sordino_analysis.documents.result_parquet import write_parquet
+        from sordino_analysis.documents.result_table import ResultTable
+
+        assert path is not None
+        write_parquet(ResultTable.of_rows(rows), path)
+        return ""
+
+    return write
+
+
+def _replace(output: Path, write: Write) -> None:
+    """Write beside the file and then rename, so that a full disk leaves the old file as it is."""
+    handle, name = tempfile.mkstemp(prefix=f".{output.name}.", dir=output.parent)
+    os.close(handle)
+    try:
+        write(Path(name))
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(name, 0o666 & ~mask)
+        os.replace(name, output)
+    except BaseException:
+        os.unlink(name)
+        raise

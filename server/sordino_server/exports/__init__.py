@@ -1,0 +1,1 @@
+"""Estimates of several campaigns as one tidy table."""

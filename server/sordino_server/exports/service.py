@@ -1,0 +1,46 @@
+"""One table of the estimates of several campaigns, all of them or none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy.orm import Session
+
+from sordino_analysis.documents.result_table import ResultTable
+from sordino_server.campaigns import service as campaigns
+from sordino_server.errors import ServerError
+from sordino_server.estimates import service as estimates
+from sordino_server.exports.rows import Row, rows_of
+from sordino_shared.errors import InvalidValue
+
+MOST_CAMPAIGNS = 100
+# About 200 MB of rows in memory.
+MOST_ROWS = 200_000
+
+
+def table_of(session: Session, identifiers: Sequence[str]) -> ResultTable:
+    """The estimates of these campaigns in this order.
+
+    Raises `not-found` and `estimate-not-ready`, which name the campaign, and InvalidValue for one that is given twice
+    or for more rows than one answer may have.
+    """
+    rows: list[Row] = []
+    for place, identifier in enumerate(identifiers):
+        if identifier in identifiers[:place]:
+            raise InvalidValue(f"/query/campaign: {identifier} is given twice", identifier)
+        rows += _rows(session, identifier)
+        if len(rows) > MOST_ROWS:
+            raise InvalidValue(
+                f"/query/campaign: the first {place + 1} campaigns have {len(rows)} rows, at most {MOST_ROWS} are "
+                "exported at once: ask for fewer campaigns",
+                len(rows),
+            )
+    return ResultTable.of_rows(rows)
+
+
+def _rows(session: Session, identifier: str) -> list[Row]:
+    try:
+        campaign = campaigns.get(session, identifier)
+        return list(rows_of(campaign, estimates.stored_last(session, identifier)))
+    except ServerError as error:
+        raise ServerError(error.problem, f"campaign {identifier}: {error.detail}", **error.extra) from error
