@@ -6,8 +6,10 @@ with Client("https://telemetry.example", ledger="app/sordino.sqlite3", caps=caps
     client.flush()
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from sordino_client._account import Account, AccountEntry, CampaignAccount
-from sordino_client._async_client import AsyncClient
 from sordino_client._client import Client
 from sordino_client._clock import Clock, SystemClock
 from sordino_client._config import Caps
@@ -26,15 +28,28 @@ from sordino_client._errors import (
     TransportFailed,
 )
 from sordino_client._session import AnswerStatus
-from sordino_client._transport import (
-    AsyncHttpxTransport,
-    AsyncTransport,
-    HttpxTransport,
-    Request,
-    Response,
-    Transport,
-)
+from sordino_client._transport import AsyncTransport, Request, Response, Transport
 from sordino_shared.guarantees import PureEpsilon
+
+if TYPE_CHECKING:
+    from sordino_client._async_client import AsyncClient
+    from sordino_client._httpx_transport import AsyncHttpxTransport, HttpxTransport
+
+# Imported when they are first used: they need asyncio and httpx, which take longer than all the rest.
+_LATER = {
+    "AsyncClient": "sordino_client._async_client",
+    "AsyncHttpxTransport": "sordino_client._httpx_transport",
+    "HttpxTransport": "sordino_client._httpx_transport",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """The classes that are imported when they are first used."""
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = globals()[name] = getattr(import_module(_LATER[name]), name)
+    return found
+
 
 __version__ = "0.1.0"
 

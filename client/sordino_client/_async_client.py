@@ -5,17 +5,20 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Awaitable, Callable
+from functools import partial
 from types import TracebackType
 from typing import Self, TypeVar
 
 from sordino_client._account import Account
-from sordino_client._client import PATIENCE_S
+from sordino_client._background import Background
+from sordino_client._client import PATIENCE_S, connection
 from sordino_client._clock import Clock, SystemClock
 from sordino_client._config import DEFAULT_LARGEST_PART, DEFAULT_SPOOL_LIMIT, Caps, Config
 from sordino_client._device import Answer, Campaign, Device, Finished, Flow, Flushed, Pause, advance, campaign_id
 from sordino_client._errors import TransportFailed
-from sordino_client._transport import AsyncHttpxTransport, AsyncTransport, Response, check_address
-from sordino_shared.errors import OversizedDocument
+from sordino_client._httpx_transport import AsyncHttpxTransport
+from sordino_client._transport import AsyncTransport, Response, check_address
+from sordino_shared.errors import InvalidValue, OversizedDocument
 from sordino_shared.protocol import CampaignId
 from sordino_shared.randomness import Randomness, SystemRandomness
 
@@ -39,6 +42,7 @@ class AsyncClient:
         upload_token: str | None = None,
         largest_part: int = DEFAULT_LARGEST_PART,
         dry_run: bool = False,
+        background: bool = False,
         allow_http: bool = False,
         transport: AsyncTransport | None = None,
         randomness: Randomness | None = None,
@@ -53,10 +57,17 @@ class AsyncClient:
             upload_token=upload_token,
             largest_part=largest_part,
             dry_run=dry_run,
+            background=background,
         )
+        if background and transport is not None:
+            raise InvalidValue("the thread of background=True uses the SDK's own transport; leave out `transport`")
         self._transport = transport or AsyncHttpxTransport(server, allow_http=allow_http)
-        self._device = Device(ledger, origin, config, randomness or SystemRandomness(), clock or SystemClock())
+        open_device = partial(Device, ledger, origin, config, randomness or SystemRandomness(), clock or SystemClock())
+        self._device = open_device()
         self._sleep = sleep
+        self._background = None
+        if background:
+            self._background = Background(open_device, partial(connection, server, allow_http), shared=False)
 
     async def join(self, campaign: CampaignId | str) -> Campaign:
         """See `Client.join`."""
@@ -64,7 +75,10 @@ class AsyncClient:
 
     async def answer(self, campaign: Campaign | CampaignId | str, value: object) -> Answer:
         """See `Client.answer`."""
-        return await self._run(self._device.answer(campaign_id(campaign), value))
+        answered = await self._run(self._device.answer(campaign_id(campaign), value))
+        if self._background is not None:
+            self._background.wake()
+        return answered
 
     async def flush(self, patience_s: float = PATIENCE_S) -> Flushed:
         """See `Client.flush`."""
@@ -92,6 +106,8 @@ class AsyncClient:
 
     async def close(self) -> None:
         """See `Client.close`."""
+        if self._background is not None:
+            await asyncio.to_thread(self._background.close)
         await self._transport.close()
         await asyncio.to_thread(self._device.close)
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from functools import partial
 from types import TracebackType
 from typing import Self, TypeVar
 
 from sordino_client._account import Account
+from sordino_client._background import Background
 from sordino_client._clock import Clock, SystemClock
 from sordino_client._config import DEFAULT_LARGEST_PART, DEFAULT_SPOOL_LIMIT, Caps, Config
 from sordino_client._device import Answer, Campaign, Device, Finished, Flow, Flushed, Pause, advance, campaign_id
-from sordino_client._errors import TransportFailed
-from sordino_client._transport import HttpxTransport, Response, Transport, check_address
-from sordino_shared.errors import OversizedDocument
+from sordino_client._transport import Response, Transport, check_address, exchange
 from sordino_shared.protocol import CampaignId
 from sordino_shared.randomness import Randomness, SystemRandomness
 
@@ -26,8 +26,9 @@ class Client:
     """A device's side of sordino. Safe to share between threads, and between processes that share the ledger's file.
 
     `ledger` is a path in the app's private folder, or ":memory:" for simulations. `strict` is for the app's tests.
-    `dry_run` answers up to the debit and sends nothing. `transport`, `randomness`, `clock` and `sleep` exist for
-    tests and simulations.
+    `background` sends by a thread of its own, each campaign over its own connection and at its own time of the retry
+    window. `dry_run` answers up to the debit and sends nothing. `transport`, `randomness`, `clock` and `sleep` exist
+    for tests and simulations.
     """
 
     def __init__(
@@ -41,6 +42,7 @@ class Client:
         upload_token: str | None = None,
         largest_part: int = DEFAULT_LARGEST_PART,
         dry_run: bool = False,
+        background: bool = False,
         allow_http: bool = False,
         transport: Transport | None = None,
         randomness: Randomness | None = None,
@@ -55,10 +57,16 @@ class Client:
             upload_token=upload_token,
             largest_part=largest_part,
             dry_run=dry_run,
+            background=background,
         )
-        self._transport = transport or HttpxTransport(server, allow_http=allow_http)
-        self._device = Device(ledger, origin, config, randomness or SystemRandomness(), clock or SystemClock())
+        self._transport = transport or connection(server, allow_http)
+        open_device = partial(Device, ledger, origin, config, randomness or SystemRandomness(), clock or SystemClock())
+        self._device = open_device()
         self._sleep = sleep
+        self._background = None
+        if background:
+            connect = partial(connection, server, allow_http) if transport is None else lambda: transport
+            self._background = Background(open_device, connect, shared=transport is not None)
 
     def join(self, campaign: CampaignId | str) -> Campaign:
         """Pin the campaign's manifest, and keep its task and plan, so that `answer` works without a connection.
@@ -77,7 +85,10 @@ class Client:
         So it is after `sordino_shared.errors.InvalidValue`, for a value whose shape or names are not the domain's,
         whatever it holds.
         """
-        return self._run(self._device.answer(campaign_id(campaign), value))
+        answered = self._run(self._device.answer(campaign_id(campaign), value))
+        if self._background is not None:
+            self._background.wake()
+        return answered
 
     def flush(self, patience_s: float = PATIENCE_S) -> Flushed:
         """Send what waits for this server, retrying for at most `patience_s` seconds of waiting; the rest stays.
@@ -114,7 +125,9 @@ class Client:
         self._device.opt_in()
 
     def close(self) -> None:
-        """Close connections and the ledger's file."""
+        """Close connections and the ledger's file; nothing more is sent in the background."""
+        if self._background is not None:
+            self._background.close()
         self._transport.close()
         self._device.close()
 
@@ -133,9 +146,13 @@ class Client:
             if isinstance(step, Pause):
                 self._sleep(step.seconds)
             else:
-                try:
-                    reply = self._transport.send(step)
-                except (TransportFailed, OversizedDocument) as error:
-                    reply = error
+                reply = exchange(self._transport, step)
             step = advance(flow, reply)
         return step.value
+
+
+def connection(server: str, allow_http: bool) -> Transport:
+    """Connections of their own to a server."""
+    from sordino_client._httpx_transport import HttpxTransport
+
+    return HttpxTransport(server, allow_http=allow_http)

@@ -44,6 +44,7 @@ class Config:
     `upload_token` is the campaign's, the same for every device; it is sent with reports only. `largest_part` is the
     device's class: the most bytes of a plan that it fetches and verifies. It must not depend on the device's value.
     `dry_run` stops every answer before it is randomised, and sends nothing.
+    `background` has a report wait from the first for a time drawn from the retry window.
     """
 
     caps: Caps
@@ -52,6 +53,7 @@ class Config:
     upload_token: str | None = field(default=None, repr=False)
     largest_part: int = DEFAULT_LARGEST_PART
     dry_run: bool = False
+    background: bool = False
 
     def __post_init__(self) -> None:
         check_range(self.spool_limit, 1, 100_000, "spool limit")

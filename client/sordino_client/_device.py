@@ -16,13 +16,22 @@ from typing import Generic, TypeVar
 from sordino_client._account import Account, account
 from sordino_client._clock import Clock, seconds
 from sordino_client._config import Config
-from sordino_client._delivery import Counted, Refused, RetryLater, problem_slug, read_upload, retry_after_s, upload
+from sordino_client._delivery import (
+    Counted,
+    Refused,
+    RetryLater,
+    delay_s,
+    problem_slug,
+    read_upload,
+    retry_after_s,
+    upload,
+)
 from sordino_client._errors import NotJoined, OptedOut, PlanRefused, PlanUnavailable, ServedElsewhere, TransportFailed
 from sordino_client._kept import Kept
 from sordino_client._ledger import AnswerTerms, Ledger
 from sordino_client._session import AnswerStatus, Session, VerifiedPart, pin_manifest, verify_part
 from sordino_client._spool import Spool, SpooledReport
-from sordino_client._storage import Storage
+from sordino_client._storage import MEMORY, Storage
 from sordino_client._transport import Request, Response, check_address
 from sordino_shared.domains import Domain
 from sordino_shared.errors import InvalidValue, OversizedDocument
@@ -116,6 +125,8 @@ class Device:
     def __init__(
         self, ledger: str | os.PathLike[str], origin: str, config: Config, randomness: Randomness, clock: Clock
     ) -> None:
+        if config.background and os.fspath(ledger) == MEMORY:
+            raise InvalidValue("background=True needs a ledger in a file: its thread would open an empty one in memory")
         self.config = config
         self.origin = origin
         self.randomness = randomness
@@ -182,17 +193,17 @@ class Device:
         _LOG.info("campaign %s, round %d: %s", campaign, index, status.value)
         return Answer(status, campaign, index, verified.proved if status is AnswerStatus.RECORDED else None)
 
-    def flush(self, patience_s: float) -> Flow[Flushed]:
-        """Send what is due, pausing for at most `patience_s` in all."""
+    def flush(self, patience_s: float, only: CampaignId | None = None) -> Flow[Flushed]:
+        """Send what is due, of one campaign or of all, pausing for at most `patience_s` in all."""
         delivered, refused, trouble = 0, list[RefusedUpload](), self._why_silent()
         silent = trouble is not None
-        while not silent and (wait := self._seconds_until_due()) is not None:
+        while not silent and (wait := self._seconds_until_due(only)) is not None:
             if wait > patience_s:
                 break
             if wait > 0:
                 patience_s -= wait
                 yield Pause(wait)
-            report = self._spool.next_due()
+            report = self._spool.next_due(only)
             if report is None:
                 continue
             outcome = yield from self._send(report)
@@ -204,7 +215,7 @@ class Device:
                 self._spool.refused(report, outcome)
                 refused.append(RefusedUpload(report.campaign, report.round, outcome.reason))
             else:
-                self._spool.postpone(report, outcome, self.randomness)
+                self._spool.postpone(report, outcome, self.randomness, only)
                 trouble = outcome.reason
         waiting = self._spool.waiting()
         return Flushed(
@@ -214,6 +225,20 @@ class Device:
             retry_in_s=self._spool.seconds_until_due(),
             trouble=trouble,
         )
+
+    def due_campaigns(self) -> list[CampaignId]:
+        """The campaigns with a report to send now, the one that was due first in front."""
+        self._ledger.expire()
+        return [] if self._why_silent() else self._spool.due_campaigns()
+
+    def put_off(self, campaign: CampaignId) -> None:
+        """Send the reports of a campaign at another time of its retry window."""
+        self._spool.put_off(campaign, self.randomness)
+
+    def seconds_until_change(self, most: float) -> float:
+        """Seconds until a report is due or expires, at most `most`."""
+        due = None if self._why_silent() else self._spool.seconds_until_due()
+        return min(wait for wait in (due, self._spool.seconds_until_over(), most) if wait is not None)
 
     def account(self) -> Account:
         """What was spent and sent."""
@@ -263,9 +288,9 @@ class Device:
             return "the owner left all campaigns of this ledger; nothing is sent until opt_in()"
         return "a dry run sends nothing" if self.config.dry_run else None
 
-    def _seconds_until_due(self) -> float | None:
+    def _seconds_until_due(self, only: CampaignId | None) -> float | None:
         self._ledger.expire()
-        return self._spool.seconds_until_due()
+        return self._spool.seconds_until_due(only)
 
     def _prefetch(self, session: Session) -> Flow[None]:
         """Fetch task and part, the same for every device; what fails here fails in `answer` again, which tells it."""
@@ -292,7 +317,8 @@ class Device:
                 # A kept copy that was damaged costs the answer without a connection, no more.
                 raise error from None
             _LOG.info("campaign %s: no connection, answered by the task that was read last", session.campaign)
-        return AnswerTerms(task=task, until=until, wait_s=0.0)
+        wait_s = delay_s(task.retry, 0, None, self.randomness) if self.config.background else 0.0
+        return AnswerTerms(task=task, until=until, wait_s=wait_s)
 
     def _kept_part(self, digest: Digest) -> VerifiedPart | None:
         content = self._kept.part(digest)

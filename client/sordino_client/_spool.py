@@ -16,6 +16,7 @@ _DUE = "(not_before <= :now OR postponed_at > :now)"
 _OVER = "state = 'spooled' AND expires_at <= :now"
 _IN_TIME = "(expires_at IS NULL OR expires_at > :now)"
 _OWN = f"state = 'spooled' AND {_IN_TIME} AND campaign IN (SELECT campaign FROM campaigns WHERE origin = :origin)"
+_CHOSEN = f"{_OWN} AND (:only IS NULL OR campaign = :only)"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,14 +91,14 @@ class Spool:
             (count,) = connection.execute(f"SELECT count(*) FROM reports WHERE {_OWN}", self._now()).fetchone()
             return int(count)
 
-    def next_due(self) -> SpooledReport | None:
-        """The report that has waited longest among those that may be sent now."""
+    def next_due(self, only: CampaignId | None = None) -> SpooledReport | None:
+        """The report that has waited longest among those that may be sent now, of one campaign or of all."""
         with self._storage.read() as connection:
             row = connection.execute(
                 "SELECT campaign, round, body, retry_min_s, retry_max_s, failures, at"
                 " FROM reports LEFT JOIN debits USING (campaign, round)"
-                f" WHERE {_OWN} AND {_DUE} ORDER BY not_before, reports.rowid LIMIT 1",
-                self._now(),
+                f" WHERE {_CHOSEN} AND {_DUE} ORDER BY not_before, reports.rowid LIMIT 1",
+                self._now(only),
             ).fetchone()
             if row is None:
                 return None
@@ -112,13 +113,13 @@ class Spool:
                 answered_at=int(at),
             )
 
-    def seconds_until_due(self) -> float | None:
+    def seconds_until_due(self, only: CampaignId | None = None) -> float | None:
         """Seconds until some report may be sent; None when none waits."""
         with self._storage.read() as connection:
             # A clock set back would make a postponed report wait endlessly: a report postponed "later than now" is due.
             (wait,) = connection.execute(
-                f"SELECT min(CASE WHEN {_DUE} THEN 0 ELSE not_before - :now END) FROM reports WHERE {_OWN}",
-                self._now(),
+                f"SELECT min(CASE WHEN {_DUE} THEN 0 ELSE not_before - :now END) FROM reports WHERE {_CHOSEN}",
+                self._now(only),
             ).fetchone()
             return None if wait is None else float(wait)
 
@@ -130,8 +131,39 @@ class Spool:
         """The server will never count it; the debit stays."""
         self._finish(report, "refused", refusal.reason)
 
-    def postpone(self, report: SpooledReport, trouble: RetryLater, randomness: Randomness) -> None:
-        """Wait with this report, or with all of them where the trouble is the server's and not the report's."""
+    def due_campaigns(self) -> list[CampaignId]:
+        """The campaigns that have a report to send now, the one that was due first in front."""
+        with self._storage.read() as connection:
+            rows = connection.execute(
+                f"SELECT campaign FROM reports WHERE {_OWN} AND {_DUE} GROUP BY campaign ORDER BY min(not_before)",
+                self._now(),
+            )
+            return [CampaignId(blob(campaign)) for (campaign,) in rows]
+
+    def seconds_until_over(self) -> float | None:
+        """Seconds until a waiting report expires; None when none does."""
+        with self._storage.read() as connection:
+            found = "SELECT min(expires_at) - :now FROM reports WHERE state = 'spooled'"
+            (wait,) = connection.execute(found, {"now": seconds(self._clock)}).fetchone()
+            return None if wait is None else max(float(wait), 0.0)
+
+    def put_off(self, campaign: CampaignId, randomness: Randomness) -> None:
+        """Send the reports of a campaign together at another time, drawn from its retry window."""
+        report = self.next_due(campaign)
+        if report is None:
+            return
+        now = seconds(self._clock)
+        until = now + delay_s(report.retry, 0, None, randomness)
+        with self._storage.write() as connection:
+            connection.execute(
+                f"UPDATE reports SET postponed_at = :now, not_before = :until WHERE {_CHOSEN}",
+                self._now(campaign) | {"now": now, "until": until},
+            )
+
+    def postpone(
+        self, report: SpooledReport, trouble: RetryLater, randomness: Randomness, only: CampaignId | None = None
+    ) -> None:
+        """Wait with this report, or with all of them (of the campaign `only`) where the trouble is the server's."""
         now = seconds(self._clock)
         until = now + delay_s(report.retry, report.failures, trouble.after_s, randomness)
         with self._storage.write() as connection:
@@ -140,11 +172,12 @@ class Spool:
                 (bytes(report.campaign), report.round),
             )
             connection.execute(
-                f"UPDATE reports SET postponed_at = :now, not_before = :until WHERE {_OWN}"
+                f"UPDATE reports SET postponed_at = :now, not_before = :until WHERE {_CHOSEN}"
                 " AND (:every OR (campaign = :campaign AND round = :round))",
                 {
                     "now": now,
                     "origin": self._origin,
+                    "only": only and bytes(only),
                     "until": until,
                     "every": trouble.everything,
                     "campaign": bytes(report.campaign),
@@ -161,5 +194,5 @@ class Spool:
                 (state, reason, int(seconds(self._clock)), bytes(report.campaign), report.round),
             )
 
-    def _now(self) -> dict[str, object]:
-        return {"now": seconds(self._clock), "origin": self._origin}
+    def _now(self, only: CampaignId | None = None) -> dict[str, object]:
+        return {"now": seconds(self._clock), "origin": self._origin, "only": only and bytes(only)}

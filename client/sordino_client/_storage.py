@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TypeVar
@@ -70,6 +71,9 @@ _SINCE = {
 }
 
 _CREATING = threading.Lock()
+_REGISTERING = threading.Lock()
+_STORAGES: weakref.WeakSet[Storage] = weakref.WeakSet()
+_HELD: list[threading.RLock] = []
 _RESTORE = "keep it, and restore it from where it was damaged if you can; a new ledger would be a new budget"
 # By the start of SQLite's extended error name.
 _REASONS = {
@@ -94,6 +98,8 @@ class Storage:
         self._lock = threading.RLock()
         self._connection: sqlite3.Connection | None = None
         self._process = 0
+        with _REGISTERING:
+            _STORAGES.add(self)
         with self.write():
             pass
 
@@ -245,3 +251,23 @@ def _missing(found: int) -> Iterator[str]:
     for version in range(max(found, 1), SCHEMA_VERSION):
         yield from _SINCE[version]
     yield f"PRAGMA user_version = {SCHEMA_VERSION}"
+
+
+def _before_fork() -> None:
+    """Let no other thread be inside SQLite during a fork: the child would have its locks, and nobody to free them."""
+    _REGISTERING.acquire()
+    for storage in list(_STORAGES):
+        storage._lock.acquire()
+        _HELD.append(storage._lock)
+    _CREATING.acquire()
+
+
+def _after_fork() -> None:
+    _CREATING.release()
+    while _HELD:
+        _HELD.pop().release()
+    _REGISTERING.release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)

@@ -6,30 +6,20 @@ dropped), no conditional requests, no redirects, nothing taken from the environm
 
 from __future__ import annotations
 
-import asyncio
 import ipaddress
-import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
-from http.cookiejar import CookieJar, DefaultCookiePolicy
-from types import MappingProxyType
 from typing import Protocol
 from urllib.parse import urlsplit
 
-import httpx
-
-from sordino_client._body import Body
-from sordino_client._deadline import DeadlinePassed, DeadlineTransport, deadline, time_left
 from sordino_client._errors import TransportFailed
-from sordino_shared.errors import InvalidValue
-from sordino_shared.protocol import CBOR_MEDIA_TYPE
+from sordino_shared.errors import InvalidValue, OversizedDocument
 
 # The protocol's version, not the SDK's or the app's: every device of protocol v1 says the same.
 USER_AGENT = "sordino/1"
 TIMEOUT_S = 30.0
 # A part of 1 MiB passes at 70 kbit/s; a server that drips is left alone.
 DEADLINE_S = 120.0
-_FIXED_HEADERS = {"User-Agent": USER_AGENT, "Accept": CBOR_MEDIA_TYPE, "Accept-Encoding": "gzip"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,6 +60,9 @@ class AsyncTransport(Protocol):
 
 def check_address(address: str, allow_http: bool) -> str:
     """`address` in one spelling, without a slash at its end; https, or http to this machine or if the app insists."""
+    # httpx takes longer to import than the rest of the SDK.
+    import httpx
+
     try:
         parts, spelled = urlsplit(address), str(httpx.URL(address))
     except (ValueError, TypeError, httpx.InvalidURL) as error:
@@ -95,142 +88,9 @@ def _is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-def _headers(request: Request) -> dict[str, str]:
-    headers = dict(_FIXED_HEADERS)
-    if request.body is not None:
-        headers["Content-Type"] = CBOR_MEDIA_TYPE
-    if request.authorization is not None:
-        headers["Authorization"] = request.authorization
-    return headers
-
-
-def _no_cookies() -> CookieJar:
-    return CookieJar(policy=DefaultCookiePolicy(allowed_domains=[]))
-
-
-def _trust(address: str) -> ssl.SSLContext:
-    """Certificate authorities for https. Loading them takes 45 ms, so http gets a context that trusts nobody."""
-    if address.startswith("https://"):
-        return httpx.create_ssl_context(trust_env=False)
-    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-
-
-def _body(request: Request, response: httpx.Response) -> Body:
-    """Room for a response's raw bytes. A handler's answer that is no stream is there already, and decoded."""
-    if response.is_stream_consumed:
-        body = Body(request.limit, ())
-        body.add(response.content)
-        return body
-    return Body(request.limit, response.headers.get_list("content-encoding", split_commas=True))
-
-
-def _response(response: httpx.Response, body: Body) -> Response:
-    headers = {name.lower(): value for name, value in response.headers.items()}
-    return Response(response.status_code, MappingProxyType(headers), body.content())
-
-
-class HttpxTransport:
-    """Requests through httpx, each within `deadline_s` from its first step to the last byte of its answer.
-
-    `timeout_s` bounds each single wait on the network. `handler` is an httpx transport to use instead of the network;
-    the deadline is then looked at between the chunks of an answer.
-    """
-
-    def __init__(
-        self,
-        address: str,
-        *,
-        allow_http: bool = False,
-        timeout_s: float = TIMEOUT_S,
-        deadline_s: float = DEADLINE_S,
-        handler: httpx.BaseTransport | None = None,
-    ) -> None:
-        self._address = check_address(address, allow_http)
-        self._deadline_s = deadline_s
-        transport = handler or DeadlineTransport(_trust(self._address))
-        self._http = httpx.Client(timeout=timeout_s, transport=transport, trust_env=False, cookies=_no_cookies())
-        self._http.headers.clear()
-
-    def send(self, request: Request) -> Response:
-        try:
-            with deadline(self._deadline_s):
-                return self._send(request)
-        except DeadlinePassed as error:
-            raise _too_slow(self._address, self._deadline_s) from error
-
-    def _send(self, request: Request) -> Response:
-        try:
-            return self._exchange(request)
-        except httpx.HTTPError as error:
-            time_left()
-            raise TransportFailed(_describe(error, self._address)) from error
-
-    def _exchange(self, request: Request) -> Response:
-        with self._http.stream(
-            request.method, self._address + request.path, content=request.body, headers=_headers(request)
-        ) as response:
-            body = _body(request, response)
-            if not response.is_stream_consumed:
-                for chunk in response.iter_raw():
-                    body.add(chunk)
-                    time_left()
-            return _response(response, body)
-
-    def close(self) -> None:
-        self._http.close()
-
-
-class AsyncHttpxTransport:
-    """The asyncio twin of `HttpxTransport`."""
-
-    def __init__(
-        self,
-        address: str,
-        *,
-        allow_http: bool = False,
-        timeout_s: float = TIMEOUT_S,
-        deadline_s: float = DEADLINE_S,
-        handler: httpx.AsyncBaseTransport | None = None,
-    ) -> None:
-        self._address = check_address(address, allow_http)
-        self._deadline_s = deadline_s
-        self._http = httpx.AsyncClient(
-            timeout=timeout_s,
-            transport=handler or httpx.AsyncHTTPTransport(verify=_trust(self._address), trust_env=False),
-            trust_env=False,
-            cookies=_no_cookies(),
-        )
-        self._http.headers.clear()
-
-    async def send(self, request: Request) -> Response:
-        try:
-            async with asyncio.timeout(self._deadline_s):
-                return await self._send(request)
-        except TimeoutError as error:
-            raise _too_slow(self._address, self._deadline_s) from error
-        except httpx.HTTPError as error:
-            raise TransportFailed(_describe(error, self._address)) from error
-
-    async def _send(self, request: Request) -> Response:
-        async with self._http.stream(
-            request.method, self._address + request.path, content=request.body, headers=_headers(request)
-        ) as response:
-            body = _body(request, response)
-            if not response.is_stream_consumed:
-                async for chunk in response.aiter_raw():
-                    body.add(chunk)
-            return _response(response, body)
-
-    async def close(self) -> None:
-        await self._http.aclose()
-
-
-def _too_slow(address: str, seconds: float) -> TransportFailed:
-    return TransportFailed(
-        f"{address} took longer than {seconds:g} s for one request; try again with a better connection"
-    )
-
-
-def _describe(error: httpx.HTTPError, address: str) -> str:
-    detail = str(error) or type(error).__name__
-    return f"{address} did not answer ({detail}); is the address right, and is there a connection?"
+def exchange(transport: Transport, request: Request) -> Response | Exception:
+    """What a request gave: a response, or why there is none, for a flow to go on with."""
+    try:
+        return transport.send(request)
+    except (TransportFailed, OversizedDocument) as error:
+        return error
