@@ -6,14 +6,13 @@ with Client("https://telemetry.example", ledger="app/sordino.sqlite3", caps=caps
     client.flush()
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+import typing as _typing
+from importlib import import_module as _import_module
 
 from sordino_client._account import Account, AccountEntry, CampaignAccount
 from sordino_client._client import Client
 from sordino_client._clock import Clock, SystemClock
 from sordino_client._config import Caps
-from sordino_client._device import Answer, Campaign, Flushed, RefusedUpload
 from sordino_client._errors import (
     BudgetExceeded,
     ClientError,
@@ -27,11 +26,13 @@ from sordino_client._errors import (
     SpoolFull,
     TransportFailed,
 )
+from sordino_client._preview import Preview
+from sordino_client._results import Answer, Campaign, Flushed, RefusedUpload
 from sordino_client._session import AnswerStatus
 from sordino_client._transport import AsyncTransport, Request, Response, Transport
 from sordino_shared.guarantees import PureEpsilon
 
-if TYPE_CHECKING:
+if _typing.TYPE_CHECKING:
     from sordino_client._async_client import AsyncClient
     from sordino_client._httpx_transport import AsyncHttpxTransport, HttpxTransport
 
@@ -43,11 +44,11 @@ _LATER = {
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> _typing.Any:
     """The classes that are imported when they are first used."""
     if name not in _LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = globals()[name] = getattr(import_module(_LATER[name]), name)
+    found = globals()[name] = getattr(_import_module(_LATER[name]), name)
     return found
 
 
@@ -76,6 +77,7 @@ __all__ = [
     "OptedOut",
     "PlanRefused",
     "PlanUnavailable",
+    "Preview",
     "PureEpsilon",
     "RefusedUpload",
     "Request",

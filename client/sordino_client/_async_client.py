@@ -14,9 +14,11 @@ from sordino_client._background import Background
 from sordino_client._client import PATIENCE_S, connection
 from sordino_client._clock import Clock, SystemClock
 from sordino_client._config import DEFAULT_LARGEST_PART, DEFAULT_SPOOL_LIMIT, Caps, Config
-from sordino_client._device import Answer, Campaign, Device, Finished, Flow, Flushed, Pause, advance, campaign_id
+from sordino_client._device import Device, Finished, Flow, Pause, advance
 from sordino_client._errors import TransportFailed
 from sordino_client._httpx_transport import AsyncHttpxTransport
+from sordino_client._preview import Preview
+from sordino_client._results import Answer, Campaign, Flushed, campaign_id
 from sordino_client._transport import AsyncTransport, Response, check_address
 from sordino_shared.errors import InvalidValue, OversizedDocument
 from sordino_shared.protocol import CampaignId
@@ -79,6 +81,10 @@ class AsyncClient:
         if self._background is not None:
             self._background.wake()
         return answered
+
+    async def preview(self, campaign: Campaign | CampaignId | str, value: object) -> Preview:
+        """See `Client.preview`."""
+        return await asyncio.to_thread(self._device.preview, campaign_id(campaign), value)
 
     async def flush(self, patience_s: float = PATIENCE_S) -> Flushed:
         """See `Client.flush`."""

@@ -13,7 +13,9 @@ from sordino_client._account import Account
 from sordino_client._background import Background
 from sordino_client._clock import Clock, SystemClock
 from sordino_client._config import DEFAULT_LARGEST_PART, DEFAULT_SPOOL_LIMIT, Caps, Config
-from sordino_client._device import Answer, Campaign, Device, Finished, Flow, Flushed, Pause, advance, campaign_id
+from sordino_client._device import Device, Finished, Flow, Pause, advance
+from sordino_client._preview import Preview
+from sordino_client._results import Answer, Campaign, Flushed, campaign_id
 from sordino_client._transport import Response, Transport, check_address, exchange
 from sordino_shared.protocol import CampaignId
 from sordino_shared.randomness import Randomness, SystemRandomness
@@ -89,6 +91,14 @@ class Client:
         if self._background is not None:
             self._background.wake()
         return answered
+
+    def preview(self, campaign: Campaign | CampaignId | str, value: object) -> Preview:
+        """What `answer` would send for `value`: digests, ε, sizes and an example. Sends, debits and keeps nothing.
+
+        Needs the plan that `join` fetched, and no connection. Raises `NotJoined`, `ServedElsewhere`, `PlanUnavailable`,
+        `PlanRefused`, `LedgerUnavailable`, and `InvalidValue` as `answer` does.
+        """
+        return self._device.preview(campaign_id(campaign), value)
 
     def flush(self, patience_s: float = PATIENCE_S) -> Flushed:
         """Send what waits for this server, retrying for at most `patience_s` seconds of waiting; the rest stays.

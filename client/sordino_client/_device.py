@@ -29,13 +29,13 @@ from sordino_client._delivery import (
 from sordino_client._errors import NotJoined, OptedOut, PlanRefused, PlanUnavailable, ServedElsewhere, TransportFailed
 from sordino_client._kept import Kept
 from sordino_client._ledger import AnswerTerms, Ledger
+from sordino_client._preview import Preview
+from sordino_client._results import Answer, Campaign, Flushed, RefusedUpload
 from sordino_client._session import AnswerStatus, Session, VerifiedPart, pin_manifest, verify_part
 from sordino_client._spool import Spool, SpooledReport
 from sordino_client._storage import MEMORY, Storage
 from sordino_client._transport import Request, Response, check_address
-from sordino_shared.domains import Domain
 from sordino_shared.errors import InvalidValue, OversizedDocument
-from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import CampaignId, DevicePart, Digest, Manifest, Task
 from sordino_shared.randomness import Randomness
 
@@ -67,56 +67,6 @@ def advance(flow: Flow[T], reply: Response | Exception | None) -> Effect | Finis
         return flow.throw(reply) if isinstance(reply, Exception) else flow.send(reply)
     except StopIteration as stop:
         return Finished(stop.value)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Campaign:
-    """A joined campaign. Show `purpose` to the owner; `guarantee` is the most it may spend on one device."""
-
-    id: CampaignId
-    name: str
-    purpose: str
-    domain: Domain
-    guarantee: PureEpsilon
-    opted_out: bool
-
-    def check(self, value: object) -> str:
-        """The label of what a value is in this campaign, for the app's tests; spends and sends nothing.
-
-        Raises what `answer` does where `strict`: `InvalidValue` for a wrong shape, `OutsideDomain` for a value that is
-        not listed or of a wrong type, even where production would count it as `other` or `missing`.
-        """
-        return self.domain.describe(self.domain.codes(value, strict=True))
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What became of an answer: `guarantee` is what this call spent, if it recorded a report."""
-
-    status: AnswerStatus
-    campaign: CampaignId
-    round: int | None = None
-    guarantee: PureEpsilon | None = None
-
-
-@dataclass(frozen=True)
-class RefusedUpload:
-    """A report that the server will never count; its debit stays."""
-
-    campaign: CampaignId
-    round: int
-    reason: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class Flushed:
-    """What a flush did: `waiting` reports are left, one is due in `retry_in_s`, `trouble` is the last met."""
-
-    delivered: int
-    refused: tuple[RefusedUpload, ...]
-    waiting: int
-    retry_in_s: float | None
-    trouble: str | None
 
 
 class Device:
@@ -226,6 +176,24 @@ class Device:
             trouble=trouble,
         )
 
+    def preview(self, campaign: CampaignId, value: object) -> Preview:
+        """An answer that is drawn, measured and thrown away: no request, no debit."""
+        session = self._ledger.session(campaign)
+        index, verified = self._newest_part(session)
+        verified.part.domain.check_shape(value)
+        codes = verified.part.domain.codes(value, strict=self.config.strict)
+        report = session.randomize(verified, codes, 0, self.randomness)
+        return Preview(
+            campaign=campaign,
+            server=self.origin,
+            round=index,
+            plan=verified.digest,
+            guarantee=verified.proved,
+            payload_bytes=len(report.payloads),
+            upload_bytes=len(report.content),
+            example=report.payloads,
+        )
+
     def due_campaigns(self) -> list[CampaignId]:
         """The campaigns with a report to send now, the one that was due first in front."""
         self._ledger.expire()
@@ -330,6 +298,15 @@ class Device:
             # A kept copy that was damaged costs a request, no more.
             return None
 
+    def _newest_part(self, session: Session) -> tuple[int, VerifiedPart]:
+        """The latest of the device's rounds whose part is kept, and the part."""
+        for index, digest in sorted(self._ledger.named_plans(session).items(), reverse=True):
+            verified = self._parts.get(digest) or self._kept_part(digest)
+            if index in session.rounds() and verified is not None:
+                session.check_part(verified, index)
+                return index, verified
+        raise PlanUnavailable("plan", "the ledger keeps none of this device's rounds; answer() fetches it")
+
     def _fetch_manifest(self, campaign: CampaignId) -> Flow[Manifest]:
         content = yield from self._fetch("manifest", f"/v1/campaigns/{campaign}", Manifest.limit)
         return pin_manifest(content, campaign)
@@ -384,10 +361,3 @@ class Device:
             guarantee=manifest.device_guarantee,
             opted_out=self._ledger.opted_out(session.campaign),
         )
-
-
-def campaign_id(campaign: Campaign | CampaignId | str) -> CampaignId:
-    """The id of a campaign given in any of the three ways."""
-    if isinstance(campaign, Campaign):
-        return campaign.id
-    return campaign if isinstance(campaign, CampaignId) else CampaignId.parse(campaign)

@@ -18,7 +18,7 @@ from sordino_client._session import AnswerStatus, Session, draw_assignment, pin_
 from sordino_client._spool import Spool
 from sordino_client._storage import Storage, blob, whole
 from sordino_shared.guarantees import PureEpsilon
-from sordino_shared.protocol import CampaignId, DrawOneRound, Manifest, ReportBatch, Task
+from sordino_shared.protocol import CampaignId, Digest, DrawOneRound, Manifest, ReportBatch, Task
 from sordino_shared.randomness import Randomness
 
 STATES = ("spooled", "delivered", "refused", "expired", "deleted")
@@ -153,6 +153,11 @@ class Ledger:
                 _check_same_plan(session.campaign, index, pinned[index], named[index])
             new = [(bytes(session.campaign), index, named[index]) for index in sorted(named.keys() - pinned.keys())]
             connection.executemany("INSERT INTO pinned_plans VALUES (?, ?, ?)", new)
+
+    def named_plans(self, session: Session) -> dict[int, Digest]:
+        """The device parts that tasks have named so far, by round."""
+        with self._storage.read() as connection:
+            return {index: Digest(plan) for index, plan in _pinned_plans(connection, session.campaign).items()}
 
     def settled(self, session: Session) -> AnswerStatus | None:
         """Why no request is needed any more: the owner left, or every round of this device is answered."""

@@ -62,7 +62,7 @@ def test_credentials_and_proxies_of_the_environment_are_not_used(monkeypatch, tm
     seen = []
     send(lambda request: seen.append(request.headers) or httpx.Response(200))
     assert "authorization" not in seen[0]
-    assert not HttpxTransport(ADDRESS)._http._mounts
+    assert not HttpxTransport(ADDRESS)._http()._mounts
 
 
 def test_a_redirect_is_not_followed() -> None:
