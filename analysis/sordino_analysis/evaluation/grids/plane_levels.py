@@ -1,0 +1,143 @@
+"""One level of shifted grids on k₁ × k₂ types: likelihood ratios, kernels and second moments.
+
+Cells are products of cells of two grids with offsets of their own; a width of 0 leaves an attribute out. Labels are as
+on a line: a hashed level's by a random linear map of the cell's number, a comb's residues of both coordinates. A report
+of a comb is about the cells of one pair of residues.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+
+from sordino_analysis.arrays import Floats
+
+Pair = tuple[int, int]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlaneLevel:
+    """A level with its `chance`; `high` and `low` have the mean 1 over the G labels of which `hits` are high.
+
+    `residues` (G₁, G₂) with G₁G₂ = G and one hit are those of a comb, 1 for an attribute that is left out; a hashed
+    level has none.
+    """
+
+    chance: float
+    widths: Pair
+    labels: int
+    hits: int
+    high: float
+    low: float
+    residues: Pair | None = None
+
+    @property
+    def spread(self) -> float:
+        """s₀ = E(u−1)² off the holder's cell."""
+        density = self.hits / self.labels
+        return density * (self.high - 1) ** 2 + (1 - density) * (self.low - 1) ** 2
+
+    @property
+    def own_spread(self) -> float:
+        """s₁ = E(u−1)² in the holder's own cell."""
+        own = self.hits / self.labels * self.high
+        return own * (self.high - 1) ** 2 + (1 - own) * (self.low - 1) ** 2
+
+    @property
+    def periods(self) -> Pair:
+        """Lengths after which a comb repeats; 1 on an attribute that is left out."""
+        assert self.residues is not None
+        first, second = (max(1, width * count) for width, count in zip(self.widths, self.residues, strict=True))
+        return first, second
+
+    def factor(self, shape: Pair) -> float:
+        """f: what a report of the level counts, as on a line."""
+        if self.residues is not None:
+            return 1.0
+        held = math.prod(min(1.0, width / size) for width, size in zip(self.widths, shape, strict=True) if width)
+        return 1 / (1 + (self.own_spread / self.spread - 1) * held)
+
+    def kernel(self, shape: Pair) -> Floats:
+        """R (k₁, k₂): R_de = E[u_x' − 1 | x] for types at the distances d and e."""
+        if self.residues is None:
+            sides = [_same_cell(size, width) for size, width in zip(shape, self.widths, strict=True)]
+            return np.asarray(self.spread * np.multiply.outer(*sides))
+        around = zip(shape, self.widths, self.residues, strict=True)
+        both = np.multiply.outer(*[_same_residue(size, width, count) for size, width, count in around])
+        return np.asarray((self.high - self.low) ** 2 * (both / self.labels - 1 / self.labels**2))
+
+    def second_moments(self, weights: Floats) -> Floats:
+        """E[(Σ β(u−1))² | x] for β (k₁, k₂), exactly and for all types: (k₁, k₂)."""
+        sums = weights
+        for axis, width in enumerate(self.widths):
+            sums = windows(sums, width, axis)
+        shape = cast(Pair, weights.shape)
+        if self.residues is None:
+            squares = sums**2
+            own = _over_types(squares, self.widths, shape)
+            shifts = math.prod(max(1, width) for width in self.widths)
+            return np.asarray((self.spread * squares.sum() + (self.own_spread - self.spread) * own) / shifts)
+        for axis, period in enumerate(self.periods):
+            sums = _folded(sums, period, axis)
+        squares = ((self.low - 1) * weights.sum() + (self.high - self.low) * sums) ** 2
+        repeated = squares
+        for axis, (size, width, period) in enumerate(zip(shape, self.widths, self.periods, strict=True)):
+            if width:
+                repeated = np.take(repeated, np.arange(size + width - 1) % period, axis=axis)
+        own = _over_types(repeated, self.widths, shape)
+        return np.asarray((self.low * squares.sum() + (self.high - self.low) * own) / math.prod(self.periods))
+
+
+def windows(values: Floats, width: int, axis: int) -> Floats:
+    """Σ of `width` neighbours on an axis from all starts 1 − width … k − 1; of the whole axis for the width 0."""
+    if not width:
+        return np.asarray(values.sum(axis=axis, keepdims=True))
+    moved = np.moveaxis(values, axis, 0)
+    size = len(moved)
+    sums = np.cumsum(moved, axis=0)
+    found = np.empty((size + width - 1, *moved.shape[1:]))
+    found[:size] = sums
+    found[size:] = sums[-1]
+    found[width:] -= sums[: size - 1]
+    return np.moveaxis(found, 0, axis)
+
+
+def _over_types(squares: Floats, widths: Pair, shape: Pair) -> Floats:
+    """Σ over the windows over each type: (k₁, k₂) from the values of all windows."""
+    found = squares
+    for axis, width in enumerate(widths):
+        if not width:
+            continue
+        moved = np.moveaxis(found, axis, 0)
+        sums = np.cumsum(moved, axis=0)
+        inner = sums[width - 1 :].copy()
+        inner[1:] -= sums[: len(inner) - 1]
+        found = np.moveaxis(inner, 0, axis)
+    return np.broadcast_to(found, shape)
+
+
+def _folded(values: Floats, period: int, axis: int) -> Floats:
+    """Σ of the entries whose index on the axis is alike modulo the period."""
+    moved = np.moveaxis(values, axis, 0)
+    rows = -(-len(moved) // period)
+    padded = np.zeros((rows * period, *moved.shape[1:]))
+    padded[: len(moved)] = moved
+    return np.moveaxis(padded.reshape(rows, period, *moved.shape[1:]).sum(axis=0), 0, axis)
+
+
+def _same_cell(size: int, width: int) -> Floats:
+    """(size,) the chance that two types share a cell, by their distance."""
+    distances = np.arange(size, dtype=float)
+    return np.maximum(0.0, 1 - distances / width) if width else np.ones(size)
+
+
+def _same_residue(size: int, width: int, count: int) -> Floats:
+    """(size,) the chance that the residues of two types are alike, by their distance."""
+    if not width:
+        return np.ones(size)
+    around = np.arange(size, dtype=float) % (width * count)
+    beside = np.maximum(0.0, width - (width * count - around))
+    return np.asarray((np.maximum(0.0, width - around) + beside) / width)
