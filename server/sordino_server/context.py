@@ -12,12 +12,13 @@ from sordino_server.kit.bounded_process import BoundedWork
 from sordino_server.kit.clock import ServerClock
 from sordino_server.kit.db import Database
 from sordino_server.kit.single_flight import SingleFlight
+from sordino_server.kit.standing_process import StandingProcess
 
 
 @dataclass(frozen=True, kw_only=True)
 class Context:
     """Settings, database and clock of this process; `readiness` answers probes of the database, and
-    `checks` does what may take long on what somebody sent.
+    `checks` does what may take long on what somebody sent, `answers` what analysts ask of closed campaigns.
     """
 
     settings: Settings
@@ -25,6 +26,7 @@ class Context:
     clock: ServerClock
     readiness: SingleFlight[None] = field(default_factory=SingleFlight)
     checks: BoundedWork = field(default_factory=BoundedWork)
+    answers: StandingProcess = field(default_factory=StandingProcess)
 
 
 async def context_of(request: Request) -> Context:

@@ -1,6 +1,6 @@
 """What a round's reports add up to: one share a writer, merged exactly in any order, and recomputed from the log."""
 
-from sordino_server.aggregates.aggregation import AggregateMismatch, LogPurged, aggregate, re_aggregate
+from sordino_server.aggregates.aggregation import AggregateMismatch, LogPurged, aggregate, logged_payloads, re_aggregate
 from sordino_server.aggregates.purging import purge
 from sordino_server.aggregates.repository import add_chunk, counts_by_round, log_bytes, put_shard, summed_on_ingest
 
@@ -11,6 +11,7 @@ __all__ = [
     "aggregate",
     "counts_by_round",
     "log_bytes",
+    "logged_payloads",
     "purge",
     "put_shard",
     "re_aggregate",

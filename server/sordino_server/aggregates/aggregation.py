@@ -83,15 +83,26 @@ def re_aggregate(
     """
     # In place, as the sums of a large domain take as much memory as the machine may have left.
     sums, count = Aggregate.empty(randomizer).sums, 0
-    for payloads in log_pages(database, round_id, randomizer.payload_bytes):
+    for payloads in logged_payloads(database, round_id, randomizer.payload_bytes, counted):
         add_payloads(randomizer, payloads, sums)
         count += len(payloads)
         progress(Progress(min(1.0, count / max(counted, 1))))
-    if count == counted:
-        return Aggregate(count, sums)
-    with database.read("is the log gone") as session:
-        gone = repository.purged_at(session, round_id)
-    raise AggregateMismatch(round_id, counted, count) if gone is None else LogPurged(round_id, gone)
+    return Aggregate(count, sums)
+
+
+def logged_payloads(database: Database, round_id: int, width: int, counted: int) -> Iterator[NDArray[np.uint8]]:
+    """(n, width) payloads of a closed round, page by page; raises at the end unless there were `counted`.
+
+    Raises `AggregateMismatch`, or `LogPurged` where the log was given up, be it while it was read.
+    """
+    count = 0
+    for payloads in log_pages(database, round_id, width):
+        yield payloads
+        count += len(payloads)
+    if count != counted:
+        with database.read("is the log gone") as session:
+            gone = repository.purged_at(session, round_id)
+        raise AggregateMismatch(round_id, counted, count) if gone is None else LogPurged(round_id, gone)
 
 
 def log_pages(database: Database, round_id: int, width: int) -> Iterator[NDArray[np.uint8]]:

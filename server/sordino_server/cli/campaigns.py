@@ -10,6 +10,8 @@ from typing import Annotated, Any, Literal
 import typer
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
+from sordino_server.cli.answers import answers
+from sordino_server.cli.campaign_argument import CampaignArgument
 from sordino_server.cli.campaign_results import print_created, print_estimates, print_status, print_summary
 from sordino_server.cli.candidates import MechanismOption, ProtocolOption
 from sordino_server.cli.output import (
@@ -38,9 +40,6 @@ app = typer.Typer(
 _FOR_EACH = "Repeat it to set each round in order; 0: no limit."
 
 
-CampaignArgument = Annotated[
-    str, typer.Argument(metavar="CAMPAIGN", help="Id, the first digits of an id (4 or more), or a name.")
-]
 UsersOption = Annotated[
     int | None,
     typer.Option(
@@ -62,6 +61,9 @@ CloseAfterReports = Annotated[
 CloseAfterSeconds = Annotated[
     list[int] | None, typer.Option(min=0, metavar="SECONDS", help=f"Close a round after this time. {_FOR_EACH}")
 ]
+
+
+app.command()(answers)
 
 
 @app.command()

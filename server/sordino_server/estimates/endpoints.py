@@ -19,11 +19,11 @@ router = APIRouter(prefix="/campaigns", tags=["estimates"], route_class=Operator
 AnyEstimate = EstimateDocument | PairwiseDocument
 Form = Annotated[Literal["json", "csv"] | None, Query(alias="format", description="Overrides the Accept header.")]
 
-_CSV: dict[int | str, dict[str, Any]] = {200: {"content": {"text/csv": {}}}}
+CSV_RESPONSES: dict[int | str, dict[str, Any]] = {200: {"content": {"text/csv": {}}}}
 _HEADERS = {"Cache-Control": "no-store", "Vary": "Accept"}
 
 
-@router.get("/{campaign_id}/estimates", response_model=AnyEstimate, responses=_CSV)
+@router.get("/{campaign_id}/estimates", response_model=AnyEstimate, responses=CSV_RESPONSES)
 def get_campaign_estimates(
     context: Injected, _: Analyst, request: Request, campaign_id: DigestPath, form: Form = None
 ) -> Response:
@@ -33,7 +33,7 @@ def get_campaign_estimates(
     return _as_asked(request, content, form)
 
 
-@router.get("/{campaign_id}/rounds/{index}/estimates", response_model=AnyEstimate, responses=_CSV)
+@router.get("/{campaign_id}/rounds/{index}/estimates", response_model=AnyEstimate, responses=CSV_RESPONSES)
 def get_estimates(
     context: Injected, _: Analyst, request: Request, campaign_id: DigestPath, index: RoundPath, form: Form = None
 ) -> Response:
@@ -43,7 +43,12 @@ def get_estimates(
     return _as_asked(request, content, form)
 
 
+def wants_csv(request: Request, form: Form) -> bool:
+    """Whether a table is asked for, by `format` or by the Accept header."""
+    return form == "csv" or (form is None and "text/csv" in request.headers.get("accept", "").lower())
+
+
 def _as_asked(request: Request, content: bytes, form: Form) -> Response:
-    if form == "csv" or (form is None and "text/csv" in request.headers.get("accept", "").lower()):
+    if wants_csv(request, form):
         return Response(as_csv(content), headers=_HEADERS, media_type="text/csv; header=present")
     return Response(content, headers=_HEADERS, media_type="application/json")

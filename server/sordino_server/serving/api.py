@@ -7,6 +7,7 @@ from typing import Any
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import JSONResponse
 
+from sordino_server.answers import endpoints as answers
 from sordino_server.campaigns import endpoints as campaigns
 from sordino_server.estimates import endpoints as estimates
 from sordino_server.exports import endpoints as exports
@@ -27,7 +28,7 @@ _PROBLEM: dict[str, Any] = {
 
 router = APIRouter(responses={"4XX": _PROBLEM, "5XX": _PROBLEM}, dependencies=[Depends(check_parameters)])
 router.include_router(health.probes)
-for noun in (health, workloads, plans, populations, campaigns, estimates, exports, keys):
+for noun in (health, workloads, plans, populations, campaigns, estimates, answers, exports, keys):
     router.include_router(noun.router, prefix="/v1")
 router.include_router(reports.router)
 

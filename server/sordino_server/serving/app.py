@@ -45,6 +45,7 @@ def create_app(settings: Settings, database: Database | None = None, clock: Serv
         finally:
             # Uploads that were taken are written and answered before the process ends.
             await anyio.to_thread.run_sync(writer.close)
+            await anyio.to_thread.run_sync(context.answers.close)
             if database is None:
                 opened.close()
 

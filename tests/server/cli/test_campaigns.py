@@ -143,6 +143,33 @@ def test_estimates_in_three_forms(run_command: Run, json_of: Run, running: Any, 
     assert values == [query["value"] for query in document["queries"]]
 
 
+def test_answers_on_demand_in_three_forms(
+    run_command: Run, json_of: Run, running: Any, operator: dict[str, str]
+) -> None:
+    campaign = running.campaign("open")
+    running.report(campaign, [0, 1, 2, 3] * 10)
+    run_command("campaigns", "close", campaign["id"], **operator)
+    running.work()
+    asked = ("campaigns", "answers", campaign["id"], "--range", "..15", "--range", "0..60")
+    document = json_of(*asked, **operator)
+    assert [each["label"] for each in document["answers"]] == ["delay ≤ 15 min", "0 < delay ≤ 60 min"]
+    table = run_command(*asked, **operator).stdout
+    assert "0 < delay ≤ 60 min" in table
+    assert "40 users, ε = 1; the band holds 9 questions" in table
+    text = run_command(*asked, "--csv", **operator).stdout
+    values = [float(row["value"]) for row in csv.DictReader(io.StringIO(text))]
+    assert values == [each["value"] for each in document["answers"]]
+    median = run_command("campaigns", "answers", campaign["id"], "--quantile", "0.5", **operator).stdout
+    assert "0.5 quantile of delay" in median
+    for wrong, mentioned in (
+        ((), "give one of"),
+        (("--quantile", "2"), "between 0 and 1"),
+        (("--range", "7.."), "no edge"),
+    ):
+        refused = run_command("campaigns", "answers", campaign["id"], *wrong, code=2, **operator)
+        assert mentioned in " ".join(refused.stderr.split())
+
+
 def test_estimates_are_waited_for(run_command: Run, running: Any, operator: dict[str, str]) -> None:
     campaign = running.campaign("open")
     running.report(campaign, [0, 1, 2, 3])

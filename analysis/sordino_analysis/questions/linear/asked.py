@@ -20,7 +20,7 @@ from sordino_analysis.questions.linear.workload import WorkloadError
 from sordino_shared.domains import Attribute, Categorical, Domain, Hashed, Integers, Ordered, Ordinal
 from sordino_shared.errors import InvalidValue, OutsideDomain
 
-MOST_QUESTIONS = 64
+MOST_QUESTIONS = 16
 BoxKind = Literal["range", "cell", "marginal"]
 QuestionKind = BoxKind | Literal["quantile"]
 # Short, so that no text is a number of millions of digits.

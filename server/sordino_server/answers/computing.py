@@ -1,0 +1,95 @@
+"""Answers on demand: a function of the database alone, run by a process that keeps what it decoded.
+
+Only that process imports this module: it needs the estimators.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from functools import lru_cache, partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sordino_analysis.documents.analyst_part import AnalystPart
+from sordino_analysis.estimation.answers_on_demand import Answerer, answer, answerer_of
+from sordino_analysis.estimation.linear import EstimationError
+from sordino_analysis.evaluation.item_counts import count_items
+from sordino_analysis.questions.linear.asked import QuestionKind
+from sordino_server.aggregates import LogPurged, aggregate, logged_payloads
+from sordino_server.answers.schemas import AnswerDocument
+from sordino_server.answers.service import AnsweringRound
+from sordino_server.errors import ServerError
+from sordino_server.estimates.schemas import PlanDigests
+from sordino_server.kit.db import Database
+from sordino_server.plans import service as plans
+from sordino_shared.protocol import DevicePart, Problem
+from sordino_shared.randomizers import Coarsened
+
+# A decoded round of the largest domains takes some hundred megabytes.
+_KEPT_ROUNDS = 2
+
+
+@dataclass(frozen=True)
+class _Decoded:
+    """A closed round that is ready to answer."""
+
+    device: DevicePart
+    analyst: AnalystPart
+    answerer: Answerer
+
+
+def compute_answers(url: str, closed: AnsweringRound, kind: QuestionKind, texts: tuple[str, ...]) -> bytes:
+    """The document of the answers; raises ServerError or InvalidValue for a question that has none."""
+    decoded = _decoded(url, closed)
+    try:
+        found = answer(decoded.answerer, decoded.device.domain, kind, texts)
+    except EstimationError as error:
+        raise ServerError(Problem.INVALID_REQUEST, str(error)) from error
+    except LogPurged as error:
+        raise ServerError(Problem.ILLEGAL_TRANSITION, str(error)) from error
+    return AnswerDocument(
+        campaign=closed.campaign,
+        plan=PlanDigests(device=str(decoded.device.digest), analyst=str(decoded.analyst.digest)),
+        round=closed.index,
+        kind=kind,
+        users=found.users,
+        epsilon=decoded.device.guarantee.epsilon,
+        level=found.level,
+        target="reporters",
+        compared=found.compared,
+        bias_bound=found.bias_bound,
+        warnings=list(found.warnings),
+        answers=[asdict(each) for each in found.answers],
+    ).content()
+
+
+@lru_cache(maxsize=1)
+def _database(url: str) -> Database:
+    return Database(url, connections=1)
+
+
+@lru_cache(maxsize=_KEPT_ROUNDS)
+def _decoded(url: str, closed: AnsweringRound) -> _Decoded:
+    database = _database(url)
+    with database.read("read plan of closed round") as session:
+        device = plans.device_part(session, closed.device_digest)
+        analyst = plans.analyst_part(session, closed.analyst_digest)
+    randomizer = device.randomizer
+    total, count = aggregate(database, closed.number, randomizer), None
+    if isinstance(randomizer, Coarsened):
+        count = partial(_counted, database, closed.number, randomizer, total.count)
+    try:
+        return _Decoded(device, analyst, answerer_of(device, analyst, total, count))
+    except EstimationError as error:
+        raise ServerError(Problem.INVALID_REQUEST, str(error)) from error
+
+
+def _counted(
+    database: Database, round_id: int, randomizer: Coarsened, reports: int, codes: NDArray[np.uint64]
+) -> NDArray[np.int64]:
+    """(m,) how many of the round's reports hold each of the items."""
+    counts = np.zeros(len(codes), dtype=np.int64)
+    for payloads in logged_payloads(database, round_id, randomizer.payload_bytes, reports):
+        counts += count_items(randomizer, payloads, codes)
+    return counts

@@ -1,0 +1,76 @@
+"""/v1/campaigns/{id}/answers"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, cast
+
+import anyio.to_thread
+from fastapi import APIRouter, Depends, Query, Request, Response
+from pydantic import StringConstraints
+
+from sordino_server.answers.schemas import AnswerDocument
+from sordino_server.answers.service import AnsweringRound, answering_round
+from sordino_server.answers.table import as_csv
+from sordino_server.context import Context, Injected
+from sordino_server.estimates.endpoints import CSV_RESPONSES, Form, wants_csv
+from sordino_server.identifiers import DigestPath
+from sordino_server.keys.authentication import Analyst
+from sordino_server.keys.operator_route import OperatorRoute
+from sordino_shared.errors import InvalidValue
+
+router = APIRouter(prefix="/campaigns", tags=["estimates"], route_class=OperatorRoute)
+
+# What `sordino_analysis.questions.linear.asked` takes at once. With the length of a text it keeps a URL below 64 KiB,
+# beyond which uvicorn takes no request.
+MOST_QUESTIONS = 16
+_Text = Annotated[str, StringConstraints(max_length=900)]
+Texts = list[_Text] | None
+# The document never changes; only who may read it does.
+_HEADERS = {"Cache-Control": "private, max-age=31536000, immutable", "Vary": "Accept, Authorization"}
+
+
+def _asked(description: str) -> Any:
+    return Query(max_length=MOST_QUESTIONS, description=description + " May be repeated.")
+
+
+def asked_questions(
+    range_: Annotated[
+        Texts, Query(alias="range", max_length=MOST_QUESTIONS, description="As `10..20`, `10..` or `delay:..20`.")
+    ] = None,
+    cell: Annotated[Texts, _asked("A value of every attribute, as `linux`, or `os:linux,wifi:yes`.")] = None,
+    marginal: Annotated[Texts, _asked("Values of some attributes, as `os:linux` or `os:linux,wifi:yes`.")] = None,
+    quantile: Annotated[Texts, _asked("Between 0 and 1, as `0.5` or `delay:0.5`.")] = None,
+) -> tuple[str, tuple[str, ...]]:
+    """The kind of the questions and their texts; raises InvalidValue unless they are of one kind."""
+    kinds = {"range": range_, "cell": cell, "marginal": marginal, "quantile": quantile}
+    given = [(kind, tuple(texts)) for kind, texts in kinds.items() if texts]
+    if len(given) != 1:
+        named = " and ".join(kind for kind, _ in given) or "none of them"
+        raise InvalidValue(f"/query: ask questions of one kind, {', '.join(kinds)}, and not {named}", given)
+    return given[0]
+
+
+Asked = Annotated[tuple[str, tuple[str, ...]], Depends(asked_questions)]
+
+
+@router.get("/{campaign_id}/answers", response_model=AnswerDocument, responses=CSV_RESPONSES)
+async def get_answers(
+    context: Injected, _: Analyst, request: Request, campaign_id: DigestPath, asked: Asked, form: Form = None
+) -> Response:
+    """Answers to questions about a closed campaign that its workload need not list; a table with `format=csv`."""
+    content = await _computed(context, campaign_id, *asked)
+    if wants_csv(request, form):
+        return Response(as_csv(content), headers=_HEADERS, media_type="text/csv; header=present")
+    return Response(content, headers=_HEADERS, media_type="application/json")
+
+
+async def _computed(context: Context, campaign: str, kind: str, texts: tuple[str, ...]) -> bytes:
+    closed = await anyio.to_thread.run_sync(_answering_round, context, campaign)
+    url = context.database.url.render_as_string(hide_password=False)
+    work = "sordino_server.answers.computing:compute_answers"
+    return cast("bytes", await context.answers.run(work, url, closed, kind, texts))
+
+
+def _answering_round(context: Context, campaign: str) -> AnsweringRound:
+    with context.database.read("read closed round") as session:
+        return answering_round(session, campaign)

@@ -1,0 +1,57 @@
+"""Answers on demand as JSON."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, Field
+
+from sordino_server.estimates.schemas import Interval, PlanDigests, canonical_bytes
+
+_INTERVAL = "Contains the reporters' answer with the stated level, if the question was fixed before anybody looked."
+_BAND = "The bands of all `compared` questions of this kind together contain all answers with the stated level."
+
+
+class ShareOnDemand(BaseModel):
+    """The share of the users that a question is about."""
+
+    label: str
+    value: float = Field(description="The unbiased answer (up to the stated bias bound).")
+    standard_error: float = Field(description="For the answer among the users who reported.")
+    interval: Interval = Field(description=_INTERVAL)
+    band: Interval = Field(description=_BAND)
+    population_standard_error: float = Field(description="For the answer in the population the users came from.")
+    population_interval: Interval = Field(description="Contains the population's answer with the stated level.")
+    consistent: float | None = Field(
+        description="The share in the nearest valid histogram: biased. Null if no histogram of all types is made."
+    )
+
+
+class QuantileOnDemand(BaseModel):
+    """The least member of an ordered attribute that a share of the users are at or below."""
+
+    label: str
+    value: str = Field(description="The member in the nearest distribution.")
+    interval: tuple[str, str] = Field(description="First and last member that may be it. " + _INTERVAL)
+    band: tuple[str, str] = Field(description="First and last member that may be it, for all quantiles at once.")
+
+
+class AnswerDocument(BaseModel):
+    """Answers to questions of one kind about a closed campaign; they never change."""
+
+    campaign: str = Field(description="Digest of the manifest.")
+    plan: PlanDigests
+    round: int = Field(description="Index of the round that the reports came from.")
+    kind: Literal["range", "cell", "marginal", "quantile"]
+    users: int
+    epsilon: float
+    level: float
+    target: Literal["reporters"] = Field(description="The users that `value` and `interval` refer to.")
+    compared: int = Field(description="Number of questions whose bands hold at once.")
+    bias_bound: float
+    warnings: list[str]
+    answers: list[ShareOnDemand] | list[QuantileOnDemand]
+
+    def content(self) -> bytes:
+        """Canonical bytes."""
+        return canonical_bytes(self)

@@ -1,0 +1,38 @@
+"""Which round of a campaign answers questions, or why none does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlalchemy.orm import Session
+
+from sordino_server import rounds
+from sordino_server.campaigns import service as campaigns
+from sordino_server.errors import ServerError
+from sordino_server.estimates import service as estimates
+from sordino_shared.protocol import Manifest, Problem
+
+
+@dataclass(frozen=True)
+class AnsweringRound:
+    """The last round of an estimated campaign, by its row number, and its plan by the digests of the two parts."""
+
+    campaign: str
+    number: int
+    index: int
+    device_digest: str
+    analyst_digest: str
+
+
+def answering_round(session: Session, campaign: str) -> AnsweringRound:
+    """Raises ServerError: `not-found`, `estimate-not-ready`, or `invalid-request` for a pairwise statistic."""
+    manifest = Manifest.read(campaigns.get(session, campaign).manifest)
+    if manifest.protocol is not None:
+        raise ServerError(
+            Problem.INVALID_REQUEST,
+            "the campaign asks for a pairwise statistic, whose reports answer nothing else: see "
+            f"/v1/campaigns/{campaign}/estimates",
+        )
+    estimates.stored_last(session, campaign)
+    row = rounds.of_campaign(session, campaign)[-1]
+    return AnsweringRound(campaign, row.id, row.index, row.device_digest, row.analyst_digest)

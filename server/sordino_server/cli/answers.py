@@ -1,0 +1,81 @@
+"""`sordino campaigns answers`: ask a closed campaign what its workload need not list."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from sordino_server.cli.campaign_argument import CampaignArgument
+from sordino_server.cli.output import JsonOption, console, print_json, reports_errors
+from sordino_server.cli.remote import DEFAULT_SERVER, KeyOption, Remote, ServerOption
+from sordino_shared.errors import InvalidValue
+
+
+@reports_errors
+def answers(
+    campaign: CampaignArgument,
+    range_: Annotated[
+        list[str] | None, typer.Option("--range", metavar="LOW..HIGH", help="Share in a range: 10..20 or delay:..20.")
+    ] = None,
+    cell: Annotated[
+        list[str] | None, typer.Option(metavar="VALUE", help="Share of a value: linux or os:linux,wifi:yes.")
+    ] = None,
+    marginal: Annotated[
+        list[str] | None, typer.Option(metavar="NAME:VALUE", help="Share of values of some attributes: os:linux.")
+    ] = None,
+    quantile: Annotated[
+        list[str] | None, typer.Option(metavar="Q", help="Quantile between 0 and 1: 0.5 or delay:0.5.")
+    ] = None,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print a table as CSV.")] = False,
+    server: ServerOption = DEFAULT_SERVER,
+    key: KeyOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Answer questions about a closed campaign that its workload need not list.
+
+    Example:
+
+        sordino campaigns answers CAMPAIGN --range 5..20 --range ..10
+
+    Ask one kind of question at a time; repeat the option for several questions. Use the interval for a question that
+    you fixed before you saw any answer, and the band for one that you chose by looking.
+    """
+    asked = {"range": range_, "cell": cell, "marginal": marginal, "quantile": quantile}
+    given = {kind: texts for kind, texts in asked.items() if texts}
+    if len(given) != 1:
+        raise InvalidValue("give one of --range, --cell, --marginal and --quantile; it may be repeated")
+    with Remote(server, key) as remote:
+        path = f"/v1/campaigns/{remote.campaign_id(campaign)}/answers"
+        if as_csv:
+            typer.echo(remote.text(path, format="csv", **given), nl=False)
+            return
+        document = remote.get(path, **given)
+    if as_json:
+        print_json(document)
+    else:
+        _print_answers(document)
+
+
+def _print_answers(document: dict[str, Any]) -> None:
+    percent = f"{100 * document['level']:g} %"
+    shares = document["kind"] != "quantile"
+    figures = ("value", "standard error") if shares else ("value",)
+    table = Table("question", *figures, f"{percent} interval", f"{percent} band")
+    for each in document["answers"]:
+        own = [_text(each["value"]), *([_text(each["standard_error"])] if shares else [])]
+        spans = [f"{_text(low)} … {_text(high)}" for low, high in (each["interval"], each["band"])]
+        table.add_row(*map(escape, (each["label"], *own, *spans)))
+    console.print(table)
+    console.print(
+        f"{document['users']} users, ε = {document['epsilon']:g}; the band holds {document['compared']:,} questions",
+        highlight=False,
+    )
+    for warning in document["warnings"]:
+        console.print(f"[yellow]{escape(warning)}", highlight=False)
+
+
+def _text(value: float | str) -> str:
+    return value if isinstance(value, str) else f"{value:.4f}"

@@ -1,0 +1,198 @@
+"""Answers on demand: asked of a running server, computed in its own process from the stored aggregate."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+import pytest
+
+from sordino_server import aggregates, rounds
+from sordino_server.answers.endpoints import MOST_QUESTIONS
+from sordino_server.answers.table import QUANTILE_COLUMNS, SHARE_COLUMNS
+from sordino_server.models import Role
+from sordino_shared.protocol import CBOR_MEDIA_TYPE, Problem, ReportBatch, Task
+from sordino_shared.randomness import SeededRandomness
+
+Check = Callable[..., dict[str, Any]]
+CELLS = [0] * 600 + [1] * 300 + [2] * 90 + [3] * 10
+TABLE = {
+    "name": "devices",
+    "domain": [
+        {"name": "os", "kind": "categorical", "labels": ["linux", "=other"]},
+        {"name": "wifi", "kind": "categorical", "labels": ["no", "yes"]},
+    ],
+    "queries": "histogram",
+}
+URLS = {"name": "urls", "domain": [{"name": "url", "kind": "hashed", "bits": 64}], "queries": "histogram"}
+
+
+def closed(running: Any, cells: list[int] = CELLS, **order: Any) -> str:
+    campaign = running.campaign("open", **order)
+    assert running.report(campaign, cells).status_code == 200
+    running.api.post(f"/v1/campaigns/{campaign['id']}/close").raise_for_status()
+    running.work()
+    return f"/v1/campaigns/{campaign['id']}"
+
+
+def purge_last_round(running: Any, path: str) -> None:
+    """Give up the reports of the campaign's only round."""
+    with running.database.read("round") as session:
+        number = rounds.of_campaign(session, path.rpartition("/")[2])[-1].id
+    status = running.api.get(f"{path}/status").json()
+    randomizer = running.device_part(status).randomizer
+    aggregates.purge(running.database, number, randomizer, running.clock.now())
+
+
+def report_texts(running: Any, campaign: dict[str, Any], texts: list[str]) -> httpx.Response:
+    """Reports of devices that hold texts."""
+    path = f"/v1/campaigns/{campaign['id']}"
+    epoch = Task.read(running.anonymous.get(f"{path}/task").raise_for_status().content).epoch
+    part, randomness = running.device_part(campaign), SeededRandomness(1)
+    payloads = part.randomize_many(part.domain.codes_many(texts), randomness)
+    ids = b"".join(epoch.to_bytes(2, "big") + randomness.bytes(14) for _ in texts)
+    body = ReportBatch(part.digest, ids, payloads.tobytes()).content
+    headers = {"Content-Type": CBOR_MEDIA_TYPE}
+    response: httpx.Response = running.anonymous.post(f"{path}/rounds/0/reports", content=body, headers=headers)
+    return response
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def server(request: pytest.FixtureRequest) -> Any:
+    """A running server on each database."""
+    return request.getfixturevalue("running" if request.param == "sqlite" else "running_on_postgres")
+
+
+def test_ranges_and_quantiles_with_interval_and_band(server: Any) -> None:
+    path = closed(server)
+    published = {each["label"]: each for each in server.api.get(f"{path}/estimates").json()["queries"]}
+    response = server.api.get(f"{path}/answers", params={"range": ["..15", "0..60", "delay:15.."]})
+    document = response.raise_for_status().json()
+    assert (document["kind"], document["users"], document["compared"]) == ("range", len(CELLS), 9)
+    assert (document["round"], document["level"], document["target"]) == (0, 0.95, "reporters")
+    listed, middle, last = document["answers"]
+    same = published["delay ≤ 15 min"]
+    assert listed["value"] == pytest.approx(same["value"], abs=1e-12)
+    assert listed["standard_error"] == pytest.approx(same["standard_error"], rel=1e-9)
+    assert listed["band"][0] < listed["interval"][0] < listed["value"] < listed["interval"][1] < listed["band"][1]
+    assert last["value"] == pytest.approx(1 - same["value"], abs=1e-9)
+    for each, exact in ((middle, 0.39), (last, 0.1)):
+        # Six standard errors: a false alarm in 5·10^8, and the seed is fixed.
+        assert abs(each["value"] - exact) < 6 * each["standard_error"]
+    again = server.api.get(f"{path}/answers", params={"range": ["..15", "0..60", "delay:15.."]})
+    assert again.content == response.content
+    assert response.headers["cache-control"] == "private, max-age=31536000, immutable"
+    quantiles = server.api.get(f"{path}/answers", params={"quantile": ["0.5", "0.98"]}).json()
+    assert quantiles["answers"][0] == {
+        "label": "0.5 quantile of delay",
+        "value": "≤ 0",
+        "interval": ["≤ 0", quantiles["answers"][0]["interval"][1]],
+        "band": ["≤ 0", quantiles["answers"][0]["band"][1]],
+    }
+
+
+def test_cells_and_marginals_as_a_table(running: Any) -> None:
+    path = closed(running, workload=running.workload(TABLE))
+    cells = running.api.get(f"{path}/answers", params={"cell": "os:linux,wifi:yes"}).raise_for_status().json()
+    assert abs(cells["answers"][0]["value"] - 0.3) < 6 * cells["answers"][0]["standard_error"]
+    response = running.api.get(f"{path}/answers", params={"marginal": ["wifi:yes", "os:=other"], "format": "csv"})
+    assert response.headers["content-type"].startswith("text/csv")
+    rows = list(csv.DictReader(io.StringIO(response.text)))
+    assert list(rows[0])[: len(SHARE_COLUMNS)] == list(SHARE_COLUMNS)
+    assert [row["label"] for row in rows] == ["wifi: yes", "os: =other"]
+    assert abs(float(rows[0]["value"]) - 0.31) < 6 * float(rows[0]["standard_error"])
+
+
+def test_the_table_of_quantiles(running: Any) -> None:
+    path = closed(running)
+    text = running.api.get(f"{path}/answers", params={"quantile": "0.5"}, headers={"accept": "text/csv"}).text
+    (row,) = csv.DictReader(io.StringIO(text))
+    assert list(row)[: len(QUANTILE_COLUMNS)] == list(QUANTILE_COLUMNS)
+    assert (row["label"], row["value"]) == ("0.5 quantile of delay", "≤ 0")
+
+
+BAD: list[tuple[dict[str, Any], str]] = [
+    ({}, "questions of one kind"),
+    ({"range": "..15", "quantile": "0.5"}, "and not range and quantile"),
+    ({"rnage": "..15"}, "no such parameter"),
+    ({"range": "..7"}, "no edge of attribute 'delay'"),
+    ({"range": "100..200"}, "no edge"),
+    ({"range": "15..0"}, "empty"),
+    ({"quantile": "0"}, "between 0 and 1"),
+    ({"quantile": "1.5"}, "between 0 and 1"),
+    ({"cell": "early"}, "holds numbers"),
+    ({"marginal": "wifi:yes"}, "no attribute 'wifi'"),
+    ({"range": ["..15"] * (MOST_QUESTIONS + 1)}, "/query/range"),
+    ({"range": "x" * 901}, "/query/range"),
+    ({"range": "..15", "format": "xml"}, "/query/format"),
+]
+
+
+def test_bad_questions_say_what_is_wrong(running: Any, check_problem: Check) -> None:
+    path = closed(running)
+    for params, mentioned in BAD:
+        check_problem(running.api.get(f"{path}/answers", params=params), Problem.INVALID_REQUEST, mentioned)
+
+
+def test_a_campaign_that_is_not_closed_has_no_answers(running: Any, check_problem: Check) -> None:
+    campaign = running.campaign("open")
+    path, asked = f"/v1/campaigns/{campaign['id']}/answers", {"range": "..15"}
+    check_problem(running.api.get(path, params=asked), Problem.ESTIMATE_NOT_READY, "close it first")
+    running.api.post(f"/v1/campaigns/{campaign['id']}/close").raise_for_status()
+    running.work()
+    check_problem(running.api.get(path, params=asked), Problem.ESTIMATE_NOT_READY, "no report")
+    check_problem(running.api.get(f"/v1/campaigns/{'0' * 64}/answers", params=asked), Problem.NOT_FOUND)
+    check_problem(running.anonymous.get(path, params=asked), Problem.UNAUTHORIZED)
+
+
+def test_a_purged_log_leaves_the_answers_of_the_aggregate(running: Any) -> None:
+    path = closed(running)
+    before = running.api.get(f"{path}/answers", params={"range": "..15"}).json()
+    purge_last_round(running, path)
+    # Another process decodes the round again.
+    running.app.state.context.answers.close()
+    assert running.api.get(f"{path}/answers", params={"range": "..15"}).json() == before
+
+
+def test_a_process_that_died_is_started_again(running: Any) -> None:
+    path = closed(running)
+    first = running.api.get(f"{path}/answers", params={"range": "..15"}).raise_for_status()
+    process, _ = running.app.state.context.answers._running
+    process.kill()
+    process.join()
+    assert running.api.get(f"{path}/answers", params={"range": "..15"}).content == first.content
+
+
+def test_texts_of_a_hashed_attribute_are_counted_in_the_log(running: Any, check_problem: Check) -> None:
+    campaign = running.campaign("open", workload=running.workload(URLS), mechanism=None)
+    assert report_texts(running, campaign, ["/home"] * 700 + ["/a,b:c"] * 300).status_code == 200
+    path = f"/v1/campaigns/{campaign['id']}"
+    running.api.post(f"{path}/close").raise_for_status()
+    running.work()
+    document = running.api.get(f"{path}/answers", params={"cell": ["/home", "/a,b:c", "/never"]}).json()
+    for each, exact in zip(document["answers"], (0.7, 0.3, 0.0), strict=True):
+        assert abs(each["value"] - exact) < 6 * each["standard_error"]
+        assert each["band"][0] <= each["interval"][0] <= exact <= each["interval"][1] <= each["band"][1]
+    assert document["compared"] == 2**64
+    purge_last_round(running, path)
+    refused = running.api.get(f"{path}/answers", params={"cell": "/home"})
+    check_problem(refused, Problem.ILLEGAL_TRANSITION, "were purged")
+
+
+def test_a_statistic_has_no_other_answers(running: Any, check_problem: Check) -> None:
+    colours = {"name": "colour", "kind": "categorical", "labels": ["red", "green", "blue"]}
+    statistic = {"name": "mixed", "domain": [colours], "statistic": {"kind": "gini_diversity"}}
+    campaign = running.campaign(
+        "open", workload=running.workload(statistic), mechanism=None, users=1000, protocol="one_round"
+    )
+    answers = f"/v1/campaigns/{campaign['id']}/answers"
+    check_problem(running.api.get(answers, params={"range": "..15"}), Problem.INVALID_REQUEST, "pairwise statistic")
+
+
+def test_an_analyst_may_ask(running: Any) -> None:
+    path = closed(running)
+    with running.client(running.key(Role.ANALYST)) as analyst:
+        assert analyst.get(f"{path}/answers", params={"range": "..15"}).status_code == 200
