@@ -69,7 +69,17 @@ class LinearOnDemand:
             warnings=(),
         )
 
+    @cached_property
+    def _functions(self) -> dict[tuple[int, float], DistributionFunction]:
+        """Those that were asked for: of 65,536 bins one takes seconds."""
+        return {}
+
     def _function(self, place: int, level: float) -> DistributionFunction:
+        if (place, level) not in self._functions:
+            self._functions[place, level] = self._estimated_function(place, level)
+        return self._functions[place, level]
+
+    def _estimated_function(self, place: int, level: float) -> DistributionFunction:
         domain = self.estimator.workload.domain
         attribute = domain.attributes[place]
         assert isinstance(attribute, Ordered)

@@ -13,7 +13,7 @@ from sordino_server.estimates import service as estimates
 from sordino_shared.protocol import Manifest, Problem
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class AnsweringRound:
     """The last round of an estimated campaign, by its row number, and its plan by the digests of the two parts."""
 
@@ -35,4 +35,10 @@ def answering_round(session: Session, campaign: str) -> AnsweringRound:
         )
     estimates.stored_last(session, campaign)
     row = rounds.of_campaign(session, campaign)[-1]
-    return AnsweringRound(campaign, row.id, row.index, row.device_digest, row.analyst_digest)
+    return AnsweringRound(
+        campaign=campaign,
+        number=row.id,
+        index=row.index,
+        device_digest=row.device_digest,
+        analyst_digest=row.analyst_digest,
+    )
