@@ -173,7 +173,7 @@ def test_the_excess_allows_for_rounding_where_answers_have_next_to_no_noise():
 @pytest.mark.parametrize(
     ("workload", "noise", "seconds"),
     [
-        (builtin("histogram", 500_000), 0.01, 5),
+        (builtin("histogram", 65_536), 0.01, 5),
         (builtin("prefix", 500_000), 0.5, 5),
         (grid("prefix", 64, 64), 0.02, 20),
         (binary(14, "marginals", 3), 0.05, 20),
