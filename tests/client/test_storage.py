@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import functools
 import os
+import signal
 import sqlite3
 import stat
+import threading
 
 import pytest
 
@@ -191,6 +193,30 @@ def test_a_pinned_manifest_that_was_altered(world, make_client, ledger) -> None:
         client.answer(campaign, "red")
     with pytest.raises(LedgerUnavailable, match="pinned manifest"):
         client.account()
+
+
+def test_a_fork_waits_until_no_thread_is_inside_the_ledger(world, make_client) -> None:
+    """A child that inherited a held lock would wait for a thread that it does not have."""
+    client = make_client()
+    campaign = client.join(world.campaign)
+    inside, leave = threading.Event(), threading.Event()
+
+    def work() -> None:
+        with client._device._storage.write():
+            inside.set()
+            leave.wait(1.0)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    inside.wait()
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)
+        os._exit(0 if client.answer(campaign, "red").status is AnswerStatus.RECORDED else 1)
+    leave.set()
+    thread.join()
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert client.answer(campaign, "red").status is AnswerStatus.ALREADY_ANSWERED
 
 
 def test_a_forked_child_opens_its_own_connection(world, make_client) -> None:
