@@ -19,7 +19,7 @@ def doubts(workload: Workload, users: int, level: float, normal: Sequence[Normal
     enough = max(one.enough_reports or 0 for one in doubted.values())
     return (
         f"only {users} users reported: intervals of {len(doubted)} of {len(normal)} answers are expected to hold less "
-        f"often than {level:.0%}, that of {workload.labels()[worst]} in {least:.1%} of campaigns; about {enough:,} "
+        f"often than {level:.0%}, that of {workload.label(worst)} in {least:.1%} of campaigns; about {enough:,} "
         "reports would do, fewer at a smaller ε",
     )
 

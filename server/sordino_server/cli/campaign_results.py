@@ -77,5 +77,12 @@ def print_estimates(document: dict[str, Any]) -> None:
     console.print(
         f"{document['users']} users, ε = {document['epsilon']:g}, mechanism {document['mechanism']}", highlight=False
     )
+    if document["unlisted"]:
+        listed = len(document["queries"])
+        console.print(
+            f"{listed:,} queries are listed and {document['unlisted']:,} are not; the band holds "
+            f"{document['compared']:,} at once",
+            highlight=False,
+        )
     for warning in document["warnings"]:
         console.print(f"[yellow]{warning}", highlight=False)

@@ -11,7 +11,7 @@ from typing import Protocol
 from sordino_analysis.documents.protocol_plan import ProtocolPlan
 from sordino_analysis.estimation.items import ItemEstimator
 from sordino_analysis.estimation.linear import estimate
-from sordino_analysis.evaluation.listing import listed_workload
+from sordino_analysis.evaluation.listing import PublishedQueries
 from sordino_analysis.pairwise.protocol_registry import conclude_protocol, step_protocol
 from sordino_analysis.planning.rounds import ClosedRound, RoundPlan
 from sordino_server.estimates.document import document_of, document_of_items
@@ -43,12 +43,12 @@ class LinearCampaign:
         last = closed[-1]
         device, analyst = last.plan.device, last.plan.analyst
         campaign, number = str(self.manifest.campaign), len(closed) - 1
-        workload = listed_workload(device, analyst)
-        if not workload.is_listed:
+        published = PublishedQueries.of(device, analyst)
+        if not published.workload.is_listed:
             found = ItemEstimator(device, analyst).published(last.aggregate)
             return document_of_items(campaign, number, device, analyst, found)
         result = estimate(device, analyst, last.aggregate)
-        return document_of(campaign, number, device, analyst, workload, result)
+        return document_of(campaign, number, device, analyst, published, result)
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_analysis.estimation.items import ItemEstimate
 from sordino_analysis.estimation.linear import LinearEstimate
 from sordino_analysis.estimation.normality import Normality
+from sordino_analysis.evaluation.listing import PublishedQueries
 from sordino_analysis.evaluation.variance import counts_as_unbiased
-from sordino_analysis.questions.linear import Workload
 from sordino_analysis.questions.linear.scopes import bounds_of
 from sordino_server.estimates.schemas import EstimateDocument, ExpectedCoverage, Interval, PlanDigests, QueryEstimate
 from sordino_shared.domains import Domain
@@ -18,15 +18,22 @@ from sordino_shared.protocol import DevicePart
 
 
 def document_of(
-    campaign: str, index: int, device: DevicePart, analyst: AnalystPart, workload: Workload, estimate: LinearEstimate
+    campaign: str,
+    index: int,
+    device: DevicePart,
+    analyst: AnalystPart,
+    published: PublishedQueries,
+    estimate: LinearEstimate,
 ) -> EstimateDocument:
-    """The document of one round's estimate; `workload` has the queries in order."""
+    """The document of one round's estimate, which has the answers of `published.workload` in order."""
     return EstimateDocument(
         **_origin(campaign, index, device, analyst, estimate.users),
         level=estimate.level,
         unbiased=estimate.counts_as_unbiased,
-        warnings=list(estimate.warnings),
-        queries=_queries(workload, estimate),
+        warnings=[*published.note, *estimate.warnings],
+        queries=_queries(published, estimate),
+        unlisted=published.unlisted,
+        compared=published.workload.queries,
     )
 
 
@@ -41,6 +48,7 @@ def document_of_items(
         warnings=list(found.warnings),
         queries=_items(device.domain, found),
         unlisted=device.domain.size - len(found.labels),
+        compared=device.domain.size,
     )
 
 
@@ -79,20 +87,22 @@ def _items(domain: Domain, found: ItemEstimate) -> list[QueryEstimate]:
     return _rows(columns)
 
 
-def _queries(workload: Workload, estimate: LinearEstimate) -> list[QueryEstimate]:
-    scopes = [workload.scope(query) for query in range(workload.queries)]
+def _queries(published: PublishedQueries, estimate: LinearEstimate) -> list[QueryEstimate]:
+    workload, numbers = published.workload, published.numbers
+    listed = numbers.tolist()
+    scopes = [workload.scope(query) for query in listed]
     columns: dict[str, list[Any]] = {
-        "label": workload.labels(),
+        "label": [workload.label(query) for query in listed],
         "kind": [scope.kind for scope in scopes],
         "bounds": [bounds_of(workload.domain, scope.sides) for scope in scopes],
-        "value": estimate.unbiased.tolist(),
-        "standard_error": estimate.standard_error.tolist(),
-        "interval": _pairs(estimate.lower, estimate.upper),
-        "band": _pairs(estimate.band_lower, estimate.band_upper),
-        "population_standard_error": estimate.population_standard_error.tolist(),
-        "population_interval": _pairs(estimate.population_lower, estimate.population_upper),
-        "consistent": estimate.consistent.tolist(),
-        "coverage": [_coverage(each) for each in estimate.normality],
+        "value": estimate.unbiased[numbers].tolist(),
+        "standard_error": estimate.standard_error[numbers].tolist(),
+        "interval": _pairs(estimate.lower[numbers], estimate.upper[numbers]),
+        "band": _pairs(estimate.band_lower[numbers], estimate.band_upper[numbers]),
+        "population_standard_error": estimate.population_standard_error[numbers].tolist(),
+        "population_interval": _pairs(estimate.population_lower[numbers], estimate.population_upper[numbers]),
+        "consistent": estimate.consistent[numbers].tolist(),
+        "coverage": [_coverage(estimate.normality[query]) for query in listed],
     }
     return _rows(columns)
 

@@ -46,7 +46,9 @@ class QueryEstimate(BaseModel):
     value: float = Field(description="The unbiased answer (up to the stated bias bound).")
     standard_error: float = Field(description="For the answer among the users who reported.")
     interval: Interval = Field(description="Contains that answer with the stated level.")
-    band: Interval = Field(description="The bands of all queries together contain all answers with the stated level.")
+    band: Interval = Field(
+        description="The bands of all `compared` queries together contain all answers with the stated level."
+    )
     population_standard_error: float = Field(description="For the answer in the population the users came from.")
     population_interval: Interval = Field(description="Contains the population's answer with the stated level.")
     consistent: float = Field(description="The answer of the nearest valid histogram: biased.")
@@ -79,8 +81,11 @@ class EstimateDocument(BaseModel):
     )
     queries: list[QueryEstimate]
     unlisted: int = Field(
-        default=0, description="Items of a long histogram that are not in `queries`, which has the largest answers."
+        default=0,
+        description="Queries that are asked and not in `queries`: of a long histogram these are the largest answers, "
+        "otherwise some that do not depend on the answers.",
     )
+    compared: int = Field(description="Number of queries whose bands hold at once, listed or not.")
 
     def content(self) -> bytes:
         """Canonical bytes."""

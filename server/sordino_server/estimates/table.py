@@ -29,6 +29,8 @@ COLUMNS = (
     "population_expected_coverage",
     "enough_reports",
     "users",
+    "unlisted",
+    "compared",
     "epsilon",
     "level",
     "campaign",
@@ -76,6 +78,8 @@ def _of_statistic(document: PairwiseDocument) -> str:
 def _of_queries(document: EstimateDocument) -> str:
     shared = (
         document.users,
+        document.unlisted,
+        document.compared,
         document.epsilon,
         document.level,
         document.campaign,

@@ -25,6 +25,7 @@ def result_document(result: CampaignResult) -> dict[str, Any]:
         "epsilon": estimates["epsilon"],
         "workload": plan["workload"],
         "queries": len(comparison.truth),
+        "unlisted": estimates["unlisted"],
         "mechanism": plan["mechanism"],
         "objective": plan["objective"],
         "lower_bound_max": plan["lower_bound_max"],

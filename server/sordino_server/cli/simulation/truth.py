@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sordino_analysis.evaluation.grids.answers import listed_intervals
+from sordino_analysis.evaluation.listing import published_queries
 from sordino_analysis.questions.linear import Workload
 from sordino_analysis.questions.linear.building import build_workload
 from sordino_shared.domains import Domain
@@ -33,7 +34,9 @@ def truth_of(
     """(Q,) the true answers to the published `rows`; `domain` is the campaign's, with the salts of its hashes."""
     if workload.is_listed:
         whole = build_workload(domain, workload.published)
-        answered = whole if len(rows) == whole.queries else listed_intervals(whole)
-        return answered.truth_of_codes(domain.codes_many(values))
+        codes, numbers = domain.codes_many(values), published_queries(whole)
+        if len(rows) == len(numbers):
+            return whole.truth_of_codes(codes)[numbers]
+        return listed_intervals(whole).truth_of_codes(codes)
     held = Counter(map(domain.describe, domain.codes_many(values).tolist()))
     return np.array([held[row["label"]] / len(values) for row in rows])
