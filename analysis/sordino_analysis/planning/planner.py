@@ -84,6 +84,9 @@ class CompiledPlan:
 
     @cached_property
     def _manipulation(self) -> float:
+        known = {candidate.name: candidate.manipulation for candidate in self.candidates}[self.analyst.mechanism]
+        if known is not None:
+            return known
         return float(manipulation(self.device, self.analyst, self.request.workload).max())
 
     def _row(self, candidate: MechanismReport) -> MechanismRow:

@@ -54,6 +54,7 @@ TARGETS: dict[str, tuple[Workload, float, str, float]] = {
     "prefix 1024, mean": (many_bins("prefix", 1024), 1, "mean", 25),
     "prefix 1024, max": (many_bins("prefix", 1024), 1, "max", 30.5),
     "prefix 4096, mean": (many_bins("prefix", 4096), 1, "mean", 35),
+    "prefix 65,536, mean": (many_bins("prefix", 65536), 1, "mean", 58),
     "prefix 4096, ε = 2": (many_bins("prefix", 4096), 2, "mean", 7.8),
     "ranges 1024, mean": (many_bins("ranges", 1024), 1, "mean", 39.5),
     "ranges 4096, max": (many_bins("ranges", 4096), 1, "max", 66),

@@ -1,0 +1,98 @@
+"""The requests over very large domains that are measured, with what is aimed at and what is published elsewhere."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from benchmarks.large.peers import Peers, histogram_peers, interval_peers, marginal_peers
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """A plan request; `target_mean` and `target_max` are the variances of one report that are aimed at."""
+
+    name: str
+    specification: dict[str, Any]
+    epsilon: float = 1
+    objective: str = "mean"
+    target_mean: float | None = None
+    target_max: float | None = None
+    peers: Peers = field(default_factory=dict)
+
+
+def _histogram(name: str, attribute: dict[str, Any], objective: str, target: float, epsilon: float = 1) -> Row:
+    return Row(
+        name=name,
+        specification={"name": "items", "domain": [{"name": "item", **attribute}], "queries": "histogram"},
+        epsilon=epsilon,
+        objective=objective,
+        peers=histogram_peers(epsilon, objective),
+        **{f"target_{objective}": target},
+    )
+
+
+def _integers(bits: int) -> dict[str, Any]:
+    return {"kind": "integers", "low": 0, "high": (1 << bits) - 1}
+
+
+def _bins(name: str, count: int) -> dict[str, Any]:
+    return {"name": name, "kind": "ordinal", "edges": {"start": 0, "step": 1, "count": count - 1}}
+
+
+def _intervals(kind: str, types: int, mean: float, largest: float | None, epsilon: float = 1) -> Row:
+    return Row(
+        name=f"{kind} {types:,}" + ("" if epsilon == 1 else f", ε = {epsilon:g}"),
+        specification={"name": kind, "domain": [_bins("value", types)], "queries": kind},
+        epsilon=epsilon,
+        target_mean=mean,
+        target_max=largest,
+        peers=interval_peers(kind, types, epsilon),
+    )
+
+
+def _settings(attributes: int, members: int, width: int, *, exactly: bool) -> dict[str, Any]:
+    domain = [
+        {"name": f"a{number}", "kind": "categorical", "labels": [f"v{member}" for member in range(members)]}
+        for number in range(attributes)
+    ]
+    return {
+        "name": "settings",
+        "domain": domain,
+        "queries": {"kind": "marginals", "width": width, "exactly": exactly},
+    }
+
+
+def _marginals(attributes: int, width: int, target: float) -> Row:
+    return Row(
+        name=f"marginals of {width} of {attributes} binary",
+        specification=_settings(attributes, 2, width, exactly=True),
+        target_mean=target,
+        peers=marginal_peers(attributes, width, 1),
+    )
+
+
+_GRID = {"name": "grid", "domain": [_bins("x", 256), _bins("y", 256)], "queries": "prefix"}
+
+ROWS = (
+    _histogram("histogram 2^20, mean", _integers(20), "mean", 3.70),
+    _histogram("histogram 2^20, max", _integers(20), "max", 3.93),
+    _histogram("histogram 2^24, max", _integers(24), "max", 3.93),
+    _histogram("hashed text, 64 bits, mean", {"kind": "hashed", "bits": 64}, "mean", 3.70),
+    _histogram("hashed text, 64 bits, max", {"kind": "hashed", "bits": 64}, "max", 3.93),
+    _histogram("histogram 2^20, max, ε = 4", _integers(20), "max", 0.189, 4),
+    _intervals("prefix", 1024, 25, 30.5),
+    _intervals("prefix", 4096, 35, 42),
+    _intervals("prefix", 65536, 58, 70),
+    _intervals("ranges", 1024, 39.5, 47),
+    _intervals("ranges", 4096, 56.5, 66),
+    _intervals("prefix", 4096, 7.8, None, 2),
+    Row(name="grid 256 × 256, prefix", specification=_GRID, target_mean=180),
+    _marginals(20, 2, 94),
+    _marginals(20, 3, 248),
+    _marginals(64, 2, 735),
+    _marginals(64, 3, 5160),
+    Row(
+        name="marginals of up to 2 of 6 of 10 values",
+        specification=_settings(6, 10, 2, exactly=False),
+        target_mean=49.5,
+    ),
+)
