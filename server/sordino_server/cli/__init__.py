@@ -19,6 +19,7 @@ from sordino_server.cli.deferred_command import DeferredCommand
 
 COMMANDS = (
     "audit",
+    "audit-log",
     "campaigns",
     "conformance",
     "db",
@@ -43,16 +44,21 @@ class _Commands(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if cmd_name not in COMMANDS:
             return None
-        return DeferredCommand(cmd_name, f"{__name__}.{cmd_name}", partial(load, cmd_name))
+        return DeferredCommand(cmd_name, f"{__name__}.{_module(cmd_name)}", partial(load, cmd_name))
+
+
+def _module(name: str) -> str:
+    """The module of a command, and the function in it."""
+    return name.replace("-", "_")
 
 
 def load(name: str) -> Any:
     """The command of this name, imported."""
-    module = import_module(f"{__name__}.{name}")
+    module = import_module(f"{__name__}.{_module(name)}")
     group = getattr(module, "app", None)
     if group is None:
         group = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-        group.command(name)(getattr(module, name))
+        group.command(name)(getattr(module, _module(name)))
     # Paragraphs of the help fill the window, whatever the lines of the source are.
     group.rich_markup_mode = "markdown"
     return typer.main.get_command(group)

@@ -15,7 +15,7 @@ class DeferredCommand(TyperCommand):
     """Stands for the command `name` of `module` in lists; `load` imports the command when it gets its arguments."""
 
     def __init__(self, name: str, module: str, load: Callable[[], Any]) -> None:
-        super().__init__(name, help=help_in_source(module, name))
+        super().__init__(name, help=help_in_source(module, name.replace("-", "_")))
         self.load = load
 
     def make_context(self, *arguments: Any, **options: Any) -> Any:

@@ -82,7 +82,7 @@ def revoke(
 ) -> None:
     """Revoke a key permanently."""
     with _database().write("revoke key") as session:
-        document = KeyDocument.of(service.revoke(session, key_id, WallClock().now()))
+        document = KeyDocument.of(service.revoke(session, key_id, WallClock().now())[0])
     if as_json:
         print_json(_plain(document))
         return

@@ -1,4 +1,4 @@
-"""/v1/keys"""
+"""/v1/keys and /v1/audit-log"""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from sordino_server.keys import repository, service
 from sordino_server.keys.authentication import Admin
 from sordino_server.keys.idempotency import Once, PostAnswer
 from sordino_server.keys.operator_route import OperatorRoute
-from sordino_server.keys.schemas import KeyDocument, KeyList, KeyRequest, NewKeyDocument
+from sordino_server.keys.schemas import AuditEntryDocument, AuditLog, KeyDocument, KeyList, KeyRequest, NewKeyDocument
 from sordino_server.kit.pagination import AskedPage, cut
 
 router = APIRouter(prefix="/keys", tags=["keys"], route_class=OperatorRoute)
+audit_log = APIRouter(prefix="/audit-log", tags=["keys"], route_class=OperatorRoute)
 
 
 @router.post("", status_code=201, response_model=NewKeyDocument)
@@ -25,7 +26,8 @@ def create_key(context: Injected, _: Admin, once: Once, body: KeyRequest) -> Res
     def act(session: Session) -> PostAnswer:
         new = service.create(session, body.name, body.role, context.clock.now(), body.campaign)
         shown = KeyDocument.of(new.key).model_dump(mode="json")
-        return PostAnswer(201, shown | {"key": new.text}, remembered=shown | {"key": None})
+        changed = f"/v1/keys/{new.key.id}"
+        return PostAnswer(201, shown | {"key": new.text}, remembered=shown | {"key": None}, changed=changed)
 
     return once.run("create key", act)
 
@@ -39,7 +41,24 @@ def list_keys(context: Injected, _: Admin, page: AskedPage) -> KeyList:
 
 
 @router.delete("/{key_id}")
-def revoke_key(context: Injected, _: Admin, key_id: Annotated[str, Path(pattern="^[0-9a-f]{16}$")]) -> KeyDocument:
+def revoke_key(
+    context: Injected, operator: Admin, key_id: Annotated[str, Path(pattern="^[0-9a-f]{16}$")]
+) -> KeyDocument:
     """Revoke a key permanently."""
-    with context.database.write("revoke key") as session:
-        return KeyDocument.of(service.revoke(session, key_id, context.clock.now()))
+    name, now = "revoke key", context.clock.now()
+    with context.database.write(name) as session:
+        key, changed = service.revoke(session, key_id, now)
+        if changed:
+            service.record(session, operator, name, f"/v1/keys/{key_id}", now)
+        return KeyDocument.of(key)
+
+
+@audit_log.get("")
+def read_audit_log(context: Injected, _: Admin, page: AskedPage) -> AuditLog:
+    """What operators changed, newest first: one entry for every POST, PATCH and DELETE that changed something."""
+    # A token holds up to 64 digits, and a database compares numbers of 64 bits.
+    before = None if page.after is None else min(int(page.after.id, 16), 2**62)
+    with context.database.read("read audit log") as session:
+        rows = repository.listed_entries(session, page.size + 1, before)
+        entries, token = cut([AuditEntryDocument.of(entry, key) for entry, key in rows], page)
+        return AuditLog(entries=list(entries), next_page_token=token)

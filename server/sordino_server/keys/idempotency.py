@@ -13,6 +13,7 @@ from sqlalchemy.orm import Session
 
 from sordino_server.context import Context, Injected
 from sordino_server.errors import ServerError
+from sordino_server.keys import service
 from sordino_server.keys.authentication import Analyst
 from sordino_server.keys.operator_route import OperatorRequest
 from sordino_server.kit.insert_if_absent import insert_if_absent
@@ -26,14 +27,17 @@ _UNFINISHED = 0
 
 @dataclass(frozen=True)
 class PostAnswer:
-    """Status and JSON body of a POST, written already where it may be large; `remembered` is stored in place of a body
-    that holds a secret.
+    """Status and JSON body of a POST, written already where it may be large.
+
+    `remembered` is stored in place of a body that holds a secret. `changed` is the path of what was changed, for the
+    audit log: `location` where it is None, or that of the request; it is empty where nothing was.
     """
 
     status: int
     body: dict[str, Any] | bytes
     location: str | None = None
     remembered: dict[str, Any] | None = None
+    changed: str | None = None
 
     def response(self) -> Response:
         """The answer on the wire."""
@@ -72,16 +76,22 @@ class IdempotentPost:
 
     def run(self, name: str, act: Callable[[Session], PostAnswer]) -> Response:
         """`act` in the transaction `name`, or the stored answer where this was done before."""
-        return self.context.database.run(name, lambda session: self._once(session, act)).response()
+        return self.context.database.run(name, lambda session: self._once(session, name, act)).response()
 
-    def _once(self, session: Session, act: Callable[[Session], PostAnswer]) -> PostAnswer:
+    def _once(self, session: Session, name: str, act: Callable[[Session], PostAnswer]) -> PostAnswer:
         if self.token is None:
-            return act(session)
+            return self._recorded(session, name, act(session))
         row = self._claim(session, self.token)
         if row.status != _UNFINISHED:
             return self._stored(row)
-        answer = act(session)
+        answer = self._recorded(session, name, act(session))
         row.status, row.response = answer.status, answer.kept()
+        return answer
+
+    def _recorded(self, session: Session, name: str, answer: PostAnswer) -> PostAnswer:
+        path = answer.location or self.method_path.partition(" ")[2] if answer.changed is None else answer.changed
+        if path:
+            service.record(session, self.key, name, path, self.context.clock.now())
         return answer
 
     def _claim(self, session: Session, token: str) -> IdempotencyKey:

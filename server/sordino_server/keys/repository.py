@@ -8,7 +8,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from sordino_server.kit.pagination import Page, newest_first
-from sordino_server.models import Campaign, Key
+from sordino_server.models import AuditEntry, Campaign, Key
 
 
 def add(session: Session, key: Key) -> None:
@@ -30,3 +30,17 @@ def has_campaign(session: Session, identifier: str) -> bool:
 def listed(session: Session, page: Page) -> Sequence[Key]:
     """A page of keys, newest first, and one row more."""
     return session.scalars(newest_first(select(Key), Key.created_at, Key.id, page)).all()
+
+
+def add_entry(session: Session, entry: AuditEntry) -> None:
+    """Append to the audit log."""
+    session.add(entry)
+    session.flush()
+
+
+def listed_entries(session: Session, size: int, before: int | None) -> Sequence[tuple[AuditEntry, Key]]:
+    """At most `size` entries of the audit log, newest first, with the key of each; those of a number below `before`."""
+    query = select(AuditEntry, Key).join(Key, Key.id == AuditEntry.key_id).order_by(AuditEntry.id.desc()).limit(size)
+    if before is not None:
+        query = query.where(AuditEntry.id < before)
+    return [(entry, key) for entry, key in session.execute(query)]

@@ -8,7 +8,8 @@ from pydantic import BaseModel, Field
 
 from sordino_analysis.strict_model import StrictModel
 from sordino_server.identifiers import DigestText
-from sordino_server.models import Key, Role
+from sordino_server.kit.clock import iso_8601
+from sordino_server.models import AuditEntry, Key, Role
 
 
 class KeyRequest(StrictModel):
@@ -54,4 +55,38 @@ class KeyList(BaseModel):
     """A page of keys, newest first."""
 
     keys: list[KeyDocument]
+    next_page_token: str | None
+
+
+class AuditEntryDocument(BaseModel):
+    """One change that an operator made."""
+
+    id: str
+    created_at: int = Field(description="Unix time in seconds.")
+    created: str = Field(description="The same time, ISO 8601 in UTC.")
+    key_id: str
+    key_name: str
+    role: Role
+    action: str = Field(description="Such as `open campaign`.")
+    path: str = Field(description="What was changed.")
+
+    @classmethod
+    def of(cls, entry: AuditEntry, key: Key) -> Self:
+        """What is shown of a row and its key."""
+        return cls(
+            id=f"{entry.id:x}",
+            created_at=entry.created_at,
+            created=iso_8601(entry.created_at),
+            key_id=key.id,
+            key_name=key.name,
+            role=Role(key.role),
+            action=entry.action,
+            path=entry.path,
+        )
+
+
+class AuditLog(BaseModel):
+    """A page of the audit log, newest first."""
+
+    entries: list[AuditEntryDocument]
     next_page_token: str | None

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from sordino_server.errors import ServerError
 from sordino_server.keys import repository
-from sordino_server.models import Key, Role
+from sordino_server.models import AuditEntry, Key, Role
 from sordino_shared._checks import check_name
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import Problem
@@ -86,14 +86,20 @@ def allow(key: Key, wanted: Role) -> None:
         )
 
 
-def revoke(session: Session, identifier: str, now: int) -> Key:
-    """The key, which opens nothing from now on; revoking again changes nothing."""
+def revoke(session: Session, identifier: str, now: int) -> tuple[Key, bool]:
+    """The key, which opens nothing from now on, and whether it did before: revoking again changes nothing."""
     key = repository.find(session, identifier)
     if key is None:
         raise ServerError(Problem.NOT_FOUND, "there is no key of this id")
-    if key.revoked_at is None:
+    changed = key.revoked_at is None
+    if changed:
         key.revoked_at = now
-    return key
+    return key, changed
+
+
+def record(session: Session, key: Key, action: str, path: str, now: int) -> None:
+    """Write into the audit log, in the transaction of the change, that the operator of `key` changed `path`."""
+    repository.add_entry(session, AuditEntry(key_id=key.id, action=action, path=path, created_at=now))
 
 
 def _hash(secret: str) -> str:

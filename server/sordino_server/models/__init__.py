@@ -2,7 +2,7 @@
 
 from sordino_server.models.base import Base
 from sordino_server.models.campaigns import Campaign, ClosingRule, Estimate, Round
-from sordino_server.models.keys import IdempotencyKey, Key, Role
+from sordino_server.models.keys import AuditEntry, IdempotencyKey, Key, Role
 from sordino_server.models.plans import (
     PlanPart,
     PlanPartKind,
@@ -17,6 +17,7 @@ from sordino_server.models.reports import Accumulator, RefusalCount, Report, Rep
 __all__ = [
     "Accumulator",
     "AskedEpsilon",
+    "AuditEntry",
     "Base",
     "Campaign",
     "ClosingRule",

@@ -7,7 +7,7 @@ from enum import StrEnum
 from sqlalchemy import BigInteger, ForeignKey, LargeBinary, String
 from sqlalchemy.orm import Mapped, mapped_column
 
-from sordino_server.models.base import Base, one_of
+from sordino_server.models.base import Base, RowNumber, one_of
 
 
 class Role(StrEnum):
@@ -47,4 +47,19 @@ class IdempotencyKey(Base):
     body_sha256: Mapped[str] = mapped_column(String(64))
     status: Mapped[int]
     response: Mapped[bytes] = mapped_column(LargeBinary)
+    created_at: Mapped[int] = mapped_column(BigInteger)
+
+
+class AuditEntry(Base):
+    """One change that an operator made with a key; the database refuses to change a row.
+
+    `path` names what was changed, under which the API has it.
+    """
+
+    __tablename__ = "audit_log"
+
+    id: Mapped[int] = mapped_column(RowNumber, primary_key=True)
+    key_id: Mapped[str] = mapped_column(ForeignKey("keys.id"))
+    action: Mapped[str] = mapped_column(String(64))
+    path: Mapped[str] = mapped_column(String(2048))
     created_at: Mapped[int] = mapped_column(BigInteger)

@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 
 from sordino_server.context import Injected
 from sordino_server.identifiers import DigestPath
+from sordino_server.keys import service as keys
 from sordino_server.keys.authentication import Admin, Analyst
 from sordino_server.keys.idempotency import Once, PostAnswer
 from sordino_server.keys.operator_route import OperatorRoute
@@ -60,16 +61,24 @@ def get_population(context: Injected, _: Analyst, population_id: DigestPath, res
 
 @router.patch("/{population_id}")
 def change_population(
-    context: Injected, _: Admin, population_id: DigestPath, if_match: _IfMatch, body: PopulationCaps, response: Response
+    context: Injected,
+    operator: Admin,
+    population_id: DigestPath,
+    if_match: _IfMatch,
+    body: PopulationCaps,
+    response: Response,
 ) -> PopulationDocument:
     """Change caps, for campaigns that open from now on. `If-Match` names the caps that the change is based on."""
 
+    name = "change population"
+
     def change(session: Session) -> PopulationDocument:
         population = service.change_caps(session, population_id, body, if_match)
+        keys.record(session, operator, name, f"/v1/populations/{population_id}", context.clock.now())
         response.headers["ETag"] = service.etag_of(population)
         return service.document(session, population, context.clock.now())
 
-    return context.database.run("change population", change)
+    return context.database.run(name, change)
 
 
 @router.get("/{population_id}/ledger")

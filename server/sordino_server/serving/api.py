@@ -30,6 +30,7 @@ router = APIRouter(responses={"4XX": _PROBLEM, "5XX": _PROBLEM}, dependencies=[D
 router.include_router(health.probes)
 for noun in (health, workloads, plans, populations, campaigns, estimates, answers, exports, keys):
     router.include_router(noun.router, prefix="/v1")
+router.include_router(keys.audit_log, prefix="/v1")
 router.include_router(reports.router)
 
 

@@ -45,7 +45,9 @@ def register_workload(
 
     def act(session: Session) -> PostAnswer:
         workload, new = service.register(session, checked, context.clock.now())
-        return PostAnswer(201 if new else 200, WorkloadDocument.written(workload), f"/v1/workloads/{workload.id}")
+        location = f"/v1/workloads/{workload.id}"
+        shown = WorkloadDocument.written(workload)
+        return PostAnswer(201 if new else 200, shown, location, changed=location if new else "")
 
     return once.run("register workload", act)
 
