@@ -141,7 +141,7 @@ class Plan(Facts):
         PlanError where the bias alone exceeds the margin.
         """
         statement = Statement(margin=margin, level=level, difference=difference, population=population)
-        return SampleSizes.of(statement, self._moments)
+        return SampleSizes.of(statement, self._moments, self._whole)
 
     def manipulation(self) -> Floats:
         """(Q,) c: a share f of fake reports moves an answer by at most f·c."""

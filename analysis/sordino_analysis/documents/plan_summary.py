@@ -154,14 +154,15 @@ class LinearSummary(_Summary):
         if room <= 0:
             return None
         needed = [
-            max(1, math.ceil(campaigns * _two_sided(chance) ** 2 * self.largest_variance / room**2))
-            for chance in (level, level ** (1 / max(1, self.queries)))
+            max(1, math.ceil(campaigns * _two_sided(level, queries) ** 2 * self.largest_variance / room**2))
+            for queries in (1, max(1, self.queries))
         ]
         return needed[0], needed[1]
 
 
-def _two_sided(level: float) -> float:
-    return NormalDist().inv_cdf((1 + level) / 2)
+def _two_sided(level: float, queries: int) -> float:
+    # The tail, since 1 less so small a number may round to 1.
+    return -NormalDist().inv_cdf(-math.expm1(math.log(level) / queries) / 2)
 
 
 class ProtocolRow(_Frozen):

@@ -35,7 +35,8 @@ def bonferroni_quantile(level: float, answers: int) -> float:
 
 def independent_quantile(level: float, queries: int) -> float:
     """z with P(max |Z_q| ≤ z) ≥ level for `queries` jointly normal Z_q, however correlated (Šidák 1967)."""
-    return normal_quantile(level ** (1 / queries)) if queries else 0.0
+    # The tail, since 1 less so small a number may round to 1.
+    return -float(ndtri(-math.expm1(math.log(level) / queries) / 2)) if queries else 0.0
 
 
 def simultaneous_quantile(

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sordino_analysis.arrays import Floats
+from sordino_analysis.estimation.few_attributes import MOST_LISTED_TYPES
 from sordino_analysis.estimation.intervals import independent_quantile, normal_quantile, simultaneous_quantile
 from sordino_analysis.evaluation.answer_moments import AnswerMoments
 from sordino_analysis.planning_options import PlanError
@@ -63,18 +64,23 @@ class Statement:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SampleSizes:
-    """Users that a statement takes with one plan: `users` (Q,) for the interval of each answer by itself."""
+    """Users that a statement takes with one plan: `users` (Q,) for the interval of each listed answer by itself.
+
+    `asked` is the number of queries that are asked, listed or not; `law` is about the listed ones.
+    """
 
     statement: Statement
     workload: Workload
     law: AnswerMoments
+    asked: int
     users: NDArray[np.int64]
 
     @classmethod
-    def of(cls, statement: Statement, law: AnswerMoments) -> SampleSizes:
-        """For the answers of a plan by the moments of one report's contribution; raises PlanError."""
+    def of(cls, statement: Statement, law: AnswerMoments, workload: Workload) -> SampleSizes:
+        """For the answers to a plan's `workload` by the moments of one report's contribution; raises PlanError."""
         z = normal_quantile(statement.level)
-        return cls(statement=statement, workload=law.workload, law=law, users=_users(statement, law, z))
+        users = _users(statement, law, z)
+        return cls(statement=statement, workload=law.workload, law=law, asked=workload.asked, users=users)
 
     @property
     def most(self) -> int:
@@ -88,11 +94,18 @@ class SampleSizes:
 
     @cached_property
     def band(self) -> int:
-        """Users for all answers at once: the simultaneous band of a uniform population is within the margin."""
+        """Users for all answers at once: the simultaneous band of a uniform population is within the margin.
+
+        Where queries or types are too many to list it is Šidák's, of all queries that are asked, for any population.
+        """
         return int(_users(self.statement, self.law, self._band_quantile()).max())
 
     def _band_quantile(self) -> float:
         varying = self.workload.varying_rows
+        if self.asked > self.workload.queries:
+            return independent_quantile(self.statement.level, self.asked)
+        if self.workload.size > MOST_LISTED_TYPES:
+            return independent_quantile(self.statement.level, len(varying))
         uniform = np.full(self.workload.size, 1.0 / self.workload.size)
         root = self.law.covariance_root(uniform)
         if root is None:

@@ -141,7 +141,7 @@ def _row(
     plan = finished_plan(LinearRequest.of(asked, options), cache)
     queries = build_workload(plan.device.domain, plan.analyst.queries, plan.analyst.workload)
     law = answer_moments(plan.device.randomizer, plan.analyst.decoder, queries)
-    needed = SampleSizes.of(statement, law)
+    needed = SampleSizes.of(statement, law, queries)
     return _Row(
         epsilon=str(options.epsilon),
         mechanism=plan.analyst.mechanism,

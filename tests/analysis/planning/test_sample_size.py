@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 import sordino_analysis as sa
+from sordino_analysis.estimation.intervals import bonferroni_quantile
 from sordino_analysis.pairwise.pairwise_request import PairwiseRequest
 from sordino_analysis.pairwise.pairwise_sample_size import pairwise_sample_size
+from sordino_analysis.planning.planner import PlanRequest, compile_plan
 from sordino_analysis.planning.sample_size import Statement
 from sordino_analysis.planning_options import PlanError, PlanningOptions
 from sordino_shared.errors import InvalidValue
@@ -102,3 +104,33 @@ def test_the_number_of_a_pairwise_statistic_settles_at_the_margin() -> None:
         pairwise_sample_size(PairwiseRequest(written, options), Statement(margin=0.02, population=True))
     with pytest.raises(PlanError, match="more than"):
         pairwise_sample_size(PairwiseRequest(written, options), Statement(margin=1e-9))
+
+
+TOO_LONG_TO_LIST = {
+    "2^64 texts": ({"name": "url", "kind": "hashed", "bits": 64}, "histogram", 1 << 64),
+    "2^20 numbers": ({"name": "id", "kind": "integers", "low": 0, "high": (1 << 20) - 1}, "histogram", 1 << 20),
+    "3,000 prefix sums": ({"name": "ms", "kind": "integers", "low": 0, "high": 3000}, "prefix", 3000),
+}
+
+
+@pytest.mark.parametrize("case", TOO_LONG_TO_LIST)
+def test_all_answers_are_those_that_are_asked_and_not_those_that_are_listed(case: str) -> None:
+    """Bonferroni's 1 − Q·P(|Z| > z) and Šidák's quantile differ by less than .6 % in the users at a level of .95."""
+    attribute, queries, asked = TOO_LONG_TO_LIST[case]
+    found = sa.plan(sa.workload({"name": case, "domain": [attribute], "queries": queries}), epsilon=1, objective="mean")
+    sizes = found.sample_sizes(0.01)
+    assert sizes.band / sizes.most == pytest.approx((bonferroni_quantile(0.95, asked) / Z) ** 2, rel=0.006)
+
+
+def test_a_domain_of_more_cells_than_memory_has_a_band() -> None:
+    settings = [{"name": f"s{place}", "kind": "categorical", "labels": ["off", "on"]} for place in range(70)]
+    asked = {"name": "settings", "domain": settings, "queries": {"kind": "marginals", "width": 1}}
+    sizes = sa.plan(sa.workload(asked), epsilon=1).sample_sizes(0.01)
+    assert sizes.band / sizes.most == pytest.approx((bonferroni_quantile(0.95, 140) / Z) ** 2, rel=0.006)
+
+
+def test_a_summary_says_how_many_users_all_of_2_to_the_64_items_take() -> None:
+    written = {"name": "pages", "domain": [{"name": "url", "kind": "hashed", "bits": 64}], "queries": "histogram"}
+    planned = compile_plan(PlanRequest(sa.workload(written), PlanningOptions.of(epsilon=1)))
+    one, every = planned.summary.users_within(0.01, 0.95, difference=False) or (0, 0)
+    assert every / one == pytest.approx((bonferroni_quantile(0.95, 1 << 64) / Z) ** 2, rel=0.006)
