@@ -73,4 +73,4 @@ async def _computed(context: Context, campaign: str, kind: str, texts: tuple[str
 
 def _answering_round(context: Context, campaign: str) -> AnsweringRound:
     with context.database.read("read closed round") as session:
-        return answering_round(session, campaign)
+        return answering_round(session, campaign, context.clock.now())

@@ -24,7 +24,7 @@ class AnsweringRound:
     analyst_digest: str
 
 
-def answering_round(session: Session, campaign: str) -> AnsweringRound:
+def answering_round(session: Session, campaign: str, now: int) -> AnsweringRound:
     """Raises ServerError: `not-found`, `estimate-not-ready`, or `invalid-request` for a pairwise statistic."""
     manifest = Manifest.read(campaigns.get(session, campaign).manifest)
     if manifest.protocol is not None:
@@ -33,7 +33,7 @@ def answering_round(session: Session, campaign: str) -> AnsweringRound:
             "the campaign asks for a pairwise statistic, whose reports answer nothing else: see "
             f"/v1/campaigns/{campaign}/estimates",
         )
-    estimates.stored_last(session, campaign)
+    estimates.stored_last(session, campaign, now)
     row = rounds.of_campaign(session, campaign)[-1]
     return AnsweringRound(
         campaign=campaign,

@@ -21,6 +21,10 @@ KeyOption = Annotated[
 
 DEFAULT_SERVER = "http://127.0.0.1:8000"
 _TIMEOUT_S = 60.0
+# What a long wait is told to be for.
+_COMPUTING = "a worker is computing the estimates"
+_NOT_TAKEN = "no worker has taken the round yet; is `sordino worker` running?"
+_NO_ROUND = "the next round is not there yet: a worker is computing it, or no `sordino worker` is running"
 _WHOLE_ID, _ID_PREFIX = re.compile("[0-9a-f]{64}"), re.compile("[0-9a-f]{4,63}")
 # Of the campaigns that an ambiguous name means.
 _SHOWN, _SHOWN_DIGITS = 5, 12
@@ -131,7 +135,7 @@ class Remote:
             if error := rounds[-1]["error"]:
                 raise SordinoError(f"round {rounds[-1]['index']} opened no further round: {error}")
             later = f"look again with: sordino campaigns show {campaign}"
-            patience.pause("the next round is not there yet; is `sordino worker` running?", later)
+            patience.pause(_NO_ROUND, later)
 
     def awaited_estimates(self, campaign: str, index: int | None, patience: Patience) -> Any:
         """Poll the estimates of a round or the campaign while the server computes them; raises StillWaiting."""
@@ -144,7 +148,8 @@ class Remote:
                 # Only an estimate that is being computed has a retry_after.
                 if problem.slug != "estimate-not-ready" or "retry_after" not in problem.document:
                     raise
-            patience.pause("the estimates are not there yet; is `sordino worker` running?", later)
+                leased = problem.document.get("leased", False)
+            patience.pause(_COMPUTING if leased else _NOT_TAKEN, later)
 
     def _checked(self, response: httpx.Response) -> httpx.Response:
         if response.is_success:

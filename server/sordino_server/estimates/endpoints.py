@@ -29,7 +29,7 @@ def get_campaign_estimates(
 ) -> Response:
     """The estimate that the rounds of a campaign led to, the same bytes on every read; a table with `format=csv`."""
     with context.database.read("get estimates") as session:
-        content = service.stored_last(session, campaign_id)
+        content = service.stored_last(session, campaign_id, context.clock.now())
     return _as_asked(request, content, form)
 
 
@@ -39,7 +39,7 @@ def get_estimates(
 ) -> Response:
     """The estimate of a closed round, the same bytes on every read; as a table with `format=csv`."""
     with context.database.read("get estimates") as session:
-        content = service.stored(session, campaign_id, index)
+        content = service.stored(session, campaign_id, index, context.clock.now())
     return _as_asked(request, content, form)
 
 

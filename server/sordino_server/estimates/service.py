@@ -14,33 +14,35 @@ from sordino_shared.protocol import Manifest, Problem, RoundState
 RETRY_AFTER_S = 2
 
 
-def stored(session: Session, campaign: str, index: int) -> bytes:
+def stored(session: Session, campaign: str, index: int, now: int) -> bytes:
     """The bytes of the estimate; raises `not-found`, or `estimate-not-ready` with the reason."""
     row = rounds.find(session, campaign, index)
     if row is None:
         raise rounds.RoundNotFound(campaign, index)
     content = repository.find(session, row.id)
     if content is None:
-        raise _not_ready(session, row)
+        raise _not_ready(session, row, now)
     return content
 
 
-def stored_last(session: Session, campaign: str) -> bytes:
+def stored_last(session: Session, campaign: str, now: int) -> bytes:
     """The bytes of the campaign's estimate, whatever round it came from; raises as `stored` does."""
     content = repository.find_last(session, campaign)
     if content is None:
         known = rounds.of_campaign(session, campaigns.get(session, campaign).id)
-        raise _not_ready(session, known[-1])
+        raise _not_ready(session, known[-1], now)
     return content
 
 
-def _not_ready(session: Session, row: Round) -> ServerError:
+def _not_ready(session: Session, row: Round, now: int) -> ServerError:
     state = RoundState(row.state)
     name, planned = f"round {row.index}", len(Manifest.read(campaigns.get(session, row.campaign_id).manifest).rounds)
     if row.error is not None:
         return _refusal(f"{name} has no estimate: {row.error}", state)
     if state is RoundState.CLOSED:
-        return _refusal(f"what comes of {name} is being computed", state, retry_after=RETRY_AFTER_S)
+        leased = row.lease_until is not None and row.lease_until > now
+        doing = "is being computed" if leased else "is to be computed, and no worker has taken it yet"
+        return _refusal(f"what comes of {name} {doing}", state, retry_after=RETRY_AFTER_S, leased=leased)
     if state is RoundState.CANCELLED:
         return _refusal(f"{name} was cancelled and will have no estimate", state)
     if state is RoundState.ESTIMATED:

@@ -32,7 +32,7 @@ def export_estimates(
 ) -> Response:
     """The estimates of closed campaigns as one table: a row for each query or statistic, the bounds as numbers."""
     with context.database.read("export estimates") as session:
-        table = service.table_of(session, campaign)
+        table = service.table_of(session, campaign, context.clock.now())
     if form == "csv" or (form is None and "text/csv" in request.headers.get("accept", "").lower()):
         content = written([tuple(table.columns), *table.rows()])
         return Response(content, headers=_HEADERS, media_type="text/csv; header=present")

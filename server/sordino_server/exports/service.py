@@ -18,7 +18,7 @@ MOST_CAMPAIGNS = 100
 MOST_ROWS = 200_000
 
 
-def table_of(session: Session, identifiers: Sequence[str]) -> ResultTable:
+def table_of(session: Session, identifiers: Sequence[str], now: int) -> ResultTable:
     """The estimates of these campaigns in this order.
 
     Raises `not-found` and `estimate-not-ready`, which name the campaign, and InvalidValue for one that is given twice
@@ -28,7 +28,7 @@ def table_of(session: Session, identifiers: Sequence[str]) -> ResultTable:
     for place, identifier in enumerate(identifiers):
         if identifier in identifiers[:place]:
             raise InvalidValue(f"/query/campaign: {identifier} is given twice", identifier)
-        rows += _rows(session, identifier)
+        rows += _rows(session, identifier, now)
         if len(rows) > MOST_ROWS:
             raise InvalidValue(
                 f"/query/campaign: the first {place + 1} campaigns have {len(rows)} rows, at most {MOST_ROWS} are "
@@ -38,9 +38,9 @@ def table_of(session: Session, identifiers: Sequence[str]) -> ResultTable:
     return ResultTable.of_rows(rows)
 
 
-def _rows(session: Session, identifier: str) -> list[Row]:
+def _rows(session: Session, identifier: str, now: int) -> list[Row]:
     try:
         campaign = campaigns.get(session, identifier)
-        return list(rows_of(campaign, estimates.stored_last(session, identifier)))
+        return list(rows_of(campaign, estimates.stored_last(session, identifier, now)))
     except ServerError as error:
         raise ServerError(error.problem, f"campaign {identifier}: {error.detail}", **error.extra) from error

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from sordino_server import rounds
 from sordino_server.campaigns import retention
 from sordino_server.cli.output import moment
 from sordino_server.cli.wait import Patience, StillWaiting
@@ -175,7 +176,7 @@ def test_estimates_are_waited_for(run_command: Run, running: Any, operator: dict
     running.report(campaign, [0, 1, 2, 3])
     running.api.post(f"/v1/campaigns/{campaign['id']}/close")
     at_once = run_command("campaigns", "estimates", campaign["id"], "--no-wait", code=2, **operator)
-    assert "being computed" in at_once.stderr
+    assert "no worker has taken it yet" in at_once.stderr
     threading.Thread(target=lambda: (time.sleep(0.5), running.work())).start()
     waited = run_command("campaigns", "estimates", campaign["id"], "--json", **operator)
     assert json.loads(waited.stdout)["users"] == 4
@@ -409,3 +410,21 @@ def test_a_round_that_did_not_fail_is_not_tried_again(run_command: Run, running:
     campaign = running.campaign("open")["id"]
     said = run_command("campaigns", "retry-round", campaign, "0", code=2, **operator).stderr
     assert "did not fail" in said
+
+
+def test_estimates_that_a_worker_computes_for_long_are_waited_for_without_doubt(
+    run_command: Run, running: Any, operator: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sordino_server.cli.wait._HINT_S", 0.3)
+    campaign = running.campaign("open", "close")["id"]
+    with running.database.write("test claim") as session:
+        assert rounds.claim_closed_round(session, owner="w", now=running.clock.now(), seconds=60) is not None
+    done = run_command("campaigns", "estimates", campaign, "--timeout", "1.5", code=2, **operator)
+    assert done.stderr.count("a worker is computing the estimates") == 1
+    assert "sordino worker" not in done.stderr
+    at_once = run_command("campaigns", "estimates", campaign, "--no-wait", code=2, **operator)
+    assert "is being computed" in at_once.stderr
+    # The worker died: its lease ran out, and nobody renews it.
+    running.clock.advance(61)
+    left = run_command("campaigns", "estimates", campaign, "--timeout", "1.5", code=2, **operator)
+    assert left.stderr.count("is `sordino worker` running?") == 1

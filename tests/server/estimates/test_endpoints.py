@@ -108,7 +108,7 @@ def test_an_estimate_is_not_there_before_its_time(running: Any, check_problem: C
     running.report(campaign, CELLS)
     running.api.post(f"/v1/campaigns/{campaign['id']}/close")
     waiting = running.api.get(path)
-    check_problem(waiting, Problem.ESTIMATE_NOT_READY, "being computed")
+    check_problem(waiting, Problem.ESTIMATE_NOT_READY, "no worker has taken it yet")
     assert waiting.headers["retry-after"] == "2"
     running.work()
     assert running.api.get(path).status_code == 200
