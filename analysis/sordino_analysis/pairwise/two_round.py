@@ -111,7 +111,7 @@ def two_round_step(
 def two_round_estimate(
     plan: ProtocolPlan, closed: tuple[ClosedRound, ...], protocol: str, *, same_users: bool
 ) -> PairwiseEstimate:
-    """One step from the first round by the second; the first round's own estimate where nobody answered the second.
+    """One step from the first round by the second; the first round's own estimate where the second has no reports.
 
     Raises PairwiseError where the first round has no pair of reports.
     """

@@ -163,7 +163,7 @@ class Comparison:
         )
 
     def _moves(self, proposal: Proposal, figures: ErrorFigures) -> Floats | None:
-        """(Q,) the largest effects of fake reports on answers; None where nobody asked and they take long."""
+        """(Q,) the largest effects of fake reports on answers; None where they were not asked for and take long."""
         operator = self.request.workload.operator
         if isinstance(operator, CharacterMap):
             short = operator.shape[0] <= _MOST_CHARACTER_QUERIES

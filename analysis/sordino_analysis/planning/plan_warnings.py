@@ -24,7 +24,7 @@ _IDLE_SHARE = 0.25
 def quality_warnings(
     variance: float, bound: float, *, mechanism: str, types: int, epsilon: float, cut_short: CutShort | None = None
 ) -> Iterator[str]:
-    """Where the plan's variance is far from the bound, or nobody can say how far."""
+    """Where the plan's variance is far from the bound, or no bound above 0 is proved."""
     advice = _advice(mechanism, types, cut_short)
     if bound <= 0:
         yield f"no lower bound above 0 was proved, so it is not known how far {mechanism} is from the best: {advice}"

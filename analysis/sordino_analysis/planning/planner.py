@@ -153,7 +153,7 @@ def compile_plan(
         comparison.consider(candidate, work, report)
     best = comparison.best()
     progress(Progress(1.0, "proving ε", comparison.variance, bound))
-    # The salt of hashes is no secret, but must not be known before: nobody can choose texts that collide.
+    # The salt of hashes is public, but drawn here, so that texts cannot be chosen to collide before.
     device = DevicePart(request.workload.domain.salted(SystemRandomness()), request.guarantee, best.proposal.randomizer)
     check_guarantee(device)
     analyst = _analyst_part(request, device, best, certificate)

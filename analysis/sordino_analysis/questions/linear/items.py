@@ -1,4 +1,4 @@
-"""Histograms of more items than anybody lists: one query stands for all, which are alike."""
+"""Histograms of too many items to list: one query stands for all of them, since they are alike."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MOST_LISTED_ITEMS = 1 << 16
 
 
 class AnyItem(ZeroOneMap):
-    """One row for the share of any one of `size` items; it has no entries, since nobody says which item."""
+    """One row for the share of any one of `size` items; it has no entries, since it names no item."""
 
     symmetry = Symmetry.TYPES
 

@@ -1,4 +1,4 @@
-"""What a query is about, in indices of members and in values, so that nobody has to read it out of a label."""
+"""What a query is about, in indices of members and in values, which a program reads instead of a label."""
 
 from __future__ import annotations
 
