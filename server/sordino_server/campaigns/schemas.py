@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Self
 
-from pydantic import BaseModel, Field, StrictFloat, StrictInt
+from pydantic import BaseModel, Field, StrictFloat, StrictInt, computed_field
 
 from sordino_analysis.strict_model import Listed, StrictModel
 from sordino_server.identifiers import RequestText
+from sordino_server.kit.clock import iso_8601
 from sordino_server.models import Campaign, ClosingRule, Round
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import CampaignState, Manifest, RoundState
@@ -59,7 +60,24 @@ def _for_each(given: int | Sequence[int | None] | None, rounds: int, name: str) 
     return list(given)
 
 
-class CampaignEntry(BaseModel):
+class Opened(BaseModel):
+    """When something opened and closed, in Unix seconds and as ISO 8601 in UTC."""
+
+    opened_at: int | None
+    closed_at: int | None
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def opened(self) -> str | None:
+        return None if self.opened_at is None else iso_8601(self.opened_at)
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def closed(self) -> str | None:
+        return None if self.closed_at is None else iso_8601(self.closed_at)
+
+
+class CampaignEntry(Opened):
     """A campaign in a list."""
 
     id: str
@@ -67,8 +85,11 @@ class CampaignEntry(BaseModel):
     population: str
     state: CampaignState
     created_at: int
-    opened_at: int | None
-    closed_at: int | None
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def created(self) -> str:
+        return iso_8601(self.created_at)
 
     @classmethod
     def of(cls, row: Campaign) -> Self:
@@ -84,7 +105,7 @@ class CampaignEntry(BaseModel):
         )
 
 
-class RoundStatus(BaseModel):
+class RoundStatus(Opened):
     """A round and how many reports were counted in it."""
 
     index: int
@@ -92,8 +113,6 @@ class RoundStatus(BaseModel):
     reports: int
     device_digest: str
     analyst_digest: str
-    opened_at: int | None
-    closed_at: int | None
     purged_at: int | None = Field(description="When the reports were deleted; their aggregate stays.")
     error: str | None = Field(description="Why the step after the closed round failed, and what to do.")
     close_after_reports: int | None

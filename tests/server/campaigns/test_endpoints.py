@@ -210,3 +210,16 @@ def test_unknown_campaign(running: Any, check_problem: Check) -> None:
         running.api.get(f"{path}/rounds/0/estimates"),
     ):
         check_problem(response, Problem.NOT_FOUND)
+
+
+def test_times_are_told_in_seconds_and_as_iso_8601(running: Any) -> None:
+    campaign = running.campaign("open")
+    assert (campaign["created"], campaign["opened"], campaign["closed"]) == ("2027-01-15T08:00:00Z",) * 2 + (None,)
+    running.clock.advance(3661)
+    closed = running.api.post(f"/v1/campaigns/{campaign['id']}/close").raise_for_status().json()
+    assert closed["closed"] == closed["rounds"][0]["closed"] == "2027-01-15T09:01:01Z"
+    assert closed["rounds"][0]["opened"] == closed["opened"] == campaign["opened"]
+    (entry,) = running.api.get("/v1/campaigns").json()["campaigns"]
+    assert [entry[name] for name in ("created", "opened", "closed")] == [
+        closed[name] for name in ("created", "opened", "closed")
+    ]
