@@ -43,7 +43,9 @@ def create_campaign(context: Injected, _: Analyst, once: Once, body: CampaignOrd
         token = keys.create(session, body.name, Role.UPLOADER, now, campaign.id).text if body.upload_token else None
         shown = status_of(session, campaign).model_dump(mode="json")
         location = f"/v1/campaigns/{campaign.id}"
-        return PostAnswer(201, shown | {"upload_token": token}, location, remembered=shown | {"upload_token": None})
+        return PostAnswer(
+            201, shown | {"upload_token": token}, location=location, remembered=shown | {"upload_token": None}
+        )
 
     return once.run("create campaign", act)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Annotated, Any
 
 from fastapi import Depends, Header, Request, Response
@@ -35,6 +35,7 @@ class PostAnswer:
 
     status: int
     body: dict[str, Any] | bytes
+    _: KW_ONLY
     location: str | None = None
     remembered: dict[str, Any] | None = None
     changed: str | None = None
@@ -56,8 +57,8 @@ class PostAnswer:
         head, _, body = kept.partition(b"\n")
         if not body:  # one object, as versions before kept it for three days
             whole = json.loads(head)
-            return cls(status, whole["body"], whole["location"])
-        return cls(status, body, json.loads(head)["location"])
+            return cls(status, whole["body"], location=whole["location"])
+        return cls(status, body, location=json.loads(head)["location"])
 
 
 def _written(body: dict[str, Any] | bytes) -> bytes:

@@ -47,7 +47,7 @@ def register_workload(
         workload, new = service.register(session, checked, context.clock.now())
         location = f"/v1/workloads/{workload.id}"
         shown = WorkloadDocument.written(workload)
-        return PostAnswer(201 if new else 200, shown, location, changed=location if new else "")
+        return PostAnswer(201 if new else 200, shown, location=location, changed=location if new else "")
 
     return once.run("register workload", act)
 
