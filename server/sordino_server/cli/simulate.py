@@ -17,6 +17,7 @@ from sordino_analysis.questions.specifications import load_either
 from sordino_server.cli.candidates import MechanismOption, ProtocolOption
 from sordino_server.cli.output import JsonOption, VerboseOption, reports_errors
 from sordino_server.cli.simulation.campaign import CampaignResult, CampaignTerms, check_users
+from sordino_server.cli.simulation.candidates import candidates, lists_items
 from sordino_server.cli.simulation.columns import Binning, inferred_specification
 from sordino_server.cli.simulation.presented_run import PresentedRun
 from sordino_server.cli.simulation.run import RemoteServer, TemporaryServerKeyOption, TemporaryServerOption
@@ -132,6 +133,10 @@ def simulate(
         terms = _terms(specification, order | {"protocol": protocol}, csv.name)
         run.pairwise(terms, values, raw_truth=None, fields={"seed": seed})
         return
+    workload_asked = specification.build()
+    if not lists_items(workload_asked):
+        # Refused here where no value can be asked for: a server takes seconds to start.
+        candidates(workload_asked.domain, values)
     terms = _terms(specification, order | {"objective": objective}, csv.name)
     if repeat > 1:
         run.repeated(terms, values, repeat, fields={"seed": seed})

@@ -92,6 +92,24 @@ queries: histogram
 """
 
 
+def test_texts_that_no_estimate_lists_are_asked_for_one_by_one(server: RemoteServer, tmp_path: Path) -> None:
+    spec, rows = tmp_path / "url.yaml", tmp_path / "urls.csv"
+    # Blanks at the ends go when a file is read; commas and colons are part of a text.
+    texts = ["https://a.example/?q=x,y"] * 600 + ["b: ü"] * 300 + [f"rare {i}" for i in range(99)] + ["NA"]
+    rows.write_text("url\n" + "\n".join(f'"{text}"' for text in texts) + "\n", encoding="utf-8")
+    attribute = {"name": "url", "kind": "hashed", "bits": 63, "missing": True}
+    spec.write_text(json.dumps({"name": "urls", "domain": [attribute], "queries": "histogram"}))
+    options = ["--csv", str(rows), "--column", "url", "--spec", str(spec), "--epsilon", "4", "--json"]
+    result = result_of(run(server, *options))
+    answers = result["answers"]
+    assert (result["queries"], [each["label"] for each in answers[:2]]) == (101, ["https://a.example/?q=x,y", "b: ü"])
+    assert [each["truth"] for each in answers[:3]] == [0.6, 0.3, 0.001]
+    assert result["unlisted"] > 2**60
+    # The band is for 2^64 items: one of 101 is outside in fewer than one run in 10^17.
+    assert result["band_holds"]
+    assert answers[0]["value"] > 0.4 > answers[1]["value"] > 0.15
+
+
 def test_two_columns_with_a_workload_file(server: RemoteServer, rows: Path, tmp_path: Path) -> None:
     (tmp_path / "workload.yaml").write_text(SPECIFICATION)
     options = ["--csv", str(rows), "--spec", str(tmp_path / "workload.yaml"), "--epsilon", "3", "--json"]

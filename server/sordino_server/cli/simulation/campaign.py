@@ -10,13 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import numpy as np
 
 from sordino_analysis.questions.linear import parse_specification
 from sordino_server.cli.remote import Remote
+from sordino_server.cli.simulation.candidates import answers_for, candidates, lists_items, shares_of
 from sordino_server.cli.simulation.comparison import TruthComparison
 from sordino_server.cli.simulation.devices import Fleet, SentReports, run_apps, simulated_fleet
 from sordino_server.cli.simulation.progress import Stages
-from sordino_server.cli.simulation.truth import check_published, truth_of
+from sordino_server.cli.simulation.truth import truth_of
 from sordino_server.cli.wait import TIMEOUT_S, Patience
 from sordino_shared.errors import InvalidValue, SordinoError
 
@@ -63,7 +65,7 @@ def run_campaign(
     A campaign that fails half-way is cancelled, so that nothing stays open on a server that others use.
     """
     workload = parse_specification(terms.specification).build()
-    check_published(workload)
+    asked = [] if lists_items(workload) else candidates(workload.domain, devices.values)
     # Seeds of different terms and different noise do not meet: 2³² seeds lie between those of two campaigns.
     seed, clock = int(terms.plan["seed"]) + (noise << 32), StageClock()
     plan, campaign = publish(remote, terms, stages)
@@ -82,9 +84,15 @@ def run_campaign(
         raise
     with stages.stage("closing the round and estimating"):
         estimates = remote.awaited_estimates(campaign, 0, Patience())
+    answers = estimates["queries"]
+    if asked:
+        with stages.stage(f"asking for {len(asked)} values that most devices hold"):
+            answers = answers_for(remote, campaign, asked)
+        truth = np.array(shares_of(domain, devices.values, asked))
+    else:
+        truth = truth_of(workload, domain, devices.values, answers)
     clock.lap("estimates")
-    truth = truth_of(workload, domain, devices.values, estimates["queries"])
-    comparison = TruthComparison.of(truth, estimates["queries"])
+    comparison = TruthComparison.of(truth, answers)
     return CampaignResult(
         campaign=campaign,
         plan=plan,

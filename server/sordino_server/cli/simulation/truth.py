@@ -14,18 +14,6 @@ from sordino_analysis.evaluation.listing import published_queries
 from sordino_analysis.questions.linear import Workload
 from sordino_analysis.questions.linear.building import build_workload
 from sordino_shared.domains import Domain
-from sordino_shared.errors import InvalidValue
-from sordino_shared.randomizers.coarsened.randomizer import MAX_TABLES
-
-
-def check_published(workload: Workload) -> None:
-    """Raise InvalidValue where a closed round publishes no answer that could be compared."""
-    if not workload.is_listed and workload.size > MAX_TABLES:
-        raise InvalidValue(
-            f"of {workload.size} items none is published, so there is nothing to compare: simulate with at most "
-            f"{MAX_TABLES} items, as 25 bits of a hash are",
-            workload.size,
-        )
 
 
 def truth_of(

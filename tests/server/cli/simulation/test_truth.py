@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from sordino_analysis.questions.linear import parse_specification
-from sordino_server.cli.simulation.truth import check_published, truth_of
+from sordino_server.cli.simulation.candidates import MOST_CANDIDATES, candidates, lists_items, shares_of
+from sordino_server.cli.simulation.truth import truth_of
 from sordino_shared.errors import InvalidValue
 from sordino_shared.randomness import SeededRandomness
 
@@ -35,7 +36,18 @@ def test_published_items_have_their_shares():
     np.testing.assert_allclose(truth_of(workload, domain, TEXTS, rows), [0.3, 0.0, 0.5])
 
 
-def test_where_nothing_is_published_nothing_is_simulated():
-    check_published(hashed(25))
-    with pytest.raises(InvalidValue, match="25 bits"):
-        check_published(hashed(26))
+def test_values_that_most_devices_hold_are_asked_for():
+    workload = hashed(64)
+    assert not lists_items(workload)
+    assert lists_items(hashed(25))
+    texts = [*TEXTS, *(f"rare {number}" for number in range(400)), "x" * 901]
+    asked = candidates(workload.domain, [{"url": text} for text in [*texts, None]])
+    assert asked[:3] == ["a", "b", "c"]
+    assert len(asked) == MOST_CANDIDATES
+    domain = workload.domain.salted(SeededRandomness(1))
+    assert shares_of(domain, [{"url": text} for text in TEXTS], ["a", "c"]) == [0.5, 0.2]
+
+
+def test_where_no_value_can_be_asked_for_nothing_is_simulated():
+    with pytest.raises(InvalidValue, match="nothing to compare"):
+        candidates(hashed(64).domain, [{"url": "x" * 901}])
