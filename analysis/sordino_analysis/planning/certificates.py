@@ -17,13 +17,19 @@ from sordino_analysis.documents.certificate import (
     PairBound,
     SubsetBound,
 )
+from sordino_analysis.evaluation.grids.plane_prefixes import plane_of
 from sordino_analysis.mechanisms.mechanism import MOST_DENSE_INTERVALS, SharedWork
 from sordino_analysis.optimisation.bounds import doubly_nonnegative_bound, recheck, recheck_doubly_nonnegative
 from sordino_analysis.optimisation.bounds.doubly_nonnegative import LARGEST_TYPES
 from sordino_analysis.optimisation.symmetry.character_bound import character_bound, recheck_characters
 from sordino_analysis.optimisation.symmetry.query_fourier_weights import query_fourier_weights
 from sordino_analysis.optimisation.symmetry.subset_sizes import best_bound, recheck_subset_sizes
-from sordino_analysis.planning.interval_certificates import interval_bound, recheck_intervals
+from sordino_analysis.planning.interval_certificates import (
+    interval_bound,
+    plane_bound,
+    recheck_intervals,
+    recheck_plane,
+)
 from sordino_analysis.progress import ProgressCallback
 from sordino_analysis.questions.linear import Workload
 from sordino_analysis.questions.linear.operators import Symmetry
@@ -63,7 +69,8 @@ def lower_bound(work: SharedWork, objective: Objective, progress: ProgressCallba
     if workload.operator.intervals is not None and workload.size > MOST_DENSE_INTERVALS:
         return interval_bound(workload.operator.intervals, epsilon, objective)
     if work.too_large_for_dense is not None:
-        return _nothing_proved()
+        plane = plane_of(workload.operator)
+        return _nothing_proved() if plane is None else plane_bound(plane, epsilon)
     work.factorization(objective, progress)
     trace = work.bound(objective)
     bound = LowerBound(trace.value, Array.of(trace.query_weights, "<f8"), Array.of(trace.type_weights, "<f8"))
@@ -146,6 +153,9 @@ def recheck_bound(bound: Bound, workload: Workload, epsilon: float, objective: O
         fits = workload.symmetry is Symmetry.TYPES and np.isclose(bound.own_weight, whose, rtol=1e-9)
         return recheck_subset_sizes(workload.size, epsilon, bound.own_weight) if fits else None
     if isinstance(bound, IntervalBound):
+        plane = plane_of(workload.operator)
+        if plane is not None:
+            return recheck_plane(bound, plane, epsilon)
         return recheck_intervals(bound, workload.operator.intervals, epsilon, objective)
     if isinstance(bound, CharacterBound):
         operator, weights = workload.operator, bound.query_weights.numpy()

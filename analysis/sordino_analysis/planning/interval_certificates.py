@@ -1,15 +1,17 @@
-"""The bound of prefix sums and ranges that a plan publishes, and what its densities prove."""
+"""The bound of prefix sums and ranges that a plan publishes, of one attribute or of two, and what it proves."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from sordino_analysis.documents.certificate import IntervalBound
+from sordino_analysis.evaluation.grids.plane_prefixes import PlanePrefixes
 from sordino_analysis.optimisation.bounds.intervals import (
     best_prefix_densities,
     even_range_bound,
     prefix_bound,
 )
+from sordino_analysis.optimisation.bounds.planes import even_plane_bound
 from sordino_analysis.questions.linear.operators import Prefix, Ranges
 from sordino_analysis.request_terms import Objective
 from sordino_shared.arrays import Array
@@ -43,6 +45,21 @@ def recheck_intervals(
     if max(len(queries), len(types)) > 1 and intervals.size > _MOST_RECHECKED:
         raise InvalidValue(f"densities are rechecked for at most {_MOST_RECHECKED} types", intervals.size)
     return prefix_bound(_counted(intervals), epsilon, queries, types)
+
+
+def plane_bound(plane: PlanePrefixes, epsilon: float) -> IntervalBound:
+    """The bound of prefix sums of two attributes at once; only the bins have weight, even ones."""
+    return IntervalBound(_of_plane(plane, epsilon), _EVEN, _EVEN)
+
+
+def recheck_plane(bound: IntervalBound, plane: PlanePrefixes, epsilon: float) -> float | None:
+    """The value that even densities prove, for either objective; None for others."""
+    even = len(bound.query_density.numpy()) == len(bound.type_density.numpy()) == 1
+    return _of_plane(plane, epsilon) if even else None
+
+
+def _of_plane(plane: PlanePrefixes, epsilon: float) -> float:
+    return even_plane_bound(*plane.bins, epsilon, plane.count)
 
 
 def _counted(prefix: Prefix) -> int:

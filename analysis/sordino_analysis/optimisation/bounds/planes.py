@@ -12,22 +12,23 @@ import numpy as np
 from sordino_analysis.arrays import Floats
 
 
-def even_plane_bound(first: int, second: int, epsilon: float) -> float:
-    """For the prefix sums [0, a) × [0, b) of first × second types but the constant one, ρ and π even.
+def even_plane_bound(first: int, second: int, epsilon: float, queries: int | None = None) -> float:
+    """For the prefix sums [0, a) × [0, b) of first × second types, ρ and π even; `queries` are counted.
 
     Prefix sums of n types have the singular values 1/(2 sin((2j − 1)π/(4n + 2))), j = 1 … n, and those of two
     attributes the products of these. To take off the means W̄1ᵀ is a change of rank one, so that the nuclear norm falls
-    by ‖W̄‖·‖1‖ at most. The constant query has no weight: without its mean it is 0.
+    by ‖W̄‖·‖1‖ at most. The query of all these types adds nothing, since without its mean it is 0; it is counted where
+    there are further types, which have no weight.
     """
     types = first * second
-    queries = types - 1
-    if not queries:
+    counted = types - 1 if queries is None else queries
+    if not counted:
         return 0.0
     nuclear = float(_singular_values(first).sum() * _singular_values(second).sum())
     means = _even_means(first) * _even_means(second)
     squares = types * (_whole_squares(first) * _whole_squares(second) - means)
     centred = max(0.0, nuclear - types * math.sqrt(means))
-    value = (centred**2 / math.sinh(epsilon / 2) ** 2 / types - squares) / queries
+    value = (centred**2 / math.sinh(epsilon / 2) ** 2 / types - squares) / counted
     return max(0.0, value)
 
 

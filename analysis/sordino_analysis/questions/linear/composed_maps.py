@@ -7,7 +7,7 @@ from math import prod
 import numpy as np
 
 from sordino_analysis.arrays import Floats
-from sordino_analysis.questions.linear.operators import Indices, LinearMap, Symmetry
+from sordino_analysis.questions.linear.operators import Indices, LinearMap, Prefix, Symmetry
 
 
 class Kronecker(LinearMap):
@@ -18,6 +18,9 @@ class Kronecker(LinearMap):
         self.zero_one = all(factor.zero_one for factor in self.factors)
         if all(factor.symmetry is Symmetry.TYPES for factor in self.factors):
             self.symmetry = Symmetry.TYPES
+        match self.factors:
+            case (Prefix() as first, Prefix() as second):
+                self.plane = (first, second)
         constant = [factor.constant_row for factor in self.factors]
         known = [row for row in constant if row is not None]
         if len(known) == len(constant):
@@ -72,7 +75,8 @@ class WithoutRow(LinearMap):
     def __init__(self, whole: LinearMap, omitted: int) -> None:
         self.whole, self.omitted = whole, omitted
         self.zero_one = whole.zero_one
-        self.intervals = whole.intervals if omitted == whole.constant_row else None
+        if omitted == whole.constant_row:
+            self.intervals, self.plane = whole.intervals, whole.plane
 
     def varies(self) -> bool:
         return self.shape[0] > 0 and self.whole.varies()

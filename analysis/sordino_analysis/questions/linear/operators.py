@@ -46,6 +46,8 @@ class LinearMap(ABC):
     zero_one: bool = False
     # Where rows are all intervals of a kind: a family that nothing needs a list of.
     intervals: "Prefix | Ranges | None" = None
+    # Where rows are the products of all prefix sums of two attributes.
+    plane: "tuple[Prefix, Prefix] | None" = None
 
     @property
     @abstractmethod
