@@ -11,7 +11,7 @@ LEDGER = "population_ledger"
 
 
 def upgrade() -> None:
-    # On PostgreSQL, ON CONFLICT DO UPDATE fires the trigger of UPDATE.
+    # On PostgreSQL, ON CONFLICT DO UPDATE asks the trigger of UPDATE.
     if op.get_bind().dialect.name == "sqlite":
         # A row can also be replaced by its number, under the name of another campaign.
         op.execute(
