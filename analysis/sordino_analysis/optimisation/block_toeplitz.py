@@ -15,7 +15,7 @@ from sordino_analysis.arrays import Floats
 from sordino_analysis.optimisation.toeplitz import fast_length
 from sordino_shared.errors import InvalidValue
 
-_TOLERANCE = 1e-11
+_TOLERANCE = 1e-12
 _MOST_STEPS = 300
 
 

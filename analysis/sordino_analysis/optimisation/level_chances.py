@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import lapack
 
 from sordino_analysis.arrays import Floats
 
+Indices = NDArray[np.intp]
 
-def best_chances(kernels: Floats, gram: Floats, start: Floats, steps: int) -> Floats:
+
+def best_chances(kernels: Floats, gram: Floats, start: Floats, steps: int, places: Indices | None = None) -> Floats:
     """p (L,) after `steps` multiplicative steps p ← p·√∂ towards the least tr(PGP M⁻¹), M = 11ᵀ + Σ_ℓ p_ℓ R_ℓ.
 
     The objective is convex in p, and no step raises it (Silvey, Titterington, Torsney 1978). A chance of 0 stays 0.
-    `kernels` R (L, k) are first columns of Toeplitz matrices, `gram` G (k, k), P = 1 − 11ᵀ/k.
+    `kernels` R (L, k) are first columns of Toeplitz matrices, `gram` G (k, k), P = 1 − 11ᵀ/k. `places` (k, k) says
+    which entry of a kernel each pair of types has; |x − x'| unless it is given.
     """
     size = kernels.shape[1]
-    places = np.abs(np.subtract.outer(np.arange(size), np.arange(size)))
+    if places is None:
+        places = np.abs(np.subtract.outer(np.arange(size), np.arange(size)))
     centred = gram - gram.mean(axis=0) - gram.mean(axis=1)[:, None] + gram.mean()
     chances = start / start.sum()
     for _ in range(steps):

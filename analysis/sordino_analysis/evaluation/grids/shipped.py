@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sordino_analysis.evaluation.grids.levels import GridLevel
+from sordino_analysis.evaluation.grids.plane_levels import PlaneLevel
 from sordino_shared.errors import InvalidValue
 from sordino_shared.randomizers import Coarsened, GridPartition, Level, LinearLabel, ResidueLabel
 from sordino_shared.randomizers.coarsened.level import CHANCE_BITS
@@ -33,4 +34,36 @@ def _shipped(level: Level, randomizer: Coarsened) -> GridLevel:
         high=labels * randomizer.high / mass,
         low=labels * randomizer.low / mass,
         hashed=hashed,
+    )
+
+
+def shipped_plane_levels(randomizer: Coarsened) -> tuple[PlaneLevel, ...]:
+    """Every level of a randomizer of two attributes; raises InvalidValue for another one, or for another label."""
+    if len(randomizer.sizes) != 2:
+        raise InvalidValue("grids on a plane are for two attributes", randomizer.sizes)
+    return tuple(_shipped_plane(level, randomizer) for level in randomizer.levels)
+
+
+def _shipped_plane(level: Level, randomizer: Coarsened) -> PlaneLevel:
+    if not isinstance(level.partition, GridPartition):
+        raise InvalidValue("rectangles are told by grids, not by places of attributes", level.partition)
+    first, second = level.partition.widths
+    residues = None
+    if isinstance(level.label, ResidueLabel):
+        told = iter(level.label.moduli)
+        residues = (next(told) if first else 1, next(told) if second else 1)
+        if int.from_bytes(level.members, "little") != 1:
+            raise InvalidValue("the member of a comb on a plane is its first residue", level.members)
+    elif not isinstance(level.label, LinearLabel):
+        raise InvalidValue("sums of cells need linear labels or residues: of others their moments are not known", level)
+    hits, labels = level.density
+    mass = hits * randomizer.high + (labels - hits) * randomizer.low
+    return PlaneLevel(
+        chance=level.chance / (1 << CHANCE_BITS),
+        widths=(first, second),
+        labels=labels,
+        hits=hits,
+        high=labels * randomizer.high / mass,
+        low=labels * randomizer.low / mass,
+        residues=residues,
     )

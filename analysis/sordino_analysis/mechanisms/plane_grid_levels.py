@@ -1,0 +1,112 @@
+"""Which levels grids on two attributes have, and how often: designed for 16 × 16 types and scaled to any number.
+
+As on a line, octaves of widths between narrow and wide cells are alike on each attribute, so that a design for a few
+types is one for many.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+
+from sordino_analysis.arrays import Floats
+from sordino_analysis.evaluation.grids.plane_levels import Pair, PlaneLevel
+from sordino_analysis.mechanisms.grid_levels import HashResponse, hash_response
+from sordino_analysis.optimisation.level_chances import best_chances
+
+DESIGNED_AT = 16
+# Octaves from this width on are alike on an attribute.
+_PLATEAU = 2
+_MOST_LEVELS = 40
+_STEPS = (11, 10, 5, 5)
+_LAST_STEPS = 9
+_COMBS_OF_ONE = (2, 3, 4, 5)
+_COMBS_OF_BOTH = ((2, 2), (2, 3), (3, 2), (2, 4), (4, 2), (3, 3))
+# Periods of combs over the size of the domain.
+_PERIODS = (0.5, 0.7, 1.0, 1.4, 2.0)
+_LEAST_INFORMATION = 0.4
+_LEAST_CHANCE = 1e-5
+
+
+def designed_plane(shape: Pair, epsilon: float) -> list[PlaneLevel]:
+    """Levels on k₁ × k₂ types with chances that sum to 1, for the mean variance of all prefix sums."""
+    designed = (DESIGNED_AT, DESIGNED_AT)
+    levels, gram = _candidates(epsilon), _gram()
+    kernels = np.array([(level.factor(designed) * level.kernel(designed)).ravel() for level in levels])
+    first, second = np.indices(designed).reshape(2, -1)
+    places = np.abs(first[:, None] - first) * DESIGNED_AT + np.abs(second[:, None] - second)
+    chances = np.ones(len(levels))
+    for steps in _STEPS:
+        chances = best_chances(kernels, gram, chances, steps, places)
+        chances[np.argsort(chances)[:-_MOST_LEVELS]] = 0.0
+    chances = best_chances(kernels, gram, chances, _LAST_STEPS, places)
+    found = [replace(level, chance=float(p)) for level, p in zip(levels, chances, strict=True) if p > _LEAST_CHANCE]
+    return _scaled(found, shape)
+
+
+def _candidates(epsilon: float) -> list[PlaneLevel]:
+    """Hashed cells of every power of 2 on each attribute, and combs whose period is near the size of the domain."""
+    widths = [0, *(1 << power for power in range(DESIGNED_AT.bit_length()))]
+    response = hash_response(epsilon)
+    found = [_level(response, (a, b), None) for a, b in product(widths, repeat=2) if a or b]
+    combs = [pair for count in _COMBS_OF_ONE for pair in ((count, 1), (1, count))]
+    enough = _LEAST_INFORMATION * math.sinh(epsilon / 2) ** 2
+    for residues in (*combs, *_COMBS_OF_BOTH):
+        comb = HashResponse(1, math.prod(residues), epsilon)
+        if comb.information >= enough:
+            found += [_level(comb, (a, b), residues) for a, b in product(*map(_comb_widths, residues))]
+    return found
+
+
+def _comb_widths(residues: int) -> list[int]:
+    if residues == 1:
+        return [0]
+    return sorted({max(1, round(DESIGNED_AT * period / residues)) for period in _PERIODS})
+
+
+def _level(response: HashResponse, widths: Pair, residues: Pair | None) -> PlaneLevel:
+    """The level of this response, of no chance yet."""
+    gain = math.expm1(response.epsilon)
+    low = 1 / (1 + gain * response.hits / response.labels)
+    return PlaneLevel(
+        chance=0.0,
+        widths=widths,
+        labels=response.labels,
+        hits=response.hits,
+        high=low * (1 + gain),
+        low=low,
+        residues=residues,
+    )
+
+
+def _gram() -> Floats:
+    """Σ v vᵀ/k over all prefix sums of the plane, (k, k); the constant one adds nothing once it is centred."""
+    prefixes = np.tril(np.ones((DESIGNED_AT, DESIGNED_AT)))
+    each = prefixes.T @ prefixes
+    return np.asarray(np.kron(each, each) / DESIGNED_AT**2)
+
+
+def _scaled(levels: Sequence[PlaneLevel], shape: Pair) -> list[PlaneLevel]:
+    """Levels for as many types as `shape` has, each side about a power of 2 times the designed one."""
+    times = [size / DESIGNED_AT for size in shape]
+    octaves = [max(0, round(math.log2(each))) for each in times]
+    found: list[PlaneLevel] = []
+    for level in levels:
+        if level.residues is None:
+            sides = [_octaves(width, count) for width, count in zip(level.widths, octaves, strict=True)]
+        else:
+            sides = [[round(width * each)] for width, each in zip(level.widths, times, strict=True)]
+        found += [replace(level, widths=(first, second)) for first, second in product(*sides)]
+    whole = sum(level.chance for level in found)
+    return [replace(level, chance=level.chance / whole) for level in found]
+
+
+def _octaves(width: int, octaves: int) -> list[int]:
+    """The widths that a designed width stands for on a side so many octaves larger."""
+    if width < _PLATEAU:
+        return [width]
+    return [width << octave for octave in range(octaves + 1)] if width == _PLATEAU else [width << octaves]
