@@ -34,7 +34,7 @@ class DistributionFunction:
 
     @classmethod
     def of(cls, values: Floats, interval: Floats, band: Floats, *, ends_at_one: bool) -> Self:
-        """From F at the bins, without the last one where F is 1 there."""
+        """From F (b,) at the bins, without the last one where F is 1 there; `interval` and `band` (b, 2)."""
         if not ends_at_one:
             return cls(values, interval, band)
         both = np.ones((1, 2))
@@ -87,7 +87,7 @@ def _answer(domain: Domain, question: Quantile, function: DistributionFunction) 
 
 
 def looked_at(bins: int) -> Indices:
-    """The bins whose standard errors are worked out: all, or some of many."""
+    """(m,) the bins whose standard errors are worked out: all, or some of many."""
     if bins <= _ALL_BINS:
         return np.arange(bins)
     near = np.unique(np.rint(np.geomspace(1, bins / 2, _NEAR)).astype(np.intp)) - 1

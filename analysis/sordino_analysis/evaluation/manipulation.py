@@ -15,7 +15,7 @@ from sordino_shared.randomizers import AnyRandomizer
 
 
 def manipulation(device: DevicePart, analyst: AnalystPart, workload: Workload) -> Floats:
-    """`largest_moves` of a plan: a share f of fake reports moves answer q by at most f times the entry q."""
+    """(Q,) `largest_moves` of a plan: a share f of fake reports moves answer q by at most f times the entry q."""
     return largest_moves(device.randomizer, analyst.decoder, workload, analyst.figures.bias_bound)
 
 

@@ -133,15 +133,19 @@ def simulate(
         terms = _terms(specification, order | {"protocol": protocol}, csv.name)
         run.pairwise(terms, values, raw_truth=None, fields={"seed": seed})
         return
-    workload_asked = specification.build()
-    if not lists_items(workload_asked):
-        # Refused here where no value can be asked for: a server takes seconds to start.
-        candidates(workload_asked.domain, values)
+    _check_candidates(specification, values)
     terms = _terms(specification, order | {"objective": objective}, csv.name)
     if repeat > 1:
         run.repeated(terms, values, repeat, fields={"seed": seed})
         return
     run.linear(terms, values, chart=chart, chart_of=lambda result: _chart(result, csv.name), fields={"seed": seed})
+
+
+def _check_candidates(specification: WorkloadSpecification, values: Sequence[object]) -> None:
+    """Refuse values of which none can be asked for where no item is listed, before a server is started."""
+    workload = specification.build()
+    if not lists_items(workload):
+        candidates(workload.domain, values)
 
 
 def _terms(

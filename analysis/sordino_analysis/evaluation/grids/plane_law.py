@@ -37,7 +37,7 @@ class PlaneLaw:
         return self.matrix.solve(query)
 
     def bias(self, query: Floats, weights: Floats) -> float:
-        """max_x |E[answer | x] − v_x|, the residual of Mβ = v."""
+        """max_x |E[answer | x] − v_x|, the residual of Mβ = v, for the query v and its weights β, both (k1, k2)."""
         return float(np.abs(self.matrix.product(weights) - query).max())
 
     def variances(self, query: Floats, weights: Floats | None = None) -> Floats:

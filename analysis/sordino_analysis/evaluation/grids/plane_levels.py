@@ -92,7 +92,10 @@ class PlaneLevel:
 
 
 def windows(values: Floats, width: int, axis: int) -> Floats:
-    """Σ of `width` neighbours on an axis from all starts 1 − width … k − 1; of the whole axis for the width 0."""
+    """Σ of `width` neighbours on an axis from all starts 1 − width … k − 1; of the whole axis for the width 0.
+
+    Of `values` (…, k, …) the axis has k + width − 1 sums, or one.
+    """
     if not width:
         return np.asarray(values.sum(axis=axis, keepdims=True))
     moved = np.moveaxis(values, axis, 0)

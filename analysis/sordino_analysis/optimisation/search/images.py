@@ -104,7 +104,7 @@ class Images:
         return weights if self.image is None else (weights + weights[self.image.queries]) / 2
 
     def kept_types(self, types: int) -> Indices:
-        """One of every two mirrored types."""
+        """(h,) indices of one of every two mirrored types, or of all."""
         every = np.arange(types)
         return every if self.image is None else every[every <= self.image.types]
 
