@@ -16,6 +16,7 @@ RECIPES = {
 }  # fmt: skip
 WORDS = {
     "campaign", "round", "plan", "device part", "analyst part", "manifest", "population", "ledger", "cell", "report",
+    "bin", "item", "salt", "level", "grid", "public randomness", "on demand", "band",
 }  # fmt: skip
 DOCS = sorted((ROOT / "docs").rglob("*.md"))
 
