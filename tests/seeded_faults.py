@@ -98,8 +98,8 @@ FAULTS = (
     Fault(
         "7. A result never changes",
         "server/sordino_server/estimates/service.py",
-        "        raise _not_ready(session, row)\n    return content",
-        "        raise _not_ready(session, row)\n    import time\n    return content + b' ' * (time.time_ns() % 1009)",
+        "        raise _not_ready(session, row, now)\n    return content",
+        "        raise _not_ready(session, row, now)\n    import time\n    return content + b' ' * (time.time_ns() % 1009)",
         ("tests/server/estimates/test_endpoints.py::test_the_result_never_changes",),
     ),
     Fault(
