@@ -99,7 +99,8 @@ FAULTS = (
         "7. A result never changes",
         "server/sordino_server/estimates/service.py",
         "        raise _not_ready(session, row, now)\n    return content",
-        "        raise _not_ready(session, row, now)\n    import time as t\n    return content + b' ' * (t.time_ns() % 99)",
+        "        raise _not_ready(session, row, now)\n"
+        "    import time\n    return content + b' ' * (time.time_ns() % 1009)",
         ("tests/server/estimates/test_endpoints.py::test_the_result_never_changes",),
     ),
     Fault(
