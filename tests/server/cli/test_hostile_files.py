@@ -291,7 +291,7 @@ def test_a_demo_has_no_negative_seed(run_command: Callable[..., Any]) -> None:
 
 def test_as_many_bins_as_no_domain_has(refused: Callable[..., str]) -> None:
     said = refused("plan", "--workload", "prefix", "--size", "99999999999", "--epsilon", "1")
-    assert "at most 16777216 can be listed" in said
+    assert "at most 4294967296 can be planned" in said
 
 
 @pytest.mark.parametrize("answer", [b"<html>", b"", b"[" * 100_000, b"\xff"])
