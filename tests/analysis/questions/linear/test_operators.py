@@ -12,17 +12,16 @@ from sordino_analysis.documents.decoders import ScaledHistogramDecoder
 from sordino_analysis.documents.queries import MatrixQueries
 from sordino_analysis.evaluation.variance import answer_moments
 from sordino_analysis.questions.linear import TooLargeForDense, Workload, parse_specification
+from sordino_analysis.questions.linear.composed_maps import Kronecker, WithoutRow
 from sordino_analysis.questions.linear.items import AnyItem
 from sordino_analysis.questions.linear.operators import (
     Dense,
     Identity,
     Intervals,
-    Kronecker,
     LinearMap,
     Prefix,
     Ranges,
     Total,
-    WithoutRow,
     ZeroOneMap,
 )
 from sordino_analysis.questions.linear.scopes import QueryScope
