@@ -18,7 +18,7 @@ SCRIPT = Path(__file__).with_name("client_kill_script.py")
 def search(folder: Path, *options: str) -> Any:
     # One process that forks a device for every point: it imports once, and it has no threads.
     command = [sys.executable, str(SCRIPT), str(folder), *options]
-    run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
+    run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=3 * PATIENCE_S)
     assert run.returncode == 0, run.stderr
     return json.loads(run.stdout)
 

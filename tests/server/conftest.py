@@ -66,7 +66,7 @@ class RunningServer:
 
     def client(self, key: str) -> httpx.Client:
         """A client that asks with `key`."""
-        return httpx.Client(base_url=self.address, headers={"Authorization": f"Bearer {key}"})
+        return httpx.Client(base_url=self.address, headers={"Authorization": f"Bearer {key}"}, timeout=PATIENCE_S)
 
     def worker(self) -> Worker:
         """A worker that a test steps by hand."""

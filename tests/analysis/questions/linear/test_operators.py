@@ -12,6 +12,7 @@ from sordino_analysis.documents.decoders import ScaledHistogramDecoder
 from sordino_analysis.documents.queries import MatrixQueries
 from sordino_analysis.evaluation.variance import answer_moments
 from sordino_analysis.questions.linear import TooLargeForDense, Workload, parse_specification
+from sordino_analysis.questions.linear.boxes import Box, Boxes
 from sordino_analysis.questions.linear.composed_maps import Kronecker, WithoutRow
 from sordino_analysis.questions.linear.items import AnyItem
 from sordino_analysis.questions.linear.operators import (
@@ -142,11 +143,19 @@ def interval_maps(draw, size):
     return Intervals(starts, stops, size)
 
 
+@st.composite
+def box_maps(draw, size):
+    ends = st.lists(st.integers(0, size - 1), min_size=2, max_size=2).map(lambda pair: tuple(sorted(pair)))
+    return Boxes([Box(label="box", sides=(each,)) for each in draw(st.lists(ends, min_size=1, max_size=4))], (size,))
+
+
 def plain_maps(size):
     """Maps over `size` types that are of one part."""
     bins = st.integers(1, size)
     counted = [bins.map(lambda n: Prefix(n, size)), bins.map(lambda n: Ranges(n, size))]
-    return st.one_of(st.just(Identity(size)), st.just(Total(size)), dense_maps(size), interval_maps(size), *counted)
+    return st.one_of(
+        st.just(Identity(size)), st.just(Total(size)), dense_maps(size), interval_maps(size), box_maps(size), *counted
+    )
 
 
 @st.composite
@@ -200,7 +209,7 @@ def kinds_of(base):
 def test_every_operator_of_the_package_is_drawn():
     """A new operator has to join `any_map`, unless it has no entries."""
     shipped = {kind for kind in kinds_of(LinearMap) if kind.__module__.startswith("sordino_analysis")}
-    drawn = {Identity, Total, Prefix, Ranges, Intervals, Dense, Kronecker, Stack, WithoutRow, CharacterMap}
+    drawn = {Identity, Total, Prefix, Ranges, Intervals, Dense, Kronecker, Boxes, Stack, WithoutRow, CharacterMap}
     assert shipped == drawn | {ZeroOneMap, AnyItem}
 
 
