@@ -47,8 +47,8 @@ def level_law(randomizer: Coarsened, number: int, values: Sequence[int]) -> Iter
         for words in product(*(range(1 << length) for length in word_lengths)):
             label = label_of(level.label, cell, counts, words)
             for shift, weight in enumerate(weights):
-                told = (number, *drawn, *words, difference(level.label, label, shift))
-                yield _packed(told, bits, width), Fraction(level.chance * weight, whole)
+                sent = (number, *drawn, *words, difference(level.label, label, shift))
+                yield _packed(sent, bits, width), Fraction(level.chance * weight, whole)
 
 
 @dataclass(frozen=True)
@@ -71,9 +71,9 @@ class CoarsenedReport:
             place += bits
         counts = coordinate_counts(randomizer, level)
         words = len(word_bits(level.label, counts))
-        public, told = fields[1 : -1 - words], fields[len(fields) - 1 - words : -1]
-        label = label_of(level.label, coordinates(level.partition, values, public), counts, told)
-        return cls(number, tuple(public), tuple(told), difference(level.label, label, fields[-1]))
+        public, label_words = fields[1 : -1 - words], fields[len(fields) - 1 - words : -1]
+        label = label_of(level.label, coordinates(level.partition, values, public), counts, label_words)
+        return cls(number, tuple(public), tuple(label_words), difference(level.label, label, fields[-1]))
 
 
 def payload_bytes(randomizer: Coarsened) -> int:

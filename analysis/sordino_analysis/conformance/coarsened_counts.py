@@ -1,4 +1,4 @@
-"""Counts over the reports of a coarsened randomizer: what each part of them should be, whatever the others are."""
+"""Counts over the reports of a coarsened randomizer: the distribution of each part, given the other parts."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def read_reports(randomizer: Coarsened, values: Sequence[int], payloads: Payload
     return [CoarsenedReport.read(randomizer, values, bytes(row)) for row in payloads]
 
 
-def told_truth(randomizer: Coarsened, reports: list[CoarsenedReport]) -> NDArray[np.bool_]:
+def favours_value(randomizer: Coarsened, reports: list[CoarsenedReport]) -> NDArray[np.bool_]:
     """(n,) whether z is a member of the report's level."""
     members = [int.from_bytes(level.members, "little") for level in randomizer.levels]
     return np.array([members[one.level] >> one.shift & 1 for one in reports], dtype=np.bool_)
@@ -44,7 +44,7 @@ def told_truth(randomizer: Coarsened, reports: list[CoarsenedReport]) -> NDArray
 def coarsened_counts(randomizer: Coarsened, values: Sequence[int], payloads: Payloads) -> Iterator[Counts]:
     """The level; the numbers of its partition; the bits of its words, and words of 0; the z that label and y give."""
     reports = read_reports(randomizer, values, payloads)
-    yield from share(told_truth(randomizer, reports), float(member_chance(randomizer)), "in favour of the value")
+    yield from share(favours_value(randomizer, reports), float(member_chance(randomizer)), "in favour of the value")
     drawn = np.array([one.level for one in reports], dtype=np.int64)
     yield from partition(drawn, [level.chance / 2**32 for level in randomizer.levels], "the level", str)
     for number in range(len(randomizer.levels)):

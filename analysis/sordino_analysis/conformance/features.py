@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import hypergeom
 
-from sordino_analysis.conformance.coarsened_counts import coarsened_counts, member_chance, read_reports, told_truth
+from sordino_analysis.conformance.coarsened_counts import coarsened_counts, favours_value, member_chance, read_reports
 from sordino_analysis.conformance.counts import Counts, partition, share
 from sordino_analysis.conformance.enumeration import digits, kernel_weights, payload_count, payload_law
 from sordino_shared.errors import InvalidValue
@@ -283,7 +283,7 @@ def _coarsened_truth(randomizer: Coarsened, cell: int) -> Fraction:
 
 @tells_truth.register
 def _coarsened_tells(randomizer: Coarsened, cell: int, payloads: Payloads) -> NDArray[np.bool_]:
-    return told_truth(randomizer, read_reports(randomizer, digits(cell, randomizer.sizes), payloads))
+    return favours_value(randomizer, read_reports(randomizer, digits(cell, randomizer.sizes), payloads))
 
 
 @features.register

@@ -104,12 +104,12 @@ class MarginalEstimator:
                 return law.slopes_of(number)[None], law.offsets_of(number)[None]
         characters = law.operator.characters
         used = np.unique(characters.orbit_of[characters.places(tuple(block.supports[0].tolist()))[1:] - 1])
-        told = law.spectrum.information.sum(axis=0)
-        if (told[used] <= 0).any():
+        information = law.spectrum.information.sum(axis=0)
+        if (information[used] <= 0).any():
             raise EstimationError(
                 "a character of these attributes was never measured, for no query of the workload needs it: ask for a "
                 "marginal that the workload lists"
             )
         slopes = np.zeros((1, 1, 1, len(characters.orbits)))
-        slopes[..., used] = 1 / told[used]
+        slopes[..., used] = 1 / information[used]
         return slopes, np.zeros((1, 1, 1))

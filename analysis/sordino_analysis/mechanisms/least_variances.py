@@ -29,8 +29,8 @@ def least_of_equal_types(work: SharedWork) -> float:
     spreads = operator.squared_matvec(even) - operator.matvec(even) ** 2
     counted = (workload.query_weights * spreads)[workload.varying_rows]
     spread = float(counted.max() if work.request.options.objective == "max" else counted.mean())
-    told = math.sinh(work.request.guarantee.epsilon / 2) ** 2
-    return max(0.0, spread * ((workload.size - 1) / told - 1))
+    information = math.sinh(work.request.guarantee.epsilon / 2) ** 2
+    return max(0.0, spread * ((workload.size - 1) / information - 1))
 
 
 def half_sphere_spread(dimension: int, epsilon: float) -> float:
@@ -57,23 +57,23 @@ def least_of_half_spheres(work: SharedWork) -> float | None:
     if work.too_large_for_dense is not None:
         return _for_intervals(workload.operator.intervals, epsilon)
     bound = work.bound(work.request.options.objective)
-    told = _equivalent_epsilon(work.factorization(bound.objective).rank, epsilon)
-    return recheck(work.matrix, told, bound.query_weights, bound.type_weights)
+    equivalent = _equivalent_epsilon(work.factorization(bound.objective).rank, epsilon)
+    return recheck(work.matrix, equivalent, bound.query_weights, bound.type_weights)
 
 
 def _for_characters(operator: CharacterMap, epsilon: float) -> float:
     sizes, shares = operator.characters.orbit_sizes, query_fourier_weights(operator).shares
-    told = _equivalent_epsilon(int(sizes.sum()), epsilon)
-    return recheck_characters(operator, told, shares, np.ones(len(sizes)), np.ones(1), 0.0)
+    equivalent = _equivalent_epsilon(int(sizes.sum()), epsilon)
+    return recheck_characters(operator, equivalent, shares, np.ones(len(sizes)), np.ones(1), 0.0)
 
 
 def _for_intervals(intervals: Prefix | Ranges | None, epsilon: float) -> float | None:
     if intervals is None:
         return None
-    told = _equivalent_epsilon(intervals.bins - 1, epsilon)
+    equivalent = _equivalent_epsilon(intervals.bins - 1, epsilon)
     if isinstance(intervals, Prefix):
-        return even_prefix_bound(intervals.bins, told)
-    return even_range_bound(intervals.bins, intervals.shape[0] - (intervals.size == intervals.bins), told)
+        return even_prefix_bound(intervals.bins, equivalent)
+    return even_range_bound(intervals.bins, intervals.shape[0] - (intervals.size == intervals.bins), equivalent)
 
 
 def least_of_approximations(work: SharedWork, users: int) -> float:

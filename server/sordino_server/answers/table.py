@@ -3,21 +3,8 @@
 from __future__ import annotations
 
 from sordino_server.answers.schemas import AnswerDocument, ShareOnDemand
-from sordino_server.estimates.table import written
+from sordino_server.estimates.table import ANSWER_COLUMNS, written
 
-SHARE_COLUMNS = (
-    "label",
-    "value",
-    "standard_error",
-    "interval_low",
-    "interval_high",
-    "band_low",
-    "band_high",
-    "population_standard_error",
-    "population_interval_low",
-    "population_interval_high",
-    "consistent",
-)
 QUANTILE_COLUMNS = ("label", "value", "interval_low", "interval_high", "band_low", "band_high")
 _SHARED = ("users", "epsilon", "level", "compared", "campaign", "device_plan", "analyst_plan")
 
@@ -27,7 +14,7 @@ def as_csv(content: bytes) -> str:
     document = AnswerDocument.model_validate_json(content)
     terms = (document.users, document.epsilon, document.level, document.compared)
     shared = (*terms, document.campaign, document.plan.device, document.plan.analyst)
-    columns = QUANTILE_COLUMNS if document.kind == "quantile" else SHARE_COLUMNS
+    columns = QUANTILE_COLUMNS if document.kind == "quantile" else ANSWER_COLUMNS
     rows: list[tuple[object, ...]] = [(*columns, *_SHARED)]
     for each in document.answers:
         own: tuple[object, ...] = (each.label, each.value)

@@ -66,13 +66,11 @@ class Opened(BaseModel):
     opened_at: int | None
     closed_at: int | None
 
-    @computed_field  # type: ignore[prop-decorator]
-    @property
+    @computed_field
     def opened(self) -> str | None:
         return None if self.opened_at is None else iso_8601(self.opened_at)
 
-    @computed_field  # type: ignore[prop-decorator]
-    @property
+    @computed_field
     def closed(self) -> str | None:
         return None if self.closed_at is None else iso_8601(self.closed_at)
 
@@ -86,8 +84,7 @@ class CampaignEntry(Opened):
     state: CampaignState
     created_at: int
 
-    @computed_field  # type: ignore[prop-decorator]
-    @property
+    @computed_field
     def created(self) -> str:
         return iso_8601(self.created_at)
 

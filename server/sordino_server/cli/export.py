@@ -122,7 +122,7 @@ def _parquet_writer(rows: list[dict[str, str | int | float | None]]) -> Write:
 
 
 def _replace(output: Path, write: Write) -> None:
-    """Write beside the file and then rename, so that a full disk leaves the old file as it is."""
+    """Write a temporary file in the same folder and rename it, so that a full disk leaves the old file as it is."""
     handle, name = tempfile.mkstemp(prefix=f".{output.name}.", dir=output.parent)
     os.close(handle)
     try:

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 
 from sordino_server.estimates.schemas import EstimateDocument, PairwiseDocument, QueryEstimate
 
-COLUMNS = (
+ANSWER_COLUMNS = (
     "label",
     "value",
     "standard_error",
@@ -25,6 +25,9 @@ COLUMNS = (
     "population_interval_low",
     "population_interval_high",
     "consistent",
+)
+COLUMNS = (
+    *ANSWER_COLUMNS,
     "expected_coverage",
     "population_expected_coverage",
     "enough_reports",

@@ -40,7 +40,7 @@ class Hashed:
         if self.size > _MAX_SIZE:
             raise InvalidValue(
                 f"attribute {self.name!r} has {self.size} members, at most 2^64 can be told apart: use at most 63 bits "
-                "beside `missing` and `other`",
+                "apart from `missing` and `other`",
                 self.name,
             )
 

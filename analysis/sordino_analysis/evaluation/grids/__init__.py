@@ -1,1 +1,1 @@
-"""Reports about cells of randomly shifted grids: their exact moments, their decoder, and what they add up to."""
+"""Reports about cells of randomly shifted grids: exact moments, the decoder, and sums."""

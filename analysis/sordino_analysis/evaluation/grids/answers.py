@@ -114,12 +114,12 @@ class GridAnswers(AnswerMoments):
 
     def _extremes(self, ends: Ends) -> tuple[float, float]:
         query = self.family.rows([ends])
-        weights, told = self.law.weights(query)[0], float(query[0] @ self.law.density)
+        weights, constant = self.law.weights(query)[0], float(query[0] @ self.law.density)
         parts = np.array([[level.factor(self.family.size), level.high - 1, level.low - 1] for level in self.law.levels])
         factor, high, low = parts.T
         above, below = np.maximum(weights, 0.0).sum(), np.minimum(weights, 0.0).sum()
         least, most = factor * (high * below + low * above), factor * (high * above + low * below)
-        return told + float(least.min()), told + float(most.max())
+        return constant + float(least.min()), constant + float(most.max())
 
     @cached_property
     def _by_type(self) -> Floats:

@@ -134,9 +134,9 @@ class RangeFamily(IntervalFamily):
         squares = ends * float((sums**2).sum()) - float(sums.sum()) ** 2
         places = np.arange(1, ends)
         holding = places * (ends - places)
-        told = self.gram(density)[: self.bins]
+        interior = self.gram(density)[: self.bins]
         found = np.full(self.size, squares)
-        found[: self.bins] = squares + holding - 2 * told
+        found[: self.bins] = squares + holding - 2 * interior
         return found
 
     def mirrored(self, start: int, stop: int) -> tuple[int, int] | None:

@@ -142,5 +142,5 @@ def _same_residue(size: int, width: int, count: int) -> Floats:
     if not width:
         return np.ones(size)
     around = np.arange(size, dtype=float) % (width * count)
-    beside = np.maximum(0.0, width - (width * count - around))
-    return np.asarray((np.maximum(0.0, width - around) + beside) / width)
+    wrapped = np.maximum(0.0, width - (width * count - around))
+    return np.asarray((np.maximum(0.0, width - around) + wrapped) / width)

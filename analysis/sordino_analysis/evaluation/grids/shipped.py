@@ -18,7 +18,7 @@ def shipped_levels(randomizer: Coarsened) -> tuple[GridLevel, ...]:
 
 def _shipped(level: Level, randomizer: Coarsened) -> GridLevel:
     if not isinstance(level.partition, GridPartition):
-        raise InvalidValue("intervals are told by grids, not by places of attributes", level.partition)
+        raise InvalidValue("intervals are estimated from grids, not by places of attributes", level.partition)
     hashed = isinstance(level.label, LinearLabel)
     if not hashed and not isinstance(level.label, ResidueLabel):
         raise InvalidValue("sums of cells need linear labels or residues: of others their moments are not known", level)
@@ -46,12 +46,12 @@ def shipped_plane_levels(randomizer: Coarsened) -> tuple[PlaneLevel, ...]:
 
 def _shipped_plane(level: Level, randomizer: Coarsened) -> PlaneLevel:
     if not isinstance(level.partition, GridPartition):
-        raise InvalidValue("rectangles are told by grids, not by places of attributes", level.partition)
+        raise InvalidValue("rectangles are estimated from grids, not by places of attributes", level.partition)
     first, second = level.partition.widths
     residues = None
     if isinstance(level.label, ResidueLabel):
-        told = iter(level.label.moduli)
-        residues = (next(told) if first else 1, next(told) if second else 1)
+        moduli = iter(level.label.moduli)
+        residues = (next(moduli) if first else 1, next(moduli) if second else 1)
         if int.from_bytes(level.members, "little") != 1:
             raise InvalidValue("the member of a comb on a plane is its first residue", level.members)
     elif not isinstance(level.label, LinearLabel):

@@ -54,9 +54,9 @@ def prefix_bound(types: int, epsilon: float, query_density: Floats, type_density
         return even_prefix_bound(types, epsilon)
     rows, columns = spread(query_density, types - 1), spread(type_density, types)
     diagonal = (1 / columns[:-1] + 1 / columns[1:]) / rows
-    beside = -1 / (columns[1:-1] * np.sqrt(rows[:-1] * rows[1:]))
+    off_diagonal = -1 / (columns[1:-1] * np.sqrt(rows[:-1] * rows[1:]))
     # Eigenvalues of a positive tridiagonal matrix to high relative accuracy, the small ones too: these count most.
-    values, _, _, failed = lapack.dpteqr(diagonal, beside, np.zeros((1, 1)), compute_z=0)
+    values, _, _, failed = lapack.dpteqr(diagonal, off_diagonal, np.zeros((1, 1)), compute_z=0)
     if failed:
         raise InvalidValue("the weights of a bound have no spectrum", query_density)
     below = np.cumsum(columns)[:-1]

@@ -189,11 +189,11 @@ class _Master:
         shares = (rows.weights / found.masses * rows.weights)[:, None] * levels
         gram = found.solve(found.solve(self.gram).T)
         pushed = levels @ gram
-        told = found.solve(shares.T)
-        hessian = (2.0 * shares @ told) * (pushed @ levels.T)
+        solved = found.solve(shares.T)
+        hessian = (2.0 * shares @ solved) * (pushed @ levels.T)
         if self.images.image is not None:
             mirror = self.images.image.types
-            hessian += (2.0 * shares @ told[mirror]) * (pushed @ levels.T[mirror])
+            hessian += (2.0 * shares @ solved[mirror]) * (pushed @ levels.T[mirror])
         hessian[np.diag_indices_from(hessian)] += rows.weights * slacks
         # The slope by θ is −vᵀGv/(πᵀv); times θ here, as the changes are relative.
         downhill = np.einsum("yx,yx->y", pushed, shares) + target

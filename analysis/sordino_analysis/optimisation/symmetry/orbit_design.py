@@ -71,8 +71,8 @@ def design_rows(operator: CharacterMap, epsilon: float, objective: Objective, se
     rows = source.first()
     for number in range(_MOST_ROUNDS):
         chances, weights, prices = best_chances(rows.profiles, characters.orbit_sizes, needs, objective)
-        told = float((chances @ rows.profiles) @ prices)
-        found = source.worth_more(prices, told * (1 + _GAIN), search=number < _ROUNDS_OF_SEARCH)
+        worth = float((chances @ rows.profiles) @ prices)
+        found = source.worth_more(prices, worth * (1 + _GAIN), search=number < _ROUNDS_OF_SEARCH)
         if not found.sets or number == _MOST_ROUNDS - 1:
             break
         rows = rows.take(np.flatnonzero(chances > _LEAST_CHANCE).tolist()) + found

@@ -79,12 +79,12 @@ def report_laws(
         used = tuple(slice(None) if axis in mapped else 0 for axis in range(len(slots)))
         axes = tuple(range(1, 1 + len(mapped)))
         waves = answers[:, len(mapped)].reshape(len(answers), *support)[:, *used] * np.conj(local)
-        told = np.fft.ifftn(waves, axes=axes) * local[0].size
+        moments = np.fft.ifftn(waves, axes=axes) * local[0].size
         chances = np.fft.ifftn(local, axes=axes).real.reshape(len(local), -1)
         law = chance * chances[:, shifted_cells((*local.shape[1:], 1))]
         lengths = [size if axis in mapped else 1 for axis, size in enumerate(support)]
         by_cell = np.broadcast_to(law.reshape(*law.shape[:2], *lengths), (*law.shape[:2], *support))
-        yield (told.real + told.imag).reshape(len(law), -1), by_cell.reshape(*law.shape[:2], -1)
+        yield (moments.real + moments.imag).reshape(len(law), -1), by_cell.reshape(*law.shape[:2], -1)
 
 
 def _expected(values: Floats, local: Complex) -> Floats:

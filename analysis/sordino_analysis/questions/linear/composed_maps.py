@@ -7,7 +7,7 @@ from math import prod
 import numpy as np
 
 from sordino_analysis.arrays import Floats
-from sordino_analysis.questions.linear.operators import Indices, LinearMap, Prefix, Symmetry
+from sordino_analysis.questions.linear.operators import Indices, LinearMap, Prefix, Ranges, Symmetry
 
 
 class Kronecker(LinearMap):
@@ -76,7 +76,11 @@ class WithoutRow(LinearMap):
         self.whole, self.omitted = whole, omitted
         self.zero_one = whole.zero_one
         if omitted == whole.constant_row:
-            self.intervals, self.plane = whole.intervals, whole.plane
+            self.plane = whole.plane
+
+    @property
+    def intervals(self) -> Prefix | Ranges | None:
+        return self.whole.intervals if self.omitted == self.whole.constant_row else None
 
     def varies(self) -> bool:
         return self.shape[0] > 0 and self.whole.varies()

@@ -44,8 +44,6 @@ class LinearMap(ABC):
     constant_row: int | None = None
     symmetry: Symmetry = Symmetry.NONE
     zero_one: bool = False
-    # Where rows are all intervals of a kind: a family that nothing needs a list of.
-    intervals: "Prefix | Ranges | None" = None
     # Where rows are the products of all prefix sums of two attributes.
     plane: "tuple[Prefix, Prefix] | None" = None
 
@@ -53,6 +51,11 @@ class LinearMap(ABC):
     @abstractmethod
     def shape(self) -> tuple[int, int]:
         """(Q, k)."""
+
+    @property
+    def intervals(self) -> "Prefix | Ranges | None":
+        """Where the rows are all prefixes or all ranges of bins: that family, which nothing needs a list of."""
+        return None
 
     @abstractmethod
     def matvec(self, histogram: Floats) -> Floats:
@@ -213,7 +216,7 @@ class Prefix(ZeroOneMap):
         self.constant_row = bins - 1 if bins == size else None
 
     @property
-    def intervals(self) -> "Prefix":  # type: ignore[override]  # None in the base
+    def intervals(self) -> "Prefix":
         return self
 
     def varies(self) -> bool:
@@ -248,7 +251,7 @@ class Ranges(ZeroOneMap):
         self.constant_row = bins - 1 if bins == size else None
 
     @property
-    def intervals(self) -> "Ranges":  # type: ignore[override]  # None in the base
+    def intervals(self) -> "Ranges":
         return self
 
     def varies(self) -> bool:

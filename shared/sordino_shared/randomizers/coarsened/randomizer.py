@@ -181,8 +181,8 @@ class Coarsened(Randomizer):
         for number, holders in _by_level(self._numbers(payloads)):
             if number < len(self.levels):
                 bits = self.field_bits[number]
-                told = self.levels[number].allows(self.sizes, unpack_fields(payloads[holders], bits)[1:])
-                allowed[holders] = told & is_zero_past(payloads[holders], sum(bits))
+                valid = self.levels[number].allows(self.sizes, unpack_fields(payloads[holders], bits)[1:])
+                allowed[holders] = valid & is_zero_past(payloads[holders], sum(bits))
         return allowed
 
     def _numbers(self, payloads: NDArray[np.uint8]) -> NDArray[np.intp]:
