@@ -13,7 +13,8 @@ import os
 import threading
 from collections.abc import Callable
 
-from sordino_client._device import Device, Finished, Pause, advance
+from sordino_client._device import Device
+from sordino_client._flow import Finished, Pause, advance
 from sordino_client._transport import Transport, exchange
 from sordino_shared.protocol import CampaignId
 

@@ -13,7 +13,8 @@ from sordino_client._account import Account
 from sordino_client._background import Background
 from sordino_client._clock import Clock, SystemClock
 from sordino_client._config import DEFAULT_LARGEST_PART, DEFAULT_SPOOL_LIMIT, Caps, Config
-from sordino_client._device import Device, Finished, Flow, Pause, advance
+from sordino_client._device import Device
+from sordino_client._flow import Finished, Flow, Pause, advance
 from sordino_client._preview import Preview
 from sordino_client._results import Answer, Campaign, Flushed, campaign_id
 from sordino_client._transport import Response, Transport, check_address, exchange

@@ -1,17 +1,9 @@
-"""What join, answer and flush do, step by step, for the sync and the async client alike.
-
-Each is a generator: it yields a request or a pause, is resumed with the response, and returns its result. No
-transaction is ever open across a yield, so a flow that is dropped half-way, by a crash or a cancelled task, leaves
-either nothing or a committed step behind.
-"""
+"""What join, answer and flush do, step by step, for the sync and the async client alike: each is a flow."""
 
 from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Generator
-from dataclasses import dataclass
-from typing import Generic, TypeVar
 
 from sordino_client._account import Account, account
 from sordino_client._clock import Clock, seconds
@@ -21,12 +13,12 @@ from sordino_client._delivery import (
     Refused,
     RetryLater,
     delay_s,
-    problem_slug,
     read_upload,
-    retry_after_s,
     upload,
 )
 from sordino_client._errors import NotJoined, OptedOut, PlanRefused, PlanUnavailable, ServedElsewhere, TransportFailed
+from sordino_client._fetching import fetch
+from sordino_client._flow import Flow, Pause
 from sordino_client._kept import Kept
 from sordino_client._ledger import AnswerTerms, Ledger
 from sordino_client._preview import Preview
@@ -34,39 +26,12 @@ from sordino_client._results import Answer, Campaign, Flushed, RefusedUpload
 from sordino_client._session import AnswerStatus, Session, VerifiedPart, pin_manifest, verify_part
 from sordino_client._spool import Spool, SpooledReport
 from sordino_client._storage import MEMORY, Storage
-from sordino_client._transport import Request, Response, check_address
+from sordino_client._transport import check_address
 from sordino_shared.errors import InvalidValue, OversizedDocument
 from sordino_shared.protocol import CampaignId, DevicePart, Digest, Manifest, Task
 from sordino_shared.randomness import Randomness
 
-T = TypeVar("T")
 _LOG = logging.getLogger("sordino_client")
-
-
-@dataclass(frozen=True)
-class Pause:
-    """Wait for some seconds."""
-
-    seconds: float
-
-
-Effect = Request | Pause
-Flow = Generator[Effect, Response | None, T]
-
-
-@dataclass(frozen=True)
-class Finished(Generic[T]):
-    """A flow's result."""
-
-    value: T
-
-
-def advance(flow: Flow[T], reply: Response | Exception | None) -> Effect | Finished[T]:
-    """Resume a flow with what its last effect gave: its next effect, or its result."""
-    try:
-        return flow.throw(reply) if isinstance(reply, Exception) else flow.send(reply)
-    except StopIteration as stop:
-        return Finished(stop.value)
 
 
 class Device:
@@ -234,7 +199,7 @@ class Device:
     def fetch_task(self, session: Session) -> Flow[Task]:
         """What is open now, checked against the manifest and against what earlier tasks named."""
         path = f"/v1/campaigns/{session.campaign}/task"
-        task = session.read_task((yield from self._fetch("task", path, Task.limit)))
+        task = session.read_task((yield from fetch("task", path, Task.limit, self.clock)))
         self._ledger.pin_plans(session, task)
         self._kept.keep_task(task)
         return task
@@ -308,32 +273,18 @@ class Device:
         raise PlanUnavailable("plan", "the ledger keeps none of this device's rounds; answer() fetches it")
 
     def _fetch_manifest(self, campaign: CampaignId) -> Flow[Manifest]:
-        content = yield from self._fetch("manifest", f"/v1/campaigns/{campaign}", Manifest.limit)
+        content = yield from fetch("manifest", f"/v1/campaigns/{campaign}", Manifest.limit, self.clock)
         return pin_manifest(content, campaign)
 
     def _fetch_plan(self, digest: Digest) -> Flow[bytes]:
         limit = self.config.largest_part
         try:
-            return (yield from self._fetch("plan", f"/v1/plans/{digest}", limit))
+            return (yield from fetch("plan", f"/v1/plans/{digest}", limit, self.clock))
         except PlanRefused as error:
             if limit == DevicePart.limit or not isinstance(error.__cause__, OversizedDocument):
                 raise
             reason = f"it is larger than the {limit:,} bytes that this app's largest_part allows its devices"
             raise PlanRefused("plan", reason) from error.__cause__
-
-    def _fetch(self, what: str, path: str, limit: int) -> Flow[bytes]:
-        try:
-            response = yield Request(method="GET", path=path, limit=limit)
-        except TransportFailed as error:
-            raise PlanUnavailable(what, str(error)) from error
-        except OversizedDocument as error:
-            raise PlanRefused(what, str(error)) from error
-        assert response is not None
-        if response.status == 200:
-            return response.content
-        slug = problem_slug(response)
-        reason = f"HTTP {response.status}{f' ({slug})' if slug else ''}"
-        raise PlanUnavailable(what, reason, response.status, slug, retry_after_s(response, seconds(self.clock)))
 
     def _send(self, report: SpooledReport) -> Flow[Counted | Refused | RetryLater]:
         try:

@@ -18,8 +18,8 @@ from sordino_client._accounting import Spending, check_budget
 from sordino_client._client import PATIENCE_S, Client
 from sordino_client._clock import seconds
 from sordino_client._delivery import Counted, Refused, RetryLater, delay_s, read_upload, upload
-from sordino_client._device import Flow, Pause
 from sordino_client._errors import TransportFailed
+from sordino_client._flow import Flow, Pause
 from sordino_client._results import Campaign, campaign_id
 from sordino_client._session import AnswerStatus, Session, VerifiedPart
 from sordino_shared._checks import check_range

@@ -7,7 +7,7 @@ import dataclasses
 import httpx
 import pytest
 
-from sordino_client import PlanRefused, PlanUnavailable, PureEpsilon
+from sordino_client import AnswerStatus, PlanRefused, PlanUnavailable, PureEpsilon
 from sordino_client._session import draw_assignment
 from sordino_shared.domains import Categorical, Domain
 from sordino_shared.errors import DigestMismatch, GuaranteeNotMet, MalformedDocument, OversizedDocument
@@ -98,6 +98,19 @@ def test_a_task_that_is_not_a_task(world, refuse) -> None:
     handle = world.handle
     world.handle = lambda r: httpx.Response(200, content=b"<html>") if r.url.path.endswith("/task") else handle(r)
     refuse(world, MalformedDocument, "task")
+
+
+@pytest.mark.parametrize("path", ["/v1/campaigns/{campaign}", "/v1/campaigns/{campaign}/task", "/v1/plans/{plan}"])
+def test_a_document_of_another_media_type_is_refused_and_the_campaign_goes_on(world, make_client, path: str) -> None:
+    """A network's login page, or a cache that keeps the JSON of a browser."""
+    wrong, handle = path.format(campaign=world.campaign, plan=world.part.digest), world.handle
+    page = httpx.Response(200, json={"document": "manifest"})
+    world.handle = lambda request: page if request.url.path == wrong else handle(request)
+    client = make_client(world)
+    with pytest.raises(PlanUnavailable, match="'application/json', not application/cbor"):
+        client.answer(client.join(world.campaign), "red")
+    world.handle = handle
+    assert client.answer(client.join(world.campaign), "red").status is AnswerStatus.RECORDED
 
 
 def test_one_round_is_drawn_with_the_stated_weight() -> None:

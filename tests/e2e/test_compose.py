@@ -235,7 +235,7 @@ def _campaign(operator: httpx.Client, wait_until: Callable[..., None]) -> None:
 
 
 def _batch(operator: httpx.Client, path: str, cells: list[int]) -> bytes:
-    task = Task.read(operator.get(f"{path}/task").content)
+    task = Task.read(operator.get(f"{path}/task", headers={"Accept": CBOR_MEDIA_TYPE}).content)
     device = DevicePart.read(operator.get(f"/v1/plans/{task.device_parts[0]}").content, task.device_parts[0])
     randomness = SeededRandomness(7)
     payloads = device.randomizer.randomize_many(np.array(cells), randomness)

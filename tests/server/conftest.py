@@ -47,7 +47,7 @@ WORKLOAD = {
 
 @dataclass
 class RunningServer:
-    """A server and what a test needs to drive it: `api` asks with an admin's key, `anonymous` without any."""
+    """A server and what a test needs to drive it: `api` asks with an admin's key, `anonymous` as a device does."""
 
     address: str
     database: Database
@@ -181,7 +181,7 @@ def _served(url: str) -> Iterator[RunningServer]:
         key = keys.create(session, "test", Role.ADMIN, clock.now()).text
     with (
         httpx.Client(base_url=address, headers={"Authorization": f"Bearer {key}"}, timeout=PATIENCE_S) as api,
-        httpx.Client(base_url=address, timeout=PATIENCE_S) as anonymous,
+        httpx.Client(base_url=address, headers={"Accept": CBOR_MEDIA_TYPE}, timeout=PATIENCE_S) as anonymous,
     ):
         yield RunningServer(address, database, clock, settings, key, api, anonymous, compute_here, app)
     server.should_exit = True

@@ -60,25 +60,25 @@ def list_campaigns(context: Injected, _: Analyst, page: AskedPage, chosen: Asked
 
 @router.get("/{campaign_id}", response_class=Response, responses=_CBOR_OR_JSON)
 def get_manifest(context: Injected, request: Request, campaign_id: DigestPath) -> Response:
-    """The manifest that devices pin: immutable and public. Returns JSON for `Accept: application/json`."""
+    """The manifest that devices pin: immutable and public. CBOR for `Accept: application/cbor`, otherwise JSON."""
     with context.database.read("get manifest") as session:
         content = service.get(session, campaign_id).manifest
-    if _accepts_json(request):
-        shown = json.dumps(readable_document(Manifest.read(content)), ensure_ascii=False).encode()
-        return immutable_response(request, shown, f"{campaign_id}-json", "application/json")
-    return immutable_response(request, content, campaign_id, CBOR_MEDIA_TYPE)
+    if _accepts_cbor(request):
+        return immutable_response(request, content, campaign_id, CBOR_MEDIA_TYPE)
+    shown = json.dumps(readable_document(Manifest.read(content)), ensure_ascii=False).encode()
+    return immutable_response(request, shown, f"{campaign_id}-json", "application/json")
 
 
 @router.get("/{campaign_id}/task", response_class=Response, responses=_CBOR_OR_JSON)
 def get_task(context: Injected, request: Request, campaign_id: DigestPath) -> Response:
-    """The open round: the same bytes for all devices."""
+    """The open round: the same bytes for all devices. CBOR for `Accept: application/cbor`, otherwise JSON."""
     with context.database.read("get task") as session:
         task = service.task(session, campaign_id, context.settings, context.clock.now())
     headers = {"Cache-Control": f"public, max-age={context.settings.task_max_age_s}", "Vary": "Accept"}
-    if _accepts_json(request):
-        shown = json.dumps(readable_document(task), ensure_ascii=False).encode()
-        return Response(shown, headers=headers, media_type="application/json")
-    return Response(task.content, headers=headers, media_type=CBOR_MEDIA_TYPE)
+    if _accepts_cbor(request):
+        return Response(task.content, headers=headers, media_type=CBOR_MEDIA_TYPE)
+    shown = json.dumps(readable_document(task), ensure_ascii=False).encode()
+    return Response(shown, headers=headers, media_type="application/json")
 
 
 @router.get("/{campaign_id}/status")
@@ -139,5 +139,7 @@ def _changed(context: Context, once: IdempotentPost, name: str, campaign_id: str
     return once.run(name, act)
 
 
-def _accepts_json(request: Request) -> bool:
-    return "application/json" in request.headers.get("accept", "").lower()
+def _accepts_cbor(request: Request) -> bool:
+    """Whether CBOR is named: devices do, and browsers and curl do not."""
+    named = (item.partition(";")[0].strip() for item in request.headers.get("accept", "").lower().split(","))
+    return CBOR_MEDIA_TYPE in named

@@ -10,7 +10,7 @@ import numpy as np
 
 from sordino_server import aggregates, rounds
 from sordino_server.kit.db import Database
-from sordino_shared.protocol import DevicePart, ReportBatch, Task
+from sordino_shared.protocol import CBOR_MEDIA_TYPE, DevicePart, ReportBatch, Task
 from sordino_shared.randomizers.base import pack_indices
 from tests.patience import PATIENCE_S
 
@@ -33,7 +33,7 @@ class Campaign:
         self.api_path = f"/v1/campaigns/{self.id}"
         self._post(api, f"{self.api_path}/open")
         self.path = f"{self.api_path}/rounds/0/reports"
-        task = Task.read(api.get(f"{self.api_path}/task").content)
+        task = Task.read(api.get(f"{self.api_path}/task", headers={"Accept": CBOR_MEDIA_TYPE}).content)
         self._epoch = task.epoch
         self.part = DevicePart.read(api.get(f"/v1/plans/{task.device_parts[0]}").content, task.device_parts[0])
 

@@ -43,8 +43,21 @@ def test_the_manifest_is_the_promise(running: Any) -> None:
     assert plan is not None
     assert str(plan.device) == status["rounds"][0]["device_digest"]
     assert manifest.domain == running.device_part(status).domain
-    shown = running.anonymous.get(f"/v1/campaigns/{status['id']}", headers={"accept": "application/json"}).json()
-    assert (shown["digest"], shown["purpose"]) == (status["id"], manifest.purpose)
+
+
+def test_people_get_json_and_devices_cbor(running: Any) -> None:
+    """Caches must tell the two apart; a device names CBOR, browsers and curl do not."""
+    identifier = running.campaign()["id"]
+    for path, shown in ((f"/v1/campaigns/{identifier}", "digest"), (f"/v1/campaigns/{identifier}/task", "campaign")):
+        for accept in ("*/*", "application/json", "text/html,application/xhtml+xml,*/*;q=0.8", "application/cbor-seq"):
+            answer = running.anonymous.get(path, headers={"accept": accept})
+            assert answer.headers["content-type"] == "application/json"
+            assert answer.json()[shown] == identifier
+            assert "Accept" in answer.headers["vary"]
+        for accept in (CBOR_MEDIA_TYPE, "application/json, Application/CBOR;q=0.5"):
+            answer = running.anonymous.get(path, headers={"accept": accept})
+            assert answer.headers["content-type"] == CBOR_MEDIA_TYPE
+            assert "Accept" in answer.headers["vary"]
 
 
 def test_the_task_tells_what_the_settings_say(running: Any) -> None:

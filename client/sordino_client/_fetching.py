@@ -1,0 +1,38 @@
+"""Fetch a document of the server, or the reason why there is none."""
+
+from __future__ import annotations
+
+from sordino_client._clock import Clock, seconds
+from sordino_client._delivery import problem_slug, retry_after_s
+from sordino_client._errors import PlanRefused, PlanUnavailable, TransportFailed
+from sordino_client._flow import Flow
+from sordino_client._transport import Request, Response
+from sordino_shared.errors import OversizedDocument
+from sordino_shared.protocol import CBOR_MEDIA_TYPE
+
+
+def fetch(what: str, path: str, limit: int, clock: Clock) -> Flow[bytes]:
+    """The bytes at `path`, at most `limit`; the caller verifies them. `what` names them in errors.
+
+    Raises `PlanUnavailable`, and `PlanRefused` for more bytes.
+    """
+    try:
+        response = yield Request(method="GET", path=path, limit=limit)
+    except TransportFailed as error:
+        raise PlanUnavailable(what, str(error)) from error
+    except OversizedDocument as error:
+        raise PlanRefused(what, str(error)) from error
+    assert response is not None
+    if response.status == 200:
+        _check_media_type(what, response)
+        return response.content
+    slug = problem_slug(response)
+    reason = f"HTTP {response.status}{f' ({slug})' if slug else ''}"
+    raise PlanUnavailable(what, reason, response.status, slug, retry_after_s(response, seconds(clock)))
+
+
+def _check_media_type(what: str, response: Response) -> None:
+    """Raise `PlanUnavailable` for a page in the server's place, such as the login page of a network."""
+    media_type = response.headers.get("content-type", CBOR_MEDIA_TYPE).partition(";")[0].strip().lower()
+    if media_type != CBOR_MEDIA_TYPE:
+        raise PlanUnavailable(what, f"the answer is {media_type[:100]!r}, not {CBOR_MEDIA_TYPE}")
