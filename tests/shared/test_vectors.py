@@ -24,7 +24,7 @@ from sordino_shared.errors import (
     UnsupportedVersion,
 )
 from sordino_shared.guarantees import PureEpsilon, epsilon_of_ratio, exp_lower_bound
-from sordino_shared.protocol import DevicePart, Digest, Document, ReportId
+from sordino_shared.protocol import DevicePart, Digest, Document, Manifest, ReportId, Rotating, successor_faults
 from sordino_shared.protocol.codec import decode_value, encode_value
 from sordino_shared.protocol.schema import from_plain
 from sordino_shared.randomizers import RandomizedResponse, SeededDirection, SubsetSelection, directions
@@ -187,6 +187,38 @@ def test_domains(vectors: dict[str, Any]) -> None:
 def test_report_ids(vectors: dict[str, Any]) -> None:
     for case in vectors["good/report_ids"]["vectors"]:
         assert ReportId(bytes.fromhex(case["hex"])).epoch == case["epoch"]
+
+
+def test_series(vectors: dict[str, Any]) -> None:
+    for case in vectors["good/series"]["arithmetic"]:
+        law = from_plain(Rotating, case["assignment"])
+        for each in case["periods"]:
+            number = each["number"]
+            assert (law.period(number).start, law.period(number).end) == (each["start"], each["end"])
+            assert (law.accepted_from(number), law.accepted_until(number)) == (
+                each["accepted_from"],
+                each["accepted_until"],
+            )
+            assert law.epoch(number) == each["epoch"]
+        for each in case["times"]:
+            asked = law.asked_at(case["phase"], each["now"])
+            assert law.number_at(each["now"]) == each["number"]
+            assert (None if asked is None else asked.number) == each["asked"], each
+        for each in case["windows"]:
+            assert law.most_answers(each["periods"]) == each["most_answers"]
+            assert law.most_reports(each["periods"]) == each["most_reports"]
+
+
+def test_successors_of_a_series(vectors: dict[str, Any]) -> None:
+    cases = vectors["good/series"]["successors"]
+    for case in cases:
+        old, new = (Manifest.read(bytes.fromhex(case[name])) for name in ("old", "new"))
+        faults = successor_faults(old, new)
+        assert (not faults) is case["may_replace"], case["name"]
+        assert len(faults) <= 1, "one field was changed"
+    refused = {case["name"] for case in cases if not case["may_replace"]}
+    fields = {"start", "period_s", "value_of", "fewer_slots", "more_answers", "more_epsilon"}
+    assert refused == fields | {"replaces_nothing", "replaces_another"}
 
 
 def test_any_changed_byte_is_noticed(

@@ -109,6 +109,25 @@ def _without_lists(place: Place) -> list[dict[str, Any]]:
     ]
 
 
+def _series() -> list[dict[str, Any]]:
+    """One past the ends of every field of a series, and series whose rounds, late time or ε do not fit."""
+    one, every, second = (("manifest", name) for name in ("series", "series_at_limits", "series_every_second"))
+    law = "assignment"
+    rounds = plain(documents()["manifest"]["series"])["rounds"]
+    return [
+        *one_past(*one, (law, "start"), -1, 2**40 + 1, why="0 to 2^40"),
+        *one_past(*one, (law, "period_s"), 0, -86_400, 2**31 + 1, 86_400.0, why="1 to 2^31"),
+        *one_past(*one, (law, "slots"), 0, 4097, 2, 3, why="1 to 4096, late_s is below (slots − 1) · period_s"),
+        *one_past(*every, (law, "answers_max"), 0, 10**6 + 1, None, why="1 to 10^6, and never unbounded"),
+        *one_past(*one, (law, "value_of"), "next", "", why="current or previous"),
+        *one_past(*second, (law, "late_s"), -1, 2**40 + 1, why="0 to 2^40"),
+        *one_past(*one, (law, "late_s"), 29 * 86_400, why="below (slots − 1) · period_s"),
+        *one_past(*one, (law, "replaces"), bytes(31), "", why="a digest of 32 bytes or null"),
+        *one_past(*one, (law, "answers_max"), 13, why="answers_max times ε is at most the device's ε"),
+        *one_past(*one, ("rounds",), rounds * 2, why="the terms of one round, which all periods share"),
+    ]
+
+
 def _sentence(text: str) -> bytes:
     return encode_value(plain(documents()["manifest"]["one_round"]) | {"purpose": text})
 
@@ -272,5 +291,5 @@ def _analyst_parts() -> list[dict[str, Any]]:
 
 def bad_ranges() -> dict[str, Any]:
     """The file of values beyond their ranges, by path."""
-    vectors = [*_manifests(), *_tasks(), *_parts(), *_reports(), *_analyst_parts()]
+    vectors = [*_manifests(), *_series(), *_tasks(), *_parts(), *_reports(), *_analyst_parts()]
     return {"bad/ranges.json": {"vectors": vectors}}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from series import series_manifests
 
 from sordino_analysis.documents.analyst_part import AnalystPart, ErrorFigures, Factors
 from sordino_analysis.documents.certificate import (
@@ -352,6 +353,7 @@ def manifests() -> dict[str, Manifest]:
             rounds=(first,),
             assignment=EveryRound(),
         ),
+        **series_manifests(first, PRODUCT),
         "at_limits": Manifest(
             name=longest,
             purpose=longest * 10,

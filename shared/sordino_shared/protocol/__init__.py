@@ -17,6 +17,7 @@ from sordino_shared.protocol.plans import (
 )
 from sordino_shared.protocol.problems import CBOR_MEDIA_TYPE, PROBLEM_MEDIA_TYPE, Problem
 from sordino_shared.protocol.reports import MAX_REPORTS, Refusal, RefusedReport, ReportBatch, ReportOutcomes
+from sordino_shared.protocol.series import Period, Rotating, ValueOf
 from sordino_shared.protocol.states import (
     CAMPAIGN_TRANSITIONS,
     ROUND_TRANSITIONS,
@@ -26,6 +27,7 @@ from sordino_shared.protocol.states import (
     check_campaign_transition,
     check_round_transition,
 )
+from sordino_shared.protocol.successors import successor_faults
 
 __all__ = [
     "CAMPAIGN_TRANSITIONS",
@@ -43,6 +45,7 @@ __all__ = [
     "EveryRound",
     "IllegalTransition",
     "Manifest",
+    "Period",
     "PlanReference",
     "Problem",
     "Refusal",
@@ -51,10 +54,13 @@ __all__ = [
     "ReportId",
     "ReportOutcomes",
     "RetryWindow",
+    "Rotating",
     "RoundAssignment",
     "RoundState",
     "RoundTerms",
     "Task",
+    "ValueOf",
     "check_campaign_transition",
     "check_round_transition",
+    "successor_faults",
 ]

@@ -12,11 +12,11 @@ from sordino_shared.guarantees import PureEpsilon, check_round_guarantee
 from sordino_shared.protocol.documents import Document
 from sordino_shared.protocol.ids import CampaignId, Digest
 from sordino_shared.protocol.plans import PlanReference
+from sordino_shared.protocol.series import MAX_TIME, Rotating
 from sordino_shared.protocol.states import CampaignState
 
 MAX_ROUNDS = 16
 MAX_PURPOSE = 2000
-MAX_TIME = 2**40
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class DrawOneRound:
         check_range(self.first_weight, 1, 2**32 - 1, "weight of round 0")
 
 
-RoundAssignment = EveryRound | DrawOneRound
+RoundAssignment = EveryRound | DrawOneRound | Rotating
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,9 +91,15 @@ class Manifest(Document):
 
     def _check_spending(self) -> None:
         spent = [terms.guarantee.nano for terms in self.rounds]
-        if isinstance(self.assignment, DrawOneRound) and len(spent) != 2:
-            raise InvalidValue("drawing one round needs exactly two rounds", len(spent))
-        needed = max(spent) if isinstance(self.assignment, DrawOneRound) else sum(spent)
+        needed = sum(spent)
+        if isinstance(self.assignment, DrawOneRound):
+            if len(spent) != 2:
+                raise InvalidValue("drawing one round needs exactly two rounds", len(spent))
+            needed = max(spent)
+        if isinstance(self.assignment, Rotating):
+            if len(spent) != 1:
+                raise InvalidValue("a series has the terms of one round, which all of its periods share", len(spent))
+            needed = spent[0] * self.assignment.answers_max
         if needed > self.device_guarantee.nano:
             raise InvalidValue(
                 f"the rounds may spend {needed} nano-ε a device, above the stated {self.device_guarantee.nano}", needed
