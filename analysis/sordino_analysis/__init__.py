@@ -26,11 +26,14 @@ if TYPE_CHECKING:
     )
     from sordino_analysis.analyst.plans import Plan, plan, read_plan
     from sordino_analysis.analyst.results import read_estimates
+    from sordino_analysis.analyst.series import rotation, series
     from sordino_analysis.analyst.simulation import Simulation, read_csv, simulate
     from sordino_analysis.analyst.tables import ColumnError
     from sordino_analysis.analyst.workloads import histogram, pairwise_statistic, prefix, ranges, workload
     from sordino_analysis.estimation.linear import EstimationError
     from sordino_analysis.evaluation.accumulate import Aggregate
+    from sordino_analysis.panel.rotation import Rotation
+    from sordino_analysis.panel.series import Series
     from sordino_analysis.planning_options import PlanError
     from sordino_analysis.progress import Progress
     from sordino_analysis.questions.linear import Workload, WorkloadError
@@ -50,6 +53,7 @@ _MODULES = {
     ),
     "sordino_analysis.analyst.plans": ("Plan", "plan", "read_plan"),
     "sordino_analysis.analyst.results": ("read_estimates",),
+    "sordino_analysis.analyst.series": ("rotation", "series"),
     "sordino_analysis.analyst.simulation": ("Simulation", "read_csv", "simulate"),
     "sordino_analysis.analyst.tables": ("ColumnError",),
     "sordino_analysis.analyst.workloads": ("histogram", "pairwise_statistic", "prefix", "ranges", "workload"),
@@ -58,6 +62,8 @@ _MODULES = {
     "sordino_analysis.planning_options": ("PlanError",),
     "sordino_analysis.progress": ("Progress",),
     "sordino_analysis.questions.linear": ("Workload", "WorkloadError"),
+    "sordino_analysis.panel.rotation": ("Rotation",),
+    "sordino_analysis.panel.series": ("Series",),
     "sordino_shared.errors": ("SordinoError",),
 }
 _PLACES = {name: module for module, names in _MODULES.items() for name in names}
@@ -73,6 +79,8 @@ __all__ = [
     "Plan",
     "PlanError",
     "Progress",
+    "Rotation",
+    "Series",
     "Simulation",
     "SordinoError",
     "Workload",
@@ -91,6 +99,8 @@ __all__ = [
     "read_estimates",
     "read_pairwise_plan",
     "read_plan",
+    "rotation",
+    "series",
     "simulate",
     "simulate_pairwise",
     "workload",

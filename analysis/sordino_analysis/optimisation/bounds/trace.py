@@ -49,18 +49,13 @@ def recheck(matrix: Floats, epsilon: float, query_weights: Floats, type_weights:
     `matrix` W (Q, k), `query_weights` ρ (Q,), `type_weights` π (k,).
     Raises InvalidValue for weights that are negative or do not sum to 1.
     """
-    check_weights(query_weights, type_weights)
+    for weights in (query_weights, type_weights):
+        if not (weights >= 0).all() or not abs(weights.sum() - 1.0) <= 1e-9:
+            raise InvalidValue("the weights of a bound are non-negative and sum to 1", weights)
     spread = matrix - (matrix @ type_weights)[:, None]
     scaled = np.sqrt(query_weights)[:, None] * spread * np.sqrt(type_weights)
     nuclear = np.linalg.svd(scaled, compute_uv=False).sum()
     return max(0.0, float(nuclear**2 / np.sinh(epsilon / 2) ** 2 - (scaled**2).sum()))
-
-
-def check_weights(query_weights: Floats, type_weights: Floats) -> None:
-    """Raise InvalidValue unless ρ (Q,) and π (k,) are not negative and each sum to 1."""
-    for weights in (query_weights, type_weights):
-        if not (weights >= 0).all() or not abs(weights.sum() - 1.0) <= 1e-9:
-            raise InvalidValue("the weights of a bound are non-negative and sum to 1", weights)
 
 
 def trace_bound(
@@ -88,7 +83,7 @@ def trace_bound(
         raise InvalidValue(f'start the "{objective}" bound at a centred factorization of the same matrix', start)
     counted = counted_rows(matrix, centred=True)
     scale = float(np.ptp(matrix, axis=1).max())
-    ascent = Ascent(matrix[counted] / scale, _most(epsilon), objective)
+    ascent = _Ascent(matrix[counted] / scale, epsilon, objective)
     best = ascent.run(start.row_weights[counted], start.column_weights, max_iterations, should_stop)
     weights = np.zeros(len(matrix))
     weights[counted] = best.rows
@@ -101,13 +96,13 @@ def trace_bound(
 def ascended_weights(matrix: Floats, epsilon: float, objective: Objective) -> tuple[Floats, Floats]:
     """ρ (Q,) and π (k,) of a bound on W (Q, k), ascended from even weights; ρ stays even for the mean."""
     queries, types = matrix.shape
-    ascent = Ascent(matrix, _most(epsilon), objective)
+    ascent = _Ascent(matrix, epsilon, objective)
     best = ascent.run(np.full(queries, 1 / queries), np.full(types, 1 / types), _ASCENTS, lambda: False)
     return best.rows, best.columns
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class AscentPoint:
+class _Point:
     rows: Floats
     columns: Floats
     value: float
@@ -115,22 +110,13 @@ class AscentPoint:
     column_slopes: Floats
 
 
-def _most(epsilon: float) -> float:
-    """The most that tr X − 1 can be."""
-    return float(np.sinh(epsilon / 2) ** 2)
+class _Ascent:
+    def __init__(self, matrix: Floats, epsilon: float, objective: Objective) -> None:
+        self.matrix, self.objective = matrix, objective
+        self.most = float(np.sinh(epsilon / 2) ** 2)
 
-
-class Ascent:
-    """‖A‖_*²/most − ‖A‖_F² over weights of the rows and columns of a matrix; for the mean rows keep theirs."""
-
-    def __init__(self, matrix: Floats, most: float, objective: Objective) -> None:
-        self.matrix, self.objective, self.most = matrix, objective, most
-
-    def run(self, rows: Floats, columns: Floats, max_iterations: int, should_stop: Callable[[], bool]) -> AscentPoint:
-        """The best point within `max_iterations`; a step that loses ground is taken back and shortened.
-
-        `rows` (Q,), `columns` (k,).
-        """
+    def run(self, rows: Floats, columns: Floats, max_iterations: int, should_stop: Callable[[], bool]) -> _Point:
+        """The best point within `max_iterations`; a step that loses ground is taken back and shortened."""
         best, exponent, idle = self._evaluate(rows, columns), _LARGEST_EXPONENT, 0
         for _ in range(max_iterations - 1):
             if should_stop():
@@ -147,7 +133,7 @@ class Ascent:
                 break
         return best
 
-    def _evaluate(self, rows: Floats, columns: Floats) -> AscentPoint:
+    def _evaluate(self, rows: Floats, columns: Floats) -> _Point:
         """The bound and its slopes: ∂‖A‖_*²/∂ρ_q = ‖A‖_*‖L_q‖², likewise for π, up to a constant on the simplex."""
         spread = self.matrix - (self.matrix @ columns)[:, None]
         spectrum = weighted_spectrum(spread, rows, columns)
@@ -155,9 +141,9 @@ class Ascent:
         row_slopes = nuclear * spectrum.row_squares() / self.most - squares @ columns
         column_slopes = nuclear * spectrum.column_squares() / self.most - rows @ squares
         value = nuclear**2 / self.most - float(rows @ squares @ columns)
-        return AscentPoint(rows=rows, columns=columns, value=value, row_slopes=row_slopes, column_slopes=column_slopes)
+        return _Point(rows=rows, columns=columns, value=value, row_slopes=row_slopes, column_slopes=column_slopes)
 
-    def _step(self, point: AscentPoint, exponent: float) -> AscentPoint:
+    def _step(self, point: _Point, exponent: float) -> _Point:
         columns = _reweighted(point.columns, point.column_slopes, exponent)
         rows = point.rows
         if self.objective == "max":

@@ -1,0 +1,97 @@
+"""How often to ask: the slots of a series from a target error, and what the rates and errors then are."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from scipy.special import ndtri
+
+from sordino_analysis.panel.series import MOST_SLOTS
+from sordino_shared.errors import InvalidValue
+
+YEAR_S = 365 * 86_400
+WEEK_S = 7 * 86_400
+MONTH_S = 30 * 86_400
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rotation:
+    """A series in numbers: `active` devices a period, each with one turn in `slots` periods and ε = `epsilon` a turn.
+
+    `variance` is of one report's contribution to the answer. Raises InvalidValue for numbers that are none of a series.
+    """
+
+    epsilon: float
+    variance: float
+    active: int
+    slots: int
+    period_s: int
+
+    def __post_init__(self) -> None:
+        _check_positive(epsilon=self.epsilon, variance=self.variance, active=self.active, period_s=self.period_s)
+        if not 1 <= self.slots <= MOST_SLOTS:
+            raise InvalidValue(f"a series has 1 to {MOST_SLOTS} slots, got {self.slots}", self.slots)
+
+    @classmethod
+    def of_target(
+        cls, target: float, periods: int = 1, *, epsilon: float, variance: float, active: int, period_s: int
+    ) -> Rotation:
+        """The most slots whose window of `periods` has standard error `target` or less: T ≤ target²·N·m/V.
+
+        Raises InvalidValue where even T = 1 exceeds the target.
+        """
+        _check_positive(target=target, periods=periods, variance=variance, active=active)
+        most = math.floor(target**2 * active * periods / variance * (1 + 1e-12))
+        if most < 1:
+            least = math.sqrt(variance / (active * periods))
+            raise InvalidValue(
+                f"a standard error of {target:g} cannot be reached: {active} active devices give {least:.3g} where all "
+                "answer every period; take a larger ε, a longer window or a larger target",
+                target,
+            )
+        slots = min(most, MOST_SLOTS)
+        return cls(epsilon=epsilon, variance=variance, active=active, slots=slots, period_s=period_s)
+
+    @property
+    def reports(self) -> float:
+        """Reports a period, on average."""
+        return self.active / self.slots
+
+    def epsilon_within(self, seconds: int) -> float:
+        """The most ε that a device spends in so many seconds: ε⌈P/T⌉ in P periods."""
+        periods = -(-seconds // self.period_s)
+        return self.epsilon * -(-periods // self.slots)
+
+    @property
+    def epsilon_per_year(self) -> float:
+        """The most ε that a device spends in 365 days."""
+        return self.epsilon_within(YEAR_S)
+
+    def standard_error(self, periods: int = 1) -> float:
+        """Of a window of so many periods, about the devices that reported: √(V/(m·n))."""
+        return math.sqrt(self.variance / (periods * self.reports))
+
+    @property
+    def periods_a_week(self) -> int:
+        """At least one."""
+        return max(1, WEEK_S // self.period_s)
+
+    @property
+    def periods_a_month(self) -> int:
+        """Of 30 days, at least one."""
+        return max(1, MONTH_S // self.period_s)
+
+    def smallest_change(self, periods: int = 1, *, power: float = 0.8, level: float = 0.95) -> float:
+        """Seen with this power between two neighbouring windows: (z_{(1+level)/2} + z_power)·√(2V/(m·n)).
+
+        The factor is 2.80 for a power of .8 at .95.
+        """
+        factor = float(ndtri((1 + level) / 2) + ndtri(power))
+        return factor * math.sqrt(2) * self.standard_error(periods)
+
+
+def _check_positive(**given: float) -> None:
+    for name, value in given.items():
+        if not (math.isfinite(value) and value > 0):
+            raise InvalidValue(f"{name} must be a number above 0, got {value}", value)
