@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
-from sordino_analysis.documents.decoders import Decoder
-from sordino_analysis.evaluation.integer_kernels import answer_decoder, histogram_decoder, integer_kernel
-from sordino_analysis.evaluation.weighted_decoder import weighted_decoder
+from sordino_analysis.documents.decoders import Decoder, WeightedDecoder
+from sordino_analysis.evaluation.integer_kernels import answer_decoder, histogram_decoder, integer_kernel, probabilities
 from sordino_analysis.mechanisms.mechanism import MechanismFailed, Proposal, SharedWork
 from sordino_analysis.optimisation.search import search_kernel
 from sordino_analysis.optimisation.search.joint import KernelDesign
-from sordino_analysis.progress import ProgressCallback
+from sordino_analysis.optimisation.search.minimax_weights import minimax_weights
+from sordino_analysis.optimisation.search.objectives import variances
+from sordino_analysis.progress import Progress, ProgressCallback
 from sordino_analysis.questions.linear.operators import Symmetry
+from sordino_shared.arrays import Array
 from sordino_shared.randomizers import FiniteKernel
 
 # One descent step of the search at 1024 types and four rows a type takes seconds on one core.
@@ -22,6 +26,10 @@ _FEW_TYPES = 16
 # Bytes of a decoder's matrix beyond which type weights are looked for in its place. All ranges over 64 types: 0.1 MB
 # in place of 6 MB, in a second.
 _LARGEST_MATRIX = 1 << 22
+# Type weights are no worse than the matrix that they replace but for this.
+_FIT = 1 + 2e-3
+# Of the progress, and the number of groups of queries with half of that.
+_SHARE_OF_DECODER, _USUAL_STEPS = 0.2, 50
 
 
 class OptimisedKernelMechanism:
@@ -53,15 +61,37 @@ class OptimisedKernelMechanism:
         except (ValueError, np.linalg.LinAlgError) as error:
             raise MechanismFailed(f"the search found no balanced rows ({error})") from error
         kernel = integer_kernel(design.low, design.members, request.guarantee)
-        return Proposal(kernel, _decoder(work, design, kernel), soft_variance=design.soft_variance)
+        decoder = _decoder(work, design, kernel, _Steps(work, progress).should_stop)
+        return Proposal(kernel, decoder, soft_variance=design.soft_variance)
 
 
-def _decoder(work: SharedWork, design: KernelDesign, kernel: FiniteKernel) -> Decoder:
-    """The design's own for the integers, by type weights where its matrix would be large."""
-    if design.decoder is None:
+class _Steps:
+    """Tells at every step that the search for a decoder goes on, without knowing how many follow."""
+
+    def __init__(self, work: SharedWork, progress: ProgressCallback) -> None:
+        self._work, self._progress, self._taken = work, progress, 0
+
+    def should_stop(self) -> bool:
+        """Whether the time is over; reports the progress."""
+        self._taken += 1
+        self._progress(Progress(1 - _SHARE_OF_DECODER / (1 + self._taken / _USUAL_STEPS)))
+        return self._work.deadline.passed()
+
+
+def _decoder(work: SharedWork, design: KernelDesign, kernel: FiniteKernel, should_stop: Callable[[], bool]) -> Decoder:
+    """The design's own for the integers, or least squares; by type weights where its matrix would be large."""
+    if work.request.options.objective == "mean":
         return histogram_decoder(kernel, design.type_weights)
-    decoder = answer_decoder(kernel, design.decoder, work.matrix, design.type_weights)
-    if len(decoder.matrix.data) <= _LARGEST_MATRIX:
-        return work.plain_answers(decoder)
-    compact = weighted_decoder(kernel, decoder, work.matrix, design.type_weights, work.deadline.passed)
-    return compact or work.plain_answers(decoder)
+    matrix, enough = work.matrix, 0.0
+    large = 8 * len(matrix) * kernel.accumulator_size > _LARGEST_MATRIX
+    table = probabilities(kernel)
+    if design.decoder is not None:
+        decoder = answer_decoder(kernel, design.decoder, matrix, design.type_weights)
+        if not large:
+            return work.plain_answers(decoder)
+        enough = _FIT * float(variances(table, decoder.matrix.numpy(), matrix).max())
+    found = minimax_weights(table, matrix, design.type_weights, should_stop, enough)
+    if large:
+        return WeightedDecoder(Array.of(found.type_weights, "<f8"), Array.of(found.groups, "<i4"))
+    rows = found.decoder(table, matrix)
+    return work.plain_answers(answer_decoder(kernel, rows, matrix, design.type_weights))

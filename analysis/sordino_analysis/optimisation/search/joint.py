@@ -18,7 +18,6 @@ from sordino_analysis.optimisation.search.balanced_rows import balance, balanced
 from sordino_analysis.optimisation.search.column_generation import MOST_TYPES, WeightedRows, generate_columns
 from sordino_analysis.optimisation.search.descent import Evaluate, Point, descend
 from sordino_analysis.optimisation.search.images import NO_IMAGES, reflected
-from sordino_analysis.optimisation.search.minimax_decoder import minimax_decoder
 from sordino_analysis.optimisation.search.objectives import (
     AveragedVariance,
     SoftMaximum,
@@ -94,8 +93,6 @@ _FEW_TYPES = 22
 _SMALL_SETS_SHARE = 0.2
 # Sizes Q·m·k past which a third, two thirds, all of the phases run under product weights.
 _JOINT_LIMITS = (2e7, 3e7, 6e8)
-# Past this many decoder entries (128 MiB) the decoder stays GLS, which is W times one (k, m) matrix.
-_LARGEST_DECODER = 1 << 24
 _REWEIGHTINGS = 3
 # The part of the reported progress that the first search has; new rows have the rest.
 _SHARE_OF_PHASES, _SHARE_OF_SNAPPING = 0.7, 0.1
@@ -107,7 +104,8 @@ _SHARE_FOR_ROWS = 0.7
 class KernelDesign:
     """Staircase rows low[y]·{1, e^ε}: `members` (m, k) are at the upper level; columns sum to one.
 
-    `decoder` (Q, m) is unbiased for the W that was searched for; None where GLS under `type_weights` is meant.
+    `decoder` (Q, m) is unbiased for the W that was searched for; None where rows were searched for under the product
+    weights alone, of which `type_weights` are one: then least squares is to follow.
     `soft_variance` is what the objective was before the rows were at a level.
     """
 
@@ -260,7 +258,7 @@ class _Search:
             return self._polished(point, members, schedule, soft)
         for _ in range(2):
             point = self._descend_averaged(point, 0.0, schedule.evaluations, rows_move=False)
-        return self._design(point, members, self._own_decoder(point, schedule), soft)
+        return self._design(point, members, None, soft)
 
     def with_new_rows(self, design: KernelDesign, schedule: Schedule) -> KernelDesign:
         """For the mean of not too many types, rows that lower it further are added and weighed."""
@@ -298,13 +296,6 @@ class _Search:
             type_weights=point.type_weights,
             soft_variance=soft,
         )
-
-    def _own_decoder(self, point: Point, schedule: Schedule) -> Floats | None:
-        """For the maximum, a decoder in which the worst queries have type weights of their own."""
-        if self.objective == "mean" or len(self.matrix) * len(point.weights) > _LARGEST_DECODER:
-            return None
-        kernel = self.images.all_rows(self._kernel(point))
-        return minimax_decoder(kernel, self.matrix, point.type_weights, schedule.evaluations, self.should_stop)
 
     def _kernel(self, point: Point) -> Floats:
         levels = balance(point.logits, point.weights, self.epsilon, self.images).levels

@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import OptimizeResult
 
 from sordino_analysis.optimisation.bounds import dual_ascent, trace
-from sordino_analysis.optimisation.search import descent, minimax_decoder
+from sordino_analysis.optimisation.search import descent
 from sordino_analysis.optimisation.search.balanced_rows import balanced_weights
 from sordino_analysis.optimisation.search.objectives import AveragedVariance, SoftMaximum, gls_decoder
 
@@ -71,13 +71,6 @@ def test_the_descent_of_the_search(checked, rows, objective, rows_move):
         logits=logits, weights=weights, free=decoder, type_weights=types, query_weights=np.full(5, 1 / 5)
     )
     descent.descend(point, evaluate, EPSILON, 0.0, 10, lambda: False, rows_move=rows_move)
-    assert check.worst < 1e-4
-
-
-def test_the_descent_of_a_decoder(checked, rows):
-    check, (logits, weights) = checked(minimax_decoder), rows
-    kernel = weights[:, None] * (1 + np.expm1(EPSILON) / (1 + np.exp(-logits)))
-    minimax_decoder.minimax_decoder(kernel, PREFIX, np.full(6, 1 / 6), 10, lambda: False)
     assert check.worst < 1e-4
 
 
