@@ -13,6 +13,8 @@ from sordino_analysis.documents.certificate import (
     CharacterBound,
     IntervalBound,
     LowerBound,
+    OddBound,
+    OddCharacterBound,
     PairBound,
     SubsetBound,
 )
@@ -304,6 +306,13 @@ def symmetric_analyst_parts() -> dict[str, AnalystPart]:
             *(CharacterDecoder(_reals([1, 2]), _reals([0, 0.5])), figures),
             objective="mean",
             certificate=Certificate(characters, subsets),
+        ),
+        "odd_parities": analyst_part(
+            *("orbit_kernel", "delays", ParityQueries(1, True), "orbit_kernel"),
+            *(CharacterDecoder(_reals([1, 2]), _reals([0, 0.5])), figures),
+            certificate=Certificate(
+                OddCharacterBound(4.5, _reals(0.25, 0.75)), OddBound(4, _reals(0.5, 0.5), _reals(1, 0))
+            ),
         ),
     }
 

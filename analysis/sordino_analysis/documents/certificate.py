@@ -99,7 +99,35 @@ class IntervalBound:
             density.check_form("<f8", density.shape[:1], "density of a bound")
 
 
-Bound = LowerBound | SubsetBound | CharacterBound | PairBound | IntervalBound
+@dataclass(frozen=True)
+class OddBound:
+    """The bound of a workload that an involution of the types takes to its negative; rechecked from (ρ, π)."""
+
+    kind: ClassVar[str] = "odd"
+    value: float
+    query_weights: Array
+    type_weights: Array
+
+    def __post_init__(self) -> None:
+        set_finite_floats(self, "value")
+        for weights in (self.query_weights, self.type_weights):
+            weights.check_form("<f8", weights.shape[:1], "weights of a bound")
+
+
+@dataclass(frozen=True)
+class OddCharacterBound:
+    """The same for symmetric queries through their characters; rechecked from a weight for each block of queries."""
+
+    kind: ClassVar[str] = "odd_characters"
+    value: float
+    query_weights: Array
+
+    def __post_init__(self) -> None:
+        set_finite_floats(self, "value")
+        self.query_weights.check_form("<f8", self.query_weights.shape[:1], "weights of a bound")
+
+
+Bound = LowerBound | SubsetBound | CharacterBound | PairBound | IntervalBound | OddBound | OddCharacterBound
 
 
 @dataclass(frozen=True)

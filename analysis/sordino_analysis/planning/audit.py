@@ -10,7 +10,7 @@ import numpy as np
 from sordino_analysis.documents.analyst_part import AnalystPart, ErrorFigures, Factors
 from sordino_analysis.documents.certificate import Bound
 from sordino_analysis.evaluation.variance import answer_moments, counts_as_unbiased
-from sordino_analysis.planning.certificates import recheck_bound
+from sordino_analysis.planning.rechecks import recheck_bound
 from sordino_analysis.questions.linear import Workload
 from sordino_analysis.questions.linear.building import build_workload
 from sordino_analysis.request_terms import Objective

@@ -12,26 +12,26 @@ from sordino_analysis.documents.certificate import (
     Bound,
     Certificate,
     CharacterBound,
-    IntervalBound,
     LowerBound,
+    OddBound,
+    OddCharacterBound,
     PairBound,
     SubsetBound,
 )
 from sordino_analysis.evaluation.grids.plane_prefixes import plane_of
 from sordino_analysis.mechanisms.mechanism import MOST_DENSE_INTERVALS, SharedWork
-from sordino_analysis.optimisation.bounds import doubly_nonnegative_bound, recheck, recheck_doubly_nonnegative
+from sordino_analysis.optimisation.bounds import doubly_nonnegative_bound
 from sordino_analysis.optimisation.bounds.doubly_nonnegative import LARGEST_TYPES
-from sordino_analysis.optimisation.symmetry.character_bound import character_bound, recheck_characters
+from sordino_analysis.optimisation.bounds.odd import odd_bound
+from sordino_analysis.optimisation.symmetry.character_bound import character_bound
+from sordino_analysis.optimisation.symmetry.odd_characters import recheck_odd_characters
 from sordino_analysis.optimisation.symmetry.query_fourier_weights import query_fourier_weights
-from sordino_analysis.optimisation.symmetry.subset_sizes import best_bound, recheck_subset_sizes
+from sordino_analysis.optimisation.symmetry.subset_sizes import best_bound
 from sordino_analysis.planning.interval_certificates import (
     interval_bound,
     plane_bound,
-    recheck_intervals,
-    recheck_plane,
 )
 from sordino_analysis.progress import ProgressCallback
-from sordino_analysis.questions.linear import Workload
 from sordino_analysis.questions.linear.operators import Symmetry
 from sordino_analysis.questions.linear.widths import CharacterMap
 from sordino_analysis.request_terms import Effort, Objective
@@ -56,16 +56,7 @@ def lower_bound(work: SharedWork, objective: Objective, progress: ProgressCallba
     if work.deadline.passed():
         return _nothing_proved()
     if isinstance(workload.operator, CharacterMap):
-        weights = _block_weights(work, workload.operator, objective)
-        found = character_bound(workload.operator, epsilon, weights)
-        spectrum, multipliers = Array.of(found.spectrum, "<f8"), Array.of(found.multipliers, "<f8")
-        return CharacterBound(
-            value=found.value,
-            query_weights=Array.of(weights, "<f8"),
-            spectrum=spectrum,
-            multipliers=multipliers,
-            level=found.level,
-        )
+        return _of_characters(workload.operator, epsilon, _block_weights(work, workload.operator, objective))
     if workload.operator.intervals is not None and workload.size > MOST_DENSE_INTERVALS:
         return interval_bound(workload.operator.intervals, epsilon, objective)
     if work.too_large_for_dense is not None:
@@ -74,8 +65,31 @@ def lower_bound(work: SharedWork, objective: Objective, progress: ProgressCallba
     work.factorization(objective, progress)
     trace = work.bound(objective)
     bound = LowerBound(trace.value, Array.of(trace.query_weights, "<f8"), Array.of(trace.type_weights, "<f8"))
-    tighter = _pair_bound(work, objective) if _pairs_gain(work, objective) else None
-    return bound if tighter is None or tighter.value <= bound.value else tighter
+    odd = _odd_bound(work, objective)
+    pairs = _pair_bound(work, objective) if _pairs_gain(work, objective) else None
+    return max((found for found in (bound, odd, pairs) if found is not None), key=lambda found: found.value)
+
+
+def _of_characters(operator: CharacterMap, epsilon: float, weights: Floats) -> CharacterBound | OddCharacterBound:
+    """The larger of the bounds for symmetric queries whose blocks have these weights (blocks,)."""
+    block_weights, odd = Array.of(weights, "<f8"), recheck_odd_characters(operator, epsilon, weights)
+    found = character_bound(operator, epsilon, weights)
+    if odd is not None and odd > found.value:
+        return OddCharacterBound(odd, block_weights)
+    return CharacterBound(
+        value=found.value,
+        query_weights=block_weights,
+        spectrum=Array.of(found.spectrum, "<f8"),
+        multipliers=Array.of(found.multipliers, "<f8"),
+        level=found.level,
+    )
+
+
+def _odd_bound(work: SharedWork, objective: Objective) -> OddBound | None:
+    found = odd_bound(work.matrix, work.request.guarantee.epsilon, objective, work.factorization(objective))
+    if found is None:
+        return None
+    return OddBound(found.value, Array.of(found.query_weights, "<f8"), Array.of(found.type_weights, "<f8"))
 
 
 def _block_weights(work: SharedWork, operator: CharacterMap, objective: Objective) -> Floats:
@@ -141,54 +155,3 @@ def bounds_summary(figures: ErrorFigures, certificate: Certificate) -> BoundsSum
         ratio_max=ratio(figures.max_variance, certificate.max.value),
         ratio_mean=ratio(figures.mean_variance, certificate.mean.value),
     )
-
-
-def recheck_bound(bound: Bound, workload: Workload, epsilon: float, objective: Objective) -> float | None:
-    """The value that the published weights prove for the objective; None where they prove nothing about it.
-
-    Raises InvalidValue for weights that are not a certificate.
-    """
-    if isinstance(bound, SubsetBound):
-        whose = bound.own_weight if objective == "max" else 1 / workload.size
-        fits = workload.symmetry is Symmetry.TYPES and np.isclose(bound.own_weight, whose, rtol=1e-9)
-        return recheck_subset_sizes(workload.size, epsilon, bound.own_weight) if fits else None
-    if isinstance(bound, IntervalBound):
-        plane = plane_of(workload.operator)
-        if plane is not None:
-            return recheck_plane(bound, plane, epsilon)
-        return recheck_intervals(bound, workload.operator.intervals, epsilon, objective)
-    if isinstance(bound, CharacterBound):
-        operator, weights = workload.operator, bound.query_weights.numpy()
-        if not isinstance(operator, CharacterMap):
-            return None
-        if objective == "mean" and not _close(weights, query_fourier_weights(operator).shares):
-            return None
-        arrays = (bound.spectrum.numpy(), bound.multipliers.numpy())
-        return recheck_characters(operator, epsilon, weights, *arrays, bound.level)
-    rows, columns = bound.query_weights.numpy(), bound.type_weights.numpy()
-    if (len(rows), len(columns)) != workload.operator.shape:
-        return None
-    if objective == "mean" and not _close(rows, _uniform(workload)):
-        return None
-    matrix = workload.weighted_matrix()
-    if isinstance(bound, PairBound):
-        return recheck_doubly_nonnegative(matrix, epsilon, rows, columns, bound.levels.numpy(), _square(bound))
-    return recheck(matrix, epsilon, rows, columns)
-
-
-def _square(bound: PairBound) -> Floats:
-    """Its multipliers of pairs as the upper triangle of a matrix."""
-    types = bound.levels.shape[0]
-    pairs = np.zeros((types, types))
-    pairs[np.triu_indices(types, 1)] = bound.pairs.numpy()
-    return pairs
-
-
-def _uniform(workload: Workload) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    weights = np.zeros(workload.queries)
-    weights[workload.varying_rows] = 1 / len(workload.varying_rows)
-    return weights
-
-
-def _close(weights: np.ndarray[tuple[int], np.dtype[np.float64]], expected: np.ndarray) -> bool:
-    return weights.shape == expected.shape and bool(np.allclose(weights, expected, rtol=1e-9, atol=0))

@@ -9,8 +9,9 @@ from sordino_analysis.documents.certificate import LowerBound, PairBound
 from sordino_analysis.mechanisms.mechanism import SharedWork
 from sordino_analysis.optimisation.bounds import trace_bound
 from sordino_analysis.optimisation.deadline import Deadline
-from sordino_analysis.planning.certificates import lower_bound, recheck_bound
+from sordino_analysis.planning.certificates import lower_bound
 from sordino_analysis.planning.planner import PlanRequest
+from sordino_analysis.planning.rechecks import recheck_bound
 from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.linear import builtin
 from sordino_analysis.request_terms import Effort

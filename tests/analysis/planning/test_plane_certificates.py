@@ -9,8 +9,9 @@ import pytest
 
 from sordino_analysis.documents.certificate import IntervalBound
 from sordino_analysis.mechanisms.mechanism import SharedWork
-from sordino_analysis.planning.certificates import lower_bound, recheck_bound
+from sordino_analysis.planning.certificates import lower_bound
 from sordino_analysis.planning.planner import PlanRequest
+from sordino_analysis.planning.rechecks import recheck_bound
 from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.progress import ignore_progress
 from sordino_analysis.questions.linear import Workload, parse_specification

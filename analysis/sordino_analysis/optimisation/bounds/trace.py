@@ -49,13 +49,18 @@ def recheck(matrix: Floats, epsilon: float, query_weights: Floats, type_weights:
     `matrix` W (Q, k), `query_weights` ρ (Q,), `type_weights` π (k,).
     Raises InvalidValue for weights that are negative or do not sum to 1.
     """
-    for weights in (query_weights, type_weights):
-        if not (weights >= 0).all() or not abs(weights.sum() - 1.0) <= 1e-9:
-            raise InvalidValue("the weights of a bound are non-negative and sum to 1", weights)
+    check_weights(query_weights, type_weights)
     spread = matrix - (matrix @ type_weights)[:, None]
     scaled = np.sqrt(query_weights)[:, None] * spread * np.sqrt(type_weights)
     nuclear = np.linalg.svd(scaled, compute_uv=False).sum()
     return max(0.0, float(nuclear**2 / np.sinh(epsilon / 2) ** 2 - (scaled**2).sum()))
+
+
+def check_weights(query_weights: Floats, type_weights: Floats) -> None:
+    """Raise InvalidValue unless ρ (Q,) and π (k,) are not negative and each sum to 1."""
+    for weights in (query_weights, type_weights):
+        if not (weights >= 0).all() or not abs(weights.sum() - 1.0) <= 1e-9:
+            raise InvalidValue("the weights of a bound are non-negative and sum to 1", weights)
 
 
 def trace_bound(
@@ -83,7 +88,7 @@ def trace_bound(
         raise InvalidValue(f'start the "{objective}" bound at a centred factorization of the same matrix', start)
     counted = counted_rows(matrix, centred=True)
     scale = float(np.ptp(matrix, axis=1).max())
-    ascent = _Ascent(matrix[counted] / scale, epsilon, objective)
+    ascent = Ascent(matrix[counted] / scale, _most(epsilon), objective)
     best = ascent.run(start.row_weights[counted], start.column_weights, max_iterations, should_stop)
     weights = np.zeros(len(matrix))
     weights[counted] = best.rows
@@ -96,13 +101,13 @@ def trace_bound(
 def ascended_weights(matrix: Floats, epsilon: float, objective: Objective) -> tuple[Floats, Floats]:
     """ρ (Q,) and π (k,) of a bound on W (Q, k), ascended from even weights; ρ stays even for the mean."""
     queries, types = matrix.shape
-    ascent = _Ascent(matrix, epsilon, objective)
+    ascent = Ascent(matrix, _most(epsilon), objective)
     best = ascent.run(np.full(queries, 1 / queries), np.full(types, 1 / types), _ASCENTS, lambda: False)
     return best.rows, best.columns
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class _Point:
+class AscentPoint:
     rows: Floats
     columns: Floats
     value: float
@@ -110,13 +115,22 @@ class _Point:
     column_slopes: Floats
 
 
-class _Ascent:
-    def __init__(self, matrix: Floats, epsilon: float, objective: Objective) -> None:
-        self.matrix, self.objective = matrix, objective
-        self.most = float(np.sinh(epsilon / 2) ** 2)
+def _most(epsilon: float) -> float:
+    """The most that tr X − 1 can be."""
+    return float(np.sinh(epsilon / 2) ** 2)
 
-    def run(self, rows: Floats, columns: Floats, max_iterations: int, should_stop: Callable[[], bool]) -> _Point:
-        """The best point within `max_iterations`; a step that loses ground is taken back and shortened."""
+
+class Ascent:
+    """‖A‖_*²/most − ‖A‖_F² over weights of the rows and columns of a matrix; for the mean rows keep theirs."""
+
+    def __init__(self, matrix: Floats, most: float, objective: Objective) -> None:
+        self.matrix, self.objective, self.most = matrix, objective, most
+
+    def run(self, rows: Floats, columns: Floats, max_iterations: int, should_stop: Callable[[], bool]) -> AscentPoint:
+        """The best point within `max_iterations`; a step that loses ground is taken back and shortened.
+
+        `rows` (Q,), `columns` (k,).
+        """
         best, exponent, idle = self._evaluate(rows, columns), _LARGEST_EXPONENT, 0
         for _ in range(max_iterations - 1):
             if should_stop():
@@ -133,7 +147,7 @@ class _Ascent:
                 break
         return best
 
-    def _evaluate(self, rows: Floats, columns: Floats) -> _Point:
+    def _evaluate(self, rows: Floats, columns: Floats) -> AscentPoint:
         """The bound and its slopes: ∂‖A‖_*²/∂ρ_q = ‖A‖_*‖L_q‖², likewise for π, up to a constant on the simplex."""
         spread = self.matrix - (self.matrix @ columns)[:, None]
         spectrum = weighted_spectrum(spread, rows, columns)
@@ -141,9 +155,9 @@ class _Ascent:
         row_slopes = nuclear * spectrum.row_squares() / self.most - squares @ columns
         column_slopes = nuclear * spectrum.column_squares() / self.most - rows @ squares
         value = nuclear**2 / self.most - float(rows @ squares @ columns)
-        return _Point(rows=rows, columns=columns, value=value, row_slopes=row_slopes, column_slopes=column_slopes)
+        return AscentPoint(rows=rows, columns=columns, value=value, row_slopes=row_slopes, column_slopes=column_slopes)
 
-    def _step(self, point: _Point, exponent: float) -> _Point:
+    def _step(self, point: AscentPoint, exponent: float) -> AscentPoint:
         columns = _reweighted(point.columns, point.column_slopes, exponent)
         rows = point.rows
         if self.objective == "max":

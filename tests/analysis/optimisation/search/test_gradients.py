@@ -86,7 +86,7 @@ def test_the_ascent_of_the_doubly_nonnegative_bound(checked, objective):
 def test_the_steps_of_the_trace_bound(epsilon):
     """Along directions that keep the weights on the simplex."""
     rng = np.random.default_rng(5)
-    ascent = trace._Ascent(PREFIX, epsilon, "max")
+    ascent = trace.Ascent(PREFIX, trace._most(epsilon), "max")
     rows, columns = rng.dirichlet(np.full(5, 4.0)), rng.dirichlet(np.full(6, 4.0))
     point = ascent._evaluate(rows, columns)
     for _ in range(8):

@@ -1,0 +1,131 @@
+"""What a published bound proves: its value again, from its weights and the queries; a function for each kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from sordino_analysis.arrays import Floats
+from sordino_analysis.documents.certificate import (
+    Bound,
+    CharacterBound,
+    IntervalBound,
+    LowerBound,
+    OddBound,
+    OddCharacterBound,
+    PairBound,
+    SubsetBound,
+)
+from sordino_analysis.evaluation.grids.plane_prefixes import plane_of
+from sordino_analysis.optimisation.bounds import recheck, recheck_doubly_nonnegative
+from sordino_analysis.optimisation.bounds.odd import recheck_odd
+from sordino_analysis.optimisation.symmetry.character_bound import recheck_characters
+from sordino_analysis.optimisation.symmetry.odd_characters import recheck_odd_characters
+from sordino_analysis.optimisation.symmetry.query_fourier_weights import query_fourier_weights
+from sordino_analysis.optimisation.symmetry.subset_sizes import recheck_subset_sizes
+from sordino_analysis.planning.interval_certificates import recheck_intervals, recheck_plane
+from sordino_analysis.questions.linear import Workload
+from sordino_analysis.questions.linear.operators import Symmetry
+from sordino_analysis.questions.linear.widths import CharacterMap
+from sordino_analysis.request_terms import Objective
+
+
+def recheck_bound(bound: Bound, workload: Workload, epsilon: float, objective: Objective) -> float | None:
+    """The value that the published weights prove for the objective; None where they prove nothing about it.
+
+    Raises InvalidValue for weights that are not a certificate.
+    """
+    return _RECHECKS[bound.kind](bound, workload, epsilon, objective)
+
+
+def _subset_sizes(bound: SubsetBound, workload: Workload, epsilon: float, objective: Objective) -> float | None:
+    whose = bound.own_weight if objective == "max" else 1 / workload.size
+    fits = workload.symmetry is Symmetry.TYPES and np.isclose(bound.own_weight, whose, rtol=1e-9)
+    return recheck_subset_sizes(workload.size, epsilon, bound.own_weight) if fits else None
+
+
+def _intervals(bound: IntervalBound, workload: Workload, epsilon: float, objective: Objective) -> float | None:
+    plane = plane_of(workload.operator)
+    if plane is not None:
+        return recheck_plane(bound, plane, epsilon)
+    return recheck_intervals(bound, workload.operator.intervals, epsilon, objective)
+
+
+def _characters(bound: CharacterBound, workload: Workload, epsilon: float, objective: Objective) -> float | None:
+    operator = _symmetric(bound, workload, objective)
+    if operator is None:
+        return None
+    arrays = (bound.query_weights.numpy(), bound.spectrum.numpy(), bound.multipliers.numpy())
+    return recheck_characters(operator, epsilon, *arrays, bound.level)
+
+
+def _odd_characters(bound: OddCharacterBound, workload: Workload, epsilon: float, objective: Objective) -> float | None:
+    operator = _symmetric(bound, workload, objective)
+    return None if operator is None else recheck_odd_characters(operator, epsilon, bound.query_weights.numpy())
+
+
+def _symmetric(
+    bound: CharacterBound | OddCharacterBound, workload: Workload, objective: Objective
+) -> CharacterMap | None:
+    """The queries, if they are symmetric and the weights of their blocks are about the objective."""
+    operator = workload.operator
+    if not isinstance(operator, CharacterMap):
+        return None
+    shares = query_fourier_weights(operator).shares
+    return operator if objective == "max" or _close(bound.query_weights.numpy(), shares) else None
+
+
+def _trace(bound: LowerBound, workload: Workload, epsilon: float, objective: Objective) -> float | None:
+    arrays = _dense(bound, workload, objective)
+    return None if arrays is None else recheck(arrays[0], epsilon, *arrays[1:])
+
+
+def _odd(bound: OddBound, workload: Workload, epsilon: float, objective: Objective) -> float | None:
+    arrays = _dense(bound, workload, objective)
+    return None if arrays is None else recheck_odd(arrays[0], epsilon, *arrays[1:])
+
+
+def _pairs(bound: PairBound, workload: Workload, epsilon: float, objective: Objective) -> float | None:
+    arrays = _dense(bound, workload, objective)
+    if arrays is None:
+        return None
+    types = bound.levels.shape[0]
+    # Multipliers of pairs are the upper triangle of a matrix.
+    pairs = np.zeros((types, types))
+    pairs[np.triu_indices(types, 1)] = bound.pairs.numpy()
+    return recheck_doubly_nonnegative(arrays[0], epsilon, *arrays[1:], bound.levels.numpy(), pairs)
+
+
+def _dense(
+    bound: LowerBound | OddBound | PairBound, workload: Workload, objective: Objective
+) -> tuple[Floats, Floats, Floats] | None:
+    """W, ρ and π, if they fit and ρ is about the objective."""
+    rows, columns = bound.query_weights.numpy(), bound.type_weights.numpy()
+    if (len(rows), len(columns)) != workload.operator.shape:
+        return None
+    if objective == "mean" and not _close(rows, _uniform(workload)):
+        return None
+    return workload.weighted_matrix(), rows, columns
+
+
+def _uniform(workload: Workload) -> Floats:
+    weights = np.zeros(workload.queries)
+    weights[workload.varying_rows] = 1 / len(workload.varying_rows)
+    return weights
+
+
+def _close(weights: Floats, expected: Floats) -> bool:
+    return weights.shape == expected.shape and bool(np.allclose(weights, expected, rtol=1e-9, atol=0))
+
+
+_RECHECKS: Mapping[str, Callable[[Any, Workload, float, Objective], float | None]] = {
+    SubsetBound.kind: _subset_sizes,
+    IntervalBound.kind: _intervals,
+    CharacterBound.kind: _characters,
+    OddCharacterBound.kind: _odd_characters,
+    LowerBound.kind: _trace,
+    OddBound.kind: _odd,
+    PairBound.kind: _pairs,
+}
