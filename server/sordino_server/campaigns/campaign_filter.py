@@ -19,6 +19,7 @@ class CampaignFilter:
     name: str | None = None
     id_prefix: str | None = None
     since: int | None = None
+    archived: bool | None = None
 
 
 def campaign_filter_of(
@@ -31,9 +32,14 @@ def campaign_filter_of(
     since: Annotated[
         int | None, Query(ge=0, lt=2**62, description="Campaigns created at this Unix time or later.")
     ] = None,
+    archived: Annotated[
+        bool | None, Query(description="Only archived campaigns, or only the others; default: all.")
+    ] = None,
 ) -> CampaignFilter:
     """The filter that a request names."""
-    return CampaignFilter(state=state, population=population, name=name, id_prefix=id_prefix, since=since)
+    return CampaignFilter(
+        state=state, population=population, name=name, id_prefix=id_prefix, since=since, archived=archived
+    )
 
 
 AskedCampaigns = Annotated[CampaignFilter, Depends(campaign_filter_of)]

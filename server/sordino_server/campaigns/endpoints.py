@@ -110,6 +110,37 @@ def cancel_campaign(context: Injected, _: Analyst, once: Once, campaign_id: Dige
     return _changed(context, once, "cancel campaign", campaign_id, service.cancel_campaign)
 
 
+@router.post("/{campaign_id}/archive", response_model=CampaignStatus)
+def archive_campaign(context: Injected, _: Analyst, once: Once, campaign_id: DigestPath) -> Response:
+    """Archive a campaign that is not open: lists with `archived=false` leave it out. Nothing is deleted."""
+
+    def change(_: Database, session: Session, identifier: str, now: int) -> Campaign:
+        return service.archive(session, identifier, now)
+
+    return _changed(context, once, "archive campaign", campaign_id, change)
+
+
+@router.post("/{campaign_id}/restore", response_model=CampaignStatus)
+def restore_campaign(context: Injected, _: Analyst, once: Once, campaign_id: DigestPath) -> Response:
+    """Restore an archived campaign."""
+
+    def change(_: Database, session: Session, identifier: str, __: int) -> Campaign:
+        return service.restore(session, identifier)
+
+    return _changed(context, once, "restore campaign", campaign_id, change)
+
+
+@router.delete("/{campaign_id}", status_code=204)
+def delete_campaign(context: Injected, operator: Analyst, campaign_id: DigestPath) -> None:
+    """Delete a campaign that was never opened, with its upload tokens."""
+
+    def delete(session: Session) -> None:
+        service.delete(session, campaign_id)
+        keys.record(session, operator, "delete campaign", f"/v1/campaigns/{campaign_id}", context.clock.now())
+
+    context.database.run("delete campaign", delete)
+
+
 @router.post("/{campaign_id}/rounds/{index}/close", response_model=CampaignStatus)
 def close_round(context: Injected, _: Analyst, once: Once, campaign_id: DigestPath, index: RoundPath) -> Response:
     """Close a round: a worker opens the next one; after the last it computes the estimate and closes the campaign."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from sqlalchemy import ColumnElement, exists, select
+from sqlalchemy import delete as sql_delete
 from sqlalchemy.orm import Session, aliased
 
 from sordino_server.campaigns.campaign_filter import CampaignFilter
 from sordino_server.kit.insert_if_absent import insert_if_absent
 from sordino_server.kit.pagination import Page, newest_first
-from sordino_server.models import Campaign, ClosingRule, Report, ReportChunk, Round
+from sordino_server.models import Campaign, ClosingRule, Key, RefusalCount, Report, ReportChunk, Round
 from sordino_shared.protocol import RoundState
 
 _NOTHING_TO_COME = (RoundState.ESTIMATED, RoundState.CANCELLED)
@@ -45,6 +46,14 @@ def find(session: Session, identifier: str) -> Campaign | None:
     return session.get(Campaign, identifier)
 
 
+def delete(session: Session, campaign: Campaign) -> None:
+    """Delete a campaign that took no report, and what refers to it."""
+    for table in (Key, RefusalCount, ClosingRule, Round):
+        session.execute(sql_delete(table).where(table.campaign_id == campaign.id))
+    session.delete(campaign)
+    session.flush()
+
+
 def listed(session: Session, page: Page, chosen: CampaignFilter) -> Sequence[Campaign]:
     """A page of the campaigns that the filter chooses, newest first, and one row more."""
     query = select(Campaign).where(*_conditions(chosen))
@@ -60,5 +69,7 @@ def _conditions(chosen: CampaignFilter) -> Iterator[ColumnElement[bool]]:
         yield Campaign.name == chosen.name
     if chosen.id_prefix is not None:
         yield Campaign.id.startswith(chosen.id_prefix)
+    if chosen.archived is not None:
+        yield Campaign.archived_at.is_not(None) if chosen.archived else Campaign.archived_at.is_(None)
     if chosen.since is not None:
         yield Campaign.created_at >= chosen.since

@@ -8,8 +8,9 @@ from typing import Annotated, Self
 from pydantic import BaseModel, Field, StrictFloat, StrictInt, computed_field
 
 from sordino_analysis.strict_model import Listed, StrictModel
+from sordino_server.campaigns.question import PredictedError, Question
 from sordino_server.identifiers import RequestText
-from sordino_server.kit.clock import iso_8601
+from sordino_server.kit.times import Created, Opened, iso_8601_or_none
 from sordino_server.models import Campaign, ClosingRule, Round
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import CampaignState, Manifest, RoundState
@@ -60,33 +61,18 @@ def _for_each(given: int | Sequence[int | None] | None, rounds: int, name: str) 
     return list(given)
 
 
-class Opened(BaseModel):
-    """When something opened and closed, in Unix seconds and as ISO 8601 in UTC."""
-
-    opened_at: int | None
-    closed_at: int | None
-
-    @computed_field
-    def opened(self) -> str | None:
-        return None if self.opened_at is None else iso_8601(self.opened_at)
-
-    @computed_field
-    def closed(self) -> str | None:
-        return None if self.closed_at is None else iso_8601(self.closed_at)
-
-
-class CampaignEntry(Opened):
+class CampaignEntry(Created, Opened):
     """A campaign in a list."""
 
     id: str
     name: str
     population: str
     state: CampaignState
-    created_at: int
+    archived_at: int | None = Field(description="When it was archived; an archived campaign is no longer listed.")
 
     @computed_field
-    def created(self) -> str:
-        return iso_8601(self.created_at)
+    def archived(self) -> str | None:
+        return iso_8601_or_none(self.archived_at)
 
     @classmethod
     def of(cls, row: Campaign) -> Self:
@@ -99,6 +85,7 @@ class CampaignEntry(Opened):
             created_at=row.created_at,
             opened_at=row.opened_at,
             closed_at=row.closed_at,
+            archived_at=row.archived_at,
         )
 
 
@@ -114,6 +101,10 @@ class RoundStatus(Opened):
     error: str | None = Field(description="Why the step after the closed round failed, and what to do.")
     close_after_reports: int | None
     close_after_s: int | None
+
+    @computed_field
+    def purged(self) -> str | None:
+        return iso_8601_or_none(self.purged_at)
 
     @classmethod
     def of(cls, row: Round, reports: int, rule: ClosingRule | None) -> Self:
@@ -136,6 +127,9 @@ class RoundStatus(Opened):
 class CampaignStatus(CampaignEntry):
     """A campaign with its rounds, and the reports that were refused, by reason."""
 
+    question: Question | None = Field(description="Null for a campaign of an earlier version.")
+    epsilon: float = Field(description="Total ε of one device.")
+    predicted: PredictedError | None = Field(description="Null without a `question`.")
     protocol: str | None = Field(
         description="Digest of the protocol plan, which combines the rounds into one estimate."
     )
@@ -155,8 +149,13 @@ class CampaignStatus(CampaignEntry):
     ) -> Self:
         """The row with what was counted, and the rule by which each round closes."""
         manifest = Manifest.read(row.manifest)
+        question = None if row.question is None else Question.model_validate_json(row.question)
+        closes_after = rules[0].after_reports if 0 in rules and len(manifest.rounds) == 1 else None
         return cls(
             **CampaignEntry.of(row).model_dump(),
+            question=question,
+            epsilon=manifest.device_guarantee.epsilon,
+            predicted=question and PredictedError.of(question, sum(counts.values()), closes_after),
             protocol=None if manifest.protocol is None else str(manifest.protocol),
             planned_rounds=len(manifest.rounds),
             needs_token=row.needs_token,

@@ -7,6 +7,7 @@ from sqlalchemy.orm import Session
 from sordino_analysis.documents.protocol_plan import ProtocolPlan
 from sordino_server import rounds
 from sordino_server.campaigns import repository
+from sordino_server.campaigns.question import question_of
 from sordino_server.campaigns.schemas import CampaignOrder
 from sordino_server.config import PopulationMode, Settings
 from sordino_server.errors import ServerError
@@ -49,6 +50,7 @@ def create(session: Session, order: CampaignOrder, now: int, mode: PopulationMod
         state=CampaignState.READY,
         created_at=now,
         needs_token=order.upload_token,
+        question=_question(order, ready),
     )
     first = round_lifecycle.sealed_round(identifier, 0, ready.device, ready.analyst, now)
     if not repository.add(session, campaign, first, _rules(order, identifier, len(manifest.rounds))):
@@ -56,6 +58,12 @@ def create(session: Session, order: CampaignOrder, now: int, mode: PopulationMod
             Problem.ALREADY_EXISTS, f"campaign {identifier} was created this second with the same terms", id=identifier
         )
     return campaign
+
+
+def _question(order: CampaignOrder, ready: ReadyPlan) -> str | None:
+    if ready.summary is None:
+        return None
+    return question_of(ready.summary, order.plan_request, ready.workload).model_dump_json()
 
 
 def _rules(order: CampaignOrder, campaign: str, count: int) -> list[ClosingRule]:
@@ -141,6 +149,7 @@ def open_campaign(
     """From ready to open; round 0 takes reports from the commit on. Raises `PopulationBudgetExceeded`."""
     campaign = round_lifecycle.lock_campaign(session, identifier)
     round_lifecycle.change_campaign(campaign, CampaignState.OPEN, now)
+    campaign.archived_at = None
     allowed = Manifest.read(campaign.manifest).device_guarantee
     populations.charge(session, campaign.population, identifier, allowed, now, mode)
     round_lifecycle.open_round(database, session, identifier, 0, now)
@@ -159,6 +168,31 @@ def cancel_campaign(database: Database, session: Session, identifier: str, now: 
     campaign = round_lifecycle.lock_campaign(session, identifier)
     round_lifecycle.end_campaign(database, session, campaign, CampaignState.CANCELLED, now)
     return campaign
+
+
+def archive(session: Session, identifier: str, now: int) -> Campaign:
+    """No longer listed, until it is restored or opened; raises `illegal-transition` while it is open."""
+    campaign = round_lifecycle.lock_campaign(session, identifier)
+    if campaign.state == CampaignState.OPEN:
+        raise ServerError(Problem.ILLEGAL_TRANSITION, "the campaign is open; close or cancel it before it is archived")
+    campaign.archived_at = now if campaign.archived_at is None else campaign.archived_at
+    return campaign
+
+
+def restore(session: Session, identifier: str) -> Campaign:
+    """Listed again."""
+    campaign = round_lifecycle.lock_campaign(session, identifier)
+    campaign.archived_at = None
+    return campaign
+
+
+def delete(session: Session, identifier: str) -> None:
+    """Delete a campaign that was never opened, with its upload tokens; raises `illegal-transition` for any other."""
+    campaign = round_lifecycle.lock_campaign(session, identifier)
+    if campaign.state != CampaignState.READY:
+        detail = f"the campaign is {campaign.state}, and only one that was never opened can be deleted; archive it"
+        raise ServerError(Problem.ILLEGAL_TRANSITION, detail, state=campaign.state)
+    repository.delete(session, campaign)
 
 
 def close_round(database: Database, session: Session, identifier: str, index: int, now: int) -> Campaign:

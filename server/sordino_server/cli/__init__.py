@@ -27,6 +27,7 @@ COMMANDS = (
     "export",
     "keys",
     "plan",
+    "plan-requests",
     "populations",
     "serve",
     "simulate",

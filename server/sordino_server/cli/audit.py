@@ -25,14 +25,14 @@ from sordino_analysis.planning.certificates import bounds_summary
 from sordino_analysis.planning.plan_folder import ANALYST_FILE, DEVICE_FILE, PROTOCOL_FILE
 from sordino_analysis.planning.rounds import RoundPlan
 from sordino_analysis.questions.linear.building import build_workload
+from sordino_server.cli.audited_campaign import AuditedCampaign, fetched
 from sordino_server.cli.output import JsonOption, VerboseOption, console, fail, print_json, reports_errors
 from sordino_server.cli.plan import SUMMARY_FILE
-from sordino_server.cli.remote import DEFAULT_SERVER, ServerOption
+from sordino_server.cli.remote import DEFAULT_SERVER, KeyOption, Remote, ServerOption
 from sordino_server.cli.statistics import fake_reports, shown_manipulation
 from sordino_shared.errors import InvalidValue, MalformedDocument
-from sordino_shared.protocol import DevicePart, Digest
+from sordino_shared.protocol import CampaignId, DevicePart, Digest
 
-_TIMEOUT_S = 60.0
 _SHOWN_DIGITS = 24
 
 
@@ -40,23 +40,28 @@ _SHOWN_DIGITS = 24
 def audit(
     targets: Annotated[
         list[str],
-        typer.Argument(help="Plan files, a folder from `sordino plan --output`, or digests."),
+        typer.Argument(help="A campaign, plan files, a folder from `sordino plan --output`, or digests."),
     ],
     server: ServerOption = DEFAULT_SERVER,
+    key: KeyOption = None,
     verbose: VerboseOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Recompute a plan's digests, ε, variances, bias and bounds, and compare them with the published ones.
 
-    Example, after `sordino plan --output delays`:
+    Examples, the first after `sordino plan --output delays`, the second with the id of a campaign on the server:
 
         sordino audit delays
+        sordino audit 5d41402abc4b2a76b9719d911017c592ae1d3f7a0c9f6e3f0e2f3c9b5a1d7e42
+
+    A campaign is audited with its manifest and the plans of all its rounds so far. A key allows its name or the
+    beginning of its id, and shows the analyst parts of later rounds.
 
     A device part alone proves its ε and nothing else. A single file is not pinned by a digest: a folder with plan.json,
     or a digest on the server, also detects changes that leave every number as it was. A protocol plan together with the
     parts of its first round also gives the effect of fake reports on the statistic.
     """
-    plan = _Parts(server)
+    plan = _Parts(server, key)
     for target in targets:
         plan.read(target)
     checks = list(plan.audit())
@@ -78,8 +83,9 @@ def audit(
 class _Parts:
     """The parts named on the command line, and their expected digests."""
 
-    def __init__(self, server: str) -> None:
+    def __init__(self, server: str, key: str | None) -> None:
         self.server = server
+        self.key = key
         self.device: DevicePart | None = None
         self.analyst: AnalystPart | None = None
         self.protocol: ProtocolPlan | None = None
@@ -88,12 +94,11 @@ class _Parts:
     def read(self, target: str) -> None:
         """A digest, a folder or a file; raises InvalidValue or an error of the document."""
         if len(target) == 2 * Digest.LENGTH and not Path(target).exists():
-            self._keep(self._fetched(Digest.parse(target)), target)
+            self._read_digest(Digest.parse(target))
         elif Path(target).is_dir():
             self._read_folder(Path(target))
         elif not Path(target).exists():
-            digits = f"a digest has {2 * Digest.LENGTH} lower-case hexadecimal digits"
-            raise InvalidValue(f"there is no file or folder {target}, and {digits}", target)
+            self._read_named(target)
         else:
             self._keep(Path(target).read_bytes(), target)
 
@@ -126,6 +131,29 @@ class _Parts:
             raise InvalidValue("the device part has another domain than the protocol plan", self.protocol)
         design = ProtocolDesign(self.protocol, RoundPlan(self.device, self.analyst))
         return {each.form: each.summary() for each in find_protocol(self.protocol.protocol).manipulation(design)}
+
+    def _read_digest(self, digest: Digest) -> None:
+        part = self._found(digest)
+        manifest = fetched(self.server, f"/v1/campaigns/{digest}") if part is None else None
+        if manifest is None:
+            self._keep(self._fetched(digest) if part is None else part, str(digest))
+        else:
+            self._read_campaign(manifest, CampaignId(bytes(digest)))
+
+    def _read_named(self, target: str) -> None:
+        if self.key is None:
+            digits = f"a digest has {2 * Digest.LENGTH} lower-case hexadecimal digits"
+            advice = "with --key it may be the name of a campaign"
+            raise InvalidValue(f"there is no file or folder {target}, and {digits}; {advice}", target)
+        with Remote(self.server, self.key) as remote:
+            self._read_digest(Digest.parse(remote.campaign_id(target)))
+
+    def _read_campaign(self, manifest: bytes, identifier: CampaignId) -> None:
+        campaign = AuditedCampaign.read(self.server, self.key, manifest, identifier)
+        self.checks += campaign.checks()
+        self.device, self.analyst = campaign.rounds[0].device, campaign.rounds[0].analyst
+        if (protocol := campaign.manifest.protocol) is not None:
+            self._keep(self._fetched(protocol), str(protocol))
 
     def _read_folder(self, folder: Path) -> None:
         published = {}
@@ -161,14 +189,18 @@ class _Parts:
             raise InvalidValue(f"{advice} ({error})", analyst.device_digest) from error
 
     def _fetched(self, digest: Digest) -> bytes:
+        content = self._found(digest)
+        if content is None:
+            raise InvalidValue(f"{self.server} has no campaign and no part of a plan {digest}", digest)
+        return content
+
+    def _found(self, digest: Digest) -> bytes | None:
         for kind in ("plans", "protocol-plans"):
-            response = httpx.get(f"{self.server.rstrip('/')}/v1/{kind}/{digest}", timeout=_TIMEOUT_S)
-            if response.status_code != 404:
-                break
-        if response.status_code != 200:
-            raise InvalidValue(f"{self.server} has no part of a plan {digest} (status {response.status_code})", digest)
-        digest.check(response.content)
-        return response.content
+            content = fetched(self.server, f"/v1/{kind}/{digest}")
+            if content is not None:
+                digest.check(content)
+                return content
+        return None
 
 
 def _part(content: bytes) -> DevicePart | AnalystPart | ProtocolPlan:

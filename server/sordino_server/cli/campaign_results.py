@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import typer
@@ -13,10 +14,6 @@ from sordino_server.cli.output import console, moment, print_json, progress_cons
 def print_created(status: dict[str, Any], as_json: bool) -> None:
     """A new campaign: its status, its predicted error, and its upload token once."""
     print_status(status, as_json)
-    predicted = status.get("predicted")
-    if predicted and not as_json:
-        line = f"predicted error with {predicted['users']:,} users: {predicted['rmse']:.3g}"
-        console.print(line, highlight=False)
     if status["upload_token"] and not as_json:
         progress_console.print("upload token for the devices, shown only once:", highlight=False)
         typer.echo(status["upload_token"])
@@ -27,6 +24,8 @@ def print_summary(status: dict[str, Any]) -> None:
     reports = sum(each["reports"] for each in status["rounds"])
     refused = sum(status["refusals"].values())
     console.print(f"{status['name']}: {status['state']}, {reports:,} reports", highlight=False, markup=False)
+    for line in _question(status):
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
     if status["planned_rounds"] > 1:
         console.print(f"{len(status['rounds'])} of {status['planned_rounds']} rounds started", highlight=False)
     if refused:
@@ -43,6 +42,8 @@ def print_status(status: dict[str, Any], as_json: bool) -> None:
         return
     console.print(f"campaign {status['id']}", highlight=False, soft_wrap=True)
     console.print(f"{status['name']}, for {status['population']}: {status['state']}", highlight=False, markup=False)
+    for line in (*_question(status), *_digests(status)):
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
     if status["planned_rounds"] > 1:
         console.print(f"{status['planned_rounds']} rounds, protocol plan {status['protocol']}", highlight=False)
     for each in status["rounds"]:
@@ -52,6 +53,27 @@ def print_status(status: dict[str, Any], as_json: bool) -> None:
         console.print(f"round {each['index']}: {each['state']}, {counted}", highlight=False)
     for reason, count in status["refusals"].items():
         console.print(f"refused, {reason}: {count}", highlight=False)
+
+
+def _question(status: dict[str, Any]) -> Iterator[str]:
+    """What is asked, for which ε, and the error that the plan predicts."""
+    question, predicted = status["question"], status["predicted"]
+    if question is None or predicted is None:
+        yield f"ε = {status['epsilon']:g} of one device"
+        return
+    answers = "1 answer" if question["queries"] == 1 else f"{question['queries']:,} answers"
+    yield f"{question['name']}, {answers}, ε = {status['epsilon']:g} of one device"
+    for users, error in (("users_now", "rmse_now"), ("users_wanted", "rmse_wanted")):
+        if predicted[error] is not None:
+            yield f"predicted error with {predicted[users]:,} users: {predicted[error]:.3g}"
+
+
+def _digests(status: dict[str, Any]) -> Iterator[str]:
+    if status["question"] is not None:
+        yield f"workload {status['question']['workload']}"
+    for each in status["rounds"]:
+        yield f"device part of round {each['index']} {each['device_digest']}"
+        yield f"analyst part of round {each['index']} {each['analyst_digest']}"
 
 
 def _holds(coverage: dict[str, Any] | None) -> str:

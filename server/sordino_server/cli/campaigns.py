@@ -11,6 +11,7 @@ import typer
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from sordino_server.cli.answers import answers
+from sordino_server.cli.campaign_archive import archive, delete, restore
 from sordino_server.cli.campaign_argument import CampaignArgument
 from sordino_server.cli.campaign_results import print_created, print_estimates, print_status, print_summary
 from sordino_server.cli.candidates import MechanismOption, ProtocolOption
@@ -63,7 +64,8 @@ CloseAfterSeconds = Annotated[
 ]
 
 
-app.command()(answers)
+for command in (answers, archive, restore, delete):
+    app.command()(command)
 
 
 @app.command()
@@ -121,7 +123,6 @@ def create(
         closing = {"close_after_reports": _rule(close_after_reports), "close_after_s": _rule(close_after_s)}
         status = remote.post("/v1/campaigns", terms | closing)
         try:
-            status |= {"predicted": _predicted(remote, str(plan_request))}
             if open_now:
                 status |= _opened(remote, status["id"])
         finally:
@@ -139,13 +140,14 @@ def list_campaigns(
         datetime | None,
         typer.Option(formats=["%Y-%m-%d", "%Y-%m-%dT%H:%M"], metavar="DATE", help="Created from then on, UTC."),
     ] = None,
+    archived: Annotated[bool, typer.Option("--archived", help="List the archived campaigns instead.")] = False,
     server: ServerOption = DEFAULT_SERVER,
     key: KeyOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """List campaigns, newest first; options choose among them."""
     moment_s = None if since is None else int(since.replace(tzinfo=UTC).timestamp())
-    given = {"state": state, "population": population, "name": name, "since": moment_s}
+    given = {"state": state, "population": population, "name": name, "since": moment_s, "archived": archived}
     filters = {option: value for option, value in given.items() if value is not None}
     with Remote(server, key) as remote:
         campaigns = list(remote.listed("/v1/campaigns", "campaigns", **filters))
@@ -165,9 +167,9 @@ def show(
     verbose: VerboseOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Show a campaign: its state and the reports counted so far.
+    """Show a campaign: its state, question, ε and predicted error, and the reports counted so far.
 
-    With --verbose: its id, population and rounds, and refused reports by reason.
+    With --verbose: its id, population, rounds and digests, and refused reports by reason.
     """
     with Remote(server, key) as remote:
         status = remote.get(f"/v1/campaigns/{remote.campaign_id(campaign)}/status")
@@ -325,13 +327,6 @@ def _awaited_plan(remote: Remote, order: dict[str, Any], patience: Patience) -> 
                 progress_console.print(f"planning, {document['progress']:.0%}: {stage}", highlight=False, markup=False)
             said = stage
     return identifier
-
-
-def _predicted(remote: Remote, plan_request: str) -> dict[str, Any] | None:
-    """Users expected and the error that the plan predicts for them; None where no number was given."""
-    summary = remote.get(f"/v1/plan-requests/{plan_request}")["summary"] or {}
-    error = summary.get("predicted_rmse", summary.get("predicted_max_rmse"))
-    return None if error is None else {"users": summary["users"], "rmse": error}
 
 
 def _opened(remote: Remote, campaign: str) -> dict[str, Any]:

@@ -86,6 +86,10 @@ class Remote:
         """The JSON answer to a change of what has this ETag."""
         return _json(self._checked(self._http.patch(path, json=body, headers={"If-Match": etag})))
 
+    def delete(self, path: str) -> None:
+        """Delete what is at `path`."""
+        self._checked(self._http.delete(path))
+
     def listed(self, path: str, member: str, **filters: str | int) -> Iterator[Any]:
         """Every item of a list that the filters choose, page by page."""
         parameters: dict[str, str | int] = {"page_size": 200, **filters}
@@ -121,6 +125,8 @@ class Remote:
             yield document
             if document["state"] == "ready":
                 return
+            if document["state"] == "cancelled":
+                raise SordinoError(f"plan request {identifier} was cancelled")
             if document["state"] == "failed":
                 raise SordinoError(f"the plan failed: {document['error']}")
             queued = document["state"] == "queued"

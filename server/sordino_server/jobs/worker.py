@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from time import monotonic
 from typing import Literal, TypedDict
@@ -42,6 +42,8 @@ log = structlog.get_logger(__name__)
 # Progress is for people: more often than this nobody reads it, and each time costs a commit.
 _PROGRESS_EVERY_S = 0.25
 _RENEWALS_A_LEASE = 3
+# A plan that nobody wants any more is computed for at most this long.
+_CHECK_EVERY_S = 1.0
 _PURGE_EVERY_S = 600.0
 
 
@@ -188,13 +190,16 @@ class Worker:
         return True
 
     def _progress_of(self, number: str) -> ProgressCallback:
-        shown, shown_at = Progress(0.0), 0.0
+        shown, shown_at, checked_at = Progress(0.0), 0.0, 0.0
 
         def progress(step: Progress) -> None:
-            nonlocal shown, shown_at
+            nonlocal shown, shown_at, checked_at
             if self.stop.is_set():
                 raise Stopped
             if step == shown or (step.stage == shown.stage and monotonic() - shown_at < _PROGRESS_EVERY_S):
+                if monotonic() - checked_at >= _CHECK_EVERY_S:
+                    checked_at = monotonic()
+                    self._check_lease(number)
                 return
             shown, shown_at = step, monotonic()
             self.database.run(
@@ -203,6 +208,11 @@ class Worker:
             )
 
         return progress
+
+    def _check_lease(self, number: str) -> None:
+        """Raise `LeaseLost` where the request was cancelled, or another worker has it."""
+        with suppress(DatabaseError), self.database.read("check lease") as session:
+            leases.check(session, PlanRequestRow, number, self.owner)
 
     @contextmanager
     def _work_on(
@@ -222,7 +232,11 @@ class Worker:
         except Stopped:
             outcome = "stopped"
         except LeaseLost:
-            log.warning("the lease was lost; another worker has the work", table=table.__tablename__, key=key)
+            log.warning(
+                "the lease was lost: the request was cancelled, or another worker has it",
+                table=table.__tablename__,
+                key=key,
+            )
             outcome = "lost"
         except DatabaseError:
             raise

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Self
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, computed_field
 
 from sordino_analysis.strict_model import StrictModel
 from sordino_server.identifiers import DigestText
-from sordino_server.kit.clock import iso_8601
+from sordino_server.kit.times import Created, iso_8601_or_none
 from sordino_server.models import AuditEntry, Key, Role
 
 
@@ -22,15 +22,18 @@ class KeyRequest(StrictModel):
     )
 
 
-class KeyDocument(BaseModel):
+class KeyDocument(Created):
     """A key without its secret, which nobody can read again."""
 
     id: str
     name: str
     role: Role
     campaign: str | None
-    created_at: int
     revoked_at: int | None
+
+    @computed_field
+    def revoked(self) -> str | None:
+        return iso_8601_or_none(self.revoked_at)
 
     @classmethod
     def of(cls, key: Key) -> Self:
@@ -58,12 +61,10 @@ class KeyList(BaseModel):
     next_page_token: str | None
 
 
-class AuditEntryDocument(BaseModel):
+class AuditEntryDocument(Created):
     """One change that an operator made."""
 
     id: str
-    created_at: int = Field(description="Unix time in seconds.")
-    created: str = Field(description="The same time, ISO 8601 in UTC.")
     key_id: str
     key_name: str
     role: Role
@@ -76,7 +77,6 @@ class AuditEntryDocument(BaseModel):
         return cls(
             id=f"{entry.id:x}",
             created_at=entry.created_at,
-            created=iso_8601(entry.created_at),
             key_id=key.id,
             key_name=key.name,
             role=Role(key.role),

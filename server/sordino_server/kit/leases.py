@@ -73,6 +73,13 @@ def hold(session: Session, table: type[Row], key: object, owner: str) -> Row:
     return row
 
 
+def check(session: Session, table: type[Row], key: object, owner: str) -> None:
+    """Raise `LeaseLost` unless `owner` holds the lease now; locks nothing."""
+    row = session.get(table, key)
+    if row is None or row.lease_owner != owner:
+        raise LeaseLost(owner, key)
+
+
 def renew(session: Session, table: type[Row], key: object, *, owner: str, now: int, seconds: int) -> None:
     """Hold the row for another `seconds` from `now`."""
     hold(session, table, key, owner).lease_until = now + seconds

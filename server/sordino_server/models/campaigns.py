@@ -11,7 +11,7 @@ from sordino_shared.protocol import CampaignState, RoundState
 
 
 class Campaign(Base):
-    """A manifest under its digest, and the state that may change."""
+    """A manifest under its digest, and the state that may change; `question` is JSON, null from earlier versions."""
 
     __tablename__ = "campaigns"
     __table_args__ = (one_of("state", CampaignState),)
@@ -25,6 +25,8 @@ class Campaign(Base):
     created_at: Mapped[int] = mapped_column(BigInteger, index=True)
     opened_at: Mapped[int | None] = mapped_column(BigInteger)
     closed_at: Mapped[int | None] = mapped_column(BigInteger)
+    archived_at: Mapped[int | None] = mapped_column(BigInteger)
+    question: Mapped[str | None] = mapped_column(Text)
 
 
 class ClosingRule(Base):

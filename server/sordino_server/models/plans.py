@@ -69,12 +69,13 @@ class ProtocolPlanContent(Base):
 
 
 class PlanRequestState(StrEnum):
-    """A request is queued, computed under a lease, and ends ready or failed."""
+    """A request is queued, computed under a lease, and ends ready, failed or cancelled."""
 
     QUEUED = "queued"
     RUNNING = "running"
     READY = "ready"
     FAILED = "failed"
+    CANCELLED = "cancelled"
 
 
 class PlanRequestRow(Leased, Base):

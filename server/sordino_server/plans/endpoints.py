@@ -61,6 +61,19 @@ def get_plan_request(context: Injected, _: Analyst, request_id: RequestPath) -> 
         return PlanRequestDocument.of(service.get(session, request_id))
 
 
+@router.post("/plan-requests/{request_id}/cancel", response_model=PlanRequestDocument)
+def cancel_plan_request(context: Injected, _: Analyst, once: Once, request_id: RequestPath) -> Response:
+    """Cancel a plan request that is not finished; a worker that computes it stops within seconds."""
+
+    def act(session: Session) -> PostAnswer:
+        row = service.cancel(session, request_id, context.clock.now())
+        session.flush()
+        changed = f"/v1/plan-requests/{request_id}"
+        return PostAnswer(200, PlanRequestDocument.of(row).model_dump(mode="json"), changed=changed)
+
+    return once.run("cancel plan request", act)
+
+
 @router.get("/plan-requests/{request_id}/sample-size")
 def get_sample_size(
     context: Injected,

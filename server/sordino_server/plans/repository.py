@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 
 from sordino_analysis.planning.finished_plan import Part, PartName
 from sordino_server.kit import leases
+from sordino_server.kit.db import FOR_CHANGE
 from sordino_server.kit.insert_if_absent import insert_if_absent
 from sordino_server.kit.pagination import Page, newest_first
 from sordino_server.models import PlanPart, PlanRequestRow, PlanRequestState, ProtocolPlanContent
@@ -28,8 +29,10 @@ def add_request(session: Session, request: PlanRequestRow) -> None:
     session.flush()
 
 
-def find_request(session: Session, identifier: str) -> PlanRequestRow | None:
-    """The request of this id."""
+def find_request(session: Session, identifier: str, for_change: bool = False) -> PlanRequestRow | None:
+    """The request of this id; `for_change` locks it until the transaction ends."""
+    if for_change:
+        return session.get(PlanRequestRow, identifier, with_for_update=FOR_CHANGE, populate_existing=True)
     return session.get(PlanRequestRow, identifier)
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any, Self
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, computed_field
 
 from sordino_analysis.documents.plan_summary import LinearSummary, PairwiseSummary
 from sordino_analysis.planning_options import PlanningOptions
 from sordino_server.identifiers import DigestText
+from sordino_server.kit.times import Created, iso_8601_or_none
 from sordino_server.models import PlanRequestRow, PlanRequestState
 
 
@@ -23,7 +24,7 @@ class PlanOrder(PlanningOptions):
         return PlanningOptions.model_construct(**{name: getattr(self, name) for name in PlanningOptions.model_fields})
 
 
-class PlanRequestDocument(BaseModel):
+class PlanRequestDocument(Created):
     """A plan request: how far it is and what came of it."""
 
     id: str
@@ -42,9 +43,16 @@ class PlanRequestDocument(BaseModel):
     protocol_digest: str | None = Field(description="Digest of the protocol plan of a pairwise statistic.")
     error: str | None
     attempts: int
-    created_at: int
     started_at: int | None
     finished_at: int | None
+
+    @computed_field
+    def started(self) -> str | None:
+        return iso_8601_or_none(self.started_at)
+
+    @computed_field
+    def finished(self) -> str | None:
+        return iso_8601_or_none(self.finished_at)
 
     @classmethod
     def of(cls, row: PlanRequestRow) -> Self:

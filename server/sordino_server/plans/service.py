@@ -1,4 +1,4 @@
-"""Plan requests: queued, computed under a lease, then ready with two parts, or failed permanently.
+"""Plan requests: queued, computed under a lease, then ready with two parts, failed or cancelled permanently.
 
 What was computed once answers every later request of the same content; what failed does not.
 """
@@ -6,12 +6,13 @@ What was computed once answers every later request of the same content; what fai
 from __future__ import annotations
 
 import secrets
+from contextlib import suppress
 from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
 
 from sordino_analysis.documents.analyst_part import AnalystPart
-from sordino_analysis.documents.plan_summary import LinearSummary, read_summary
+from sordino_analysis.documents.plan_summary import AnySummary, LinearSummary, read_summary
 from sordino_analysis.documents.protocol_plan import ProtocolPlan
 from sordino_analysis.planning.finished_plan import FinishedPlan
 from sordino_analysis.progress import Progress
@@ -21,7 +22,7 @@ from sordino_server.models import PlanPart, PlanRequestRow, PlanRequestState, Wo
 from sordino_server.plans import repository
 from sordino_server.plans.schemas import PlanOrder, SampleSizeDocument
 from sordino_server.workloads import service as workloads
-from sordino_shared.errors import InvalidValue
+from sordino_shared.errors import InvalidValue, MalformedDocument
 from sordino_shared.protocol import DevicePart, Digest, Problem
 
 # A computation whose worker dies this often would most likely kill the next one as well.
@@ -103,13 +104,15 @@ def protocol_plan(session: Session, digest: str) -> ProtocolPlan:
     return ProtocolPlan.read(protocol_plan_content(session, digest), Digest.parse(digest))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ReadyPlan:
-    """Digests of what a finished request left: the parts of the first round's plan, and of a protocol if it has one."""
+    """What a finished request left: digests of the parts of the first round's plan and of a protocol, the summary."""
 
+    workload: str
     device: str
     analyst: str
     protocol: str | None
+    summary: AnySummary | None
 
 
 def ready_plan(session: Session, identifier: str) -> ReadyPlan:
@@ -118,9 +121,40 @@ def ready_plan(session: Session, identifier: str) -> ReadyPlan:
     if row is None:
         raise InvalidValue(f"there is no plan request {identifier}; make one with POST /v1/plan-requests")
     if row.device_digest is None or row.analyst_digest is None:
-        reason = f": {row.error}" if row.error else "; ask for it until its state is ready"
-        raise ServerError(Problem.PLAN_NOT_READY, f"plan request {row.id} is {row.state}{reason}", state=row.state)
-    return ReadyPlan(row.device_digest, row.analyst_digest, row.protocol_digest)
+        detail = f"plan request {row.id} is {row.state}{_advice(row)}"
+        raise ServerError(Problem.PLAN_NOT_READY, detail, state=row.state)
+    return ReadyPlan(
+        workload=row.workload_id,
+        device=row.device_digest,
+        analyst=row.analyst_digest,
+        protocol=row.protocol_digest,
+        summary=_summary(row),
+    )
+
+
+def _summary(row: PlanRequestRow) -> AnySummary | None:
+    """The summary of a ready plan; None where an earlier version wrote it."""
+    with suppress(MalformedDocument):
+        return None if row.summary is None else read_summary(row.summary)
+    return None
+
+
+def _advice(row: PlanRequestRow) -> str:
+    if row.error:
+        return f": {row.error}"
+    return "; make another request" if row.state == PlanRequestState.CANCELLED else "; wait until its state is ready"
+
+
+def cancel(session: Session, identifier: str, now: int) -> PlanRequestRow:
+    """Cancel a request that is not finished; a worker that computes it loses its lease, and its plan is dropped."""
+    row = repository.find_request(session, identifier, for_change=True)
+    if row is None:
+        raise ServerError(Problem.NOT_FOUND, "there is no plan request of this id")
+    if row.state not in (PlanRequestState.QUEUED, PlanRequestState.RUNNING):
+        raise ServerError(Problem.ILLEGAL_TRANSITION, f"the plan request is {row.state} already", state=row.state)
+    row.stage = "cancelled"
+    _finish(row, PlanRequestState.CANCELLED, now)
+    return row
 
 
 def begin(session: Session, *, owner: str, now: int, seconds: int) -> PlanRequestRow | None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Self
 
-from pydantic import BaseModel, Field, StrictFloat, StrictInt
+from pydantic import BaseModel, Field, StrictFloat, StrictInt, computed_field
 
 from sordino_analysis.guarantees import GuaranteeKind, kind_of, restore
 from sordino_analysis.strict_model import StrictModel
+from sordino_server.kit.clock import iso_8601
+from sordino_server.kit.times import Created
 from sordino_server.models import AskedEpsilon, Population
 from sordino_shared.guarantees import NANO, PureEpsilon
 
@@ -39,7 +41,7 @@ class PopulationOrder(PopulationCaps):
     name: str = Field(min_length=1, max_length=200, description="The name in the manifests of campaigns.")
 
 
-class PopulationDocument(BaseModel):
+class PopulationDocument(Created):
     """A population, its caps, and what was asked of each of its devices."""
 
     id: str = Field(description="SHA-256 of the folded name in UTF-8: NFKC, case-folded, blanks alike.")
@@ -51,7 +53,6 @@ class PopulationDocument(BaseModel):
     asked: float = Field(description="ε per device used in total.")
     declared: bool = Field(description="Whether an admin created it or set its caps.")
     version: int = Field(description="Number of changes of the caps; in quotes, the ETag.")
-    created_at: int
 
     @classmethod
     def of(cls, row: Population, asked_in_period: int | None, asked: int) -> Self:
@@ -70,7 +71,7 @@ class PopulationDocument(BaseModel):
         )
 
 
-class PopulationEntry(BaseModel):
+class PopulationEntry(Created):
     """A population in a list."""
 
     id: str
@@ -79,7 +80,6 @@ class PopulationEntry(BaseModel):
     period_days: int | None
     epsilon_lifetime: float | None
     declared: bool
-    created_at: int
 
     @classmethod
     def of(cls, row: Population) -> Self:
@@ -109,6 +109,10 @@ class LedgerEntry(BaseModel):
     guarantee: GuaranteeKind = Field(description="Kind of the guarantee of the devices.")
     epsilon: float = Field(description="Its ε in the caps.")
     opened_at: int
+
+    @computed_field
+    def opened(self) -> str:
+        return iso_8601(self.opened_at)
 
     @classmethod
     def of(cls, row: AskedEpsilon) -> Self:

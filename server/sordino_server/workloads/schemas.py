@@ -8,15 +8,16 @@ from typing import Self
 from pydantic import BaseModel
 
 from sordino_analysis.questions.specifications import Specification
+from sordino_server.kit.clock import iso_8601
+from sordino_server.kit.times import Created
 from sordino_server.models import WorkloadRow
 
 
-class WorkloadEntry(BaseModel):
+class WorkloadEntry(Created):
     """A workload in a list."""
 
     id: str
     name: str
-    created_at: int
 
     @classmethod
     def of(cls, workload: WorkloadRow) -> Self:
@@ -24,7 +25,7 @@ class WorkloadEntry(BaseModel):
         return cls(id=workload.id, name=workload.name, created_at=workload.created_at)
 
 
-class WorkloadDocument(BaseModel):
+class WorkloadDocument(Created):
     """A registered workload: `cells` user types, `queries` answers, of which a pairwise statistic is one.
 
     There are no `cells` while the planner has yet to choose a number of bins, nor where they are more than 2^62.
@@ -34,7 +35,6 @@ class WorkloadDocument(BaseModel):
     id: str
     name: str
     queries: int
-    created_at: int
     specification: Specification
     cells: int | None = None
 
@@ -42,7 +42,8 @@ class WorkloadDocument(BaseModel):
     def written(workload: WorkloadRow) -> bytes:
         """A row as JSON, its specification as it is stored: reading and writing 16 MiB of it would stop all else."""
         shown = {"id": workload.id, "name": workload.name, "queries": workload.queries}
-        shown |= {"created_at": workload.created_at} | ({} if workload.cells is None else {"cells": workload.cells})
+        shown |= {"created_at": workload.created_at, "created": iso_8601(workload.created_at)}
+        shown |= {} if workload.cells is None else {"cells": workload.cells}
         head = json.dumps(shown, separators=(",", ":")).removesuffix("}")
         return f'{head},"specification":{workload.specification}}}'.encode()
 

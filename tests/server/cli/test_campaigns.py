@@ -13,11 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import update
 
 from sordino_server import rounds
 from sordino_server.campaigns import retention
 from sordino_server.cli.output import moment
 from sordino_server.cli.wait import Patience, StillWaiting
+from sordino_server.models import Round
 
 Run = Callable[..., Any]
 TERMS = ("--name", "delays", "--purpose", "We ask how late you were.", "--population", "travellers")
@@ -56,7 +58,8 @@ def test_a_campaign_from_a_workload_file(
     assert (created["state"], created["name"]) == ("open", "delays")
     listed = run_command("campaigns", "list", **operator).stdout
     assert created["id"] in listed
-    assert run_command("campaigns", "show", created["id"], **operator).stdout == "delays: open, 0 reports\n"
+    shown = ["delays: open, 0 reports", "delays, 3 answers, ε = 0.5 of one device"]
+    assert run_command("campaigns", "show", created["id"], **operator).stdout.splitlines() == shown
     shown = run_command("campaigns", "show", created["id"], "--verbose", **operator).stdout
     assert "delays, for travellers: open" in shown
     assert "round 0: open, 0 reports" in shown
@@ -97,7 +100,44 @@ def test_the_predicted_error_is_printed_for_the_users_expected(
     done = run_command("campaigns", "create", *TERMS, "--plan-request", request["id"], **operator)
     assert f"predicted error with 4,000 users: {expected:.3g}" in done.stdout
     other = ("--purpose", "We ask once more.", "--plan-request", running.ready_plan()["id"])
-    assert json_of("campaigns", "create", *TERMS, *other, **operator)["predicted"] is None
+    assert json_of("campaigns", "create", *TERMS, *other, **operator)["predicted"]["rmse_wanted"] is None
+
+
+def test_drafts_are_archived_restored_and_deleted(
+    run_command: Run, json_of: Run, running: Any, operator: dict[str, str]
+) -> None:
+    draft = running.campaign()["id"]
+    assert json_of("campaigns", "archive", "delays", **operator)["archived_at"] == running.clock.now()
+    assert json_of("campaigns", "list", **operator)["campaigns"] == []
+    assert [each["id"] for each in json_of("campaigns", "list", "--archived", **operator)["campaigns"]] == [draft]
+    json_of("campaigns", "restore", draft, **operator)
+    assert json_of("campaigns", "delete", draft[:8], **operator) == {"deleted": draft}
+    assert "no campaign" in run_command("campaigns", "show", "delays", code=2, **operator).stderr
+
+
+def test_a_plan_request_is_cancelled(run_command: Run, json_of: Run, running: Any, operator: dict[str, str]) -> None:
+    request = running.plan_request()["id"]
+    assert f"plan request {request}: queued" in run_command("plan-requests", "show", request, **operator).stdout
+    assert json_of("plan-requests", "cancel", request, **operator)["state"] == "cancelled"
+    assert "cancelled" in run_command("plan-requests", "list", **operator).stdout
+    assert "already" in run_command("plan-requests", "cancel", request, code=2, **operator).stderr
+
+
+def test_a_campaign_is_audited_by_its_id_alone_and_by_name_with_a_key(
+    run_command: Run, json_of: Run, running: Any, operator: dict[str, str]
+) -> None:
+    campaign = running.campaign()["id"]
+    audited = json_of("audit", campaign, "--server", running.address)
+    assert audited["holds"]
+    names = {check["name"] for check in audited["checks"]}
+    assert {"ε", "ε of one device", "round 0: ε", "round 0: plan", "max variance", "lower bound, max"} <= names
+    assert audited["manipulation"]
+    assert json_of("audit", "delays", **operator)["checks"] == audited["checks"]
+    unnamed = run_command("audit", "delays", "--server", running.address, code=2)
+    assert "with --key it may be the name of a campaign" in unnamed.stderr
+    other = running.ready_plan(epsilon=2)["device_digest"]
+    running.database.run("test", lambda session: session.execute(update(Round).values(device_digest=other)))
+    assert "round 0: plan" in run_command("audit", campaign, "--server", running.address, code=1).stderr
 
 
 def test_a_campaign_that_cannot_be_opened_is_printed_with_its_token(

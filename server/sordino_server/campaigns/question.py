@@ -1,0 +1,88 @@
+"""What a campaign asks, and the error that its plan predicts: kept with the campaign, shown with its status."""
+
+from __future__ import annotations
+
+import math
+from functools import singledispatch
+from typing import Self
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from sordino_analysis.documents.plan_summary import LinearSummary, PairwiseSummary
+
+
+class Question(BaseModel):
+    """The question of a campaign, from the summary of its plan."""
+
+    model_config = ConfigDict(frozen=True)
+
+    plan_request: str = Field(description="Id of the plan request.")
+    workload: str = Field(description="Digest of the workload.")
+    name: str = Field(description="The workload's name, or that of the pairwise statistic.")
+    queries: int = Field(description="Number of answers; 1 for a pairwise statistic.")
+    users: int | None = Field(description="Number of users that the plan was asked to predict errors for.")
+    variance: float | None = Field(
+        description="Of one report, for the worst query; null for a pairwise statistic, whose error does not scale."
+    )
+    bias_bound: float
+    predicted_rmse: float | None = Field(description="For `users` users: the worst query's, or the statistic's.")
+
+    def rmse(self, users: int) -> float | None:
+        """√(variance/users + bias²), at least the worst query's error; None where it is not known."""
+        if self.variance is not None and users > 0:
+            return math.sqrt(self.variance / users + self.bias_bound**2)
+        return self.predicted_rmse if users == self.users else None
+
+
+@singledispatch
+def question_of(summary: object, plan_request: str, workload: str) -> Question:
+    """The question of a finished plan; raises TypeError for a summary of an unknown kind."""
+    raise TypeError(f"no question of a {type(summary).__name__}")
+
+
+@question_of.register
+def _(summary: LinearSummary, plan_request: str, workload: str) -> Question:
+    return Question(
+        plan_request=plan_request,
+        workload=workload,
+        name=summary.workload,
+        queries=summary.queries,
+        users=summary.users,
+        variance=summary.largest_variance,
+        bias_bound=summary.bias_bound,
+        predicted_rmse=summary.predicted_max_rmse,
+    )
+
+
+@question_of.register
+def _(summary: PairwiseSummary, plan_request: str, workload: str) -> Question:
+    return Question(
+        plan_request=plan_request,
+        workload=workload,
+        name=summary.statistic,
+        queries=1,
+        users=summary.users,
+        variance=None,
+        bias_bound=0.0,
+        predicted_rmse=summary.predicted_rmse,
+    )
+
+
+class PredictedError(BaseModel):
+    """Root mean squared error of the worst query, or of the statistic, that the plan predicts."""
+
+    users_now: int = Field(description="Reports counted so far.")
+    rmse_now: float | None = Field(description="With so many; null before the first, and for a pairwise statistic.")
+    users_wanted: int | None = Field(description="Reports after which the campaign closes, or the plan's `users`.")
+    rmse_wanted: float | None = Field(description="With so many.")
+
+    @classmethod
+    def of(cls, question: Question, counted: int, closes_after: int | None) -> Self:
+        """The errors of `question` with `counted` reports and with the number wanted."""
+        wanted = question.users if closes_after is None else closes_after
+        return cls(
+            users_now=counted,
+            rmse_now=question.rmse(counted),
+            users_wanted=wanted,
+            rmse_wanted=None if wanted is None else question.rmse(wanted),
+        )
