@@ -68,7 +68,7 @@ def _(summary: PairwiseSummary, plan_request: str, workload: str) -> Question:
     )
 
 
-class PredictedError(BaseModel):
+class CampaignError(BaseModel):
     """Root mean squared error of the worst query, or of the statistic, that the plan predicts."""
 
     users_now: int = Field(description="Reports counted so far.")

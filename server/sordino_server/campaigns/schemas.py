@@ -8,7 +8,7 @@ from typing import Annotated, Self
 from pydantic import BaseModel, Field, StrictFloat, StrictInt, computed_field
 
 from sordino_analysis.strict_model import Listed, StrictModel
-from sordino_server.campaigns.question import PredictedError, Question
+from sordino_server.campaigns.question import CampaignError, Question
 from sordino_server.identifiers import RequestText
 from sordino_server.kit.times import Created, Opened, iso_8601_or_none
 from sordino_server.models import Campaign, ClosingRule, Round
@@ -129,7 +129,7 @@ class CampaignStatus(CampaignEntry):
 
     question: Question | None = Field(description="Null for a campaign of an earlier version.")
     epsilon: float = Field(description="Total ε of one device.")
-    predicted: PredictedError | None = Field(description="Null without a `question`.")
+    predicted: CampaignError | None = Field(description="Null without a `question`.")
     protocol: str | None = Field(
         description="Digest of the protocol plan, which combines the rounds into one estimate."
     )
@@ -155,7 +155,7 @@ class CampaignStatus(CampaignEntry):
             **CampaignEntry.of(row).model_dump(),
             question=question,
             epsilon=manifest.device_guarantee.epsilon,
-            predicted=question and PredictedError.of(question, sum(counts.values()), closes_after),
+            predicted=question and CampaignError.of(question, sum(counts.values()), closes_after),
             protocol=None if manifest.protocol is None else str(manifest.protocol),
             planned_rounds=len(manifest.rounds),
             needs_token=row.needs_token,

@@ -40,6 +40,12 @@ def test_every_operation_that_changes_something_has_an_entry(running: Any) -> No
     other = _post(running, "/v1/campaigns", {**TERMS, "plan_request": plan})["id"]
     _post(running, f"/v1/campaigns/{other}/open")
     _post(running, f"/v1/campaigns/{other}/close")
+    _post(running, f"/v1/campaigns/{other}/archive")
+    _post(running, f"/v1/campaigns/{other}/restore")
+    running.clock.advance(1)
+    draft = _post(running, "/v1/campaigns", {**TERMS, "plan_request": plan})["id"]
+    running.api.delete(f"/v1/campaigns/{draft}").raise_for_status()
+    _post(running, f"/v1/plan-requests/{running.plan_request(epsilon=3)['id']}/cancel")
     population = _post(running, "/v1/populations", {"name": "others", "epsilon_lifetime": "3"})
     path = f"/v1/populations/{population['id']}"
     etag = running.api.get(path).headers["etag"]
