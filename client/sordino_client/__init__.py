@@ -18,6 +18,7 @@ from sordino_client._errors import (
     ClientError,
     ClockUnusable,
     LedgerUnavailable,
+    NotASuccessor,
     NotJoined,
     OptedOut,
     PlanRefused,
@@ -31,6 +32,7 @@ from sordino_client._results import Answer, Campaign, Flushed, RefusedUpload
 from sordino_client._session import AnswerStatus
 from sordino_client._transport import AsyncTransport, Request, Response, Transport
 from sordino_shared.guarantees import PureEpsilon
+from sordino_shared.protocol import Period
 
 if _typing.TYPE_CHECKING:
     from sordino_client._async_client import AsyncClient
@@ -73,8 +75,10 @@ __all__ = [
     "Flushed",
     "HttpxTransport",
     "LedgerUnavailable",
+    "NotASuccessor",
     "NotJoined",
     "OptedOut",
+    "Period",
     "PlanRefused",
     "PlanUnavailable",
     "Preview",

@@ -10,7 +10,9 @@ from sordino_client._config import Caps
 from sordino_client._folding import folded
 from sordino_client._ledger import Debit, Joined, Ledger
 from sordino_shared.guarantees import PureEpsilon, exact_decimal
+from sordino_shared.protocol import Rotating
 
+_UNITS = ((86_400, "day"), (3600, "hour"), (60, "minute"), (1, "second"))
 _STATES = {
     "spooled": "waits to be sent",
     "delivered": "sent",
@@ -33,14 +35,38 @@ class AccountEntry:
 
 
 @dataclass(frozen=True, kw_only=True)
+class SeriesAccount:
+    """How often a series asks: at most `epsilon_nano` every `cycle_s` seconds, at most `answers_max` times for life.
+
+    `answers` counts those of a series that this one replaced. Nothing is answered before `next_at` in Unix seconds (0:
+    nothing holds it back). `over` says that no answer follows, because it ended, was replaced or has all its answers.
+    """
+
+    epsilon_nano: int
+    cycle_s: int
+    answers: int
+    answers_max: int
+    next_at: int
+    over: bool
+
+    def __str__(self) -> str:
+        rate = f"ε {exact_decimal(self.epsilon_nano)} at most every {_duration(self.cycle_s)}"
+        return f"series: {rate}, {self.answers} of {self.answers_max} answers given{' (over)' if self.over else ''}"
+
+
+@dataclass(frozen=True, kw_only=True)
 class CampaignAccount:
-    """One campaign: what its owner was told, the server it was joined at, whether they left, and every answer."""
+    """One campaign: what its owner was told, the server it was joined at, whether they left, and every answer.
+
+    `series` is its rate where it is a series.
+    """
 
     campaign: str
     name: str
     purpose: str
     server: str | None
     opted_out: bool
+    series: SeriesAccount | None = None
     entries: tuple[AccountEntry, ...]
 
     @property
@@ -74,6 +100,7 @@ class Account:
             left = " (left)" if campaign.opted_out else ""
             lines += ["", f"campaign {number}{left}: ε {exact_decimal(campaign.epsilon_nano)}"]
             lines += [*folded(campaign.name), *folded(campaign.purpose)]
+            lines += [] if campaign.series is None else [f"  {campaign.series}"]
             lines += [f"  {_line(entry)}" for entry in campaign.entries] or ["  nothing answered"]
         return "\n".join(lines)
 
@@ -95,7 +122,22 @@ def _campaign(joined: Joined, debits: list[Debit]) -> CampaignAccount:
         purpose=manifest.purpose,
         server=joined.origin,
         opted_out=joined.opted_out,
+        series=_series(joined),
         entries=entries,
+    )
+
+
+def _series(joined: Joined) -> SeriesAccount | None:
+    law, state = joined.manifest.assignment, joined.series
+    if state is None or not isinstance(law, Rotating):
+        return None
+    return SeriesAccount(
+        epsilon_nano=joined.manifest.rounds[0].guarantee.nano,
+        cycle_s=law.slots * law.period_s,
+        answers=state.answers,
+        answers_max=law.answers_max,
+        next_at=state.next_at,
+        over=state.ended or state.replaced_by is not None or state.answers >= law.answers_max,
     )
 
 
@@ -117,6 +159,13 @@ def _line(entry: AccountEntry) -> str:
     report = f", report {entry.report[:32]}{'…' if len(entry.report) > 32 else ''}" if entry.report else ""
     epsilon = exact_decimal(entry.epsilon_nano)
     return f"{day}  round {entry.round}  ε {epsilon:>11}  {_STATES[entry.state]}{reason}{report}"
+
+
+def _duration(time_s: int) -> str:
+    """30 days, 24 hours or 90 seconds: the largest unit of which it is a whole number."""
+    size, unit = next((size, unit) for size, unit in _UNITS if time_s % size == 0)
+    count = time_s // size
+    return f"{count:,} {unit}{'' if count == 1 else 's'}"
 
 
 def _of(spent: int, cap: PureEpsilon) -> str:

@@ -22,7 +22,7 @@ from sordino_client._preview import Preview
 from sordino_client._results import Answer, Campaign, Flushed, campaign_id
 from sordino_client._transport import AsyncTransport, Response, check_address
 from sordino_shared.errors import InvalidValue, OversizedDocument
-from sordino_shared.protocol import CampaignId
+from sordino_shared.protocol import CampaignId, Period
 from sordino_shared.randomness import Randomness, SystemRandomness
 
 T = TypeVar("T")
@@ -82,6 +82,10 @@ class AsyncClient:
         if self._background is not None:
             self._background.wake()
         return answered
+
+    async def due(self, series: Campaign | CampaignId | str) -> Period | None:
+        """See `Client.due`."""
+        return await asyncio.to_thread(self._device.due, campaign_id(series))
 
     async def preview(self, campaign: Campaign | CampaignId | str, value: object) -> Preview:
         """See `Client.preview`."""

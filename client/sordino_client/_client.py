@@ -18,7 +18,7 @@ from sordino_client._flow import Finished, Flow, Pause, advance
 from sordino_client._preview import Preview
 from sordino_client._results import Answer, Campaign, Flushed, campaign_id
 from sordino_client._transport import Response, Transport, check_address, exchange
-from sordino_shared.protocol import CampaignId
+from sordino_shared.protocol import CampaignId, Period
 from sordino_shared.randomness import Randomness, SystemRandomness
 
 T = TypeVar("T")
@@ -74,8 +74,9 @@ class Client:
     def join(self, campaign: CampaignId | str) -> Campaign:
         """Pin the campaign's manifest, and keep its task and plan, so that `answer` works without a connection.
 
-        Needs the server the first time only. Raises `OptedOut`, `PlanUnavailable`, `PlanRefused`, `ServedElsewhere`,
-        `LedgerUnavailable`, `ClockUnusable`.
+        Needs the server the first time only. A series that replaces another one takes its place on this device. Raises
+        `OptedOut`, `PlanUnavailable`, `PlanRefused`, `ServedElsewhere`, `NotASuccessor`, `LedgerUnavailable`,
+        `ClockUnusable`.
         """
         return self._run(self._device.join(campaign_id(campaign)))
 
@@ -92,6 +93,15 @@ class Client:
         if self._background is not None:
             self._background.wake()
         return answered
+
+    def due(self, series: Campaign | CampaignId | str) -> Period | None:
+        """The period of a joined series that this device is asked about now, None if there is none.
+
+        Ask before computing a value: in other periods `answer` returns `not_this_period`. Sends no request. Caps are
+        judged by `answer`. Raises `NotJoined`, `ServedElsewhere`, `LedgerUnavailable`, `ClockUnusable`, and
+        `sordino_shared.errors.InvalidValue` for a campaign that is no series.
+        """
+        return self._device.due(campaign_id(series))
 
     def preview(self, campaign: Campaign | CampaignId | str, value: object) -> Preview:
         """What `answer` would send for `value`: digests, ε, sizes and an example. Sends, debits and keeps nothing.

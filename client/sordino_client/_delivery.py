@@ -7,6 +7,7 @@ import math
 from dataclasses import dataclass
 from datetime import UTC
 
+from sordino_client._clock import LATEST_S
 from sordino_client._transport import Request, Response
 from sordino_shared.errors import SordinoError
 from sordino_shared.protocol import CampaignId, Problem, ReportOutcomes, RetryWindow
@@ -113,15 +114,25 @@ def problem_slug(response: Response) -> str | None:
 
 def retry_after_s(response: Response, now: float) -> float | None:
     """Seconds of the Retry-After header, at most a day; None where it is absent or unreadable."""
-    from email.utils import parsedate_to_datetime  # Imported late: it takes a tenth of the SDK's time to import.
-
     text = response.headers.get("retry-after", "").strip()
     if text.isascii() and text.isdigit():
         return min(float(text), MOST_DELAY_S)
+    moment = _http_date(text)
+    return None if moment is None else min(max(moment - now, 0.0), MOST_DELAY_S)
+
+
+def server_time(response: Response) -> float | None:
+    """Unix seconds by the response's Date, its Age in a cache added; None where it shows none."""
+    moment, age = _http_date(response.headers.get("date", "")), response.headers.get("age", "").strip()
+    return moment if moment is None or not (age.isascii() and age.isdigit()) else moment + min(int(age), LATEST_S)
+
+
+def _http_date(text: str) -> float | None:
+    from email.utils import parsedate_to_datetime  # Imported late: it takes a tenth of the SDK's time to import.
+
     try:
         moment = parsedate_to_datetime(text)
-        moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
-        return min(max(moment.timestamp() - now, 0.0), MOST_DELAY_S)
+        return (moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).timestamp()
     except (TypeError, ValueError, OverflowError):
         return None
 

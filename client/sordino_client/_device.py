@@ -17,18 +17,19 @@ from sordino_client._delivery import (
     upload,
 )
 from sordino_client._errors import NotJoined, OptedOut, PlanRefused, PlanUnavailable, ServedElsewhere, TransportFailed
-from sordino_client._fetching import fetch
+from sordino_client._fetching import fetch, fetch_plan
 from sordino_client._flow import Flow, Pause
 from sordino_client._kept import Kept
-from sordino_client._ledger import AnswerTerms, Ledger
+from sordino_client._ledger import Ledger
 from sordino_client._preview import Preview
 from sordino_client._results import Answer, Campaign, Flushed, RefusedUpload
+from sordino_client._series import Series
 from sordino_client._session import AnswerStatus, Session, VerifiedPart, pin_manifest, verify_part
-from sordino_client._spool import Spool, SpooledReport
+from sordino_client._spool import AnswerTerms, Spool, SpooledReport
 from sordino_client._storage import MEMORY, Storage
 from sordino_client._transport import check_address
 from sordino_shared.errors import InvalidValue, OversizedDocument
-from sordino_shared.protocol import CampaignId, DevicePart, Digest, Manifest, Task
+from sordino_shared.protocol import CampaignId, Digest, Manifest, Period, Task
 from sordino_shared.randomness import Randomness
 
 _LOG = logging.getLogger("sordino_client")
@@ -50,6 +51,7 @@ class Device:
         self._spool = Spool(self._storage, origin, config.spool_limit, clock)
         self._kept = Kept(self._storage, clock)
         self._ledger = Ledger(self._storage, self._spool, self._kept, origin, config, clock)
+        self._series = Series(self._storage, self._ledger, config, randomness, clock)
         self._parts: dict[Digest, VerifiedPart] = {}
 
     def close(self) -> None:
@@ -65,9 +67,8 @@ class Device:
         except (NotJoined, ServedElsewhere) as error:
             if isinstance(error, ServedElsewhere) and error.origin is not None:
                 raise
-            session = self._ledger.join((yield from self._fetch_manifest(campaign)), self.randomness)
+            session = yield from self._pin((yield from self._fetch_manifest(campaign)))
             _LOG.info("campaign %s: joined", campaign)
-            yield from self._prefetch(session)
         return self._describe(session)
 
     def rehome(self, campaign: CampaignId, address: str) -> Flow[Campaign]:
@@ -85,19 +86,17 @@ class Device:
         """Everything is fetched and verified before the value is looked at, so that no request can depend on it."""
         self._ledger.expire()
         session = self._ledger.session(campaign)
+        if session.series is not None:
+            return (yield from self._series.answer(session, session.series, value))
         settled = self._ledger.settled(session)
         if settled is not None:
             return Answer(settled, campaign)
-        terms = yield from self._answer_terms(session)
-        task = terms.task
+        task, terms = yield from self._answer_terms(session)
         index = session.open_round(task)
         if isinstance(index, AnswerStatus):
             return Answer(index, campaign, task.round)
         verified = yield from self.fetch_part(session, task, index)
-        verified.part.domain.check_shape(value)
-        codes = verified.part.domain.codes(value, strict=self.config.strict)
-        for attribute, became in verified.part.domain.coerced(value).items():
-            _LOG.warning("campaign %s, attribute %r: %s", campaign, attribute, became)
+        codes = session.codes(verified, value, strict=self.config.strict)
         status = self._ledger.record(
             session,
             index,
@@ -107,6 +106,10 @@ class Device:
         )
         _LOG.info("campaign %s, round %d: %s", campaign, index, status.value)
         return Answer(status, campaign, index, verified.proved if status is AnswerStatus.RECORDED else None)
+
+    def due(self, campaign: CampaignId) -> Period | None:
+        """The period of a series that this device is asked about now."""
+        return self._series.due(campaign)
 
     def flush(self, patience_s: float, only: CampaignId | None = None) -> Flow[Flushed]:
         """Send what is due, of one campaign or of all, pausing for at most `patience_s` in all."""
@@ -145,8 +148,7 @@ class Device:
         """An answer that is drawn, measured and thrown away: no request, no debit."""
         session = self._ledger.session(campaign)
         index, verified = self._newest_part(session)
-        verified.part.domain.check_shape(value)
-        codes = verified.part.domain.codes(value, strict=self.config.strict)
+        codes = session.codes(verified, value, strict=self.config.strict)
         report = session.randomize(verified, codes, 0, self.randomness)
         return Preview(
             campaign=campaign,
@@ -209,7 +211,7 @@ class Device:
         digest = task.device_parts[index]
         verified = self._parts.get(digest) or self._kept_part(digest)
         if verified is None:
-            content = yield from self._fetch_plan(digest)
+            content = yield from fetch_plan(digest, self.config.largest_part, self.clock)
             verified = verify_part(content, digest)
             self._kept.keep_part(digest, content)
         self._parts[digest] = verified
@@ -225,6 +227,14 @@ class Device:
         self._ledger.expire()
         return self._spool.seconds_until_due(only)
 
+    def _pin(self, manifest: Manifest) -> Flow[Session]:
+        law = Session(manifest, None).series
+        if law is not None:
+            return (yield from self._series.join(manifest, law))
+        session = self._ledger.join(manifest, self.randomness)
+        yield from self._prefetch(session)
+        return session
+
     def _prefetch(self, session: Session) -> Flow[None]:
         """Fetch task and part, the same for every device; what fails here fails in `answer` again, which tells it."""
         try:
@@ -234,7 +244,7 @@ class Device:
         except (PlanUnavailable, PlanRefused) as error:
             _LOG.warning("campaign %s cannot be answered without a connection: %s", session.campaign, error)
 
-    def _answer_terms(self, session: Session) -> Flow[AnswerTerms]:
+    def _answer_terms(self, session: Session) -> Flow[tuple[Task, AnswerTerms]]:
         """The task of now; without a connection the one read last, while its time lasts."""
         try:
             task = yield from self.fetch_task(session)
@@ -251,7 +261,7 @@ class Device:
                 raise error from None
             _LOG.info("campaign %s: no connection, answered by the task that was read last", session.campaign)
         wait_s = delay_s(task.retry, 0, None, self.randomness) if self.config.background else 0.0
-        return AnswerTerms(task=task, until=until, wait_s=wait_s)
+        return task, AnswerTerms(retry=task.retry, until=until, expires_at=task.accept_until, wait_s=wait_s)
 
     def _kept_part(self, digest: Digest) -> VerifiedPart | None:
         content = self._kept.part(digest)
@@ -265,6 +275,8 @@ class Device:
 
     def _newest_part(self, session: Session) -> tuple[int, VerifiedPart]:
         """The latest of the device's rounds whose part is kept, and the part."""
+        if session.series is not None:
+            return self._series.running(session.series), self._series.part(session)
         for index, digest in sorted(self._ledger.named_plans(session).items(), reverse=True):
             verified = self._parts.get(digest) or self._kept_part(digest)
             if index in session.rounds() and verified is not None:
@@ -275,16 +287,6 @@ class Device:
     def _fetch_manifest(self, campaign: CampaignId) -> Flow[Manifest]:
         content = yield from fetch("manifest", f"/v1/campaigns/{campaign}", Manifest.limit, self.clock)
         return pin_manifest(content, campaign)
-
-    def _fetch_plan(self, digest: Digest) -> Flow[bytes]:
-        limit = self.config.largest_part
-        try:
-            return (yield from fetch("plan", f"/v1/plans/{digest}", limit, self.clock))
-        except PlanRefused as error:
-            if limit == DevicePart.limit or not isinstance(error.__cause__, OversizedDocument):
-                raise
-            reason = f"it is larger than the {limit:,} bytes that this app's largest_part allows its devices"
-            raise PlanRefused("plan", reason) from error.__cause__
 
     def _send(self, report: SpooledReport) -> Flow[Counted | Refused | RetryLater]:
         try:
@@ -310,5 +312,6 @@ class Device:
             purpose=manifest.purpose,
             domain=manifest.domain,
             guarantee=manifest.device_guarantee,
+            series=session.series,
             opted_out=self._ledger.opted_out(session.campaign),
         )

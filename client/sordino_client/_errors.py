@@ -8,6 +8,7 @@ SordinoError (sordino_shared)
     ├── BudgetExceeded       answering would spend more ε than a cap allows
     ├── SpoolFull            too many reports wait to be sent
     ├── ServedElsewhere      the campaign was joined at another address; `rehome` moves it
+    ├── NotASuccessor        a series may not take the place of the one that it names
     ├── OptedOut             the owner left all campaigns of this ledger
     ├── LedgerUnavailable    the ledger is locked, read-only, full, damaged or not a ledger
     ├── ClockUnusable        the device's clock shows no time
@@ -47,6 +48,18 @@ class ServedElsewhere(ClientError):
         self.campaign = campaign
         self.origin = origin
         self.server = server
+
+
+class NotASuccessor(ClientError):
+    """The series `campaign` names `replaces` as the one whose place it takes, and may not, for the `reason` given."""
+
+    def __init__(self, campaign: CampaignId, replaces: CampaignId, reason: str) -> None:
+        super().__init__(
+            f"series {campaign} cannot replace {replaces}: {reason}. The one that it names goes on; nothing was changed"
+        )
+        self.campaign = campaign
+        self.replaces = replaces
+        self.reason = reason
 
 
 class OptedOut(ClientError):

@@ -8,7 +8,7 @@ from sordino_client._errors import PlanRefused, PlanUnavailable, TransportFailed
 from sordino_client._flow import Flow
 from sordino_client._transport import Request, Response
 from sordino_shared.errors import OversizedDocument
-from sordino_shared.protocol import CBOR_MEDIA_TYPE
+from sordino_shared.protocol import CBOR_MEDIA_TYPE, DevicePart, Digest
 
 
 def fetch(what: str, path: str, limit: int, clock: Clock) -> Flow[bytes]:
@@ -16,6 +16,22 @@ def fetch(what: str, path: str, limit: int, clock: Clock) -> Flow[bytes]:
 
     Raises `PlanUnavailable`, and `PlanRefused` for more bytes.
     """
+    return (yield from fetch_response(what, path, limit, clock)).content
+
+
+def fetch_plan(digest: Digest, limit: int, clock: Clock) -> Flow[bytes]:
+    """The bytes of the device part that `digest` names, at most the `limit` that the app allows; see `fetch`."""
+    try:
+        return (yield from fetch("plan", f"/v1/plans/{digest}", limit, clock))
+    except PlanRefused as error:
+        if limit == DevicePart.limit or not isinstance(error.__cause__, OversizedDocument):
+            raise
+        reason = f"it is larger than the {limit:,} bytes that this app's largest_part allows its devices"
+        raise PlanRefused("plan", reason) from error.__cause__
+
+
+def fetch_response(what: str, path: str, limit: int, clock: Clock) -> Flow[Response]:
+    """The whole response with the bytes at `path`, for its headers; see `fetch`."""
     try:
         response = yield Request(method="GET", path=path, limit=limit)
     except TransportFailed as error:
@@ -25,7 +41,7 @@ def fetch(what: str, path: str, limit: int, clock: Clock) -> Flow[bytes]:
     assert response is not None
     if response.status == 200:
         _check_media_type(what, response)
-        return response.content
+        return response
     slug = problem_slug(response)
     reason = f"HTTP {response.status}{f' ({slug})' if slug else ''}"
     raise PlanUnavailable(what, reason, response.status, slug, retry_after_s(response, seconds(clock)))

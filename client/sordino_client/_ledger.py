@@ -13,9 +13,10 @@ from sordino_client._clock import LATEST_S, Clock, seconds
 from sordino_client._config import Config
 from sordino_client._errors import NotJoined, OptedOut, PlanRefused, ServedElsewhere
 from sordino_client._kept import Kept
-from sordino_client._marks import come_back, high_water, leave_all, left_all, set_high_water
+from sordino_client._marks import come_back, high_water, leave, leave_all, left, left_all, opted_out, set_high_water
+from sordino_client._series_rows import SeriesState, states
 from sordino_client._session import AnswerStatus, Session, draw_assignment, pin_manifest
-from sordino_client._spool import Spool
+from sordino_client._spool import AnswerTerms, Spool
 from sordino_client._storage import Storage, blob, whole
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import CampaignId, Digest, DrawOneRound, Manifest, ReportBatch, Task
@@ -43,20 +44,12 @@ class Debit:
 
 @dataclass(frozen=True)
 class Joined:
-    """A pinned manifest, the address it was joined at (None: not kept), and whether the owner left."""
+    """A pinned manifest, the address it was joined at (None: not kept), whether the owner left, a series' state."""
 
     manifest: Manifest
     origin: str | None
     opted_out: bool
-
-
-@dataclass(frozen=True, kw_only=True)
-class AnswerTerms:
-    """How a round is answered: by `task`, before `until` (None: any time), the report due in `wait_s` seconds."""
-
-    task: Task
-    until: float | None
-    wait_s: float
+    series: SeriesState | None
 
 
 class Ledger:
@@ -76,20 +69,31 @@ class Ledger:
     def join(self, manifest: Manifest, randomness: Randomness) -> Session:
         """Pin the manifest and draw this device's round, once; a second join only adds a missing server address."""
         with self._storage.write() as connection:
-            if left_all(connection):
-                raise OptedOut
-            connection.execute(
-                "INSERT INTO campaigns (campaign, manifest, assigned_round, joined_at, origin) VALUES (?, ?, ?, ?, ?)"
-                " ON CONFLICT (campaign) DO UPDATE SET origin = excluded.origin WHERE origin IS NULL",
-                (
-                    bytes(manifest.campaign),
-                    manifest.content,
-                    draw_assignment(manifest.assignment, randomness),
-                    int(seconds(self._clock)),
-                    self._origin,
-                ),
-            )
+            self.pin(connection, manifest, draw_assignment(manifest.assignment, randomness))
         return self.session(manifest.campaign)
+
+    def pin(self, connection: sqlite3.Connection, manifest: Manifest, assigned: int | None) -> None:
+        """Write the manifest and the round drawn, in the caller's transaction; raises `OptedOut`."""
+        if left_all(connection):
+            raise OptedOut
+        connection.execute(
+            "INSERT INTO campaigns (campaign, manifest, assigned_round, joined_at, origin) VALUES (?, ?, ?, ?, ?)"
+            " ON CONFLICT (campaign) DO UPDATE SET origin = excluded.origin WHERE origin IS NULL",
+            (
+                bytes(manifest.campaign),
+                manifest.content,
+                assigned,
+                int(seconds(self._clock)),
+                self._origin,
+            ),
+        )
+
+    def pinned(self, connection: sqlite3.Connection, campaign: CampaignId) -> Manifest:
+        """The manifest of a joined campaign, checked again, in the caller's transaction."""
+        (content,) = connection.execute(
+            "SELECT manifest FROM campaigns WHERE campaign = ?", (bytes(campaign),)
+        ).fetchone()
+        return self._pinned(content, campaign)
 
     def rehome(self, manifest: Manifest) -> None:
         """Have this ledger's server serve a joined campaign from now on; its reports that wait may go at once."""
@@ -162,7 +166,7 @@ class Ledger:
     def settled(self, session: Session) -> AnswerStatus | None:
         """Why no request is needed any more: the owner left, or every round of this device is answered."""
         with self._storage.read() as connection:
-            if left_all(connection) or _opted_out(connection, session.campaign):
+            if left(connection, session.campaign):
                 return AnswerStatus.OPTED_OUT
             answered = _rounds(connection, session.campaign)
         return AnswerStatus.ALREADY_ANSWERED if answered.issuperset(session.rounds()) else None
@@ -170,7 +174,7 @@ class Ledger:
     def opted_out(self, campaign: CampaignId) -> bool:
         """Whether the owner left this campaign."""
         with self._storage.read() as connection:
-            return _opted_out(connection, campaign)
+            return opted_out(connection, campaign)
 
     def record(
         self,
@@ -185,25 +189,40 @@ class Ledger:
         Raises `BudgetExceeded` or `SpoolFull` before anything is randomised. A dry run ends there.
         """
         with self._storage.write() as connection:
-            if left_all(connection) or _opted_out(connection, session.campaign):
+            if left(connection, session.campaign):
                 return AnswerStatus.OPTED_OUT
             if index in _rounds(connection, session.campaign):
                 return AnswerStatus.ALREADY_ANSWERED
-            if terms.until is not None and seconds(self._clock) >= terms.until:
-                return AnswerStatus.NOT_OPEN
-            with self._storage.reading_rows():
-                now = max(math.ceil(seconds(self._clock)), high_water(connection))
-                spending = self._spending(connection, session.campaign, now)
-            check_budget(spending, proved, session.manifest, self._config.caps)
-            self._spool.check_room(connection)
-            if self._config.dry_run:
-                return AnswerStatus.DRY_RUN
-            set_high_water(connection, now)
-            report = randomize()
-            connection.execute(
-                "INSERT INTO debits VALUES (?, ?, ?, ?)", (bytes(session.campaign), index, proved.nano, now)
-            )
-            self._spool.add(connection, index, report, terms.task, terms.wait_s)
+            return self.spend(connection, session, index, proved, terms, randomize)
+
+    def spend(
+        self,
+        connection: sqlite3.Connection,
+        session: Session,
+        index: int,
+        proved: PureEpsilon,
+        terms: AnswerTerms,
+        randomize: Callable[[], ReportBatch],
+    ) -> AnswerStatus:
+        """Check time, caps and room, randomise, and write debit and report, in the caller's transaction."""
+        clock = seconds(self._clock)
+        if terms.until is not None and clock >= terms.until:
+            return AnswerStatus.NOT_OPEN
+        with self._storage.reading_rows():
+            now = max(math.ceil(clock), high_water(connection))
+            spending = self._spending(connection, session.campaign, now)
+        check_budget(spending, proved, session.manifest, self._config.caps)
+        self._spool.check_room(connection)
+        if self._config.dry_run:
+            return AnswerStatus.DRY_RUN
+        # Where the clock was set back, an earlier time than the ledger's latest would leave the running period.
+        counts_at = now if terms.counts_from is None else now - math.ceil(clock) + terms.counts_from
+        set_high_water(connection, now)
+        report = randomize()
+        connection.execute(
+            "INSERT INTO debits VALUES (?, ?, ?, ?)", (bytes(session.campaign), index, proved.nano, counts_at)
+        )
+        self._spool.add(connection, session.campaign, index, report, terms)
         return AnswerStatus.RECORDED
 
     def left_all(self) -> bool:
@@ -225,10 +244,7 @@ class Ledger:
     def opt_out(self, campaign: CampaignId) -> None:
         """Delete the campaign's reports and payloads permanently; its debits stay, and it is never answered again."""
         with self._storage.write() as connection:
-            connection.execute(
-                "INSERT INTO opt_outs VALUES (?, ?) ON CONFLICT DO NOTHING",
-                (bytes(campaign), int(seconds(self._clock))),
-            )
+            leave(connection, campaign, int(seconds(self._clock)))
             connection.execute("DELETE FROM reports WHERE campaign = ?", (bytes(campaign),))
 
     def expire(self) -> None:
@@ -255,14 +271,18 @@ class Ledger:
                 " FROM campaigns LEFT JOIN opt_outs USING (campaign) ORDER BY campaigns.rowid"
             )
             now = max(math.ceil(seconds(self._clock)), high_water(connection))
+            series = states(connection)
             return (
                 [_debit(*row) for row in debits],
-                {CampaignId(blob(campaign)): self._listed(campaign, *row) for campaign, *row in campaigns},
+                {CampaignId(blob(campaign)): self._listed(series, campaign, *row) for campaign, *row in campaigns},
                 self._spending(connection, None, now),
             )
 
-    def _listed(self, campaign: bytes, manifest: bytes, origin: str | None, opted_out: int) -> Joined:
-        return Joined(self._pinned(manifest, CampaignId(campaign)), origin, bool(opted_out))
+    def _listed(
+        self, series: dict[CampaignId, SeriesState], found: bytes, manifest: bytes, origin: str | None, opted_out: int
+    ) -> Joined:
+        campaign = CampaignId(found)
+        return Joined(self._pinned(manifest, campaign), origin, bool(opted_out), series.get(campaign))
 
     def _pinned(self, content: bytes, campaign: CampaignId) -> Manifest:
         try:
@@ -295,10 +315,6 @@ def _debit(
         reason=reason,
         payloads=payloads,
     )
-
-
-def _opted_out(connection: sqlite3.Connection, campaign: CampaignId) -> bool:
-    return connection.execute("SELECT 1 FROM opt_outs WHERE campaign = ?", (bytes(campaign),)).fetchone() is not None
 
 
 def _rounds(connection: sqlite3.Connection, campaign: CampaignId) -> set[int]:

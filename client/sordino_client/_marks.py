@@ -1,4 +1,4 @@
-"""Times that a ledger remembers: the highest of any debit, and when its owner left all campaigns."""
+"""What a ledger remembers beside its answers: the highest time of any debit, and what its owner left."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import sqlite3
 
 from sordino_client._clock import LATEST_S
 from sordino_client._storage import whole
+from sordino_shared.protocol import CampaignId
 
 _HIGH_WATER = "high_water"
 _LEFT_ALL = "left_all"
@@ -24,6 +25,21 @@ def set_high_water(connection: sqlite3.Connection, now: int) -> None:
 def left_all(connection: sqlite3.Connection) -> bool:
     """Whether the owner left all campaigns and did not come back."""
     return _mark(connection, _LEFT_ALL) is not None
+
+
+def opted_out(connection: sqlite3.Connection, campaign: CampaignId) -> bool:
+    """Whether the owner left this campaign."""
+    return connection.execute("SELECT 1 FROM opt_outs WHERE campaign = ?", (bytes(campaign),)).fetchone() is not None
+
+
+def left(connection: sqlite3.Connection, campaign: CampaignId) -> bool:
+    """Whether the owner left this campaign, or all."""
+    return left_all(connection) or opted_out(connection, campaign)
+
+
+def leave(connection: sqlite3.Connection, campaign: CampaignId, now: int) -> None:
+    """Remember permanently that the owner left this campaign at `now`."""
+    connection.execute("INSERT INTO opt_outs VALUES (?, ?) ON CONFLICT DO NOTHING", (bytes(campaign), now))
 
 
 def leave_all(connection: sqlite3.Connection, now: int) -> None:

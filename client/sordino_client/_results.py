@@ -7,18 +7,22 @@ from dataclasses import dataclass
 from sordino_client._session import AnswerStatus
 from sordino_shared.domains import Domain
 from sordino_shared.guarantees import PureEpsilon
-from sordino_shared.protocol import CampaignId
+from sordino_shared.protocol import CampaignId, Rotating
 
 
 @dataclass(frozen=True, kw_only=True)
 class Campaign:
-    """A joined campaign. Show `purpose` to the owner; `guarantee` is the most it may spend on one device."""
+    """A joined campaign. Show `purpose` to the owner; `guarantee` is the most it may spend on one device.
+
+    `series` says how often a series asks; None for any other campaign.
+    """
 
     id: CampaignId
     name: str
     purpose: str
     domain: Domain
     guarantee: PureEpsilon
+    series: Rotating | None
     opted_out: bool
 
     def check(self, value: object) -> str:
@@ -32,7 +36,10 @@ class Campaign:
 
 @dataclass(frozen=True)
 class Answer:
-    """What became of an answer: `guarantee` is what this call spent, if it recorded a report."""
+    """What became of an answer: `guarantee` is what this call spent, if it recorded a report.
+
+    `round` is the period's number in a series.
+    """
 
     status: AnswerStatus
     campaign: CampaignId

@@ -6,6 +6,7 @@ and what the task says cannot contradict the manifest that was pinned at join.
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -24,14 +25,21 @@ from sordino_shared.protocol import (
     Manifest,
     ReportBatch,
     ReportId,
+    Rotating,
     RoundAssignment,
     Task,
 )
 from sordino_shared.randomness import Randomness
 
+_LOG = logging.getLogger("sordino_client")
+
 
 class AnswerStatus(StrEnum):
-    """What became of `answer`. Only `recorded` spends; `already_answered` spent before."""
+    """What became of `answer`. Only `recorded` spends; `already_answered` spent before.
+
+    `not_this_period` and `clock_differs` are those of a series: it asks this device in another period, or the server's
+    time is more than a period away from the device's.
+    """
 
     RECORDED = "recorded"
     ALREADY_ANSWERED = "already_answered"
@@ -39,6 +47,8 @@ class AnswerStatus(StrEnum):
     NOT_ASSIGNED = "not_assigned"
     OPTED_OUT = "opted_out"
     DRY_RUN = "dry_run"
+    NOT_THIS_PERIOD = "not_this_period"
+    CLOCK_DIFFERS = "clock_differs"
 
 
 @dataclass(frozen=True)
@@ -85,6 +95,12 @@ class Session:
     def campaign(self) -> CampaignId:
         return self.manifest.campaign
 
+    @property
+    def series(self) -> Rotating | None:
+        """The law of a series; None for any other campaign."""
+        assignment = self.manifest.assignment
+        return assignment if isinstance(assignment, Rotating) else None
+
     def rounds(self) -> tuple[int, ...]:
         """The rounds that this device may answer."""
         if self.assigned_round is not None:
@@ -124,6 +140,15 @@ class Session:
                 "plan",
                 f"it claims {verified.part.guarantee}, the manifest allows {terms.guarantee}",
             )
+
+    def codes(self, verified: VerifiedPart, value: object, *, strict: bool) -> NDArray[np.uint64]:
+        """(attributes,) the indices of a value's members; raises `InvalidValue`, and `OutsideDomain` where `strict`."""
+        domain = verified.part.domain
+        domain.check_shape(value)
+        codes = domain.codes(value, strict=strict)
+        for attribute, became in domain.coerced(value).items():
+            _LOG.warning("campaign %s, attribute %r: %s", self.campaign, attribute, became)
+        return codes
 
     def randomize(
         self, verified: VerifiedPart, codes: NDArray[np.uint64], epoch: int, randomness: Randomness

@@ -9,7 +9,7 @@ from sordino_client._clock import Clock, seconds
 from sordino_client._delivery import Refused, RetryLater, delay_s
 from sordino_client._errors import SpoolFull
 from sordino_client._storage import Storage, blob
-from sordino_shared.protocol import CampaignId, ReportBatch, RetryWindow, Task
+from sordino_shared.protocol import CampaignId, ReportBatch, RetryWindow
 from sordino_shared.randomness import Randomness
 
 _DUE = "(not_before <= :now OR postponed_at > :now)"
@@ -34,6 +34,21 @@ class SpooledReport:
     answered_at: int
 
 
+@dataclass(frozen=True, kw_only=True)
+class AnswerTerms:
+    """How an answer is recorded: before `until` (None: any time), its report due in `wait_s` seconds.
+
+    The report expires at `expires_at` (None: never). Its ε counts against the caps from `counts_from` on (None: from
+    the time of the answer). Times are Unix seconds.
+    """
+
+    retry: RetryWindow
+    until: float | None
+    expires_at: int | None
+    wait_s: float
+    counts_from: int | None = None
+
+
 class Spool:
     """Reports by state: spooled until the server has settled them, then delivered or refused permanently.
 
@@ -56,22 +71,27 @@ class Spool:
             raise SpoolFull(self._limit)
 
     def add(
-        self, connection: sqlite3.Connection, index: int, report: ReportBatch, task: Task, wait_s: float = 0.0
+        self,
+        connection: sqlite3.Connection,
+        campaign: CampaignId,
+        index: int,
+        report: ReportBatch,
+        terms: AnswerTerms,
     ) -> None:
-        """Put a report in line, in the transaction of its debit; it is due in `wait_s` seconds."""
-        now, retry = seconds(self._clock), task.retry
+        """Put a report in line, in the transaction of its debit."""
+        now, wait_s = seconds(self._clock), terms.wait_s
         connection.execute(
             "INSERT INTO reports (campaign, round, body, state, retry_min_s, retry_max_s, postponed_at, not_before,"
             " expires_at) VALUES (?, ?, ?, 'spooled', ?, ?, ?, ?, ?)",
             (
-                bytes(task.campaign),
+                bytes(campaign),
                 index,
                 report.content,
-                retry.min_s,
-                retry.max_s,
+                terms.retry.min_s,
+                terms.retry.max_s,
                 now if wait_s else 0.0,
                 now + wait_s if wait_s else 0.0,
-                task.accept_until,
+                terms.expires_at,
             ),
         )
 

@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 MEMORY = ":memory:"
 BUSY_TIMEOUT_S = 5.0
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 _APPLICATION_ID = 0x536F7264
 
 _SCHEMA = (
@@ -67,6 +67,20 @@ _SINCE = {
         "DROP TABLE reports",
         "ALTER TABLE reports_4 RENAME TO reports",
         "CREATE INDEX reports_spooled ON reports (not_before) WHERE state = 'spooled'",
+    ),
+    # A series answered once more would be ε that nobody agreed to: a phase is final, and what holds back grows only.
+    4: (
+        "CREATE TABLE series (campaign BLOB PRIMARY KEY REFERENCES campaigns (campaign),"
+        " phase INTEGER NOT NULL CHECK (phase >= 0), answers INTEGER NOT NULL CHECK (answers >= 0),"
+        " next_period INTEGER NOT NULL CHECK (next_period >= 0), next_at INTEGER NOT NULL CHECK (next_at >= 0),"
+        " ended INTEGER NOT NULL DEFAULT 0, replaced_by BLOB REFERENCES campaigns (campaign), part BLOB NOT NULL,"
+        " retry_min_s INTEGER NOT NULL, retry_max_s INTEGER NOT NULL)",
+        "CREATE TRIGGER series_are_kept BEFORE DELETE ON series BEGIN SELECT RAISE(ABORT, 'series are kept'); END",
+        "CREATE TRIGGER series_count_up BEFORE UPDATE ON series WHEN NEW.phase <> OLD.phase"
+        " OR NEW.answers < OLD.answers OR NEW.next_period < OLD.next_period OR NEW.next_at < OLD.next_at"
+        " OR NEW.ended < OLD.ended"
+        " OR (OLD.replaced_by IS NOT NULL AND NEW.replaced_by IS NOT OLD.replaced_by)"
+        " BEGIN SELECT RAISE(ABORT, 'series count up'); END",
     ),
 }
 

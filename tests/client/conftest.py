@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import httpx
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
-from sordino_client import AsyncClient, AsyncHttpxTransport, Caps, Client, HttpxTransport
+from sordino_client import AsyncClient, AsyncHttpxTransport, Campaign, Caps, Client, HttpxTransport
 from sordino_shared.domains import Categorical, Domain
 from sordino_shared.errors import SordinoError
 from sordino_shared.guarantees import PureEpsilon
@@ -26,12 +29,14 @@ from sordino_shared.protocol import (
     ReportBatch,
     ReportOutcomes,
     RetryWindow,
+    Rotating,
     RoundTerms,
     Task,
+    ValueOf,
 )
 from sordino_shared.protocol.reports import Refusal
 from sordino_shared.randomizers import RandomizedResponse
-from sordino_shared.randomness import SeededRandomness
+from sordino_shared.randomness import Randomness, SeededRandomness, SystemRandomness
 
 ADDRESS = "https://telemetry.example"
 DOMAIN = Domain((Categorical("colour", ("red", "green", "blue"), other=True),))
@@ -218,3 +223,54 @@ def make_async_client(world: World, clock: ManualClock, ledger: Path) -> Callabl
 @pytest.fixture
 def client(make_client: Callable[..., Client]) -> Client:
     return make_client()
+
+
+DAY_S = 86_400
+# Period 0 begins at midnight (UTC) of the day that a ManualClock shows.
+SERIES_START = 1_800_000_000 - 1_800_000_000 % DAY_S
+WEEKLY = Rotating(
+    start=SERIES_START,
+    period_s=DAY_S,
+    slots=7,
+    answers_max=5,
+    value_of=ValueOf.CURRENT,
+    late_s=2 * DAY_S,
+    replaces=None,
+)
+SERIES_CAPS = Caps(PureEpsilon.of(100), 30, PureEpsilon.of(100))
+
+
+class Phase(Randomness):
+    """The operating system's randomness, but for the phase."""
+
+    def __init__(self, phase: int) -> None:
+        self._phase = phase
+
+    def bytes(self, count: int) -> bytes:
+        return SystemRandomness().bytes(count)
+
+    def below(self, bound: int, count: int) -> NDArray[np.uint64]:
+        return np.full(count, self._phase % bound, dtype=np.uint64)
+
+
+@pytest.fixture
+def make_series(make_world: type[World], clock: ManualClock) -> Callable[..., World]:
+    """A series of ε = 1 and its server; the clock shows a second of period 0."""
+    clock.time = SERIES_START + 100.0
+
+    def make(created_at: int = 0, part: DevicePart | None = None, **changes: Any) -> World:
+        law = dataclasses.replace(WEEKLY, **changes)
+        return make_world(part, assignment=law, device_guarantee=PureEpsilon.of(law.answers_max), created_at=created_at)
+
+    return make
+
+
+@pytest.fixture
+def start(make_client: Callable[..., Client]) -> Callable[..., tuple[Client, Campaign]]:
+    """A joined device of a phase, and its campaign."""
+
+    def begin(world: World, phase: int = 0, **changes: Any) -> tuple[Client, Campaign]:
+        client = make_client(world, **({"randomness": Phase(phase), "caps": SERIES_CAPS} | changes))
+        return client, client.join(world.campaign)
+
+    return begin
