@@ -17,7 +17,7 @@ from sordino_server.plans import endpoints as plans
 from sordino_server.populations import endpoints as populations
 from sordino_server.problem_details import ProblemDocument
 from sordino_server.reports import endpoints as reports
-from sordino_server.serving import health
+from sordino_server.serving import docs_page, health
 from sordino_server.workloads import endpoints as workloads
 from sordino_shared.protocol import PROBLEM_MEDIA_TYPE
 
@@ -32,6 +32,7 @@ for noun in (health, workloads, plans, populations, campaigns, estimates, answer
     router.include_router(noun.router, prefix="/v1")
 router.include_router(keys.audit_log, prefix="/v1")
 router.include_router(reports.router)
+router.include_router(docs_page.router)
 
 
 @router.get("/v1/openapi.json", include_in_schema=False)
