@@ -197,20 +197,22 @@ class LinearEstimator:
         judged = judgements(laws, len(queries) * int(np.count_nonzero(histogram)), users, level, reaches)
         normal = tuple(one.normality for one in judged) or (None,) * len(queries)
         band = (
-            self._band(judged, spread, users, level)
+            self._band(judged, (spread, histogram), users, level)
             if compared is None
             else band_of_many([one.of_reporters for one in judged], compared, users, level)
         )
         return Reliability(normal, band)
 
-    def _band(self, judged: Sequence[Judgement], histogram: Floats, users: int, level: float) -> BandQuantile:
+    def _band(
+        self, judged: Sequence[Judgement], histograms: tuple[Floats, Floats], users: int, level: float
+    ) -> BandQuantile:
         varying = self.workload.varying_rows
         chosen, outputs = [judged[query] for query in varying if judged], None
         if any(one.events < MANY_EVENTS for one in chosen):
             outputs = for_randomizer(self.device.randomizer).output_counts(self.decoder, self.workload, varying)
-        root = self.law.covariance_root(histogram)
+        root = self.law.covariance_root(histograms[0])
         around = [one.of_reporters for one in chosen] or [Cumulants(1.0, 0.0, 0.0)] * len(varying)
-        return band_quantile(around, outputs, None if root is None else root[varying], histogram, users, level)
+        return band_quantile(around, outputs, None if root is None else root[varying], histograms, users, level)
 
 
 def check_aggregate(device: DevicePart, aggregate: Aggregate) -> None:

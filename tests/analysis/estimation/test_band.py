@@ -55,6 +55,14 @@ def test_all_errors_stay_within_the_quantile_as_often_as_it_says(plan_of, kind, 
         assert held <= binom.ppf(1 - FALSE_ALARM, CAMPAIGNS, 0.955)
 
 
+def test_users_of_one_type_stay_within_the_quantile_though_noise_hides_that_they_are(plan_of):
+    """50 users of one type of 16 at ε = 1 look spread evenly. The quantile for even users held .91 of their errors."""
+    plan = plan_of("histogram", 16, "1", mechanism="randomized_response")
+    for law in ("one type", "half and half", "uniform"):
+        errors, found = largest_errors(plan, law, users=50)
+        assert int((errors <= found.quantile).sum()) >= binom.ppf(FALSE_ALARM, CAMPAIGNS, 0.945)
+
+
 def shares_of_attributes(attributes, width, epsilon):
     domain = [{"name": f"a{i}", "kind": "categorical", "labels": ["no", "yes"]} for i in range(attributes)]
     queries = {"kind": "marginals", "width": width, "exactly": True}
