@@ -117,6 +117,16 @@ def orbits(guarantee: PureEpsilon, overlaps: bool, excess: int = 0) -> OrbitKern
     )
 
 
+def pinned(guarantee: PureEpsilon, excess: int = 0) -> OrbitKernel:
+    """Signs of the label, and of it times one of two attributes."""
+    rows = (BaseRow.of(np.array([True, False])), BaseRow.of(np.eye(2, dtype=bool)))
+    high = ((1 << 40) * exp_lower_bound(guarantee.nano, 128) >> 128) + excess
+    weights = (1 << 58, 3 << 58)
+    shape = (2, 2, 2)
+    levels = {"bits": 60, "low": 1 << 40, "high": high}
+    return OrbitKernel(shape=shape, width=2, overlaps=False, **levels, row_weights=weights, rows=rows, pinned=2)
+
+
 def coarsened(sizes: tuple[int, ...], *levels: Level) -> Sample:
     """Levels within ε = 1, and the same with a high weight that is one larger."""
     randomizer = Coarsened.for_guarantee(sizes, levels, ONE)
@@ -155,6 +165,7 @@ SAMPLES: dict[type, dict[str, Sample]] = {
         "plain": Sample(orbits(ONE, False), ONE, orbits(ONE, False, 1), (2, 3, 2)),
         # Characters exceed one, so that sums are kept in another unit.
         "overlaps": Sample(orbits(THREE, True), THREE, orbits(THREE, True, 1), (2, 3, 2)),
+        "pinned": Sample(pinned(ONE), ONE, pinned(ONE, 1), (2, 2, 2)),
     },
     Coarsened: {
         "linear": coarsened((4,), Level(1 << 32, GridPartition((1,)), LinearLabel(2), b"\x01")),

@@ -207,6 +207,10 @@ def _orbits() -> list[dict[str, Any]]:
         ),
         *one_past(*kind, both, _huge_row(), why="at most 4096 cells"),
         *one_past(*kind, ("randomizer", "rows"), [], why="1 to 256 rows"),
+        *one_past("device_part", "orbit_kernel_pinned", ("randomizer", "pinned"), -1, 3, why="an attribute's number"),
+        *one_past(
+            "device_part", "orbit_kernel_pinned", ("randomizer", "pinned"), 1, why="the first slot is of its size"
+        ),
     ]
 
 

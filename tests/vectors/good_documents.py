@@ -29,6 +29,7 @@ from sordino_analysis.documents.decoders import (
     WeightedDecoder,
 )
 from sordino_analysis.documents.queries import (
+    ConceptQueries,
     MarginalQueries,
     MatrixQueries,
     ParityQueries,
@@ -135,6 +136,14 @@ def small_orbits() -> OrbitKernel:
     )
 
 
+def pinned_orbits() -> OrbitKernel:
+    """Rows whose first slot is the first attribute's."""
+    levels = {"bits": 60, "low": 1 << 50, "high": 5 << 49}
+    rows = (BaseRow.of(np.array([True, False])), BaseRow.of(np.array([[1, 0], [0, 1]], dtype=np.bool_)))
+    weights = (1 << 58, 3 << 58)
+    return OrbitKernel(shape=FLAGS.shape, width=2, overlaps=False, **levels, row_weights=weights, rows=rows, pinned=0)
+
+
 FLAGS = Domain(tuple(Categorical(name, tuple("xyz"[:size])) for name, size in zip("abcd", (2, 3, 2, 2), strict=True)))
 
 
@@ -172,6 +181,7 @@ RANDOMIZERS: dict[str, tuple[Domain, PureEpsilon, AnyRandomizer]] = {
         SubsetMixture.for_guarantee(PRODUCT.size, (3, 4), (0.25, 0.75), EPSILON),
     ),
     "orbit_kernel": (PRODUCT, EPSILON, small_orbits()),
+    "orbit_kernel_pinned": (FLAGS, EPSILON, pinned_orbits()),
     "coarsened_grids": (PRODUCT, EPSILON, small_grids()),
     "coarsened_histogram": (PRODUCT, EPSILON, small_histogram()),
     "coarsened_subsets": (FLAGS, EPSILON, small_subsets()),
@@ -279,6 +289,9 @@ def symmetric_analyst_parts() -> dict[str, AnalystPart]:
         StackedQueries(ProductQueries(("total", "histogram")), 0.5),
         StackedQueries(MatrixQueries(_reals(range(15)), ("weighted",)), 1),
     )
+    concepts = ConceptQueries(
+        family="lists", width=3, exactly=False, negations=True, changes=2, positive=1, miss=5, false_alarm=1
+    )
     stacked = CharacterDecoder(_reals([1, 2, 3, 4], [5, 6, 7, 8]), _reals([0, 0.5], [-1, 0]))
     figures = ErrorFigures(11.5, 9.5, 0)
     return {
@@ -306,6 +319,17 @@ def symmetric_analyst_parts() -> dict[str, AnalystPart]:
             *(CharacterDecoder(_reals([1, 2]), _reals([0, 0.5])), figures),
             objective="mean",
             certificate=Certificate(characters, subsets),
+        ),
+        "concepts": analyst_part(
+            *(
+                "orbit_kernel",
+                "what crashes",
+                concepts,
+                "fourier",
+                CharacterDecoder(_reals([1, 2]), _reals([0, 0.5])),
+                figures,
+            ),
+            certificate=Certificate(OddCharacterBound(4.5, _reals(0.25, 0.75)), characters),
         ),
         "odd_parities": analyst_part(
             *("orbit_kernel", "delays", ParityQueries(1, True), "orbit_kernel"),

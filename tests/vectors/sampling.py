@@ -63,6 +63,22 @@ def three_attributes() -> OrbitKernel:
     )
 
 
+def pinned_attribute() -> OrbitKernel:
+    """Three attributes of two members, the middle one pinned; rows over it alone, and over it and another."""
+    rows = (BaseRow.of(np.array([True, False])), BaseRow.of(np.array([[1, 0], [0, 1]], dtype=np.bool_)))
+    return OrbitKernel(
+        shape=(2, 2, 2),
+        width=2,
+        overlaps=False,
+        bits=60,
+        low=1 << 50,
+        high=5 << 49,
+        row_weights=(1 << 58, 3 << 58),
+        rows=rows,
+        pinned=1,
+    )
+
+
 def long_directions() -> SeededDirection:
     """Three types of twelve dimensions and unequal lengths."""
     vectors = np.arange(36).reshape(3, 12) * np.array([[7], [-11], [2]]) % 101 - 50
@@ -106,6 +122,7 @@ def sampled() -> dict[str, AnyRandomizer]:
         "finite_kernel_two_level": two_level_kernel(),
         "finite_kernel_null": uneven_kernel(),
         "orbit_kernel": three_attributes(),
+        "orbit_kernel_pinned": pinned_attribute(),
         **coarsened_samples(),
         "pair_of_kernels": Pair(two_level_kernel(), small_kernel()),
         "seeded_direction": small_directions(),

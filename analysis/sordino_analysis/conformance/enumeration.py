@@ -17,6 +17,7 @@ from itertools import combinations, product
 from sordino_analysis.conformance.coarsened import level_count, level_law
 from sordino_shared.errors import InvalidValue
 from sordino_shared.randomizers import (
+    BaseRow,
     Coarsened,
     DenseRows,
     FiniteKernel,
@@ -138,12 +139,22 @@ def _two_level_column(rows: TwoLevelRows, cell: int) -> list[int]:
 
 @payload_count.register
 def _orbit_count(randomizer: OrbitKernel) -> int:
-    return sum(arrangement_count(randomizer, row.shape) * math.prod(row.shape) for row in randomizer.rows)
+    return sum(arrangement_count(randomizer, row) * math.prod(row.shape) for row in randomizer.rows)
 
 
-def arrangement_count(randomizer: OrbitKernel, slots: Sequence[int]) -> int:
+def arrangement_count(randomizer: OrbitKernel, row: BaseRow) -> int:
     """How many ways there are to give each slot an attribute of its own of the slot's size."""
-    return math.prod(math.perm(randomizer.shape.count(size), slots.count(size)) for size in set(slots))
+    taken = slot_places(randomizer, row)
+    free = taken if randomizer.pinned is None else taken[1:]
+    kinds = {tuple(places) for places in free}
+    return math.prod(math.perm(len(places), free.count(list(places))) for places in kinds)
+
+
+def slot_places(randomizer: OrbitKernel, row: BaseRow) -> list[list[int]]:
+    """The attributes that each slot of a row may take: the pinned one in the first, those of its size in any other."""
+    pinned = randomizer.pinned
+    places = [[at for at, size in enumerate(randomizer.shape) if size == slot and at != pinned] for slot in row.shape]
+    return places if pinned is None else [[pinned], *places[1:]]
 
 
 @payload_law.register
@@ -154,9 +165,8 @@ def _orbit_law(randomizer: OrbitKernel, cell: int) -> Law:
             randomizer.high if row.members.data[z // 8] >> z % 8 & 1 else randomizer.low
             for z in range(math.prod(row.shape))
         ]
-        row_chance = Fraction(row_weight, 1 << randomizer.bits) / arrangement_count(randomizer, row.shape)
-        places = [[at for at, size in enumerate(randomizer.shape) if size == slot] for slot in row.shape]
-        for attributes in product(*places):
+        row_chance = Fraction(row_weight, 1 << randomizer.bits) / arrangement_count(randomizer, row)
+        for attributes in product(*slot_places(randomizer, row)):
             if len(set(attributes)) < len(attributes):
                 continue
             head = bytes((number, *attributes)).ljust(1 + width, bytes([UNUSED_SLOT]))

@@ -17,7 +17,13 @@ from scipy.stats import hypergeom
 
 from sordino_analysis.conformance.coarsened_counts import coarsened_counts, favours_value, member_chance, read_reports
 from sordino_analysis.conformance.counts import Counts, partition, share
-from sordino_analysis.conformance.enumeration import digits, kernel_weights, payload_count, payload_law
+from sordino_analysis.conformance.enumeration import (
+    digits,
+    kernel_weights,
+    payload_count,
+    payload_law,
+    slot_places,
+)
 from sordino_shared.errors import InvalidValue
 from sordino_shared.randomizers import (
     BaseRow,
@@ -250,8 +256,8 @@ def _orbit_features(randomizer: OrbitKernel, cell: int, payloads: Payloads) -> I
     yield from partition(payloads[:, 0].astype(np.int64), chances, "the row", str)
     for number, row in enumerate(randomizer.rows):
         mine = payloads[payloads[:, 0] == number]
-        for slot, size in enumerate(row.shape):
-            places = np.flatnonzero(np.array(randomizer.shape) == size)
+        for slot, taken in enumerate(slot_places(randomizer, row)):
+            places = np.array(taken)
             uniform = np.full(len(places), 1 / len(places)).tolist()
             where = np.searchsorted(places, mine[:, 1 + slot])
             yield from partition(where, uniform, f"the attribute of slot {slot} of row {number}", _named(places))

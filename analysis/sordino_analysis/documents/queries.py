@@ -13,6 +13,8 @@ from sordino_shared.randomizers.orbit_kernel import MAX_ATTRIBUTES as MAX_WIDTH
 
 # Half of what a document may hold in items.
 MAX_LABELS = MAX_ITEMS // 2
+MAX_CONCEPT_WIDTH = 8
+FAMILIES = ("conjunctions", "clauses", "parities", "juntas", "lists")
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,37 @@ class MarginalQueries:
         check_range(self.width, 1, MAX_WIDTH, "width of the marginals")
 
 
+@dataclass(frozen=True, kw_only=True)
+class ConceptQueries:
+    """The expected loss of every rule of a class over the attributes before the last, which is the label.
+
+    All attributes have two members. Rules go by the number of their attributes, 0 for the rules never and always, then
+    lexicographically by these, then in the order of their class. `changes` limits decision lists.
+    """
+
+    kind: ClassVar[str] = "concepts"
+    family: str
+    width: int
+    exactly: bool
+    negations: bool
+    changes: int | None
+    positive: int
+    miss: float
+    false_alarm: float
+
+    def __post_init__(self) -> None:
+        if self.family not in FAMILIES:
+            names = ", ".join(map(repr, FAMILIES))
+            raise InvalidValue(f"a class of rules is one of {names}, not {self.family!r}", self.family)
+        check_range(self.width, 1, MAX_CONCEPT_WIDTH, "width of the rules")
+        check_range(self.positive, 0, 1, "number of the positive member")
+        if self.changes is not None:
+            check_range(self.changes, 0, MAX_CONCEPT_WIDTH, "number of changes of the label")
+        set_finite_floats(self, "miss", "false_alarm")
+        if min(self.miss, self.false_alarm) <= 0:
+            raise InvalidValue("the costs of both mistakes are above 0", (self.miss, self.false_alarm))
+
+
 @dataclass(frozen=True)
 class StackedQueries:
     """A part of a stack; the variances of its queries count `weight` times in the objective."""
@@ -98,4 +131,4 @@ class StackQueries:
             raise InvalidValue("a stack needs at least one part", self.parts)
 
 
-Queries = ProductQueries | MatrixQueries | ParityQueries | MarginalQueries | StackQueries
+Queries = ProductQueries | MatrixQueries | ParityQueries | MarginalQueries | StackQueries | ConceptQueries

@@ -35,9 +35,10 @@ def orbit_answers(randomizer: OrbitKernel, decoder: PlainDecoder, workload: Work
     operator = workload.operator
     if not isinstance(decoder, CharacterDecoder):
         raise InvalidValue("an orbit kernel and a decoder of characters go together only", (randomizer, decoder))
-    if not isinstance(operator, CharacterMap) or (operator.characters.shape, operator.characters.width) != (
+    if not isinstance(operator, CharacterMap) or _extent(operator) != (
         randomizer.shape,
         randomizer.width,
+        randomizer.pinned,
     ):
         raise InvalidValue(
             f"the kernel is for queries about {randomizer.width} of the attributes {randomizer.shape}", workload
@@ -53,6 +54,11 @@ def orbit_answers(randomizer: OrbitKernel, decoder: PlainDecoder, workload: Work
     return OrbitAnswerMoments(
         workload=workload, operator=operator, spectrum=RowSpectrum(randomizer), slopes=slopes, offsets=offsets
     )
+
+
+def _extent(operator: CharacterMap) -> tuple[tuple[int, ...], int, int | None]:
+    """What queries and kernel must agree on."""
+    return operator.characters.shape, operator.characters.width, operator.characters.pinned
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -150,18 +156,24 @@ class OrbitAnswerMoments(AnswerMoments):
         return drawn_root(self.spectrum.kernel, self, histogram)
 
     def _summed(self, block: CharacterBlock, variances: Floats) -> Floats:
-        """(1,) or (d + 1,) the variances of a block's queries, added up, for every type or for each number of ones.
+        """(1,) or (n,) the variances of a block's queries, added up, for every type or for each number of ones.
 
-        Queries that are shifts of one another sum to the same for all types. Others are parities, whose variance is a
-        function of how many of their attributes are ones; its sum over all their sets is one of Krawtchouk values.
+        Queries that are shifts of one another sum to the same for all types. Others are parities and concepts, whose
+        rows have in all a variance that is a function of how many of their attributes are ones, and of the pinned one;
+        its sum over all sets of as many attributes is one of Krawtchouk values.
         """
         if block.shifted:
             return np.array([block.queries.size * float(variances.mean())])
-        attributes, width = len(self.operator.characters.shape), len(block.shape)
-        by_ones = variances.sum(axis=0)[(1 << np.arange(width + 1)) - 1]
+        pinned = len(block.shape) - len(self._free(block.shape))
+        attributes, width = len(self.operator.characters.shape) - pinned, len(block.shape) - pinned
+        by_ones = variances.sum(axis=0).reshape(2**width, -1)[(1 << np.arange(width + 1)) - 1]
         waves = krawtchouk(width, width) @ by_ones / 2**width
-        around = [math.comb(attributes - involved, width - involved) for involved in range(width + 1)]
-        return np.asarray(krawtchouk(attributes, width) @ (waves * around))
+        around = np.array([math.comb(attributes - involved, width - involved) for involved in range(width + 1)])
+        return np.asarray(krawtchouk(attributes, width) @ (waves * around[:, None])).ravel()
+
+    def _free(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        """The sizes of a support without the pinned attribute, which is its last one."""
+        return shape if self.operator.characters.pinned is None else shape[:-1]
 
     def _blocks(self) -> Iterator[tuple[CharacterBlock, Floats, Floats]]:
         return zip(self.operator.blocks, *zip(*self._by_block, strict=True), strict=True)
@@ -186,11 +198,11 @@ class OrbitAnswerMoments(AnswerMoments):
     def _moments(self, number: int, row: int) -> tuple[Floats, Floats]:
         """(K,) the mean, and the mean square, of one query's answer without its constant at each cell of a support."""
         query, tables = self._answer_tables(number, row)
-        shape = self.spectrum.kernel.shape
+        characters = self.operator.characters
         mean, squares = (np.zeros(len(query.weights)) for _ in range(2))
         for rows in self.spectrum.rows_by_shape():
             coefficients = np.stack([self.spectrum.coefficients[index] for index in rows])
-            first, second = moments(coefficients, shape, query.shape, tables[rows, None])
+            first, second = moments(coefficients, characters, query.kinds, tables[rows, None])
             mean = mean + self.spectrum.chances[rows] @ first[:, 0]
             squares = squares + self.spectrum.chances[rows] @ second[:, 0, 0]
         return mean, squares
@@ -201,7 +213,7 @@ class OrbitAnswerMoments(AnswerMoments):
         values, chances = [], []
         for rows in self.spectrum.rows_by_shape():
             coefficients = np.stack([self.spectrum.coefficients[index] for index in rows])
-            for answers, law in report_laws(coefficients, self.spectrum.kernel.shape, query.shape, tables[rows]):
+            for answers, law in report_laws(coefficients, self.operator.characters, query.kinds, tables[rows]):
                 values.append(answers.ravel())
                 chances.append((self.spectrum.chances[rows][:, None, None] * law).reshape(answers.size, -1))
         constant = self.operator.blocks[number].table[row, 0]
@@ -236,13 +248,14 @@ class OrbitAnswerMoments(AnswerMoments):
     ) -> Floats:
         """(n, sizes of the held axes, …) what the sums over reports that hold these axes of each support add."""
         characters, sizes = self.operator.characters, [block.shape[axis] for axis in axes]
+        kinds = [characters.kinds[attribute] for attribute in block.supports[0, list(axes)]]
         if not axes:
             return np.repeat((offsets[:, 0] @ sums[:, 0])[None], len(block.supports), axis=0)
         starts = [1 + characters.table_starts[tuple(support)] for support in block.supports[:, axes].tolist()]
         weights = np.empty((len(slopes), *sizes))
         for r in np.ndindex(*sizes):
             involved = int(np.count_nonzero(r))
-            own = slopes[:, :, characters.orbit_numbers[orbit_key(sizes, r)]] if involved else offsets
+            own = slopes[:, :, characters.orbit_numbers[orbit_key(kinds, r)]] if involved else offsets
             weights[:, *r] = np.diff(own, n=len(axes) - involved, axis=1)[:, involved]
         places = np.add.outer(starts, np.arange(math.prod(sizes)))
         found = np.einsum("br,bnr...->nr...", weights.reshape(len(sums), -1), sums[:, places])

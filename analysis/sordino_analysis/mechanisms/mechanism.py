@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol, runtime_checkable
@@ -17,9 +18,12 @@ from sordino_analysis.mechanisms.request import PlanRequest
 from sordino_analysis.optimisation.bounds import TraceBound, trace_bound
 from sordino_analysis.optimisation.deadline import Deadline
 from sordino_analysis.optimisation.factorization import Factorization, factorize
+from sordino_analysis.optimisation.symmetry.character_rows import character_families
 from sordino_analysis.optimisation.symmetry.many_orbits import rows_of_shapes
+from sordino_analysis.optimisation.symmetry.odd_characters import odd_under_a_shift
 from sordino_analysis.optimisation.symmetry.orbit_design import OrbitDesign, design_rows
 from sordino_analysis.optimisation.symmetry.query_fourier_weights import query_fourier_weights
+from sordino_analysis.optimisation.symmetry.row_families import drawn_rows
 from sordino_analysis.progress import ProgressCallback, ignore_progress
 from sordino_analysis.questions.linear import Workload
 from sordino_analysis.questions.linear.operators import Symmetry
@@ -135,6 +139,8 @@ class SharedWork:
         """Why a general search cannot gain anything, unless the request names it; or None."""
         if self.request.options.mechanism is None and self.request.workload.symmetry is Symmetry.TYPES:
             return "no kernel has less variance on a histogram than the best mixture of subset sizes"
+        if self.request.options.mechanism is None and self.solved_by_characters:
+            return "no kernel has less variance on odd queries than signs of characters, up to ε = ln 3"
         return None
 
     @cached_property
@@ -170,13 +176,23 @@ class SharedWork:
         request = self.request
         if objective not in self._orbits:
             operator, epsilon, seed = self._characters, request.guarantee.epsilon, request.options.seed
-            if self.has_many_orbits:
+            if self.solved_by_characters:
+                self._orbits[objective] = drawn_rows(character_families(operator, epsilon), operator, objective)
+            elif self.has_many_orbits:
                 most_rows = min(MAX_ROWS, MAX_SUMS // (1 + operator.characters.count))
                 rows, chances = rows_of_shapes(operator, epsilon, seed, most_rows)
                 self._orbits[objective] = OrbitDesign(rows, chances, query_fourier_weights(operator).shares)
             else:
                 self._orbits[objective] = design_rows(operator, epsilon, objective, seed)
         return self._orbits[objective]
+
+    @cached_property
+    def solved_by_characters(self) -> bool:
+        """Whether rows of one character each have the least variance of all kernels: an odd workload and ε ≤ ln 3."""
+        operator = self.request.workload.operator
+        if not isinstance(operator, CharacterMap) or self.request.guarantee.epsilon > math.log(3):
+            return False
+        return operator.invariant and odd_under_a_shift(operator)
 
     @property
     def has_many_orbits(self) -> bool:

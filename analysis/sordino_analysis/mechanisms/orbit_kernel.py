@@ -143,6 +143,7 @@ def orbit_kernel(
         high=high,
         row_weights=tuple(weights),
         rows=rows,
+        pinned=characters.pinned,
     )
 
 

@@ -55,7 +55,7 @@ def lower_bound(work: SharedWork, objective: Objective, progress: ProgressCallba
         return SubsetBound(attained.value, attained.own_weight)
     if work.deadline.passed():
         return _nothing_proved()
-    if isinstance(workload.operator, CharacterMap):
+    if isinstance(workload.operator, CharacterMap) and workload.operator.invariant:
         return _of_characters(workload.operator, epsilon, _block_weights(work, workload.operator, objective))
     if workload.operator.intervals is not None and workload.size > MOST_DENSE_INTERVALS:
         return interval_bound(workload.operator.intervals, epsilon, objective)

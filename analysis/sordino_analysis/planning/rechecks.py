@@ -71,7 +71,7 @@ def _symmetric(
 ) -> CharacterMap | None:
     """The queries, if they are symmetric and the weights of their blocks are about the objective."""
     operator = workload.operator
-    if not isinstance(operator, CharacterMap):
+    if not isinstance(operator, CharacterMap) or not operator.invariant:
         return None
     shares = query_fourier_weights(operator).shares
     return operator if objective == "max" or _close(bound.query_weights.numpy(), shares) else None

@@ -74,9 +74,10 @@ class BaseRow:
 class OrbitKernel(Randomizer):
     """Row b with chance row_weights[b]/2^bits, a uniform arrangement A, a shift t with the weight of x_A − t in b.
 
-    `shape` holds the sizes of the attributes. The aggregator adds up, row by row, the characters of up to `width`
-    attributes; with `overlaps` it does so for every set of up to `width` attributes over the reports that hold the set,
-    so that a decoder can tell how many of a query's attributes a report holds.
+    `shape` holds the sizes of the attributes. A `pinned` attribute has the first slot of every row, and no other slot;
+    without one, slots take attributes by their size alone. The aggregator adds up, row by row, the characters of up to
+    `width` attributes; with `overlaps` it does so for every set of up to `width` attributes over the reports that hold
+    the set, so that a decoder can tell how many of a query's attributes a report holds.
     """
 
     kind: ClassVar[str] = "orbit_kernel"
@@ -89,6 +90,7 @@ class OrbitKernel(Randomizer):
     high: int
     row_weights: tuple[int, ...]
     rows: tuple[BaseRow, ...]
+    pinned: int | None = None
 
     def __post_init__(self) -> None:
         check_bits(self.bits)
@@ -98,6 +100,8 @@ class OrbitKernel(Randomizer):
         if self.size < 2:
             raise InvalidValue("a kernel needs at least two types", self.shape)
         check_range(self.width, 1, len(self.shape), "width of the characters")
+        if self.pinned is not None:
+            check_range(self.pinned, 0, len(self.shape) - 1, "number of the pinned attribute")
         check_range(len(self.rows), 1, MAX_ROWS, "number of rows")
         check_range(self.low, 1, 1 << self.bits, "low level")
         check_range(self.high, self.low, 1 << self.bits, "high level")
@@ -119,8 +123,12 @@ class OrbitKernel(Randomizer):
             raise InvalidValue(f"the kernel's attributes have sizes {self.shape}, the domain's {shape}", self.shape)
 
     def _check_row(self, row: BaseRow) -> None:
-        if Counter(row.shape) - Counter(self.shape):
+        if Counter(self.slot_sizes(row)) - Counter(self.free_sizes.tolist()):
             raise InvalidValue(f"a row has slots {row.shape}, the attributes have sizes {self.shape}", row)
+        if self.pinned is not None and row.shape[0] != self.shape[self.pinned]:
+            raise InvalidValue(
+                f"the pinned attribute has {self.shape[self.pinned]} members, a row's first slot {row.shape[0]}", row
+            )
         if self.mass(row) > 1 << 62:
             raise InvalidValue("the weights of a row's cells sum to more than 2^62", row)
 
@@ -128,6 +136,18 @@ class OrbitKernel(Randomizer):
         """Sum of the integer weights of the row's cells."""
         inside = int(row.inside.sum())
         return inside * self.high + (row.cells - inside) * self.low
+
+    @cached_property
+    def free_sizes(self) -> NDArray[np.int64]:
+        """(attributes,) sizes, 0 for the pinned attribute, which no other slot takes."""
+        sizes = np.array(self.shape)
+        if self.pinned is not None:
+            sizes[self.pinned] = 0
+        return sizes
+
+    def slot_sizes(self, row: BaseRow) -> tuple[int, ...]:
+        """Sizes of the slots that take any attribute of their size: all, or all but the first."""
+        return row.shape if self.pinned is None else row.shape[1:]
 
     @property
     def size(self) -> int:
@@ -191,12 +211,14 @@ class OrbitKernel(Randomizer):
         return payloads
 
     def _arrange(self, row: BaseRow, count: int, randomness: Randomness) -> NDArray[np.int64]:
-        """(count, slots) a uniformly random distinct attribute of the right size for every slot."""
-        arranged = np.empty((count, len(row.shape)), dtype=np.int64)
+        """(count, slots) a uniformly random distinct attribute of the right size for every slot that is not pinned."""
+        slots = self.slot_sizes(row)
+        first = len(row.shape) - len(slots)
+        arranged = np.full((count, len(row.shape)), 0 if self.pinned is None else self.pinned, dtype=np.int64)
         everyone = np.arange(count)
-        for size in set(row.shape):
-            left = np.tile(np.flatnonzero(np.array(self.shape) == size), (count, 1))
-            for done, slot in enumerate(np.flatnonzero(np.array(row.shape) == size)):
+        for size in set(slots):
+            left = np.tile(np.flatnonzero(self.free_sizes == size), (count, 1))
+            for done, slot in enumerate(first + np.flatnonzero(np.array(slots) == size)):
                 chosen = done + randomness.below(left.shape[1] - done, count).astype(np.int64)
                 arranged[:, slot] = left[everyone, chosen]
                 left[everyone, chosen] = left[:, done]
@@ -224,6 +246,8 @@ class OrbitKernel(Randomizer):
             fits = (sizes[used] == np.array(row.shape)).all(axis=1) & (unused == UNUSED).all(axis=1)
             ordered = np.sort(used, axis=1)
             distinct = (ordered[:, 1:] != ordered[:, :-1]).all(axis=1)
+            if self.pinned is not None:
+                fits &= used[:, 0] == self.pinned
             shifts = unpack_indices(payloads[holders, -_SHIFT_BYTES:])
             allowed[holders] = fits & distinct & (shifts < row.cells)
         return allowed

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import get_args
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -149,8 +149,11 @@ def decoders(sample: Sample) -> Iterator[tuple[Decoder, Workload]]:
                 {"name": f"a{i}", "kind": "ordinal", "edges": list(map(float, range(1, size)))}
                 for i, size in enumerate(randomizer.shape)
             ]
-            asked = {"name": "asked", "domain": domain, "queries": {"kind": "marginals", "width": randomizer.width}}
-            workload = parse_specification(asked).build()
+            queries: dict[str, Any] = {"kind": "marginals", "width": randomizer.width}
+            if randomizer.pinned is not None:
+                label = {"attribute": domain[randomizer.pinned]["name"], "positive": "> 1"}
+                queries = {"class": "conjunctions", "width": randomizer.width - 1, "label": label}
+            workload = parse_specification({"name": "asked", "domain": domain, "queries": queries}).build()
             operator = workload.operator
             levels = len(randomizer.rows) * (randomizer.width + 1 if randomizer.overlaps else 1)
             slopes = rng.uniform(1, 5, (len(operator.blocks), levels * len(operator.characters.orbits)))

@@ -33,8 +33,10 @@ class GroupOrbits:
 
 
 def group_orbits(characters: Characters) -> GroupOrbits | None:
-    """The orbits of the group and their table, or None where they are too many."""
+    """The orbits of the group and their table, or None where they are too many, or an attribute is pinned."""
     shape = characters.shape
+    if characters.pinned is not None:
+        return None
     if set(shape) == {2}:
         return _by_ones(characters)
     digits = sum(size - 1 for size in set(shape))
@@ -49,7 +51,7 @@ def group_orbits(characters: Characters) -> GroupOrbits | None:
         angle = reduce(np.add.outer, [2 * np.pi * r / c * np.arange(c) for r, c in zip(frequency, shape, strict=True)])
         rows.append(np.bincount(orbit_of.ravel(), weights=(np.cos(angle) + np.sin(angle)).ravel()))
     by_key = {
-        orbit_key(shape, [int(r) for r in np.unravel_index(int(cell), shape)]): place
+        orbit_key(characters.kinds, [int(r) for r in np.unravel_index(int(cell), shape)]): place
         for place, cell in enumerate(first)
     }
     places = np.array([by_key[key] for key in characters.orbits])

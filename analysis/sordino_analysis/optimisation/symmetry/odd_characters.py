@@ -19,7 +19,7 @@ import numpy as np
 from sordino_analysis.arrays import Floats
 from sordino_analysis.optimisation.bounds.odd import largest_odd_trace
 from sordino_analysis.optimisation.symmetry.query_fourier_weights import query_fourier_weights
-from sordino_analysis.questions.linear.characters import OrbitKey
+from sordino_analysis.questions.linear.characters import Kind, OrbitKey
 from sordino_analysis.questions.linear.widths import CharacterMap
 from sordino_shared.errors import InvalidValue
 
@@ -51,17 +51,13 @@ def recheck_odd_characters(operator: CharacterMap, epsilon: float, block_weights
     return max(0.0, first - second - _ROUNDING * (first + second))
 
 
-def _choices(keys: list[OrbitKey]) -> Iterator[tuple[object, ...]]:
+def _choices(keys: list[OrbitKey]) -> Iterator[tuple[Kind, ...]]:
     """Sets of kinds of attributes, of which only binary ones have a shift that negates."""
-    kinds = sorted({entry[0] for key in keys for entry in key})
-    binary = [kind for kind in kinds if _size(kind) == 2][:_MOST_KINDS]
+    kinds = sorted({kind for key in keys for kind, _ in key})
+    binary = [kind for kind in kinds if kind[0] == 2][:_MOST_KINDS]
     for count in range(1, len(binary) + 1):
         yield from combinations(binary, count)
 
 
-def _size(kind: int) -> int:
-    return kind
-
-
-def _count(key: OrbitKey, kinds: tuple[object, ...]) -> int:
-    return sum(entry[0] in kinds for entry in key)
+def _count(key: OrbitKey, kinds: tuple[Kind, ...]) -> int:
+    return sum(kind in kinds for kind, _ in key)

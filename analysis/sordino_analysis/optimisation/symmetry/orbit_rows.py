@@ -112,12 +112,14 @@ def distinct_profiles(profiles: Floats) -> tuple[Integers, Integers]:
 
 def row_shapes(characters: Characters) -> list[RowShape]:
     """Shapes that cover every set of `width` attributes: as many slots, and more where cells are few."""
-    present = Counter(size for size in characters.shape if size > 1)
-    width, most = min(characters.width, present.total()), present.total()
-    needed = _multisets(present, width)
+    present = Counter(size for size, pinned in characters.kinds if size > 1 and not pinned)
+    first = tuple(size for size, pinned in characters.kinds if pinned)
+    width, most = min(characters.width - len(first), present.total()), present.total()
+    needed = [first + sizes for sizes in _multisets(present, width)]
     longer: list[tuple[int, ...]] = []
     for slots in range(width + 1, most + 1):
-        fitting = [sizes for sizes in _multisets(present, slots) if math.prod(sizes) <= _MOST_SEARCHED_CELLS]
+        sizes = [first + free for free in _multisets(present, slots)]
+        fitting = [one for one in sizes if math.prod(one) <= _MOST_SEARCHED_CELLS]
         if not fitting:
             break
         longer += fitting
@@ -125,11 +127,11 @@ def row_shapes(characters: Characters) -> list[RowShape]:
 
 
 def row_shape(sizes: tuple[int, ...], characters: Characters) -> RowShape:
-    """Slots of these sizes, each of which some attribute has."""
-    numbers, width = characters.orbit_numbers, characters.width
+    """Slots of these sizes, each of which some attribute has; the first is the pinned attribute's, if there is one."""
+    numbers, width, kinds = characters.orbit_numbers, characters.width, characters.slot_kinds(sizes)
     frequencies = np.indices(sizes).reshape(len(sizes), -1).T.tolist()
     within = (0 < np.count_nonzero(r) <= width for r in frequencies)
-    orbits = [numbers[orbit_key(sizes, r)] if known else -1 for r, known in zip(frequencies, within, strict=True)]
+    orbits = [numbers[orbit_key(kinds, r)] if known else -1 for r, known in zip(frequencies, within, strict=True)]
     return RowShape(sizes, np.array(orbits))
 
 

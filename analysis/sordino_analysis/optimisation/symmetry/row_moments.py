@@ -17,7 +17,7 @@ import numpy as np
 
 from sordino_analysis.arrays import Floats
 from sordino_analysis.optimisation.symmetry.row_spectrum import Complex
-from sordino_analysis.questions.linear.characters import Characters, Integers, shifted_cells
+from sordino_analysis.questions.linear.characters import Characters, Integers, Kind, shifted_cells
 from sordino_analysis.questions.linear.widths import CharacterBlock
 
 # Up to here a table of shifts is faster than transforms.
@@ -26,25 +26,30 @@ _FEW_CELLS = 64
 
 @dataclass(frozen=True, eq=False)
 class LocalQuery:
-    """β (K,) over the frequencies of a support of sizes `shape`, and the orbit (K,) of each; −1 at r = 0."""
+    """β (K,) over the frequencies of a support of attributes of `kinds`, and the orbit (K,) of each; −1 at r = 0."""
 
-    shape: tuple[int, ...]
+    kinds: tuple[Kind, ...]
     weights: Floats
     orbits: Integers
 
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Sizes of the attributes."""
+        return tuple(size for size, _ in self.kinds)
+
 
 def moments(
-    coefficients: Complex, sizes: Sequence[int], support: Sequence[int], answers: Floats
+    coefficients: Complex, characters: Characters, asked: Sequence[Kind], answers: Floats
 ) -> tuple[Floats, Floats]:
     """(n, c, K) E[F_i | x] and (n, c, c, K) E[F_i F_j | x] at each local cell x, for n rows over the same slots.
 
-    `coefficients` (n, slots …) are û of the rows, `sizes` those of all attributes of the domain, `support` of those
+    `coefficients` (n, slots …) are û of the rows, `characters` those of the domain, `asked` the kinds of the attributes
     asked about, and `answers` f (n, c, overlaps, K) at each overlap, 0 to all of the support, and local frequency.
     """
-    rows, count = len(coefficients), answers.shape[1]
+    rows, count, support = len(coefficients), answers.shape[1], [size for size, _ in asked]
     means, squares = (np.zeros((rows, *lead, *support)) for lead in ((count,), (count, count)))
     tables = answers.reshape(*answers.shape[:3], *support)
-    for slots, chance in partial_maps(coefficients.shape[1:], support, sizes):
+    for slots, chance in partial_maps(characters.slot_kinds(coefficients.shape[1:]), asked, characters.kinds):
         mapped = [axis for axis, slot in enumerate(slots) if slot is not None]
         local = _on_slots(coefficients, [slot for slot in slots if slot is not None])
         used = tuple(slice(None) if axis in mapped else 0 for axis in range(len(slots)))
@@ -67,13 +72,14 @@ def moments(
 
 
 def report_laws(
-    coefficients: Complex, sizes: Sequence[int], support: Sequence[int], answers: Floats
+    coefficients: Complex, characters: Characters, asked: Sequence[Kind], answers: Floats
 ) -> Iterator[tuple[Floats, Floats]]:
     """F (n, shifts) and the chances (n, shifts, K) at each local cell of reports that map the support alike.
 
     `answers` (n, overlaps, K) are of one query; over all maps the chances of a row and a cell add up to 1.
     """
-    for slots, chance in partial_maps(coefficients.shape[1:], support, sizes):
+    support = [size for size, _ in asked]
+    for slots, chance in partial_maps(characters.slot_kinds(coefficients.shape[1:]), asked, characters.kinds):
         mapped = [axis for axis, slot in enumerate(slots) if slot is not None]
         local = _on_slots(coefficients, [slot for slot in slots if slot is not None])
         used = tuple(slice(None) if axis in mapped else 0 for axis in range(len(slots)))
@@ -98,24 +104,24 @@ def _expected(values: Floats, local: Complex) -> Floats:
 
 
 def partial_maps(
-    row: Sequence[int], support: Sequence[int], sizes: Sequence[int]
+    row: Sequence[Kind], support: Sequence[Kind], attributes: Sequence[Kind]
 ) -> Iterator[tuple[tuple[int | None, ...], float]]:
     """For each attribute of the support the slot that a random arrangement gives it, or None; and the chance of that.
 
-    Of L attributes of a size, m in slots, w in the support: j of the w are on j given slots with chance
+    Of L attributes of a kind, m in slots, w in the support: j of the w are on j given slots with chance
     (L − w)(L − w − 1)…/(L(L − 1)…), with m − j factors above and m below.
     """
-    present, slots, wanted = Counter(sizes), Counter(row), Counter(support)
-    choices = [[None, *(slot for slot, size in enumerate(row) if size == wide)] for wide in support]
+    present, slots, wanted = Counter(attributes), Counter(row), Counter(support)
+    choices = [[None, *(slot for slot, kind in enumerate(row) if kind == own)] for own in support]
     for chosen in product(*choices):
         used = [slot for slot in chosen if slot is not None]
         if len(set(used)) < len(used):
             continue
         mapped = Counter(row[slot] for slot in used)
         chance = 1.0
-        for size, number in slots.items():
-            rest = math.perm(present[size] - wanted[size], number - mapped[size])
-            chance *= rest / math.perm(present[size], number)
+        for kind, number in slots.items():
+            missing, unused = number - mapped[kind], present[kind] - wanted[kind]
+            chance *= (math.perm(unused, missing) if missing >= 0 else 0) / math.perm(present[kind], number)
         if chance > 0:
             yield chosen, chance
 
@@ -129,6 +135,7 @@ def _on_slots(coefficients: Complex, slots: Sequence[int]) -> Complex:
 
 def local_query(characters: Characters, block: CharacterBlock, row: int) -> LocalQuery:
     """The query of one row of a block, on the block's first support: all its supports are alike."""
-    places = characters.places(tuple(block.supports[0].tolist()))
+    support = tuple(block.supports[0].tolist())
+    places = characters.places(support)
     orbits = np.where(places > 0, characters.orbit_of[places - 1], -1)
-    return LocalQuery(block.shape, block.table[row], orbits)
+    return LocalQuery(tuple(characters.kinds[a] for a in support), block.table[row], orbits)

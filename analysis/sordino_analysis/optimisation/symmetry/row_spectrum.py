@@ -25,7 +25,7 @@ class RowSpectrum:
 
     def __init__(self, kernel: OrbitKernel) -> None:
         self.kernel = kernel
-        self.characters = Characters(kernel.shape, kernel.width)
+        self.characters = Characters(kernel.shape, kernel.width, kernel.pinned)
         ratio = kernel.high / kernel.low
         self.ratios = tuple(likelihood_ratios(row.inside.reshape(row.shape), ratio) for row in kernel.rows)
         self.coefficients = tuple(np.fft.fftn(u) / u.size for u in self.ratios)
@@ -65,10 +65,10 @@ def likelihood_ratios(inside: Mask, ratio: float) -> Floats:
 def orbit_weights(inside: Mask, ratio: float, characters: Characters) -> Floats:
     """(orbits,) Σ |û(r)|² over the characters of up to `width` slots of a row, orbit by orbit."""
     numbers = {key: number for number, key in enumerate(characters.orbits)}
-    u = likelihood_ratios(inside, ratio)
+    u, kinds = likelihood_ratios(inside, ratio), characters.slot_kinds(inside.shape)
     squares = np.abs(np.fft.fftn(u) / u.size) ** 2
     weights = np.zeros(len(numbers))
     for r in product(*(range(size) for size in u.shape)):
         if 0 < sum(map(bool, r)) <= characters.width:
-            weights[numbers[orbit_key(u.shape, r)]] += squares[r]
+            weights[numbers[orbit_key(kinds, r)]] += squares[r]
     return weights

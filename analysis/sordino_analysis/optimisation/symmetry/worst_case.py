@@ -187,7 +187,7 @@ def _block(
     for indices in by_shape.values():
         levels = np.stack([likelihood_ratios(rows[index], math.exp(epsilon)) for index in indices])
         coefficients = np.fft.fftn(levels, axes=tuple(range(1, levels.ndim))) / levels[0].size
-        means, found = moments(coefficients, operator.characters.shape, shape, features.tables[None])
+        means, found = moments(coefficients, operator.characters, features.query.query.kinds, features.tables[None])
         responses[indices], squares[indices] = features.responses(means), found[..., types]
     values = features.query.waves[1:, types].sum(axis=0)
     counted, first = operator.blocks[number].weight, np.maximum(weight * shares, 1e-9)

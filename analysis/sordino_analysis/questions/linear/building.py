@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import assert_never
 
 from sordino_analysis.documents.queries import (
+    ConceptQueries,
     MarginalQueries,
     MatrixQueries,
     ParityQueries,
@@ -14,6 +15,7 @@ from sordino_analysis.documents.queries import (
     Queries,
     StackQueries,
 )
+from sordino_analysis.questions.linear.concepts.losses import concepts
 from sordino_analysis.questions.linear.factors import Factor, factor, product_of
 from sordino_analysis.questions.linear.items import MOST_LISTED_ITEMS, AnyItem
 from sordino_analysis.questions.linear.operators import Dense
@@ -51,6 +53,8 @@ def _whole(domain: Domain, queries: Queries) -> Factor:
             return parities(domain, queries.width, exactly=queries.exactly)
         case MarginalQueries():
             return marginals(domain, queries.width, exactly=queries.exactly)
+        case ConceptQueries():
+            return concepts(domain, queries)
         case StackQueries():
             parts = [_whole(domain, part.queries) for part in queries.parts]
             return stack_of(parts, [part.weight for part in queries.parts])

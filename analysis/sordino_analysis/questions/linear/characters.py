@@ -2,8 +2,8 @@
 
 The basis is Hartley's: cas_r(x) = cos θ + sin θ with θ = 2π Σ r_i x_i / c_i, so Σ_x cas_r(x) cas_s(x) = k·1[r = s]. On
 binary attributes it is the parity χ_S. The support of r are the attributes where it is not zero. Attributes of equal
-size may be exchanged, and r and −r are one function's real and imaginary part: what symmetric kernels know of both is
-the same, so they share an orbit.
+size may be exchanged, but for a pinned one, and r and −r are one function's real and imaginary part: what symmetric
+kernels know of both is the same, so they share an orbit.
 """
 
 from __future__ import annotations
@@ -20,7 +20,10 @@ from sordino_analysis.arrays import Floats
 
 Integers = NDArray[np.int64]
 Support = tuple[int, ...]
-OrbitKey = tuple[tuple[int, int], ...]
+# Attributes of one kind may be exchanged: their size, and 1 for the pinned attribute.
+Kind = tuple[int, int]
+# Kind and frequency of every attribute of the support.
+OrbitKey = tuple[tuple[Kind, int], ...]
 
 
 class Characters:
@@ -30,8 +33,9 @@ class Characters:
     support in C order. `count` is p; `cells` (p,) are their places among all characters.
     """
 
-    def __init__(self, shape: Sequence[int], width: int) -> None:
-        self.shape, self.width = tuple(shape), width
+    def __init__(self, shape: Sequence[int], width: int, pinned: int | None = None) -> None:
+        self.shape, self.width, self.pinned = tuple(shape), width, pinned
+        self.kinds: tuple[Kind, ...] = tuple((size, int(place == pinned)) for place, size in enumerate(self.shape))
         wide = [attribute for attribute, size in enumerate(self.shape) if size > 1]
         involved = range(1, min(width, len(wide)) + 1)
         self.supports: tuple[Support, ...] = tuple(s for count in involved for s in combinations(wide, count))
@@ -44,6 +48,10 @@ class Characters:
         """Where each support's frequencies begin if all of them are listed, 0 … c−1 of each attribute."""
         lengths = [math.prod(self.shape[attribute] for attribute in support) for support in self.supports]
         return dict(zip(self.supports, np.cumsum([0, *lengths[:-1]]).tolist(), strict=True))
+
+    def slot_kinds(self, sizes: Sequence[int]) -> tuple[Kind, ...]:
+        """The kinds of attributes that the slots of a row take: the pinned one has the first slot."""
+        return tuple((size, int(self.pinned is not None and slot == 0)) for slot, size in enumerate(sizes))
 
     def places(self, support: Support) -> Integers:
         """(Π c,) where each local frequency r in C order stands: 0 for r = 0, 1 + its number otherwise."""
@@ -73,14 +81,14 @@ class Characters:
     @cached_property
     def _orbits(self) -> tuple[Integers, tuple[OrbitKey, ...]]:
         numbers: dict[OrbitKey, int] = {}
-        by_pattern: dict[tuple[int, ...], Integers] = {}
+        by_pattern: dict[tuple[Kind, ...], Integers] = {}
         found = [np.zeros(0, dtype=np.int64)]
         for support in self.supports:
-            sizes = tuple(self.shape[attribute] for attribute in support)
-            if sizes not in by_pattern:
-                keys = (orbit_key(sizes, r) for r in product(*(range(1, size) for size in sizes)))
-                by_pattern[sizes] = np.array([numbers.setdefault(key, len(numbers)) for key in keys])
-            found.append(by_pattern[sizes])
+            kinds = tuple(self.kinds[attribute] for attribute in support)
+            if kinds not in by_pattern:
+                keys = (orbit_key(kinds, r) for r in product(*(range(1, size) for size, _ in kinds)))
+                by_pattern[kinds] = np.array([numbers.setdefault(key, len(numbers)) for key in keys])
+            found.append(by_pattern[kinds])
         return np.concatenate(found), tuple(numbers)
 
     @property
@@ -115,10 +123,10 @@ class Characters:
         return hartley(whole, self.shape)
 
 
-def orbit_key(sizes: Sequence[int], frequencies: Sequence[int]) -> OrbitKey:
-    """What (size, frequency) pairs keep when attributes of equal size are exchanged and r becomes −r."""
-    there = tuple(sorted((c, r) for c, r in zip(sizes, frequencies, strict=True) if r))
-    back = tuple(sorted((c, c - r) for c, r in there))
+def orbit_key(kinds: Sequence[Kind], frequencies: Sequence[int]) -> OrbitKey:
+    """What (kind, frequency) pairs keep when attributes of one kind are exchanged and r becomes −r."""
+    there = tuple(sorted((kind, r) for kind, r in zip(kinds, frequencies, strict=True) if r))
+    back = tuple(sorted((kind, kind[0] - r) for kind, r in there))
     return min(there, back)
 
 

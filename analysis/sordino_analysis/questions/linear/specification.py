@@ -11,6 +11,7 @@ from sordino_analysis.arrays import Floats, varying_rows
 from sordino_analysis.documents import queries as documents
 from sordino_analysis.questions.linear.attributes import AttributeSpecification, Number, Strict, domain_of, readable
 from sordino_analysis.questions.linear.building import build_workload
+from sordino_analysis.questions.linear.concepts.specification import ConceptSpecification, published_concepts
 from sordino_analysis.questions.linear.operators import DENSE_LIMIT
 from sordino_analysis.questions.linear.widths import check_width
 from sordino_analysis.questions.linear.workload import Workload, WorkloadError
@@ -72,13 +73,27 @@ class StackQueries(Strict):
 def _form_of_queries(value: Any) -> str:
     if isinstance(value, str):
         return "kind"
-    for form, model in (("matrix", MatrixQueries), ("width", WidthQueries), ("stack", StackQueries)):
+    models = (
+        ("matrix", MatrixQueries),
+        ("width", WidthQueries),
+        ("stack", StackQueries),
+        ("class", ConceptSpecification),
+    )
+    for form, model in models:
         if isinstance(value, model):
             return form
     written = value if isinstance(value, Mapping) else {}
+    # As with a width, an attribute may be called "class"; but then every field is a word, and a label is an object.
+    if isinstance(written.get("label"), Mapping) or (isinstance(written.get("class"), str) and _is_class(written)):
+        return "class"
     listed = next((form for form in ("matrix", "stack") if isinstance(written.get(form), list)), None)
     # An attribute may be called "width"; but its queries are a word.
     return listed or ("width" if isinstance(written.get("width"), (int, float)) else "factors")
+
+
+def _is_class(written: Mapping[str, Any]) -> bool:
+    """Whether what has the field `class` is meant as a class of rules, not as a kind for each attribute."""
+    return not all(kind in get_args(Kind) for kind in written.values())
 
 
 OneQueries = Annotated[
@@ -93,7 +108,8 @@ Queries = Annotated[
     | Annotated[Factors, Tag("factors")]
     | Annotated[MatrixQueries, Tag("matrix")]
     | Annotated[WidthQueries, Tag("width")]
-    | Annotated[StackQueries, Tag("stack")],
+    | Annotated[StackQueries, Tag("stack")]
+    | Annotated[ConceptSpecification, Tag("class")],
     Discriminator(_form_of_queries),
 ]
 
@@ -107,11 +123,13 @@ class WorkloadSpecification(Strict):
 
     def canonical(self) -> dict[str, Any]:
         """The JSON-able form that is stored with a plan and read back by `parse_specification`."""
-        return self.model_dump(mode="json", exclude_none=True)
+        return self.model_dump(mode="json", exclude_none=True, by_alias=True)
 
     def build(self) -> Workload:
         """The workload described; raises WorkloadError where the description contradicts itself."""
         domain = domain_of(self.domain)
+        if isinstance(self.queries, ConceptSpecification):
+            return build_workload(*published_concepts(self.queries, domain), self.name)
         return build_workload(domain, _published(self.queries, domain), self.name)
 
     def sizes(self) -> tuple[int | None, int]:

@@ -54,14 +54,22 @@ class CharacterBlock:
 
 
 class CharacterMap(LinearMap):
-    """A map whose rows are combinations of a few characters, symmetric under shifts and exchanges of attributes."""
+    """A map whose rows are combinations of a few characters, symmetric under shifts and exchanges of attributes.
+
+    Shifts may also take a query to the opposite of one. Without `invariant` exchanges alone take queries to queries.
+    """
 
     symmetry = Symmetry.ATTRIBUTES
 
     def __init__(
-        self, shape: Sequence[int], blocks: Sequence[CharacterBlock], characters: Characters | None = None
+        self,
+        shape: Sequence[int],
+        blocks: Sequence[CharacterBlock],
+        characters: Characters | None = None,
+        *,
+        invariant: bool = True,
     ) -> None:
-        self.blocks = tuple(blocks)
+        self.blocks, self.invariant = tuple(blocks), invariant
         self.characters = characters or Characters(shape, max(block.supports.shape[1] for block in self.blocks))
         self.zero_one = all(np.isin(block.values, (0.0, 1.0)).all() for block in self.blocks)
 

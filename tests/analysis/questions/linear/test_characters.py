@@ -57,7 +57,7 @@ def test_orbits_are_those_of_exchanges_and_signs(shape):
 def test_the_table_of_the_group_sums_characters_over_orbits(shape):
     characters = Characters(shape, 2)
     orbits, cells = group_orbits(characters), list(product(*map(range, shape)))
-    keys = [orbit_key(shape, cell) for cell in cells]
+    keys = [orbit_key(characters.kinds, cell) for cell in cells]
     members = {}
     for index, key in enumerate(keys):
         members.setdefault(key, []).append(index)

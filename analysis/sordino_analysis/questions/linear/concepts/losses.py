@@ -1,0 +1,164 @@
+"""The expected loss of every rule of a class as a linear query: a combination of a few characters with the label.
+
+For i indicators and the label, which is the domain's last attribute, a rule's loss is a table over 2^(i+1) cells. With
+one cost for both mistakes it is ½ − ½y·c(x), so only characters that contain the label matter. Rules with the same
+squared coefficients in each orbit make a block. Edmonds, Nikolov, Ullman 2020, §4 (the loss of a concept).
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+
+import numpy as np
+
+from sordino_analysis.arrays import Floats, Mask
+from sordino_analysis.documents.queries import ConceptQueries
+from sordino_analysis.questions.linear.characters import Characters, Integers, cas_table
+from sordino_analysis.questions.linear.concepts.rules import Literals, Rule, rules_of
+from sordino_analysis.questions.linear.factors import Factor
+from sordino_analysis.questions.linear.scopes import QueryScope
+from sordino_analysis.questions.linear.widths import CharacterBlock, CharacterMap
+from sordino_analysis.questions.linear.workload import WorkloadError
+from sordino_shared.domains import Attribute, Domain
+from sordino_shared.randomizers.orbit_kernel import MAX_SUMS
+
+MOST_CONCEPTS = 1 << 20
+_DIGITS = 9
+
+
+@dataclass(frozen=True, eq=False)
+class ConceptClass:
+    """The rules of published queries over a domain whose last attribute is the label, numbered by width and support."""
+
+    domain: Domain
+    queries: ConceptQueries
+
+    @property
+    def indicators(self) -> int:
+        """d, how many attributes rules may use."""
+        return len(self.domain.attributes) - 1
+
+    @cached_property
+    def widths(self) -> tuple[int, ...]:
+        """How many indicators rules use: none for the two constants."""
+        queries = self.queries
+        return (0, queries.width) if queries.exactly else tuple(range(queries.width + 1))
+
+    def rules(self, involved: int) -> tuple[Rule, ...]:
+        """The rules on any given `involved` indicators."""
+        return rules_of(self.queries.family, involved, self.queries.negations, self.queries.changes)
+
+    @cached_property
+    def starts(self) -> tuple[int, ...]:
+        """The number of the first rule of each width, and how many there are at the end."""
+        counts = (math.comb(self.indicators, involved) * len(self.rules(involved)) for involved in self.widths)
+        return (0, *np.cumsum(list(counts)).tolist())
+
+    @cached_property
+    def supports(self) -> tuple[list[tuple[int, ...]], ...]:
+        """The sets of indicators of each width."""
+        return tuple(list(combinations(range(self.indicators), involved)) for involved in self.widths)
+
+    def place(self, number: int) -> tuple[tuple[int, ...], Rule]:
+        """The indicators and the form of a rule."""
+        level = bisect_right(self.starts, number) - 1
+        rules = self.rules(self.widths[level])
+        support, row = divmod(number - self.starts[level], len(rules))
+        return self.supports[level][support], rules[row]
+
+    def text(self, number: int) -> str:
+        """What a person reads for a rule."""
+        support, rule = self.place(number)
+        return rule.text(self._literals(support))
+
+    def _literals(self, support: Iterable[int]) -> Literals:
+        return [literals(self.domain.attributes[attribute]) for attribute in support]
+
+    def losses(self, positive: Mask) -> Floats:
+        """(rules, 2^(i+1)) the loss at every cell of the indicators and the label, for (rules, 2^i) predictions."""
+        queries = self.queries
+        truth = np.arange(2) == queries.positive
+        missed = queries.miss * (~positive[:, :, None] & truth)
+        alarmed = queries.false_alarm * (positive[:, :, None] & ~truth)
+        return np.asarray((missed + alarmed).reshape(len(positive), -1))
+
+
+def literals(attribute: Attribute) -> tuple[str, str]:
+    """The texts of an indicator that is off and of one that is on."""
+    return f"{attribute.name}={attribute.label(0)}", f"{attribute.name}={attribute.label(1)}"
+
+
+def concepts(domain: Domain, queries: ConceptQueries) -> Factor:
+    """The losses of a class; raises WorkloadError where it has too many rules, or the domain does not fit."""
+    if set(domain.shape) != {2}:
+        raise WorkloadError("the attributes of a concept class have two members each, the label, too", domain)
+    known = ConceptClass(domain, queries)
+    _check_extent(known)
+    characters = Characters(domain.shape, queries.width + 1, known.indicators)
+    blocks = [block for level in range(len(known.widths)) for block in _blocks(known, level, characters)]
+    operator = CharacterMap(domain.shape, blocks, characters, invariant=_invariant(known))
+    return Factor(operator, known.text, lambda query: QueryScope("concept", None))
+
+
+def _check_extent(known: ConceptClass) -> None:
+    count, width = known.starts[-1], known.queries.width
+    if not 1 <= width <= known.indicators:
+        raise WorkloadError(f"the width must be from 1 to the {known.indicators} indicators, not {width}", width)
+    sums = sum(math.comb(known.indicators + 1, involved) for involved in range(width + 2)) * (width + 1)
+    if count > MOST_CONCEPTS or sums > MAX_SUMS:
+        fitting = [w for w in range(1, width) if _count(known, w) <= MOST_CONCEPTS]
+        advice = f"the largest width that fits is {fitting[-1]}" if fitting else "use fewer indicators (`over`)"
+        raise WorkloadError(f"the class has {count} rules, at most {MOST_CONCEPTS} can be asked: {advice}", count)
+
+
+def _count(known: ConceptClass, width: int) -> int:
+    widths = (0, width) if known.queries.exactly else range(width + 1)
+    return sum(math.comb(known.indicators, involved) * len(known.rules(involved)) for involved in widths)
+
+
+def _blocks(known: ConceptClass, level: int, characters: Characters) -> list[CharacterBlock]:
+    """The rules of one width; those with the same squared coefficients in each orbit together."""
+    involved, rules = known.widths[level], known.rules(known.widths[level])
+    shape = (2,) * (involved + 1)
+    supports = np.array([(*support, known.indicators) for support in known.supports[level]], dtype=np.intp)
+    losses = known.losses(np.stack([rule.positive for rule in rules]))
+    table = losses @ cas_table(shape) / losses.shape[1]
+    places = characters.places(tuple(supports[0].tolist()))[1:]
+    energies = np.zeros((len(rules), len(characters.orbits)))
+    np.add.at(energies.T, characters.orbit_of[places - 1], table[:, 1:].T ** 2)
+    _, group = np.unique(np.round(energies, _DIGITS), axis=0, return_inverse=True)
+    numbers = known.starts[level] + np.arange(len(supports) * len(rules)).reshape(len(supports), len(rules))
+    return [
+        CharacterBlock(supports=supports, shape=shape, table=table[rows], queries=numbers[:, rows], shifted=False)
+        for rows in (np.flatnonzero(group.ravel() == kind) for kind in range(int(group.max()) + 1))
+    ]
+
+
+def _invariant(known: ConceptClass) -> bool:
+    """Whether turning any attribute over takes every loss to one of the class, or to the opposite of one.
+
+    Turning the label over does so only where both mistakes cost the same.
+    """
+    if known.queries.miss != known.queries.false_alarm:
+        return False
+    for involved in known.widths:
+        rules = known.rules(involved)
+        tables = {table.tobytes() for rule in rules for table in (rule.positive, ~rule.positive)}
+        cubes = (rule.positive.reshape((2,) * involved) for rule in rules)
+        if any(np.flip(cube, axis).tobytes() not in tables for cube in cubes for axis in range(involved)):
+            return False
+    return True
+
+
+def predictions(known: ConceptClass, number: int, codes: Integers) -> Mask:
+    """(n,) what a rule predicts for the (n, attributes) codes."""
+    support, rule = known.place(number)
+    place = np.zeros(len(codes), dtype=np.int64)
+    for attribute in support:
+        place = 2 * place + codes[:, attribute]
+    return np.asarray(rule.positive[place])
