@@ -294,6 +294,8 @@ def symmetric_analyst_parts() -> dict[str, AnalystPart]:
     )
     stacked = CharacterDecoder(_reals([1, 2, 3, 4], [5, 6, 7, 8]), _reals([0, 0.5], [-1, 0]))
     figures = ErrorFigures(11.5, 9.5, 0)
+    spread = {"max_variance_over": "5 of 7 intervals", "mean_variance_over": "3 of 7 intervals"}
+    of_some = ErrorFigures(6.5, 5.5, 0, **spread, uniform_mean_variance=5.25)
     return {
         "subsets": analyst_part(
             *("subset_mixture", "delays", ProductQueries(("histogram", "histogram")), "subset_mixture"),
@@ -308,7 +310,7 @@ def symmetric_analyst_parts() -> dict[str, AnalystPart]:
         ),
         "grids": analyst_part(
             *("coarsened_grids", "delays", ProductQueries(("total", "prefix")), "shifted_grids"),
-            *(GridDecoder(), ErrorFigures(6.5, 5.5, 0, "5 of 7 intervals")),
+            *(GridDecoder(), of_some),
             objective="mean",
             certificate=Certificate(
                 IntervalBound(4.5, _reals(1, 2, 1), _reals(0.5, 1)), IntervalBound(4, _reals(1), _reals(1))

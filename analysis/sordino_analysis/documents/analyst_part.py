@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
 
 from sordino_analysis.documents.certificate import Certificate
@@ -40,19 +40,26 @@ class ErrorFigures:
     """One user's exact variances under the shipped randomizer and decoder, and the exact bound on the bias.
 
     `max_variance` is the largest of all queries and types where `max_variance_over` is None, which else says of which
-    queries it is; `mean_variance` is always that of the worst type over all queries.
+    queries it is; `mean_variance` is that of the worst type over all queries, or over those of `mean_variance_over`.
+    `uniform_mean_variance` is the mean over the same queries and all types, where it is published.
     None is below 0: a variance that is was made by a formula that does not hold for the workload.
     """
 
     max_variance: float
     mean_variance: float
     bias_bound: float
+    _: KW_ONLY
     max_variance_over: str | None = None
+    mean_variance_over: str | None = None
+    uniform_mean_variance: float | None = None
 
     def __post_init__(self) -> None:
-        if self.max_variance_over is not None:
-            check_label(self.max_variance_over)
-        names = ("max_variance", "mean_variance", "bias_bound")
+        for over in (self.max_variance_over, self.mean_variance_over):
+            if over is not None:
+                check_label(over)
+        names = ["max_variance", "mean_variance", "bias_bound"]
+        if self.uniform_mean_variance is not None:
+            names.append("uniform_mean_variance")
         set_finite_floats(self, *names)
         for name in names:
             if (value := getattr(self, name)) < 0:

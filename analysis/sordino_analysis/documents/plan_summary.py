@@ -106,6 +106,12 @@ class LinearSummary(_Summary):
     max_variance_over: str | None = Field(
         None, exclude_if=_is_none, description="The queries of which max_variance is the largest, unless of all."
     )
+    mean_variance_over: str | None = Field(
+        None, exclude_if=_is_none, description="The queries of which mean_variance is the mean, unless of all."
+    )
+    uniform_mean_variance: float | None = Field(
+        None, exclude_if=_is_none, description="Mean over the same queries and all types, of shifted grids."
+    )
     largest_variance: float = Field(description="Of any query, without the weights of a stack's parts.")
     manipulation: float = Field(description="Times a share of fake reports: how far they move an answer at most.")
     lower_bound_max: float

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_analysis.documents.decoders import ScaledHistogramDecoder
 from sordino_analysis.estimation.answer_on_demand import Answer, Answerer, OnDemand, QuantileAnswer, ShareAnswer
-from sordino_analysis.estimation.grids_on_demand import GridsOnDemand
+from sordino_analysis.estimation.grids_on_demand import GridsOnDemand, PlanesOnDemand
 from sordino_analysis.estimation.items import ItemEstimator
 from sordino_analysis.estimation.items_on_demand import CountItems, ItemsOnDemand, count_in_table
 from sordino_analysis.estimation.linear import EstimationError, LinearEstimator, check_aggregate
@@ -16,6 +16,7 @@ from sordino_analysis.estimation.marginals import MarginalEstimator
 from sordino_analysis.estimation.marginals_on_demand import MarginalsOnDemand
 from sordino_analysis.evaluation.accumulate import Aggregate
 from sordino_analysis.evaluation.grids.answers import GridAnswers
+from sordino_analysis.evaluation.grids.plane_answers import PlaneAnswers
 from sordino_analysis.evaluation.orbit_answers import OrbitAnswerMoments
 from sordino_analysis.questions.linear.asked import QuestionKind, parse_boxes, parse_quantiles
 from sordino_shared.domains import Domain
@@ -45,6 +46,8 @@ def answerer_of(
             return MarginalsOnDemand(MarginalEstimator(estimator, law), aggregate)
         case GridAnswers() as law:
             return GridsOnDemand(estimator, aggregate, law)
+        case PlaneAnswers() as law:
+            return PlanesOnDemand(estimator, aggregate, law)
         case _:
             return LinearOnDemand(estimator, aggregate)
 

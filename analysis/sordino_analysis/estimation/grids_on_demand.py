@@ -1,4 +1,4 @@
-"""Answers on demand from shifted grids: any interval of an ordered attribute, at any number of bins."""
+"""Answers on demand from shifted grids: any interval of an ordered attribute, or any rectangle of two."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from sordino_analysis.estimation.linear import LinearEstimator
 from sordino_analysis.estimation.linear_on_demand import LinearOnDemand
 from sordino_analysis.evaluation.accumulate import mean_accumulator
 from sordino_analysis.evaluation.grids.answers import GridAnswers
-from sordino_analysis.questions.linear.boxes import Box
+from sordino_analysis.evaluation.grids.plane_answers import PlaneAnswers
+from sordino_analysis.questions.linear.boxes import Box, Boxes
 from sordino_analysis.questions.linear.operators import Intervals
 
 
@@ -40,4 +41,23 @@ class GridsOnDemand(LinearOnDemand):
 
     def _bias(self, asked: LinearEstimator) -> float:
         """That of all intervals: what the rounding of a solution leaves."""
+        return self.estimator.analyst.figures.bias_bound
+
+
+@dataclass(frozen=True, eq=False)
+class PlanesOnDemand(LinearOnDemand):
+    """A closed round of grids on two attributes; `law` is that of the listed rectangles."""
+
+    law: PlaneAnswers
+
+    def _asked(self, boxes: Sequence[Box]) -> LinearEstimator:
+        workload = replace(
+            self.law.workload,
+            operator=Boxes(boxes, self.law.plane.shape),
+            name_query=lambda query: boxes[query].label,
+        )
+        return self.estimator.asked(workload, self.estimator.decoder, self.law.asked(workload))
+
+    def _bias(self, asked: LinearEstimator) -> float:
+        """That of all rectangles: what the rounding of a solution leaves."""
         return self.estimator.analyst.figures.bias_bound

@@ -20,7 +20,8 @@ class ErrorProfile:
     `type_variance` is the mean of w_q Var_q(x) over the varying queries, for each type or each class of types that
     share it, and `weights` (Q,) are the w_q, which are 1 except in a stack whose parts have weights. Variance and bias
     are without them. Where queries are too many to list, the arrays are about the listed ones, `sought` is the largest
-    variance of further ones, and `over` says in words over which queries the largest of all was taken.
+    variance of further ones, and `over` says in words over which queries the largest of all was taken; `mean_over` says
+    it of the mean. `uniform` is the mean of `type_variance` over all types where it is published.
     """
 
     variance: Floats
@@ -30,11 +31,20 @@ class ErrorProfile:
     _: KW_ONLY
     sought: float = 0.0
     over: str | None = None
+    mean_over: str | None = None
+    uniform: float | None = None
 
     def figures(self) -> ErrorFigures:
         """The numbers that a plan publishes; variances count w_q times, the bias is that of the answers."""
         worst = max(self.sought, float((self.weights * self.variance).max()))
-        return ErrorFigures(worst, float(self.type_variance.max()), float(self.bias.max()), self.over)
+        return ErrorFigures(
+            worst,
+            float(self.type_variance.max()),
+            float(self.bias.max()),
+            max_variance_over=self.over,
+            mean_variance_over=self.mean_over,
+            uniform_mean_variance=self.uniform,
+        )
 
     @property
     def largest_variance(self) -> float:

@@ -1,4 +1,4 @@
-"""Which levels grids on two attributes have, and how often: designed for 16 × 16 types and scaled to any number.
+"""Which levels grids on two attributes have, and how often: for at most 16 × 16 types, and scaled to any number.
 
 As on a line, octaves of widths between narrow and wide cells are alike on each attribute, so that a design for a few
 types is one for many.
@@ -18,7 +18,7 @@ from sordino_analysis.evaluation.grids.plane_levels import Pair, PlaneLevel
 from sordino_analysis.mechanisms.grid_levels import HashResponse, hash_response
 from sordino_analysis.optimisation.level_chances import best_chances
 
-DESIGNED_AT = 16
+_DESIGNED_AT = 16
 # Octaves from this width on are alike on an attribute.
 _PLATEAU = 2
 _MOST_LEVELS = 40
@@ -34,38 +34,39 @@ _LEAST_CHANCE = 1e-5
 
 def designed_plane(shape: Pair, epsilon: float) -> list[PlaneLevel]:
     """Levels on k₁ × k₂ types with chances that sum to 1, for the mean variance of all prefix sums."""
-    designed = (DESIGNED_AT, DESIGNED_AT)
-    levels, gram = _candidates(epsilon), _gram()
+    designed = min(shape[0], _DESIGNED_AT), min(shape[1], _DESIGNED_AT)
+    levels, gram = _candidates(designed, epsilon), _gram(designed)
     kernels = np.array([(level.factor(designed) * level.kernel(designed)).ravel() for level in levels])
     first, second = np.indices(designed).reshape(2, -1)
-    places = np.abs(first[:, None] - first) * DESIGNED_AT + np.abs(second[:, None] - second)
+    places = np.abs(first[:, None] - first) * designed[1] + np.abs(second[:, None] - second)
     chances = np.ones(len(levels))
     for steps in _STEPS:
         chances = best_chances(kernels, gram, chances, steps, places)
         chances[np.argsort(chances)[:-_MOST_LEVELS]] = 0.0
     chances = best_chances(kernels, gram, chances, _LAST_STEPS, places)
     found = [replace(level, chance=float(p)) for level, p in zip(levels, chances, strict=True) if p > _LEAST_CHANCE]
-    return _scaled(found, shape)
+    return _scaled(found, designed, shape)
 
 
-def _candidates(epsilon: float) -> list[PlaneLevel]:
+def _candidates(designed: Pair, epsilon: float) -> list[PlaneLevel]:
     """Hashed cells of every power of 2 on each attribute, and combs whose period is near the size of the domain."""
-    widths = [0, *(1 << power for power in range(DESIGNED_AT.bit_length()))]
+    widths = [[0, *(1 << power for power in range(size.bit_length()))] for size in designed]
     response = hash_response(epsilon)
-    found = [_level(response, (a, b), None) for a, b in product(widths, repeat=2) if a or b]
+    found = [_level(response, (a, b), None) for a, b in product(*widths) if a or b]
     combs = [pair for count in _COMBS_OF_ONE for pair in ((count, 1), (1, count))]
     enough = _LEAST_INFORMATION * math.sinh(epsilon / 2) ** 2
     for residues in (*combs, *_COMBS_OF_BOTH):
         comb = HashResponse(1, math.prod(residues), epsilon)
         if comb.information >= enough:
-            found += [_level(comb, (a, b), residues) for a, b in product(*map(_comb_widths, residues))]
+            sides = [_comb_widths(size, count) for size, count in zip(designed, residues, strict=True)]
+            found += [_level(comb, (a, b), residues) for a, b in product(*sides)]
     return found
 
 
-def _comb_widths(residues: int) -> list[int]:
+def _comb_widths(size: int, residues: int) -> list[int]:
     if residues == 1:
         return [0]
-    return sorted({max(1, round(DESIGNED_AT * period / residues)) for period in _PERIODS})
+    return sorted({max(1, round(size * period / residues)) for period in _PERIODS})
 
 
 def _level(response: HashResponse, widths: Pair, residues: Pair | None) -> PlaneLevel:
@@ -83,16 +84,16 @@ def _level(response: HashResponse, widths: Pair, residues: Pair | None) -> Plane
     )
 
 
-def _gram() -> Floats:
+def _gram(designed: Pair) -> Floats:
     """Σ v vᵀ/k over all prefix sums of the plane, (k, k); the constant one adds nothing once it is centred."""
-    prefixes = np.tril(np.ones((DESIGNED_AT, DESIGNED_AT)))
-    each = prefixes.T @ prefixes
-    return np.asarray(np.kron(each, each) / DESIGNED_AT**2)
+    prefixes = [np.tril(np.ones((size, size))) for size in designed]
+    first, second = [each.T @ each / len(each) for each in prefixes]
+    return np.asarray(np.kron(first, second))
 
 
-def _scaled(levels: Sequence[PlaneLevel], shape: Pair) -> list[PlaneLevel]:
+def _scaled(levels: Sequence[PlaneLevel], designed: Pair, shape: Pair) -> list[PlaneLevel]:
     """Levels for as many types as `shape` has, each side about a power of 2 times the designed one."""
-    times = [size / DESIGNED_AT for size in shape]
+    times = [size / few for size, few in zip(shape, designed, strict=True)]
     octaves = [max(0, round(math.log2(each))) for each in times]
     found: list[PlaneLevel] = []
     for level in levels:

@@ -1,16 +1,51 @@
-"""Levels of grids on two attributes as a randomizer; the planner does not choose them yet."""
+"""Shifted grids on two attributes as a candidate: for prefix sums of both at once."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from sordino_analysis.documents.decoders import GridDecoder
 from sordino_analysis.evaluation.grids.plane_levels import Pair, PlaneLevel
+from sordino_analysis.evaluation.grids.plane_prefixes import plane_of
+from sordino_analysis.mechanisms.mechanism import MechanismFailed, Proposal, SharedWork
+from sordino_analysis.mechanisms.plane_grid_levels import designed_plane
+from sordino_analysis.progress import Progress, ProgressCallback
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.randomizers import Coarsened, GridPartition, Level, LinearLabel, ResidueLabel
 from sordino_shared.randomizers.coarsened.level import CHANCE_BITS, MAX_LEVELS
 
+# An exact variance takes most of a second at 65,536 types, and a plan needs about fifty.
+_FEWEST_TYPES, _MOST_TYPES = 256, 1 << 18
 # Of the largest chance; a level of a smaller one costs bytes only.
 _SMALLEST_SHARE = 1e-5
+
+
+class PlaneGridsMechanism:
+    """A width of each attribute at random, grids of them shifted at random, and the cell of both hashed, or numbered
+    in turn where cells are wide.
+    """
+
+    name = "plane_grids"
+
+    def reason_against(self, work: SharedWork) -> str | None:
+        plane = plane_of(work.request.workload.operator)
+        if plane is None:
+            return "the queries are not all prefix sums of two attributes at once"
+        size = work.request.workload.size
+        if size < _FEWEST_TYPES:
+            return f"{size} types; from {_FEWEST_TYPES} on grids are worth their levels"
+        if size > _MOST_TYPES:
+            return f"{size} types; at most {_MOST_TYPES} are planned: use wider bins"
+        return None
+
+    def propose(self, work: SharedWork, progress: ProgressCallback) -> Proposal:
+        request = work.request
+        plane = plane_of(request.workload.operator)
+        if plane is None:
+            raise MechanismFailed("the queries are no prefix sums of two attributes")
+        levels = designed_plane(plane.shape, request.guarantee.epsilon)
+        progress(Progress(0.3))
+        return Proposal(shipped_plane(levels, plane.shape, request.guarantee), GridDecoder())
 
 
 def shipped_plane(levels: list[PlaneLevel], shape: Pair, guarantee: PureEpsilon) -> Coarsened:

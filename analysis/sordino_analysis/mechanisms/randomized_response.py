@@ -46,6 +46,8 @@ def too_many_types(work: SharedWork) -> str | None:
         return f"it tells {size} types apart, and every query is about a few attributes: rows over these tell more"
     if size > MAX_DENSE_TYPES and work.request.workload.operator.intervals is not None:
         return f"it tells {size} types apart, and every query is about an interval: cells of shifted grids tell more"
+    if size > MAX_DENSE_TYPES and work.request.workload.operator.plane is not None:
+        return f"it tells {size} types apart, and every query is about a rectangle: cells of shifted grids tell more"
     return None
 
 

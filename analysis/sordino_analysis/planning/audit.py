@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -61,13 +62,27 @@ def audit_plan(device: DevicePart, analyst: AnalystPart) -> Iterator[Check]:
 def _figures(device: DevicePart, analyst: AnalystPart, workload: Workload) -> Iterator[Check]:
     found = answer_moments(device.randomizer, analyst.decoder, workload).profile().figures()
     claimed = analyst.figures
-    for name in ("max_variance", "mean_variance"):
-        published, recomputed = getattr(claimed, name), getattr(found, name)
-        holds = abs(published - recomputed) <= _RELATIVE * abs(recomputed)
-        yield Check(name.replace("_", " "), holds, f"{published:.9g}", f"{recomputed:.9g}")
+    for name in ("max_variance", "mean_variance", "uniform_mean_variance"):
+        yield from _variance(name.replace("_", " "), getattr(claimed, name), getattr(found, name))
+    for name in ("max_variance_over", "mean_variance_over"):
+        published, recomputed = getattr(claimed, name) or "all", getattr(found, name) or "all"
+        yield Check(f"queries of the {name.split('_')[0]} variance", published == recomputed, published, recomputed)
     slack = _RELATIVE * found.bias_bound + _ROUNDING * max(1.0, found.max_variance**0.5)
     close = abs(claimed.bias_bound - found.bias_bound) <= slack
     yield Check("bias bound", close, f"{claimed.bias_bound:.3g}", f"{found.bias_bound:.3g}")
+
+
+def _variance(name: str, published: float | None, recomputed: float | None) -> Iterator[Check]:
+    if published is None or recomputed is None:
+        if published is not recomputed:
+            yield Check(name, False, _shown(published), _shown(recomputed))
+        return
+    holds = math.isclose(published, recomputed, rel_tol=_RELATIVE)
+    yield Check(name, holds, _shown(published), _shown(recomputed))
+
+
+def _shown(value: float | None) -> str:
+    return "none" if value is None else f"{value:.9g}"
 
 
 def _factors(factors: Factors, figures: ErrorFigures, workload: Workload) -> Check:

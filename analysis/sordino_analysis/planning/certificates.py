@@ -53,6 +53,9 @@ def lower_bound(work: SharedWork, objective: Objective, progress: ProgressCallba
     if workload.symmetry is Symmetry.TYPES:
         attained = best_bound(workload.size, epsilon, objective)
         return SubsetBound(attained.value, attained.own_weight)
+    plane = plane_of(workload.operator)
+    if plane is not None and workload.size > MOST_DENSE_INTERVALS:
+        return plane_bound(plane, epsilon)
     if work.deadline.passed():
         return _nothing_proved()
     if isinstance(workload.operator, CharacterMap) and workload.operator.invariant:
@@ -60,8 +63,7 @@ def lower_bound(work: SharedWork, objective: Objective, progress: ProgressCallba
     if workload.operator.intervals is not None and workload.size > MOST_DENSE_INTERVALS:
         return interval_bound(workload.operator.intervals, epsilon, objective)
     if work.too_large_for_dense is not None:
-        plane = plane_of(workload.operator)
-        return _nothing_proved() if plane is None else plane_bound(plane, epsilon)
+        return _nothing_proved()
     work.factorization(objective, progress)
     trace = work.bound(objective)
     bound = LowerBound(trace.value, Array.of(trace.query_weights, "<f8"), Array.of(trace.type_weights, "<f8"))

@@ -168,7 +168,11 @@ class Comparison:
         if isinstance(operator, CharacterMap):
             short = operator.shape[0] <= _MOST_CHARACTER_QUERIES
         else:
-            short = operator.intervals is not None or math.prod(operator.shape) <= _MOST_ENTRIES
+            short = (
+                operator.intervals is not None
+                or operator.plane is not None
+                or math.prod(operator.shape) <= _MOST_ENTRIES
+            )
         if not short and self.request.options.robust is None:
             return None
         return largest_moves(proposal.randomizer, proposal.decoder, self.request.workload, figures.bias_bound)

@@ -65,6 +65,8 @@ class CompiledPlan:
             mean_variance=figures.mean_variance,
             bias_bound=figures.bias_bound,
             max_variance_over=figures.max_variance_over,
+            mean_variance_over=figures.mean_variance_over,
+            uniform_mean_variance=figures.uniform_mean_variance,
             largest_variance=self.profile.largest_variance,
             manipulation=self._manipulation,
             **asdict(bounds_summary(figures, self.analyst.certificate)),

@@ -8,7 +8,7 @@ import typer
 
 MECHANISMS = (
     *("randomized_response", "subset_selection", "subset_mixture", "coarsened_histogram", "shifted_grids"),
-    *("hadamard_response", "haar", "hierarchy"),
+    *("plane_grids", "hadamard_response", "haar", "hierarchy"),
     *("sampled_marginals", "fourier", "orbit_kernel", "query_kernel", "extreme_rows", "hyperplane_codebook"),
     *("optimised_kernel", "column_generation", "factorization", "approximate_factorization"),
 )

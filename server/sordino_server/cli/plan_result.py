@@ -72,7 +72,11 @@ def _result(summary: LinearSummary) -> Iterator[str]:
     yield f"mechanism: {summary.mechanism}"
     yield f"  {summary.workload}, ε = {summary.epsilon:g}, objective {summary.objective}"
     yield f"  variance of one report, worst query: {_number(summary.max_variance)}{_ratio(summary.ratio_max)}"
+    yield from _over(summary.max_variance_over)
     yield f"  variance of one report, mean: {_number(summary.mean_variance)}{_ratio(summary.ratio_mean)}"
+    yield from _over(summary.mean_variance_over)
+    if summary.uniform_mean_variance is not None:
+        yield f"  and for users spread evenly over all types: {_number(summary.uniform_mean_variance)}"
     if summary.users_needed is not None:
         yield f"  users needed for an error of {summary.target_error:g}: {summary.users_needed:,}"
     if summary.predicted_errors is not None:
@@ -82,6 +86,11 @@ def _result(summary: LinearSummary) -> Iterator[str]:
     yield from (f"warning: {warning}" for warning in summary.warnings)
     if summary.cut_short:
         yield f"  cut short ({summary.cut_short}): more time may give a better mechanism and bound"
+
+
+def _over(queries: str | None) -> Iterator[str]:
+    if queries is not None:
+        yield f"    of {queries}"
 
 
 def _ratio(ratio: float | None) -> str:

@@ -17,6 +17,7 @@ from scipy.stats import norm
 
 from sordino_analysis.estimation.linear import estimate
 from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
+from sordino_analysis.evaluation.randomizers import for_randomizer
 from sordino_analysis.mechanisms.mechanism import Mechanism
 from sordino_analysis.mechanisms.registry import MECHANISMS
 from sordino_analysis.planning.audit import audit_plan
@@ -64,6 +65,7 @@ SAMPLES: dict[str, tuple[Sample, ...]] = {
     "subset_mixture": (Sample("histogram"), Sample("histogram", "mean")),
     "coarsened_histogram": (Sample("items", reports=10**6), Sample("items", "mean", reports=10**6)),
     "shifted_grids": (Sample("many_bins"), Sample("many_bins", "mean")),
+    "plane_grids": (Sample("plane", "mean", reports=10**5),),
     "hadamard_response": (Sample("histogram"), Sample("prefix", "mean")),
     "haar": (Sample("prefix"), Sample("histogram", "mean")),
     "hierarchy": (Sample("prefix"), Sample("histogram", "mean")),
@@ -87,6 +89,9 @@ def workload(name: str) -> Workload:
         return builtin("histogram", 64)
     if name == "many_bins":
         return builtin("prefix", 600)
+    if name == "plane":
+        sides = [{"name": side, "kind": "integers", "low": 0, "high": 47} for side in "ab"]
+        return parse_specification({"name": name, "domain": sides, "queries": "prefix"}).build()
     lines = [{"name": attribute, "kind": "ordinal", "edges": [1.0]} for attribute in "abcd"]
     if name == "parities":
         return parse_specification({"name": name, "domain": lines, "queries": {"kind": "parities", "width": 2}}).build()
@@ -149,7 +154,8 @@ def test_an_audit_finds_what_was_published_and_refuses_a_percent_less(mechanism:
 def test_answers_have_no_more_bias_than_is_stated(mechanism: str, sample: Sample) -> None:
     """Simulated reports, of values with unequal shares; the answers of the values in another order are refused."""
     plan = sample.plan(mechanism)
-    randomizer, asked = plan.device.randomizer, plan.request.workload
+    randomizer = plan.device.randomizer
+    asked = for_randomizer(randomizer).listed(plan.request.workload)
     shares = np.arange(1, asked.size + 1) / np.arange(1, asked.size + 1).sum()
     cells = np.random.default_rng(1).choice(asked.size, sample.reports, p=shares).astype(np.int64)
     payloads = randomizer.randomize_many(cells, SeededRandomness(2))

@@ -1,19 +1,22 @@
-"""Designs for prefix sums of two attributes: their figures, and answers from simulated devices."""
+"""Plans of prefix sums of two attributes: their figures, and answers from simulated devices."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
+import pytest
 from scipy.stats import norm
 
 from sordino_analysis.evaluation.accumulate import accumulate
+from sordino_analysis.evaluation.grids import plane_prefixes
 from sordino_analysis.evaluation.grids.plane_answers import PlaneAnswers
 from sordino_analysis.evaluation.grids.plane_prefixes import plane_of
-from sordino_analysis.mechanisms.plane_grid_levels import designed_plane
-from sordino_analysis.mechanisms.plane_grids import shipped_plane
+from sordino_analysis.planning.audit import audit_plan
+from sordino_analysis.planning.planner import CompiledPlan, PlanRequest, compile_plan
+from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.linear import Workload, parse_specification
-from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.randomizers import Coarsened
 from sordino_shared.randomness import SeededRandomness
 
@@ -27,24 +30,50 @@ def plane(first: int, second: int) -> Workload:
     return parse_specification({"name": "plane", "domain": domain, "queries": "prefix"}).build()
 
 
-def test_a_design_of_64_by_64_types_is_within_twice_the_bound() -> None:
-    workload = plane(64, 64)
-    asked = plane_of(workload.operator)
-    assert asked is not None
-    randomizer = shipped_plane(designed_plane((64, 64), 1.0), (64, 64), PureEpsilon.of(1.0))
-    figures = PlaneAnswers.of(randomizer, workload, asked).profile().figures()
-    assert figures.mean_variance < 83
-    assert figures.bias_bound < 1e-9
-    assert figures.max_variance_over == "36 of 4095 prefix sums spread over all, as is the mean, and 13 at the ends"
-    assert randomizer.payload_bytes <= 12
+@cache
+def planned(first: int, second: int) -> CompiledPlan:
+    return compile_plan(PlanRequest(plane(first, second), PlanningOptions.of(epsilon=1.0, objective="mean")))
+
+
+def test_a_plan_of_64_by_64_types_is_of_grids_and_says_what_its_figures_are_about() -> None:
+    summary, device = planned(64, 64).summary, planned(64, 64).device
+    assert summary.mechanism == "plane_grids"
+    assert summary.mean_variance < 83
+    assert summary.lower_bound_mean == pytest.approx(53.637, abs=1e-3)
+    assert summary.max_variance_over == "36 of 4095 prefix sums spread over all, and 13 at the ends"
+    assert summary.mean_variance_over == "36 of 4095 prefix sums spread over all"
+    assert summary.uniform_mean_variance is not None
+    assert summary.uniform_mean_variance < summary.mean_variance
+    assert summary.device_bytes < 4000
+    assert device.randomizer.payload_bytes <= 12
+    assert summary.bias_bound < 1e-9
+    reasons = {row.name: row.reason for row in summary.candidates}
+    assert "shifted grids tell more" in (reasons["subset_selection"] or "")
+
+
+def test_an_audit_makes_every_claim_again_and_refuses_a_higher_bound() -> None:
+    plan = planned(64, 64)
+    certificate = plan.analyst.certificate
+    more = replace(certificate, mean=replace(certificate.mean, value=1.001 * certificate.mean.value))
+    checks = {check.name: check.holds for check in audit_plan(plan.device, replace(plan.analyst, certificate=more))}
+    assert not checks.pop("lower bound, mean")
+    assert all(checks.values())
+
+
+def test_an_audit_refuses_figures_that_are_about_other_queries() -> None:
+    plan = planned(64, 64)
+    figures = plan.analyst.figures
+    for field, value in (("max_variance_over", None), ("mean_variance_over", "all"), ("uniform_mean_variance", None)):
+        other = replace(plan.analyst, figures=replace(figures, **{field: value}))
+        assert not all(check.holds for check in audit_plan(plan.device, other))
 
 
 def test_answers_of_simulated_devices_are_as_far_off_as_stated_and_another_law_is_not() -> None:
-    workload = plane(64, 64)
+    plan = planned(64, 64)
+    randomizer, workload = plan.device.randomizer, plan.request.workload
     asked = plane_of(workload.operator)
+    assert isinstance(randomizer, Coarsened)
     assert asked is not None
-    guarantee = PureEpsilon.of(1.0)
-    randomizer = shipped_plane(designed_plane((64, 64), 1.0), (64, 64), guarantee)
     answers = PlaneAnswers.of(randomizer, workload, asked)
     random = np.random.default_rng(3)
     members = (random.beta(2, 5, (2, REPORTS)) * 64).astype(np.int64)
@@ -62,3 +91,35 @@ def test_answers_of_simulated_devices_are_as_far_off_as_stated_and_another_law_i
     assert np.abs(scores(randomizer)).max() < threshold
     # Devices that hold the other weight back by a tenth shrink every answer.
     assert np.abs(scores(replace(randomizer, high=int(randomizer.high * 0.9)))).max() > threshold
+
+
+def test_attributes_of_different_sizes_have_every_query_listed_where_they_are_few() -> None:
+    plan = planned(16, 40)
+    assert plan.summary.mechanism == "plane_grids"
+    assert plan.summary.max_variance_over is None
+    assert plan.summary.mean_variance_over is None
+    assert plan.summary.mean_variance < 50
+
+
+def test_an_attribute_of_two_bins_beside_many_is_planned_from_grids() -> None:
+    summary = planned(2, 1500).summary
+    assert summary.mechanism == "plane_grids"
+    assert summary.mean_variance < 1.6 * summary.lower_bound_mean
+
+
+def test_the_mean_over_some_queries_overstates_that_over_all_by_a_tenth_at_most(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    plan = planned(16, 40)
+    whole, randomizer = plan.analyst.figures, plan.device.randomizer
+    asked = plane_of(plan.request.workload.operator)
+    assert isinstance(randomizer, Coarsened)
+    assert asked is not None
+    monkeypatch.setattr(plane_prefixes, "_ALL_LISTED", 512)
+    some = PlaneAnswers.of(randomizer, plan.request.workload, asked).profile().figures()
+    assert some.mean_variance_over == "36 of 639 prefix sums spread over all"
+    assert whole.mean_variance < some.mean_variance < 1.1 * whole.mean_variance
+    assert whole.uniform_mean_variance is not None
+    assert some.uniform_mean_variance is not None
+    assert whole.uniform_mean_variance < some.uniform_mean_variance < 1.1 * whole.uniform_mean_variance
+    assert some.max_variance == pytest.approx(whole.max_variance, rel=0.05)

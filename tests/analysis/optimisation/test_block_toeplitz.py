@@ -43,3 +43,14 @@ def test_a_matrix_that_is_not_positive_is_refused(change: float) -> None:
     assert np.linalg.eigvalsh(_dense(column)).min() < 0
     with pytest.raises(InvalidValue, match="not positive"):
         BlockToeplitz(column).solve(np.random.default_rng(0).standard_normal(SHAPE))
+
+
+def test_many_systems_at_once_are_solved_as_one_by_one() -> None:
+    matrix = BlockToeplitz(_column())
+    planes = np.random.default_rng(1).standard_normal((5, *SHAPE))
+    expected = [matrix.solve(plane) for plane in planes]
+    np.testing.assert_allclose(matrix.solve_all(planes), expected, rtol=1e-8, atol=1e-9)
+    unlike = _column()
+    unlike[0, 1] += 30
+    with pytest.raises(InvalidValue, match="not positive"):
+        BlockToeplitz(unlike).solve_all(planes)

@@ -68,13 +68,15 @@ class GridAnswers(AnswerMoments):
             start = max(spread, key=lambda ends: self._worst(ends, seen))
             sought = self._ascended(start, seen)
             over = f"{len(spread)} of {self.family.count} intervals spread over all, and {_NEAR} near the worst"
+        by_type = np.maximum(mean_variances(self.law, self.family), 0.0)
         return ErrorProfile(
             variance=worst,
             bias=np.full(len(worst), self._bias()),
-            type_variance=np.maximum(mean_variances(self.law, self.family), 0.0),
+            type_variance=by_type,
             weights=np.ones(len(worst)),
             sought=sought,
             over=over,
+            uniform=float(by_type.mean()),
         )
 
     def _worst(self, ends: Ends, seen: dict[Ends, float]) -> float:

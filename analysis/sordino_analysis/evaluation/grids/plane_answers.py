@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Self
@@ -17,6 +19,9 @@ from sordino_analysis.evaluation.grids.shipped import shipped_plane_levels
 from sordino_analysis.questions.linear import Workload
 from sordino_shared.errors import InvalidValue
 from sordino_shared.randomizers import Coarsened
+
+# 2 MiB of doubles, and a few times that for the windows of a level.
+_ENTRIES_AT_ONCE = 1 << 18
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,65 +45,65 @@ class PlaneAnswers(AnswerMoments):
         """The law of the answers to other rectangles."""
         return replace(self, workload=workload)
 
-    def _query(self, number: int) -> Floats:
-        """A listed query v (k₁, k₂)."""
-        return np.asarray(self.workload.operator.take(np.array([number]))[0].reshape(self.plane.shape))
+    def _queries(self) -> Iterator[tuple[slice, Floats]]:
+        """The listed queries v (b, k₁, k₂), a few at a time."""
+        count, at_once = self.workload.queries, max(1, _ENTRIES_AT_ONCE // math.prod(self.plane.shape))
+        for start in range(0, count, at_once):
+            rows = slice(start, min(start + at_once, count))
+            yield rows, self.workload.operator.take(np.arange(rows.start, rows.stop)).reshape(-1, *self.plane.shape)
 
     def profile(self) -> ErrorProfile:
         count = self.workload.queries
         worst, bias, total = np.empty(count), np.empty(count), np.zeros(self.plane.shape)
-        for number in range(count):
-            query = self._query(number)
-            weights = self.law.weights(query)
-            variances = self.law.variances(query, weights)
-            worst[number], bias[number] = variances.max(), self.law.bias(query, weights)
-            total += variances
-        further = [float(self.law.variances(self.plane.query(stops)).max()) for stops in self.plane.at_the_ends]
+        for rows, queries in self._queries():
+            weights = self.law.weights(queries)
+            variances = self.law.variances(queries, weights)
+            worst[rows], bias[rows] = variances.max(axis=(1, 2)), self.law.bias(queries, weights)
+            total += variances.sum(axis=0)
+        further = [float(self.law.variances(self.plane.query(stops)[None]).max()) for stops in self.plane.at_the_ends]
+        some = f"{count} of {self.plane.count} prefix sums spread over all" if count < self.plane.count else None
         return ErrorProfile(
-            variance=np.maximum(worst, 0.0),
+            variance=worst,
             bias=bias,
-            type_variance=np.maximum(total.ravel() / count, 0.0),
+            type_variance=total.ravel() / count,
             weights=np.ones(count),
             sought=max(further, default=0.0),
-            over=self._over(count, len(further)),
+            over=None if some is None else f"{some}, and {len(further)} at the ends",
+            mean_over=some,
+            uniform=float(total.mean() / count),
         )
-
-    def _over(self, count: int, further: int) -> str | None:
-        if count >= self.plane.count:
-            return None
-        return f"{count} of {self.plane.count} prefix sums spread over all, as is the mean, and {further} at the ends"
 
     def extremes(self) -> tuple[Floats, Floats]:
         """(Q,) bounds on what a report adds to each listed answer, over all offsets and all label matrices."""
-        found = np.array([self._extremes(number) for number in range(self.workload.queries)])
-        return found[:, 0], found[:, 1]
-
-    def _extremes(self, number: int) -> tuple[float, float]:
-        weights = self.law.weights(self._query(number))
+        least, most = np.empty((2, self.workload.queries))
         parts = [[level.factor(self.plane.shape), level.high - 1, level.low - 1] for level in self.law.levels]
-        factor, high, low = np.array(parts).T
-        above, below = np.maximum(weights, 0.0).sum(), np.minimum(weights, 0.0).sum()
-        least, most = factor * (high * below + low * above), factor * (high * above + low * below)
-        return float(weights.sum() + least.min()), float(weights.sum() + most.max())
+        factor, high, low = np.array(parts).T[:, :, None]
+        for rows, queries in self._queries():
+            weights = self.law.weights(queries).reshape(len(queries), -1)
+            constant = weights.sum(axis=1)
+            above, below = np.maximum(weights, 0.0).sum(axis=1), np.minimum(weights, 0.0).sum(axis=1)
+            least[rows] = constant + (factor * (high * below + low * above)).min(axis=0)
+            most[rows] = constant + (factor * (high * above + low * below)).max(axis=0)
+        return least, most
 
     @cached_property
     def _by_type(self) -> Floats:
         """Var of each listed query for each type, (Q, k)."""
         check_dense(self.workload)
         found = np.empty(self.workload.operator.shape)
-        for number in range(len(found)):
-            found[number] = self.law.variances(self._query(number)).ravel()
-        return np.maximum(found, 0.0, out=found)
+        for rows, queries in self._queries():
+            found[rows] = self.law.variances(queries).reshape(len(queries), -1)
+        return found
 
     def mixed_variances(self, histogram: Floats) -> Floats:
         return self._by_type @ histogram
 
     def variance_slopes(self, histogram: Floats) -> Floats:
-        rows = range(self.workload.queries)
         by_query = [
-            regression_slopes(self._query(row).reshape(1, -1), self._by_type[[row]], histogram)[0] for row in rows
+            regression_slopes(queries.reshape(len(queries), -1), self._by_type[rows], histogram)
+            for rows, queries in self._queries()
         ]
-        return np.array(by_query)
+        return np.concatenate(by_query)
 
     def type_variances(self) -> Floats:
         return self._by_type

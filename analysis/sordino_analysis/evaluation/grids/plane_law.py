@@ -32,21 +32,21 @@ class PlaneLaw:
             column += level.chance * level.factor(self.shape) * level.kernel(self.shape)
         return BlockToeplitz(column)
 
-    def weights(self, query: Floats) -> Floats:
-        """β (k₁, k₂) of a query v (k₁, k₂)."""
-        return self.matrix.solve(query)
+    def weights(self, queries: Floats) -> Floats:
+        """β (b, k₁, k₂) of queries v (b, k₁, k₂)."""
+        return self.matrix.solve_all(queries)
 
-    def bias(self, query: Floats, weights: Floats) -> float:
-        """max_x |E[answer | x] − v_x|, the residual of Mβ = v, for the query v and its weights β, both (k1, k2)."""
-        return float(np.abs(self.matrix.product(weights) - query).max())
+    def bias(self, queries: Floats, weights: Floats) -> Floats:
+        """(b,) max_x |E[answer | x] − v_x|, the residual of Mβ = v, for queries v with their β, both (b, k₁, k₂)."""
+        return np.asarray(np.abs(self.matrix.product(weights) - queries).max(axis=(-2, -1)))
 
-    def variances(self, query: Floats, weights: Floats | None = None) -> Floats:
-        """Var of one report's contribution for each type, (k₁, k₂), for a query v; exact for the given β."""
-        beta = self.weights(query) if weights is None else weights
-        found = -((query - beta.sum()) ** 2)
+    def variances(self, queries: Floats, weights: Floats | None = None) -> Floats:
+        """(b, k₁, k₂) Var of one report's contribution for each type, of queries v (b, k₁, k₂); exact for any β."""
+        beta = self.weights(queries) if weights is None else weights
+        found = -((queries - beta.sum(axis=(-2, -1), keepdims=True)) ** 2)
         for level in self.levels:
             found += level.chance * level.factor(self.shape) ** 2 * level.second_moments(beta)
-        return np.asarray(found)
+        return np.asarray(np.maximum(found, 0.0))
 
     def histogram(self, excess: Floats) -> Floats:
         """ĥ (k₁, k₂), unbiased, from Σ_reports f(u_x − 1)/n for every type, `excess` (k₁, k₂)."""

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import cast
 
 import numpy as np
 
 from sordino_analysis.arrays import Floats
 
 Pair = tuple[int, int]
+# Those of the plane; queries may come before them.
+_AXES = (-2, -1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,25 +71,24 @@ class PlaneLevel:
         return np.asarray((self.high - self.low) ** 2 * (both / self.labels - 1 / self.labels**2))
 
     def second_moments(self, weights: Floats) -> Floats:
-        """E[(Σ β(u−1))² | x] for β (k₁, k₂), exactly and for all types: (k₁, k₂)."""
+        """E[(Σ β(u−1))² | x] of each query for β (…, k₁, k₂), exactly and for all types: (…, k₁, k₂)."""
         sums = weights
-        for axis, width in enumerate(self.widths):
+        for axis, width in zip(_AXES, self.widths, strict=True):
             sums = windows(sums, width, axis)
-        shape = cast(Pair, weights.shape)
         if self.residues is None:
             squares = sums**2
-            own = _over_types(squares, self.widths, shape)
+            own = _over_types(squares, self.widths, weights.shape)
             shifts = math.prod(max(1, width) for width in self.widths)
-            return np.asarray((self.spread * squares.sum() + (self.own_spread - self.spread) * own) / shifts)
-        for axis, period in enumerate(self.periods):
+            return np.asarray((self.spread * _whole(squares) + (self.own_spread - self.spread) * own) / shifts)
+        for axis, period in zip(_AXES, self.periods, strict=True):
             sums = _folded(sums, period, axis)
-        squares = ((self.low - 1) * weights.sum() + (self.high - self.low) * sums) ** 2
+        squares = ((self.low - 1) * _whole(weights) + (self.high - self.low) * sums) ** 2
         repeated = squares
-        for axis, (size, width, period) in enumerate(zip(shape, self.widths, self.periods, strict=True)):
+        for axis, width, period in zip(_AXES, self.widths, self.periods, strict=True):
             if width:
-                repeated = np.take(repeated, np.arange(size + width - 1) % period, axis=axis)
-        own = _over_types(repeated, self.widths, shape)
-        return np.asarray((self.low * squares.sum() + (self.high - self.low) * own) / math.prod(self.periods))
+                repeated = np.take(repeated, np.arange(weights.shape[axis] + width - 1) % period, axis=axis)
+        own = _over_types(repeated, self.widths, weights.shape)
+        return np.asarray((self.low * _whole(squares) + (self.high - self.low) * own) / math.prod(self.periods))
 
 
 def windows(values: Floats, width: int, axis: int) -> Floats:
@@ -108,10 +108,15 @@ def windows(values: Floats, width: int, axis: int) -> Floats:
     return np.moveaxis(found, 0, axis)
 
 
-def _over_types(squares: Floats, widths: Pair, shape: Pair) -> Floats:
-    """Σ over the windows over each type: (k₁, k₂) from the values of all windows."""
+def _whole(values: Floats) -> Floats:
+    """Σ over the plane of each query, (…, 1, 1)."""
+    return np.asarray(values.sum(axis=_AXES, keepdims=True))
+
+
+def _over_types(squares: Floats, widths: Pair, shape: tuple[int, ...]) -> Floats:
+    """Σ over the windows over each type: (…, k₁, k₂) from the values of all windows."""
     found = squares
-    for axis, width in enumerate(widths):
+    for axis, width in zip(_AXES, widths, strict=True):
         if not width:
             continue
         moved = np.moveaxis(found, axis, 0)

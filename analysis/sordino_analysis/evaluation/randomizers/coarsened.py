@@ -16,6 +16,8 @@ from sordino_analysis.evaluation.answer_moments import AnswerMoments
 from sordino_analysis.evaluation.coarsened.tables import add_reports, split_sums
 from sordino_analysis.evaluation.contribution_law import ContributionLaw, Moments
 from sordino_analysis.evaluation.grids.answers import GridAnswers, listed_intervals
+from sordino_analysis.evaluation.grids.plane_answers import PlaneAnswers
+from sordino_analysis.evaluation.grids.plane_prefixes import listed_plane, plane_of
 from sordino_analysis.evaluation.item_answers import ItemAnswers
 from sordino_analysis.evaluation.randomizers.server_half import Ends, Integers, ServerHalf
 from sordino_analysis.questions.linear import Workload
@@ -53,7 +55,8 @@ class CoarsenedHalf(ServerHalf):
         return self.accumulate(payloads)
 
     def listed(self, workload: Workload) -> Workload:
-        return listed_intervals(workload)
+        plane = plane_of(workload.operator)
+        return listed_intervals(workload) if plane is None else listed_plane(workload, plane)
 
     def answer_moments(self, decoder: PlainDecoder, workload: Workload) -> AnswerMoments:
         return self._answers(decoder, workload)
@@ -68,11 +71,14 @@ class CoarsenedHalf(ServerHalf):
         if isinstance(decoder, ScaledHistogramDecoder):
             yield from ItemAnswers(workload, self.randomizer, decoder).contribution_laws(histogram, queries)
 
-    def _answers(self, decoder: PlainDecoder, workload: Workload) -> ItemAnswers | GridAnswers:
+    def _answers(self, decoder: PlainDecoder, workload: Workload) -> ItemAnswers | GridAnswers | PlaneAnswers:
         match decoder:
             case ScaledHistogramDecoder():
                 return ItemAnswers(workload, self.randomizer, decoder)
             case GridDecoder():
+                plane = plane_of(workload.operator)
+                if plane is not None:
+                    return PlaneAnswers.of(self.randomizer, workload, plane)
                 return GridAnswers.of(self.randomizer, workload)
             case _:
                 raise InvalidValue(f"reports of cells are not decoded by a decoder of kind {decoder.kind!r}", decoder)

@@ -109,7 +109,8 @@ def test_answers_are_unbiased_and_vary_as_stated_over_every_report() -> None:
     chosen = [(CASES[place], share) for place, share in ((0, 0.3), (1, 0.2), (2, 0.15), (5, 0.2), (8, 0.15))]
     law = PlaneLaw([replace(level, chance=share) for (level, _), share in chosen], SHAPE)
     for query in (np.outer([1, 1, 0, 0], [1, 1, 0]), np.outer([1, 0, 0, 0], [1, 1, 1]), np.arange(12.0).reshape(SHAPE)):
-        beta = law.weights(query.astype(float))
+        queries = query.astype(float)[None]
+        beta = law.weights(queries)[0]
         first, second = np.zeros((2, 12))
         for (level, case), share in chosen:
             for chance, u in _reports(case):
@@ -118,13 +119,13 @@ def test_answers_are_unbiased_and_vary_as_stated_over_every_report() -> None:
                 first += share * float(chance) * likelihoods * counted
                 second += share * float(chance) * likelihoods * counted**2
         np.testing.assert_allclose(first, query.ravel(), atol=1e-9)
-        np.testing.assert_allclose(law.variances(query.astype(float)).ravel(), second - first**2, rtol=1e-8)
+        np.testing.assert_allclose(law.variances(queries).ravel(), second - first**2, rtol=1e-8)
 
 
 def test_a_histogram_is_decoded_as_its_queries_are() -> None:
     law = PlaneLaw([replace(CASES[0][0], chance=0.6), replace(CASES[6][0], chance=0.4)], SHAPE)
     random = np.random.default_rng(1)
     excess, query = 0.1 * random.standard_normal(SHAPE), random.standard_normal(SHAPE)
-    beta = law.weights(query)
+    beta = law.weights(query[None])[0]
     answer = float(beta.sum() + (beta * excess).sum())
     assert float((query * law.histogram(excess)).sum()) == pytest.approx(answer, rel=1e-9)
