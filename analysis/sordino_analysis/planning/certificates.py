@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import count
 
 import numpy as np
 
@@ -31,7 +32,7 @@ from sordino_analysis.planning.interval_certificates import (
     interval_bound,
     plane_bound,
 )
-from sordino_analysis.progress import ProgressCallback
+from sordino_analysis.progress import Progress, ProgressCallback, progress_of_part
 from sordino_analysis.questions.linear.operators import Symmetry
 from sordino_analysis.questions.linear.widths import CharacterMap
 from sordino_analysis.request_terms import Effort, Objective
@@ -42,6 +43,8 @@ from sordino_shared.randomizers.orbit_kernel import MAX_ROWS
 _EVALUATIONS = {Effort.QUICK: 1500, Effort.STANDARD: 5000, Effort.THOROUGH: 15000}
 # Of the time that is left, as for the steps before it.
 _SHARE_OF_TIME = 0.15
+# Of the progress, with the doubly non-negative bound after it.
+_SHARE_OF_FACTORIZATION = 0.5
 # On prefix sums and ranges it gained less than 2 per mille on the trace bound up to the first ε, and up to the second
 # where there are more types than these few; beyond the last both proved nothing.
 _SMALLEST_EPSILON, _SMALLEST_OF_MANY, _LARGEST_EPSILON, _FEW_TYPES = 0.5, 1.0, 11.0, 16
@@ -64,11 +67,12 @@ def lower_bound(work: SharedWork, objective: Objective, progress: ProgressCallba
         return interval_bound(workload.operator.intervals, epsilon, objective)
     if work.too_large_for_dense is not None:
         return _nothing_proved()
-    work.factorization(objective, progress)
+    work.factorization(objective, progress_of_part(progress, 0.0, _SHARE_OF_FACTORIZATION))
     trace = work.bound(objective)
     bound = LowerBound(trace.value, Array.of(trace.query_weights, "<f8"), Array.of(trace.type_weights, "<f8"))
     odd = _odd_bound(work, objective)
-    pairs = _pair_bound(work, objective) if _pairs_gain(work, objective) else None
+    rest = progress_of_part(progress, _SHARE_OF_FACTORIZATION, 1 - _SHARE_OF_FACTORIZATION)
+    pairs = _pair_bound(work, objective, rest) if _pairs_gain(work, objective) else None
     return max((found for found in (bound, odd, pairs) if found is not None), key=lambda found: found.value)
 
 
@@ -110,14 +114,21 @@ def _pairs_gain(work: SharedWork, objective: Objective) -> bool:
     return types <= LARGEST_TYPES and gains and wanted and not work.deadline.passed()
 
 
-def _pair_bound(work: SharedWork, objective: Objective) -> PairBound:
+def _pair_bound(work: SharedWork, objective: Objective, progress: ProgressCallback) -> PairBound:
+    evaluations = _EVALUATIONS[work.request.options.effort]
+    steps, passed = count(1), work.deadline.sooner(_SHARE_OF_TIME)
+
+    def should_stop() -> bool:
+        progress(Progress(min(1.0, next(steps) / evaluations)))
+        return passed()
+
     found = doubly_nonnegative_bound(
         work.matrix,
         work.request.guarantee.epsilon,
         objective,
         work.factorization(objective),
-        evaluations=_EVALUATIONS[work.request.options.effort],
-        should_stop=work.deadline.sooner(_SHARE_OF_TIME),
+        evaluations=evaluations,
+        should_stop=should_stop,
     )
     pairs = found.pairs[np.triu_indices(len(found.levels), 1)]
     return PairBound(

@@ -85,3 +85,14 @@ def test_multipliers_that_were_touched_prove_less_or_are_refused():
         recheck_bound(replace(bound, pairs=Array.of(pairs - 1e-6, "<f8")), workload, 2.0, "mean")
     with pytest.raises(InvalidValue, match="multipliers"):
         replace(bound, pairs=Array.of(pairs[1:], "<f8"))
+
+
+def test_a_bound_tells_its_progress_at_every_step():
+    told: list[Progress] = []
+    work = SharedWork(PlanRequest(builtin("prefix", 12), PlanningOptions.of(epsilon=2)))
+    lower_bound(work, "max", told.append)
+    fractions = [step.fraction for step in told]
+    assert fractions == sorted(fractions)
+    # The factorization takes some dozen steps; those of the doubly non-negative bound are hundreds.
+    assert len(fractions) > 200
+    assert fractions[-1] <= 1

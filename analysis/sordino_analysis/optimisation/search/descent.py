@@ -17,6 +17,8 @@ _LOGIT_SCALE = 6.0
 _MEMORY = 10
 _LARGE = 1 << 22
 _WALL = 1e10
+# How softly row weights come to their floor, and the least they start above it, relative to their mean.
+_BEND, _LEAST_ABOVE = 0.1, 0.01
 
 # Value and derivatives by kernel and by decoder.
 Evaluate = Callable[[Floats, Floats | None], tuple[float, Floats, Floats | None]]
@@ -51,7 +53,7 @@ def descend(
 
     Every row weight stays at least `floor`; rows stay as they are unless they move.
     """
-    variables = _Variables(point, rows_move)
+    variables = _Variables(point, rows_move, floor)
 
     def objective(values: Floats) -> tuple[float, Floats]:
         logits, weights, free = variables.parts(values)
@@ -61,7 +63,7 @@ def descend(
             return _WALL, np.zeros_like(values)
         value, by_kernel, by_free = evaluate(rows.kernel, free)
         by_logits, by_weights = rows.gradient(by_kernel)
-        return value, variables.gradient(by_logits, by_weights, by_free)
+        return value, variables.gradient(values, by_logits, by_weights, by_free)
 
     def stop_when_late(_: Floats) -> None:
         if should_stop():
@@ -69,7 +71,7 @@ def descend(
 
     memory = _MEMORY if variables.start.size < _LARGE else _MEMORY // 2
     options = {"maxfun": evaluations, "maxiter": evaluations, "maxcor": memory, "ftol": 0.0, "gtol": 0.0}
-    bounds = variables.bounds(floor)
+    bounds = variables.bounds()
     found = minimize(
         objective, variables.start, jac=True, method="L-BFGS-B", bounds=bounds, options=options, callback=stop_when_late
     )
@@ -80,20 +82,43 @@ def descend(
 
 
 class _Variables:
-    """The optimiser's vector: logits (if the rows move), weights, decoder (if it is free), each on its own scale."""
+    """The optimiser's vector: logits (if the rows move), weights, decoder (if it is free), each on its own scale.
 
-    def __init__(self, point: Point, rows_move: bool) -> None:
+    With a floor f below them weights are f + (u + √(u² + c²))/2, so that the optimiser needs no bounds: it spends
+    microseconds on each in every call, and there may be millions of logits.
+    """
+
+    def __init__(self, point: Point, rows_move: bool, floor: float) -> None:
         self.logits = point.logits
         self.rows_move = rows_move
         self.moving = point.logits.size if rows_move else 0
         self.weight_scale = float(point.weights.mean())
+        self.floor = floor / self.weight_scale
         self.free_shape = None if point.free is None else point.free.shape
         self.free_scale = 1.0 if point.free is None else float(np.sqrt((point.free**2).mean()))
         self.start = self._joined(
             point.logits / _LOGIT_SCALE,
-            point.weights / self.weight_scale,
+            self._lifted(point.weights / self.weight_scale),
             None if point.free is None else point.free / self.free_scale,
         )
+
+    @property
+    def _bounded(self) -> bool:
+        return self.floor <= 0
+
+    def _lifted(self, weights: Floats) -> Floats:
+        """u of the weights, which are at least the floor."""
+        if self._bounded:
+            return weights
+        above = np.maximum(weights - self.floor, _LEAST_ABOVE)
+        return np.asarray(above - _BEND**2 / (4 * above))
+
+    def _weights(self, values: Floats) -> tuple[Floats, Floats]:
+        """The weights, on the optimiser's scale, and their derivatives."""
+        if self._bounded:
+            return values, np.ones_like(values)
+        root = np.hypot(values, _BEND)
+        return self.floor + (values + root) / 2, (1 + values / root) / 2
 
     def _joined(self, logits: Floats, weights: Floats, free: Floats | None) -> Floats:
         parts = [logits.ravel()] if self.rows_move else []
@@ -106,13 +131,17 @@ class _Variables:
         end = self.moving + len(self.logits)
         moved = values[: self.moving].reshape(self.logits.shape) * _LOGIT_SCALE if self.rows_move else self.logits
         free = None if self.free_shape is None else values[end:].reshape(self.free_shape) * self.free_scale
-        return moved, values[self.moving : end] * self.weight_scale, free
+        return moved, self._weights(values[self.moving : end])[0] * self.weight_scale, free
 
-    def gradient(self, by_logits: Floats, by_weights: Floats, by_free: Floats | None) -> Floats:
+    def gradient(self, values: Floats, by_logits: Floats, by_weights: Floats, by_free: Floats | None) -> Floats:
         scaled = None if by_free is None else by_free * self.free_scale
-        return self._joined(by_logits * _LOGIT_SCALE, by_weights * self.weight_scale, scaled)
+        slopes = self._weights(values[self.moving : self.moving + len(self.logits)])[1]
+        return self._joined(by_logits * _LOGIT_SCALE, by_weights * slopes * self.weight_scale, scaled)
 
-    def bounds(self, floor: float) -> Bounds:
+    def bounds(self) -> Bounds | None:
+        """Above zero, where there is no floor."""
+        if not self._bounded:
+            return None
         lower = np.full(len(self.start), -np.inf)
-        lower[self.moving : self.moving + len(self.logits)] = max(floor / self.weight_scale, 1e-9)
+        lower[self.moving : self.moving + len(self.logits)] = 1e-9
         return Bounds(lower, np.inf)

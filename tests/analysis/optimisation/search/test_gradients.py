@@ -56,9 +56,9 @@ def rows():
     return logits, balanced_weights(levels, np.full(30, 1 / levels.sum(axis=0).mean()))
 
 
-@pytest.mark.parametrize("rows_move", [True, False])
+@pytest.mark.parametrize(("rows_move", "floor"), [(True, 0.0), (True, 0.9), (False, 0.0)])
 @pytest.mark.parametrize("objective", ["max", "mean"])
-def test_the_descent_of_the_search(checked, rows, objective, rows_move):
+def test_the_descent_of_the_search(checked, rows, objective, rows_move, floor):
     check, (logits, weights), types = checked(descent), rows, np.full(6, 1 / 6)
     kernel = weights[:, None] * (1 + np.expm1(EPSILON) / (1 + np.exp(-logits)))
     decoder = gls_decoder(kernel, PREFIX, types) if objective == "max" else None
@@ -70,7 +70,8 @@ def test_the_descent_of_the_search(checked, rows, objective, rows_move):
     point = descent.Point(
         logits=logits, weights=weights, free=decoder, type_weights=types, query_weights=np.full(5, 1 / 5)
     )
-    descent.descend(point, evaluate, EPSILON, 0.0, 10, lambda: False, rows_move=rows_move)
+    floor *= weights.min()
+    descent.descend(point, evaluate, EPSILON, floor, 10, lambda: False, rows_move=rows_move)
     assert check.worst < 1e-4
 
 
