@@ -13,6 +13,7 @@ from sordino_analysis.planning.certificates import lower_bound
 from sordino_analysis.planning.planner import PlanRequest
 from sordino_analysis.planning.rechecks import recheck_bound
 from sordino_analysis.planning_options import PlanningOptions
+from sordino_analysis.progress import Progress
 from sordino_analysis.questions.linear import builtin
 from sordino_analysis.request_terms import Effort
 from sordino_shared.arrays import Array
