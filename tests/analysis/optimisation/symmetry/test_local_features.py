@@ -5,7 +5,7 @@ import pytest
 
 from sordino_analysis.optimisation.symmetry.local_features import QueryParts, local_features
 from sordino_analysis.optimisation.symmetry.row_moments import local_query, moments
-from sordino_analysis.questions.linear.characters import cas_table
+from sordino_analysis.questions.linear.characters import Characters, cas_table
 
 CASES = [
     ((2, 2, 2), {"kind": "marginals", "width": 2}),
@@ -38,7 +38,7 @@ def test_overlaps_add_up_to_the_whole(parts):
     responses, squares = {}, {}
     for by_overlap in (False, True):
         features = local_features(found, by_overlap=by_overlap)
-        means, products = moments(coefficients, sizes, found.query.shape, features.tables[None])
+        means, products = moments(coefficients, Characters(sizes, 2), found.query.kinds, features.tables[None])
         responses[by_overlap] = features.responses(means).sum(axis=2)
         ones = (features.parts == np.arange(len(found.frequencies))[:, None]).astype(float)
         squares[by_overlap] = np.einsum("pi,qj,nijx->npqx", ones, ones, products)

@@ -1,0 +1,188 @@
+"""What is known of the errors of estimated losses, before any report is seen.
+
+One report adds F_c = t_c + Σ_T l_cT H_T/λ_T to the loss of rule c. Where each row of the kernel tells one character T,
+E[F_c' F_c] without constants is Σ_T l_cT l_c'T/λ_T whoever the users are: variances and covariances are exact but for
+the product of the means, which only lowers them. Other kernels tell several characters at once, and how these go
+together depends on the users; then the worst type bounds a variance, and Minkowski's inequality that of a difference.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.special import ndtri
+
+from sordino_analysis.arrays import Floats
+from sordino_analysis.evaluation.answer_moments import AnswerMoments
+from sordino_analysis.evaluation.orbit_answers import OrbitAnswerMoments
+from sordino_analysis.optimisation.symmetry.query_fourier_weights import query_fourier_weights
+from sordino_analysis.optimisation.symmetry.row_spectrum import RowSpectrum
+from sordino_analysis.questions.linear.widths import CharacterMap
+
+# Seed and draws are part of the method. With so many a quantile covers within .007 of its level, two standard errors.
+DRAWS = 4000
+_SEED = 20_261_122
+# Entries of simulated losses; beyond it Bonferroni's quantile costs some hundredths more and no time.
+_MOST_DRAWN = 1 << 25
+_BATCH = 200
+_SINGLE = 1e-9
+
+
+class ConceptErrors(ABC):
+    """Second moments of one report's contributions to the losses of a class, their constants t_c apart."""
+
+    operator: CharacterMap
+
+    @cached_property
+    def constants(self) -> Floats:
+        """(Q,) t_c, the loss under evenly spread users and labels."""
+        found = np.empty(self.operator.shape[0])
+        for block in self.operator.blocks:
+            found[block.queries] = block.table[:, 0]
+        return found
+
+    @property
+    @abstractmethod
+    def second_moments(self) -> Floats:
+        """(Q,) E[(F_c − t_c)²] under the worst type."""
+
+    @abstractmethod
+    def differences(self, rule: int, users: int) -> Floats:
+        """(Q,) standard errors of the loss of every rule less that of `rule`; at least, those of the population."""
+
+    def quantile(self, level: float) -> Floats:
+        """(Q,) z_c: if c is the best rule, all (error of c − error of c′)/their standard error are ≤ z_c, at `level`.
+
+        This is Bonferroni's.
+        """
+        rules = self.operator.shape[0]
+        return np.full(rules, -float(ndtri((1 - level) / max(1, rules - 1))))
+
+    def standard(self, losses: Floats, users: int) -> Floats:
+        """(Q,) standard errors of losses (Q,) about those of the population: what is drawn is in the second moment."""
+        spread = self.second_moments - (losses - self.constants) ** 2
+        return np.asarray(np.sqrt(np.maximum(spread, 0.0) / users))
+
+    @property
+    def characters(self) -> int:
+        """p, how many characters the rules need, each of which a report may tell."""
+        needed = query_fourier_weights(self.operator).by_orbit.max(axis=0) > 0
+        return int(self.operator.characters.orbit_sizes[needed].sum())
+
+
+@dataclass(frozen=True, eq=False)
+class WorstTypeErrors(ConceptErrors):
+    """Of any kernel: the largest variance of any type bounds every population's, and Minkowski those of differences."""
+
+    law: AnswerMoments
+    operator: CharacterMap
+
+    @cached_property
+    def second_moments(self) -> Floats:
+        low, high = self.operator.entry_range()
+        farthest = np.maximum(np.abs(low - self.constants), np.abs(high - self.constants))
+        return np.asarray(self.law.profile().variance + farthest**2)
+
+    def differences(self, rule: int, users: int) -> Floats:
+        roots = np.sqrt(self.second_moments)
+        return np.asarray(np.where(np.arange(len(roots)) == rule, 0.0, roots + roots[rule]) / math.sqrt(users))
+
+
+@dataclass(frozen=True, eq=False)
+class CharacterErrors(ConceptErrors):
+    """Of a kernel whose rows tell one character each: covariances are exact, whoever the users are."""
+
+    law: OrbitAnswerMoments
+    operator: CharacterMap
+
+    @cached_property
+    def second_moments(self) -> Floats:
+        found, (noise, _) = np.empty(self.operator.shape[0]), self._by_orbit
+        by_orbit = query_fourier_weights(self.operator).by_orbit
+        for block, energies in zip(self.operator.blocks, by_orbit, strict=True):
+            found[block.queries] = energies @ noise / block.weight
+        return found
+
+    def differences(self, rule: int, users: int) -> Floats:
+        spread = self.second_moments + self.second_moments[rule] - 2 * self._products(rule)
+        return np.asarray(np.sqrt(np.maximum(spread, 0.0) / users))
+
+    def quantile(self, level: float) -> Floats:
+        """(Q,) quantiles of seeded normal errors, where they are below Bonferroni's.
+
+        All rules of a block have the same: turning indicators over and exchanging them takes one to another. Elsewhere,
+        and where rules are many, it is Bonferroni's.
+        """
+        found, blocks = super().quantile(level), self.operator.blocks
+        if not self.operator.invariant or len(found) * DRAWS > _MOST_DRAWN:
+            return found
+        first = [int(block.queries[0, 0]) for block in blocks]
+        scales = [self.differences(rule, 1) for rule in first]
+        told = [scale > _SINGLE * scale.max() for scale in scales]
+        worst: list[list[Floats]] = [[] for _ in blocks]
+        for errors in self._drawn_errors():
+            for rule, scale, others, of_block in zip(first, scales, told, worst, strict=True):
+                of_block.append(((errors[rule] - errors[others]) / scale[others, None]).max(axis=0))
+        for block, of_block in zip(blocks, worst, strict=True):
+            reached = float(np.quantile(np.concatenate(of_block), level))
+            found[block.queries] = np.minimum(found[block.queries], reached)
+        return found
+
+    @cached_property
+    def _by_orbit(self) -> tuple[Floats, Floats]:
+        """(orbits,) 1/λ of the characters that rules need, 0 of the others; and the same for each character, (p,)."""
+        needed = query_fourier_weights(self.operator).by_orbit.max(axis=0) > 0
+        information = self.law.spectrum.information.sum(axis=0)
+        noise = np.divide(1.0, information, out=np.zeros_like(information), where=needed)
+        return noise, noise[self.operator.characters.orbit_of]
+
+    def _products(self, rule: int) -> Floats:
+        """(Q,) Σ_T l_cT l_rT/λ_T of every rule c with one rule r."""
+        operator = self.operator
+        number, place, row = operator.homes[rule].tolist()
+        block = operator.blocks[number]
+        places = operator.characters.places(tuple(block.supports[place].tolist()))
+        coefficients = np.zeros(1 + operator.characters.count)
+        coefficients[places] = block.table[row]
+        coefficients[0] = 0.0
+        coefficients[1:] *= self._by_orbit[1]
+        return operator.answers([coefficients] * len(operator.blocks))
+
+    def _drawn_errors(self) -> Iterator[Floats]:
+        """(Q, n) normal errors of the losses of one user, DRAWS in all."""
+        operator, generator = self.operator, np.random.Generator(np.random.PCG64(_SEED))
+        used = self._by_orbit[1] > 0
+        for _ in range(DRAWS // _BATCH):
+            coefficients = np.zeros((1 + len(used), _BATCH))
+            drawn = generator.standard_normal((int(used.sum()), _BATCH))
+            coefficients[1:][used] = drawn * np.sqrt(self._by_orbit[1][used])[:, None]
+            yield operator.answers([coefficients] * len(operator.blocks))
+
+
+def errors_of(law: AnswerMoments, operator: CharacterMap) -> ConceptErrors:
+    """Exact ones where the kernel allows them."""
+    if isinstance(law, OrbitAnswerMoments) and _one_character_a_row(law.spectrum):
+        return CharacterErrors(law, operator)
+    return WorstTypeErrors(law, operator)
+
+
+def _one_character_a_row(spectrum: RowSpectrum) -> bool:
+    for coefficients in spectrum.coefficients:
+        told = np.abs(coefficients.ravel()[1:])
+        if np.count_nonzero(told > _SINGLE * told.max()) != 1:
+            return False
+    return True
+
+
+def bernstein_reach(second_moments: Floats, widths: Floats, users: int, tail: float) -> Floats:
+    """(Q,) what means of `users` contributions exceed their expectation by with chance `tail` at most (Bernstein).
+
+    `second_moments` (Q,) bound the variances, `widths` (Q,) how far contributions lie apart.
+    """
+    odds = math.log(1 / tail)
+    return np.asarray(np.sqrt(2 * second_moments * odds / users) + widths * odds / (3 * users))

@@ -1,0 +1,156 @@
+"""Which rule of a class predicts the label best, from one round of reports, and what is sure of it.
+
+The winner was chosen by the same reports, so its own interval would be too narrow: of it, as of every rule, the band is
+given, which holds all losses of the class at once. The set of best rules holds the best one at the stated level (Hsu's
+comparison with the best): a rule stays while no rule of a shortlist is better by more than z standard errors of the
+difference; a shorter list only makes the set larger. By the same event the winner's loss exceeds the least one by no
+more than the largest Λ̂ − Λ̂_c + z·se over all rules c (Edmonds, Nikolov, Ullman 2020, Theorem 24, with known noise).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sordino_analysis.arrays import Floats
+from sordino_analysis.documents.analyst_part import AnalystPart
+from sordino_analysis.documents.queries import ConceptQueries
+from sordino_analysis.estimation.concept_errors import ConceptErrors, bernstein_reach, errors_of
+from sordino_analysis.estimation.intervals import independent_quantile
+from sordino_analysis.estimation.linear import LinearEstimator
+from sordino_analysis.estimation.linear_estimate import EstimationError
+from sordino_analysis.evaluation.accumulate import Aggregate
+from sordino_analysis.evaluation.randomizers import for_randomizer
+from sordino_analysis.questions.linear.concepts.losses import ConceptClass
+from sordino_analysis.questions.linear.operators import Indices
+from sordino_analysis.questions.linear.widths import character_map
+from sordino_shared.protocol import DevicePart
+
+# Rules against which every other is compared: the ones with the least estimated losses.
+_SHORTLIST = 64
+NEVER, ALWAYS = 0, 1
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ConceptEstimate:
+    """Losses (Q,) of all rules with standard errors and a simultaneous band, about the population of the reporters.
+
+    `chosen` is the rule with the least estimated loss and `base` the better constant; `best` are the rules that may be
+    the best, by estimated loss, at `level`; the loss of `chosen` exceeds the least by at most `excess`, at `level`.
+    """
+
+    known: ConceptClass
+    losses: Floats
+    standard_errors: Floats
+    band_low: Floats
+    band_high: Floats
+    chosen: int
+    base: int
+    best: Indices
+    excess: float
+    users: int
+    level: float
+    warnings: tuple[str, ...]
+
+    @property
+    def beats_base(self) -> bool:
+        """Whether no constant rule may be the best."""
+        return not {NEVER, ALWAYS} & set(self.best.tolist())
+
+    @property
+    def statement(self) -> str:
+        """One sentence that is true at `level`."""
+        if not self.beats_base:
+            constants = [self.known.text(rule) for rule in (NEVER, ALWAYS) if rule in self.best]
+            return f"no rule of the class is shown to beat saying {' or '.join(constants)}"
+        return f"one of {len(self.best)} rules is the best of {len(self.losses)}, and beats saying never and always"
+
+
+@dataclass(frozen=True, eq=False)
+class ConceptEstimator:
+    """A plan of a concept class, made ready to decode rounds."""
+
+    known: ConceptClass
+    estimator: LinearEstimator
+    errors: ConceptErrors
+
+    @classmethod
+    def of(cls, device: DevicePart, analyst: AnalystPart) -> ConceptEstimator:
+        """Raises EstimationError where the plan is not about a concept class, or its parts are not of one plan."""
+        if not isinstance(analyst.queries, ConceptQueries):
+            raise EstimationError(f"{analyst.workload} asks about no concept class")
+        estimator = LinearEstimator.of(device, analyst)
+        errors = errors_of(estimator.law, character_map(estimator.workload.operator))
+        return cls(ConceptClass(device.domain, analyst.queries), estimator, errors)
+
+    def estimate(self, aggregate: Aggregate, level: float = 0.95) -> ConceptEstimate:
+        """Statements from the aggregate of a closed round.
+
+        Raises EstimationError where there are no reports, or the aggregate is of another plan.
+        """
+        if not 0 < level < 1:
+            raise EstimationError(f"the level of an interval lies between 0 and 1, got {level}")
+        losses, users = self.estimator.unbiased(aggregate), aggregate.count
+        # Fewer reports than characters: some were told by nobody, and means are far from normal.
+        few = users < self.errors.characters
+        reach = self._bernstein_band(users, level) if few else self._normal_band(losses, users, level)
+        chosen = int(losses.argmin())
+        best, excess = self._best(losses, users, level, few=few)
+        return ConceptEstimate(
+            known=self.known,
+            losses=losses,
+            standard_errors=self.errors.standard(losses, users),
+            band_low=losses - reach,
+            band_high=losses + reach,
+            chosen=chosen,
+            base=NEVER if losses[NEVER] <= losses[ALWAYS] else ALWAYS,
+            best=best,
+            excess=excess,
+            users=users,
+            level=level,
+            warnings=self._doubts(users) if few else (),
+        )
+
+    def _normal_band(self, losses: Floats, users: int, level: float) -> Floats:
+        return independent_quantile(level, len(losses)) * self.errors.standard(losses, users)
+
+    def _bernstein_band(self, users: int, level: float) -> Floats:
+        moments = self.errors.second_moments
+        return bernstein_reach(moments, self._widths(), users, (1 - level) / (2 * len(moments)))
+
+    def _widths(self) -> Floats:
+        """(Q,) the largest contribution of a report less the least."""
+        half = for_randomizer(self.estimator.device.randomizer)
+        low, high = half.extreme_contributions(self.estimator.decoder, self.estimator.workload)
+        return high - low
+
+    def _best(self, losses: Floats, users: int, level: float, *, few: bool) -> tuple[Indices, float]:
+        """The rules that may be the best, by their losses, and a bound on what the first of them exceeds the least by.
+
+        For each rule against every rule of the shortlist, the reach of the error of their difference.
+        """
+        order = np.argsort(losses, kind="stable")
+        quantiles = None if few else self.errors.quantile(level)
+        widths = self._widths() if few else None
+        tail = (1 - level) / max(1, len(losses) - 1)
+        stays = np.ones(len(losses), dtype=bool)
+        excess = 0.0
+        for place, rival in enumerate(order[:_SHORTLIST].tolist()):
+            spread = self.errors.differences(rival, users)
+            if quantiles is not None:
+                reach = quantiles * spread
+            else:
+                assert widths is not None, "few reports have widths"
+                reach = bernstein_reach(spread**2 * users, widths + widths[rival], users, tail)
+            stays &= losses - losses[rival] <= reach
+            if place == 0:
+                excess = max(0.0, float((losses[rival] - losses + np.where(spread > 0, reach, 0.0)).max()))
+        return order[stays[order]], excess
+
+    def _doubts(self, users: int) -> tuple[str, ...]:
+        return (
+            f"{users} reports are fewer than the {self.errors.characters} characters that rules need, so the normal "
+            "approximation does not hold: band, set and excess are Bernstein's, which hold for any number of reports "
+            "and are wide",
+        )
