@@ -28,7 +28,7 @@ class ErrorMoments:
     `third` and `fourth` cumulant of 2l̂ᵀZ from the laws of the reports; `rare` the fourth moment of one report in B.
     `independent` has the variance of the independent part, `independent_third` and `independent_fourth` its cumulants,
     `scarce` the fourth moment of what in it depends on who was drawn; `answered` is the part of the variance that
-    grows as the slope does.
+    is in proportion to the estimated slope.
     """
 
     slope: Floats

@@ -18,8 +18,6 @@ _NO_SKEWNESS = 1e-3
 _MOST_EXCESS = 3.0
 # A variance is not below this share of what its parts are, lest shape be divided by nothing.
 _LEAST, _TINY = 1e-9, 1e-300
-# A second round's variance is followed this far up and down, since the slope that it measures is uncertain.
-_MOST_MOVED = 0.75
 # Beyond this the expansion of Student's quantiles by degrees of freedom overshoots.
 _MOST_UNSURE = 0.5
 # An interval is searched for on so many points, and between two of them on a straight line.
@@ -36,6 +34,7 @@ class QuadraticError:
     Its quantiles are Pearson's (type III, which χ² and the normal law are of), corrected for kurtosis. The variance of
     the linear term depends on the true value, and its estimate errs together with that of the first round's value. That
     is too high by `off` and the `gap` between the two values, which the regression of one error on the other takes off.
+    The noise of a second round has the variance that it has for the query that was asked, whatever the true value.
     """
 
     moments: ErrorMoments
@@ -48,7 +47,7 @@ class QuadraticError:
         Shape (p,), one per place of the moments, or a scalar.
         """
         found = self.moments
-        return self._linear + found.quadratic + found.independent + self._answered(self.gap)
+        return self._linear + found.quadratic + found.independent
 
     @property
     def standard_error(self) -> float:
@@ -69,7 +68,7 @@ class QuadraticError:
         moved = self._feedback * (off + self.gap)
         linear = np.maximum(found.slope - found.slope_noise - moved, 0.0)
         share = linear / raw
-        variance = linear + found.quadratic + found.independent + self._answered(off + self.gap)
+        variance = linear + found.quadratic + found.independent
         parts = (found.slope, found.quadratic, found.independent)
         variance = np.maximum(variance, _LEAST * sum(np.abs(part) for part in parts) + _TINY)
         third = found.cubic + 6.0 * share * found.turned + share**1.5 * found.third + found.independent_third
@@ -82,13 +81,16 @@ class QuadraticError:
     def _stretch(self, variance: Floats, normal: float) -> Floats:
         """The standard deviation, stretched as Student's t is with the degrees of freedom of the variance's estimate.
 
-        2/c² of them, by Satterthwaite, where c is the coefficient of variation of what the regression leaves open.
+        2/c² of them, by Satterthwaite, where c is the coefficient of variation of what the regression leaves open. The
+        noise of a second round is in proportion to the slope that it asks about. Where chance makes that small, the
+        first round's own error is large, and so it counts as estimated like the slope.
         """
         found = self.moments
         lean = np.maximum(found.first - found.first_noise, 0.0)
         wavering = found.wavering * lean / np.maximum(found.first, _TINY) + found.wavering_noise
         left = np.maximum(wavering - self._feedback**2 * (lean + found.first_noise / 2.0), 0.0)
-        unsure = np.minimum(left / variance / variance, _MOST_UNSURE)
+        sharing = 1.0 + found.answered / np.maximum(found.slope, _TINY)
+        unsure = np.minimum(left / variance / variance * sharing**2, _MOST_UNSURE)
         return np.asarray(np.sqrt(variance) * (1.0 + (normal**2 + 1.0) / 8.0 * unsure))
 
     def margin(self, off: Floats, level: float) -> Floats:
@@ -117,11 +119,6 @@ class QuadraticError:
         """4lᵀCl at the estimate, its own noise taken off: 0 where the slope cannot be told from nothing."""
         found = self.moments
         return np.asarray(np.maximum(found.slope - found.slope_noise - self._feedback * self.gap, 0.0))
-
-    def _answered(self, off: Floats | float) -> Floats:
-        """What a second round's variance is more where the first round's value is `off`: it goes as the slope does."""
-        moved = -self._feedback * off / np.maximum(self.moments.slope, _TINY)
-        return np.asarray(self.moments.answered * np.clip(moved, -_MOST_MOVED, _MOST_MOVED))
 
     @cached_property
     def _feedback(self) -> Floats:

@@ -94,3 +94,18 @@ def test_tiny_and_vanishing_errors_have_finite_intervals():
     low, high = QuadraticError(tiny).interval(1.0, 0.95)
     assert low <= 1.0 <= high
     assert QuadraticError(moments()).interval(3.0, 0.95) == (3.0, 3.0)
+
+
+def test_noise_in_proportion_to_the_slope_counts_as_estimated_like_it():
+    """Nine tenths of the variance are a second round's, whose query is the slope: c is that of the slope itself."""
+    known = moments(slope=0.1, first=0.1, independent=0.9, answered=0.9, wavering=0.1**2 * 0.1)
+    found = QuadraticError(known).interval(0.0, 0.95)
+    apart = QuadraticError(replace(known, answered=np.asarray(0.0))).interval(0.0, 0.95)
+    assert found == pytest.approx((-2.086, 2.086), rel=0.01)
+    assert apart == pytest.approx((-1.96, 1.96), rel=0.01)
+
+
+def test_the_noise_of_a_second_round_does_not_depend_on_the_first_rounds_error():
+    """The query is known, so its noise is: it took 75 % off where the first round's value was thought too high."""
+    found = replace(drawn_moments(np.ones(1), np.array([3.0])), answered=np.asarray(50.0), independent=np.asarray(50.0))
+    assert QuadraticError(found, 8.0).variance >= 50.0
