@@ -27,6 +27,7 @@ from sordino_client._errors import (
     SpoolFull,
     TransportFailed,
 )
+from sordino_client._finding import FoundCampaigns
 from sordino_client._preview import Preview
 from sordino_client._results import Answer, Campaign, Flushed, RefusedUpload
 from sordino_client._session import AnswerStatus
@@ -73,6 +74,7 @@ __all__ = [
     "Clock",
     "ClockUnusable",
     "Flushed",
+    "FoundCampaigns",
     "HttpxTransport",
     "LedgerUnavailable",
     "NotASuccessor",

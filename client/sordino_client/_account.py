@@ -58,7 +58,8 @@ class SeriesAccount:
 class CampaignAccount:
     """One campaign: what its owner was told, the server it was joined at, whether they left, and every answer.
 
-    `series` is its rate where it is a series.
+    `series` is its rate where it is a series. `found` is the population in whose list it was found, None where the app
+    named it.
     """
 
     campaign: str
@@ -67,6 +68,7 @@ class CampaignAccount:
     server: str | None
     opted_out: bool
     series: SeriesAccount | None = None
+    found: str | None = None
     entries: tuple[AccountEntry, ...]
 
     @property
@@ -100,6 +102,7 @@ class Account:
             left = " (left)" if campaign.opted_out else ""
             lines += ["", f"campaign {number}{left}: ε {exact_decimal(campaign.epsilon_nano)}"]
             lines += [*folded(campaign.name), *folded(campaign.purpose)]
+            lines += [] if campaign.found is None else ["  found in the list of:", *folded(campaign.found)]
             lines += [] if campaign.series is None else [f"  {campaign.series}"]
             lines += [f"  {_line(entry)}" for entry in campaign.entries] or ["  nothing answered"]
         return "\n".join(lines)
@@ -123,6 +126,7 @@ def _campaign(joined: Joined, debits: list[Debit]) -> CampaignAccount:
         server=joined.origin,
         opted_out=joined.opted_out,
         series=_series(joined),
+        found=joined.found,
         entries=entries,
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from types import TracebackType
 from typing import Self, TypeVar
@@ -13,9 +13,10 @@ from sordino_client._account import Account
 from sordino_client._background import Background
 from sordino_client._client import PATIENCE_S, connection
 from sordino_client._clock import Clock, SystemClock
-from sordino_client._config import DEFAULT_LARGEST_PART, DEFAULT_SPOOL_LIMIT, Caps, Config
+from sordino_client._config import DEFAULT_JOINS_PER_PERIOD, DEFAULT_LARGEST_PART, DEFAULT_SPOOL_LIMIT, Caps, Config
 from sordino_client._device import Device
 from sordino_client._errors import TransportFailed
+from sordino_client._finding import Accept, FoundCampaigns
 from sordino_client._flow import Finished, Flow, Pause, advance
 from sordino_client._httpx_transport import AsyncHttpxTransport
 from sordino_client._preview import Preview
@@ -46,6 +47,8 @@ class AsyncClient:
         largest_part: int = DEFAULT_LARGEST_PART,
         dry_run: bool = False,
         background: bool = False,
+        joins_per_period: int = DEFAULT_JOINS_PER_PERIOD,
+        manifest_keys: Sequence[str] = (),
         allow_http: bool = False,
         transport: AsyncTransport | None = None,
         randomness: Randomness | None = None,
@@ -61,6 +64,8 @@ class AsyncClient:
             largest_part=largest_part,
             dry_run=dry_run,
             background=background,
+            joins_per_period=joins_per_period,
+            manifest_keys=tuple(manifest_keys),
         )
         if background and transport is not None:
             raise InvalidValue("the thread of background=True uses the SDK's own transport; leave out `transport`")
@@ -75,6 +80,10 @@ class AsyncClient:
     async def join(self, campaign: CampaignId | str) -> Campaign:
         """See `Client.join`."""
         return await self._run(self._device.join(campaign_id(campaign)))
+
+    async def find(self, population: str, accept: Accept, *, allow_repeats: bool = False) -> FoundCampaigns:
+        """See `Client.find`; `accept` is called in a thread."""
+        return await self._run(self._device.find(population, accept, allow_repeats))
 
     async def answer(self, campaign: Campaign | CampaignId | str, value: object) -> Answer:
         """See `Client.answer`."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from types import TracebackType
 from typing import Self, TypeVar
@@ -12,8 +12,9 @@ from typing import Self, TypeVar
 from sordino_client._account import Account
 from sordino_client._background import Background
 from sordino_client._clock import Clock, SystemClock
-from sordino_client._config import DEFAULT_LARGEST_PART, DEFAULT_SPOOL_LIMIT, Caps, Config
+from sordino_client._config import DEFAULT_JOINS_PER_PERIOD, DEFAULT_LARGEST_PART, DEFAULT_SPOOL_LIMIT, Caps, Config
 from sordino_client._device import Device
+from sordino_client._finding import Accept, FoundCampaigns
 from sordino_client._flow import Finished, Flow, Pause, advance
 from sordino_client._preview import Preview
 from sordino_client._results import Answer, Campaign, Flushed, campaign_id
@@ -46,6 +47,8 @@ class Client:
         largest_part: int = DEFAULT_LARGEST_PART,
         dry_run: bool = False,
         background: bool = False,
+        joins_per_period: int = DEFAULT_JOINS_PER_PERIOD,
+        manifest_keys: Sequence[str] = (),
         allow_http: bool = False,
         transport: Transport | None = None,
         randomness: Randomness | None = None,
@@ -61,6 +64,8 @@ class Client:
             largest_part=largest_part,
             dry_run=dry_run,
             background=background,
+            joins_per_period=joins_per_period,
+            manifest_keys=tuple(manifest_keys),
         )
         self._transport = transport or connection(server, allow_http)
         open_device = partial(Device, ledger, origin, config, randomness or SystemRandomness(), clock or SystemClock())
@@ -79,6 +84,18 @@ class Client:
         `ClockUnusable`.
         """
         return self._run(self._device.join(campaign_id(campaign)))
+
+    def find(self, population: str, accept: Accept, *, allow_repeats: bool = False) -> FoundCampaigns:
+        """Join campaigns from the public list of `population`; call it as often as you like, such as at every start.
+
+        The list is fetched once in 24 hours, at a time drawn uniformly; before that nothing happens. Every listed
+        manifest is fetched, then `accept(manifest)` is called for each that was never joined, and returns True or
+        False. It must look at nothing but the manifest: the server sees which campaigns a device joins. At most
+        `joins_per_period` are joined in a period of the caps, and of two open campaigns that ask the same only one,
+        unless `allow_repeats`. Raises what `join` does, and `PlanRefused` for a list that is older than one seen
+        before; then nothing was joined.
+        """
+        return self._run(self._device.find(population, accept, allow_repeats))
 
     def answer(self, campaign: Campaign | CampaignId | str, value: object) -> Answer:
         """Randomise `value` and record the report, once for each round; `flush` sends it.

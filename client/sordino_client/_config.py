@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from sordino_client._signatures import check_keys
 from sordino_shared._checks import check_range
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon
@@ -11,6 +12,7 @@ from sordino_shared.protocol import DevicePart
 
 DAY_S = 86_400
 DEFAULT_SPOOL_LIMIT = 500
+DEFAULT_JOINS_PER_PERIOD = 3
 DEFAULT_LARGEST_PART = DevicePart.usual_limit
 
 
@@ -45,6 +47,8 @@ class Config:
     device's class: the most bytes of a plan that it fetches and verifies. It must not depend on the device's value.
     `dry_run` stops every answer before it is randomised, and sends nothing.
     `background` has a report wait from the first for a time drawn from the retry window.
+    `joins_per_period` limits the campaigns that are joined from lists in a period of the caps. With `manifest_keys`, up
+    to four Ed25519 keys in hexadecimal digits, a manifest that none of them signed is refused.
     """
 
     caps: Caps
@@ -54,10 +58,14 @@ class Config:
     largest_part: int = DEFAULT_LARGEST_PART
     dry_run: bool = False
     background: bool = False
+    joins_per_period: int = DEFAULT_JOINS_PER_PERIOD
+    manifest_keys: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         check_range(self.spool_limit, 1, 100_000, "spool limit")
         check_range(self.largest_part, 1, DevicePart.limit, "largest part in bytes")
+        check_range(self.joins_per_period, 0, 10_000, "joins per period")
+        check_keys(self.manifest_keys)
         token = self.upload_token
         if token is not None and not (token.isascii() and token.isprintable() and token and " " not in token):
             raise InvalidValue("an upload token is printable ASCII without blanks")

@@ -18,7 +18,9 @@ from sordino_client._delivery import (
 )
 from sordino_client._errors import NotJoined, OptedOut, PlanRefused, PlanUnavailable, ServedElsewhere, TransportFailed
 from sordino_client._fetching import fetch, fetch_plan
+from sordino_client._finding import Accept, Finding, FoundCampaigns
 from sordino_client._flow import Flow, Pause
+from sordino_client._found_rows import FoundRows
 from sordino_client._kept import Kept
 from sordino_client._ledger import Ledger
 from sordino_client._preview import Preview
@@ -52,6 +54,8 @@ class Device:
         self._kept = Kept(self._storage, clock)
         self._ledger = Ledger(self._storage, self._spool, self._kept, origin, config, clock)
         self._series = Series(self._storage, self._ledger, config, randomness, clock)
+        rows = FoundRows(self._storage, self._ledger, origin, config, clock)
+        self._finding = Finding(rows, config, randomness, clock)
         self._parts: dict[Digest, VerifiedPart] = {}
 
     def close(self) -> None:
@@ -67,9 +71,20 @@ class Device:
         except (NotJoined, ServedElsewhere) as error:
             if isinstance(error, ServedElsewhere) and error.origin is not None:
                 raise
-            session = yield from self._pin((yield from self._fetch_manifest(campaign)))
+            manifest = yield from self._fetch_manifest(campaign)
+            yield from self._finding.check_named(manifest)
+            session = yield from self._pin(manifest)
             _LOG.info("campaign %s: joined", campaign)
         return self._describe(session)
+
+    def find(self, population: str, accept: Accept, allow_repeats: bool) -> Flow[FoundCampaigns]:
+        """Join campaigns of the population's list, then fetch what answers without a connection need."""
+        if self._ledger.left_all():
+            raise OptedOut
+        found = yield from self._finding.find(population, accept, allow_repeats)
+        for campaign in found.joined:
+            yield from self._prefetch(self._ledger.session(campaign))
+        return found
 
     def rehome(self, campaign: CampaignId, address: str) -> Flow[Campaign]:
         """Move a joined campaign to this client's server, once that has shown the same manifest."""

@@ -7,6 +7,7 @@ import math
 import sqlite3
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from sordino_client._accounting import Spending, check_budget
 from sordino_client._clock import LATEST_S, Clock, seconds
@@ -42,14 +43,18 @@ class Debit:
     payloads: bytes | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Joined:
-    """A pinned manifest, the address it was joined at (None: not kept), whether the owner left, a series' state."""
+    """A pinned manifest, the address it was joined at (None: not kept), whether the owner left, a series' state.
+
+    `found` is the population in whose list it was found, None for a campaign that the app named.
+    """
 
     manifest: Manifest
     origin: str | None
     opted_out: bool
     series: SeriesState | None
+    found: str | None
 
 
 class Ledger:
@@ -267,8 +272,8 @@ class Ledger:
                 " FROM debits LEFT JOIN reports USING (campaign, round) ORDER BY debits.rowid"
             )
             campaigns = connection.execute(
-                "SELECT campaign, manifest, origin, opt_outs.at IS NOT NULL"
-                " FROM campaigns LEFT JOIN opt_outs USING (campaign) ORDER BY campaigns.rowid"
+                "SELECT campaign, manifest, origin, opt_outs.at IS NOT NULL, found.population FROM campaigns"
+                " LEFT JOIN opt_outs USING (campaign) LEFT JOIN found USING (campaign) ORDER BY campaigns.rowid"
             )
             now = max(math.ceil(seconds(self._clock)), high_water(connection))
             series = states(connection)
@@ -278,11 +283,15 @@ class Ledger:
                 self._spending(connection, None, now),
             )
 
-    def _listed(
-        self, series: dict[CampaignId, SeriesState], found: bytes, manifest: bytes, origin: str | None, opted_out: int
-    ) -> Joined:
-        campaign = CampaignId(found)
-        return Joined(self._pinned(manifest, campaign), origin, bool(opted_out), series.get(campaign))
+    def _listed(self, series: dict[CampaignId, SeriesState], row: bytes, manifest: bytes, *rest: Any) -> Joined:
+        campaign, (origin, opted_out, found) = CampaignId(row), rest
+        return Joined(
+            manifest=self._pinned(manifest, campaign),
+            origin=origin,
+            opted_out=bool(opted_out),
+            series=series.get(campaign),
+            found=found,
+        )
 
     def _pinned(self, content: bytes, campaign: CampaignId) -> Manifest:
         try:

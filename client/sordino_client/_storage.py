@@ -81,6 +81,10 @@ _SINCE = {
         " OR NEW.ended < OLD.ended"
         " OR (OLD.replaced_by IS NOT NULL AND NEW.replaced_by IS NOT OLD.replaced_by)"
         " BEGIN SELECT RAISE(ABORT, 'series count up'); END",
+        "CREATE TABLE lists (origin TEXT NOT NULL, population TEXT NOT NULL, window_at REAL NOT NULL,"
+        " due_at REAL NOT NULL, number INTEGER NOT NULL DEFAULT -1, digest BLOB, PRIMARY KEY (origin, population))",
+        "CREATE TABLE found (campaign BLOB PRIMARY KEY REFERENCES campaigns (campaign), population TEXT NOT NULL,"
+        " at INTEGER NOT NULL)",
     ),
 }
 

@@ -11,7 +11,7 @@ from sordino_shared.errors import SordinoError
 PUBLIC = {
     "Account", "AccountEntry", "Answer", "AnswerStatus", "AsyncClient", "AsyncHttpxTransport", "AsyncTransport",
     "BudgetExceeded", "Campaign", "CampaignAccount", "Caps", "Client", "ClientError", "Clock", "ClockUnusable",
-    "Flushed", "HttpxTransport", "LedgerUnavailable", "NotASuccessor", "NotJoined", "OptedOut",
+    "Flushed", "FoundCampaigns", "HttpxTransport", "LedgerUnavailable", "NotASuccessor", "NotJoined", "OptedOut",
     "Period",
     "PlanRefused", "PlanUnavailable", "Preview", "PureEpsilon",
     "RefusedUpload", "Request", "Response", "ServedElsewhere", "SpoolFull", "SystemClock",

@@ -12,12 +12,30 @@ import pytest
 from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_shared.arrays import Array
 from sordino_shared.guarantees import PureEpsilon
-from sordino_shared.protocol import DevicePart, Document, Manifest, ReportBatch, ReportOutcomes, Task
+from sordino_shared.protocol import (
+    DevicePart,
+    Document,
+    Manifest,
+    ManifestSignatures,
+    OpenCampaigns,
+    ReportBatch,
+    ReportOutcomes,
+    Task,
+)
 from sordino_shared.randomizers import SeededDirection
 
 REPOSITORY = Path(__file__).parents[2]
 VECTORS = REPOSITORY / "tests" / "vectors"
-DOCUMENTS = (Manifest, Task, DevicePart, AnalystPart, ReportBatch, ReportOutcomes)
+DOCUMENTS = (
+    Manifest,
+    Task,
+    OpenCampaigns,
+    ManifestSignatures,
+    DevicePart,
+    AnalystPart,
+    ReportBatch,
+    ReportOutcomes,
+)
 
 
 @pytest.fixture(scope="session")

@@ -150,6 +150,21 @@ def _tasks() -> list[dict[str, Any]]:
     ]
 
 
+def _finding() -> list[dict[str, Any]]:
+    one, two = bytes(32), b"\x01" * 32
+    signed = plain(documents()["manifest_signatures"]["one"])["signatures"][0]
+    where, short = ("signatures",), "32 bytes of key, 64 of signature"
+    return [
+        *one_past("open_campaigns", "some", ("population",), "", "r" * 201, why="1 to 200 characters"),
+        *one_past("open_campaigns", "some", ("number",), -1, 2**40 + 1, why="0 to 2^40"),
+        *one_past("open_campaigns", "some", ("campaigns",), [two, one], [one, one], why="ascending, each once"),
+        *one_past("open_campaigns", "some", ("campaigns",), [bytes(31)], why="a digest of 32 bytes"),
+        *one_past("manifest_signatures", "one", where, [], [signed, signed], why="1 to 4, ascending keys, each once"),
+        *one_past("manifest_signatures", "one", where, [signed | {"key": bytes(31)}], why=short),
+        *one_past("manifest_signatures", "one", where, [signed | {"signature": bytes(65)}], why=short),
+    ]
+
+
 def _parts() -> list[dict[str, Any]]:
     kinds = ("randomized_response", "subset_selection", "subset_mixture", "finite_kernel_dense", "seeded_direction")
     bits, whole = ("randomizer", "bits"), WHOLE
@@ -295,5 +310,5 @@ def _analyst_parts() -> list[dict[str, Any]]:
 
 def bad_ranges() -> dict[str, Any]:
     """The file of values beyond their ranges, by path."""
-    vectors = [*_manifests(), *_series(), *_tasks(), *_parts(), *_reports(), *_analyst_parts()]
+    vectors = [*_manifests(), *_series(), *_tasks(), *_finding(), *_parts(), *_reports(), *_analyst_parts()]
     return {"bad/ranges.json": {"vectors": vectors}}

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from series import series_manifests
 
 from sordino_analysis.documents.analyst_part import AnalystPart, ErrorFigures, Factors
@@ -49,7 +51,10 @@ from sordino_shared.protocol import (
     Document,
     DrawOneRound,
     EveryRound,
+    KeySignature,
     Manifest,
+    ManifestSignatures,
+    OpenCampaigns,
     PlanReference,
     Refusal,
     RefusedReport,
@@ -58,6 +63,7 @@ from sordino_shared.protocol import (
     RetryWindow,
     RoundTerms,
     Task,
+    signed_message,
 )
 from sordino_shared.protocol.documents import PROTOCOL_VERSION
 from sordino_shared.protocol.schema import to_plain
@@ -458,6 +464,53 @@ def tasks() -> dict[str, Task]:
     }
 
 
+def open_campaigns() -> dict[str, OpenCampaigns]:
+    known = sorted({each.campaign for each in manifests().values()})
+    most = tuple(CampaignId(number.to_bytes(32, "big")) for number in range(256))
+    return {
+        "none": OpenCampaigns(population="travellers", number=0, campaigns=()),
+        "some": OpenCampaigns(population="travellers", number=7, campaigns=tuple(known[:2])),
+        "at_limits": OpenCampaigns(population="r" * 200, number=2**40, campaigns=most),
+    }
+
+
+def manifest_signatures() -> dict[str, ManifestSignatures]:
+    """By the keys whose secret is 32 times the same byte, as in good/signatures.json."""
+    manifest = manifests()["one_round"]
+    signed = sorted((signature_of(secret, manifest) for secret in (1, 2, 3, 4)), key=lambda each: each.key)
+    return {
+        "one": ManifestSignatures(manifest.campaign, (signature_of(1, manifest),)),
+        "four": ManifestSignatures(manifest.campaign, tuple(signed)),
+    }
+
+
+def signature_of(secret: int, manifest: Manifest) -> KeySignature:
+    private = Ed25519PrivateKey.from_private_bytes(bytes([secret]) * 32)
+    return KeySignature(private.public_key().public_bytes_raw(), private.sign(signed_message(manifest)))
+
+
+def signatures() -> dict[str, Any]:
+    """Ed25519 signatures of a manifest: what is signed, by which key, and whether it holds."""
+    manifest = manifests()["one_round"]
+    good, message = signature_of(1, manifest), signed_message(manifest)
+    other = signature_of(1, replace(manifest, population="others"))
+    flipped = bytes([good.signature[0] ^ 1]) + good.signature[1:]
+    cases = {
+        "good": (good.key, good.signature, True),
+        "another_key": (signature_of(2, manifest).key, good.signature, False),
+        "another_population": (good.key, other.signature, False),
+        "changed": (good.key, flipped, False),
+        "empty_key": (bytes(32), bytes(64), False),
+    }
+    vectors = [
+        {"name": name, "key": key.hex(), "signature": signature.hex(), "holds": holds}
+        for name, (key, signature, holds) in cases.items()
+    ]
+    about = "the Ed25519 signature of the message by the key, verified as in RFC 8032 section 5.1.7"
+    head = {"about": about, "manifest": manifest.content.hex(), "message": message.hex()}
+    return {"good/signatures.json": head | {"vectors": vectors}}
+
+
 def batches() -> dict[str, ReportBatch]:
     device = device_parts()["randomized_response"].digest
     first, second = (b"\x00\x07" + bytes([number]) * 14 for number in (1, 2))
@@ -477,6 +530,8 @@ def documents() -> dict[str, dict[str, Document]]:
     return {
         "manifest": {**manifests()},
         "task": {**tasks()},
+        "open_campaigns": {**open_campaigns()},
+        "manifest_signatures": {**manifest_signatures()},
         "device_part": {**device_parts()},
         "analyst_part": {**analyst_parts()},
         "report_batch": {**batches()},

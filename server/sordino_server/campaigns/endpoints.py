@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Path, Request, Response
 from sqlalchemy.orm import Session
 
-from sordino_server.campaigns import repository, service
+from sordino_server.campaigns import finding, repository, service
 from sordino_server.campaigns.campaign_filter import AskedCampaigns
-from sordino_server.campaigns.schemas import CampaignEntry, CampaignList, CampaignOrder, CampaignStatus, NewCampaign
+from sordino_server.campaigns.schemas import (
+    CampaignEntry,
+    CampaignList,
+    CampaignOrder,
+    CampaignStatus,
+    NewCampaign,
+    SignatureOrder,
+)
 from sordino_server.campaigns.status import status_of
 from sordino_server.context import Context, Injected
 from sordino_server.identifiers import DigestPath, RoundPath
@@ -24,9 +31,10 @@ from sordino_server.kit.immutable import immutable_response
 from sordino_server.kit.pagination import AskedPage, cut
 from sordino_server.models import Campaign, Role
 from sordino_server.plans.readable import readable_document
-from sordino_shared.protocol import CBOR_MEDIA_TYPE, Manifest
+from sordino_shared.protocol import CBOR_MEDIA_TYPE, Document, Manifest
 
 router = APIRouter(prefix="/campaigns", tags=["campaigns"], route_class=OperatorRoute)
+open_lists = APIRouter(prefix="/populations", tags=["campaigns"], route_class=OperatorRoute)
 
 _CBOR_OR_JSON: dict[int | str, dict[str, Any]] = {200: {"content": {CBOR_MEDIA_TYPE: {}, "application/json": {}}}}
 
@@ -74,11 +82,38 @@ def get_task(context: Injected, request: Request, campaign_id: DigestPath) -> Re
     """The open round: the same bytes for all devices. CBOR for `Accept: application/cbor`, otherwise JSON."""
     with context.database.read("get task") as session:
         task = service.task(session, campaign_id, context.settings, context.clock.now())
-    headers = {"Cache-Control": f"public, max-age={context.settings.task_max_age_s}", "Vary": "Accept"}
-    if _accepts_cbor(request):
-        return Response(task.content, headers=headers, media_type=CBOR_MEDIA_TYPE)
-    shown = json.dumps(readable_document(task), ensure_ascii=False).encode()
-    return Response(shown, headers=headers, media_type="application/json")
+    return _shared(context, request, task)
+
+
+@router.get("/{campaign_id}/signature", response_class=Response, responses=_CBOR_OR_JSON)
+def get_signatures(context: Injected, request: Request, campaign_id: DigestPath) -> Response:
+    """The operators' signatures of the manifest; 404 where there are none. CBOR for `Accept: application/cbor`."""
+    with context.database.read("get signatures") as session:
+        signatures = finding.signatures_of(session, campaign_id)
+    return _shared(context, request, signatures)
+
+
+@router.post("/{campaign_id}/signatures", response_model=CampaignStatus)
+def sign_campaign(context: Injected, _: Analyst, once: Once, campaign_id: DigestPath, body: SignatureOrder) -> Response:
+    """Add an operator's signature of the manifest, for devices that pin its key; a manifest has up to four."""
+
+    def change(_: Database, session: Session, identifier: str, now: int) -> Campaign:
+        finding.sign(session, identifier, body, now)
+        return service.get(session, identifier)
+
+    return _changed(context, once, "sign campaign", campaign_id, change)
+
+
+@open_lists.get("/{name}/open", response_class=Response, responses=_CBOR_OR_JSON)
+def list_open_campaigns(
+    context: Injected,
+    request: Request,
+    name: Annotated[str, Path(min_length=1, max_length=200, description="The population as manifests have it.")],
+) -> Response:
+    """What is open for a population, for devices that know no campaign: the same bytes for all of them."""
+    with context.database.read("list open campaigns") as session:
+        listed = finding.open_list(session, name)
+    return _shared(context, request, listed)
 
 
 @router.get("/{campaign_id}/status")
@@ -168,6 +203,15 @@ def _changed(context: Context, once: IdempotentPost, name: str, campaign_id: str
         return PostAnswer(200, status_of(session, campaign).model_dump(mode="json"))
 
     return once.run(name, act)
+
+
+def _shared(context: Context, request: Request, document: Document) -> Response:
+    """A document that is the same for everybody, and kept by caches for a short time."""
+    headers = {"Cache-Control": f"public, max-age={context.settings.task_max_age_s}", "Vary": "Accept"}
+    if _accepts_cbor(request):
+        return Response(document.content, headers=headers, media_type=CBOR_MEDIA_TYPE)
+    shown = json.dumps(readable_document(document), ensure_ascii=False).encode()
+    return Response(shown, headers=headers, media_type="application/json")
 
 
 def _accepts_cbor(request: Request) -> bool:

@@ -4,15 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from sqlalchemy import ColumnElement, exists, select
+from sqlalchemy import ColumnElement, exists, func, select
 from sqlalchemy import delete as sql_delete
 from sqlalchemy.orm import Session, aliased
 
 from sordino_server.campaigns.campaign_filter import CampaignFilter
 from sordino_server.kit.insert_if_absent import insert_if_absent
 from sordino_server.kit.pagination import Page, newest_first
-from sordino_server.models import Campaign, ClosingRule, Key, RefusalCount, Report, ReportChunk, Round
-from sordino_shared.protocol import RoundState
+from sordino_server.models import (
+    Campaign,
+    ClosingRule,
+    Key,
+    ManifestSignature,
+    RefusalCount,
+    Report,
+    ReportChunk,
+    Round,
+)
+from sordino_shared.protocol import CampaignState, RoundState
 
 _NOTHING_TO_COME = (RoundState.ESTIMATED, RoundState.CANCELLED)
 
@@ -48,10 +57,34 @@ def find(session: Session, identifier: str) -> Campaign | None:
 
 def delete(session: Session, campaign: Campaign) -> None:
     """Delete a campaign that took no report, and what refers to it."""
-    for table in (Key, RefusalCount, ClosingRule, Round):
+    for table in (Key, RefusalCount, ManifestSignature, ClosingRule, Round):
         session.execute(sql_delete(table).where(table.campaign_id == campaign.id))
     session.delete(campaign)
     session.flush()
+
+
+def open_for(session: Session, population: str) -> Sequence[Campaign]:
+    """Open campaigns for exactly this name, the last opened first."""
+    query = select(Campaign).where(Campaign.population == population, Campaign.state == CampaignState.OPEN)
+    return session.scalars(query.order_by(Campaign.opened_at.desc(), Campaign.id)).all()
+
+
+def count_of_changes(session: Session, population: str) -> int:
+    """How often a campaign for exactly this name opened, or ended after that; no such campaign is ever deleted."""
+    opened, ended = func.count(Campaign.opened_at), func.count(Campaign.closed_at)
+    query = select(opened, ended).where(Campaign.population == population, Campaign.opened_at.is_not(None))
+    return sum(session.execute(query).one())
+
+
+def signatures(session: Session, identifier: str) -> Sequence[ManifestSignature]:
+    """The signatures of a manifest, by ascending keys."""
+    query = select(ManifestSignature).where(ManifestSignature.campaign_id == identifier)
+    return sorted(session.scalars(query), key=lambda row: row.key)
+
+
+def add_signature(session: Session, signature: ManifestSignature) -> None:
+    """Insert a signature unless the key has one."""
+    insert_if_absent(session, signature)
 
 
 def listed(session: Session, page: Page, chosen: CampaignFilter) -> Sequence[Campaign]:

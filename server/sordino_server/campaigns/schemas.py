@@ -177,3 +177,13 @@ class CampaignList(BaseModel):
 
     campaigns: list[CampaignEntry]
     next_page_token: str | None
+
+
+class SignatureOrder(StrictModel):
+    """An operator's signature of a manifest, in hexadecimal digits."""
+
+    key: str = Field(pattern="^[0-9a-f]{64}$", description="An Ed25519 public key.")
+    signature: str = Field(
+        pattern="^[0-9a-f]{128}$",
+        description="Of `sordino manifest v1`, a zero byte, SHA-256(population) and the campaign's id: 84 bytes.",
+    )

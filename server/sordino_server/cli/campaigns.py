@@ -25,6 +25,7 @@ from sordino_server.cli.output import (
     reports_errors,
 )
 from sordino_server.cli.remote import DEFAULT_SERVER, KeyOption, Remote, RemoteProblem, ServerOption, estimates_path
+from sordino_server.cli.sign import sign
 from sordino_server.cli.statistics import TargetOption, print_statistic
 from sordino_server.cli.wait import TIMEOUT_S, Patience, TimeoutOption
 from sordino_server.cli.watch import watch
@@ -64,7 +65,7 @@ CloseAfterSeconds = Annotated[
 ]
 
 
-for command in (answers, archive, restore, delete):
+for command in (answers, archive, restore, delete, sign):
     app.command()(command)
 
 

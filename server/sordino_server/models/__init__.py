@@ -1,7 +1,7 @@
 """The tables."""
 
 from sordino_server.models.base import Base
-from sordino_server.models.campaigns import Campaign, ClosingRule, Estimate, Round
+from sordino_server.models.campaigns import Campaign, ClosingRule, Estimate, ManifestSignature, Round
 from sordino_server.models.keys import AuditEntry, IdempotencyKey, Key, Role
 from sordino_server.models.plans import (
     PlanPart,
@@ -24,6 +24,7 @@ __all__ = [
     "Estimate",
     "IdempotencyKey",
     "Key",
+    "ManifestSignature",
     "PlanPart",
     "PlanPartKind",
     "PlanRequestRow",

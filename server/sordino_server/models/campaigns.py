@@ -40,6 +40,17 @@ class ClosingRule(Base):
     after_s: Mapped[int | None] = mapped_column(BigInteger)
 
 
+class ManifestSignature(Base):
+    """An operator's Ed25519 signature of a campaign's manifest, by the public key."""
+
+    __tablename__ = "manifest_signatures"
+
+    campaign_id: Mapped[str] = mapped_column(ForeignKey("campaigns.id"), primary_key=True)
+    key: Mapped[bytes] = mapped_column(LargeBinary(32), primary_key=True)
+    signature: Mapped[bytes] = mapped_column(LargeBinary(64))
+    created_at: Mapped[int] = mapped_column(BigInteger)
+
+
 class Round(Leased, Base):
     """One round of a campaign; its row exists once its plan is sealed.
 

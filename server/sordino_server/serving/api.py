@@ -31,6 +31,7 @@ router.include_router(health.probes)
 for noun in (health, workloads, plans, populations, campaigns, estimates, answers, exports, keys):
     router.include_router(noun.router, prefix="/v1")
 router.include_router(keys.audit_log, prefix="/v1")
+router.include_router(campaigns.open_lists, prefix="/v1")
 router.include_router(reports.router)
 router.include_router(docs_page.router)
 

@@ -10,6 +10,7 @@ from sordino_shared.protocol.campaigns import (
     Task,
 )
 from sordino_shared.protocol.documents import PROTOCOL_VERSION, Document
+from sordino_shared.protocol.finding import KeySignature, ManifestSignatures, OpenCampaigns, signed_message
 from sordino_shared.protocol.ids import CampaignId, Digest, ReportId
 from sordino_shared.protocol.plans import (
     DevicePart,
@@ -44,7 +45,10 @@ __all__ = [
     "DrawOneRound",
     "EveryRound",
     "IllegalTransition",
+    "KeySignature",
     "Manifest",
+    "ManifestSignatures",
+    "OpenCampaigns",
     "Period",
     "PlanReference",
     "Problem",
@@ -62,5 +66,6 @@ __all__ = [
     "ValueOf",
     "check_campaign_transition",
     "check_round_transition",
+    "signed_message",
     "successor_faults",
 ]

@@ -7,10 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from sqlalchemy import text
 
 from sordino_server.models import Role
-from sordino_shared.protocol import Problem
+from sordino_shared.protocol import Manifest, Problem, signed_message
 
 Check = Callable[..., dict[str, Any]]
 TERMS = {"name": "delays", "purpose": "We ask how late you were.", "population": "travellers"}
@@ -40,6 +41,11 @@ def test_every_operation_that_changes_something_has_an_entry(running: Any) -> No
     other = _post(running, "/v1/campaigns", {**TERMS, "plan_request": plan})["id"]
     _post(running, f"/v1/campaigns/{other}/open")
     _post(running, f"/v1/campaigns/{other}/close")
+    private = Ed25519PrivateKey.from_private_bytes(b"\x01" * 32)
+    content = running.anonymous.get(f"/v1/campaigns/{other}").content
+    signature = private.sign(signed_message(Manifest.read(content))).hex()
+    signed = {"key": private.public_key().public_bytes_raw().hex(), "signature": signature}
+    _post(running, f"/v1/campaigns/{other}/signatures", signed)
     _post(running, f"/v1/campaigns/{other}/archive")
     _post(running, f"/v1/campaigns/{other}/restore")
     running.clock.advance(1)

@@ -1,0 +1,51 @@
+"""Whether one of the keys that an app pins signed a manifest; `cryptography` is imported when an app pins keys."""
+
+from __future__ import annotations
+
+import re
+
+from sordino_client._errors import PlanRefused
+from sordino_shared.errors import InvalidValue, SordinoError
+from sordino_shared.protocol import Manifest, ManifestSignatures, signed_message
+
+MAX_KEYS = 4
+_KEY = re.compile("[0-9a-f]{64}")
+
+
+def check_keys(keys: tuple[str, ...]) -> None:
+    """Raise InvalidValue unless these are up to four public keys, and a library is there that verifies signatures."""
+    if len(keys) > MAX_KEYS or len(set(keys)) < len(keys) or not all(_KEY.fullmatch(key) for key in keys):
+        raise InvalidValue(f"manifest_keys are up to {MAX_KEYS} different Ed25519 keys of 64 hexadecimal digits", keys)
+    if not keys:
+        return
+    try:
+        import cryptography.hazmat.primitives.asymmetric.ed25519  # noqa: F401
+    except ImportError:
+        raise InvalidValue("manifest_keys need a library: pip install 'sordino-client[signatures]'", keys) from None
+
+
+def check_signed(manifest: Manifest, content: bytes | None, keys: tuple[str, ...]) -> None:
+    """Raise `PlanRefused` unless a signature in `content` (None: there are none) is that of one of the `keys`."""
+    if content is None:
+        raise PlanRefused("signature", "nobody signed the manifest, and this app pins keys", manifest.campaign)
+    try:
+        signed = ManifestSignatures.read(content)
+    except SordinoError as error:
+        raise PlanRefused("signature", str(error), manifest.campaign) from error
+    if signed.campaign != manifest.campaign:
+        raise PlanRefused("signature", f"it belongs to campaign {signed.campaign}", manifest.campaign)
+    pinned = [each for each in signed.signatures if each.key.hex() in keys]
+    if not any(holds(each.key, each.signature, signed_message(manifest)) for each in pinned):
+        raise PlanRefused("signature", "none of the keys that this app pins signed the manifest", manifest.campaign)
+
+
+def holds(key: bytes, signature: bytes, message: bytes) -> bool:
+    """Whether an Ed25519 signature of `message` holds (RFC 8032, 5.1.7)."""
+    from cryptography.exceptions import InvalidSignature
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+    try:
+        Ed25519PublicKey.from_public_bytes(key).verify(signature, message)
+    except (InvalidSignature, ValueError):
+        return False
+    return True

@@ -1,0 +1,73 @@
+"""What devices find campaigns by: the list of what is open for a population, and signatures of manifests."""
+
+from __future__ import annotations
+
+from sqlalchemy.orm import Session
+
+from sordino_server.campaigns import repository, service
+from sordino_server.campaigns.schemas import SignatureOrder
+from sordino_server.errors import ServerError
+from sordino_server.models import ManifestSignature
+from sordino_server.rounds import round_lifecycle
+from sordino_shared.errors import InvalidValue
+from sordino_shared.protocol import (
+    CampaignId,
+    EveryRound,
+    KeySignature,
+    Manifest,
+    ManifestSignatures,
+    OpenCampaigns,
+    Problem,
+    signed_message,
+)
+from sordino_shared.protocol.finding import MAX_LISTED, MAX_SIGNATURES
+
+
+def open_list(session: Session, population: str) -> OpenCampaigns:
+    """The campaigns of one round that are open for `population`, the last opened ones where they are too many.
+
+    Its number is how often a campaign of the population opened or ended: it follows from the rows, which stay.
+    """
+    manifests = [Manifest.read(row.manifest) for row in repository.open_for(session, population)]
+    listed = [each.campaign for each in manifests if len(each.rounds) == 1 and isinstance(each.assignment, EveryRound)]
+    number = repository.count_of_changes(session, population)
+    return OpenCampaigns(population=population, number=number, campaigns=tuple(sorted(listed[:MAX_LISTED])))
+
+
+def signatures_of(session: Session, identifier: str) -> ManifestSignatures:
+    """The signatures of a campaign's manifest; raises `not-found` where there are none."""
+    service.get(session, identifier)
+    rows = repository.signatures(session, identifier)
+    if not rows:
+        raise ServerError(Problem.NOT_FOUND, "nobody signed the manifest of this campaign")
+    signed = tuple(KeySignature(row.key, row.signature) for row in rows)
+    return ManifestSignatures(CampaignId.parse(identifier), signed)
+
+
+def sign(session: Session, identifier: str, order: SignatureOrder, now: int) -> None:
+    """Keep a signature that holds; one of the same key is the same, since Ed25519 draws nothing.
+
+    Raises InvalidValue for a signature that does not hold, and beyond four keys.
+    """
+    manifest = Manifest.read(round_lifecycle.lock_campaign(session, identifier).manifest)
+    key, signature = bytes.fromhex(order.key), bytes.fromhex(order.signature)
+    if not _holds(key, signature, signed_message(manifest)):
+        raise InvalidValue("the signature does not hold: sign the 84 bytes of the manifest's message with this key")
+    known = {row.key for row in repository.signatures(session, identifier)}
+    if key not in known and len(known) >= MAX_SIGNATURES:
+        raise InvalidValue(f"the manifest has the signatures of {MAX_SIGNATURES} keys, and no more are allowed")
+    row = ManifestSignature(campaign_id=identifier, key=key, signature=signature, created_at=now)
+    repository.add_signature(session, row)
+
+
+def _holds(key: bytes, signature: bytes, message: bytes) -> bool:
+    try:
+        from cryptography.exceptions import InvalidSignature
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+    except ImportError:
+        raise InvalidValue("this server verifies no signatures: install sordino-server[signatures] on it") from None
+    try:
+        Ed25519PublicKey.from_public_bytes(key).verify(signature, message)
+    except (InvalidSignature, ValueError):
+        return False
+    return True

@@ -1,0 +1,66 @@
+"""`sordino campaigns sign`: vouch for a campaign's manifest with an Ed25519 key that never leaves this machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from sordino_server.cli.audited_campaign import fetched
+from sordino_server.cli.campaign_argument import CampaignArgument
+from sordino_server.cli.output import JsonOption, console, print_json, reports_errors
+from sordino_server.cli.remote import DEFAULT_SERVER, KeyOption, Remote, ServerOption
+from sordino_shared.errors import InvalidValue
+from sordino_shared.protocol import CampaignId, Manifest, signed_message
+
+
+@reports_errors
+def sign(
+    campaign: CampaignArgument,
+    signing_key: Annotated[Path, typer.Option(metavar="FILE", help="Ed25519 private key in PEM, without password.")],
+    server: ServerOption = DEFAULT_SERVER,
+    key: KeyOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Sign a campaign's manifest, for apps that pin your public key.
+
+    Example, with a key made once by `openssl genpkey -algorithm ed25519 -out operator.pem`:
+
+        sordino campaigns sign delays --signing-key operator.pem
+
+    Prints the public key that apps pin. The private key stays on this machine.
+    """
+    private = _private_key(signing_key)
+    with Remote(server, key) as remote:
+        identifier = remote.campaign_id(campaign)
+        content = fetched(server, f"/v1/campaigns/{identifier}")
+        if content is None:
+            raise InvalidValue(f"{server} has no campaign {identifier}", identifier)
+        manifest = Manifest.read(content, CampaignId.parse(identifier))
+        signed = {
+            "key": private.public_key().public_bytes_raw().hex(),
+            "signature": private.sign(signed_message(manifest)).hex(),
+        }
+        remote.post(f"/v1/campaigns/{identifier}/signatures", signed)
+    if as_json:
+        print_json({"campaign": identifier} | signed)
+        return
+    console.print(f"campaign {identifier} is signed", highlight=False, soft_wrap=True)
+    console.print(f"public key {signed['key']}", highlight=False, soft_wrap=True)
+
+
+def _private_key(path: Path) -> Any:
+    try:
+        from cryptography.exceptions import UnsupportedAlgorithm
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+        from cryptography.hazmat.primitives.serialization import load_pem_private_key
+    except ImportError:
+        raise InvalidValue("signing needs a library: pip install 'sordino-server[signatures]'") from None
+    try:
+        private = load_pem_private_key(path.read_bytes(), password=None)
+    except (ValueError, TypeError, UnsupportedAlgorithm) as error:
+        raise InvalidValue(f"{path} is no private key in PEM without a password: {error}", path) from error
+    if not isinstance(private, Ed25519PrivateKey):
+        raise InvalidValue(f"{path} is a key of another kind; make one with openssl genpkey -algorithm ed25519", path)
+    return private
