@@ -140,6 +140,8 @@ def test_an_older_ledger_is_brought_up_and_asks_to_join_again(two, ledger, versi
         connection.execute("ALTER TABLE campaigns DROP COLUMN origin")
         connection.execute("DROP TABLE tasks")
         connection.execute("DROP TABLE series")
+        connection.execute("DROP TABLE lists")
+        connection.execute("DROP TABLE found")
         if version == 1:
             connection.execute("DROP TABLE pinned_plans")
         connection.execute(f"PRAGMA user_version = {version}")

@@ -162,7 +162,7 @@ def test_a_full_disk_loses_nothing_that_was_recorded(world, make_client, monkeyp
     class Full(Storage):
         def connect(self) -> sqlite3.Connection:
             connection = super().connect()
-            connection.execute("PRAGMA max_page_count = 24")
+            connection.execute("PRAGMA max_page_count = 32")
             return connection
 
     monkeypatch.setattr(device_module, "Storage", Full)
