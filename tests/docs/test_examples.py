@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+import sordino_analysis as sa
+
 ROOT = Path(__file__).parents[2]
 PROGRAMS = {"examples/arrival-delays/README.md": "examples/arrival-delays/arrivals.py"}
 # What it prints depends on a salt: test_large_domains_example.py.
@@ -43,6 +45,24 @@ def test_an_example_prints_what_its_page_shows(page: str, tmp_path: Path) -> Non
     shown = re.search(r"```text\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), re.DOTALL)
     assert shown is not None
     assert not differences(shown[1], printed_by(ROOT / PROGRAMS[page], tmp_path))
+
+
+@pytest.mark.parametrize("name", ["histogram", "cdf", "marginals"])
+def test_an_example_of_a_workload_file_prints_what_its_page_shows(
+    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Data, workload and page in one folder; the page's command for a real server names files that are there."""
+    folder = ROOT / "examples" / name
+    page = (folder / "README.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    (shown,) = re.findall(r"```text\n(.*?)```", page, re.DOTALL)
+    named = re.findall(r"examples/[\w./-]+", page)
+    assert {ROOT / path for path in named} == set(folder.glob("*.csv")) | {folder / "workload.yaml"}
+    columns = re.findall(r"--column (\w+)=\w+", page)
+    assert columns == [attribute.name for attribute in sa.workload(folder / "workload.yaml").domain.attributes]
+    monkeypatch.chdir(folder)
+    exec(compile(code, f"{name}/README.md", "exec"), {})
+    assert not differences(shown, capsys.readouterr().out)
 
 
 def test_other_words_and_other_numbers_are_told() -> None:
