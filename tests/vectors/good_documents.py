@@ -353,7 +353,6 @@ def manifests() -> dict[str, Manifest]:
     reference = PlanReference(device_parts()["randomized_response"].digest, analyst_parts()["scaled_histogram"].digest)
     first = RoundTerms(EPSILON, reference)
     later = RoundTerms(PureEpsilon.of("0.5"), None)
-    purpose = "Your last arrival delay,\nwith noise that hides it."
     # Lengths count code points: these take four bytes each in UTF-8, and two units in UTF-16.
     longest = "\N{COMET}\N{SHOOTING STAR}" * 100
     most = Domain(
@@ -362,40 +361,31 @@ def manifests() -> dict[str, Manifest]:
             Ordinal(name="x", edges=(), unit=longest, missing=True),
         )
     )
+    one_round = Manifest(
+        name="delays",
+        purpose="Your last arrival delay,\nwith noise that hides it.",
+        population="travellers",
+        created_at=1_800_000_000,
+        domain=PRODUCT,
+        device_guarantee=EPSILON,
+        rounds=(first,),
+        assignment=EveryRound(),
+    )
     return {
-        "one_round": Manifest(
-            name="delays",
-            purpose=purpose,
-            population="travellers",
-            created_at=1_800_000_000,
-            domain=PRODUCT,
-            device_guarantee=EPSILON,
-            rounds=(first,),
-            assignment=EveryRound(),
-        ),
-        "two_rounds": Manifest(
+        "one_round": one_round,
+        "two_rounds": replace(
+            one_round,
             name="délais ✈",
             purpose="One of two questions.",
-            population="travellers",
             created_at=0,
-            domain=PRODUCT,
-            device_guarantee=EPSILON,
             rounds=(first, later),
             assignment=DrawOneRound(2**31),
             protocol=Digest(bytes(range(32, 64))),
         ),
-        "unlisted": Manifest(
-            name="urls",
-            purpose=purpose,
-            population="travellers",
-            created_at=0,
-            domain=UNLISTED,
-            device_guarantee=EPSILON,
-            rounds=(first,),
-            assignment=EveryRound(),
-        ),
+        "unlisted": replace(one_round, name="urls", created_at=0, domain=UNLISTED),
         **series_manifests(first, PRODUCT),
-        "at_limits": Manifest(
+        "at_limits": replace(
+            one_round,
             name=longest,
             purpose=longest * 10,
             population=longest,
@@ -403,7 +393,6 @@ def manifests() -> dict[str, Manifest]:
             domain=most,
             device_guarantee=PureEpsilon(10**12),
             rounds=(first,) * 16,
-            assignment=EveryRound(),
         ),
     }
 

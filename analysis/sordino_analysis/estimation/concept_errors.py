@@ -123,10 +123,10 @@ class CharacterErrors(ConceptErrors):
             return found
         first = [int(block.queries[0, 0]) for block in blocks]
         scales = [self.differences(rule, 1) for rule in first]
-        told = [scale > _SINGLE * scale.max() for scale in scales]
+        differing = [scale > _SINGLE * scale.max() for scale in scales]
         worst: list[list[Floats]] = [[] for _ in blocks]
         for errors in self._drawn_errors():
-            for rule, scale, others, of_block in zip(first, scales, told, worst, strict=True):
+            for rule, scale, others, of_block in zip(first, scales, differing, worst, strict=True):
                 of_block.append(((errors[rule] - errors[others]) / scale[others, None]).max(axis=0))
         for block, of_block in zip(blocks, worst, strict=True):
             reached = float(np.quantile(np.concatenate(of_block), level))
@@ -173,8 +173,8 @@ def errors_of(law: AnswerMoments, operator: CharacterMap) -> ConceptErrors:
 
 def _one_character_a_row(spectrum: RowSpectrum) -> bool:
     for coefficients in spectrum.coefficients:
-        told = np.abs(coefficients.ravel()[1:])
-        if np.count_nonzero(told > _SINGLE * told.max()) != 1:
+        sizes = np.abs(coefficients.ravel()[1:])
+        if np.count_nonzero(sizes > _SINGLE * sizes.max()) != 1:
             return False
     return True
 

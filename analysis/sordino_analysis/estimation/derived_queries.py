@@ -16,9 +16,9 @@ _MOST_RESIDUE = 1e-8
 
 
 def derived_decoder(
-    decoder: PlainDecoder, randomizer: AnyRandomizer, workload: Workload, asked: Workload
+    decoder: PlainDecoder, randomizer: AnyRandomizer, workload: Workload, derived: Workload
 ) -> PlainDecoder:
-    """The decoder for the queries of `asked` of a plan that has `decoder` for those of `workload`.
+    """The decoder for the queries of `derived` of a plan that has `decoder` for those of `workload`.
 
     A decoder of histograms serves any query. Of others, a query has the answer of the workload's query that it is, or
     is one without; else it is the combination of queries of least squares. Raises EstimationError where there is none.
@@ -27,14 +27,14 @@ def derived_decoder(
         return decoder
     if not isinstance(decoder, AnswerDecoder):
         raise EstimationError("this plan answers the queries of its workload only")
-    combined, constant = _combinations(workload.operator.dense(), asked)
+    combined, constant = _combinations(workload.operator.dense(), derived)
     rows, offsets = combined @ decoder.matrix.numpy(), combined @ decoder.offset.numpy() + constant
     return AnswerDecoder(Array.of(rows, "<f8"), Array.of(offsets, "<f8"))
 
 
-def _combinations(matrix: Floats, asked: Workload) -> tuple[Floats, Floats]:
+def _combinations(matrix: Floats, derived: Workload) -> tuple[Floats, Floats]:
     """C (m, Q) and c (m,) with C W + c 1ᵀ = V."""
-    wanted = asked.operator.dense()
+    wanted = derived.operator.dense()
     combined, constant = np.zeros((len(wanted), len(matrix))), np.zeros(len(wanted))
     other = np.ones(len(wanted), dtype=bool)
     places = {row.tobytes(): query for query, row in reversed(list(enumerate(matrix + 0.0)))}
@@ -48,7 +48,7 @@ def _combinations(matrix: Floats, asked: Workload) -> tuple[Floats, Floats]:
         combined[other], constant[other] = fitted[:, :-1], fitted[:, -1]
         missed = np.abs(fitted[:, :-1] @ matrix + fitted[:, -1:] - wanted[other]).max(axis=1)
         if missed.max() > _MOST_RESIDUE:
-            label = asked.label(int(np.flatnonzero(other)[missed.argmax()]))
+            label = derived.label(int(np.flatnonzero(other)[missed.argmax()]))
             raise EstimationError(
                 f"the plan's queries do not determine the answer to {label!r}: make a plan for a workload that asks it"
             )

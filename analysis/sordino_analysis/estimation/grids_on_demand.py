@@ -39,7 +39,7 @@ class GridsOnDemand(LinearOnDemand):
         )
         return self.estimator.asked(workload, self.estimator.decoder, self.law.asked(workload))
 
-    def _bias(self, asked: LinearEstimator) -> float:
+    def _bias(self, estimator: LinearEstimator) -> float:
         """That of all intervals: what the rounding of a solution leaves."""
         return self.estimator.analyst.figures.bias_bound
 
@@ -58,6 +58,6 @@ class PlanesOnDemand(LinearOnDemand):
         )
         return self.estimator.asked(workload, self.estimator.decoder, self.law.asked(workload))
 
-    def _bias(self, asked: LinearEstimator) -> float:
+    def _bias(self, estimator: LinearEstimator) -> float:
         """That of all rectangles: what the rounding of a solution leaves."""
         return self.estimator.analyst.figures.bias_bound

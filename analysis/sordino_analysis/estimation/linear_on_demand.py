@@ -46,9 +46,9 @@ class LinearOnDemand:
         return sum(range_count(attribute) for attribute in domain.attributes if isinstance(attribute, Ordered))
 
     def shares(self, boxes: Sequence[Box], compared: int, level: float) -> OnDemand:
-        asked = self._asked(boxes)
-        bias = self._bias(asked)
-        found = asked.estimate_among(self.nearest, self.aggregate, level, compared, bias)
+        estimator = self._asked(boxes)
+        bias = self._bias(estimator)
+        found = estimator.estimate_among(self.nearest, self.aggregate, level, compared, bias)
         return OnDemand(
             answers=share_answers([box.label for box in boxes], found, range(len(boxes))),
             compared=compared,
@@ -106,12 +106,12 @@ class LinearOnDemand:
         decoder = derived_decoder(plan.decoder, plan.device.randomizer, plan.workload, workload)
         return plan.asked(workload, decoder, answer_moments(plan.device.randomizer, decoder, workload))
 
-    def _bias(self, asked: LinearEstimator) -> float:
+    def _bias(self, estimator: LinearEstimator) -> float:
         """The largest bias of the asked answers; raises EstimationError where that is no rounding."""
-        profile, plan = asked.law.profile(), self.estimator.analyst.figures
+        profile, plan = estimator.law.profile(), self.estimator.analyst.figures
         most = np.maximum(_MOST_BIAS * np.sqrt(profile.variance), 2 * plan.bias_bound)
         if (profile.bias > most).any():
-            label = asked.workload.label(int((profile.bias - most).argmax()))
+            label = estimator.workload.label(int((profile.bias - most).argmax()))
             raise EstimationError(
                 f"the reports of this plan do not determine the answer to {label!r}: make a plan for a workload that "
                 "asks it"

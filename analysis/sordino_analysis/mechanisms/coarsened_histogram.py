@@ -48,8 +48,7 @@ class CoarsenedHistogramMechanism:
         request = work.request
         sizes = request.workload.domain.shape
         bits, members = best_density(request.workload.size, request.guarantee.epsilon, request.options.objective)
-        filled = ((1 << members) - 1).to_bytes((members + 7) // 8, "little")
-        level = Level(1 << CHANCE_BITS, GridPartition((1,) * len(sizes)), FieldLabel(bits), filled)
+        level = Level.of_first(1 << CHANCE_BITS, GridPartition((1,) * len(sizes)), FieldLabel(bits), members)
         randomizer = Coarsened.for_guarantee(sizes, [level], request.guarantee)
         return Proposal(randomizer, ItemChances.of(randomizer).decoder())
 

@@ -62,9 +62,8 @@ def shipped_plane(levels: list[PlaneLevel], shape: Pair, guarantee: PureEpsilon)
 
 
 def _shipped(level: PlaneLevel, chance: int) -> Level:
-    members = ((1 << level.hits) - 1).to_bytes((level.hits + 7) // 8, "little")
     grid = GridPartition(level.widths)
     if level.residues is None:
-        return Level(chance, grid, LinearLabel(level.labels.bit_length() - 1), members)
+        return Level.of_first(chance, grid, LinearLabel(level.labels.bit_length() - 1), level.hits)
     looked_at = [count for count, width in zip(level.residues, level.widths, strict=True) if width]
-    return Level(chance, grid, ResidueLabel(tuple(looked_at)), members)
+    return Level.of_first(chance, grid, ResidueLabel(tuple(looked_at)), level.hits)

@@ -59,5 +59,4 @@ def shipped(levels: list[GridLevel], family: IntervalFamily, guarantee: PureEpsi
 
 def _shipped(level: GridLevel, chance: int) -> Level:
     label = LinearLabel(level.labels.bit_length() - 1) if level.hashed else ResidueLabel((level.labels,))
-    members = ((1 << level.hits) - 1).to_bytes((level.hits + 7) // 8, "little")
-    return Level(chance, GridPartition((level.width,)), label, members)
+    return Level.of_first(chance, GridPartition((level.width,)), label, level.hits)

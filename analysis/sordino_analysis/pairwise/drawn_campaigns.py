@@ -43,18 +43,18 @@ class DrawnCampaigns(ABC):
     def errors(self, generator: np.random.Generator) -> Floats:
         """(_DRAWN,) estimates less the values for the users."""
 
-    def _first(self, held: Integers, generator: np.random.Generator) -> tuple[Floats, Floats]:
-        """ĥ (r, k) and the mean over pairs (r,) of one round, for r campaigns with users `held` (r, k) of each type."""
-        law, users = self.reports.law, held.sum(axis=1)
+    def _first(self, counts: Integers, generator: np.random.Generator) -> tuple[Floats, Floats]:
+        """ĥ (r, k) and the mean over pairs (r,) of one round, for r campaigns with `counts` (r, k) of types."""
+        law, users = self.reports.law, counts.sum(axis=1)
         own = (law.decoder * (self.matrix @ law.decoder)).sum(axis=0)
-        sums = _sums(held, law.kernel, np.vstack([law.decoder, own]), generator) / users[:, None]
+        sums = _sums(counts, law.kernel, np.vstack([law.decoder, own]), generator) / users[:, None]
         found = sums[:, :-1]
         return found, (users * _form(found, self.matrix) - sums[:, -1]) / (users - 1)
 
-    def _of_users(self, held: Integers) -> Floats:
-        """(_DRAWN,) the mean over pairs of different users. `held` (_DRAWN, k)."""
-        users = held.sum(axis=1)
-        shares = held / users[:, None]
+    def _of_users(self, counts: Integers) -> Floats:
+        """(_DRAWN,) the mean over pairs of different users. `counts` (_DRAWN, k)."""
+        users = counts.sum(axis=1)
+        shares = counts / users[:, None]
         return np.asarray((users * _form(shares, self.matrix) - shares @ np.diag(self.matrix)) / (users - 1))
 
 
@@ -63,8 +63,8 @@ class DrawnRounds(DrawnCampaigns):
     """Campaigns of one round."""
 
     def errors(self, generator: np.random.Generator) -> Floats:
-        held = generator.multinomial(self.reports.users, self.reports.fitted, size=_DRAWN)
-        return self._first(held, generator)[1] - self._of_users(held)
+        counts = generator.multinomial(self.reports.users, self.reports.fitted, size=_DRAWN)
+        return self._first(counts, generator)[1] - self._of_users(counts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,33 +77,35 @@ class DrawnSteps(DrawnCampaigns):
     def errors(self, generator: np.random.Generator) -> Floats:
         first, second = self.reports.users, self.answers.users
         same, fitted = self.answers.same_users, self.reports.fitted
-        held = generator.multinomial(first if same else first + second, fitted, size=_DRAWN)
-        early = held if same else generator.binomial(held, first / (first + second))
-        late = generator.binomial(held, second / first) if same else held - early
-        early, late = (np.where(each.sum(axis=1, keepdims=True) < 2, held, each) for each in (early, late))
-        found, pairs = self._first(early, generator)
-        shares = late / late.sum(axis=1, keepdims=True)
-        answered = np.einsum("rk,rk->r", found @ self.matrix, shares) + self._noise(late, generator)
+        counts = generator.multinomial(first if same else first + second, fitted, size=_DRAWN)
+        of_first = counts if same else generator.binomial(counts, first / (first + second))
+        of_second = generator.binomial(counts, second / first) if same else counts - of_first
+        of_first, of_second = (
+            np.where(each.sum(axis=1, keepdims=True) < 2, counts, each) for each in (of_first, of_second)
+        )
+        found, pairs = self._first(of_first, generator)
+        shares = of_second / of_second.sum(axis=1, keepdims=True)
+        answered = np.einsum("rk,rk->r", found @ self.matrix, shares) + self._noise(of_second, generator)
         if same:
             answered = (first * answered - found @ np.diag(self.matrix)) / (first - 1)
-        return np.asarray(pairs + 2 * self.step * (answered - pairs) - self._of_users(held))
+        return np.asarray(pairs + 2 * self.step * (answered - pairs) - self._of_users(counts))
 
-    def _noise(self, late: Integers, generator: np.random.Generator) -> Floats:
+    def _noise(self, counts: Integers, generator: np.random.Generator) -> Floats:
         """(_DRAWN,) what the second round's kernel adds to the mean answer of users with these types (_DRAWN, k)."""
         sent, means = self.answers.sent, self.answers.sent @ self.answers.chances
-        sums = _sums(late, self.answers.chances, sent[None, :], generator)[:, 0]
-        return np.asarray((sums - late @ means) / late.sum(axis=1))
+        sums = _sums(counts, self.answers.chances, sent[None, :], generator)[:, 0]
+        return np.asarray((sums - counts @ means) / counts.sum(axis=1))
 
 
-def _sums(held: Integers, chances: Floats, scores: Floats, generator: np.random.Generator) -> Floats:
-    """(r, c) sums over users `held` (r, k) of the scores (c, m) of their outputs, of `chances` (m, k)."""
-    total = np.zeros((len(held), len(scores)))
-    for cell in range(held.shape[1]):
+def _sums(counts: Integers, chances: Floats, scores: Floats, generator: np.random.Generator) -> Floats:
+    """(r, c) sums over users with types `counts` (r, k): of their outputs' scores (c, m), of `chances` (m, k)."""
+    total = np.zeros((len(counts), len(scores)))
+    for cell in range(counts.shape[1]):
         # The outputs that are usual first: what is left for the others is soon nothing.
         order = np.argsort(-chances[:, cell])
         order = order[chances[order, cell] > 0]
         shares = chances[order, cell] / chances[order, cell].sum()
-        total += generator.multinomial(held[:, cell], shares) @ scores[:, order].T
+        total += generator.multinomial(counts[:, cell], shares) @ scores[:, order].T
     return total
 
 

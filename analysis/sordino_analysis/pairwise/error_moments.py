@@ -109,7 +109,7 @@ NOTHING = IndependentError()
 class ReportErrors:
     """One decoded report's deviation from its user's type (k,), or from the population where `sampled`.
 
-    `chances` (p, k) are those of an output with a type, over the plausible histogram `held` (k,); `centres` (k, c) are
+    `chances` (p, k) are those of an output with a type, over the plausible histogram (k,); `centres` (k, c) are
     what is deviated from, one column a type or a single one.
     """
 
@@ -168,8 +168,8 @@ class ReportErrors:
         Not Σl, since ĥ has noise besides where the form does not tell types apart.
         """
         weights = self.chances.sum(axis=0)
-        held = self.centres @ weights
-        return np.asarray(self.law.fit_covariance(held, slope) - self.centres @ (weights * (slope @ self.centres)))
+        shares = self.centres @ weights
+        return np.asarray(self.law.fit_covariance(shares, slope) - self.centres @ (weights * (slope @ self.centres)))
 
     def _along(self, slope: Floats) -> tuple[Floats, Floats, Floats]:
         """Var(l·g | x) (k,) and the third and fourth cumulant of 2lᵀZ."""
@@ -214,16 +214,16 @@ def quadratic_moments(
     form, linear, quadratic = forms
     slope = linear @ mean
     straight, turning = linear @ noise, quadratic @ noise
-    pulled, asked = noise @ slope, noise @ (form @ mean)
+    pulled, pulled_form = noise @ slope, noise @ (form @ mean)
     whole = form @ noise
     turned = quadratic @ pulled
     straight_twice, turning_twice = straight @ straight, turning @ turning
     return ErrorMoments(
         slope=4.0 * slope @ pulled,
         slope_noise=4.0 * np.trace(straight_twice),
-        first=4.0 * (form @ mean) @ asked,
+        first=4.0 * (form @ mean) @ pulled_form,
         first_noise=4.0 * (whole * whole.T).sum(),
-        slope_turned=4.0 * pulled @ (linear @ asked),
+        slope_turned=4.0 * pulled @ (linear @ pulled_form),
         slope_varied=np.asarray(laws.slope_varied),
         wavering=64.0 * (linear @ pulled) @ noise @ (linear @ pulled),
         wavering_noise=32.0 * (straight_twice * straight_twice.T).sum(),

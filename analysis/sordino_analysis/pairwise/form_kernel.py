@@ -154,9 +154,9 @@ def best_decoded(goal: FormGoal, kernel: FiniteKernel, type_weights: Floats) -> 
     """
     found = []
     references = np.mean([aim.histogram for aim in goal.aims], axis=0)
-    asked = _asked([aim.matrix for aim in goal.aims])
+    directions = _asked([aim.matrix for aim in goal.aims])
     for weights in (type_weights, references):
-        decoder = histogram_decoder(kernel, weights, asked)
+        decoder = histogram_decoder(kernel, weights, directions)
         law = DecodedReportMoments.of(kernel, decoder)
         if max(law.misses(centred(aim.matrix)) for aim in goal.aims) <= _MOST_BIAS:
             found.append(FormKernel(kernel, decoder, law, goal.value(law)))

@@ -148,13 +148,13 @@ class StepErrors:
 
     @cached_property
     def _around(self) -> tuple[ReportErrors, ReportErrors]:
-        law, held, users = self.reports.law, self.reports.plausible, self.reports.users
-        return ReportErrors.about_users(law, held, users), ReportErrors.about_population(law, held, users)
+        law, histogram, users = self.reports.law, self.reports.plausible, self.reports.users
+        return ReportErrors.about_users(law, histogram, users), ReportErrors.about_population(law, histogram, users)
 
     def _answered(self, besides: float, scarce: float) -> IndependentError:
         """The second round's own noise, and `besides` it another variance."""
-        held, answers, reach = self.reports.plausible, self.answers, 2 * self.step
-        variance, third, fourth = (float(held @ each) for each in answers.cumulants)
+        histogram, answers, reach = self.reports.plausible, self.answers, 2 * self.step
+        variance, third, fourth = (float(histogram @ each) for each in answers.cumulants)
         users = answers.users
         noise = reach**2 * variance / users
         return IndependentError(
@@ -180,8 +180,8 @@ class StepErrors:
         first, second, step = self.reports.users, self.answers.users, self.step
         if self.answers.same_users:
             # Who skipped the second round is missing from h₂ by chance; the noise of ĥ is part of what he misses.
-            asked = asked_variance(self.matrix, self.reports)
-            missed = 4 * step**2 * asked * max(1.0 / second - 1.0 / first, 0.0)
+            varied = asked_variance(self.matrix, self.reports)
+            missed = 4 * step**2 * varied * max(1.0 / second - 1.0 / first, 0.0)
             whole = slope_variance(self.matrix + shift, self.reports)
             partly = slope_variance((1 - step) * self.matrix + shift, self.reports)
             return missed, missed + 4 * (whole - partly) / first
@@ -200,14 +200,14 @@ class StepErrors:
 
 def fourth_moment(matrix: Floats, reports: DecodedReports) -> float:
     """Σ_x h_x (q̂_x − q̂·h)⁴ for q̂ = Wĥ. `matrix` W (k, k)."""
-    slope, held = matrix @ reports.histogram, reports.plausible
-    return float(held @ (slope - held @ slope) ** 4)
+    slope, shares = matrix @ reports.histogram, reports.plausible
+    return float(shares @ (slope - shares @ slope) ** 4)
 
 
 def asked_variance(matrix: Floats, reports: DecodedReports) -> float:
     """Var_h(q̂) of the second round's query q̂ = Wĥ, with the noise of ĥ. `matrix` W (k, k)."""
-    slope, held = matrix @ reports.histogram, reports.plausible
-    return max(float(held @ slope**2 - (held @ slope) ** 2), 0.0)
+    slope, shares = matrix @ reports.histogram, reports.plausible
+    return max(float(shares @ slope**2 - (shares @ slope) ** 2), 0.0)
 
 
 def slope_variance(matrix: Floats, reports: DecodedReports) -> float:
@@ -215,6 +215,6 @@ def slope_variance(matrix: Floats, reports: DecodedReports) -> float:
 
     `matrix` W (k, k).
     """
-    held, noise = reports.plausible, matrix @ reports.covariance @ matrix
-    noisy = float(held @ np.diag(noise) - held @ noise @ held) / reports.users
+    shares, noise = reports.plausible, matrix @ reports.covariance @ matrix
+    noisy = float(shares @ np.diag(noise) - shares @ noise @ shares) / reports.users
     return max(asked_variance(matrix, reports) - noisy, 0.0)

@@ -91,9 +91,9 @@ class PairwiseRequest:
             def trying(_: Progress) -> None:
                 progress(Progress(0.0, f"trying {bins} bins"))
 
-            asked = ProtocolRequest(self.specification.with_bins(bins).build(), self.options, share)
+            binned = ProtocolRequest(self.specification.with_bins(bins).build(), self.options, share)
             quick = {"protocol": _BINS_BY, "effort": Effort.QUICK}
-            tried = replace(asked, options=self.options.model_copy(update=quick))
+            tried = replace(binned, options=self.options.model_copy(update=quick))
             return compile_protocol(tried, trying).design.plan.predicted_rmse
 
         return self.specification.with_bins(choose_bins(line, predicted, share.passed))

@@ -96,15 +96,15 @@ def compile_protocol(request: ProtocolRequest, progress: ProgressCallback = igno
     every protocol's reason, where none is.
     """
     start = time.perf_counter()
-    asked = PROTOCOLS if request.options.protocol is None else (find_protocol(request.options.protocol),)
+    protocols = PROTOCOLS if request.options.protocol is None else (find_protocol(request.options.protocol),)
     comparison = _Comparison(request)
-    for number, protocol in enumerate(sorted(asked, key=lambda each: each.name not in _WITHOUT_SEARCH)):
-        part = progress_of_part(progress, number / len(asked), 1 / len(asked))
+    for number, protocol in enumerate(sorted(protocols, key=lambda each: each.name not in _WITHOUT_SEARCH)):
+        part = progress_of_part(progress, number / len(protocols), 1 / len(protocols))
         part(Progress(0.0))
-        comparison.consider(protocol, 1.0 / (len(asked) - number), part)
-    best = comparison.best(asked)
+        comparison.consider(protocol, 1.0 / (len(protocols) - number), part)
+    best = comparison.best(protocols)
     progress(Progress(1.0))
-    reports = tuple(comparison.reports[protocol.name] for protocol in asked)
+    reports = tuple(comparison.reports[protocol.name] for protocol in protocols)
     return CompiledProtocol(request, best, reports, time.perf_counter() - start)
 
 

@@ -91,10 +91,8 @@ def test_answers_at_a_million_items_scatter_as_stated():
     """Squared errors over their variance, averaged over 2^20 items: within 6 standard deviations of 1 (one in 10⁹)."""
     items, users = 1 << 20, 30_000
     bits, members = best_density(items, 1.0, "max")
-    filled = ((1 << members) - 1).to_bytes((members + 7) // 8, "little")
-    sent = Coarsened.for_guarantee(
-        (items,), [Level(1 << 32, GridPartition((1,)), FieldLabel(bits), filled)], PureEpsilon.of(1)
-    )
+    level = Level.of_first(1 << 32, GridPartition((1,)), FieldLabel(bits), members)
+    sent = Coarsened.for_guarantee((items,), [level], PureEpsilon.of(1))
     held = np.concatenate([np.full(users // 2, 77), np.random.default_rng(5).integers(0, items, users // 2)])
     payloads = sent.randomize_many(held, SeededRandomness(2))
     chances = ItemChances.of(sent)

@@ -54,18 +54,7 @@ def prefix_square_root(size: int, objective: Objective = "max") -> Factorization
     lower = float(np.mean(0.5 / np.sin(odd * np.pi / (4 * m + 2))))
     upper = primal_value(left, right, objective, np.ones(m, dtype=bool))
     rows, columns = np.full(m, 1 / m), np.append(np.full(m, 1 / m), 0.0)
-    return Factorization(
-        left=left,
-        right=right,
-        centre=np.zeros(m),
-        row_weights=rows,
-        column_weights=columns,
-        objective=objective,
-        centred=False,
-        lower=lower,
-        upper=upper,
-        iterations=0,
-    )
+    return _uncentred((left, right), (rows, columns), objective, (lower, upper))
 
 
 def gini(size: int, objective: Objective = "max") -> Factorization:
@@ -76,18 +65,7 @@ def gini(size: int, objective: Objective = "max") -> Factorization:
     projector = np.eye(size) - 1 / size
     left, right = np.vstack([constant, -projector]), np.vstack([constant, projector])
     value = 2 * (size - 1) / size
-    return Factorization(
-        left=left,
-        right=right,
-        centre=np.zeros(size),
-        row_weights=uniform,
-        column_weights=uniform,
-        objective=objective,
-        centred=False,
-        lower=value,
-        upper=value,
-        iterations=0,
-    )
+    return _uncentred((left, right), (uniform, uniform), objective, (value, value))
 
 
 def kronecker(first: Factorization, second: Factorization) -> Factorization:
@@ -99,17 +77,11 @@ def kronecker(first: Factorization, second: Factorization) -> Factorization:
         raise FactorizationError("a centred factorization has no Kronecker product: factorize without centring")
     if first.objective != second.objective:
         raise FactorizationError(f"objectives {first.objective} and {second.objective} do not multiply", second)
-    return Factorization(
-        left=np.asarray(np.kron(first.left, second.left), dtype=float),
-        right=np.asarray(np.kron(first.right, second.right), dtype=float),
-        centre=np.zeros(len(first.centre) * len(second.centre)),
-        row_weights=np.asarray(np.kron(first.row_weights, second.row_weights), dtype=float),
-        column_weights=np.asarray(np.kron(first.column_weights, second.column_weights), dtype=float),
-        objective=first.objective,
-        centred=False,
-        lower=first.lower * second.lower,
-        upper=first.upper * second.upper,
-        iterations=0,
+    return _uncentred(
+        (_product(first.left, second.left), _product(first.right, second.right)),
+        (_product(first.row_weights, second.row_weights), _product(first.column_weights, second.column_weights)),
+        first.objective,
+        (first.lower * second.lower, first.upper * second.upper),
     )
 
 
@@ -150,6 +122,29 @@ def lipschitz_tree(matrix: Floats, objective: Objective = "max", centred: bool =
         centred=centred,
         lower=lower,
         upper=upper,
+        iterations=0,
+    )
+
+
+def _product(first: Floats, second: Floats) -> Floats:
+    return np.asarray(np.kron(first, second), dtype=float)
+
+
+def _uncentred(
+    factors: tuple[Floats, Floats], weights: tuple[Floats, Floats], objective: Objective, bounds: tuple[float, float]
+) -> Factorization:
+    """LᵀR without a centre, from L and R, the certificate's weights of rows and columns, and both ends of γ."""
+    left, right = factors
+    return Factorization(
+        left=left,
+        right=right,
+        centre=np.zeros(left.shape[1]),
+        row_weights=weights[0],
+        column_weights=weights[1],
+        objective=objective,
+        centred=False,
+        lower=bounds[0],
+        upper=bounds[1],
         iterations=0,
     )
 

@@ -48,6 +48,11 @@ class Level:
     label: Label
     members: bytes
 
+    @classmethod
+    def of_first(cls, chance: int, partition: Partition, label: Label, count: int) -> Level:
+        """The level whose members are the labels 0, …, `count` − 1."""
+        return cls(chance, partition, label, ((1 << count) - 1).to_bytes((count + 7) // 8, "little"))
+
     def check(self, sizes: Sizes) -> None:
         """Raise `InvalidValue` unless the level is one for attributes of these sizes."""
         self.partition.check(sizes)
