@@ -5,6 +5,7 @@ SordinoError
 │   ├── DatabaseError          kit.database_errors draws its tree
 │   ├── RoundNotFound          rounds: no such campaign or round
 │   ├── RoundNotOpen           reports: too early or too late
+│   ├── PeriodNotOpen          reports: a period of a series, early, late or paused
 │   ├── PlanMismatch           reports: made with another device part
 │   ├── Overloaded             reports: more is waiting than may be held
 │   └── PopulationBudgetExceeded   populations: a cap does not allow what a campaign requires
@@ -35,3 +36,8 @@ class ServerError(SordinoError):
         self.problem = problem
         self.detail = detail
         self.extra = extra
+
+    @property
+    def counted_as(self) -> str:
+        """The reason under which refused reports are counted."""
+        return self.problem.slug

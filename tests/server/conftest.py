@@ -127,14 +127,14 @@ class RunningServer:
 @pytest.fixture
 def running(migrated_sqlite_url: str) -> Iterator[RunningServer]:
     """A server on SQLite."""
-    with _served(migrated_sqlite_url) as server:
+    with served(migrated_sqlite_url) as server:
         yield server
 
 
 @pytest.fixture
 def running_on_postgres(migrated_postgres_url: str) -> Iterator[RunningServer]:
     """A server on PostgreSQL."""
-    with _served(migrated_postgres_url) as server:
+    with served(migrated_postgres_url) as server:
         yield server
 
 
@@ -165,7 +165,8 @@ def _compute(request: PlanningRequest, progress: ProgressCallback) -> tuple[Fini
 
 
 @contextmanager
-def _served(url: str) -> Iterator[RunningServer]:
+def served(url: str) -> Iterator[RunningServer]:
+    """A server on a migrated database, for as long as the block runs."""
     database, clock, settings = Database(url), ManualClock(), Settings()
     configure_logs(settings.log_level, settings.log_format)
     app = create_app(settings, database, clock)

@@ -10,7 +10,7 @@ from sordino_server import rounds
 from sordino_server.campaigns import service as campaigns
 from sordino_server.errors import ServerError
 from sordino_server.estimates import service as estimates
-from sordino_shared.protocol import Manifest, Problem
+from sordino_shared.protocol import Manifest, Problem, Rotating
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +32,11 @@ def answering_round(session: Session, campaign: str, now: int) -> AnsweringRound
             Problem.INVALID_REQUEST,
             "the campaign asks for a pairwise statistic, whose reports answer nothing else: see "
             f"/v1/campaigns/{campaign}/estimates",
+        )
+    if isinstance(manifest.assignment, Rotating):
+        raise ServerError(
+            Problem.INVALID_REQUEST,
+            f"a series has estimates of its periods and of windows of them: see /v1/campaigns/{campaign}/series",
         )
     estimates.stored_last(session, campaign, now)
     row = rounds.of_campaign(session, campaign)[-1]

@@ -20,6 +20,7 @@ class CampaignFilter:
     id_prefix: str | None = None
     since: int | None = None
     archived: bool | None = None
+    series: bool | None = None
 
 
 def campaign_filter_of(
@@ -35,10 +36,17 @@ def campaign_filter_of(
     archived: Annotated[
         bool | None, Query(description="Only archived campaigns, or only the others; default: all.")
     ] = None,
+    series: Annotated[bool | None, Query(description="Only series, or only the others; default: all.")] = None,
 ) -> CampaignFilter:
     """The filter that a request names."""
     return CampaignFilter(
-        state=state, population=population, name=name, id_prefix=id_prefix, since=since, archived=archived
+        state=state,
+        population=population,
+        name=name,
+        id_prefix=id_prefix,
+        since=since,
+        archived=archived,
+        series=series,
     )
 
 

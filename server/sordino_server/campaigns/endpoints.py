@@ -49,7 +49,7 @@ def create_campaign(context: Injected, _: Analyst, once: Once, body: CampaignOrd
         now = context.clock.now()
         campaign = service.create(session, body, now, context.settings.populations)
         token = keys.create(session, body.name, Role.UPLOADER, now, campaign.id).text if body.upload_token else None
-        shown = status_of(session, campaign).model_dump(mode="json")
+        shown = status_of(session, campaign, now).model_dump(mode="json")
         location = f"/v1/campaigns/{campaign.id}"
         return PostAnswer(
             201, shown | {"upload_token": token}, location=location, remembered=shown | {"upload_token": None}
@@ -120,7 +120,7 @@ def list_open_campaigns(
 def get_status(context: Injected, _: Analyst, campaign_id: DigestPath) -> CampaignStatus:
     """State, rounds with the reports counted so far, and refused reports by reason."""
     with context.database.read("get campaign status") as session:
-        return status_of(session, service.get(session, campaign_id))
+        return status_of(session, service.get(session, campaign_id), context.clock.now())
 
 
 @router.post("/{campaign_id}/open", response_model=CampaignStatus)
@@ -137,6 +137,26 @@ def open_campaign(context: Injected, _: Analyst, once: Once, campaign_id: Digest
 def close_campaign(context: Injected, _: Analyst, once: Once, campaign_id: DigestPath) -> Response:
     """Close the campaign: refuse later reports; a worker computes the estimate from the rounds so far."""
     return _changed(context, once, "close campaign", campaign_id, service.close_campaign)
+
+
+@router.post("/{campaign_id}/pause", response_model=CampaignStatus)
+def pause_series(context: Injected, _: Analyst, once: Once, campaign_id: DigestPath) -> Response:
+    """Pause a series: devices answer nothing and reports are refused until it is resumed."""
+
+    def change(_: Database, session: Session, identifier: str, now: int) -> Campaign:
+        return service.pause_series(session, identifier, now)
+
+    return _changed(context, once, "pause series", campaign_id, change)
+
+
+@router.post("/{campaign_id}/resume", response_model=CampaignStatus)
+def resume_series(context: Injected, _: Analyst, once: Once, campaign_id: DigestPath) -> Response:
+    """Resume a paused series."""
+
+    def change(_: Database, session: Session, identifier: str, now: int) -> Campaign:
+        return service.resume_series(session, identifier, now)
+
+    return _changed(context, once, "resume series", campaign_id, change)
 
 
 @router.post("/{campaign_id}/cancel", response_model=CampaignStatus)
@@ -198,9 +218,10 @@ def retry_round(context: Injected, _: Analyst, once: Once, campaign_id: DigestPa
 
 def _changed(context: Context, once: IdempotentPost, name: str, campaign_id: str, change: Change) -> Response:
     def act(session: Session) -> PostAnswer:
-        campaign = change(context.database, session, campaign_id, context.clock.now())
+        now = context.clock.now()
+        campaign = change(context.database, session, campaign_id, now)
         session.flush()
-        return PostAnswer(200, status_of(session, campaign).model_dump(mode="json"))
+        return PostAnswer(200, status_of(session, campaign, now).model_dump(mode="json"))
 
     return once.run(name, act)
 

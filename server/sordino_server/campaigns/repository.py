@@ -12,6 +12,7 @@ from sordino_server.campaigns.campaign_filter import CampaignFilter
 from sordino_server.kit.insert_if_absent import insert_if_absent
 from sordino_server.kit.pagination import Page, newest_first
 from sordino_server.models import (
+    Base,
     Campaign,
     ClosingRule,
     Key,
@@ -20,17 +21,19 @@ from sordino_server.models import (
     Report,
     ReportChunk,
     Round,
+    SeriesPause,
+    SeriesRow,
 )
 from sordino_shared.protocol import CampaignState, RoundState
 
 _NOTHING_TO_COME = (RoundState.ESTIMATED, RoundState.CANCELLED)
 
 
-def add(session: Session, campaign: Campaign, first_round: Round, rules: Iterable[ClosingRule]) -> bool:
-    """Insert a campaign with its first round and closing rules; False where its digest is there already."""
+def add(session: Session, campaign: Campaign, belongings: Iterable[Base]) -> bool:
+    """Insert a campaign with its other rows; False where its digest is there already."""
     _, new = insert_if_absent(session, campaign)
     if new:
-        session.add_all([first_round, *rules])
+        session.add_all(belongings)
         session.flush()
     return new
 
@@ -57,15 +60,19 @@ def find(session: Session, identifier: str) -> Campaign | None:
 
 def delete(session: Session, campaign: Campaign) -> None:
     """Delete a campaign that took no report, and what refers to it."""
-    for table in (Key, RefusalCount, ManifestSignature, ClosingRule, Round):
+    for table in (Key, RefusalCount, ManifestSignature, ClosingRule, SeriesPause, SeriesRow, Round):
         session.execute(sql_delete(table).where(table.campaign_id == campaign.id))
     session.delete(campaign)
     session.flush()
 
 
 def open_for(session: Session, population: str) -> Sequence[Campaign]:
-    """Open campaigns for exactly this name, the last opened first."""
-    query = select(Campaign).where(Campaign.population == population, Campaign.state == CampaignState.OPEN)
+    """Open campaigns for exactly this name, the last opened first; an app names its series itself."""
+    query = select(Campaign).where(
+        Campaign.population == population,
+        Campaign.state == CampaignState.OPEN,
+        ~exists().where(SeriesRow.campaign_id == Campaign.id),
+    )
     return session.scalars(query.order_by(Campaign.opened_at.desc(), Campaign.id)).all()
 
 
@@ -104,5 +111,8 @@ def _conditions(chosen: CampaignFilter) -> Iterator[ColumnElement[bool]]:
         yield Campaign.id.startswith(chosen.id_prefix)
     if chosen.archived is not None:
         yield Campaign.archived_at.is_not(None) if chosen.archived else Campaign.archived_at.is_(None)
+    if chosen.series is not None:
+        is_series = exists().where(SeriesRow.campaign_id == Campaign.id)
+        yield is_series if chosen.series else ~is_series
     if chosen.since is not None:
         yield Campaign.created_at >= chosen.since

@@ -9,11 +9,16 @@ from pydantic import BaseModel, Field, StrictFloat, StrictInt, computed_field
 
 from sordino_analysis.strict_model import Listed, StrictModel
 from sordino_server.campaigns.question import CampaignError, Question
+from sordino_server.campaigns.series_terms import SeriesOrder
 from sordino_server.identifiers import RequestText
 from sordino_server.kit.times import Created, Opened, iso_8601_or_none
-from sordino_server.models import Campaign, ClosingRule, Round
+from sordino_server.models import Campaign, ClosingRule, Round, SeriesRow
 from sordino_shared.errors import InvalidValue
-from sordino_shared.protocol import CampaignState, Manifest, RoundState
+from sordino_shared.guarantees import NANO
+from sordino_shared.protocol import CampaignState, Manifest, RoundState, ValueOf
+
+# A series may have thousands of periods; `/series` has all of them.
+SHOWN_PERIODS = 60
 
 _Reports = Annotated[int, Field(strict=True, ge=1, lt=2**53)]
 _Seconds = Annotated[int, Field(strict=True, ge=1, le=366 * 86400)]
@@ -38,6 +43,10 @@ class CampaignOrder(StrictModel):
     )
     close_after_s: _Seconds | Listed[_Seconds | None] | None = Field(
         None, description="Close a round after this number of seconds: one number for all rounds, or one per round."
+    )
+
+    series: SeriesOrder | None = Field(
+        None, description="Terms of a series, whose rounds are its periods; null for a campaign that asks once."
     )
 
     def closing(self, rounds: int) -> list[tuple[int | None, int | None]]:
@@ -124,6 +133,37 @@ class RoundStatus(Opened):
         )
 
 
+class SeriesStatus(BaseModel):
+    """The terms of a series, and how far it is."""
+
+    start: int
+    period_s: int
+    slots: int
+    answers_max: int
+    value_of: ValueOf
+    late_s: int
+    epsilon: float = Field(description="ε of one answer.")
+    paused: bool
+    period: int = Field(description="Number of the period that runs; below 0 before the start.")
+    closed_periods: int = Field(description="So many periods take no more reports.")
+
+    @classmethod
+    def of(cls, row: SeriesRow, paused: bool, now: int) -> Self:
+        """What is shown of a row."""
+        return cls(
+            start=row.start,
+            period_s=row.period_s,
+            slots=row.slots,
+            answers_max=row.answers_max,
+            value_of=ValueOf.PREVIOUS if row.lag else ValueOf.CURRENT,
+            late_s=row.late_s,
+            epsilon=row.nano / NANO,
+            paused=paused,
+            period=(now - row.start) // row.period_s,
+            closed_periods=row.closed_periods,
+        )
+
+
 class CampaignStatus(CampaignEntry):
     """A campaign with its rounds, and the reports that were refused, by reason."""
 
@@ -135,8 +175,11 @@ class CampaignStatus(CampaignEntry):
     )
     planned_rounds: int
     needs_token: bool = Field(description="Whether reports require the campaign's upload token.")
-    rounds: list[RoundStatus] = Field(description="The rounds with a sealed plan.")
+    rounds: list[RoundStatus] = Field(
+        description=f"The rounds with a sealed plan; of a series the last {SHOWN_PERIODS} periods that have reports."
+    )
     refusals: dict[str, int]
+    series: SeriesStatus | None = Field(None, description="Terms of a series; null for any other campaign.")
 
     @classmethod
     def with_counts(
@@ -146,6 +189,7 @@ class CampaignStatus(CampaignEntry):
         counts: Mapping[int, int],
         rules: Mapping[int, ClosingRule],
         refusals: Mapping[str, int],
+        series: SeriesStatus | None = None,
     ) -> Self:
         """The row with what was counted, and the rule by which each round closes."""
         manifest = Manifest.read(row.manifest)
@@ -161,6 +205,7 @@ class CampaignStatus(CampaignEntry):
             needs_token=row.needs_token,
             rounds=[RoundStatus.of(each, counts[each.id], rules.get(each.index)) for each in rounds],
             refusals=dict(refusals),
+            series=series,
         )
 
 

@@ -9,17 +9,21 @@ from sordino_server import rounds
 from sordino_server.campaigns import repository
 from sordino_server.campaigns.question import question_of
 from sordino_server.campaigns.schemas import CampaignOrder
+from sordino_server.campaigns.series_terms import SeriesOrder, purpose_of, spending
 from sordino_server.config import PopulationMode, Settings
 from sordino_server.errors import ServerError
 from sordino_server.kit.db import Database
-from sordino_server.models import Campaign, ClosingRule, Round
+from sordino_server.models import Base, Campaign, ClosingRule, Round
 from sordino_server.plans import service as plans
 from sordino_server.plans.service import ReadyPlan
 from sordino_server.populations import service as populations
-from sordino_server.rounds import round_lifecycle
+from sordino_server.populations.service import Asked
+from sordino_server.rounds import periods, round_lifecycle
+from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import (
     CampaignState,
+    DevicePart,
     Digest,
     DrawOneRound,
     EveryRound,
@@ -27,13 +31,17 @@ from sordino_shared.protocol import (
     PlanReference,
     Problem,
     RetryWindow,
+    Rotating,
     RoundAssignment,
     RoundState,
     RoundTerms,
     Task,
+    successor_faults,
 )
 
 _DAY_S = 86_400
+# What an estimate lists all types of.
+MOST_CELLS = 1 << 16
 
 
 def create(session: Session, order: CampaignOrder, now: int, mode: PopulationMode = "open") -> Campaign:
@@ -52,8 +60,7 @@ def create(session: Session, order: CampaignOrder, now: int, mode: PopulationMod
         needs_token=order.upload_token,
         question=_question(order, ready),
     )
-    first = round_lifecycle.sealed_round(identifier, 0, ready.device, ready.analyst, now)
-    if not repository.add(session, campaign, first, _rules(order, identifier, len(manifest.rounds))):
+    if not repository.add(session, campaign, _belongings(session, order, manifest, ready, now)):
         raise ServerError(
             Problem.ALREADY_EXISTS, f"campaign {identifier} was created this second with the same terms", id=identifier
         )
@@ -64,6 +71,32 @@ def _question(order: CampaignOrder, ready: ReadyPlan) -> str | None:
     if ready.summary is None:
         return None
     return question_of(ready.summary, order.plan_request, ready.workload).model_dump_json()
+
+
+def _belongings(session: Session, order: CampaignOrder, manifest: Manifest, ready: ReadyPlan, now: int) -> list[Base]:
+    """The rows of a new campaign: its first round and closing rules, or the terms of a series."""
+    identifier = str(manifest.campaign)
+    if isinstance(manifest.assignment, Rotating):
+        if order.close_after_reports is not None or order.close_after_s is not None:
+            raise InvalidValue("/series: the periods of a series close by their time; leave out close_after_…")
+        _check_replaced(session, manifest)
+        return [periods.row_of(manifest, manifest.assignment)]
+    first = round_lifecycle.sealed_round(identifier, 0, ready.device, ready.analyst, now)
+    return [first, *_rules(order, identifier, len(manifest.rounds))]
+
+
+def _check_replaced(session: Session, manifest: Manifest) -> None:
+    """Raise InvalidValue unless devices of the series that this one replaces would go on with it."""
+    assert isinstance(manifest.assignment, Rotating)
+    replaced = manifest.assignment.replaces
+    if replaced is None:
+        return
+    old = repository.find(session, str(replaced))
+    if old is None:
+        raise InvalidValue(f"/series/replaces: there is no series {replaced} here", str(replaced))
+    faults = successor_faults(Manifest.read(old.manifest), manifest)
+    if faults:
+        raise InvalidValue(f"/series/replaces: devices would refuse it: {'; '.join(faults)}", faults)
 
 
 def _rules(order: CampaignOrder, campaign: str, count: int) -> list[ClosingRule]:
@@ -78,18 +111,40 @@ def _manifest(session: Session, order: CampaignOrder, ready: ReadyPlan, now: int
     device = plans.device_part(session, ready.device)
     whole = None if ready.protocol is None else plans.protocol_plan(session, ready.protocol)
     spends, allowed = ([device.guarantee], device.guarantee) if whole is None else _spending(whole)
+    assignment, purpose = _assignment(whole), order.purpose
+    if order.series is not None:
+        assignment, allowed = _series(session, order.series, ready, whole, device, now)
+        purpose = purpose_of(purpose, assignment)
     known = PlanReference(Digest.parse(ready.device), Digest.parse(ready.analyst))
     return Manifest(
         name=order.name,
-        purpose=order.purpose,
+        purpose=purpose,
         population=order.population,
         created_at=now,
         domain=device.domain,
         device_guarantee=allowed if order.device_epsilon is None else PureEpsilon.of(order.device_epsilon),
         rounds=tuple(RoundTerms(each, None if index else known) for index, each in enumerate(spends)),
-        assignment=_assignment(whole),
+        assignment=assignment,
         protocol=None if whole is None else whole.digest,
     )
+
+
+def _series(
+    session: Session,
+    order: SeriesOrder,
+    ready: ReadyPlan,
+    whole: ProtocolPlan | None,
+    device: DevicePart,
+    now: int,
+) -> tuple[Rotating, PureEpsilon]:
+    """How devices take turns, and what each spends for life; raises InvalidValue for a plan of another kind."""
+    if whole is not None:
+        raise InvalidValue("/series: a series asks linear queries; this plan is for a pairwise statistic")
+    cells = device.domain.size
+    if cells > MOST_CELLS:
+        raise InvalidValue(f"/series: the domain of a series has at most {MOST_CELLS} cells, this one {cells}", cells)
+    assignment = order.assignment(now)
+    return assignment, spending(device.guarantee, assignment)
 
 
 def _spending(whole: ProtocolPlan) -> tuple[list[PureEpsilon], PureEpsilon]:
@@ -111,6 +166,8 @@ def get(session: Session, identifier: str) -> Campaign:
 def task(session: Session, identifier: str, settings: Settings, now: int) -> Task:
     """What is open now, for every device alike."""
     campaign = get(session, identifier)
+    if round_lifecycle.is_series(campaign):
+        return _task_of_series(session, campaign, settings)
     known = rounds.of_campaign(session, identifier)
     is_open = next((row for row in known if row.state == RoundState.OPEN), None)
     closes_at = None if is_open is None else _closes_at(session, is_open)
@@ -123,6 +180,24 @@ def task(session: Session, identifier: str, settings: Settings, now: int) -> Tas
         retry=RetryWindow(settings.retry_min_s, settings.retry_max_s),
         answer_until=None if is_open is None else _answer_until(settings.offline_days, closes_at, now),
         accept_until=closes_at,
+    )
+
+
+def _task_of_series(session: Session, campaign: Campaign, settings: Settings) -> Task:
+    """The same document in all periods: whether periods may be answered, by the one plan of the manifest."""
+    manifest = Manifest.read(campaign.manifest)
+    plan = manifest.rounds[0].plan
+    assert plan is not None
+    answered = campaign.state == CampaignState.OPEN and not periods.is_paused(session, campaign.id)
+    return Task(
+        campaign=manifest.campaign,
+        state=CampaignState(campaign.state),
+        round=0 if answered else None,
+        device_parts=(plan.device,),
+        epoch=0,
+        retry=RetryWindow(settings.retry_min_s, settings.retry_max_s),
+        answer_until=None,
+        accept_until=None,
     )
 
 
@@ -151,15 +226,36 @@ def open_campaign(
     round_lifecycle.change_campaign(campaign, CampaignState.OPEN, now)
     campaign.archived_at = None
     allowed = Manifest.read(campaign.manifest).device_guarantee
-    populations.charge(session, campaign.population, identifier, allowed, now, mode)
-    round_lifecycle.open_round(database, session, identifier, 0, now)
+    series = periods.find_series(session, identifier)
+    populations.charge(session, campaign.population, Asked(identifier, allowed, series), now, mode)
+    if series is None:
+        round_lifecycle.open_round(database, session, identifier, 0, now)
     return campaign
 
 
 def close_campaign(database: Database, session: Session, identifier: str, now: int) -> Campaign:
     """From open to closed; a worker estimates what the rounds so far allow."""
     campaign = round_lifecycle.lock_campaign(session, identifier)
-    round_lifecycle.end_campaign(database, session, campaign, CampaignState.CLOSED, now)
+    series = periods.find_series(session, identifier)
+    if series is None:
+        round_lifecycle.end_campaign(database, session, campaign, CampaignState.CLOSED, now)
+        return campaign
+    round_lifecycle.change_campaign(campaign, CampaignState.CLOSED, now)
+    periods.end_series(database, session, series, now)
+    return campaign
+
+
+def pause_series(session: Session, identifier: str, now: int) -> Campaign:
+    """Take no reports until it is resumed; raises `illegal-transition`."""
+    campaign = round_lifecycle.lock_campaign(session, identifier)
+    periods.pause(session, campaign, now)
+    return campaign
+
+
+def resume_series(session: Session, identifier: str, now: int) -> Campaign:
+    """Take reports again; raises `illegal-transition`."""
+    campaign = round_lifecycle.lock_campaign(session, identifier)
+    periods.resume(session, campaign, now)
     return campaign
 
 
@@ -198,6 +294,12 @@ def delete(session: Session, identifier: str) -> None:
 def close_round(database: Database, session: Session, identifier: str, index: int, now: int) -> Campaign:
     """Close an open round; the campaign closes with its last one."""
     campaign = round_lifecycle.lock_campaign(session, identifier)
+    if round_lifecycle.is_series(campaign):
+        raise ServerError(
+            Problem.ILLEGAL_TRANSITION,
+            "the periods of a series close by themselves, when their reports no longer count; end or pause the series",
+            state=campaign.state,
+        )
     round_lifecycle.close_round_of(database, session, campaign, index, now)
     return campaign
 

@@ -29,6 +29,7 @@ COMMANDS = (
     "plan",
     "plan-requests",
     "populations",
+    "series",
     "serve",
     "simulate",
     "size",

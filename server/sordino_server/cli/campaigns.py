@@ -118,14 +118,14 @@ def create(
             registered = remote.post("/v1/workloads", _specification(workload))
             order = {"workload": registered["id"], "epsilon": epsilon, "objective": objective}
             order |= {"mechanism": mechanism, "users": users, "protocol": protocol, "target": target}
-            plan_request = _awaited_plan(remote, order, Patience(timeout))
+            plan_request = awaited_plan(remote, order, Patience(timeout))
         terms: dict[str, Any] = {"name": name, "purpose": purpose, "population": population}
         terms |= {"plan_request": plan_request, "upload_token": upload_token}
         closing = {"close_after_reports": _rule(close_after_reports), "close_after_s": _rule(close_after_s)}
         status = remote.post("/v1/campaigns", terms | closing)
         try:
             if open_now:
-                status |= _opened(remote, status["id"])
+                status |= opened(remote, status["id"])
         finally:
             # The campaign exists even if it cannot be opened, and its token is shown this once.
             print_created(status, as_json)
@@ -313,7 +313,8 @@ def _specification(path: Path) -> dict[str, Any]:
     return load_either(path).canonical()
 
 
-def _awaited_plan(remote: Remote, order: dict[str, Any], patience: Patience) -> str:
+def awaited_plan(remote: Remote, order: dict[str, Any], patience: Patience) -> str:
+    """Order a plan and show its progress; the id of the request when the plan is ready."""
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     identifier: str = remote.post("/v1/plan-requests", order)["id"]
     with Progress(*columns, console=progress_console, transient=True) as progress:
@@ -330,7 +331,7 @@ def _awaited_plan(remote: Remote, order: dict[str, Any], patience: Patience) -> 
     return identifier
 
 
-def _opened(remote: Remote, campaign: str) -> dict[str, Any]:
+def opened(remote: Remote, campaign: str) -> dict[str, Any]:
     """Open the campaign; returns its status without the token. Raises SordinoError if it stays ready."""
     try:
         status: dict[str, Any] = remote.post(f"/v1/campaigns/{campaign}/open")

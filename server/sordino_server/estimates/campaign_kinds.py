@@ -40,14 +40,17 @@ class LinearCampaign:
 
     def follow(self, closed: tuple[ClosedRound, ...], *, conclude: bool) -> EstimateDocument:
         """The estimate from the last closed round, whether `conclude` or not."""
-        last = closed[-1]
-        device, analyst = last.plan.device, last.plan.analyst
-        campaign, number = str(self.manifest.campaign), len(closed) - 1
+        return self.estimate_of(len(closed) - 1, closed[-1])
+
+    def estimate_of(self, number: int, closed: ClosedRound) -> EstimateDocument:
+        """The estimate from the closed round `number`, or from that period of a series."""
+        device, analyst = closed.plan.device, closed.plan.analyst
+        campaign = str(self.manifest.campaign)
         published = PublishedQueries.of(device, analyst)
         if not published.workload.is_listed:
-            found = ItemEstimator(device, analyst).published(last.aggregate)
+            found = ItemEstimator(device, analyst).published(closed.aggregate)
             return document_of_items(campaign, number, device, analyst, found)
-        result = estimate(device, analyst, last.aggregate)
+        result = estimate(device, analyst, closed.aggregate)
         return document_of(campaign, number, device, analyst, published, result)
 
 

@@ -10,13 +10,13 @@ from sordino_analysis.planning.rounds import ClosedRound, RoundPlan
 from sordino_server import rounds
 from sordino_server.aggregates import aggregate
 from sordino_server.campaigns import service as campaigns
-from sordino_server.estimates.campaign_kinds import campaign_kind
+from sordino_server.estimates.campaign_kinds import LinearCampaign, campaign_kind
 from sordino_server.kit.db import Database
 from sordino_server.models import Round
 from sordino_server.plans import service as plans
 from sordino_server.rounds.round_lifecycle import EstimateReady, NextRound, Outcome
 from sordino_shared.errors import InvalidValue
-from sordino_shared.protocol import CampaignState, Manifest
+from sordino_shared.protocol import CampaignState, Manifest, Rotating
 
 
 def compute(database: Database, number: int) -> Outcome:
@@ -29,6 +29,9 @@ def compute(database: Database, number: int) -> Outcome:
         row = session.get_one(Round, number)
         campaign = campaigns.get(session, row.campaign_id)
     manifest, last = Manifest.read(campaign.manifest), row.index
+    if isinstance(manifest.assignment, Rotating):
+        period = _closed_round(database, row)
+        return EstimateReady(LinearCampaign(manifest).estimate_of(row.index, period).content())
     plan, closed = _read(database, manifest, last)
     remaining = last + 1 < len(manifest.rounds)
     # Where nobody answered the last round of all, the protocol may still have an answer from the others.
@@ -43,6 +46,12 @@ def compute(database: Database, number: int) -> Outcome:
     if isinstance(outcome, RoundPlan):
         return NextRound(outcome.device, outcome.analyst)
     return EstimateReady(outcome.content())
+
+
+def _closed_round(database: Database, row: Round) -> ClosedRound:
+    with database.read("read closed period") as session:
+        plan = RoundPlan(plans.device_part(session, row.device_digest), plans.analyst_part(session, row.analyst_digest))
+    return ClosedRound(plan, aggregate(database, row.id, plan.device.randomizer))
 
 
 def _read(database: Database, manifest: Manifest, last: int) -> tuple[ProtocolPlan | None, tuple[ClosedRound, ...]]:

@@ -30,6 +30,8 @@ def stored_last(session: Session, campaign: str, now: int) -> bytes:
     content = repository.find_last(session, campaign)
     if content is None:
         known = rounds.of_campaign(session, campaigns.get(session, campaign).id)
+        if not known:
+            raise ServerError(Problem.ESTIMATE_NOT_READY, "no period of the series has an estimate yet", state="open")
         raise _not_ready(session, known[-1], now)
     return content
 

@@ -33,6 +33,7 @@ from sordino_server.kit.leases import LeaseLost
 from sordino_server.models import PlanRequestRow, Round
 from sordino_server.plans import service as plans
 from sordino_server.plans.schemas import PlanOrder
+from sordino_server.rounds.periods import close_due_periods
 from sordino_server.rounds.round_lifecycle import close_due_rounds, finish
 from sordino_server.workloads import service as workloads
 from sordino_shared.errors import SordinoError
@@ -142,7 +143,8 @@ class Worker:
         return self._close_due_rounds() or self._estimate_a_round() or self._compute_a_plan()
 
     def _close_due_rounds(self) -> bool:
-        closed = close_due_rounds(self.database, self.clock.now())
+        now = self.clock.now()
+        closed = close_due_rounds(self.database, now) + close_due_periods(self.database, now)
         for campaign, index in closed:
             log.info("round closed by its rule", campaign=campaign, round=index)
         return bool(closed)

@@ -13,6 +13,7 @@ from sordino_server.models.plans import (
 )
 from sordino_server.models.populations import AskedEpsilon, Population
 from sordino_server.models.reports import Accumulator, RefusalCount, Report, ReportChunk
+from sordino_server.models.series import SeriesPause, SeriesRow
 
 __all__ = [
     "Accumulator",
@@ -36,5 +37,7 @@ __all__ = [
     "ReportChunk",
     "Role",
     "Round",
+    "SeriesPause",
+    "SeriesRow",
     "WorkloadRow",
 ]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlalchemy import func, select
+from sqlalchemy import exists, func, or_, select
 from sqlalchemy.orm import Session
 
 from sordino_server.kit.db import FOR_CHANGE
 from sordino_server.kit.insert_if_absent import insert_if_absent
 from sordino_server.kit.pagination import Page, newest_first
-from sordino_server.models import AskedEpsilon, Population
+from sordino_server.models import AskedEpsilon, Campaign, Population, SeriesRow
 
 
 def add(session: Session, population: Population) -> bool:
@@ -35,11 +35,19 @@ def find_for_change(session: Session, identifier: str) -> Population | None:
 
 
 def asked(session: Session, identifier: str, after: int | None = None) -> int:
-    """Nano-ε asked of every device, ever or after the moment given."""
+    """Nano-ε asked of every device, ever, or by campaigns without periods after the moment given."""
     query = select(func.coalesce(func.sum(AskedEpsilon.nano), 0)).where(AskedEpsilon.population_id == identifier)
     if after is not None:
-        query = query.where(AskedEpsilon.created_at > after)
+        once = ~exists().where(SeriesRow.campaign_id == AskedEpsilon.id)
+        query = query.where(AskedEpsilon.created_at > after, once)
     return int(session.scalars(query).one())
+
+
+def series_after(session: Session, identifier: str, after: int) -> Sequence[SeriesRow]:
+    """Series of the population that opened, and had not ended at the moment given."""
+    query = select(SeriesRow).join(AskedEpsilon, AskedEpsilon.id == SeriesRow.campaign_id)
+    query = query.join(Campaign, Campaign.id == SeriesRow.campaign_id).where(AskedEpsilon.population_id == identifier)
+    return session.scalars(query.where(or_(Campaign.closed_at.is_(None), Campaign.closed_at > after))).all()
 
 
 def listed(session: Session, page: Page) -> Sequence[Population]:

@@ -7,12 +7,14 @@ when its first campaign opens, without caps; where SORDINO_POPULATIONS is `decla
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from sqlalchemy.orm import Session
 
 from sordino_analysis.guarantees import Accountant, BasicComposition, Guarantee, kind_of
 from sordino_server.config import PopulationMode
 from sordino_server.errors import ServerError
-from sordino_server.models import AskedEpsilon, Population
+from sordino_server.models import AskedEpsilon, Population, SeriesRow
 from sordino_server.populations import repository
 from sordino_server.populations.names import check_population, identifier_of
 from sordino_server.populations.schemas import PopulationCaps, PopulationDocument, PopulationOrder
@@ -93,36 +95,61 @@ def check_open_to(session: Session, name: str, mode: PopulationMode) -> None:
         )
 
 
-def charge(
-    session: Session, name: str, campaign: str, guarantee: Guarantee, now: int, mode: PopulationMode = "open"
-) -> None:
-    """Enter in the ledger that `campaign` opens; raises `PopulationBudgetExceeded` where a cap does not allow it.
+@dataclass(frozen=True)
+class Asked:
+    """What a campaign asks of every device: a guarantee for life, and for a `series` some of it in every period."""
+
+    campaign: str
+    guarantee: Guarantee
+    series: SeriesRow | None = None
+
+    @property
+    def life_nano(self) -> int:
+        """Its price for life in nano-ε."""
+        return _ACCOUNTANT.price(self.guarantee)
+
+    def period_nano(self, days: int) -> int:
+        """Its price within so many days: that of all answers that a device may be asked for in them."""
+        return self.life_nano if self.series is None else _price_within(self.series, days)
+
+
+def charge(session: Session, name: str, asked: Asked, now: int, mode: PopulationMode = "open") -> None:
+    """Enter in the ledger that a campaign opens; raises `PopulationBudgetExceeded` where a cap does not allow it.
 
     The population stays locked until the transaction ends, so that two campaigns cannot both take what is left.
     """
     check_open_to(session, name, mode)
     repository.add(session, _without_caps(name, now))
     population = _found(repository.find_for_change(session, identifier_of(name)))
-    price = _ACCOUNTANT.price(guarantee)
-    if population.period_nano is not None and population.period_days is not None:
-        asked = repository.asked(session, population.id, _period_start(population, now))
-        _check(population, price, asked, population.period_nano, f"in {population.period_days} days")
+    price, days = asked.life_nano, population.period_days
+    if population.period_nano is not None and days is not None:
+        before = _asked_in_period(session, population, now)
+        _check(population, asked.period_nano(days), before, population.period_nano, f"in {days} days")
     if population.lifetime_nano is not None:
         _check(population, price, repository.asked(session, population.id), population.lifetime_nano, "for life")
-    entry = AskedEpsilon(id=campaign, population_id=population.id, kind=kind_of(guarantee), nano=price, created_at=now)
+    kind = kind_of(asked.guarantee)
+    entry = AskedEpsilon(id=asked.campaign, population_id=population.id, kind=kind, nano=price, created_at=now)
     repository.add_entry(session, entry)
 
 
 def document(session: Session, population: Population, now: int) -> PopulationDocument:
     """The population with what was asked of it until `now`."""
-    in_period = None
-    if population.period_days is not None:
-        in_period = repository.asked(session, population.id, _period_start(population, now))
+    in_period = None if population.period_days is None else _asked_in_period(session, population, now)
     return PopulationDocument.of(population, in_period, repository.asked(session, population.id))
 
 
-def _period_start(population: Population, now: int) -> int:
-    return now - _DAY_S * (population.period_days or 0)
+def _asked_in_period(session: Session, population: Population, now: int) -> int:
+    """Nano-ε of campaigns that opened in the period, and of series that took reports in it, whenever they opened."""
+    days = population.period_days or 0
+    after = now - _DAY_S * days
+    once = repository.asked(session, population.id, after)
+    return once + sum(_price_within(series, days) for series in repository.series_after(session, population.id, after))
+
+
+def _price_within(series: SeriesRow, days: int) -> int:
+    """ε⌈P/T⌉ for the P periods that begin within so many days, and no more than all answers cost."""
+    count = -(-days * _DAY_S // series.period_s)
+    return series.nano * min(-(-count // series.slots), series.answers_max)
 
 
 def _check(population: Population, price: int, asked: int, cap: int, span: str) -> None:

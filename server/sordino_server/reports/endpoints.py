@@ -26,7 +26,7 @@ async def post_reports(campaign: str, index: int) -> Response:
     """Takes a `report_batch`, returns `report_outcomes` after the commit. With any other status nothing counted."""
     raise ServerError(
         Problem.NOT_FOUND,
-        "a campaign is named by 64 lower-case hexadecimal digits, a round by at most 9 decimal ones; "
+        "a campaign is named by 64 lower-case hexadecimal digits, a round or period by a number below 2^32; "
         f"there is none like {campaign!r} and {index!r}",
     )
 

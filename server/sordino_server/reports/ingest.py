@@ -17,6 +17,7 @@ from sordino_server.errors import ServerError
 from sordino_server.kit.db import Database
 from sordino_server.models import PlanPart, Round
 from sordino_server.reports import repository
+from sordino_server.reports.period_admission import PeriodAdmission
 from sordino_server.reports.shards import ShardAccumulators, empty_shard, with_reports
 from sordino_server.reports.uploads import PlanMismatch, RefusedRequest, RoundNotOpen, Upload
 from sordino_server.reports.verdicts import classify
@@ -44,6 +45,7 @@ class Ingest:
     def __init__(self, database: Database, shards: ShardAccumulators) -> None:
         self._database = database
         self._shards = shards
+        self._periods = PeriodAdmission()
         self._randomizers: OrderedDict[str, AnyRandomizer] = OrderedDict()
 
     def record(self, session: Session, requests: Sequence[Request], now: int) -> Recorded:
@@ -56,9 +58,11 @@ class Ingest:
             else:
                 recorded.answers[request] = None
                 recorded.refusals[request.campaign, request.reason.slug] += 1
-        locked = rounds.lock_for_reports(self._database, session, {name for name, _ in groups})
+        names = {name for name, _ in groups}
+        refused = self._periods.admit(session, names, now)
+        locked = rounds.lock_for_reports(self._database, session, names - refused.keys())
         for (name, _), uploads in sorted(groups.items(), key=itemgetter(0)):
-            admitted = _admitted(locked.get(name), uploads, recorded)
+            admitted = _admitted(locked.get(name), refused.get(name), uploads, recorded)
             if admitted:
                 self._record_reports(session, locked[name], admitted, recorded, now)
         repository.add_refusals(session, recorded.refusals)
@@ -95,16 +99,18 @@ class Ingest:
         return self._randomizers[digest]
 
 
-def _admitted(row: Round | None, uploads: Iterable[Upload], recorded: Recorded) -> list[Upload]:
-    """Those that the round takes; the others are answered and counted."""
+def _admitted(
+    row: Round | None, refused: ServerError | None, uploads: Iterable[Upload], recorded: Recorded
+) -> list[Upload]:
+    """Those that the round takes, unless all are `refused`; the others are answered and counted."""
     admitted = []
     for upload in uploads:
-        error = _request_error(row, upload)
+        error = refused or _request_error(row, upload)
         if error is None:
             admitted.append(upload)
             continue
         recorded.answers[upload] = error
-        recorded.refusals[upload.campaign, error.problem.slug] += upload.count
+        recorded.refusals[upload.campaign, error.counted_as] += upload.count
     return admitted
 
 

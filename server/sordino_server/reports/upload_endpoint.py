@@ -10,6 +10,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from sordino_server import problem_details
 from sordino_server.errors import ServerError
+from sordino_server.identifiers import MOST_PERIODS
 from sordino_server.reports.admission import Admission
 from sordino_server.reports.endpoints import ROUTE
 from sordino_server.reports.uploads import Overloaded, RefusedRequest, Upload
@@ -18,7 +19,7 @@ from sordino_shared.errors import OversizedDocument, ProtocolError
 from sordino_shared.protocol import CBOR_MEDIA_TYPE, Problem, ReportBatch, ReportOutcomes
 
 # What is written in another way names nothing, and the route behind the door says so.
-_PATH = re.compile(r"/v1/campaigns/([0-9a-f]{64})/rounds/([0-9]{1,9})/reports")
+_PATH = re.compile(r"/v1/campaigns/([0-9a-f]{64})/rounds/([0-9]{1,10})/reports")
 _PLAIN_TYPE = CBOR_MEDIA_TYPE.encode()
 _CONTENT_TYPE = (b"content-type", _PLAIN_TYPE)
 # A phone on a slow network sends 4 MiB in this time; a slower client would hold a connection too long.
@@ -44,7 +45,7 @@ class UploadEndpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         wanted = scope["type"] == "http" and scope["method"] == "POST"
         match = _PATH.fullmatch(scope["path"]) if wanted else None
-        if match is None:
+        if match is None or int(match[2]) >= MOST_PERIODS:
             await self._app(scope, receive, send)
             return
         scope["route"] = ROUTE

@@ -49,6 +49,21 @@ class RoundNotOpen(ServerError):
         self.state = state
 
 
+class PeriodNotOpen(ServerError):
+    """The period of a series does not take reports at this moment of the server's clock."""
+
+    def __init__(self, campaign: str, number: int, reason: str, why: str) -> None:
+        super().__init__(Problem.ROUND_NOT_OPEN, f"period {number} accepts no reports now: {why}", state=reason)
+        self.campaign = campaign
+        self.index = number
+        self.reason = reason
+
+    @property
+    def counted_as(self) -> str:
+        """`early`, `late` or `paused`."""
+        return self.reason
+
+
 class PlanMismatch(ServerError):
     """The reports were made with another device part than the round's."""
 

@@ -34,6 +34,7 @@ from sordino_shared.protocol import (
     IllegalTransition,
     Manifest,
     Problem,
+    Rotating,
     RoundState,
     check_campaign_transition,
 )
@@ -175,7 +176,7 @@ def finish(database: Database, session: Session, number: int, owner: str, outcom
         mark_estimated(session, number, owner)
         session.add(Estimate(round_id=number, content=outcome.content, created_at=now))
         session.flush()
-        if campaign.state == CampaignState.OPEN:
+        if campaign.state == CampaignState.OPEN and not is_series(campaign):
             end_campaign(database, session, campaign, CampaignState.CLOSED, now)
     elif campaign.state == CampaignState.CLOSED:
         give_back(session, number, owner)
@@ -284,6 +285,11 @@ def lock_campaign(session: Session, identifier: str) -> Campaign:
     if campaign is None:
         raise ServerError(Problem.NOT_FOUND, "there is no campaign of this id")
     return campaign
+
+
+def is_series(campaign: Campaign) -> bool:
+    """Whether the rounds are the periods of a series, which goes on after each of them."""
+    return isinstance(Manifest.read(campaign.manifest).assignment, Rotating)
 
 
 def _apply(row: Round, event: Event) -> None:

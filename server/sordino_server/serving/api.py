@@ -17,6 +17,7 @@ from sordino_server.plans import endpoints as plans
 from sordino_server.populations import endpoints as populations
 from sordino_server.problem_details import ProblemDocument
 from sordino_server.reports import endpoints as reports
+from sordino_server.series import endpoints as series
 from sordino_server.serving import docs_page, health
 from sordino_server.workloads import endpoints as workloads
 from sordino_shared.protocol import PROBLEM_MEDIA_TYPE
@@ -28,7 +29,7 @@ _PROBLEM: dict[str, Any] = {
 
 router = APIRouter(responses={"4XX": _PROBLEM, "5XX": _PROBLEM}, dependencies=[Depends(check_parameters)])
 router.include_router(health.probes)
-for noun in (health, workloads, plans, populations, campaigns, estimates, answers, exports, keys):
+for noun in (health, workloads, plans, populations, campaigns, estimates, series, answers, exports, keys):
     router.include_router(noun.router, prefix="/v1")
 router.include_router(keys.audit_log, prefix="/v1")
 router.include_router(campaigns.open_lists, prefix="/v1")

@@ -1,0 +1,91 @@
+"""The terms of a series in the order of a campaign, and the assignment and purpose that its manifest gets."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from sordino_analysis.strict_model import StrictModel
+from sordino_server.identifiers import DigestText
+from sordino_shared.errors import InvalidValue
+from sordino_shared.guarantees import MAX_NANO, PureEpsilon, exact_decimal
+from sordino_shared.protocol import CampaignId, Rotating, ValueOf
+from sordino_shared.protocol.series import MAX_ANSWERS, MAX_PERIOD_S, MAX_SLOTS, MAX_TIME
+
+_DAY_S = 86_400
+_UNITS = ((604_800, "week"), (86_400, "day"), (3600, "hour"), (60, "minute"), (1, "second"))
+
+
+class SeriesOrder(StrictModel):
+    """A question that comes back every period; each device answers one period in `slots`."""
+
+    period_s: Annotated[int, Field(strict=True, ge=1, le=MAX_PERIOD_S)] = Field(
+        _DAY_S, description="Seconds of a period."
+    )
+    slots: Annotated[int, Field(strict=True, ge=1, le=MAX_SLOTS)] = Field(
+        description="A device answers one period in so many."
+    )
+    answers_max: Annotated[int, Field(strict=True, ge=1, le=MAX_ANSWERS)] = Field(
+        description="Most answers of one device for life."
+    )
+    value_of: ValueOf = Field(
+        ValueOf.CURRENT, description="The period that a value is about: the `current` one, or the `previous` one."
+    )
+    late_s: Annotated[int, Field(strict=True, ge=0, le=MAX_TIME)] = Field(
+        _DAY_S, description="Seconds after a period for which its reports still count."
+    )
+    start: Annotated[int, Field(strict=True, ge=0, le=MAX_TIME)] | None = Field(
+        None, description="Unix time at which period 0 begins; default: the next midnight (UTC), or the next period."
+    )
+    replaces: DigestText | None = Field(None, description="The series whose place this one takes on its devices.")
+
+    def assignment(self, now: int) -> Rotating:
+        """What the manifest says; raises InvalidValue where reports may be late by a device's whole pause."""
+        return Rotating(
+            start=self._start(now),
+            period_s=self.period_s,
+            slots=self.slots,
+            answers_max=self.answers_max,
+            value_of=self.value_of,
+            late_s=self.late_s,
+            replaces=None if self.replaces is None else CampaignId.parse(self.replaces),
+        )
+
+    def _start(self, now: int) -> int:
+        if self.start is None:
+            whole = _DAY_S if self.period_s >= _DAY_S else self.period_s
+            return -(-now // whole) * whole
+        if self.replaces is None and self.start + self.period_s <= now:
+            raise InvalidValue(
+                f"/series/start: period 0 ended before the series is created; start at {now} or later, or leave it out",
+                self.start,
+            )
+        return self.start
+
+
+def spending(answer: PureEpsilon, series: Rotating) -> PureEpsilon:
+    """What a device spends on a series in its life; raises InvalidValue where no lifetime allows it."""
+    whole = answer.nano * series.answers_max
+    if whole > MAX_NANO:
+        raise InvalidValue(
+            f"/series/answers_max: {series.answers_max} answers cost ε = {exact_decimal(whole)}, at most "
+            f"{exact_decimal(MAX_NANO)} is allowed for life; allow fewer answers",
+            series.answers_max,
+        )
+    return PureEpsilon(whole)
+
+
+def purpose_of(purpose: str, series: Rotating) -> str:
+    """The text for the owner of a device, which says how often it answers: both numbers, in words."""
+    said = f"At most one answer every {lasting(series.slots * series.period_s)}, at most {series.answers_max} in all."
+    return purpose if said in purpose else f"{purpose} {said}"
+
+
+def lasting(seconds: int) -> str:
+    """A length of time in the largest unit that divides it, for example 30 days."""
+    size, unit = next((size, unit) for size, unit in _UNITS if seconds % size == 0)
+    if unit == "week" and seconds != size:
+        size, unit = _UNITS[1]
+    count = seconds // size
+    return unit if count == 1 else f"{count} {unit}s"

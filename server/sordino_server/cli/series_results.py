@@ -1,0 +1,117 @@
+"""What `sordino series` prints: terms, rates and estimates."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.table import Table
+
+from sordino_server.cli.output import console, moment
+
+
+def rates(series: dict[str, Any], variance: float, active: int | None) -> dict[str, Any]:
+    """What a series costs a device, and with a number of active devices what it shows."""
+    # Other commands need no numbers and should not wait for their libraries.
+    from sordino_analysis.panel.rotation import Rotation
+
+    found = Rotation(
+        epsilon=series["epsilon"],
+        variance=variance,
+        active=active or 1,
+        slots=series["slots"],
+        period_s=series["period_s"],
+    )
+    cost = {
+        "epsilon_per_year": min(found.epsilon_per_year, series["epsilon"] * series["answers_max"]),
+        "epsilon_for_life": series["epsilon"] * series["answers_max"],
+    }
+    if active is None:
+        return cost
+    week, month = found.periods_a_week, found.periods_a_month
+    return cost | {
+        "active": active,
+        "reports_per_period": found.reports,
+        "error_of_period": found.standard_error(),
+        "error_of_week": found.standard_error(week),
+        "error_of_month": found.standard_error(month),
+        "smallest_change_between_periods": found.smallest_change(),
+        "smallest_change_between_weeks": found.smallest_change(week),
+    }
+
+
+def print_rates(found: dict[str, Any]) -> None:
+    """Cost and errors in three lines."""
+    per_year, life = found["epsilon_per_year"], found["epsilon_for_life"]
+    console.print(f"a device spends at most ε = {per_year:g} a year, ε = {life:g} for life", highlight=False)
+    if "active" not in found:
+        console.print("give --active to see predicted errors", highlight=False)
+        return
+    period, week, month = (found[f"error_of_{span}"] for span in ("period", "week", "month"))
+    console.print(
+        f"with {found['active']:,} active devices, standard errors: {period:.3g} a period, {week:.3g} a week, "
+        f"{month:.3g} a month",
+        highlight=False,
+    )
+    changes = [found[f"smallest_change_between_{span}"] for span in ("periods", "weeks")]
+    console.print(
+        f"changes seen with 80 % power: {changes[0]:.3g} between periods, {changes[1]:.3g} between weeks",
+        highlight=False,
+    )
+
+
+def print_terms(status: dict[str, Any]) -> None:
+    """A series with its terms and its last periods."""
+    series = status["series"]
+    if series is None:
+        console.print(f"campaign {status['id']} is no series; see `sordino campaigns show`", soft_wrap=True)
+        return
+    state = "paused" if series["paused"] else status["state"]
+    console.print(f"series {status['id']}", highlight=False, soft_wrap=True)
+    console.print(f"{status['name']}, for {status['population']}: {state}", highlight=False, markup=False)
+    console.print(
+        f"one answer of ε = {series['epsilon']:g} in {series['slots']} periods of {series['period_s']:,} s, at most "
+        f"{series['answers_max']}; value of the {series['value_of']} period",
+        highlight=False,
+    )
+    console.print(f"period 0 begins {moment(series['start'])}; now period {series['period']}", highlight=False)
+    for each in status["rounds"][-7:]:
+        error = f"; {each['error']}" if each["error"] else ""
+        console.print(f"period {each['index']}: {each['state']}, {each['reports']} reports{error}", highlight=False)
+    for reason, count in status["refusals"].items():
+        console.print(f"refused, {reason}: {count}", highlight=False)
+
+
+def print_series(document: dict[str, Any]) -> None:
+    """A row a period, and the last windows and changes."""
+    labels = [query["label"] for query in document["queries"]]
+    periods = Table("period", "from", "state", "reports", *labels)
+    for each in document["periods"]:
+        answers = each["answers"]
+        cells = [""] * len(labels) if answers is None else _with_errors(answers)
+        periods.add_row(str(each["period"]), moment(each["start"]), each["state"], f"{each['reports']:,}", *cells)
+    console.print(periods)
+    windows = Table("window", "missing", "reports", *labels)
+    for each in document["windows"]:
+        span, answers = f"{each['first']} to {each['last']}", each["answers"]
+        windows.add_row(span, str(each["missing"]), f"{answers['reports']:,}", *_with_errors(answers))
+    console.print(windows)
+    changes = Table("change", *labels)
+    for each in document["changes"]:
+        pairs = zip(each["value"], each["standard_error"], each["marked"], strict=True)
+        cells = [f"{value:+.4f} ± {error:.4f}{' *' if mark else ''}" for value, error, mark in pairs]
+        changes.add_row(f"{each['earlier'][0]}-{each['earlier'][1]} to {each['later'][0]}-{each['later'][1]}", *cells)
+    if document["changes"]:
+        console.print(changes)
+        console.print(f"* differs from 0 among {document['comparisons']} comparisons", highlight=False)
+    console.print(
+        f"± one standard error; ε = {document['epsilon']:g}, one answer in {document['slots']} periods, mechanism "
+        f"{document['mechanism']}",
+        highlight=False,
+    )
+    for warning in document["warnings"]:
+        console.print(f"[yellow]{warning}", highlight=False)
+
+
+def _with_errors(answers: dict[str, Any]) -> list[str]:
+    pairs = zip(answers["value"], answers["standard_error"], strict=True)
+    return [f"{value:.4f} ± {error:.4f}" for value, error in pairs]

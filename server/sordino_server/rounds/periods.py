@@ -1,0 +1,150 @@
+"""Periods of series: which take reports by the server's clock, rounds made by the first report, and their end.
+
+A period is closed at the end of its acceptance and for all times: where the clock is set back, `closed_periods` keeps
+it closed. A period that nobody answered has no round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from sqlalchemy import ColumnElement, Select, and_, exists, or_, select
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session
+
+from sordino_server import aggregates
+from sordino_server.errors import ServerError
+from sordino_server.kit.db import Database
+from sordino_server.models import Campaign, Round, SeriesPause, SeriesRow
+from sordino_server.rounds import repository
+from sordino_server.rounds.round_lifecycle import cancel_round, close_round, lock_campaign
+from sordino_shared.protocol import CampaignState, Manifest, Problem, Rotating, RoundState, ValueOf
+
+
+def row_of(manifest: Manifest, series: Rotating) -> SeriesRow:
+    """What is kept of a series beside its manifest."""
+    return SeriesRow(
+        campaign_id=str(manifest.campaign),
+        start=series.start,
+        period_s=series.period_s,
+        slots=series.slots,
+        answers_max=series.answers_max,
+        lag=int(series.value_of is ValueOf.PREVIOUS),
+        late_s=series.late_s,
+        nano=manifest.rounds[0].guarantee.nano,
+        closed_periods=0,
+    )
+
+
+def find_series(session: Session, campaign: str) -> SeriesRow | None:
+    """The series of a campaign; None where it is none."""
+    return session.get(SeriesRow, campaign)
+
+
+def is_paused(session: Session, campaign: str) -> bool:
+    """Whether the series takes no reports until it is resumed."""
+    return session.scalar(select(exists().where(_pause_of(campaign)))) or False
+
+
+def pauses(session: Session, campaign: str) -> Sequence[SeriesPause]:
+    """All pauses in order."""
+    query = select(SeriesPause).where(SeriesPause.campaign_id == campaign)
+    return session.scalars(query.order_by(SeriesPause.id)).all()
+
+
+def pause(session: Session, campaign: Campaign, now: int) -> None:
+    """Take no reports until `resume`; raises `illegal-transition` where it is not an open series that takes some."""
+    _check_open(session, campaign)
+    if is_paused(session, campaign.id):
+        raise ServerError(Problem.ILLEGAL_TRANSITION, "the series is paused already", state="paused")
+    session.add(SeriesPause(campaign_id=campaign.id, paused_at=now))
+
+
+def resume(session: Session, campaign: Campaign, now: int) -> None:
+    """Take reports again; raises `illegal-transition` where it is not a paused series."""
+    _check_open(session, campaign)
+    row = session.scalars(select(SeriesPause).where(_pause_of(campaign.id))).first()
+    if row is None:
+        raise ServerError(Problem.ILLEGAL_TRANSITION, "the series is not paused", state=campaign.state)
+    row.resumed_at = max(now, row.paused_at)
+
+
+def open_period(session: Session, manifest: Manifest, series: Rotating, number: int, now: int) -> None:
+    """Make the round of a period whose first report has come, unless it is there or another process just makes it."""
+    if repository.find(session, str(manifest.campaign), number) is not None:
+        return
+    plan = manifest.rounds[0].plan
+    assert plan is not None
+    row = Round(
+        campaign_id=str(manifest.campaign),
+        index=number,
+        state=RoundState.OPEN,
+        device_digest=str(plan.device),
+        analyst_digest=str(plan.analyst),
+        epoch=series.epoch(number),
+        opened_at=now,
+    )
+    try:
+        with session.begin_nested():
+            session.add(row)
+    except IntegrityError:
+        if repository.find(session, row.campaign_id, number) is None:
+            raise
+
+
+def close_due_periods(database: Database, now: int) -> list[repository.RoundName]:
+    """Close the periods of open series whose acceptance is over, in order; safe to do twice, and by two at once."""
+    with database.read("find due series") as session:
+        due = session.scalars(_due_series(now)).all()
+    closed: list[repository.RoundName] = []
+    for campaign in due:
+        numbers = database.run("close due periods", partial(_close_due, database, campaign, now))
+        closed += [(campaign, number) for number in numbers]
+    return closed
+
+
+def end_series(database: Database, session: Session, series: SeriesRow, now: int) -> None:
+    """Close every period that has begun, of a locked series that ends."""
+    begun = (now - series.start) // series.period_s - series.lag + 1
+    _close_before(database, session, series, max(begun, series.closed_periods), now)
+
+
+def _due_series(now: int) -> Select[str]:
+    over = SeriesRow.start + (SeriesRow.closed_periods + 1 + SeriesRow.lag) * SeriesRow.period_s + SeriesRow.late_s
+    end = SeriesRow.start + (Round.index + 1 + SeriesRow.lag) * SeriesRow.period_s + SeriesRow.late_s
+    left = exists().where(Round.campaign_id == SeriesRow.campaign_id, Round.state == RoundState.OPEN, end <= now)
+    query = select(SeriesRow.campaign_id).join(Campaign, Campaign.id == SeriesRow.campaign_id)
+    return query.where(Campaign.state == CampaignState.OPEN, or_(over <= now, left)).order_by(SeriesRow.campaign_id)
+
+
+def _close_due(database: Database, identifier: str, now: int, session: Session) -> list[int]:
+    campaign = lock_campaign(session, identifier)
+    if campaign.state != CampaignState.OPEN:
+        return []
+    series = session.get_one(SeriesRow, identifier, populate_existing=True)
+    over = (now - series.late_s - series.start) // series.period_s - series.lag
+    return _close_before(database, session, series, max(over, series.closed_periods), now)
+
+
+def _close_before(database: Database, session: Session, series: SeriesRow, end: int, now: int) -> list[int]:
+    """Close the open rounds before period `end`; nothing comes of those whose reports were all refused."""
+    rows = repository.of_campaign(session, series.campaign_id)
+    numbers = [row.index for row in rows if row.state == RoundState.OPEN and row.index < end]
+    for number in numbers:
+        row = close_round(database, session, series.campaign_id, number, now)
+        if not aggregates.counts_by_round(session, [row.id])[row.id]:
+            cancel_round(database, session, series.campaign_id, number, now)
+    series.closed_periods = max(series.closed_periods, end)
+    return numbers
+
+
+def _check_open(session: Session, campaign: Campaign) -> None:
+    if find_series(session, campaign.id) is None:
+        raise ServerError(Problem.ILLEGAL_TRANSITION, "only a series can be paused and resumed", state=campaign.state)
+    if campaign.state != CampaignState.OPEN:
+        raise ServerError(Problem.ILLEGAL_TRANSITION, f"the series is {campaign.state}, not open", state=campaign.state)
+
+
+def _pause_of(campaign: str) -> ColumnElement[bool]:
+    return and_(SeriesPause.campaign_id == campaign, SeriesPause.resumed_at.is_(None))

@@ -1,0 +1,39 @@
+"""Counts of the periods of a series, without reading any report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from sordino_server.models import Accumulator, Round
+
+
+@dataclass(frozen=True)
+class PeriodRow:
+    """A round of a series by its number of period."""
+
+    id: int
+    number: int
+    state: str
+    failed: bool
+
+
+def periods_between(session: Session, campaign: str, first: int, last: int) -> Sequence[PeriodRow]:
+    """The rounds of the periods `first` … `last`, in order."""
+    query = select(Round.id, Round.index, Round.state, Round.error).where(
+        Round.campaign_id == campaign, Round.index.between(first, last)
+    )
+    rows = session.execute(query.order_by(Round.index))
+    return [PeriodRow(number, index, state, error is not None) for number, index, state, error in rows]
+
+
+def shards_between(session: Session, campaign: str, first: int, last: int) -> list[tuple[int, int, bytes]]:
+    """(row number of the round, count, sums) of every share of these periods."""
+    query = select(Accumulator.round_id, Accumulator.count, Accumulator.sums).join(
+        Round, Round.id == Accumulator.round_id
+    )
+    chosen = query.where(Round.campaign_id == campaign, Round.index.between(first, last))
+    return [(number, count, sums) for number, count, sums in session.execute(chosen)]
