@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from sordino_analysis.estimation.linear import EstimationError
     from sordino_analysis.evaluation.accumulate import Aggregate
     from sordino_analysis.panel.rotation import Rotation
-    from sordino_analysis.panel.series import Series
+    from sordino_analysis.panel.series import SeriesEstimates
     from sordino_analysis.planning_options import PlanError
     from sordino_analysis.progress import Progress
     from sordino_analysis.questions.linear import Workload, WorkloadError
@@ -63,7 +63,7 @@ _MODULES = {
     "sordino_analysis.progress": ("Progress",),
     "sordino_analysis.questions.linear": ("Workload", "WorkloadError"),
     "sordino_analysis.panel.rotation": ("Rotation",),
-    "sordino_analysis.panel.series": ("Series",),
+    "sordino_analysis.panel.series": ("SeriesEstimates",),
     "sordino_shared.errors": ("SordinoError",),
 }
 _PLACES = {name: module for module, names in _MODULES.items() for name in names}
@@ -80,7 +80,7 @@ __all__ = [
     "PlanError",
     "Progress",
     "Rotation",
-    "Series",
+    "SeriesEstimates",
     "Simulation",
     "SordinoError",
     "Workload",

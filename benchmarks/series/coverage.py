@@ -38,7 +38,7 @@ class Held:
 class Simulated:
     """One series: its estimates, and of the devices (days,) active and who reported how many hold the property."""
 
-    series: sa.Series
+    series: sa.SeriesEstimates
     active: Floats
     holding: Floats
     reported: Floats
@@ -101,13 +101,13 @@ def _judged(one: Simulated) -> list[float]:
     ]
 
 
-def _window(series: sa.Series, first: int, last: int) -> PeriodAnswers:
+def _window(series: sa.SeriesEstimates, first: int, last: int) -> PeriodAnswers:
     found = series.window(first, last)
     assert found is not None
     return found
 
 
-def _change(series: sa.Series, earlier: tuple[int, int], later: tuple[int, int]) -> Change:
+def _change(series: sa.SeriesEstimates, earlier: tuple[int, int], later: tuple[int, int]) -> Change:
     found = series.change(earlier, later)
     assert found is not None
     return found

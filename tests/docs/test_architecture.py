@@ -16,7 +16,8 @@ RECIPES = {
 }  # fmt: skip
 WORDS = {
     "campaign", "round", "plan", "device part", "analyst part", "manifest", "population", "ledger", "cell", "report",
-    "bin", "item", "salt", "level", "grid", "public randomness", "on demand", "band",
+    "bin", "item", "salt", "level", "grid", "public randomness", "on demand", "band", "series",
+    "phase",
 }  # fmt: skip
 DOCS = sorted((ROOT / "docs").rglob("*.md"))
 

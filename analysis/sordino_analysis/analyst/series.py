@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from sordino_analysis.analyst.plans import Plan
 from sordino_analysis.evaluation.accumulate import Aggregate
 from sordino_analysis.panel.rotation import Rotation
-from sordino_analysis.panel.series import Series, series_estimator
+from sordino_analysis.panel.series import SeriesEstimates, series_estimator
 from sordino_shared.errors import InvalidValue
 
 
-def series(plan: Plan, periods: Mapping[int, Aggregate], *, slots: int, level: float = 0.95) -> Series:
+def series(plan: Plan, periods: Mapping[int, Aggregate], *, slots: int, level: float = 0.95) -> SeriesEstimates:
     """The periods of one plan by their numbers; `slots` is T: each device has one turn in T periods.
 
     `period`, `window`, `windows`, `change`, `changes` and `trend` of it estimate. Intervals have probability `level`.
@@ -22,7 +22,7 @@ def series(plan: Plan, periods: Mapping[int, Aggregate], *, slots: int, level: f
     >>> week.target, week.reports
     ('active device-periods of periods 7 to 13', 4200)
     """
-    return Series.of(series_estimator(plan.device, plan.analyst), periods, slots, level)
+    return SeriesEstimates.of(series_estimator(plan.device, plan.analyst), periods, slots, level)
 
 
 def rotation(

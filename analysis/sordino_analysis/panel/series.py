@@ -29,7 +29,7 @@ Window = tuple[int, int]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Series:
+class SeriesEstimates:
     """Reports of closed periods of one plan, by the number of the period; each device has one turn in `slots` periods.
 
     Periods without reports are absent: nothing is interpolated. Errors of different periods are independent, since
@@ -44,7 +44,7 @@ class Series:
     @classmethod
     def of(
         cls, estimator: LinearEstimator, periods: Mapping[int, Aggregate], slots: int, level: float = 0.95
-    ) -> Series:
+    ) -> SeriesEstimates:
         """The periods that have reports; raises InvalidValue for numbers that are none of a series."""
         if not 1 <= slots <= MOST_SLOTS:
             raise InvalidValue(f"a series has 1 to {MOST_SLOTS} slots, got {slots}", slots)

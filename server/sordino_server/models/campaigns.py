@@ -67,7 +67,7 @@ class Round(Leased, Base):
 
     id: Mapped[int] = mapped_column(RowNumber, primary_key=True)
     campaign_id: Mapped[str] = mapped_column(ForeignKey("campaigns.id"))
-    index: Mapped[int] = mapped_column(BigInteger)
+    index: Mapped[int] = mapped_column(RowNumber)
     state: Mapped[str] = mapped_column(String(16), default=RoundState.PENDING, index=True)
     device_digest: Mapped[str] = mapped_column(ForeignKey("plan_parts.digest"))
     analyst_digest: Mapped[str] = mapped_column(ForeignKey("plan_parts.digest"))

@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from sordino_server.errors import ServerError
 from sordino_server.kit.clock import iso_8601
-from sordino_server.models import Campaign, SeriesRow
+from sordino_server.models import Campaign
 from sordino_server.reports.uploads import PeriodNotOpen, RoundNotOpen
 from sordino_server.rounds import RoundName, periods
 from sordino_shared.protocol import CampaignState, Manifest, Rotating
@@ -62,8 +62,9 @@ def _refusal(session: Session, campaign: str, series: Rotating, number: int, now
         return PeriodNotOpen(
             campaign, number, "early", f"its reports count from {_written(series.accepted_from(number))} on"
         )
-    closed = session.get_one(SeriesRow, campaign, populate_existing=True).closed_periods
-    if number < closed or not series.accepts(number, now):
+    row_of = periods.find_series(session, campaign)
+    assert row_of is not None
+    if number < row_of.closed_periods or not series.accepts(number, now):
         return PeriodNotOpen(
             campaign, number, "late", f"its reports counted until before {_written(series.accepted_until(number))}"
         )

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from sqlalchemy import ColumnElement, Select, and_, exists, or_, select
-from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from sordino_server import aggregates
@@ -39,18 +37,17 @@ def row_of(manifest: Manifest, series: Rotating) -> SeriesRow:
 
 def find_series(session: Session, campaign: str) -> SeriesRow | None:
     """The series of a campaign; None where it is none."""
-    return session.get(SeriesRow, campaign)
+    return repository.find_series(session, campaign)
 
 
 def is_paused(session: Session, campaign: str) -> bool:
     """Whether the series takes no reports until it is resumed."""
-    return session.scalar(select(exists().where(_pause_of(campaign)))) or False
+    return repository.pause_of(session, campaign) is not None
 
 
 def pauses(session: Session, campaign: str) -> Sequence[SeriesPause]:
     """All pauses in order."""
-    query = select(SeriesPause).where(SeriesPause.campaign_id == campaign)
-    return session.scalars(query.order_by(SeriesPause.id)).all()
+    return repository.pauses(session, campaign)
 
 
 def pause(session: Session, campaign: Campaign, now: int) -> None:
@@ -64,7 +61,7 @@ def pause(session: Session, campaign: Campaign, now: int) -> None:
 def resume(session: Session, campaign: Campaign, now: int) -> None:
     """Take reports again; raises `illegal-transition` where it is not a paused series."""
     _check_open(session, campaign)
-    row = session.scalars(select(SeriesPause).where(_pause_of(campaign.id))).first()
+    row = repository.pause_of(session, campaign.id)
     if row is None:
         raise ServerError(Problem.ILLEGAL_TRANSITION, "the series is not paused", state=campaign.state)
     row.resumed_at = max(now, row.paused_at)
@@ -72,8 +69,6 @@ def resume(session: Session, campaign: Campaign, now: int) -> None:
 
 def open_period(session: Session, manifest: Manifest, series: Rotating, number: int, now: int) -> None:
     """Make the round of a period whose first report has come, unless it is there or another process just makes it."""
-    if repository.find(session, str(manifest.campaign), number) is not None:
-        return
     plan = manifest.rounds[0].plan
     assert plan is not None
     row = Round(
@@ -85,18 +80,13 @@ def open_period(session: Session, manifest: Manifest, series: Rotating, number: 
         epoch=series.epoch(number),
         opened_at=now,
     )
-    try:
-        with session.begin_nested():
-            session.add(row)
-    except IntegrityError:
-        if repository.find(session, row.campaign_id, number) is None:
-            raise
+    repository.add_unless_there(session, row)
 
 
 def close_due_periods(database: Database, now: int) -> list[repository.RoundName]:
     """Close the periods of open series whose acceptance is over, in order; safe to do twice, and by two at once."""
     with database.read("find due series") as session:
-        due = session.scalars(_due_series(now)).all()
+        due = repository.due_series(session, now)
     closed: list[repository.RoundName] = []
     for campaign in due:
         numbers = database.run("close due periods", partial(_close_due, database, campaign, now))
@@ -110,27 +100,19 @@ def end_series(database: Database, session: Session, series: SeriesRow, now: int
     _close_before(database, session, series, max(begun, series.closed_periods), now)
 
 
-def _due_series(now: int) -> Select[str]:
-    over = SeriesRow.start + (SeriesRow.closed_periods + 1 + SeriesRow.lag) * SeriesRow.period_s + SeriesRow.late_s
-    end = SeriesRow.start + (Round.index + 1 + SeriesRow.lag) * SeriesRow.period_s + SeriesRow.late_s
-    left = exists().where(Round.campaign_id == SeriesRow.campaign_id, Round.state == RoundState.OPEN, end <= now)
-    query = select(SeriesRow.campaign_id).join(Campaign, Campaign.id == SeriesRow.campaign_id)
-    return query.where(Campaign.state == CampaignState.OPEN, or_(over <= now, left)).order_by(SeriesRow.campaign_id)
-
-
 def _close_due(database: Database, identifier: str, now: int, session: Session) -> list[int]:
     campaign = lock_campaign(session, identifier)
     if campaign.state != CampaignState.OPEN:
         return []
-    series = session.get_one(SeriesRow, identifier, populate_existing=True)
+    series = repository.find_series(session, identifier)
+    assert series is not None
     over = (now - series.late_s - series.start) // series.period_s - series.lag
     return _close_before(database, session, series, max(over, series.closed_periods), now)
 
 
 def _close_before(database: Database, session: Session, series: SeriesRow, end: int, now: int) -> list[int]:
     """Close the open rounds before period `end`; nothing comes of those whose reports were all refused."""
-    rows = repository.of_campaign(session, series.campaign_id)
-    numbers = [row.index for row in rows if row.state == RoundState.OPEN and row.index < end]
+    numbers = list(repository.open_before(session, series.campaign_id, end))
     for number in numbers:
         row = close_round(database, session, series.campaign_id, number, now)
         if not aggregates.counts_by_round(session, [row.id])[row.id]:
@@ -144,7 +126,3 @@ def _check_open(session: Session, campaign: Campaign) -> None:
         raise ServerError(Problem.ILLEGAL_TRANSITION, "only a series can be paused and resumed", state=campaign.state)
     if campaign.state != CampaignState.OPEN:
         raise ServerError(Problem.ILLEGAL_TRANSITION, f"the series is {campaign.state}, not open", state=campaign.state)
-
-
-def _pause_of(campaign: str) -> ColumnElement[bool]:
-    return and_(SeriesPause.campaign_id == campaign, SeriesPause.resumed_at.is_(None))

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from sqlalchemy import ColumnElement, func, or_, select, tuple_, update
+from sqlalchemy import ColumnElement, exists, func, or_, select, tuple_, update
+from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from sordino_server import aggregates
 from sordino_server.kit import leases
 from sordino_server.kit.db import FOR_CHANGE, Database
-from sordino_server.models import Accumulator, Campaign, ClosingRule, Round
-from sordino_shared.protocol import RoundState
+from sordino_server.models import Accumulator, Campaign, ClosingRule, Round, SeriesPause, SeriesRow
+from sordino_shared.protocol import CampaignState, RoundState
 
 # Names the kind of thing that is locked; any other constant of the system's own locks must differ.
 _LOCK_SPACE = 0x50D1
@@ -86,6 +87,51 @@ def due_rounds(session: Session, now: int) -> Sequence[RoundName]:
     full = ClosingRule.after_reports <= counted.scalar_subquery()
     query = select(Round.campaign_id, Round.index).join(ClosingRule, rule).where(Round.state == RoundState.OPEN)
     return [(campaign, index) for campaign, index in session.execute(query.where(or_(over, full)).order_by(Round.id))]
+
+
+def add_unless_there(session: Session, row: Round) -> None:
+    """Insert a round, unless it is there or another transaction just inserts it, whose end is waited for."""
+    if find(session, row.campaign_id, row.index) is not None:
+        return
+    try:
+        with session.begin_nested():
+            session.add(row)
+    except IntegrityError:
+        if find(session, row.campaign_id, row.index) is None:
+            raise
+
+
+def find_series(session: Session, campaign: str) -> SeriesRow | None:
+    """The series of a campaign, as it is now; None where it is none."""
+    return session.get(SeriesRow, campaign, populate_existing=True)
+
+
+def due_series(session: Session, now: int) -> Sequence[str]:
+    """Open series with a period whose acceptance is over, and that is not closed or still has an open round."""
+    over = SeriesRow.start + (SeriesRow.closed_periods + 1 + SeriesRow.lag) * SeriesRow.period_s + SeriesRow.late_s
+    end = SeriesRow.start + (Round.index + 1 + SeriesRow.lag) * SeriesRow.period_s + SeriesRow.late_s
+    left = exists().where(Round.campaign_id == SeriesRow.campaign_id, Round.state == RoundState.OPEN, end <= now)
+    query = select(SeriesRow.campaign_id).join(Campaign, Campaign.id == SeriesRow.campaign_id)
+    chosen = query.where(Campaign.state == CampaignState.OPEN, or_(over <= now, left))
+    return session.scalars(chosen.order_by(SeriesRow.campaign_id)).all()
+
+
+def open_before(session: Session, campaign: str, end: int) -> Sequence[int]:
+    """Numbers of the open rounds before `end`, in order."""
+    query = select(Round.index).where(Round.campaign_id == campaign, Round.state == RoundState.OPEN, Round.index < end)
+    return session.scalars(query.order_by(Round.index)).all()
+
+
+def pauses(session: Session, campaign: str) -> Sequence[SeriesPause]:
+    """All pauses of a series in order."""
+    query = select(SeriesPause).where(SeriesPause.campaign_id == campaign)
+    return session.scalars(query.order_by(SeriesPause.id)).all()
+
+
+def pause_of(session: Session, campaign: str) -> SeriesPause | None:
+    """The pause that a series is in."""
+    query = select(SeriesPause).where(SeriesPause.campaign_id == campaign, SeriesPause.resumed_at.is_(None))
+    return session.scalars(query).first()
 
 
 def count_by_state(session: Session) -> dict[str, int]:

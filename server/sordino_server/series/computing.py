@@ -14,7 +14,7 @@ from sordino_analysis.estimation.linear import EstimationError, LinearEstimator
 from sordino_analysis.evaluation.accumulate import Aggregate
 from sordino_analysis.evaluation.listing import PublishedQueries
 from sordino_analysis.panel.period_answers import Change, PeriodAnswers
-from sordino_analysis.panel.series import Series, series_estimator
+from sordino_analysis.panel.series import SeriesEstimates, series_estimator
 from sordino_analysis.panel.smoother import SENTENCES, Trend
 from sordino_analysis.questions.linear.operators import Indices
 from sordino_analysis.questions.linear.scopes import bounds_of
@@ -27,10 +27,10 @@ from sordino_server.kit.db import Database
 from sordino_server.plans import service as plans
 from sordino_server.series import repository
 from sordino_server.series.schemas import (
-    Answers,
     AskedQuery,
     ChangeEntry,
     PeriodEntry,
+    PeriodFigures,
     SeriesDocument,
     TrendEntry,
     WindowEntry,
@@ -60,7 +60,7 @@ def series_document(database: Database, campaign: str, question: SeriesQuestion,
     for number, count, _ in shards:
         counts[number] = counts.get(number, 0) + count
     sums = _aggregates(database, asked, estimator, shards)
-    series = Series.of(estimator, sums, asked.row.slots, question.level)
+    series = SeriesEstimates.of(estimator, sums, asked.row.slots, question.level)
     return _document(manifest, asked, question, series, counts)
 
 
@@ -94,7 +94,7 @@ def _aggregates(
 
 
 def _document(
-    manifest: Manifest, asked: AskedPeriods, question: SeriesQuestion, series: Series, counts: dict[int, int]
+    manifest: Manifest, asked: AskedPeriods, question: SeriesQuestion, series: SeriesEstimates, counts: dict[int, int]
 ) -> SeriesDocument:
     estimator, row = series.estimator, asked.row
     published = PublishedQueries.of(estimator.device, estimator.analyst)
@@ -146,7 +146,9 @@ def _queries(published: PublishedQueries) -> list[AskedQuery]:
     ]
 
 
-def _periods(asked: AskedPeriods, series: Series, counts: dict[int, int], chosen: Indices) -> list[PeriodEntry]:
+def _periods(
+    asked: AskedPeriods, series: SeriesEstimates, counts: dict[int, int], chosen: Indices
+) -> list[PeriodEntry]:
     row = asked.row
     points = {one.first: one for one in series.windows(1, asked.first, asked.last)}
     entries = []
@@ -169,8 +171,8 @@ def _periods(asked: AskedPeriods, series: Series, counts: dict[int, int], chosen
     return entries
 
 
-def _answers(found: PeriodAnswers, chosen: Indices) -> Answers:
-    return Answers(
+def _answers(found: PeriodAnswers, chosen: Indices) -> PeriodFigures:
+    return PeriodFigures(
         target=found.target,
         reports=found.reports,
         value=found.value[chosen].tolist(),

@@ -21,8 +21,8 @@ class AskedQuery(BaseModel):
     bounds: list[AttributeBounds] = Field(description="The values that it counts, of each attribute that it restricts.")
 
 
-class Answers(BaseModel):
-    """Answers to all queries about some periods."""
+class PeriodFigures(BaseModel):
+    """PeriodFigures to all queries about some periods."""
 
     target: str = Field(description="Whom the population's errors and intervals are about.")
     reports: int
@@ -50,7 +50,7 @@ class PeriodEntry(BaseModel):
     reports: int
     active: float | None = Field(description="Active devices, T times the reports, if all reports are honest.")
     active_standard_error: float | None
-    answers: Answers | None = Field(description="Null until the period is closed, and without reports.")
+    answers: PeriodFigures | None = Field(description="Null until the period is closed, and without reports.")
 
 
 class WindowEntry(BaseModel):
@@ -59,7 +59,7 @@ class WindowEntry(BaseModel):
     first: int
     last: int
     missing: int = Field(description="Periods of the window without reports.")
-    answers: Answers
+    answers: PeriodFigures
 
 
 class ChangeEntry(BaseModel):

@@ -17,7 +17,7 @@ from sordino_analysis.analyst import estimates, items, pairs, plans, results, se
 
 PUBLIC = {
     "Aggregate", "ColumnError", "Estimate", "EstimationError", "Items", "PairwisePlan", "PairwiseSimulation", "Plan",
-    "PlanError", "Progress", "Rotation", "Series", "Simulation", "SordinoError", "Workload", "WorkloadError",
+    "PlanError", "Progress", "Rotation", "SeriesEstimates", "Simulation", "SordinoError", "Workload", "WorkloadError",
     "aggregate", "estimate", "histogram", "items", "marginal", "pairwise_statistic", "plan", "plan_pairwise", "prefix",
     "ranges", "read_csv", "read_estimates", "read_pairwise_plan", "read_plan", "rotation", "series", "simulate",
     "simulate_pairwise", "workload",

@@ -24,7 +24,7 @@ class Bits:
         zeros = rng.binomial(holding, self.own) + rng.binomial(reporters - holding, self.other)
         return sa.Aggregate(reporters, np.array([zeros, reporters - zeros], dtype=np.int64))
 
-    def series(self, periods: Mapping[int, sa.Aggregate], slots: int = 30) -> sa.Series:
+    def series(self, periods: Mapping[int, sa.Aggregate], slots: int = 30) -> sa.SeriesEstimates:
         return sa.series(self.plan, periods, slots=slots)
 
 
