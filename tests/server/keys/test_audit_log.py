@@ -52,6 +52,10 @@ def test_every_operation_that_changes_something_has_an_entry(running: Any) -> No
     draft = _post(running, "/v1/campaigns", {**TERMS, "plan_request": plan})["id"]
     running.api.delete(f"/v1/campaigns/{draft}").raise_for_status()
     _post(running, f"/v1/plan-requests/{running.plan_request(epsilon=3)['id']}/cancel")
+    terms = {**TERMS, "plan_request": plan, "series": {"slots": 7, "answers_max": 12}}
+    series = _post(running, "/v1/campaigns", terms)["id"]
+    for action in ("open", "pause", "resume"):
+        _post(running, f"/v1/campaigns/{series}/{action}")
     population = _post(running, "/v1/populations", {"name": "others", "epsilon_lifetime": "3"})
     path = f"/v1/populations/{population['id']}"
     etag = running.api.get(path).headers["etag"]
