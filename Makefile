@@ -6,6 +6,8 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 # One thread a process: the tests and the server run several processes, and two cores are enough for them.
 export OPENBLAS_NUM_THREADS ?= 1
+# Tests start hundreds of processes, each of which would compile the packages anew.
+unexport PYTHONDONTWRITEBYTECODE
 # Each builds one wheel; those of the left are imported by those of the right.
 DISTRIBUTIONS := shared client analysis migrations server
 # Options for the command behind a target: make demo ARGS="--users 5000 --workload histogram"

@@ -1,7 +1,7 @@
 """Processes that plan nothing import no solver: the API, and `sordino --help`.
 
-Seconds depend on the machine, so they are compared with those that the libraries take which both need anyway, in
-processes started in turns; of each the least of three counts, which another process's load hardly moves.
+Seconds depend on what else a machine does, so function calls are counted, and compared with those that the libraries
+take which both need anyway: every run of a process makes the same.
 """
 
 from __future__ import annotations
@@ -22,52 +22,57 @@ with contextlib.redirect_stdout(io.StringIO()) as printed:
     app(["--help"], standalone_mode=False)
 assert "simulate" in printed.getvalue()
 """
+COUNT = """
+import itertools, sys
+_calls = itertools.count()
+sys.setprofile(lambda *event: next(_calls))
+"""
 # Not ru_maxrss, which begins at that of the process that forked this one.
 MEASURE = """
-import json, sys, time
+sys.setprofile(None)
+import json
 modules = sorted({name.partition(".")[0] for name in sys.modules})
 peak = next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM"))
-print(json.dumps([time.process_time(), peak / 1024, modules]))
+print(json.dumps([next(_calls), peak / 1024, modules]))
 """
-RUNS = 3
 
 
-def measure(code: str) -> tuple[float, float, set[str]]:
-    """Processor seconds, MiB and top-level modules of a process that runs `code`."""
-    done = subprocess.run([sys.executable, "-c", code + "\n" + MEASURE], capture_output=True, text=True, check=True)
-    seconds, mebibytes, modules = json.loads(done.stdout)
-    return seconds, mebibytes, set(modules)
+def measure(code: str) -> tuple[int, float, set[str]]:
+    """Calls and returns of functions, MiB and top-level modules of a process that runs `code`."""
+    done = subprocess.run(
+        [sys.executable, "-c", COUNT + code + "\n" + MEASURE], capture_output=True, text=True, check=True
+    )
+    calls, mebibytes, modules = json.loads(done.stdout)
+    return calls, mebibytes, set(modules)
 
 
-def times_as_long(code: str) -> float:
-    """Least processor seconds of `code` over those of the libraries."""
-    pairs = [(measure(code)[0], measure(LIBRARIES)[0]) for _ in range(RUNS)]
-    mine, libraries = zip(*pairs, strict=True)
-    return float(min(mine) / min(libraries))
+@pytest.fixture(scope="module")
+def of_the_libraries() -> int:
+    """Calls of a process that imports the libraries."""
+    return measure(LIBRARIES)[0]
 
 
-def test_the_api_imports_no_solver_and_fits_into_100_mib() -> None:
-    _, mebibytes, modules = measure(API)
+def test_the_api_imports_little_more_than_its_libraries_and_fits_into_100_mib(of_the_libraries: int) -> None:
+    calls, mebibytes, modules = measure(API)
     assert not SOLVERS & modules
     assert "sordino_analysis" in modules
     assert mebibytes <= 100
+    # 1.8 when this was written; with the planner 2.8.
+    assert calls <= 2.1 * of_the_libraries
 
 
-def test_the_api_is_imported_in_little_more_than_its_libraries() -> None:
-    # 1.7 when this was written; with the planner 4.1.
-    assert times_as_long(API) <= 2.3
-
-
-def test_help_imports_neither_commands_nor_arrays() -> None:
-    _, _, modules = measure(HELP)
+def test_help_imports_neither_commands_nor_arrays(of_the_libraries: int) -> None:
+    calls, _, modules = measure(HELP)
     assert not modules & (SOLVERS | {"numpy", "sqlalchemy", "fastapi"})
-    # 0.3 when this was written; with every command 4.3.
-    assert times_as_long(HELP) <= 0.6
+    # 0.3 when this was written; with every command 2.9.
+    assert calls <= 0.5 * of_the_libraries
 
 
 @pytest.mark.parametrize("module", ["sordino_server.estimates.next_step", "sordino_analysis.requests"])
-def test_the_measure_notices_a_solver(module: str) -> None:
-    assert measure(f"import {module}")[2] & SOLVERS
+def test_the_measure_notices_a_solver(module: str, of_the_libraries: int) -> None:
+    calls, _, modules = measure(f"{API}, {module}")
+    assert modules & SOLVERS
+    assert calls > 2.3 * of_the_libraries
 
 
 @pytest.mark.parametrize("module", ["sordino_server.cli.worker", "sordino_analysis.requests"])
