@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import socket
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -164,18 +165,40 @@ def _compute(request: PlanningRequest, progress: ProgressCallback) -> tuple[Fini
     return request.compile(noted), steps
 
 
+class _PromptServer(uvicorn.Server):
+    """Says when it takes connections and ends when it is told to, where the original looks ten times a second."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.begun = threading.Event()
+
+    def run(self, sockets: list[socket.socket] | None = None) -> None:
+        try:
+            super().run(sockets)
+        finally:
+            self.begun.set()
+
+    async def main_loop(self) -> None:
+        self._loop, self._ended = asyncio.get_running_loop(), asyncio.Event()
+        await self.on_tick(0)
+        self.begun.set()
+        await self._ended.wait()
+
+    def end(self) -> None:
+        self._loop.call_soon_threadsafe(self._ended.set)
+
+
 @contextmanager
 def served(url: str) -> Iterator[RunningServer]:
     """A server on a migrated database, for as long as the block runs."""
     database, clock, settings = Database(url), ManualClock(), Settings()
     configure_logs(settings.log_level, settings.log_format)
     app = create_app(settings, database, clock)
-    server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None, lifespan="on"))
+    server = _PromptServer(uvicorn.Config(app, port=0, log_config=None, lifespan="on"))
     thread = threading.Thread(target=server.run)
     thread.start()
-    deadline = time.monotonic() + PATIENCE_S
-    while not server.started and time.monotonic() < deadline:
-        time.sleep(0.005)
+    assert server.begun.wait(PATIENCE_S), "the server does not begin"
+    assert server.started, "the server has ended"
     port = server.servers[0].sockets[0].getsockname()[1]
     address = f"http://127.0.0.1:{port}"
     with database.write("test key") as session:
@@ -185,7 +208,7 @@ def served(url: str) -> Iterator[RunningServer]:
         httpx.Client(base_url=address, headers={"Accept": CBOR_MEDIA_TYPE}, timeout=PATIENCE_S) as anonymous,
     ):
         yield RunningServer(address, database, clock, settings, key, api, anonymous, compute_here, app)
-    server.should_exit = True
+    server.end()
     thread.join()
     database.close()
 

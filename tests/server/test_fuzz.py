@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 import schemathesis
 from hypothesis import HealthCheck, settings
+from schemathesis.generation.hypothesis.builder import HypothesisTestConfig, HypothesisTestMode, create_test
+from schemathesis.schemas import BaseSchema
 from schemathesis.specs.openapi import checks
 
 from sordino_server.serving.openapi import document
@@ -25,14 +29,25 @@ CHECKS = [
     checks.status_code_conformance,
     checks.unsupported_method,
 ]
+# Another test says that this is the document that the code has.
+PUBLISHED = Path(__file__).parents[2] / "docs" / "openapi.json"
 EXAMPLES = 5
 MORE_EXAMPLES = 60
+OPERATIONS = [
+    f"{method.upper()} {path}"
+    for path, operations in json.loads(PUBLISHED.read_text(encoding="utf-8"))["paths"].items()
+    for method in operations
+]
 HEALTH = [HealthCheck.function_scoped_fixture, HealthCheck.filter_too_much, HealthCheck.too_slow]
 
 
 # Reports are bytes to the description of the API; what they hold has vectors and a suite of its own.
 schemathesis.serializer.alias(CBOR_MEDIA_TYPE, "application/octet-stream")
-schema = schemathesis.openapi.from_dict(document())
+
+
+@pytest.fixture(scope="module")
+def api() -> BaseSchema:
+    return schemathesis.openapi.from_dict(document())
 
 
 @pytest.fixture(autouse=True)
@@ -41,17 +56,30 @@ def _ready_plan(running: Any) -> None:
     running.campaign("open")
 
 
-@schema.parametrize()
-@settings(max_examples=EXAMPLES, deadline=None, derandomize=True, suppress_health_check=HEALTH)
-def test_every_operation(case: schemathesis.Case, running: Any) -> None:
-    _check(case, running)
+@pytest.mark.parametrize("label", OPERATIONS)
+def test_every_operation(api: BaseSchema, label: str, running: Any) -> None:
+    asked = settings(max_examples=EXAMPLES, deadline=None, derandomize=True, suppress_health_check=HEALTH)
+    _ask_everything(api, label, asked, running)
 
 
 @pytest.mark.slow
-@schema.parametrize()
-@settings(max_examples=MORE_EXAMPLES, deadline=None, suppress_health_check=HEALTH)
-def test_every_operation_for_longer(case: schemathesis.Case, running: Any) -> None:
-    _check(case, running)
+@pytest.mark.parametrize("label", OPERATIONS)
+def test_every_operation_for_longer(api: BaseSchema, label: str, running: Any) -> None:
+    _ask_everything(
+        api, label, settings(max_examples=MORE_EXAMPLES, deadline=None, suppress_health_check=HEALTH), running
+    )
+
+
+def _ask_everything(api: BaseSchema, label: str, asked: settings, running: Any) -> None:
+    """What `api.parametrize()` makes a test of, but when the test runs: every worker would make all of them."""
+    operation = api.find_operation_by_label(label)
+    assert operation is not None
+
+    def answer(case: schemathesis.Case) -> None:
+        _check(case, running)
+
+    config = HypothesisTestConfig(project=api.config, modes=list(HypothesisTestMode), explicit_settings=asked)
+    create_test(operation=operation, test_func=answer, config=config)()
 
 
 def _check(case: schemathesis.Case, running: Any) -> None:
