@@ -26,7 +26,7 @@ from sordino_shared.protocol import Problem
 
 T = TypeVar("T")
 
-PRELOADED = ("sordino_server.workloads.checking", "sordino_analysis.requests")
+PRELOADED = ("sordino_server.workloads.checking", "sordino_server.plans.checking", "sordino_analysis.requests")
 # Processor time; the largest workloads that can be planned are checked in a third of it.
 CPU_S = 20
 MEMORY_MB = 2048
