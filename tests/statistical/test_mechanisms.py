@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom, norm
 
-from sordino_analysis.estimation.linear import estimate
+from sordino_analysis.estimation.linear import LinearEstimator
 from sordino_analysis.evaluation.accumulate import Aggregate, accumulate, mean_accumulator
 from sordino_analysis.evaluation.variance import type_variances
 from sordino_shared.randomness import SeededRandomness
@@ -79,13 +79,13 @@ def test_the_variance_published_is_accepted_and_one_a_tenth_off_is_not(drawn, me
 
 def coverage(plan, histogram, users, campaigns, first_seed):
     """How many of the campaigns' intervals and bands hold, for the reporters and for the population."""
-    operator = plan.request.workload.operator
+    operator, estimator = plan.request.workload.operator, LinearEstimator.of(plan.device, plan.analyst)
     population = operator.matvec(histogram)
     hits = {"interval": 0, "band": 0, "population": 0}
     for seed in range(first_seed, first_seed + campaigns):
         cells = np.random.default_rng(seed).choice(len(histogram), size=users, p=histogram).astype(np.int64)
         payloads = plan.device.randomizer.randomize_many(cells, SeededRandomness(seed))
-        found = estimate(plan.device, plan.analyst, Aggregate(users, accumulate(plan.device.randomizer, payloads)))
+        found = estimator.estimate(Aggregate(users, accumulate(plan.device.randomizer, payloads)))
         truth = plan.request.workload.truth(cells)
         hits["interval"] += int(((found.lower <= truth) & (truth <= found.upper)).sum())
         hits["band"] += bool(((found.band_lower <= truth) & (truth <= found.band_upper)).all())
@@ -124,11 +124,11 @@ def test_intervals_and_bands_hold_over_a_thousand_campaigns(plan_of, mechanism, 
 def test_a_standard_error_a_tenth_off_would_be_noticed(plan_of):
     """Answers of 400 campaigns divided by their standard errors have variance 1, and not 1.21 or .81."""
     plan = plan_of("prefix", TYPES, mechanism="hyperplane_codebook")
-    ratios = []
+    estimator, ratios = LinearEstimator.of(plan.device, plan.analyst), []
     for seed in range(400):
         cells = np.random.default_rng(seed).integers(0, TYPES, size=1000)
         payloads = plan.device.randomizer.randomize_many(cells, SeededRandomness(seed))
-        found = estimate(plan.device, plan.analyst, Aggregate(1000, accumulate(plan.device.randomizer, payloads)))
+        found = estimator.estimate(Aggregate(1000, accumulate(plan.device.randomizer, payloads)))
         ratios.append((found.unbiased - plan.request.workload.truth(cells)) / found.standard_error)
     squares = np.array(ratios) ** 2
     threshold = norm.isf(FALSE_ALARM / 2) * squares.mean(axis=1).std() / np.sqrt(len(squares))
