@@ -41,7 +41,7 @@ from sordino_analysis.documents.queries import (
     StackQueries,
 )
 from sordino_shared.arrays import Array
-from sordino_shared.domains import Categorical, Domain, EvenEdges, Hashed, Integers, Ordinal
+from sordino_shared.domains import Categorical, Domain, EvenEdges, Hashed, Indicator, Integers, Ordinal, Span
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import (
     CampaignId,
@@ -153,6 +153,25 @@ def pinned_orbits() -> OrbitKernel:
 FLAGS = Domain(tuple(Categorical(name, tuple("xyz"[:size])) for name, size in zip("abcd", (2, 3, 2, 2), strict=True)))
 
 
+HOUR = Ordinal(name="hour", edges=(5.0, 14.0, 21.0), unit="h", missing=True)
+CARRIER = Categorical("carrier", ("EV", "B6", "UA"), other=True)
+INDICATORS = Domain(
+    (
+        Indicator("hour > 14", HOUR, (Span(2, 3),)),
+        Indicator("night", HOUR, (Span(0, 0), Span(3, 4))),
+        Indicator("carrier=B6", CARRIER, (Span(1, 1),)),
+        Categorical("late", ("no", "yes")),
+    )
+)
+
+
+def indicator_orbits() -> OrbitKernel:
+    """The label times one of three indicators of two attributes."""
+    levels = {"bits": 60, "low": 1 << 50, "high": 5 << 49, "row_weights": (1 << 60,)}
+    row = BaseRow.of(np.eye(2, dtype=np.bool_))
+    return OrbitKernel(shape=INDICATORS.shape, width=2, overlaps=False, **levels, rows=(row,), pinned=3)
+
+
 def small_grids() -> Coarsened:
     """Grids on both attributes or one, with linear labels, and a comb on both."""
     levels = (
@@ -188,6 +207,7 @@ RANDOMIZERS: dict[str, tuple[Domain, PureEpsilon, AnyRandomizer]] = {
     ),
     "orbit_kernel": (PRODUCT, EPSILON, small_orbits()),
     "orbit_kernel_pinned": (FLAGS, EPSILON, pinned_orbits()),
+    "indicators": (INDICATORS, EPSILON, indicator_orbits()),
     "coarsened_grids": (PRODUCT, EPSILON, small_grids()),
     "coarsened_histogram": (PRODUCT, EPSILON, small_histogram()),
     "coarsened_subsets": (FLAGS, EPSILON, small_subsets()),

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sordino_shared.domains import Attribute, Categorical, Domain, Hashed, Integers, Ordered
+from sordino_shared.domains import Attribute, Categorical, Domain, Hashed, Indicator, Integers, Ordered
 from sordino_shared.errors import SordinoError
 
 _WHOLE = re.compile(r"[+-]?[0-9]{1,19}")
@@ -35,6 +35,15 @@ class Table:
 
     def __len__(self) -> int:
         return len(self.lines)
+
+
+def header_of(path: Path) -> list[str]:
+    """The names of the columns; raises `ColumnError` for a file that cannot be read."""
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as stream:
+            return next(csv.reader(stream), [])
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise ColumnError(path, f"cannot be read as CSV in UTF-8: {error}") from error
 
 
 def read_table(path: Path, wanted: Sequence[str]) -> Table:
@@ -97,6 +106,8 @@ def _values_of(table: Table, attribute: Attribute, column: str) -> list[object]:
 
 
 def _value(attribute: Attribute, text: str) -> object:
+    if isinstance(attribute, Indicator):
+        return _value(attribute.source, text)
     if isinstance(attribute, Ordered):
         whole = _whole_in(text) if isinstance(attribute, Integers) else None
         number = number_in(text) if whole is None else whole
@@ -106,6 +117,8 @@ def _value(attribute: Attribute, text: str) -> object:
 
 
 def _listed(attribute: Attribute, value: object) -> bool:
+    if isinstance(attribute, Indicator):
+        return attribute.source.other or _listed(attribute.source, value)
     if value is None:
         return attribute.missing
     match attribute:

@@ -13,6 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import permutations, product
 
 import numpy as np
 from scipy.special import ndtri
@@ -22,7 +23,8 @@ from sordino_analysis.evaluation.answer_moments import AnswerMoments
 from sordino_analysis.evaluation.orbit_answers import OrbitAnswerMoments
 from sordino_analysis.optimisation.symmetry.query_fourier_weights import query_fourier_weights
 from sordino_analysis.optimisation.symmetry.row_spectrum import RowSpectrum
-from sordino_analysis.questions.linear.widths import CharacterMap
+from sordino_analysis.questions.linear.operators import Indices
+from sordino_analysis.questions.linear.widths import CharacterBlock, CharacterMap
 
 # Seed and draws are part of the method. With so many a quantile covers within .007 of its level, two standard errors.
 DRAWS = 4000
@@ -30,6 +32,8 @@ _SEED = 20_261_122
 # Entries of simulated losses; beyond it Bonferroni's quantile costs some hundredths more and no time.
 _MOST_DRAWN = 1 << 25
 _BATCH = 200
+# With the label; of wider rules there are thousands of images each.
+_WIDEST_SIMULATED = 5
 _SINGLE = 1e-9
 
 
@@ -115,22 +119,25 @@ class CharacterErrors(ConceptErrors):
     def quantile(self, level: float) -> Floats:
         """(Q,) quantiles of seeded normal errors, where they are below Bonferroni's.
 
-        All rules of a block have the same: turning indicators over and exchanging them takes one to another. Elsewhere,
-        and where rules are many, it is Bonferroni's.
+        Rules that turning indicators over and exchanging them takes to one another have the same, so one of each kind
+        is looked at. Where some rule is taken to none of the class, and where rules are many, it is Bonferroni's.
         """
-        found, blocks = super().quantile(level), self.operator.blocks
-        if not self.operator.invariant or len(found) * DRAWS > _MOST_DRAWN:
+        found = super().quantile(level)
+        if self.operator.characters.width > _WIDEST_SIMULATED:
             return found
-        first = [int(block.queries[0, 0]) for block in blocks]
+        kinds = [kind for block in self.operator.blocks for kind in kinds_of_rules(block)]
+        if any(not kind.closed for kind in kinds) or len(found) * DRAWS > _MOST_DRAWN:
+            return found
+        first = [int(kind.rules[0]) for kind in kinds]
         scales = [self.differences(rule, 1) for rule in first]
         differing = [scale > _SINGLE * scale.max() for scale in scales]
-        worst: list[list[Floats]] = [[] for _ in blocks]
+        worst: list[list[Floats]] = [[] for _ in kinds]
         for errors in self._drawn_errors():
-            for rule, scale, others, of_block in zip(first, scales, differing, worst, strict=True):
-                of_block.append(((errors[rule] - errors[others]) / scale[others, None]).max(axis=0))
-        for block, of_block in zip(blocks, worst, strict=True):
-            reached = float(np.quantile(np.concatenate(of_block), level))
-            found[block.queries] = np.minimum(found[block.queries], reached)
+            for rule, scale, others, of_kind in zip(first, scales, differing, worst, strict=True):
+                of_kind.append(((errors[rule] - errors[others]) / scale[others, None]).max(axis=0))
+        for kind, of_kind in zip(kinds, worst, strict=True):
+            reached = float(np.quantile(np.concatenate(of_kind), level))
+            found[kind.rules] = np.minimum(found[kind.rules], reached)
         return found
 
     @cached_property
@@ -177,6 +184,40 @@ def _one_character_a_row(spectrum: RowSpectrum) -> bool:
         if np.count_nonzero(sizes > _SINGLE * sizes.max()) != 1:
             return False
     return True
+
+
+@dataclass(frozen=True, eq=False)
+class KindOfRules:
+    """Numbers of rules (n,) that turning indicators over and exchanging them takes to one another.
+
+    `closed` says whether every rule that it takes one to is among them.
+    """
+
+    rules: Indices
+    closed: bool
+
+
+def kinds_of_rules(block: CharacterBlock) -> list[KindOfRules]:
+    """The kinds in a block whose last attribute is the label."""
+    indicators = len(block.shape) - 1
+    cubes = np.round(block.values, 6).reshape(-1, *block.shape)
+    members: dict[bytes, set[bytes]] = {}
+    rows: dict[bytes, list[int]] = {}
+    for row, cube in enumerate(cubes):
+        images = {turned.tobytes() for turned in _images(cube, indicators)}
+        name = min(images)
+        members[name] = images
+        rows.setdefault(name, []).append(row)
+    return [KindOfRules(block.queries[:, own].ravel(), len(own) == len(members[name])) for name, own in rows.items()]
+
+
+def _images(cube: Floats, indicators: int) -> Iterator[Floats]:
+    """A rule's losses with indicators turned over and exchanged in every way."""
+    for order in permutations(range(indicators)):
+        moved = cube.transpose(*order, indicators)
+        for flips in product((False, True), repeat=indicators):
+            turned = np.flip(moved, tuple(axis for axis, flip in enumerate(flips) if flip))
+            yield np.ascontiguousarray(turned)
 
 
 def bernstein_reach(second_moments: Floats, widths: Floats, users: int, tail: float) -> Floats:

@@ -64,6 +64,8 @@ class ConceptEstimate:
         if not self.beats_base:
             constants = [self.known.text(rule) for rule in (NEVER, ALWAYS) if rule in self.best]
             return f"no rule of the class is shown to beat saying {' or '.join(constants)}"
+        if len(self.best) == 1:
+            return f"{self.known.text(self.chosen)} is the best of {len(self.losses)} rules, and beats never and always"
         return f"one of {len(self.best)} rules is the best of {len(self.losses)}, and beats saying never and always"
 
 
@@ -82,7 +84,7 @@ class ConceptEstimator:
             raise EstimationError(f"{analyst.workload} asks about no concept class")
         estimator = LinearEstimator.of(device, analyst)
         errors = errors_of(estimator.law, character_map(estimator.workload.operator))
-        return cls(ConceptClass(device.domain, analyst.queries), estimator, errors)
+        return cls(ConceptClass.of(device.domain, analyst.queries), estimator, errors)
 
     def estimate(self, aggregate: Aggregate, level: float = 0.95) -> ConceptEstimate:
         """Statements from the aggregate of a closed round.

@@ -15,6 +15,7 @@ from sordino_server.cli.campaign_archive import archive, delete, restore
 from sordino_server.cli.campaign_argument import CampaignArgument
 from sordino_server.cli.campaign_results import print_created, print_estimates, print_status, print_summary
 from sordino_server.cli.candidates import MechanismOption, ProtocolOption
+from sordino_server.cli.concept_results import print_concepts
 from sordino_server.cli.output import (
     JsonOption,
     VerboseOption,
@@ -288,7 +289,9 @@ def estimates(
     if as_json:
         print_json(document)
         return
-    if "protocol" in document:
+    if document.get("kind") == "concepts":
+        print_concepts(document, console)
+    elif "protocol" in document:
         print_statistic(console, document)
     else:
         print_estimates(document)

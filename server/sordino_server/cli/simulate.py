@@ -12,6 +12,7 @@ import typer
 from sordino_analysis.analyst.tables import device_values, read_table
 from sordino_analysis.charts import AnswerChart
 from sordino_analysis.questions.linear import WorkloadSpecification, parse_specification
+from sordino_analysis.questions.linear.concepts.indicators import held_domain
 from sordino_analysis.questions.pairwise import PairwiseSpecification
 from sordino_analysis.questions.specifications import load_either
 from sordino_server.cli.candidates import MechanismOption, ProtocolOption
@@ -19,6 +20,7 @@ from sordino_server.cli.output import JsonOption, VerboseOption, reports_errors
 from sordino_server.cli.simulation.campaign import CampaignResult, CampaignTerms, check_users
 from sordino_server.cli.simulation.candidates import candidates, lists_items
 from sordino_server.cli.simulation.columns import Binning, inferred_specification
+from sordino_server.cli.simulation.labelled import labelled_rows
 from sordino_server.cli.simulation.presented_run import PresentedRun
 from sordino_server.cli.simulation.run import RemoteServer, TemporaryServerKeyOption, TemporaryServerOption
 from sordino_server.cli.simulation.summary import answer_chart
@@ -45,6 +47,15 @@ class Objective(StrEnum):
     MEAN = "mean"
 
 
+LabelOption = Annotated[
+    str | None, typer.Option(metavar="COLUMN", help="Find the rule about the other columns that predicts this one.")
+]
+PositiveOption = Annotated[
+    str | None, typer.Option(metavar="VALUE", help="With --label: its value that is predicted, of two.")
+]
+WidthOption = Annotated[
+    int, typer.Option(min=1, max=8, metavar="W", help="With --label: columns that a rule may combine, 1 to 8.")
+]
 ColumnOption = Annotated[
     list[str],
     typer.Option(metavar="NAME", help="Column that a device holds. With --spec: ATTRIBUTE=COLUMN, repeated."),
@@ -83,7 +94,10 @@ AppsOption = Annotated[
 def simulate(
     context: typer.Context,
     csv: Annotated[Path, typer.Option("--csv", metavar="PATH", help="CSV file with a header; each row is one device.")],
-    column: ColumnOption,
+    column: ColumnOption = [],  # noqa: B006
+    label: LabelOption = None,
+    positive: PositiveOption = None,
+    width: WidthOption = 2,
     epsilon: Annotated[float, typer.Option(metavar="E", help="ε per device for the campaign.")] = 1.0,
     workload: WorkloadOption = ColumnQueries.HISTOGRAM,
     edges: Annotated[str | None, typer.Option(metavar="LIST", help="Bin edges of a numeric column: 0,10,20.5")] = None,
@@ -117,6 +131,10 @@ def simulate(
     campaign this would leak: write them into a workload file beforehand. A workload file with a pairwise statistic runs
     all rounds of its protocol.
 
+    --label compares all rules such as `A and not B` about the other columns, or those of --column, by how well they
+    predict a column of two values: of a column with more values its four most frequent, or whether it is above its
+    median.
+
     --repeat runs several campaigns on the same devices and prints how often the intervals and the band hold the truth.
     """
     run = PresentedRun(apps=apps, keep=keep, remote=RemoteServer.of(server, key), verbose=verbose, as_json=as_json)
@@ -126,12 +144,19 @@ def simulate(
     if chart is not None:
         check_writable(chart)
     binning = Binning(edges=_edges(edges), bins=bins, quantiles=quantile_bins, categorical=categorical)
-    specification, rows = _specified(csv, column, written, workload, binning)
+    if label is None:
+        specification, rows = _specified(csv, column, written, workload, binning)
+    else:
+        specification, rows = labelled_rows(csv, label, positive, column, width)
     values = _drawn(rows, users, seed)
     order = {"epsilon": epsilon, "users": len(values), "seed": seed, "time_limit": time_limit, "mechanism": mechanism}
     if isinstance(specification, PairwiseSpecification):
         terms = _terms(specification, order | {"protocol": protocol}, csv.name)
         run.pairwise(terms, values, raw_truth=None, fields={"seed": seed})
+        return
+    if specification.asks_concepts:
+        terms = _terms(specification, order | {"objective": objective}, csv.name)
+        run.concepts(terms, values, fields={"seed": seed})
         return
     _check_candidates(specification, values)
     terms = _terms(specification, order | {"objective": objective}, csv.name)
@@ -161,6 +186,11 @@ def _terms(
 
 
 def _refuse_unused(context: typer.Context, written: WorkloadSpecification | PairwiseSpecification | None) -> None:
+    if context.params["label"] is None:
+        refuse_given(context, ("positive", "width"), "there is no --label that is predicted")
+    else:
+        others = ("workload", "edges", "bins", "quantile_bins", "categorical", "spec", "chart", "repeat", "protocol")
+        refuse_given(context, others, "--label compares rules")
     if written is not None:
         of_column = ("workload", "edges", "bins", "quantile_bins", "categorical")
         refuse_given(context, of_column, "the workload file defines the queries")
@@ -208,7 +238,7 @@ def _domain(written: WorkloadSpecification | PairwiseSpecification) -> Domain:
     """The attributes that columns are read for; any number of bins gives the same attributes."""
     if isinstance(written, PairwiseSpecification) and written.open_bins() is not None:
         return written.with_bins(2).build().domain
-    return written.build().domain
+    return held_domain(written.build().domain)
 
 
 def _columns_of(domain: Domain, columns: Sequence[str]) -> Mapping[str, str]:

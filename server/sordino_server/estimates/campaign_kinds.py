@@ -9,17 +9,21 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from sordino_analysis.documents.protocol_plan import ProtocolPlan
+from sordino_analysis.documents.queries import ConceptQueries
+from sordino_analysis.estimation.concepts import ConceptEstimator
 from sordino_analysis.estimation.items import ItemEstimator
 from sordino_analysis.estimation.linear import estimate
 from sordino_analysis.evaluation.listing import PublishedQueries
 from sordino_analysis.pairwise.protocol_registry import conclude_protocol, step_protocol
 from sordino_analysis.planning.rounds import ClosedRound, RoundPlan
+from sordino_server.estimates.concept_document import concept_document
+from sordino_server.estimates.concept_schemas import ConceptDocument
 from sordino_server.estimates.document import document_of, document_of_items
 from sordino_server.estimates.pairwise_document import statistic_document
 from sordino_server.estimates.schemas import EstimateDocument, PairwiseDocument
 from sordino_shared.protocol import Manifest
 
-AnyEstimate = EstimateDocument | PairwiseDocument
+AnyEstimate = EstimateDocument | PairwiseDocument | ConceptDocument
 
 
 class CampaignKind(Protocol):
@@ -38,14 +42,17 @@ class LinearCampaign:
 
     manifest: Manifest
 
-    def follow(self, closed: tuple[ClosedRound, ...], *, conclude: bool) -> EstimateDocument:
+    def follow(self, closed: tuple[ClosedRound, ...], *, conclude: bool) -> EstimateDocument | ConceptDocument:
         """The estimate from the last closed round, whether `conclude` or not."""
         return self.estimate_of(len(closed) - 1, closed[-1])
 
-    def estimate_of(self, number: int, closed: ClosedRound) -> EstimateDocument:
+    def estimate_of(self, number: int, closed: ClosedRound) -> EstimateDocument | ConceptDocument:
         """The estimate from the closed round `number`, or from that period of a series."""
         device, analyst = closed.plan.device, closed.plan.analyst
         campaign = str(self.manifest.campaign)
+        if isinstance(analyst.queries, ConceptQueries):
+            best = ConceptEstimator.of(device, analyst).estimate(closed.aggregate)
+            return concept_document(campaign, number, device, analyst, best)
         published = PublishedQueries.of(device, analyst)
         if not published.workload.is_listed:
             found = ItemEstimator(device, analyst).published(closed.aggregate)

@@ -8,6 +8,7 @@ from fastapi import APIRouter, Query, Request, Response
 
 from sordino_server.context import Injected
 from sordino_server.estimates import service
+from sordino_server.estimates.concept_schemas import ConceptDocument
 from sordino_server.estimates.schemas import EstimateDocument, PairwiseDocument
 from sordino_server.estimates.table import as_csv
 from sordino_server.identifiers import DigestPath, RoundPath
@@ -16,7 +17,7 @@ from sordino_server.keys.operator_route import OperatorRoute
 
 router = APIRouter(prefix="/campaigns", tags=["estimates"], route_class=OperatorRoute)
 
-AnyEstimate = EstimateDocument | PairwiseDocument
+AnyEstimate = EstimateDocument | PairwiseDocument | ConceptDocument
 Form = Annotated[Literal["json", "csv"] | None, Query(alias="format", description="Overrides the Accept header.")]
 
 CSV_RESPONSES: dict[int | str, dict[str, Any]] = {200: {"content": {"text/csv": {}}}}

@@ -11,6 +11,8 @@ import io
 import json
 from collections.abc import Iterable
 
+from sordino_server.estimates.concept_document import every_rule
+from sordino_server.estimates.concept_schemas import ConceptDocument
 from sordino_server.estimates.schemas import EstimateDocument, PairwiseDocument, QueryEstimate
 
 ANSWER_COLUMNS = (
@@ -61,12 +63,43 @@ STATISTIC_COLUMNS = (
 )
 
 
+CONCEPT_COLUMNS = (
+    "rule",
+    "width",
+    "loss",
+    "standard_error",
+    "band_low",
+    "band_high",
+    "may_be_best",
+    "users",
+    "epsilon",
+    "level",
+    "campaign",
+    "plan_device",
+    "plan_analyst",
+)
+
+
 def as_csv(content: bytes) -> str:
     """The table of a stored estimate (RFC 4180), with a header line."""
+    fields = json.loads(content)
+    if fields.get("kind") == "concepts":
+        return _of_concepts(ConceptDocument.model_validate(fields))
     # Only the estimate of a statistic has a protocol.
-    if "protocol" in json.loads(content):
+    if "protocol" in fields:
         return _of_statistic(PairwiseDocument.model_validate_json(content))
     return _of_queries(EstimateDocument.model_validate_json(content))
+
+
+def _of_concepts(document: ConceptDocument) -> str:
+    """Every rule of the class, by number."""
+    shared = (document.users, document.epsilon, document.level, document.campaign)
+    digests = (document.plan.device, document.plan.analyst)
+    rows: list[tuple[object, ...]] = [CONCEPT_COLUMNS]
+    for each in every_rule(document):
+        own = (each.rule.text, each.rule.width, each.loss, each.standard_error, *each.band, each.may_be_best)
+        rows.append((*own, *shared, *digests))
+    return written(rows)
 
 
 def _of_statistic(document: PairwiseDocument) -> str:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 
 from sordino_analysis.documents.result_table import Cell, cells_of_bounds
+from sordino_server.estimates.concept_schemas import ConceptDocument
 from sordino_server.estimates.schemas import EstimateDocument, Interval, PairwiseDocument
 from sordino_server.kit.clock import iso_8601
 from sordino_server.models import Campaign
@@ -24,8 +25,13 @@ def rows_of(campaign: Campaign, content: bytes) -> Iterator[Row]:
         "opened": None if campaign.opened_at is None else iso_8601(campaign.opened_at),
         "closed": None if campaign.closed_at is None else iso_8601(campaign.closed_at),
     }
+    fields = json.loads(content)
+    if fields.get("kind") == "concepts":
+        for each in _of_concepts(ConceptDocument.model_validate(fields)):
+            yield shared | each
+        return
     # Only the estimate of a statistic has a protocol.
-    if "protocol" in json.loads(content):
+    if "protocol" in fields:
         yield shared | _of_statistic(Manifest.read(campaign.manifest), PairwiseDocument.model_validate_json(content))
         return
     for own in _of_queries(EstimateDocument.model_validate_json(content)):
@@ -52,6 +58,26 @@ def _of_queries(document: EstimateDocument) -> Iterator[Row]:
         }
         ends = _ends("", query.interval) | _ends("band_", query.band) | _ends("population_", query.population_interval)
         yield own | ends | cells_of_bounds(query.bounds) | terms
+
+
+def _of_concepts(document: ConceptDocument) -> Iterator[Row]:
+    """The listed rules; none has an interval of its own, for the same reports chose among them."""
+    terms: Row = {
+        "kind": "concept",
+        "users": document.users,
+        "epsilon": document.epsilon,
+        "level": document.level,
+        "bias_bound": 0.0,
+        "mechanism": document.mechanism,
+        "warnings": _joined(document.warnings),
+    }
+    for each in document.rules:
+        own: Row = {
+            "label": each.rule.text,
+            "value": each.loss,
+            "population_standard_error": each.standard_error,
+        }
+        yield terms | own | _ends("band_", each.band)
 
 
 def _of_statistic(manifest: Manifest, document: PairwiseDocument) -> Row:

@@ -16,6 +16,7 @@ from sordino_shared.domains.categorical import Categorical
 from sordino_shared.domains.domain import MAX_ATTRIBUTES, MAX_CELLS, Attribute, Domain, Ordered
 from sordino_shared.domains.edges import MAX_EVEN_EDGES, EvenEdges
 from sordino_shared.domains.hashed import MAX_HASH_BITS, SALT_BYTES, Hashed
+from sordino_shared.domains.indicator import Indicator, Span
 from sordino_shared.domains.integers import MAX_INTEGERS, Integers
 from sordino_shared.domains.members import MAX_MEMBERS, MISSING, OTHER
 from sordino_shared.domains.ordinal import Ordinal
@@ -35,7 +36,9 @@ __all__ = [
     "Domain",
     "EvenEdges",
     "Hashed",
+    "Indicator",
     "Integers",
     "Ordered",
     "Ordinal",
+    "Span",
 ]

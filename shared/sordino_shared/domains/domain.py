@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from sordino_shared._checks import check_distinct, check_range
 from sordino_shared.domains.categorical import Categorical
 from sordino_shared.domains.hashed import SALT_BYTES, Hashed
+from sordino_shared.domains.indicator import Indicator
 from sordino_shared.domains.integers import Integers
 from sordino_shared.domains.members import MAX_MEMBERS, NEED_NO_LIST
 from sordino_shared.domains.numbers import exact_number, written_number
@@ -26,7 +27,7 @@ MAX_CELLS = 1 << 62
 MAX_ATTRIBUTES = 255
 
 Ordered = Ordinal | Integers
-Attribute = Categorical | Ordered | Hashed
+Attribute = Categorical | Ordered | Hashed | Indicator
 
 
 @dataclass(frozen=True)
@@ -97,8 +98,8 @@ class Domain:
         nothing of the value, for it may end up in a crash report.
         """
         if isinstance(value, Mapping):
-            if not value.keys() <= set(self._names):
-                raise InvalidValue(f"the value names an attribute that the domain does not have; it has {self._names}")
+            if not value.keys() <= set(self._keys):
+                raise InvalidValue(f"the value names an attribute that the domain does not have; it has {self._keys}")
         elif len(self._names) > 1 and value is not None and not self._is_sequence(value):
             raise InvalidValue(f"give a mapping by name, or a list or tuple with one value for each of {self._names}")
 
@@ -145,13 +146,18 @@ class Domain:
 
     def _parts(self, value: object) -> Sequence[object]:
         if isinstance(value, Mapping):
-            return [value.get(name) for name in self._names]
+            return [value.get(key) for key in self._keys]
         if len(self._names) == 1:
             return [value]
         return value if self._is_sequence(value) else [None] * len(self._names)
 
     def _is_sequence(self, value: object) -> TypeGuard[Sequence[object]]:
         return isinstance(value, (tuple, list)) and len(value) == len(self._names)
+
+    @cached_property
+    def _keys(self) -> list[str]:
+        """The names by which a value is given: an indicator has that of its source."""
+        return [a.key if isinstance(a, Indicator) else a.name for a in self.attributes]
 
     @cached_property
     def _names(self) -> list[str]:

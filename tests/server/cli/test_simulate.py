@@ -242,3 +242,43 @@ def test_a_statistic_of_pairs_goes_through_its_rounds(server: RemoteServer, tmp_
     assert found["error"] < 6 * found["predicted_rmse"]
     assert (len(found["rounds"]), sum(each["users"] for each in found["rounds"])) == (2, 600)
     assert (found["apps"], found["fleet"]) == (6, 594)
+
+
+@pytest.fixture
+def crashes(tmp_path: Path) -> Path:
+    """16,000 devices, of which those with dark mode on Linux crash; the memory tells nothing."""
+    lines = ["dark,os,memory,crashed"]
+    for i in range(16_000):
+        dark, system = i % 2, ("linux", "mac", "win")[i // 2 % 3]
+        lines.append(f"{dark},{system},{i // 6 % 40 / 4},{'yes' if dark and system == 'linux' else 'no'}")
+    path = tmp_path / "crashes.csv"
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_a_label_is_predicted_by_rules_about_the_other_columns(server: RemoteServer, crashes: Path) -> None:
+    """The rule's loss is 0, the next best one's at least 1/24, nine standard errors of their difference at ε = 6."""
+    result = result_of(run(server, "--csv", str(crashes), "--label", "crashed", "--epsilon", "6", "--json"))
+    assert result["rule"]["text"] == result["best_rule"] == "dark=1 and os=linux"
+    assert (result["true_loss"], result["excess"], result["statement_holds"]) == (0.0, 0.0, True)
+    assert (result["interval"], result["users"]) == (None, 16_000)
+    assert "and" in run(server, "--csv", str(crashes), "--label", "crashed", "--column", "dark", "--width", "1").stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--label", "os"], "has 3 different values ('linux', 'mac', 'win')"),
+        (["--label", "ram"], "no column 'ram'"),
+        (["--label", "crashed", "--column", "crashed"], "a rule may not look at it"),
+        (["--label", "crashed", "--positive", "maybe"], "the values no and yes, not 'maybe'"),
+        (["--label", "crashed", "--workload", "prefix"], "leave out --workload"),
+        (["--column", "dark", "--width", "3"], "leave out --width"),
+    ],
+)
+def test_labels_that_cannot_be_predicted_are_refused(
+    server: RemoteServer, crashes: Path, options: list[str], words: str
+) -> None:
+    done = run(server, "--csv", str(crashes), *options)
+    assert done.exit_code != 0
+    assert words in " ".join(done.output.split())

@@ -132,6 +132,11 @@ class WorkloadSpecification(Strict):
             return build_workload(*published_concepts(self.queries, domain), self.name)
         return build_workload(domain, _published(self.queries, domain), self.name)
 
+    @property
+    def asks_concepts(self) -> bool:
+        """Whether the queries are the losses of a class of rules."""
+        return isinstance(self.queries, ConceptSpecification)
+
     def sizes(self) -> tuple[int | None, int]:
         """Cells and queries of the workload, which is built for it; raises WorkloadError where it cannot be."""
         built = self.build()

@@ -11,6 +11,8 @@ from pathlib import Path
 from sordino_analysis.charts import AnswerChart, draw_answers
 from sordino_server.cli.output import console, print_json, progress_console
 from sordino_server.cli.simulation.campaign import CampaignResult, CampaignTerms, run_campaign
+from sordino_server.cli.simulation.concept_campaign import run_concept_campaign
+from sordino_server.cli.simulation.concept_summary import concept_summary, print_concept_result
 from sordino_server.cli.simulation.repeated_campaigns import print_repeated, repeated_document, run_campaigns
 from sordino_server.cli.simulation.run import RemoteServer, run_simulation
 from sordino_server.cli.simulation.statistic_campaign import run_statistic_campaign
@@ -76,6 +78,24 @@ class PresentedRun:
             print_json(repeated_document(results) | dict(fields) | {"seconds": seconds})
             return
         print_repeated(console, results, self.verbose)
+
+    def concepts(self, terms: CampaignTerms, values: Sequence[object], *, fields: Mapping[str, object]) -> bool:
+        """Find the rule of a class that predicts a label best and print the result; whether its statement is true."""
+        result, kept = run_simulation(
+            run_concept_campaign,
+            terms,
+            values,
+            apps=self.apps,
+            keep=self.keep,
+            console=progress_console,
+            remote=self.remote,
+        )
+        if self.as_json:
+            place = {"kept": None if kept is None else str(kept)}
+            print_json(concept_summary(result) | dict(fields) | place)
+        else:
+            print_concept_result(console, result)
+        return result.statement_holds
 
     def pairwise(
         self,

@@ -15,6 +15,7 @@ from rich.console import Console
 from sordino_analysis.planning_options import PlanningOptions
 from sordino_server.cli.remote import Remote, estimates_path
 from sordino_server.cli.simulation.campaign import CampaignResult, CampaignTerms, Devices
+from sordino_server.cli.simulation.concept_campaign import ConceptResult
 from sordino_server.cli.simulation.progress import Stages
 from sordino_server.cli.simulation.repeated_campaigns import RepeatedResult
 from sordino_server.cli.simulation.server_process import create_key, local_server
@@ -22,7 +23,7 @@ from sordino_server.cli.simulation.statistic_campaign import StatisticResult
 from sordino_server.cli.simulation.working_folder import working_folder
 from sordino_shared.errors import InvalidValue
 
-Result = TypeVar("Result", CampaignResult, RepeatedResult, StatisticResult)
+Result = TypeVar("Result", CampaignResult, ConceptResult, RepeatedResult, StatisticResult)
 TemporaryServerOption = Annotated[
     str | None, typer.Option(metavar="URL", help="Use this server; default: start a temporary one.")
 ]
@@ -84,7 +85,7 @@ def _server(folder: Path, remote: RemoteServer | None, stages: Stages) -> Iterat
 
 
 def _keep_estimates(
-    connection: Remote, result: CampaignResult | RepeatedResult | StatisticResult, folder: Path
+    connection: Remote, result: CampaignResult | ConceptResult | RepeatedResult | StatisticResult, folder: Path
 ) -> None:
     table = connection.text(estimates_path(result.campaign, None), format="csv")
     (folder / "estimates.json").write_text(json.dumps(result.estimates, ensure_ascii=False), encoding="utf-8")

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -24,7 +23,7 @@ from sordino_analysis.questions.linear.factors import Factor
 from sordino_analysis.questions.linear.scopes import QueryScope
 from sordino_analysis.questions.linear.widths import CharacterBlock, CharacterMap
 from sordino_analysis.questions.linear.workload import WorkloadError
-from sordino_shared.domains import Attribute, Domain
+from sordino_shared.domains import Attribute, Domain, Indicator
 from sordino_shared.randomizers.orbit_kernel import MAX_SUMS
 
 MOST_CONCEPTS = 1 << 20
@@ -33,15 +32,20 @@ _DIGITS = 9
 
 @dataclass(frozen=True, eq=False)
 class ConceptClass:
-    """The rules of published queries over a domain whose last attribute is the label, numbered by width and support."""
+    """The rules of published queries, numbered by width and support; `literals` are the texts of each indicator."""
 
-    domain: Domain
+    literals: Literals
     queries: ConceptQueries
+
+    @classmethod
+    def of(cls, domain: Domain, queries: ConceptQueries) -> ConceptClass:
+        """The rules over the attributes of a domain but the last, which is the label."""
+        return cls(tuple(literals_of(attribute) for attribute in domain.attributes[:-1]), queries)
 
     @property
     def indicators(self) -> int:
         """d, how many attributes rules may use."""
-        return len(self.domain.attributes) - 1
+        return len(self.literals)
 
     @cached_property
     def widths(self) -> tuple[int, ...]:
@@ -74,10 +78,7 @@ class ConceptClass:
     def text(self, number: int) -> str:
         """What a person reads for a rule."""
         support, rule = self.place(number)
-        return rule.text(self._literals(support))
-
-    def _literals(self, support: Iterable[int]) -> Literals:
-        return [literals(self.domain.attributes[attribute]) for attribute in support]
+        return rule.text([self.literals[attribute] for attribute in support])
 
     def losses(self, positive: Mask) -> Floats:
         """(rules, 2^(i+1)) the loss at every cell of the indicators and the label, for (rules, 2^i) predictions."""
@@ -88,8 +89,10 @@ class ConceptClass:
         return np.asarray((missed + alarmed).reshape(len(positive), -1))
 
 
-def literals(attribute: Attribute) -> tuple[str, str]:
+def literals_of(attribute: Attribute) -> tuple[str, str]:
     """The texts of an indicator that is off and of one that is on."""
+    if isinstance(attribute, Indicator):
+        return f"not {attribute.name}", attribute.name
     return f"{attribute.name}={attribute.label(0)}", f"{attribute.name}={attribute.label(1)}"
 
 
@@ -97,7 +100,7 @@ def concepts(domain: Domain, queries: ConceptQueries) -> Factor:
     """The losses of a class; raises WorkloadError where it has too many rules, or the domain does not fit."""
     if set(domain.shape) != {2}:
         raise WorkloadError("the attributes of a concept class have two members each, the label, too", domain)
-    known = ConceptClass(domain, queries)
+    known = ConceptClass.of(domain, queries)
     _check_extent(known)
     characters = Characters(domain.shape, queries.width + 1, known.indicators)
     blocks = [block for level in range(len(known.widths)) for block in _blocks(known, level, characters)]

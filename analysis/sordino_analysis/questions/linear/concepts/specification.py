@@ -8,6 +8,7 @@ from pydantic import ConfigDict, Field
 
 from sordino_analysis.documents import queries as documents
 from sordino_analysis.questions.linear.attributes import Number, Strict
+from sordino_analysis.questions.linear.concepts.indicators import member_indicator, range_indicator
 from sordino_analysis.questions.linear.concepts.rules import WIDEST
 from sordino_analysis.questions.linear.workload import WorkloadError
 from sordino_analysis.strict_model import Listed
@@ -18,11 +19,29 @@ _LARGEST_RATIO = 1e6
 Cost = Annotated[Number, Field(gt=0)]
 
 
-class Label(Strict):
-    """The attribute that rules predict, and the member of it that counts as yes."""
+End = Annotated[float, Field(allow_inf_nan=False)] | Annotated[int, Field(strict=True)]
+
+
+class Tested(Strict):
+    """What rules look at of an attribute: whether it is each of `members`, or lies in a range."""
+
+    model_config = ConfigDict(frozen=True, validate_by_alias=True, validate_by_name=False, serialize_by_alias=True)
 
     attribute: str
-    positive: str
+    members: Listed[str] | None = None
+    low: End | None = Field(default=None, alias="from")
+    high: End | None = Field(default=None, alias="to")
+
+
+class Label(Strict):
+    """The attribute that rules predict, and what of it counts as yes: a member of two, or a range."""
+
+    model_config = ConfigDict(frozen=True, validate_by_alias=True, validate_by_name=False, serialize_by_alias=True)
+
+    attribute: str
+    positive: str | None = None
+    low: End | None = Field(default=None, alias="from")
+    high: End | None = Field(default=None, alias="to")
 
 
 class Costs(Strict):
@@ -42,7 +61,7 @@ class ConceptSpecification(Strict):
     width: Annotated[int, Field(strict=True)] | None = None
     length: Annotated[int, Field(strict=True)] | None = None
     changes: Annotated[int, Field(strict=True, ge=0)] | None = None
-    over: Listed[str] | None = None
+    over: Listed[str | Tested] | None = None
     negations: bool = True
     exactly: bool = False
     cost: Costs = Costs()
@@ -50,8 +69,8 @@ class ConceptSpecification(Strict):
 
 def published_concepts(written: ConceptSpecification, domain: Domain) -> tuple[Domain, documents.ConceptQueries]:
     """The domain of the indicators and then the label, and the queries; raises WorkloadError where they do not fit."""
-    label = _label(written, domain)
-    indicators = _indicators(written, domain, label)
+    label, positive = _label(written, domain)
+    indicators = _indicators(written, domain)
     ratio = max(written.cost.miss, written.cost.false_alarm) / min(written.cost.miss, written.cost.false_alarm)
     if ratio > _LARGEST_RATIO:
         raise WorkloadError(f"one mistake costs {ratio:g} times the other, at most {_LARGEST_RATIO:g} is asked", ratio)
@@ -62,42 +81,69 @@ def published_concepts(written: ConceptSpecification, domain: Domain) -> tuple[D
         exactly=written.exactly,
         negations=written.negations,
         changes=written.changes,
-        positive=_member(label, written.label.positive),
+        positive=positive,
         miss=written.cost.miss,
         false_alarm=written.cost.false_alarm,
     )
     return Domain((*indicators, label)), queries
 
 
-def _label(written: ConceptSpecification, domain: Domain) -> Attribute:
-    label = _named(domain, written.label.attribute, "the label")
+def _label(written: ConceptSpecification, domain: Domain) -> tuple[Attribute, int]:
+    """The attribute of two members, and which of them is positive."""
+    asked = written.label
+    label = _named(domain, asked.attribute, "the label")
+    if asked.low is not None or asked.high is not None:
+        if asked.positive is not None:
+            raise WorkloadError("the label has either a `positive` member or a range, not both", asked.positive)
+        return range_indicator(label, asked.low, asked.high), 1
     if label.size != 2:
         raise WorkloadError(
-            f"the label {label.name!r} has {label.size} members, and a rule says yes or no: give it two members",
+            f"the label {label.name!r} has {label.size} members, and a rule says yes or no: give it two members, or a "
+            "range with `from` and `to`",
             label.name,
         )
-    return label
+    if asked.positive is None:
+        raise WorkloadError(f"say which member of the label {label.name!r} is `positive`", label.name)
+    return label, _member(label, asked.positive)
 
 
-def _indicators(written: ConceptSpecification, domain: Domain, label: Attribute) -> list[Attribute]:
+def _indicators(written: ConceptSpecification, domain: Domain) -> list[Attribute]:
+    of_label = written.label.attribute
     if written.over is None:
-        found = [attribute for attribute in domain.attributes if attribute.name != label.name]
+        found = [_of_two(attribute) for attribute in domain.attributes if attribute.name != of_label]
     else:
-        found = [_named(domain, name, "over") for name in written.over]
-        if label.name in written.over:
-            raise WorkloadError(f"`over` names the label {label.name!r}: a rule may not look at it", written.over)
-        if len(set(written.over)) < len(written.over):
-            raise WorkloadError("`over` names an attribute twice", written.over)
+        found = [indicator for each in written.over for indicator in _tests(each, domain, of_label)]
     if not found:
         raise WorkloadError("there is no attribute besides the label: rules need at least one", domain)
-    for attribute in found:
-        if attribute.size != 2:
-            raise WorkloadError(
-                f"attribute {attribute.name!r} has {attribute.size} members, and rules test indicators of two: leave "
-                "it out with `over`, or ask for marginals",
-                attribute.name,
-            )
+    names = [attribute.name for attribute in found]
+    if len(set(names)) < len(names):
+        raise WorkloadError(f"`over` has {next(n for n in names if names.count(n) > 1)!r} twice", names)
     return found
+
+
+def _tests(each: str | Tested, domain: Domain, of_label: str) -> list[Attribute]:
+    """The indicators of one entry of `over`."""
+    tested = Tested(attribute=each) if isinstance(each, str) else each
+    if tested.attribute == of_label:
+        raise WorkloadError(f"`over` names the label {of_label!r}: a rule may not look at it", tested.attribute)
+    attribute = _named(domain, tested.attribute, "over")
+    if tested.members is not None:
+        if tested.low is not None or tested.high is not None or not tested.members:
+            raise WorkloadError(f"test {attribute.name!r} for its `members`, or for a range, not both", tested.members)
+        return [member_indicator(attribute, member) for member in tested.members]
+    if tested.low is not None or tested.high is not None:
+        return [range_indicator(attribute, tested.low, tested.high)]
+    return [_of_two(attribute)]
+
+
+def _of_two(attribute: Attribute) -> Attribute:
+    if attribute.size != 2:
+        raise WorkloadError(
+            f"attribute {attribute.name!r} has {attribute.size} members, and rules test indicators of two: list the "
+            f"members to test for, `over: [{{attribute: {attribute.name}, members: […]}}]`, or ask for marginals",
+            attribute.name,
+        )
+    return attribute
 
 
 def _width(written: ConceptSpecification, indicators: int) -> int:

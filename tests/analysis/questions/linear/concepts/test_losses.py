@@ -8,6 +8,7 @@ import pytest
 from sordino_analysis.optimisation.symmetry.odd_characters import odd_under_a_shift
 from sordino_analysis.questions.linear import WorkloadError, parse_specification
 from sordino_analysis.questions.linear.building import build_workload
+from sordino_shared.errors import InvalidValue
 
 
 def crashes(indicators=3, labels=("no", "yes"), positive="yes", name="crashed", **queries):
@@ -158,3 +159,57 @@ def test_attributes_of_three_members_are_refused_unless_left_out():
     with pytest.raises(WorkloadError, match="'os' has 3 members"):
         parse_specification({"name": "x", "domain": domain, "queries": asked}).build()
     assert parse_specification({"name": "x", "domain": domain, "queries": asked | {"over": ["wifi"]}}).build().size == 4
+
+
+FLIGHTS = [
+    {"name": "carrier", "kind": "categorical", "labels": ["EV", "B6", "UA"], "other": True},
+    {"name": "hour", "kind": "integers", "low": 0, "high": 23},
+    {"name": "delay", "kind": "ordinal", "edges": [0.0, 30.0, 60.0]},
+]
+
+
+def flights(over, label=None, **queries):
+    asked = {"class": "conjunctions", "width": 2, "over": over, "label": label or {"attribute": "delay", "from": 30}}
+    return parse_specification({"name": "late", "domain": FLIGHTS, "queries": asked | queries})
+
+
+def test_members_and_ranges_of_attributes_of_any_size_are_indicators():
+    specification = flights([{"attribute": "carrier", "members": ["EV", "other"]}, {"attribute": "hour", "from": 15}])
+    workload = specification.build()
+    assert [a.name for a in workload.domain.attributes] == ["carrier=EV", "carrier=other", "hour > 14", "delay > 30"]
+    assert workload.domain.codes({"carrier": "EV", "hour": 15, "delay": 30.0}).tolist() == [1, 0, 1, 0]
+    assert workload.domain.codes({"carrier": "AA", "hour": 14, "delay": 31.0}).tolist() == [0, 1, 0, 1]
+    assert "carrier=EV and not hour > 14" in workload.labels()
+    assert parse_specification(specification.canonical()) == specification
+    with pytest.raises(InvalidValue, match="carrier"):
+        workload.domain.check_shape({"carrier=EV": 1})
+
+
+@pytest.mark.parametrize(
+    ("over", "words"),
+    [
+        (["carrier"], "list the members to test for"),
+        ([{"attribute": "carrier", "members": ["DL"]}], "no member 'DL'; it has EV, B6, UA, other"),
+        ([{"attribute": "carrier", "members": []}], "not both"),
+        ([{"attribute": "carrier", "from": 1}], "no order"),
+        ([{"attribute": "hour", "from": 24}], "0 to 23, not 24"),
+        ([{"attribute": "hour", "from": 1.5}], "not 1.5"),
+        ([{"attribute": "hour", "from": 9, "to": 8}], "no member"),
+        ([{"attribute": "hour", "from": 0}], "every value"),
+        ([{"attribute": "hour", "from": 3}, {"attribute": "hour", "from": 3}], "twice"),
+        ([{"attribute": "delay", "from": 0}], "names the label"),
+    ],
+)
+def test_indicators_that_do_not_fit_are_refused(over, words):
+    with pytest.raises(WorkloadError, match=words):
+        flights(over).build()
+
+
+def test_labels_of_ranges_end_at_edges_and_are_given_once():
+    over = [{"attribute": "hour", "from": 15}]
+    with pytest.raises(WorkloadError, match="45 is no edge"):
+        flights(over, {"attribute": "delay", "from": 45}).build()
+    with pytest.raises(WorkloadError, match="not both"):
+        flights(over, {"attribute": "delay", "from": 30, "positive": "x"}).build()
+    with pytest.raises(WorkloadError, match="a range with `from` and `to`"):
+        flights(over, {"attribute": "delay"}).build()

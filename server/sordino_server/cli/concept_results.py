@@ -1,0 +1,52 @@
+"""What the command line prints of a concept class: what is sure first, then some rules."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+_SHOWN = 10
+
+
+def print_concepts(document: Mapping[str, Any], console: Console, truth: Mapping[str, float] | None = None) -> None:
+    """The statement, the chosen rule with its band, the constants, and the rules with the least estimated losses.
+
+    With `truth` by the text of the rule also the true losses.
+    """
+    level = f"{100 * document['level']:g} %"
+    lines = [
+        f"[bold]{document['statement']}[/] ({level})",
+        f"least estimated loss: {document['rule']['text']}, {document['loss']:.4f}, band {_span(document['band'])}",
+        f"better constant: {document['base']['rule']['text']}, {document['base']['loss']:.4f}, "
+        f"band {_span(document['base']['band'])}",
+        f"its loss exceeds the least of the {document['concepts']:,} rules by at most {document['excess_at_most']:.4f}",
+        f"{document['confidence_set']['size']:,} rules may be the best",
+    ]
+    if document["interval"] is not None:
+        number = document["certified_by_round"]
+        lines.insert(2, f"{level} interval of its loss from round {number}: {_span(document['interval'])}")
+    for line in lines:
+        console.print(line, highlight=False, soft_wrap=True)
+    console.print(_table(document, level, truth))
+    console.print(
+        f"{document['users']:,} users, ε = {document['epsilon']:g}, mechanism {document['mechanism']}", highlight=False
+    )
+    for warning in document["warnings"]:
+        console.print(Text(warning, style="yellow"))
+
+
+def _table(document: Mapping[str, Any], level: str, truth: Mapping[str, float] | None) -> Table:
+    table = Table("rule", "loss", "standard error", f"{level} band", "may be the best", *(["truth"] if truth else []))
+    for each in document["rules"][:_SHOWN]:
+        figures = [f"{each['loss']:.4f}", f"{each['standard_error']:.4f}", _span(each["band"])]
+        known = [f"{truth[each['rule']['text']]:.4f}"] if truth else []
+        table.add_row(Text(each["rule"]["text"]), *figures, "yes" if each["may_be_best"] else "no", *known)
+    return table
+
+
+def _span(ends: tuple[float, float]) -> str:
+    return f"{ends[0]:.4f} … {ends[1]:.4f}"

@@ -1,0 +1,123 @@
+"""The document of an estimate of a concept class, and its rules as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+
+import numpy as np
+
+from sordino_analysis.arrays import Floats
+from sordino_analysis.documents.analyst_part import AnalystPart
+from sordino_analysis.documents.queries import ConceptQueries
+from sordino_analysis.estimation.concepts import ConceptEstimate
+from sordino_analysis.questions.linear.concepts.losses import ConceptClass
+from sordino_server.estimates.concept_schemas import (
+    MOST_LISTED,
+    AllLosses,
+    BaseRule,
+    BestRules,
+    ClassOfRules,
+    ConceptDocument,
+    RuleLoss,
+    RuleName,
+)
+from sordino_server.estimates.schemas import PlanDigests
+from sordino_shared.protocol import DevicePart
+
+# A document of so many rules is some megabytes.
+_MOST_IN_FULL = 1 << 17
+_DIGITS = 6
+
+
+def concept_document(
+    campaign: str, index: int, device: DevicePart, analyst: AnalystPart, found: ConceptEstimate
+) -> ConceptDocument:
+    """The document of one round's estimate."""
+    name = _Names(found.known)
+    order = found.losses.argsort(kind="stable")[:MOST_LISTED].tolist()
+    best = found.best.tolist()
+    return ConceptDocument(
+        campaign=campaign,
+        plan=PlanDigests(device=str(device.digest), analyst=str(analyst.digest)),
+        rounds=[index],
+        workload=analyst.workload,
+        mechanism=analyst.mechanism,
+        rule=name(found.chosen),
+        loss=float(found.losses[found.chosen]),
+        band=_band(found, found.chosen),
+        interval=None,
+        certified_by_round=None,
+        base=BaseRule(rule=name(found.base), loss=float(found.losses[found.base]), band=_band(found, found.base)),
+        excess_at_most=found.excess,
+        beats_base=found.beats_base,
+        statement=found.statement,
+        confidence_set=BestRules(
+            size=len(best), rules=[name(rule) for rule in best[:MOST_LISTED]], truncated=len(best) > MOST_LISTED
+        ),
+        concepts=len(found.losses),
+        rules=list(_rules(found, name, order)),
+        class_of_rules=_class(found.known),
+        all_losses=_in_full(found) if len(found.losses) <= _MOST_IN_FULL else None,
+        target="population",
+        validity="worst_case",
+        users=found.users,
+        epsilon=device.guarantee.epsilon,
+        level=found.level,
+        warnings=list(found.warnings),
+    )
+
+
+class _Names:
+    """Rules as the document names them."""
+
+    def __init__(self, known: ConceptClass) -> None:
+        self._known = known
+
+    def __call__(self, rule: int) -> RuleName:
+        support, _ = self._known.place(rule)
+        return RuleName(number=rule, text=self._known.text(rule), width=len(support))
+
+
+def _rules(found: ConceptEstimate, name: _Names, order: Iterable[int]) -> Iterator[RuleLoss]:
+    best = set(found.best.tolist())
+    for rule in order:
+        loss, error = float(found.losses[rule]), float(found.standard_errors[rule])
+        band = _band(found, rule)
+        yield RuleLoss(rule=name(rule), loss=loss, standard_error=error, band=band, may_be_best=rule in best)
+
+
+def _band(found: ConceptEstimate, rule: int) -> tuple[float, float]:
+    return float(found.band_low[rule]), float(found.band_high[rule])
+
+
+def _class(known: ConceptClass) -> ClassOfRules:
+    return ClassOfRules(**asdict(known.queries), literals=list(known.literals))
+
+
+def _in_full(found: ConceptEstimate) -> AllLosses:
+    reach = found.band_high - found.losses
+    return AllLosses(
+        loss=_rounded(found.losses),
+        standard_error=_rounded(found.standard_errors),
+        band_reach=_rounded(reach),
+        may_be_best=np.isin(np.arange(len(reach)), found.best).tolist(),
+    )
+
+
+def _rounded(numbers: Floats) -> list[float]:
+    return [float(f"{number:.{_DIGITS}g}") for number in numbers.tolist()]
+
+
+def every_rule(document: ConceptDocument) -> Iterator[RuleLoss]:
+    """All rules by number with figures of six digits, or the listed ones where the document has no others."""
+    if document.all_losses is None:
+        yield from document.rules
+        return
+    written = document.class_of_rules
+    queries = ConceptQueries(**written.model_dump(exclude={"literals"}))
+    name, every = _Names(ConceptClass(tuple(written.literals), queries)), document.all_losses
+    columns = zip(every.loss, every.standard_error, every.band_reach, every.may_be_best, strict=True)
+    for number, (loss, error, reach, best) in enumerate(columns):
+        band = (loss - reach, loss + reach)
+        yield RuleLoss(rule=name(number), loss=loss, standard_error=error, band=band, may_be_best=best)

@@ -1,0 +1,105 @@
+"""The estimate of a concept class as JSON."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, Field
+
+from sordino_server.estimates.schemas import Interval, PlanDigests, canonical_bytes
+
+MOST_LISTED = 1000
+
+
+class RuleName(BaseModel):
+    """A rule of the class."""
+
+    number: int = Field(description="Its place in the class, from 0.")
+    text: str
+    width: int = Field(description="How many attributes it looks at.")
+
+
+class RuleLoss(BaseModel):
+    """A rule with its estimated loss."""
+
+    rule: RuleName
+    loss: float
+    standard_error: float = Field(description="For the loss in the population the reporters came from.")
+    band: Interval = Field(description="The bands of all rules together contain all losses with the stated level.")
+    may_be_best: bool = Field(description="Whether the rule is in the set of best rules.")
+
+
+class BestRules(BaseModel):
+    """The rules that may be the best: the best one is among them with the stated level."""
+
+    size: int
+    rules: list[RuleName] = Field(description="By estimated loss, at most 1000.")
+    truncated: bool
+
+
+class BaseRule(BaseModel):
+    """The better of saying never and saying always."""
+
+    rule: RuleName
+    loss: float
+    band: Interval
+
+
+class ClassOfRules(BaseModel):
+    """What the rules are, as the plan publishes it, with the texts of each attribute that is off and that is on."""
+
+    family: str
+    width: int
+    exactly: bool
+    negations: bool
+    changes: int | None
+    positive: int
+    miss: float
+    false_alarm: float
+    literals: list[tuple[str, str]]
+
+
+class AllLosses(BaseModel):
+    """Every rule of the class, by number; null in the document where there are more than 131,072."""
+
+    loss: list[float]
+    standard_error: list[float]
+    band_reach: list[float]
+    may_be_best: list[bool]
+
+
+class ConceptDocument(BaseModel):
+    """Which rule of a class predicts the label best; it never changes."""
+
+    kind: Literal["concepts"] = "concepts"
+    campaign: str = Field(description="Digest of the manifest.")
+    plan: PlanDigests
+    rounds: list[int]
+    workload: str
+    mechanism: str
+    rule: RuleName = Field(description="The rule with the least estimated loss.")
+    loss: float
+    band: Interval = Field(description="Of the chosen rule: the band of the class, since these reports chose it.")
+    interval: Interval | None = Field(
+        description="Ordinary interval of the chosen rule, from a round designed after it was chosen; else null."
+    )
+    certified_by_round: int | None = Field(description="The round that `interval` comes from.")
+    base: BaseRule
+    excess_at_most: float = Field(description="The chosen rule's loss exceeds the least of the class by no more.")
+    beats_base: bool = Field(description="Whether no constant rule may be the best.")
+    statement: str
+    confidence_set: BestRules
+    concepts: int
+    rules: list[RuleLoss] = Field(description="By estimated loss, at most 1000; the CSV has all of them.")
+    class_of_rules: ClassOfRules
+    all_losses: AllLosses | None
+    target: Literal["population"] = Field(description="The population that the reporters came from.")
+    validity: Literal["worst_case"] = Field(description="Holds whatever the users' attributes are.")
+    users: int
+    epsilon: float
+    level: float
+    warnings: list[str]
+
+    def content(self) -> bytes:
+        """Canonical bytes."""
+        return canonical_bytes(self)

@@ -1,0 +1,55 @@
+"""The estimate of a concept class over REST, as a table, in an export and on the command line."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from sordino_server.cli.concept_results import print_concepts
+from sordino_server.estimates.table import CONCEPT_COLUMNS
+
+SWITCHES = [{"name": name, "kind": "categorical", "labels": ["off", "on"]} for name in ("dark", "beta", "wifi")]
+CRASHED = {"name": "crashed", "kind": "categorical", "labels": ["no", "yes"]}
+QUERIES = {"class": "conjunctions", "width": 2, "label": {"attribute": "crashed", "positive": "yes"}}
+WORKLOAD = {"name": "what crashes", "domain": [*SWITCHES, CRASHED], "queries": QUERIES}
+
+
+def test_the_best_rule_is_published_with_a_band_and_never_with_an_interval(
+    running: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    campaign = running.campaign("open", workload=running.workload(WORKLOAD), epsilon=4)
+    # Those with dark and beta crash, nobody else does; cells count the label last.
+    cells = [0, 2, 4, 6, 8, 10, 13, 15] * 500
+    for _ in range(4):
+        assert running.report(campaign, cells).status_code == 200
+    running.api.post(f"/v1/campaigns/{campaign['id']}/close").raise_for_status()
+    running.work()
+    path = f"/v1/campaigns/{campaign['id']}/estimates"
+    document = running.api.get(path).raise_for_status().json()
+    assert (document["kind"], document["concepts"], document["users"]) == ("concepts", 20, 16_000)
+    # Its loss is 0 and that of the next best .125, at least six standard errors of the difference.
+    assert 6 * 2 * max(rule["standard_error"] for rule in document["rules"]) < 0.25
+    assert document["rule"]["text"] == "dark=on and beta=on"
+    assert document["interval"] is None
+    assert document["certified_by_round"] is None
+    low, high = document["band"]
+    assert low < document["loss"] < high
+    assert document["base"]["rule"]["text"] == "never"
+    assert document["rules"][0]["rule"] == document["rule"]
+    assert document["confidence_set"]["rules"][0] == document["rule"]
+    assert document["beats_base"] == ("never" not in {rule["text"] for rule in document["confidence_set"]["rules"]})
+    rows = list(csv.DictReader(io.StringIO(running.api.get(path, params={"format": "csv"}).text)))
+    assert tuple(rows[0]) == CONCEPT_COLUMNS
+    assert [row["rule"] for row in rows[:3]] == ["never", "always", "dark=on"]
+    by_text = {row["rule"]: row for row in rows}
+    assert len(by_text) == 20
+    assert float(by_text["dark=on and beta=on"]["loss"]) == pytest.approx(document["loss"], rel=1e-5)
+    assert by_text["dark=on and beta=on"]["may_be_best"] == "True"
+    exported = running.api.get("/v1/estimates", params={"campaign": campaign["id"]}).raise_for_status()
+    assert "dark=on and beta=on" in exported.text
+    print_concepts(document, Console(width=200))
+    assert document["statement"] in capsys.readouterr().out
