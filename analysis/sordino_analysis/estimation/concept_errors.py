@@ -1,7 +1,7 @@
 """What is known of the errors of estimated losses, before any report is seen.
 
 One report adds F_c = t_c + Σ_T l_cT H_T/λ_T to the loss of rule c. Where each row of the kernel tells one character T,
-E[F_c' F_c] without constants is Σ_T l_cT l_c'T/λ_T whoever the users are: variances and covariances are exact but for
+E[F_c' F_c] without constants is Σ_T l_cT l_c'T/λ_T for all users: variances and covariances are exact but for
 the product of the means, which only lowers them. Other kernels tell several characters at once, and how these go
 together depends on the users; then the worst type bounds a variance, and Minkowski's inequality that of a difference.
 """
@@ -99,7 +99,7 @@ class WorstTypeErrors(ConceptErrors):
 
 @dataclass(frozen=True, eq=False)
 class CharacterErrors(ConceptErrors):
-    """Of a kernel whose rows tell one character each: covariances are exact, whoever the users are."""
+    """Of a kernel whose rows tell one character each: covariances are exact for all users."""
 
     law: OrbitAnswerMoments
     operator: CharacterMap

@@ -31,6 +31,8 @@ from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon, check_round_guarantee
 from sordino_shared.randomness import SeededRandomness
 
+_NAME = "simulation of "
+
 
 class ColumnQueries(StrEnum):
     """Built-in workloads for one column."""
@@ -150,20 +152,32 @@ def simulate(
         specification, rows = labelled_rows(csv, label, positive, column, width)
     values = _drawn(rows, users, seed)
     order = {"epsilon": epsilon, "users": len(values), "seed": seed, "time_limit": time_limit, "mechanism": mechanism}
+    order |= {"protocol": protocol} if isinstance(specification, PairwiseSpecification) else {"objective": objective}
+    _run(run, specification, values, _terms(specification, order, csv.name), repeat, chart)
+
+
+def _run(
+    run: PresentedRun,
+    specification: WorkloadSpecification | PairwiseSpecification,
+    values: Sequence[object],
+    terms: CampaignTerms,
+    repeat: int,
+    chart: Path | None,
+) -> None:
+    """The campaign of the specification's kind."""
+    fields = {"seed": terms.plan["seed"]}
     if isinstance(specification, PairwiseSpecification):
-        terms = _terms(specification, order | {"protocol": protocol}, csv.name)
-        run.pairwise(terms, values, raw_truth=None, fields={"seed": seed})
+        run.pairwise(terms, values, raw_truth=None, fields=fields)
         return
     if specification.asks_concepts:
-        terms = _terms(specification, order | {"objective": objective}, csv.name)
-        run.concepts(terms, values, fields={"seed": seed})
+        run.concepts(terms, values, fields=fields)
         return
     _check_candidates(specification, values)
-    terms = _terms(specification, order | {"objective": objective}, csv.name)
     if repeat > 1:
-        run.repeated(terms, values, repeat, fields={"seed": seed})
+        run.repeated(terms, values, repeat, fields=fields)
         return
-    run.linear(terms, values, chart=chart, chart_of=lambda result: _chart(result, csv.name), fields={"seed": seed})
+    source = terms.name.removeprefix(_NAME)
+    run.linear(terms, values, chart=chart, chart_of=lambda result: _chart(result, source), fields=fields)
 
 
 def _check_candidates(specification: WorkloadSpecification, values: Sequence[object]) -> None:
@@ -179,7 +193,7 @@ def _terms(
     return CampaignTerms(
         specification=specification.canonical(),
         plan=plan,
-        name=f"simulation of {source}"[:200],
+        name=f"{_NAME}{source}"[:200],
         purpose="A simulation: no real device takes part.",
         population="simulation",
     )
