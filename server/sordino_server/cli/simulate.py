@@ -133,9 +133,8 @@ def simulate(
     campaign this would leak: write them into a workload file beforehand. A workload file with a pairwise statistic runs
     all rounds of its protocol.
 
-    --label compares all rules such as `A and not B` about the other columns, or those of --column, by how well they
-    predict a column of two values: of a column with more values its four most frequent, or whether it is above its
-    median.
+    --label compares rules such as `A and not B` about the other columns, or those of --column, by how well they predict
+    a column of two values: about a column of more, its four most frequent ones, or whether it is above its median.
 
     --repeat runs several campaigns on the same devices and prints how often the intervals and the band hold the truth.
     """
