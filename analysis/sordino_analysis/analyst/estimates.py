@@ -65,7 +65,7 @@ class Estimate:
         )
 
     def answer(self, kind: QuestionKind, *questions: str) -> tuple[Answer, ...]:
-        """Answers to questions that the workload need not list: a "range", "cell", "marginal" or "quantile".
+        """Answers to questions the workload need not list: a "range", "rectangle", "cell", "marginal" or "quantile".
 
         `interval` is for a question that was fixed before anybody looked, `band` holds all questions of the kind at
         once. Raises WorkloadError for what is no question about the domain, EstimationError for one that the reports

@@ -46,15 +46,17 @@ def nearest_histogram(operator: LinearMap, answers: Floats, tolerance: float) ->
     Plain least squares, not weighted by the answers' covariance: the true answers lie in the polytope, and its
     Euclidean projection is never farther from them than the unbiased answers were, whatever the noise; a weighted one
     promises that only in its own norm (Nikolov–Talwar–Zhang 2013). Histograms and distribution functions have closed
-    forms, and a few intervals are about the segments between their ends. Else supports are guessed and corrected for up
+    forms, and types that no query tells apart are merged. Else supports are guessed and corrected for up
     to a few thousand types, and where that does not settle, or for more types, those types are taken in that lower the
     error most (Frank and Wolfe), each time solving for all that were. Where the steps run out, the best one so far
     comes with the excess that is proved for it.
     `answers` (Q,).
     """
     tolerance = max(tolerance, _ROUNDING * float(answers @ answers))
-    found = _over_segments(operator, answers, tolerance) if isinstance(operator, Intervals) else None
-    if found is None:
+    merged = operator.merged()
+    if merged is not None:
+        found: Floats | None = merged.spread(nearest_histogram(merged.operator, answers, tolerance).histogram)
+    else:
         found = _closed_form(operator, answers)
     if found is None and operator.shape[1] <= _DENSE_GRAM_TYPES:
         matrix = operator.rmatvec(operator.matvec(np.eye(operator.shape[1])))
@@ -70,17 +72,6 @@ def _is_prefix(operator: LinearMap) -> bool:
     if not isinstance(operator, Intervals) or operator.starts.any():
         return False
     return bool((operator.stops == np.arange(1, len(operator.stops) + 1)).all())
-
-
-def _over_segments(operator: Intervals, answers: Floats, tolerance: float) -> Floats | None:
-    """The same over the segments between any two ends, which no query tells apart, and even within each of them."""
-    cuts = np.unique(np.concatenate([[0, operator.size], operator.starts, operator.stops]))
-    lengths = np.diff(cuts)
-    if len(lengths) == operator.size:
-        return None
-    starts, stops = np.searchsorted(cuts, operator.starts), np.searchsorted(cuts, operator.stops)
-    nearest = nearest_histogram(Intervals(starts, stops, len(lengths)), answers, tolerance)
-    return np.repeat(nearest.histogram / lengths, lengths)
 
 
 def nearest_distribution(histogram: Floats) -> NearestHistogram:

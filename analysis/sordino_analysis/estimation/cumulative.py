@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -25,20 +25,23 @@ _ALL_BINS, _SPREAD, _NEAR = 512, 49, 20
 class DistributionFunction:
     """F (b,) at the bins of an attribute, with the ends that may be the true ones.
 
-    `interval` (b, 2) holds F at one bin, `band` (b, 2) at all bins at once.
+    `interval` (b, 2) holds F at one bin, `band` (b, 2) at all bins at once, as far as the `warnings` allow.
     """
 
     values: Floats
     interval: Floats
     band: Floats
+    warnings: tuple[str, ...]
 
     @classmethod
-    def of(cls, values: Floats, interval: Floats, band: Floats, *, ends_at_one: bool) -> Self:
+    def of(
+        cls, values: Floats, interval: Floats, band: Floats, *, ends_at_one: bool, warnings: tuple[str, ...] = ()
+    ) -> Self:
         """From F (b,) at the bins, without the last one where F is 1 there; `interval` and `band` (b, 2)."""
         if not ends_at_one:
-            return cls(values, interval, band)
+            return cls(values, interval, band, warnings)
         both = np.ones((1, 2))
-        return cls(np.append(values, 1.0), np.vstack([interval, both]), np.vstack([band, both]))
+        return cls(np.append(values, 1.0), np.vstack([interval, both]), np.vstack([band, both]), warnings)
 
     def quantile(self, share: float) -> tuple[int, tuple[int, int], tuple[int, int]]:
         """The bin x with F(x − 1) < share ≤ F(x) of the nearest function, and the first and last that may be it.
@@ -68,11 +71,10 @@ class DistributionFunction:
 
 
 def quantile_answers(
-    domain: Domain, questions: Sequence[Quantile], functions: Callable[[int], DistributionFunction]
+    domain: Domain, questions: Sequence[Quantile], functions: Mapping[int, DistributionFunction]
 ) -> tuple[QuantileAnswer, ...]:
     """The answers from the distribution `functions` of the attributes at these places."""
-    known = {place: functions(place) for place in {question.attribute for question in questions}}
-    return tuple(_answer(domain, question, known[question.attribute]) for question in questions)
+    return tuple(_answer(domain, question, functions[question.attribute]) for question in questions)
 
 
 def _answer(domain: Domain, question: Quantile, function: DistributionFunction) -> QuantileAnswer:
@@ -88,10 +90,13 @@ def _answer(domain: Domain, question: Quantile, function: DistributionFunction) 
 
 def looked_at(bins: int) -> Indices:
     """(m,) the bins whose standard errors are worked out: all, or some of many."""
-    if bins <= _ALL_BINS:
-        return np.arange(bins)
-    near = np.unique(np.rint(np.geomspace(1, bins / 2, _NEAR)).astype(np.intp)) - 1
-    return np.unique(np.concatenate([np.linspace(0, bins - 1, _SPREAD).astype(np.intp), near, bins - 1 - near]))
+    return np.arange(bins) if bins <= _ALL_BINS else spread_bins(bins, _SPREAD, _NEAR)
+
+
+def spread_bins(bins: int, spread: int, near: int) -> Indices:
+    """(m,) `spread` bins at equal distances, and `near` from each end to the middle, at growing ones."""
+    ends = np.unique(np.rint(np.geomspace(1, max(1.0, bins / 2), near)).astype(np.intp)) - 1
+    return np.unique(np.concatenate([np.linspace(0, bins - 1, spread).astype(np.intp), ends, bins - 1 - ends]))
 
 
 def filled_in(values: Floats, places: Indices, ends: Floats) -> Floats:

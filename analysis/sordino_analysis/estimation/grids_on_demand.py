@@ -8,14 +8,24 @@ from functools import cached_property
 
 import numpy as np
 
-from sordino_analysis.estimation.consistency import NearestHistogram, nearest_distribution
-from sordino_analysis.estimation.linear import LinearEstimator
+from sordino_analysis.estimation.answer_on_demand import OnDemand, ShareAnswer
+from sordino_analysis.estimation.consistency import (
+    RELATIVE_GAP,
+    NearestHistogram,
+    nearest_distribution,
+    nearest_histogram,
+)
+from sordino_analysis.estimation.cumulative import spread_bins
+from sordino_analysis.estimation.linear import EstimationError, LinearEstimator
 from sordino_analysis.estimation.linear_on_demand import LinearOnDemand
 from sordino_analysis.evaluation.accumulate import mean_accumulator
 from sordino_analysis.evaluation.grids.answers import GridAnswers
 from sordino_analysis.evaluation.grids.plane_answers import PlaneAnswers
 from sordino_analysis.questions.linear.boxes import Box, Boxes
-from sordino_analysis.questions.linear.operators import Intervals
+from sordino_analysis.questions.linear.operators import Indices, Intervals
+
+# A standard error on a plane of 256 × 256 types takes most of a second, so more bins have these many.
+_ALL_BINS, _SPREAD, _NEAR = 32, 9, 9
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +59,28 @@ class PlanesOnDemand(LinearOnDemand):
     """A closed round of grids on two attributes; `law` is that of the listed rectangles."""
 
     law: PlaneAnswers
+
+    @cached_property
+    def nearest(self) -> NearestHistogram:
+        """As for other plans; the noise of its tolerance is published, and takes half a minute to work out.
+
+        Raises EstimationError where it is not published.
+        """
+        uniform = self.estimator.analyst.figures.uniform_mean_variance
+        if uniform is None:
+            raise EstimationError("the plan has no mean variance over even types: plan it again")
+        noise = uniform * self.law.workload.queries / self.aggregate.count
+        answers = self.estimator.unbiased(self.aggregate)
+        return nearest_histogram(self.law.workload.operator, answers, RELATIVE_GAP * noise)
+
+    def shares(self, boxes: Sequence[Box], compared: int, level: float) -> OnDemand:
+        found = super().shares(boxes, compared, level)
+        # The nearest histogram is one of many that have the listed answers, and differ in others.
+        answers = tuple(replace(one, consistent=None) for one in found.answers if isinstance(one, ShareAnswer))
+        return replace(found, answers=answers)
+
+    def _looked_at(self, bins: int) -> Indices:
+        return np.arange(bins) if bins <= _ALL_BINS else spread_bins(bins, _SPREAD, _NEAR)
 
     def _asked(self, boxes: Sequence[Box]) -> LinearEstimator:
         workload = replace(

@@ -27,7 +27,7 @@ class ItemsOnDemand:
     count: CountItems
 
     def compared(self, kind: BoxKind) -> int:
-        if kind == "range":
+        if kind in ("range", "rectangle"):
             raise EstimationError("the reports of this plan are about single items: ask for cells")
         return self.estimator.randomizer.size
 

@@ -12,13 +12,13 @@ from sordino_analysis.estimation.answer_on_demand import OnDemand, marginal_cell
 from sordino_analysis.estimation.consistency import NearestHistogram
 from sordino_analysis.estimation.cumulative import DistributionFunction, filled_in, looked_at, quantile_answers
 from sordino_analysis.estimation.derived_queries import derived_decoder
-from sordino_analysis.estimation.intervals import bonferroni_quantile, normal_quantile
 from sordino_analysis.estimation.linear import EstimationError, LinearEstimator
 from sordino_analysis.evaluation.accumulate import Aggregate
 from sordino_analysis.evaluation.variance import answer_moments
-from sordino_analysis.questions.linear.asked import BoxKind, Quantile, prefix_box
+from sordino_analysis.questions.linear.asked import BoxKind, Quantile, prefix_box, unnamed_prefixes
 from sordino_analysis.questions.linear.boxes import Box, Boxes
-from sordino_analysis.questions.linear.factors import prefix_count, range_count
+from sordino_analysis.questions.linear.factors import prefix_count, range_count, rectangle_count
+from sordino_analysis.questions.linear.operators import Indices
 from sordino_shared.domains import Ordered
 
 # A bias beyond this share of a user's standard deviation is no rounding: the reports do not tell the answer.
@@ -43,6 +43,8 @@ class LinearOnDemand:
             return domain.size
         if kind == "marginal":
             return marginal_cells(domain.shape)
+        if kind == "rectangle":
+            return rectangle_count(domain)
         return sum(range_count(attribute) for attribute in domain.attributes if isinstance(attribute, Ordered))
 
     def shares(self, boxes: Sequence[Box], compared: int, level: float) -> OnDemand:
@@ -60,13 +62,14 @@ class LinearOnDemand:
 
     def quantiles(self, questions: Sequence[Quantile], level: float) -> OnDemand:
         domain = self.estimator.workload.domain
+        functions = {place: self._function(place, level) for place in {one.attribute for one in questions}}
         return OnDemand(
-            answers=quantile_answers(domain, questions, lambda place: self._function(place, level)),
+            answers=quantile_answers(domain, questions, functions),
             compared=prefix_count(domain),
             users=self.aggregate.count,
             level=level,
             bias_bound=self.estimator.analyst.figures.bias_bound,
-            warnings=(),
+            warnings=tuple(dict.fromkeys(each for one in functions.values() for each in one.warnings)),
         )
 
     @cached_property
@@ -85,16 +88,20 @@ class LinearOnDemand:
         assert isinstance(attribute, Ordered)
         # The prefix of all types is known.
         whole = attribute.bins == attribute.size
-        boxes = [prefix_box(domain, place, last) for last in range(attribute.bins - whole)]
-        places = looked_at(len(boxes))
-        every, some = self._asked(boxes), self._asked([boxes[x] for x in places])
-        errors = some.errors_among(self.nearest, self.aggregate.count, level, self._bias(some))
-        values, band = every.unbiased(self.aggregate), bonferroni_quantile(level, prefix_count(domain))
+        every = unnamed_prefixes(domain, place, attribute.bins - whole)
+        values = self._asked(every).unbiased(self.aggregate)
+        places = self._looked_at(len(every))
+        some = self._asked([prefix_box(domain, place, int(x)) for x in places])
+        found = some.estimate_among(self.nearest, self.aggregate, level, prefix_count(domain), self._bias(some))
         one, all_ = (
-            filled_in(values, places, np.stack(errors.widened(values[places], z), axis=1))
-            for z in (normal_quantile(level), band)
+            filled_in(values, places, np.stack(ends, axis=1))
+            for ends in ((found.lower, found.upper), (found.band_lower, found.band_upper))
         )
-        return DistributionFunction.of(values, one, all_, ends_at_one=whole)
+        return DistributionFunction.of(values, one, all_, ends_at_one=whole, warnings=found.warnings)
+
+    def _looked_at(self, bins: int) -> Indices:
+        """The prefixes (m,) whose standard errors are worked out."""
+        return looked_at(bins)
 
     def _asked(self, boxes: Sequence[Box]) -> LinearEstimator:
         plan = self.estimator

@@ -23,7 +23,7 @@ class MarginalsOnDemand:
     aggregate: Aggregate
 
     def compared(self, kind: BoxKind) -> int:
-        if kind == "range":
+        if kind in ("range", "rectangle"):
             raise EstimationError("the reports of this plan are about a few attributes at a time: ask for marginals")
         return self.estimator.compared
 

@@ -37,12 +37,13 @@ def asked_questions(
     range_: Annotated[
         Texts, Query(alias="range", max_length=MOST_QUESTIONS, description="As `10..20`, `10..` or `delay:..20`.")
     ] = None,
+    rectangle: Annotated[Texts, _asked("Ranges of some attributes, as `delay:10..20,size:..5`.")] = None,
     cell: Annotated[Texts, _asked("A value of every attribute, as `linux`, or `os:linux,wifi:yes`.")] = None,
     marginal: Annotated[Texts, _asked("Values of some attributes, as `os:linux` or `os:linux,wifi:yes`.")] = None,
     quantile: Annotated[Texts, _asked("Between 0 and 1, as `0.5` or `delay:0.5`.")] = None,
 ) -> tuple[str, tuple[str, ...]]:
     """The kind of the questions and their texts; raises InvalidValue unless they are of one kind."""
-    kinds = {"range": range_, "cell": cell, "marginal": marginal, "quantile": quantile}
+    kinds = {"range": range_, "rectangle": rectangle, "cell": cell, "marginal": marginal, "quantile": quantile}
     given = [(kind, tuple(texts)) for kind, texts in kinds.items() if texts]
     if len(given) != 1:
         named = " and ".join(kind for kind, _ in given) or "none of them"

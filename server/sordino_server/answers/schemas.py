@@ -42,7 +42,7 @@ class AnswerDocument(BaseModel):
     campaign: str = Field(description="Digest of the manifest.")
     plan: PlanDigests
     round: int = Field(description="Index of the round that the reports came from.")
-    kind: Literal["range", "cell", "marginal", "quantile"]
+    kind: Literal["range", "rectangle", "cell", "marginal", "quantile"]
     users: int
     epsilon: float
     level: float

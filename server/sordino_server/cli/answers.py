@@ -20,6 +20,10 @@ def answers(
     range_: Annotated[
         list[str] | None, typer.Option("--range", metavar="LOW..HIGH", help="Share in a range: 10..20 or delay:..20.")
     ] = None,
+    rectangle: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME:LOW..HIGH,…", help="Share in ranges of some attributes: delay:10..20,size:..5."),
+    ] = None,
     cell: Annotated[
         list[str] | None, typer.Option(metavar="VALUE", help="Share of a value: linux or os:linux,wifi:yes.")
     ] = None,
@@ -43,10 +47,10 @@ def answers(
     Ask one kind of question at a time; repeat the option for several questions. Use the interval for a question that
     you fixed before you saw any answer, and the band for one that you chose by looking.
     """
-    asked = {"range": range_, "cell": cell, "marginal": marginal, "quantile": quantile}
+    asked = {"range": range_, "rectangle": rectangle, "cell": cell, "marginal": marginal, "quantile": quantile}
     given = {kind: texts for kind, texts in asked.items() if texts}
     if len(given) != 1:
-        raise InvalidValue("give one of --range, --cell, --marginal and --quantile; it may be repeated")
+        raise InvalidValue("give one of --range, --rectangle, --cell, --marginal and --quantile; it may be repeated")
     with Remote(server, key) as remote:
         path = f"/v1/campaigns/{remote.campaign_id(campaign)}/answers"
         if as_csv:

@@ -133,6 +133,55 @@ def test_marginals_of_a_plan_of_marginals():
             asked(plan, aggregate, kind, text)
 
 
+def test_rectangles_are_ranges_of_several_attributes():
+    lines = [{**DELAY, "edges": [0, 5, 10]}, {"name": "a,b", "kind": "integers", "low": 1, "high": 3}]
+    plan = compiled(lines, "prefix", "subset_selection")
+    shares = np.arange(1.0, 13) / 78
+    found = asked(plan, expected(plan.device, shares), "rectangle", '{"delay": "0..10", "a,b": "..2"}', "delay:..5")
+    table = shares.reshape(4, 3)
+    truth = [table[1:3, :2].sum(), table[:2].sum()]
+    assert [one.value for one in found.answers] == pytest.approx(truth, abs=1e-7)
+    assert [one.label for one in found.answers] == ["0 < delay ≤ 10 min, a,b ≤ 2", "delay ≤ 5 min"]
+    # 10 ranges of the first attribute and 6 of the second, and the rectangle of all users has no error.
+    assert found.compared == 10 * 6 - 1
+
+
+def test_any_rectangle_and_quantile_of_grids_on_two_attributes():
+    lines = [{"name": name, "kind": "integers", "low": 0, "high": 47} for name in ("x", "y")]
+    workload = parse_specification({"name": "asked", "domain": lines, "queries": "prefix"}).build()
+    plan = compile_plan(PlanRequest(workload, PlanningOptions.of(epsilon=1, objective="mean")))
+    assert plan.summary.mechanism == "plane_grids"
+    x, y = (np.random.default_rng(5).beta(2, 5, size=(2, 100_000)) * 48).astype(int)
+    aggregate = reported(plan.device, x * 48 + y, 5)
+    found = asked(plan, aggregate, "rectangle", "x:5..20,y:..15", "y:10..")
+    truth = [((x >= 5) & (x <= 20) & (y <= 15)).mean(), (y >= 10).mean()]
+    for one, exact in zip(found.answers, truth, strict=True):
+        # Six standard errors: a false alarm in 5·10^8, and the seed is fixed.
+        assert abs(one.value - exact) < 6 * one.standard_error < 0.3
+        assert one.band[0] < one.interval[0] < one.interval[1] < one.band[1]
+        assert one.consistent is None
+    assert found.compared == (48 * 49 // 2) ** 2 - 1
+    law = answerer_of(plan.device, plan.analyst, aggregate).law
+    query, shares = np.zeros((48, 48)), np.bincount(x * 48 + y, minlength=48 * 48).reshape(48, 48) / len(x)
+    query[5:21, :16] = 1
+    exact_error = math.sqrt(float((law.law.variances(query[None])[0] * shares).sum()) / len(x))
+    assert found.answers[0].standard_error == pytest.approx(exact_error, rel=0.03)
+    median = asked(plan, aggregate, "quantile", "x:0.5").answers[0]
+    assert int(median.band[0]) <= int(median.interval[0]) <= np.median(x) <= int(median.interval[1]) < 47
+
+
+def test_quantiles_of_few_reports_warn_as_ranges_do():
+    plan = compiled([DELAY], "prefix", epsilon="8")
+    aggregate = reported(plan.device, np.array([0] * 19 + [5]), 1)
+    (ranges,), (quantiles,) = (
+        asked(plan, aggregate, *one).warnings for one in (("range", "..30"), ("quantile", "0.9"))
+    )
+    assert "only 20 users reported" in ranges
+    assert "only 20 users reported" in quantiles
+    many = reported(plan.device, np.arange(8).repeat(2000), 1)
+    assert asked(plan, many, "quantile", "0.9").warnings == ()
+
+
 def test_quantiles_invert_the_distribution(prefix):
     found = asked(prefix, expected(prefix.device, SHARES), "quantile", "0.55", "delay:.87", "0.2", "0.99")
     assert [one.value for one in found.answers] == ["(10, 15]", "(30, 60]", "≤ 0", "> 60"]
@@ -230,6 +279,11 @@ def test_what_the_plan_does_not_tell_is_refused():
         ("range", "speed:5..20", "no ordered attribute 'speed'"),
         ("range", "wifi:5..20", "no ordered attribute 'wifi'"),
         ("range", "1e999999999..", "LOW..HIGH"),
+        ("rectangle", "5..20", "NAME:VALUE"),
+        ("rectangle", "delay:5", "LOW..HIGH"),
+        ("rectangle", "delay:5..20,wifi:1..2", "no ordered attribute 'wifi'"),
+        ("rectangle", "delay:5..20,delay:..10", "twice"),
+        ("rectangle", "{}", "at least one ordered"),
         ("cell", "wifi:yes", "'delay' has none"),
         ("cell", "wifi:maybe,delay:3", "has no, yes"),
         ("cell", "wifi:yes,delay:nan", "holds numbers"),

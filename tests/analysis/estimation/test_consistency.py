@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from sordino_analysis.estimation import consistency
 from sordino_analysis.estimation.consistency import NearestHistogram, nearest_histogram, project_onto_simplex
 from sordino_analysis.questions.linear import builtin, parse_specification
+from sordino_analysis.questions.linear.boxes import Box, Boxes
 from sordino_analysis.questions.linear.operators import Dense, Intervals
 
 
@@ -34,6 +35,22 @@ def nearest(operator, answers, tolerance):
     assert found.histogram.min() >= 0
     assert found.histogram.sum() == pytest.approx(1.0)
     return found.histogram
+
+
+def test_types_that_no_query_tells_apart_are_merged():
+    """A few rectangles of 65,536 types: as near as over the blocks between their ends, and in a moment."""
+    sides = [((0, 99), (0, 199)), ((50, 149), (20, 255)), ((0, 255), (100, 120))]
+    boxes = Boxes([Box(str(number), side) for number, side in enumerate(sides)], (256, 256))
+    merged = boxes.merged()
+    assert merged is not None
+    assert merged.operator.shape == (3, 4 * 5)
+    shares = np.random.default_rng(1).dirichlet(np.ones(20))
+    np.testing.assert_allclose(boxes.matvec(merged.spread(shares)), merged.operator.matvec(shares))
+    found = nearest(boxes, np.array([0.9, -0.05, 0.3]), 1e-8)
+    cube = found.reshape(256, 256)
+    assert np.ptp(cube[:50, 20:100]) == 0
+    assert Boxes(boxes.boxes[:1], (100, 200)).merged().operator.shape == (1, 1)
+    assert Boxes([Box("all", ((0, 0), (0, 0))), Box("b", ((1, 1), (1, 1)))], (2, 2)).merged() is None
 
 
 def binary(attributes, kind, width):

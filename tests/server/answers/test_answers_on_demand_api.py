@@ -86,6 +86,9 @@ def test_ranges_and_quantiles_with_interval_and_band(server: Any) -> None:
     again = server.api.get(f"{path}/answers", params={"range": ["..15", "0..60", "delay:15.."]})
     assert again.content == response.content
     assert response.headers["cache-control"] == "private, max-age=31536000, immutable"
+    rectangle = server.api.get(f"{path}/answers", params={"rectangle": "delay:0..60"}).raise_for_status().json()
+    assert (rectangle["kind"], rectangle["compared"]) == ("rectangle", 9)
+    assert rectangle["answers"] == [middle]
     quantiles = server.api.get(f"{path}/answers", params={"quantile": ["0.5", "0.98"]}).json()
     assert quantiles["answers"][0] == {
         "label": "0.5 quantile of delay",
@@ -122,6 +125,8 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"range": "..7"}, "no edge of attribute 'delay'"),
     ({"range": "100..200"}, "no edge"),
     ({"range": "15..0"}, "empty"),
+    ({"rectangle": "0..60"}, "NAME:VALUE for each attribute"),
+    ({"rectangle": "delay:0..60,wifi:1..2"}, "no ordered attribute 'wifi'"),
     ({"quantile": "0"}, "between 0 and 1"),
     ({"quantile": "1.5"}, "between 0 and 1"),
     ({"cell": "early"}, "holds numbers"),

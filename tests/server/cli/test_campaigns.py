@@ -200,6 +200,8 @@ def test_answers_on_demand_in_three_forms(
     text = run_command(*asked, "--csv", **operator).stdout
     values = [float(row["value"]) for row in csv.DictReader(io.StringIO(text))]
     assert values == [each["value"] for each in document["answers"]]
+    (same,) = json_of("campaigns", "answers", campaign["id"], "--rectangle", "delay:0..60", **operator)["answers"]
+    assert same["value"] == document["answers"][1]["value"]
     median = run_command("campaigns", "answers", campaign["id"], "--quantile", "0.5", **operator).stdout
     assert "0.5 quantile of delay" in median
     for wrong, mentioned in (

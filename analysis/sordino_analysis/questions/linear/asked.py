@@ -1,7 +1,8 @@
-"""Questions that are asked of a closed round, from text: ranges, cells, marginals and quantiles.
+"""Questions that are asked of a closed round, from text: ranges, rectangles, cells, marginals and quantiles.
 
-`delay:10..20` is a range, `os:linux,wifi:yes` a cell or a marginal, `delay:0.5` a quantile. Where only one attribute
-can be meant its name may be left out. A member whose name has a comma or a colon is written as JSON: `{"os": "a,b"}`.
+`delay:10..20` is a range, `delay:10..20,size:..5` a rectangle, `os:linux,wifi:yes` a cell or a marginal, `delay:0.5` a
+quantile. Where only one attribute can be meant its name may be left out, but for a rectangle. A member whose name has a
+comma or a colon is written as JSON: `{"os": "a,b"}`.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from sordino_shared.domains import Attribute, Categorical, Domain, Hashed, Integ
 from sordino_shared.errors import InvalidValue, OutsideDomain
 
 MOST_QUESTIONS = 16
-BoxKind = Literal["range", "cell", "marginal"]
+BoxKind = Literal["range", "rectangle", "cell", "marginal"]
 QuestionKind = BoxKind | Literal["quantile"]
 # Short, so that no text is a number of millions of digits.
 _NUMBER = r"-?(?:[0-9]{1,40}(?:\.[0-9]{1,40})?|\.[0-9]{1,40})(?:[eE][+-]?[0-9]{1,2})?"
@@ -41,8 +42,13 @@ class Quantile:
 def parse_boxes(domain: Domain, kind: BoxKind, texts: Sequence[str]) -> tuple[Box, ...]:
     """The boxes that texts of one kind ask about; raises WorkloadError with what to write instead."""
     _check_count(texts)
-    parse: Callable[[Domain, str], Box] = {"range": _range, "cell": _cell, "marginal": _marginal}[kind]
-    return tuple(parse(domain, text) for text in texts)
+    parsers: dict[BoxKind, Callable[[Domain, str], Box]] = {
+        "range": _range,
+        "rectangle": _rectangle,
+        "cell": _cell,
+        "marginal": _marginal,
+    }
+    return tuple(parsers[kind](domain, text) for text in texts)
 
 
 def parse_quantiles(domain: Domain, texts: Sequence[str]) -> tuple[Quantile, ...]:
@@ -71,6 +77,12 @@ def prefix_box(domain: Domain, attribute: int, last: int) -> Box:
     return Box(box_label(domain, sides), tuple(sides))
 
 
+def unnamed_prefixes(domain: Domain, attribute: int, count: int) -> list[Box]:
+    """The first `count` prefixes of an ordered attribute without labels, which take longer than the answers to many."""
+    whole = _whole(domain)
+    return [Box("", (*whole[:attribute], (0, last), *whole[attribute + 1 :])) for last in range(count)]
+
+
 def _check_count(texts: Sequence[str]) -> None:
     if not 1 <= len(texts) <= MOST_QUESTIONS:
         raise WorkloadError(f"ask 1 to {MOST_QUESTIONS} questions at a time, not {len(texts)}", len(texts))
@@ -78,16 +90,32 @@ def _check_count(texts: Sequence[str]) -> None:
 
 def _range(domain: Domain, text: str) -> Box:
     place, attribute, rest = _ordered(domain, text)
-    found = _RANGE.fullmatch(rest)
+    sides = _whole(domain)
+    sides[place] = _side(attribute, rest, text)
+    return Box(box_label(domain, sides), tuple(sides))
+
+
+def _rectangle(domain: Domain, text: str) -> Box:
+    sides = _whole(domain)
+    given = _pairs(domain, text)
+    if not given:
+        raise _refused(text, "name at least one ordered attribute, as delay:10..20,size:..5")
+    for name, span in given:
+        place, attribute, _ = _ordered(domain, f"{name}:")
+        sides[place] = _side(attribute, span, text)
+    return Box(box_label(domain, sides), tuple(sides))
+
+
+def _side(attribute: Ordered, span: str, text: str) -> Side:
+    """First and last member of LOW..HIGH, which holds some of them and not all."""
+    found = _RANGE.fullmatch(span)
     if not found or found.groups() == (None, None):
         raise _refused(text, "a range is LOW..HIGH, as 10..20, 10.. or ..20, after the attribute's name and a colon")
     low, high = found.groups()
     side = _ends(attribute, low, high, text)
-    sides = _whole(domain)
-    if side == sides[place]:
+    if side == (0, attribute.size - 1):
         raise _refused(text, f"every value of attribute {attribute.name!r} is in the range")
-    sides[place] = side
-    return Box(box_label(domain, sides), tuple(sides))
+    return side
 
 
 def _ends(attribute: Ordered, low: str | None, high: str | None, text: str) -> Side:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sordino_analysis.arrays import Floats
-from sordino_analysis.questions.linear.operators import Indices, ZeroOneMap
+from sordino_analysis.questions.linear.operators import Indices, MergedTypes, ZeroOneMap
 
 Side = tuple[int, int]
 
@@ -40,6 +40,20 @@ class Boxes(ZeroOneMap):
     @property
     def shape(self) -> tuple[int, int]:
         return len(self.boxes), int(np.prod(self.sizes, dtype=np.int64))
+
+    def merged(self) -> MergedTypes | None:
+        ends = np.array([box.sides for box in self.boxes]) + np.array([0, 1])
+        cuts = [np.unique([0, size, *ends[:, axis].ravel()]) for axis, size in enumerate(self.sizes)]
+        lengths = tuple(np.diff(each) for each in cuts)
+        blocks = tuple(map(len, lengths))
+        if blocks == self.sizes:
+            return None
+        places = [np.searchsorted(each, ends[:, axis]) - np.array([0, 1]) for axis, each in enumerate(cuts)]
+        boxes = [
+            Box(box.label, tuple((int(first), int(last)) for first, last in sides))
+            for box, sides in zip(self.boxes, np.stack(places, axis=1).tolist(), strict=True)
+        ]
+        return MergedTypes(Boxes(boxes, blocks), lengths)
 
     def matvec(self, histogram: Floats) -> Floats:
         cube = histogram.reshape(*self.sizes, *histogram.shape[1:])

@@ -114,6 +114,11 @@ def range_count(attribute: Ordered) -> int:
     return attribute.bins * (attribute.bins + 1) // 2 - (attribute.bins == attribute.size)
 
 
+def rectangle_count(domain: Domain) -> int:
+    """How many products of ranges of ordered attributes there are, without the one that holds every user."""
+    return prod(range_count(a) + 1 for a in domain.attributes if isinstance(a, Ordered)) - 1
+
+
 def interval_label(attribute: Ordered, first: int, last: int) -> str:
     """What a person reads for the bins `first` to `last`."""
     low = attribute.cut(first - 1) if first > 0 else ""

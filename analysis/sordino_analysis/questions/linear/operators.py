@@ -1,6 +1,7 @@
 """Workload matrices W (Q×k) as linear maps: structured ones multiply without ever being formed."""
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from math import isqrt
@@ -55,6 +56,10 @@ class LinearMap(ABC):
     @property
     def intervals(self) -> "Prefix | Ranges | None":
         """Where the rows are all prefixes or all ranges of bins: that family, which nothing needs a list of."""
+        return None
+
+    def merged(self) -> "MergedTypes | None":
+        """The same rows over fewer types, where some are alike in all rows; None where that is not known."""
         return None
 
     @abstractmethod
@@ -299,6 +304,22 @@ class Ranges(ZeroOneMap):
         return np.asarray((cells >= first[rows, None]) & (cells <= last[rows, None]), dtype=float)
 
 
+@dataclass(frozen=True, eq=False)
+class MergedTypes:
+    """An `operator` whose types are blocks of others; `lengths` has those of the segments of each attribute."""
+
+    operator: LinearMap
+    lengths: tuple[Indices, ...]
+
+    def spread(self, histogram: Floats) -> Floats:
+        """The shares of blocks (b,) spread evenly over their types, (k,)."""
+        cube = histogram.reshape([len(lengths) for lengths in self.lengths])
+        for axis, lengths in enumerate(self.lengths):
+            each = np.expand_dims(lengths, tuple(range(1, len(self.lengths) - axis)))
+            cube = np.repeat(cube / each, lengths, axis=axis)
+        return cube.ravel()
+
+
 class Intervals(ZeroOneMap):
     """Some intervals of types, from `starts` up to but without `stops` (Q,)."""
 
@@ -308,6 +329,13 @@ class Intervals(ZeroOneMap):
     @property
     def shape(self) -> tuple[int, int]:
         return len(self.starts), self.size
+
+    def merged(self) -> MergedTypes | None:
+        cuts = np.unique(np.concatenate([[0, self.size], self.starts, self.stops]))
+        if len(cuts) > self.size:
+            return None
+        starts, stops = np.searchsorted(cuts, self.starts), np.searchsorted(cuts, self.stops)
+        return MergedTypes(Intervals(starts, stops, len(cuts) - 1), (np.diff(cuts),))
 
     def matvec(self, histogram: Floats) -> Floats:
         sums = np.zeros((self.size + 1, *histogram.shape[1:]))
