@@ -71,7 +71,7 @@ def _(summary: PairwiseSummary, plan_request: str, workload: str) -> Question:
 class CampaignError(BaseModel):
     """Root mean squared error of the worst query, or of the statistic, that the plan predicts."""
 
-    users_now: int = Field(description="Reports counted so far.")
+    users_now: int = Field(description="Reports counted so far; of a series in its newest period that has any.")
     rmse_now: float | None = Field(description="With so many; null before the first, and for a pairwise statistic.")
     users_wanted: int | None = Field(description="Reports after which the campaign closes, or the plan's `users`.")
     rmse_wanted: float | None = Field(description="With so many.")

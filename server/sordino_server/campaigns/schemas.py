@@ -195,11 +195,14 @@ class CampaignStatus(CampaignEntry):
         manifest = Manifest.read(row.manifest)
         question = None if row.question is None else Question.model_validate_json(row.question)
         closes_after = rules[0].after_reports if 0 in rules and len(manifest.rounds) == 1 else None
+        # Every period of a series is answered by itself.
+        asked = rounds if series is None else rounds[-1:]
+        reports = sum(counts[each.id] for each in asked)
         return cls(
             **CampaignEntry.of(row).model_dump(),
             question=question,
             epsilon=manifest.device_guarantee.epsilon,
-            predicted=question and CampaignError.of(question, sum(counts.values()), closes_after),
+            predicted=question and CampaignError.of(question, reports, closes_after),
             protocol=None if manifest.protocol is None else str(manifest.protocol),
             planned_rounds=len(manifest.rounds),
             needs_token=row.needs_token,

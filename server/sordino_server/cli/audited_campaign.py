@@ -19,6 +19,7 @@ from sordino_shared.protocol import (
     DrawOneRound,
     Manifest,
     PlanReference,
+    Rotating,
     Task,
 )
 
@@ -87,8 +88,10 @@ class AuditedCampaign:
 
     def _most_nano(self) -> int:
         """The most that one device spends on the rounds that the manifest promises."""
-        each = [terms.guarantee.nano for terms in self.manifest.rounds]
-        return max(each) if isinstance(self.manifest.assignment, DrawOneRound) else sum(each)
+        law, each = self.manifest.assignment, [terms.guarantee.nano for terms in self.manifest.rounds]
+        if isinstance(law, Rotating):
+            return law.answers_max * each[0]
+        return max(each) if isinstance(law, DrawOneRound) else sum(each)
 
     @staticmethod
     def _is_pinned(pinned: PlanReference, found: AuditedRound) -> bool:
