@@ -153,15 +153,13 @@ def _tasks() -> list[dict[str, Any]]:
 def _finding() -> list[dict[str, Any]]:
     one, two = bytes(32), b"\x01" * 32
     signed = plain(documents()["manifest_signatures"]["one"])["signatures"][0]
-    where, short = ("signatures",), "32 bytes of key, 64 of signature"
+    short = ([signed | {"key": bytes(31)}], [signed | {"signature": bytes(65)}])
+    digests, signatures = "digests of 32 bytes, ascending, each once", "1 to 4, ascending keys of 32 bytes, each once"
     return [
         *one_past("open_campaigns", "some", ("population",), "", "r" * 201, why="1 to 200 characters"),
         *one_past("open_campaigns", "some", ("number",), -1, 2**40 + 1, why="0 to 2^40"),
-        *one_past("open_campaigns", "some", ("campaigns",), [two, one], [one, one], why="ascending, each once"),
-        *one_past("open_campaigns", "some", ("campaigns",), [bytes(31)], why="a digest of 32 bytes"),
-        *one_past("manifest_signatures", "one", where, [], [signed, signed], why="1 to 4, ascending keys, each once"),
-        *one_past("manifest_signatures", "one", where, [signed | {"key": bytes(31)}], why=short),
-        *one_past("manifest_signatures", "one", where, [signed | {"signature": bytes(65)}], why=short),
+        *one_past("open_campaigns", "some", ("campaigns",), [two, one], [one, one], [bytes(31)], why=digests),
+        *one_past("manifest_signatures", "one", ("signatures",), [], [signed, signed], *short, why=signatures),
     ]
 
 
@@ -210,7 +208,7 @@ def _kernels() -> list[dict[str, Any]]:
 
 def _orbits() -> list[dict[str, Any]]:
     kind, one, both = ("device_part", "orbit_kernel"), ("randomizer", "rows", 0), ("randomizer", "rows", 1)
-    low = 1 << 50
+    low, slot = 1 << 50, "an attribute's number, which the first slot has the size of"
     return [
         *one_past(*kind, ("randomizer", "width"), 0, 3, why="1 to the number of attributes"),
         *one_past(*kind, ("randomizer", "low"), 0, WHOLE + 1, why="1 to 2^bits"),
@@ -222,10 +220,7 @@ def _orbits() -> list[dict[str, Any]]:
         ),
         *one_past(*kind, both, _huge_row(), why="at most 4096 cells"),
         *one_past(*kind, ("randomizer", "rows"), [], why="1 to 256 rows"),
-        *one_past("device_part", "orbit_kernel_pinned", ("randomizer", "pinned"), -1, 3, why="an attribute's number"),
-        *one_past(
-            "device_part", "orbit_kernel_pinned", ("randomizer", "pinned"), 1, why="the first slot is of its size"
-        ),
+        *one_past("device_part", "orbit_kernel_pinned", ("randomizer", "pinned"), -1, 4, 1, why=slot),
     ]
 
 
