@@ -23,6 +23,8 @@ _LEADING: dict[str, ColumnType] = {
     "population": "text",
     "opened": "text",
     "closed": "text",
+    "period": "integer",
+    "period_start": "text",
     "kind": "text",
     "label": "text",
 }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -12,6 +14,13 @@ def find(session: Session, round_id: int) -> bytes | None:
     """The stored bytes of a round's estimate."""
     row = session.get(Estimate, round_id)
     return None if row is None else row.content
+
+
+def find_all(session: Session, campaign: str) -> Sequence[tuple[int, bytes]]:
+    """Index and stored bytes of all rounds of the campaign that have an estimate, in order."""
+    query = select(Round.index, Estimate.content).join(Estimate, Estimate.round_id == Round.id)
+    rows = session.execute(query.where(Round.campaign_id == campaign).order_by(Round.index))
+    return [(index, content) for index, content in rows]
 
 
 def find_last(session: Session, campaign: str) -> bytes | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sqlalchemy.orm import Session
 
 from sordino_server import rounds
@@ -34,6 +36,14 @@ def stored_last(session: Session, campaign: str, now: int) -> bytes:
             raise ServerError(Problem.ESTIMATE_NOT_READY, "no period of the series has an estimate yet", state="open")
         raise _not_ready(session, known[-1], now)
     return content
+
+
+def stored_periods(session: Session, campaign: str) -> Sequence[tuple[int, bytes]]:
+    """Number and estimate of each period of a series that has one; raises `estimate-not-ready` where none has."""
+    found = repository.find_all(session, campaign)
+    if not found:
+        raise ServerError(Problem.ESTIMATE_NOT_READY, "no period of the series has an estimate yet", state="open")
+    return found
 
 
 def _not_ready(session: Session, row: Round, now: int) -> ServerError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from sqlalchemy.orm import Session
 
@@ -11,7 +11,10 @@ from sordino_server.campaigns import service as campaigns
 from sordino_server.errors import ServerError
 from sordino_server.estimates import service as estimates
 from sordino_server.exports.rows import Row, rows_of
+from sordino_server.kit.clock import iso_8601
+from sordino_server.models import Campaign
 from sordino_shared.errors import InvalidValue
+from sordino_shared.protocol import Manifest, Rotating
 
 MOST_CAMPAIGNS = 100
 # About 200 MB of rows in memory.
@@ -38,9 +41,18 @@ def table_of(session: Session, identifiers: Sequence[str], now: int) -> ResultTa
     return ResultTable.of_rows(rows)
 
 
+def _period(campaign: Campaign, series: Rotating, number: int, content: bytes) -> Iterator[Row]:
+    terms: Row = {"period": number, "period_start": iso_8601(series.period(number).start)}
+    return (row | terms for row in rows_of(campaign, content))
+
+
 def _rows(session: Session, identifier: str, now: int) -> list[Row]:
     try:
         campaign = campaigns.get(session, identifier)
+        series = Manifest.read(campaign.manifest).assignment
+        if isinstance(series, Rotating):
+            stored = estimates.stored_periods(session, identifier)
+            return [row for number, content in stored for row in _period(campaign, series, number, content)]
         return list(rows_of(campaign, estimates.stored_last(session, identifier, now)))
     except ServerError as error:
         raise ServerError(error.problem, f"campaign {identifier}: {error.detail}", **error.extra) from error

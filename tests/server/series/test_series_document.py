@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from datetime import datetime
 from typing import Any
 
 import numpy as np
@@ -84,6 +85,18 @@ def test_the_numbers_are_those_of_a_notebook(fortnight):
     # What is said of a closed period is what its own estimate says.
     own = api.get(f"/v1/campaigns/{fortnight.id}/rounds/7/estimates").json()
     np.testing.assert_allclose(found["periods"][7]["answers"]["interval"], [one["interval"] for one in own["queries"]])
+
+
+def test_an_export_has_every_estimated_period(running, fortnight):
+    table = running.api.get("/v1/estimates", params={"campaign": fortnight.id, "format": "rows"}).json()["rows"]
+    assert sorted({row["period"] for row in table}) == [0, 1, 2, 4, *range(6, 14)]
+    assert len(table) == 12 * 3
+    assert {row["users"] for row in table if row["period"] == 8} == {10}
+    first = datetime.fromisoformat(table[0]["period_start"])
+    assert first.timestamp() == fortnight.start
+    empty = begin(running)
+    missing = running.api.get("/v1/estimates", params={"campaign": empty.id, "format": "rows"})
+    assert missing.json()["type"].endswith("estimate-not-ready")
 
 
 def test_what_cannot_be_asked_is_refused_in_words(running, fortnight):
