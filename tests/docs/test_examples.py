@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import sordino_analysis as sa
+from sordino_server.cli.series_file import read_series
 
 ROOT = Path(__file__).parents[2]
 PROGRAMS = {"examples/arrival-delays/README.md": "examples/arrival-delays/arrivals.py"}
@@ -62,6 +63,23 @@ def test_an_example_of_a_workload_file_prints_what_its_page_shows(
     assert columns == [attribute.name for attribute in sa.workload(folder / "workload.yaml").domain.attributes]
     monkeypatch.chdir(folder)
     exec(compile(code, f"{name}/README.md", "exec"), {})
+    assert not differences(shown, capsys.readouterr().out)
+
+
+def test_the_example_of_a_series_prints_what_its_page_shows(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Data, file and page in one folder; `sordino series create` reads the same file."""
+    folder = ROOT / "examples" / "daily-series"
+    page = (folder / "README.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    (shown,) = re.findall(r"```text\n(.*?)```", page, re.DOTALL)
+    assert set(re.findall(r"examples/[\w./-]+", page)) == {"examples/daily-series/daily.yaml"}
+    workload, terms = read_series(folder / "daily.yaml")
+    assert workload["name"] == "versions"
+    assert terms == {"period_s": 86_400, "slots": 7, "answers_max": 52, "value_of": "current", "late_s": 172_800}
+    monkeypatch.chdir(folder)
+    exec(compile(code, "daily-series/README.md", "exec"), {})
     assert not differences(shown, capsys.readouterr().out)
 
 

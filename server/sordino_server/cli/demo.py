@@ -14,6 +14,7 @@ from sordino_server.cli.output import JsonOption, VerboseOption, reports_errors
 from sordino_server.cli.simulation.campaign import CampaignResult, CampaignTerms, check_users
 from sordino_server.cli.simulation.comparison import TruthComparison
 from sordino_server.cli.simulation.presented_run import PresentedRun
+from sordino_server.cli.simulation.presented_series import present_series
 from sordino_server.cli.simulation.run import RemoteServer, TemporaryServerKeyOption, TemporaryServerOption
 from sordino_server.cli.simulation.summary import answer_chart
 from sordino_server.cli.simulation.working_folder import check_writable
@@ -66,6 +67,10 @@ def demo(
     bins: Annotated[int, typer.Option(metavar="N", help="Number of bins of the delays, 2 to 240.")] = 64,
     mechanism: MechanismOption = None,
     statistic: StatisticOption = None,
+    series: Annotated[
+        int | None,
+        typer.Option(min=1, max=60, metavar="DAYS", help="Run a series of so many days, each of a few seconds."),
+    ] = None,
     seed: Annotated[
         int, typer.Option(min=0, metavar="N", help="Seed of the drawn flights, the plan and the devices.")
     ] = 0,
@@ -88,11 +93,18 @@ def demo(
     sends the devices' reports, closes it and compares the estimates with the truth. The first 200 devices run the SDK
     as an app does and draw from the operating system's generator, so two runs with the same seed differ slightly.
 
+    --series DAYS asks the same question every day, one answer of a device in seven days: a version is released in
+    the middle. The result compares every day and every week with the truth.
+
     A pairwise statistic runs all rounds of its protocol. Its result has the truth with and without bins, and no chart.
     """
     run = PresentedRun(apps=APPS, keep=keep, remote=RemoteServer.of(server, key), verbose=verbose, as_json=as_json)
     check_users(users)
     check_round_guarantee(PureEpsilon.of(epsilon))
+    if series is not None:
+        refuse_given(context, ("workload", "bins", "mechanism", "statistic", "chart"), "a series does not use it")
+        present_series(run, series, users, epsilon, seed)
+        return
     if statistic is not None:
         refuse_given(context, ("workload", "bins", "mechanism", "chart"), "a pairwise statistic does not use it")
         _demo_statistic(run, statistic, users, epsilon, seed)

@@ -65,7 +65,7 @@ def run_simulation(
     """
     PlanningOptions.of(**terms.plan)
     stages = Stages(console)
-    with working_folder(keep) as folder, stages.shown(), _server(folder, remote, stages) as server:
+    with working_folder(keep) as folder, stages.shown(), simulation_server(folder, remote, stages) as server:
         ledgers = folder / "ledgers"
         ledgers.mkdir()
         with Remote(server.address, server.key) as connection:
@@ -76,7 +76,8 @@ def run_simulation(
 
 
 @contextmanager
-def _server(folder: Path, remote: RemoteServer | None, stages: Stages) -> Iterator[RemoteServer]:
+def simulation_server(folder: Path, remote: RemoteServer | None, stages: Stages) -> Iterator[RemoteServer]:
+    """The server that is given, or a temporary one with its database in `folder`."""
     if remote is not None:
         yield remote
         return
