@@ -25,7 +25,7 @@ from sordino_server.kit.db import Database
 from sordino_server.reports import Upload
 from sordino_shared.domains import Categorical, Domain
 from sordino_shared.guarantees import PureEpsilon
-from sordino_shared.protocol import Digest, ReportBatch
+from sordino_shared.protocol import Digest, EveryRound, Manifest, PlanReference, ReportBatch, RoundTerms
 from sordino_shared.protocol.plans import DevicePart
 from sordino_shared.randomizers import AnyRandomizer, RandomizedResponse
 from sordino_shared.randomizers.base import pack_indices
@@ -104,6 +104,20 @@ def device_part(randomizer: AnyRandomizer, nano: int = 10**9) -> DevicePart:
     return DevicePart(Domain((Categorical("value", labels),)), PureEpsilon(nano), randomizer)
 
 
+def _manifest(part: DevicePart, name: str) -> Manifest:
+    """A campaign of one round."""
+    return Manifest(
+        name=name,
+        purpose="A test.",
+        population="all",
+        created_at=OPENED_AT,
+        domain=part.domain,
+        device_guarantee=part.guarantee,
+        rounds=(RoundTerms(part.guarantee, PlanReference(part.digest, part.digest)),),
+        assignment=EveryRound(),
+    )
+
+
 @pytest.fixture(scope="session")
 def store_round() -> Callable[..., StoredRound]:
     """Puts a campaign with one open round into a database; by default with 200 values under randomised response."""
@@ -111,7 +125,8 @@ def store_round() -> Callable[..., StoredRound]:
 
     def store(database: Database, randomizer: AnyRandomizer | None = None, state: str = "open") -> StoredRound:
         part = device_part(randomizer or RandomizedResponse.for_guarantee(200, PureEpsilon(10**9)))
-        campaign = str(Digest.of(b"campaign %d" % next(names)))
+        manifest = _manifest(part, f"test {next(names)}")
+        campaign = str(manifest.campaign)
         with database.write("test data") as session:
             if session.get(models.PlanPart, str(part.digest)) is None:
                 session.add(
@@ -121,7 +136,12 @@ def store_round() -> Callable[..., StoredRound]:
                 )
             session.add(
                 models.Campaign(
-                    id=campaign, name="test", population="all", manifest=b"", state="open", created_at=OPENED_AT
+                    id=campaign,
+                    name=manifest.name,
+                    population=manifest.population,
+                    manifest=manifest.content,
+                    state="open",
+                    created_at=OPENED_AT,
                 )
             )
             session.flush()
