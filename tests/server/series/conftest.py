@@ -12,6 +12,7 @@ import httpx
 import numpy as np
 import pytest
 
+from sordino_server.models import Accumulator, ReportChunk, Round
 from sordino_shared.protocol import CBOR_MEDIA_TYPE, DevicePart, Digest, Manifest, ReportBatch, Rotating
 from sordino_shared.randomness import SeededRandomness
 from tests.server.conftest import RunningServer, served
@@ -96,6 +97,24 @@ def begin(running: Any, population: str = "travellers", **series: Any) -> Series
     part = DevicePart.read(content, Digest.parse(str(plan.device)))
     assert isinstance(manifest.assignment, Rotating)
     return Series(running, made["id"], manifest.assignment.start, part, manifest)
+
+
+def a_year(series: Series) -> None:
+    """365 open rounds of 100,000 reports, as a writer leaves them; the log has one byte for each round."""
+    rng, plan = np.random.default_rng(1), series.manifest.rounds[0].plan
+    assert plan is not None
+    size = series.part.randomizer.accumulator_size
+    with series.running.database.write("a year") as session:
+        for day in range(365):
+            row = Round(
+                campaign_id=series.id, index=day, state="open", device_digest=str(plan.device),
+                analyst_digest=str(plan.analyst), epoch=day, opened_at=series.start,
+            )  # fmt: skip
+            session.add(row)
+            session.flush()
+            sums = rng.multinomial(100_000, np.full(size, 1 / size)).astype("<i8").tobytes()
+            session.add(Accumulator(round_id=row.id, shard="test", count=100_000, sums=sums))
+            session.add(ReportChunk(round_id=row.id, count=100_000, payloads=b"0", created_at=series.start))
 
 
 @pytest.fixture(scope="module")

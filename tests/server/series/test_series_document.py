@@ -14,7 +14,7 @@ from sordino_server.models import Accumulator, Round
 from sordino_server.rounds.periods import close_due_periods
 from sordino_server.series.computing import series_document
 from sordino_server.series.service import SeriesQuestion
-from tests.server.series.conftest import DAY, Series, begin
+from tests.server.series.conftest import DAY, Series, a_year, begin
 
 
 @pytest.fixture(scope="module")
@@ -123,18 +123,7 @@ def test_totals_of_the_previous_period_say_whom_they_leave_out(running):
 def test_a_year_of_large_periods_is_caught_up_and_shown_from_counts_alone(running):
     """365 rounds of 100,000 reports: .7 s of CPU for windows and trend; three seconds leave room for a slow machine."""
     series = begin(running, slots=30, late_s=0)
-    rng, plan = np.random.default_rng(1), series.manifest.rounds[0].plan
-    size = series.part.randomizer.accumulator_size
-    with running.database.write("a year") as session:
-        for day in range(365):
-            row = Round(
-                campaign_id=series.id, index=day, state="open", device_digest=str(plan.device),
-                analyst_digest=str(plan.analyst), epoch=day, opened_at=series.start,
-            )  # fmt: skip
-            session.add(row)
-            session.flush()
-            sums = rng.multinomial(100_000, np.full(size, 1 / size)).astype("<i8").tobytes()
-            session.add(Accumulator(round_id=row.id, shard="test", count=100_000, sums=sums))
+    a_year(series)
     begun = time.process_time()
     closed = close_due_periods(running.database, series.start + 365 * DAY)
     closing = time.process_time() - begun
