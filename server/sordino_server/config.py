@@ -75,7 +75,11 @@ class Settings(BaseSettings):
         description="Longest planning time in seconds, after which the best plan so far is used.",
     )
     raw_report_retention_days: int = Field(
-        0, ge=0, le=36600, description="Days after the end of a campaign until its reports are deleted; 0 keeps them."
+        0,
+        ge=0,
+        le=36600,
+        description="Days after the end of a campaign, or of a period of a series, until its reports are deleted; 0 "
+        "keeps them.",
     )
     lease_s: int = Field(
         30, ge=2, le=3600, description="Seconds after which another worker takes over the work of a silent one."

@@ -45,12 +45,18 @@ def closing_rules(session: Session, identifier: str) -> dict[int, ClosingRule]:
 
 
 def ended_rounds(session: Session, before: int) -> Sequence[Round]:
-    """Rounds that still have reports, of campaigns that ended by then and of whose rounds nothing is to come."""
+    """Rounds that still have reports, of campaigns that ended by then and of whose rounds nothing is to come.
+
+    A period of a series is by itself: it ended when it was closed, though the series goes on.
+    """
     other = aliased(Round)
     unfinished = exists().where(other.campaign_id == Campaign.id, other.state.not_in(_NOTHING_TO_COME))
     kept = exists().where(ReportChunk.round_id == Round.id) | exists().where(Report.round_id == Round.id)
     query = select(Round).join(Campaign, Campaign.id == Round.campaign_id)
-    return session.scalars(query.where(Campaign.closed_at <= before, ~unfinished, kept).order_by(Round.id)).all()
+    is_period = exists().where(SeriesRow.campaign_id == Round.campaign_id)
+    period_over = is_period & Round.state.in_(_NOTHING_TO_COME) & (Round.closed_at <= before)
+    over = ~is_period & (Campaign.closed_at <= before) & ~unfinished
+    return session.scalars(query.where(over | period_over, kept).order_by(Round.id)).all()
 
 
 def find(session: Session, identifier: str) -> Campaign | None:

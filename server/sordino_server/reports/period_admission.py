@@ -11,7 +11,7 @@ from sordino_server.errors import ServerError
 from sordino_server.kit.clock import iso_8601
 from sordino_server.models import Campaign
 from sordino_server.reports.uploads import PeriodNotOpen, RoundNotOpen
-from sordino_server.rounds import RoundName, periods
+from sordino_server.rounds import RoundName, RoundNotFound, periods
 from sordino_shared.protocol import CampaignState, Manifest, Rotating
 
 _KNOWN_CAMPAIGNS = 1024
@@ -53,7 +53,9 @@ class PeriodAdmission:
 
 
 def _refusal(session: Session, campaign: str, series: Rotating, number: int, now: int) -> ServerError | None:
-    row = session.get_one(Campaign, campaign, populate_existing=True)
+    row = session.get(Campaign, campaign, populate_existing=True)
+    if row is None:
+        return RoundNotFound(campaign, number)
     if row.state != CampaignState.OPEN:
         return RoundNotOpen(campaign, number, row.state)
     if periods.is_paused(session, campaign):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from sordino_server.campaigns import retention
 from sordino_server.models import Round
 from sordino_server.rounds.periods import close_due_periods
 from sordino_shared.protocol import ReportOutcomes, Task
@@ -151,6 +153,39 @@ def test_one_slot_one_answer_and_periods_of_a_second(running):
     running.clock.advance(20)
     running.work()
     assert {state for state, _ in states(series).values()} == {"estimated"}
+
+
+def test_a_series_that_was_deleted_after_an_upload_has_no_periods(running):
+    running.clock.advance(1)
+    made = running.api.post("/v1/campaigns", json=terms_of(running)).json()
+    path = f"/v1/campaigns/{made['id']}/rounds/0/reports"
+    other = begin(running)
+    other.at(0)
+    draft = replace(other, id=made["id"])
+    assert draft.refusal(0) == (409, "ready")
+    assert running.api.delete(f"/v1/campaigns/{made['id']}").status_code == 204, path
+    assert draft.report(0, [0]).status_code == 404
+    assert other.report(0, [0]).status_code == 200
+
+
+def test_reports_of_old_periods_go_while_the_series_goes_on(running, series):
+    for day in (0, 9):
+        series.at(day)
+        series.report(day, [0, 1])
+        series.at(day + 2)
+        running.work()
+    for days, expected in ((10, []), (9, [0]), (0, [0, 9])):
+        old = retention.old_reports(running.database, days, running.clock.now())
+        assert [each.index for each in old if each.campaign == series.id] == expected, days
+    before = series.document(to=9)
+    for each in retention.old_reports(running.database, 9, running.clock.now()):
+        retention.purge(running.database, each, running.clock.now())
+    assert series.document(to=9) == before
+    assert [each["purged_at"] is not None for each in series.status["rounds"]] == [True, False]
+
+
+def test_the_most_slots_there_are(running):
+    assert begin(running, slots=4096).status["series"]["slots"] == 4096
 
 
 def test_only_a_series_pauses_and_its_periods_close_by_themselves(running, series):

@@ -66,6 +66,12 @@ def test_a_series_from_its_file_to_its_estimates(running, command, tmp_path):
     assert "paused already" not in command("resume", "versions", fails=True)
     assert command("estimates", "versions", "--window", "3", "--trend")["window"] == 3
     assert "one answer in 30 periods" in command("estimates", "versions", as_json=False)
+    environment = {"SORDINO_SERVER": running.address, "SORDINO_KEY": running.admin_key, "COLUMNS": "200"}
+    audited = CliRunner().invoke(app, ["audit", made["id"], "--json"], env=environment)
+    assert audited.exit_code == 0, audited.stderr
+    assert json.loads(audited.stdout)["holds"]
+    for words in (["campaigns", "show", made["id"], "--verbose"], ["campaigns", "list"]):
+        assert CliRunner().invoke(app, words, env=environment).exit_code == 0
     assert command("end", "versions")["state"] == "closed"
     assert "is no series" in command("estimates", other["id"], fails=True)
 
