@@ -196,7 +196,7 @@ class Series:
             retry=retry,
             until=None,
             expires_at=law.accepted_until(number),
-            wait_s=delay_s(retry, 0, None, self._randomness) if self._config.background else 0.0,
+            wait_s=self._wait_s(retry, law.accepted_until(number)) if self._config.background else 0.0,
             counts_from=asked.start,
         )
         with self._storage.write() as connection:
@@ -220,6 +220,11 @@ class Series:
             if status is AnswerStatus.RECORDED:
                 rows.update(connection, campaign, state.after(law, asked, now))
         return status
+
+    def _wait_s(self, retry: RetryWindow, expires_at: int) -> float:
+        """Drawn from the retry window, within half of the time that is left: a failed upload can be tried again."""
+        most = max(expires_at - int(seconds(self._clock)), 0) // 2
+        return delay_s(RetryWindow(min(retry.min_s, most), min(retry.max_s, most)), 0, None, self._randomness)
 
     def _fetch_task(self, session: Session) -> Flow[Response]:
         return (yield from fetch_response("task", f"/v1/campaigns/{session.campaign}/task", Task.limit, self._clock))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import sqlite3
 import time
 from email.utils import formatdate
 from itertools import pairwise
@@ -11,8 +12,9 @@ import httpx
 import pytest
 
 from sordino_client import AnswerStatus, BudgetExceeded, Caps, NotJoined, OptedOut, Period, PlanUnavailable, PureEpsilon
+from sordino_client.simulation import DeviceFleet
 from sordino_shared.errors import InvalidValue
-from sordino_shared.protocol import CampaignState, Problem, ReportBatch, ReportId, ValueOf
+from sordino_shared.protocol import CampaignState, Problem, ReportBatch, ReportId, RetryWindow, ValueOf
 from tests.client.conftest import DAY_S, SERIES_CAPS, SERIES_START, WEEKLY
 
 DAY, START, LAW, CAPS = DAY_S, SERIES_START, WEEKLY, SERIES_CAPS
@@ -303,6 +305,26 @@ def test_values_of_a_wrong_shape_and_unjoined_series(make_series, start, clock, 
     other = start(plain)[0]
     with pytest.raises(InvalidValue, match="is no series"):
         other.due(plain.campaign)
+
+
+def test_in_the_background_a_report_is_due_before_it_expires(make_series, start, clock, ledger) -> None:
+    """A retry window of a week and ten minutes left: the upload is due in the first five of them."""
+    world = make_series(late_s=0)
+    world.task = dataclasses.replace(world.task, retry=RetryWindow(min_s=3600, max_s=604_800))
+    clock.time = START + DAY - 600.0
+    client, campaign = start(world, background=True)
+    client._background.close()
+    client.answer(campaign, "red")
+    with sqlite3.connect(ledger) as connection:
+        [(due, expires)] = connection.execute("SELECT not_before, expires_at FROM reports")
+    assert expires == START + DAY
+    assert clock.time < due <= clock.time + 300
+
+
+def test_a_fleet_answers_no_series(make_series, start) -> None:
+    client, campaign = start(make_series())
+    with pytest.raises(InvalidValue, match="use one Client a device"):
+        DeviceFleet(client, campaign)
 
 
 def test_joining_needs_task_and_plan_or_nothing_is_pinned(make_series, start, make_client, clock) -> None:

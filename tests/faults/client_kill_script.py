@@ -1,8 +1,9 @@
 """Kills a device with SIGKILL before every statement and around every request, lets it start again, and looks.
 
-`python client_kill_script.py FOLDER [--broken]` prints JSON: the number of points, and what went wrong at which. The
-wire is clean, lossy (responses to uploads are lost) or offline (from joining on, nothing answers). With `--broken` the
-client under test draws a fresh report for every attempt, which the search must find.
+`python client_kill_script.py FOLDER [--broken] [--series]` prints JSON: the number of points, and what went wrong at
+which. The wire is clean, lossy (responses to uploads are lost) or offline (from joining on, nothing answers). With
+`--broken` the client under test draws a fresh report for every attempt, which the search must find. With `--series` the
+campaign is a series in its first period, and what the next answer waits for must be there exactly if the debit is.
 """
 
 from __future__ import annotations
@@ -31,8 +32,10 @@ from sordino_shared.protocol import (
     ReportBatch,
     ReportOutcomes,
     RetryWindow,
+    Rotating,
     RoundTerms,
     Task,
+    ValueOf,
 )
 from sordino_shared.randomizers import RandomizedResponse
 from sordino_shared.randomness import SystemRandomness
@@ -41,6 +44,10 @@ EPSILON = PureEpsilon.of(1)
 DOMAIN = Domain((Categorical("colour", tuple(f"colour {i}" for i in range(50)), other=True),))
 PART = DevicePart(DOMAIN, EPSILON, RandomizedResponse.for_guarantee(DOMAIN.size, EPSILON))
 TERMS = RoundTerms(EPSILON, PlanReference(PART.digest, Digest.of(b"analyst")))
+IS_SERIES = "--series" in sys.argv
+FIRST_PERIOD = Rotating(
+    start=0, period_s=2**31, slots=1, answers_max=1, value_of=ValueOf.CURRENT, late_s=0, replaces=None
+)
 MANIFEST = Manifest(
     name="kill",
     purpose="A test.",
@@ -49,7 +56,7 @@ MANIFEST = Manifest(
     domain=DOMAIN,
     device_guarantee=EPSILON,
     rounds=(TERMS,),
-    assignment=EveryRound(),
+    assignment=FIRST_PERIOD if IS_SERIES else EveryRound(),
 )
 TASK = Task(
     campaign=MANIFEST.campaign,
@@ -58,7 +65,7 @@ TASK = Task(
     device_parts=(PART.digest,),
     epoch=1,
     retry=RetryWindow(0, 0),
-    answer_until=2**40,
+    answer_until=None if IS_SERIES else 2**40,
     accept_until=None,
 )
 CAPS = Caps(EPSILON, 30, EPSILON)
@@ -183,8 +190,11 @@ def look(folder: Path, finished: bool) -> list[str]:
     if "debits" in tables:
         debits = connection.execute("SELECT campaign, round, nano FROM debits").fetchall()
         bodies = [body.hex() for (body,) in connection.execute("SELECT body FROM reports")]
+    held = connection.execute("SELECT answers, next_period FROM series").fetchall() if "series" in tables else []
     connection.close()
     wire, wrong = sent(folder), []
+    if held and held != [(len(debits), len(debits))]:
+        wrong.append(f"{len(debits)} debits, and the series holds {held}")
     if len(debits) != len(bodies):
         wrong.append(f"{len(debits)} debits for {len(bodies)} reports")
     if len(wire) > 1:
@@ -233,7 +243,8 @@ def main() -> None:
     (root / "first").mkdir()
     # Imports what a device needs, so that its thousand forks do not.
     live(root / "first", 0, "clean")
-    found = [search(root, wire) for wire in (("lossy",) if "--broken" in sys.argv else ("clean", "lossy", "offline"))]
+    kinds = ("clean", "offline") if IS_SERIES else ("clean", "lossy", "offline")
+    found = [search(root, wire) for wire in (("lossy",) if "--broken" in sys.argv else kinds)]
     wrong = [what for _, some in found for what in some]
     json.dump({"points": [points for points, _ in found], "wrong": wrong}, sys.stdout)
 

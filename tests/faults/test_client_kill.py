@@ -35,3 +35,10 @@ def test_the_search_finds_a_client_that_randomises_again(tmp_path: Path) -> None
     found = search(tmp_path, "--broken")
     assert any("different reports were sent" in wrong for wrong in found["wrong"])
     assert any("a lost debit" in wrong for wrong in found["wrong"])
+
+
+@pytest.mark.slow
+def test_a_series_is_held_back_by_exactly_the_answers_that_were_debited(tmp_path: Path) -> None:
+    found = search(tmp_path, "--series")
+    assert found["wrong"] == []
+    assert min(found["points"]) > 60
