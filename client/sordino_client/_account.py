@@ -24,7 +24,10 @@ _STATES = {
 
 @dataclass(frozen=True, kw_only=True)
 class AccountEntry:
-    """One answer. `report` is the randomised report in hexadecimal, as it is or was on the wire; never the value."""
+    """One answer to a round, or to a period of a series.
+
+    `report` is the randomised report in hexadecimal, as it is or was on the wire; never the value.
+    """
 
     round: int
     epsilon_nano: int
@@ -104,7 +107,8 @@ class Account:
             lines += [*folded(campaign.name), *folded(campaign.purpose)]
             lines += [] if campaign.found is None else ["  found in the list of:", *folded(campaign.found)]
             lines += [] if campaign.series is None else [f"  {campaign.series}"]
-            lines += [f"  {_line(entry)}" for entry in campaign.entries] or ["  nothing answered"]
+            unit = "round" if campaign.series is None else "period"
+            lines += [f"  {_line(entry, unit)}" for entry in campaign.entries] or ["  nothing answered"]
         return "\n".join(lines)
 
 
@@ -157,12 +161,12 @@ def _entry(debit: Debit) -> AccountEntry:
     )
 
 
-def _line(entry: AccountEntry) -> str:
+def _line(entry: AccountEntry, unit: str) -> str:
     day = datetime.fromtimestamp(entry.at, UTC).strftime("%Y-%m-%d")
     reason = f": {entry.reason}" if entry.reason else ""
     report = f", report {entry.report[:32]}{'…' if len(entry.report) > 32 else ''}" if entry.report else ""
     epsilon = exact_decimal(entry.epsilon_nano)
-    return f"{day}  round {entry.round}  ε {epsilon:>11}  {_STATES[entry.state]}{reason}{report}"
+    return f"{day}  {unit} {entry.round}  ε {epsilon:>11}  {_STATES[entry.state]}{reason}{report}"
 
 
 def _duration(time_s: int) -> str:

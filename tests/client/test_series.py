@@ -379,6 +379,7 @@ def test_the_account_lists_a_series_with_its_rate(make_series, start, clock) -> 
     assert "  series: ε 1 at most every 7 days, 0 of 5 answers given" in str(client.account()).splitlines()
     client.answer(campaign, "red")
     account = client.account()
+    assert "  period 0  ε           1  waits to be sent" in str(account)
     assert account.campaigns[0].series.cycle_s == 7 * DAY
     assert account.to_dict()["campaigns"][0]["series"]["answers"] == 1
     hourly, _ = start(make_series(created_at=1, period_s=3600, slots=5, late_s=0))

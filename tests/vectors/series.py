@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from sordino_client._series_rows import first_state
 from sordino_shared.domains import Domain
 from sordino_shared.guarantees import PureEpsilon
-from sordino_shared.protocol import CampaignId, Manifest, Rotating, RoundTerms, ValueOf, successor_faults
+from sordino_shared.protocol import CampaignId, Manifest, Period, Rotating, RoundTerms, ValueOf, successor_faults
 from sordino_shared.protocol.schema import to_plain
 
 DAY_S = 86_400
@@ -90,6 +92,41 @@ def _at(law: Rotating, phase: int, now: int) -> dict[str, Any]:
     return {"now": now, "number": law.number_at(now), "asked": None if asked is None else asked.number}
 
 
+def _device(name: str, law: Rotating, phase: int, days: Sequence[float], replacing: Rotating | None) -> dict[str, Any]:
+    """What a device answers that tries at these days after the start by its clock; then the series is replaced."""
+    state, tries = first_state(law, phase, None), []
+    for day in days:
+        now = law.start + int(day * DAY_S)
+        asked = state.asked(law, now)
+        answered = asked if isinstance(asked, Period) else None
+        state = state if answered is None else state.after(law, answered, now)
+        tries.append(
+            {
+                "now": now,
+                "answers": None if answered is None else answered.number,
+                "next_period": state.next_period,
+                "next_at": state.next_at,
+            }
+        )
+    found = {"name": name, "assignment": to_plain(law), "phase": phase, "tries": tries}
+    if replacing is None:
+        return found
+    later = first_state(replacing, 0, (law, state))
+    kept = {"answers": later.answers, "next_period": later.next_period, "next_at": later.next_at}
+    return found | {"replaced_by": to_plain(replacing), "then": kept | {"phase_is_drawn": later.phase != phase}}
+
+
+def _devices() -> list[dict[str, Any]]:
+    weekly = replace(DAILY, slots=7, answers_max=3, value_of=ValueOf.CURRENT)
+    yesterday = replace(weekly, value_of=ValueOf.PREVIOUS)
+    return [
+        _device("every day", weekly, 3, range(30), None),
+        _device("late, then early", yesterday, 3, (4, 6.5, 6.6, 11, 11.1), replace(yesterday, slots=8)),
+        _device("clock back and forth", weekly, 3, (3.5, 2, 3.5, 73, 10.5, 17.5, 80.5), weekly),
+        _device("nothing answered", weekly, 3, (0, 1, 2), weekly),
+    ]
+
+
 def _successors(series: Manifest) -> list[dict[str, Any]]:
     """Manifests that replace `series`, each but the first three changed in one field that must not change."""
     law = replace(DAILY, replaces=series.campaign)
@@ -129,6 +166,7 @@ def series(series_manifest: Manifest) -> dict[str, Any]:
     return {
         "good/series.json": {
             "arithmetic": [_arithmetic(*each) for each in (*laws, (EVERY_SECOND, 0), (hourly, 5))],
+            "devices": _devices(),
             "successors": _successors(series_manifest),
         }
     }
