@@ -181,6 +181,11 @@ SAMPLES: dict[type, dict[str, Sample]] = {
             Level(3 << 30, GridPartition((2, 3)), ResidueLabel((2, 3)), b"\x12"),
             Level(1 << 30, GridPartition((0, 3)), LinearLabel(1), b"\x01"),
         ),
+        "plane": coarsened(
+            (3, 2),
+            Level(1 << 31, GridPartition((1, 1)), LinearLabel(1), b"\x01"),
+            Level(1 << 31, GridPartition((2, 1)), ResidueLabel((2, 2)), b"\x01"),
+        ),
         "random_attributes": coarsened(
             (2, 3, 2, 2),
             Level(1 << 30, SubsetPartition((2, 2)), ResidueLabel((2, 2)), b"\x07"),

@@ -12,6 +12,7 @@ import numpy as np
 
 from benchmarks.large.rows import Row
 from sordino_analysis.documents.decoders import GridDecoder, ScaledHistogramDecoder
+from sordino_analysis.estimation.answers_on_demand import answer, answerer_of
 from sordino_analysis.estimation.linear import LinearEstimator
 from sordino_analysis.estimation.ranges import RangeEstimator
 from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
@@ -135,7 +136,20 @@ class _Decoded:
         else:
             linear = LinearEstimator.of(self.plan.device, self.plan.analyst)
             solving, _ = _timed(lambda: linear.unbiased(aggregate))
+            if isinstance(decoder, GridDecoder):
+                self._rectangle(aggregate)
         self.decoding = adding + solving
+
+    def _rectangle(self, aggregate: Aggregate) -> None:
+        """The middle ninth of the plane; what answers has answered once before."""
+        device, analyst = self.plan.device, self.plan.analyst
+        answerer, sides = answerer_of(device, analyst, aggregate), []
+        for attribute in device.domain.attributes:
+            third = attribute.size // 3
+            sides.append(f"{attribute.name}:{third}..{2 * third}")
+        texts = [",".join(sides)]
+        answer(answerer, device.domain, "rectangle", texts)
+        self.answering, _ = _timed(lambda: answer(answerer, device.domain, "rectangle", texts))
 
     def _items(self, randomizer: Coarsened, payloads: Any) -> None:
         item = np.zeros((1, len(self.plan.device.domain.attributes)), dtype=np.uint64)

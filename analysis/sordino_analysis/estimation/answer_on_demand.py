@@ -19,8 +19,8 @@ class ShareAnswer:
     """The share of the users in a box.
 
     `interval` holds it where the question was fixed before anybody looked, `band` also where it was chosen by looking:
-    the bands of all questions of its kind hold at once. `consistent` is the share in the nearest histogram, None where
-    the plan has no list of types.
+    the bands of all questions of its kind hold at once. `consistent` is the share in the nearest histogram; for
+    single items the nearest shares of those that are asked together; None for rectangles of grids.
     """
 
     label: str

@@ -18,6 +18,7 @@ from scipy.special import betaincinv
 from sordino_analysis.arrays import Floats
 from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_analysis.documents.decoders import ScaledHistogramDecoder
+from sordino_analysis.estimation.consistency import project_onto_simplex
 from sordino_analysis.estimation.linear import EstimationError, check_aggregate
 from sordino_analysis.evaluation.accumulate import Aggregate
 from sordino_analysis.evaluation.item_answers import ItemChances
@@ -37,7 +38,8 @@ class ItemEstimate:
     """Shares of m items: `codes` (m, attributes) are the indices of their members, all else has the shape (m,).
 
     `value` is unbiased, `interval` (m, 2) is for an item that was chosen before, `band` (m, 2) for all items of the
-    histogram at once. `consistent` is the share in the nearest histogram, None where not every item was looked at.
+    histogram at once. `consistent` are the nearest shares of these items that are not negative and sum to at most 1;
+    of the largest of all items, the shares in the nearest histogram.
     """
 
     codes: Words
@@ -47,7 +49,7 @@ class ItemEstimate:
     population_standard_error: Floats
     interval: Floats
     band: Floats
-    consistent: Floats | None
+    consistent: Floats
     users: int
     level: float
     warnings: tuple[str, ...]
@@ -100,7 +102,7 @@ class ItemEstimator:
             population_standard_error=decoder.slope * np.sqrt(seen * (1 - seen) / users),
             interval=self._shares(_clopper_pearson(counts, users, 1 - level)),
             band=self._shares(_clopper_pearson(counts, users, error)),
-            consistent=None,
+            consistent=_nearest_shares(codes, value),
             users=users,
             level=level,
             warnings=_collisions(self.device.domain),
@@ -164,6 +166,17 @@ def _largest(counts: Integers, most: int) -> NDArray[np.intp]:
     else:
         places = np.arange(len(counts))
     return places[np.lexsort((places, -counts[places]))]
+
+
+def _nearest_shares(codes: Words, values: Floats) -> Floats:
+    """(m,) the projection of the values of distinct items onto shares that are not negative and sum to at most 1."""
+    if not len(values):
+        return values
+    _, first, place = np.unique(codes, axis=0, return_index=True, return_inverse=True)
+    nearest = np.maximum(values[first], 0.0)
+    if nearest.sum() > 1:
+        nearest = project_onto_simplex(values[first])
+    return np.asarray(nearest[place.ravel()])
 
 
 def _clopper_pearson(counts: Integers, users: int, error: float) -> Floats:

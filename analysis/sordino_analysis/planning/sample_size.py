@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sordino_analysis.arrays import Floats
 from sordino_analysis.estimation.few_attributes import MOST_LISTED_TYPES
 from sordino_analysis.estimation.intervals import independent_quantile, normal_quantile, simultaneous_quantile
-from sordino_analysis.evaluation.answer_moments import AnswerMoments
+from sordino_analysis.evaluation.answer_moments import AnswerMoments, ErrorProfile
 from sordino_analysis.planning_options import PlanError
 from sordino_analysis.questions.linear import Workload
 from sordino_shared.errors import InvalidValue
@@ -66,30 +66,38 @@ class Statement:
 class SampleSizes:
     """Users that a statement takes with one plan: `users` (Q,) for the interval of each listed answer by itself.
 
-    `asked` is the number of queries that are asked, listed or not; `law` is about the listed ones.
+    `asked` is the number of queries that are asked, listed or not; `law` and `profile` are about the listed ones.
     """
 
     statement: Statement
     workload: Workload
     law: AnswerMoments
+    profile: ErrorProfile
     asked: int
     users: NDArray[np.int64]
 
     @classmethod
     def of(cls, statement: Statement, law: AnswerMoments, workload: Workload) -> SampleSizes:
         """For the answers to a plan's `workload` by the moments of one report's contribution; raises PlanError."""
+        profile, (low, high) = law.profile(), law.workload.operator.entry_range()
         z = normal_quantile(statement.level)
-        users = _users(statement, law, z)
-        return cls(statement=statement, workload=law.workload, law=law, asked=workload.asked, users=users)
+        return cls(
+            statement=statement,
+            workload=law.workload,
+            law=law,
+            profile=profile,
+            asked=workload.asked,
+            users=statement.users(profile.variance, profile.bias, high - low, z),
+        )
 
-    @property
+    @cached_property
     def most(self) -> int:
-        """Users for every answer, each by itself."""
-        return int(self.users.max())
+        """Users for every answer, each by itself; of queries that are not listed the worst that was found counts."""
+        return max(int(self.users.max()), self._of_the_worst(normal_quantile(self.statement.level)))
 
     @property
     def hardest(self) -> str:
-        """Label of the query that needs the most users."""
+        """Label of the listed query that needs the most users."""
         return self.workload.label(int(self.users.argmax()))
 
     @cached_property
@@ -98,7 +106,16 @@ class SampleSizes:
 
         Where queries or types are too many to list it is Šidák's, of all queries that are asked, for any population.
         """
-        return int(_users(self.statement, self.law, self._band_quantile()).max())
+        quantile, (low, high) = self._band_quantile(), self.workload.operator.entry_range()
+        listed = self.statement.users(self.profile.variance, self.profile.bias, high - low, quantile)
+        return max(int(listed.max()), self._of_the_worst(quantile))
+
+    def _of_the_worst(self, quantile: float) -> int:
+        """Users for the worst query that was found among those that are not listed, which are shares; 0 without one."""
+        if not self.profile.sought:
+            return 0
+        worst, bias = np.array([self.profile.sought]), np.array([self.profile.bias.max()])
+        return int(self.statement.users(worst, bias, np.ones(1), quantile)[0])
 
     def _band_quantile(self) -> float:
         varying = self.workload.varying_rows
@@ -111,8 +128,3 @@ class SampleSizes:
         if root is None:
             return independent_quantile(self.statement.level, len(varying))
         return simultaneous_quantile(root[varying], self.statement.level)
-
-
-def _users(statement: Statement, law: AnswerMoments, quantile: float) -> NDArray[np.int64]:
-    profile, (low, high) = law.profile(), law.workload.operator.entry_range()
-    return statement.users(profile.variance, profile.bias, high - low, quantile)

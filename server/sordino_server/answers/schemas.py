@@ -23,7 +23,8 @@ class ShareOnDemand(BaseModel):
     population_standard_error: float = Field(description="For the answer in the population the users came from.")
     population_interval: Interval = Field(description="Contains the population's answer with the stated level.")
     consistent: float | None = Field(
-        description="The share in the nearest valid histogram: biased. Null if no histogram of all types is made."
+        description="The share in the nearest valid histogram, or for single items in the nearest shares of those that "
+        "were asked together: biased. Null for grids on two attributes."
     )
 
 

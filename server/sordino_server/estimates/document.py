@@ -82,7 +82,7 @@ def _items(domain: Domain, found: ItemEstimate) -> list[QueryEstimate]:
         "band": found.band.tolist(),
         "population_standard_error": found.population_standard_error.tolist(),
         "population_interval": found.interval.tolist(),
-        "consistent": [0.0] * len(found.labels) if found.consistent is None else found.consistent.tolist(),
+        "consistent": found.consistent.tolist(),
     }
     return _rows(columns)
 

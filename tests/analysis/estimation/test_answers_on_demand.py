@@ -1,6 +1,7 @@
 """Answers to questions that no plan lists: exact on expected sums, covered in simulated campaigns, refused in words."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -391,4 +392,6 @@ def test_cells_of_hashed_texts_are_counted_in_table_and_log():
             with pytest.raises(WorkloadError, match=reason):
                 answer(answerer, asked_domain, kind, [text])
         else:
-            assert answer(answerer, asked_domain, kind, [text]).answers == found.answers[:1]
+            # What is consistent depends on the items that are asked together.
+            alone, together = answer(answerer, asked_domain, kind, [text]).answers[0], found.answers[0]
+            assert replace(alone, consistent=None) == replace(together, consistent=None)

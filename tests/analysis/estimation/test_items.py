@@ -9,7 +9,7 @@ from sordino_analysis.estimation.items import ItemEstimator
 from sordino_analysis.estimation.linear import EstimationError
 from sordino_analysis.evaluation.accumulate import Aggregate, accumulate, add_payloads
 from sordino_analysis.evaluation.coarsened import membership_counts
-from sordino_analysis.evaluation.item_answers import item_level
+from sordino_analysis.evaluation.item_answers import ItemChances, item_level
 from sordino_analysis.evaluation.item_counts import count_items, counts_of_all, counts_of_table
 from sordino_analysis.planning.planner import PlanRequest, compile_plan
 from sordino_analysis.planning_options import PlanningOptions
@@ -84,6 +84,24 @@ def test_the_band_of_2_64_items_is_finite_and_wider():
     half = np.diff(found.band[0])[0] / 2 / found.standard_error[0]
     # A normal error of chance .05/2^64 on both sides is 9.5 standard errors.
     assert half == pytest.approx(9.5, abs=0.3)
+
+
+def test_shares_of_a_dictionary_are_not_negative_and_sum_to_at_most_one():
+    made = compile_plan(
+        PlanRequest(builtin("histogram", 200), PlanningOptions.of(epsilon=2, mechanism="coarsened_histogram"))
+    )
+    find, users = estimator(made), 2000
+    chances = ItemChances.of(find.randomizer)
+    own, other = round(users * chances.own), round(users * chances.other)
+    # Of two items that all users seem to hold, one that is asked twice, and one below nothing.
+    codes = np.array([[3], [7], [3], [9]], dtype=np.uint64)
+    found = find.of_counts(codes, np.array([own, own, own, other - 40]), users)
+    assert found.value[3] < 0
+    assert found.consistent == pytest.approx([0.5, 0.5, 0.5, 0.0], abs=1e-9)
+    # Where they leave room for others only the negative ones change.
+    few = find.of_counts(codes[2:], np.array([(own + other) // 2, other - 40]), users)
+    assert few.consistent == pytest.approx([few.value[0], 0.0])
+    assert 0.4 < few.value[0] < 0.6
 
 
 def test_the_largest_items_and_their_place_in_the_nearest_histogram():

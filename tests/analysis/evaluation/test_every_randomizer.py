@@ -14,7 +14,13 @@ import numpy as np
 import pytest
 
 from sordino_analysis.arrays import Floats
-from sordino_analysis.documents.decoders import AnswerDecoder, CharacterDecoder, Decoder
+from sordino_analysis.documents.decoders import (
+    AnswerDecoder,
+    CharacterDecoder,
+    Decoder,
+    GridDecoder,
+    ScaledHistogramDecoder,
+)
 from sordino_analysis.evaluation.accumulate import Aggregate, accumulate, mean_accumulator
 from sordino_analysis.evaluation.contribution_law import Moments
 from sordino_analysis.evaluation.integer_kernels import histogram_decoder
@@ -32,14 +38,16 @@ from sordino_shared.protocol import DevicePart
 from sordino_shared.randomizers import (
     AnyRandomizer,
     Coarsened,
+    FieldLabel,
     FiniteKernel,
+    GridPartition,
     OrbitKernel,
     RandomizedResponse,
     SubsetMixture,
     SubsetSelection,
 )
 from sordino_shared.randomness import SeededRandomness
-from tests.randomizers import Sample, every_sample, is_accepted, law_of, outcomes, tilted, written_out
+from tests.randomizers import SAMPLES, Sample, every_sample, is_accepted, law_of, outcomes, tilted, written_out
 
 # Draws of a value, and how far off a law is that they must refuse; sides of directions are worked out one by one.
 LISTED_DRAWS, LISTED_TILT = 60_000, 0.05
@@ -143,6 +151,7 @@ def decoders(sample: Sample) -> Iterator[tuple[Decoder, Workload]]:
     prefix, types = builtin("prefix", randomizer.size), randomizer.size
     match randomizer:
         case Coarsened():
+            yield from coarsened_decoders(randomizer)
             return
         case OrbitKernel():
             domain = [
@@ -168,6 +177,29 @@ def decoders(sample: Sample) -> Iterator[tuple[Decoder, Workload]]:
             yield histogram_decoder(randomizer, np.full(types, 1 / types)), prefix
     rows = rng.uniform(-1, 1, (prefix.queries, randomizer.accumulator_size))
     yield AnswerDecoder(Array.of(rows, "<f8"), Array.of(rng.uniform(-1, 1, prefix.queries), "<f8")), prefix
+
+
+def coarsened_decoders(randomizer: Coarsened) -> Iterator[tuple[Decoder, Workload]]:
+    """Of single items for one level of cells of one type, of grids for prefix sums; sets of attributes have none."""
+    lines = [{"name": f"a{i}", "kind": "integers", "low": 1, "high": size} for i, size in enumerate(randomizer.sizes)]
+
+    def asked(queries: str) -> Workload:
+        return parse_specification({"name": "asked", "domain": lines, "queries": queries}).build()
+
+    labels = {type(level.label) for level in randomizer.levels}
+    grids = all(isinstance(level.partition, GridPartition) for level in randomizer.levels)
+    if len(randomizer.levels) == 1:
+        yield ScaledHistogramDecoder(1.75, -0.25), asked("histogram")
+    # Residues of two attributes are decoded where the member is the first.
+    first = all(level.members == b"\x01" for level in randomizer.levels) or len(randomizer.sizes) == 1
+    if grids and first and FieldLabel not in labels:
+        yield GridDecoder(), asked("prefix")
+
+
+def test_coarsened_reports_are_decoded_in_every_way_that_ships() -> None:
+    every = [each for sample in SAMPLES[Coarsened].values() for each, _ in decoders(sample)]
+    kinds = [decoder.kind for decoder in every]
+    assert sorted(kinds) == ["grids"] * 3 + ["scaled_histogram"] * 2
 
 
 def check_root(root: Floats, errors: Floats, chances: Floats, room: float, reports: int | None) -> None:

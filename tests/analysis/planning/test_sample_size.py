@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -30,6 +31,16 @@ def test_the_number_is_the_least_whose_interval_is_within_the_margin(plan: sa.Pl
         assert Z * math.sqrt(variance / users) <= 0.02 < Z * math.sqrt(variance / (users - 1))
     assert sizes.most == sizes.users.max()
     assert sizes.hardest == plan.workload.label(int(sizes.users.argmax()))
+
+
+def test_the_worst_query_counts_whether_it_is_listed_or_not(plan: sa.Plan) -> None:
+    sizes = plan.sample_sizes(0.02)
+    worst = 2 * float(plan.variances.max())
+    further = replace(sizes, profile=replace(sizes.profile, sought=worst))
+    assert Z * math.sqrt(worst / further.most) <= 0.02 < Z * math.sqrt(worst / (further.most - 1))
+    assert further.band == pytest.approx(2 * sizes.band, abs=2)
+    less = replace(sizes, profile=replace(sizes.profile, sought=worst / 4))
+    assert (less.most, less.band) == (sizes.most, sizes.band)
 
 
 def test_differences_take_twice_and_populations_a_quarter_of_the_square_of_the_scale_more(plan: sa.Plan) -> None:
