@@ -133,6 +133,9 @@ class LinearSummary(_Summary):
     predicted_errors: tuple[PredictedError, ...] | None = Field(None, exclude_if=_is_none)
     target_error: float | None = Field(None, exclude_if=_is_none)
     users_needed: int | None = Field(None, exclude_if=_is_none)
+    asks_rules: bool | None = Field(
+        None, exclude_if=_is_none, description="True where the queries are the losses of a class of rules."
+    )
 
     @property
     def variance(self) -> float:
@@ -148,6 +151,10 @@ class LinearSummary(_Summary):
     def answer_variance(self) -> float:
         """Of an answer's own error, in which the weights of a stack's parts have no place."""
         return self.largest_variance if self.objective == "max" else self.mean_variance
+
+    def reach(self, level: float, users: int) -> float:
+        """Half of the width of the band that holds all answers of `users` at once, at `level` (Šidák 1967)."""
+        return _two_sided(level, max(1, self.queries)) * math.sqrt(self.largest_variance / users) + self.bias_bound
 
     def users_within(self, margin: float, level: float, difference: bool) -> tuple[int, int] | None:
         """Users for ± `margin`, in units of the answers: of every answer by itself, and of all answers at once.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -19,6 +20,7 @@ from sordino_server.cli.simulation.run import RemoteServer, TemporaryServerKeyOp
 from sordino_server.cli.simulation.summary import answer_chart
 from sordino_server.cli.simulation.working_folder import check_writable
 from sordino_server.cli.unused_options import refuse_given
+from sordino_server.demo.flight_rules import flight_values, rule_specification
 from sordino_server.demo.flight_statistics import (
     FlightStatistic,
     device_values,
@@ -46,6 +48,11 @@ _PAIR_PURPOSE = (
     "Your device sends something about its flight, with random noise added so that nobody learns it. "
     "The airport learns how flights compare with one another."
 )
+_RULE_PURPOSE = (
+    "Your device sends one bit about its flight, with random noise added so that nobody learns it. "
+    "The airport learns which flights arrive late."
+)
+_LEARN_EPSILON = 2.0
 _POPULATION = "flights from New York in 2013"
 
 
@@ -57,20 +64,28 @@ StatisticOption = Annotated[
     typer.Option(metavar="NAME", help=f"Estimate a pairwise statistic, not the delays: {', '.join(FlightStatistic)}."),
 ]
 
+EpsilonOption = Annotated[
+    float | None, typer.Option(metavar="E", help="ε per device for the campaign; default 1, with --learn 2.")
+]
+SeriesOption = Annotated[
+    int | None, typer.Option(min=1, max=60, metavar="DAYS", help="Run a series of so many days, each of a few seconds.")
+]
+LearnOption = Annotated[
+    bool, typer.Option("--learn", help="Find out which flights arrive late: carrier, hour, month and origin.")
+]
+
 
 @reports_errors
 def demo(
     context: typer.Context,
     users: Annotated[int, typer.Option(metavar="N", help="Number of simulated devices, one flight each.")] = 50_000,
-    epsilon: Annotated[float, typer.Option(metavar="E", help="ε per device for the campaign.")] = 1.0,
+    epsilon: EpsilonOption = None,
     workload: WorkloadOption = DelayQueries.PREFIX,
     bins: Annotated[int, typer.Option(metavar="N", help="Number of bins of the delays, 2 to 240.")] = 64,
     mechanism: MechanismOption = None,
     statistic: StatisticOption = None,
-    series: Annotated[
-        int | None,
-        typer.Option(min=1, max=60, metavar="DAYS", help="Run a series of so many days, each of a few seconds."),
-    ] = None,
+    series: SeriesOption = None,
+    learn: LearnOption = False,
     seed: Annotated[
         int, typer.Option(min=0, metavar="N", help="Seed of the drawn flights, the plan and the devices.")
     ] = 0,
@@ -100,15 +115,43 @@ def demo(
     """
     run = PresentedRun(apps=APPS, keep=keep, remote=RemoteServer.of(server, key), verbose=verbose, as_json=as_json)
     check_users(users)
+    epsilon = (_LEARN_EPSILON if learn else 1.0) if epsilon is None else epsilon
     check_round_guarantee(PureEpsilon.of(epsilon))
+    of_delays = ("workload", "bins", "mechanism", "statistic", "chart")
     if series is not None:
-        refuse_given(context, ("workload", "bins", "mechanism", "statistic", "chart"), "a series does not use it")
+        refuse_given(context, (*of_delays, "learn"), "a series does not use it")
         present_series(run, series, users, epsilon, seed)
+        return
+    if learn:
+        refuse_given(context, of_delays, "--learn compares rules")
+        _demo_rules(run, users, epsilon, seed)
         return
     if statistic is not None:
         refuse_given(context, ("workload", "bins", "mechanism", "chart"), "a pairwise statistic does not use it")
         _demo_statistic(run, statistic, users, epsilon, seed)
         return
+    _demo_delays(run, DelayCurve(workload, bins), users, epsilon, seed, mechanism, chart)
+
+
+@dataclass(frozen=True)
+class DelayCurve:
+    """What is asked of the delays."""
+
+    queries: DelayQueries
+    bins: int
+
+
+def _demo_delays(
+    run: PresentedRun,
+    curve: DelayCurve,
+    users: int,
+    epsilon: float,
+    seed: int,
+    mechanism: str | None,
+    chart: Path,
+) -> None:
+    """The delays themselves."""
+    workload, bins = curve.queries, curve.bins
     delay_edges(bins)
     check_writable(chart)
     order = {"epsilon": epsilon, "objective": "max", "mechanism": mechanism, "users": users, "seed": seed}
@@ -126,6 +169,19 @@ def demo(
         chart_of=lambda result: _chart(result, workload, bins),
         fields={"workload": workload.value, "bins": bins, "seed": seed},
     )
+
+
+def _demo_rules(run: PresentedRun, users: int, epsilon: float, seed: int) -> None:
+    """Which rule predicts a late arrival; fails where its statement is not true of the drawn flights."""
+    terms = CampaignTerms(
+        specification=rule_specification(),
+        plan={"epsilon": epsilon, "objective": "max", "users": users, "seed": seed, "time_limit": _SEARCH_S},
+        name="which flights are late",
+        purpose=_RULE_PURPOSE,
+        population=_POPULATION,
+    )
+    if not run.concepts(terms, flight_values(draw_flights(users, seed)), fields={"seed": seed}):
+        raise typer.Exit(1)
 
 
 def _demo_statistic(run: PresentedRun, statistic: FlightStatistic, users: int, epsilon: float, seed: int) -> None:

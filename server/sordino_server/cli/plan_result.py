@@ -13,6 +13,7 @@ from sordino_server.cli.output import console
 from sordino_server.cli.statistics import fake_reports, print_protocols, shown_device_part
 
 _SHOWN_ERRORS = 12
+_LOSS_MARGINS, _LEVEL = (0.05, 0.02), 0.95
 
 
 @singledispatch
@@ -82,10 +83,25 @@ def _result(summary: LinearSummary) -> Iterator[str]:
     if summary.predicted_errors is not None:
         worst = max(summary.predicted_errors, key=lambda each: each.rmse)
         yield f"  predicted error of the worst query with {summary.users:,} users: {worst.rmse:.3g}"
+    if summary.asks_rules:
+        yield from _rules(summary)
     yield f"  {fake_reports('an answer', summary.manipulation)}"
     yield from (f"warning: {warning}" for warning in summary.warnings)
     if summary.cut_short:
         yield f"  cut short ({summary.cut_short}): more time may give a better mechanism and bound"
+
+
+def _rules(summary: LinearSummary) -> Iterator[str]:
+    """How many users tell the losses of all rules at once, before anybody is asked."""
+    needed = ((margin, summary.users_within(margin, _LEVEL, difference=False)) for margin in _LOSS_MARGINS)
+    for margin, users in needed:
+        if users is not None:
+            rules = f"the losses of all {summary.queries:,} rules within {margin:g} ({_LEVEL:.0%})"
+            yield f"  users needed for {rules}: {users[1]:,}"
+    if summary.users is not None:
+        reach = summary.reach(_LEVEL, summary.users)
+        yield f"  band over all rules with {summary.users:,} users: ± {reach:.3g}"
+    yield "  a rule that is chosen by the same reports has the band and no interval of its own"
 
 
 def _over(queries: str | None) -> Iterator[str]:

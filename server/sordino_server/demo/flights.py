@@ -35,13 +35,19 @@ class DelayQueries(StrEnum):
     RANGES = "ranges"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Flights:
-    """Columns of equal length: delays in whole minutes (negative: early) and a two-character airline code each."""
+    """Columns of equal length: delays in whole minutes (negative: early), codes of airline and airport, and when.
+
+    `month` is 1 to 12 and `hour` that of the scheduled departure, 5 to 23.
+    """
 
     arrival_delay: NDArray[np.int16]
     departure_delay: NDArray[np.int16]
     carrier: NDArray[np.str_]
+    origin: NDArray[np.str_]
+    month: NDArray[np.uint8]
+    hour: NDArray[np.uint8]
 
     def __len__(self) -> int:
         return len(self.arrival_delay)
@@ -51,9 +57,12 @@ def load_flights() -> Flights:
     """The 327,346 flights of 2013 whose two delays are known, sorted by airline and delay."""
     with np.load(DATA, allow_pickle=False) as columns:
         return Flights(
-            columns["arrival_delay"].astype(np.int16),
-            columns["departure_delay"].astype(np.int16),
-            columns["carriers"][columns["carrier"]],
+            arrival_delay=columns["arrival_delay"].astype(np.int16),
+            departure_delay=columns["departure_delay"].astype(np.int16),
+            carrier=columns["carriers"][columns["carrier"]],
+            origin=columns["origins"][columns["origin"]],
+            month=columns["month"],
+            hour=columns["hour"],
         )
 
 
@@ -68,7 +77,7 @@ def draw_flights(users: int, seed: int) -> Flights:
     """`users` different flights in random order; flights are drawn repeatedly above 327,346."""
     flights = load_flights()
     drawn = np.random.default_rng(seed).choice(len(flights), size=users, replace=users > len(flights))
-    return Flights(flights.arrival_delay[drawn], flights.departure_delay[drawn], flights.carrier[drawn])
+    return Flights(**{name: column[drawn] for name, column in vars(flights).items()})
 
 
 def delay_edges(bins: int) -> tuple[float, ...]:

@@ -187,3 +187,15 @@ def test_a_statistic_of_flights_has_both_truths_beside_it() -> None:
     assert found["truth"] == pytest.approx(found["raw_truth"])
     assert found["error"] < 6 * found["predicted_rmse"]
     assert found["apps"] + found["fleet"] == sum(each["users"] for each in found["rounds"])
+
+
+@pytest.mark.slow
+def test_rules_about_real_flights_are_stated_truly(tmp_path: Path) -> None:
+    """A statement at 95 %: its three parts fail with 5 % at most, so the test looks at the figures, not at it."""
+    done = run_demo(tmp_path, "--learn", "--users", "20000", "--json")
+    result = json.loads(done.stdout)
+    assert done.returncode == (0 if result["statement_holds"] else 1)
+    assert (result["users"], result["epsilon"], result["concepts"]) == (20_000, 2.0, 340)
+    assert result["best_rule"] == "hour > 14"
+    assert result["interval"] is None
+    assert "expected band over all losses ±" in done.stderr

@@ -26,14 +26,14 @@ TRUTHS = {
 def _some_flights(users: int) -> Flights:
     flights = load_flights()
     rows = np.random.default_rng(5).integers(0, len(flights), users)
-    return Flights(flights.arrival_delay[rows], flights.departure_delay[rows], flights.carrier[rows])
+    return Flights(**{name: column[rows] for name, column in vars(flights).items()})
 
 
 def _counts(statistic: PairwiseStatistic, asked: FlightStatistic, flights: Flights) -> Floats:
     """Flights that are alike are encoded once: some 68,000 of 327,346 differ."""
     columns = (flights.departure_delay, flights.arrival_delay, np.unique(flights.carrier, return_inverse=True)[1])
     _, rows, times = np.unique(np.stack(columns), axis=1, return_index=True, return_counts=True)
-    alike = Flights(flights.arrival_delay[rows], flights.departure_delay[rows], flights.carrier[rows])
+    alike = Flights(**{name: column[rows] for name, column in vars(flights).items()})
     cells = statistic.domain.encode_many(device_values(asked, alike), strict=True)
     return np.bincount(cells, weights=times, minlength=statistic.size)
 

@@ -24,14 +24,17 @@ def test_the_table_is_the_published_one() -> None:
     assert table.departure_delay.sum() == 4_109_880
     assert sorted(set(table.carrier))[:3] == ["9E", "AA", "AS"]
     assert len(table.carrier) == len(table.departure_delay) == len(table)
+    assert sorted(set(table.origin)) == ["EWR", "JFK", "LGA"]
+    assert (int(table.month.astype(int).sum()), int(table.hour.min()), int(table.hour.max())) == (2_148_962, 5, 23)
+    assert (table.arrival_delay > 30).mean() == pytest.approx(0.15732, abs=1e-5)
 
 
 def test_the_maker_keeps_flights_with_both_delays_in_sorted_columns(tmp_path: Path) -> None:
     rows = [("UA", "11", "2"), ("AA", "NA", "3"), ("AA", "-4", "0"), ("AA", "5", ""), ("AA", "-9", "7.0")]
     text = io.StringIO()
     writer = csv.writer(text)
-    writer.writerow(["carrier", "arr_delay", "dep_delay"])
-    writer.writerows(rows)
+    writer.writerow(["carrier", "arr_delay", "dep_delay", "origin", "month", "hour"])
+    writer.writerows([*row, "JFK", "7", "15"] for row in rows)
     with zipfile.ZipFile(tmp_path / "flights.csv.zip", "w") as archive:
         archive.writestr("flights.csv", text.getvalue())
     assert write_flights(tmp_path / "flights.csv.zip", tmp_path / "flights.npz") == 3
@@ -39,6 +42,8 @@ def test_the_maker_keeps_flights_with_both_delays_in_sorted_columns(tmp_path: Pa
     assert columns["arrival_delay"].tolist() == [-9, -4, 11]
     assert columns["departure_delay"].tolist() == [7, 0, 2]
     assert columns["carriers"][columns["carrier"]].tolist() == ["AA", "AA", "UA"]
+    assert columns["origins"][columns["origin"]].tolist() == ["JFK"] * 3
+    assert (columns["month"].tolist(), columns["hour"].tolist()) == ([7] * 3, [15] * 3)
 
 
 def test_a_draw_is_reproducible_and_repeats_no_flight_until_it_must() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import httpx
 
+from sordino_analysis.documents.plan_summary import LinearSummary
 from sordino_analysis.questions.linear import parse_specification
 from sordino_server.cli.remote import Remote
 from sordino_server.cli.simulation.campaign import (
@@ -23,6 +24,8 @@ from sordino_server.cli.simulation.devices import simulated_fleet
 from sordino_server.cli.simulation.progress import Stages
 from sordino_server.cli.wait import Patience
 from sordino_shared.errors import SordinoError
+
+_LEVEL = 0.95
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,6 +70,9 @@ def run_concept_campaign(
     workload, clock = parse_specification(terms.specification).build(), StageClock()
     losses = workload.truth_of_codes(workload.domain.codes_many(devices.values)).tolist()
     plan, campaign = publish(remote, terms, stages)
+    summary = LinearSummary.model_validate(plan)
+    users, reach = len(devices.values), summary.reach(_LEVEL, len(devices.values))
+    stages.note(f"{users:,} devices, {summary.queries:,} rules: expected band over all losses ± {reach:.3f} at most")
     clock.lap("plan")
     path = f"/v1/campaigns/{campaign}"
     try:

@@ -34,6 +34,10 @@ class Stages:
         with self._bars:
             yield self
 
+    def note(self, text: str) -> None:
+        """A line that stays."""
+        (self._bars.console if self._console.is_terminal else self._console).print(text, highlight=False)
+
     @contextmanager
     def stage(self, description: str) -> Iterator[Advance]:
         """One stage: yields a function that takes the share of it that is done."""
