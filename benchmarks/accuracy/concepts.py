@@ -1,0 +1,119 @@
+"""Conjunctions with a label: variances of shipped plans beside other ways, and what a round says of the best rule.
+
+`python -m benchmarks.accuracy.concepts [--json PATH]`. Variances are of y·c(x) for one user, four times those of the
+loss. Half-spaces of the factorization have γ₂²·(π/2)·coth²(ε/2) − 1; one rule a user Q·coth²(ε/2) − 1; Laplace noise of
+scale λ = 2√p/ε on each of the p factors has 2λ²·γ₂²/1 + the values' own variance, which is left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import resource
+import time
+from typing import Any
+
+import numpy as np
+
+from sordino_analysis.estimation.concepts import ConceptEstimator
+from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
+from sordino_analysis.planning.planner import CompiledPlan, PlanRequest, compile_plan
+from sordino_analysis.planning_options import PlanningOptions
+from sordino_analysis.questions.linear import parse_specification
+from sordino_shared.randomness import SeededRandomness
+
+CASES = ((4, 2), (6, 2), (8, 2), (8, 3), (16, 3), (32, 3), (62, 2))
+_USERS = 1_000_000
+
+
+def plan_of(indicators: int, width: int, epsilon: float) -> tuple[CompiledPlan, float]:
+    """The plan of all conjunctions, and the processor seconds that it took."""
+    names = [*(f"a{number}" for number in range(indicators)), "crashed"]
+    asked = {
+        "name": f"d={indicators}, w≤{width}",
+        "domain": [{"name": name, "kind": "categorical", "labels": ["off", "on"]} for name in names],
+        "queries": {
+            "class": "conjunctions",
+            "width": width,
+            "label": {"attribute": "crashed", "positive": "on"},
+        },
+    }
+    began = time.process_time()
+    plan = compile_plan(PlanRequest(parse_specification(asked).build(), PlanningOptions.of(epsilon=epsilon)))
+    return plan, time.process_time() - began
+
+
+def measured(indicators: int, width: int, epsilon: float) -> dict[str, Any]:
+    """One row of the table of variances."""
+    plan, seconds = plan_of(indicators, width, epsilon)
+    estimator = ConceptEstimator.of(plan.device, plan.analyst)
+    figures, bound, told = plan.analyst.figures, plan.analyst.certificate.max, math.tanh(epsilon / 2) ** 2
+    squared = (4 * bound.value + 1) * (told if epsilon <= math.log(3) else math.expm1(epsilon) / 8)
+    rules, characters = plan.request.workload.queries, estimator.errors.characters
+    noise = (2 * math.sqrt(characters) / epsilon) ** 2
+    return {
+        "class": plan.request.workload.name,
+        "rules": rules,
+        "characters": characters,
+        "squared_gamma_2": squared,
+        "variance": 4 * figures.max_variance,
+        "bound": 4 * bound.value,
+        "ratio": figures.max_variance / bound.value,
+        "trace_bound": squared / math.sinh(epsilon / 2) ** 2 - 1,
+        "half_sphere": squared * math.pi / 2 / told - 1,
+        "one_rule_a_user": rules / told - 1,
+        "laplace": 2 * noise * squared,
+        "plan_seconds": seconds,
+        "device_bytes": len(plan.device.content),
+        "report_bytes": plan.device.randomizer.payload_bytes,
+        "peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+    }
+
+
+def statements(indicators: int, width: int, epsilon: float, users: int = _USERS) -> dict[str, Any]:
+    """A round of devices with correlated attributes, one of whose rules predicts the label."""
+    plan, _ = plan_of(indicators, width, epsilon)
+    rng = np.random.default_rng(1)
+    often = np.where(rng.random((users, 1)) < 0.5, 0.65, 0.4)
+    held = (rng.random((users, indicators)) < often).astype(np.uint64)
+    chances = np.where((held[:, 0] == 1) & (held[:, 1] == 1), 0.62, 0.38)
+    codes = np.hstack([held, (rng.random(users) < chances).astype(np.uint64)[:, None]])
+    estimator, randomizer = ConceptEstimator.of(plan.device, plan.analyst), plan.device.randomizer
+    began = time.process_time()
+    payloads = randomizer.randomize_codes(codes, plan.device.domain.shape, SeededRandomness(1))
+    aggregate = Aggregate(users, accumulate(randomizer, payloads))
+    summed = time.process_time()
+    found = estimator.estimate(aggregate)
+    return {
+        "class": plan.request.workload.name,
+        "users": users,
+        "sum_seconds": summed - began,
+        "estimate_seconds": time.process_time() - summed,
+        "chosen": found.known.text(found.chosen),
+        "loss": float(found.losses[found.chosen]),
+        "band": float(found.band_high[found.chosen] - found.losses[found.chosen]),
+        "excess": found.excess,
+        "may_be_best": len(found.best),
+        "statement": found.statement,
+    }
+
+
+def main() -> None:
+    """Print both tables as JSON lines, or write them to a file."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--json", metavar="PATH")
+    parser.add_argument("--epsilon", type=float, default=1.0)
+    options = parser.parse_args()
+    rows = [measured(*case, options.epsilon) for case in CASES]
+    rows += [statements(*case, options.epsilon) for case in ((8, 3), (16, 3), (32, 3))]
+    text = "\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
+    if options.json is None:
+        print(text)
+        return
+    with open(options.json, "w", encoding="utf-8") as stream:
+        stream.write(text + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,36 @@
+"""The page's workloads are planned, its numbers of users are those that plans print."""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+from scipy.special import ndtri
+
+from sordino_analysis.questions.linear import parse_specification
+
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "concepts.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("text", re.findall(r"```yaml\n(.*?)```", PAGE, flags=re.DOTALL))
+def test_the_examples_are_workloads(text: str) -> None:
+    workload = parse_specification(yaml.safe_load(text)).build()
+    assert workload.labels()[:2] == ["never", "always"]
+
+
+def test_users_are_those_of_the_bands_quantile_and_the_variance_in_the_other_table() -> None:
+    variances = dict(re.findall(r"\| d = (\d+, w ≤ \d) \| [\d,]+ \| ([\d,.]+) \|", PAGE))
+    rows = re.findall(r"\| (\d+) indicators, width (\d) \(([\d,]+)\) \| ([\d,]+) \| ([\d,]+) \|", PAGE)
+    assert len(rows) == 4
+    for indicators, width, rules, first, second in rows:
+        variance = _number(variances[f"{indicators}, w ≤ {width}"]) / 4
+        quantile = -ndtri(-math.expm1(math.log(0.95) / _number(rules)) / 2)
+        for users, margin in ((first, 0.05), (second, 0.02)):
+            assert _number(users) == pytest.approx(quantile**2 * variance / margin**2, rel=1e-4)
+
+
+def _number(text: str) -> float:
+    return float(text.replace(",", ""))
