@@ -62,7 +62,7 @@ def truth_of(codes: np.ndarray, sizes: list[int], supports: list[tuple[int, ...]
     return np.concatenate(found)
 
 
-@pytest.mark.parametrize("attributes", [20, 80])
+@pytest.mark.parametrize("attributes", [20, pytest.param(80, marks=pytest.mark.slow)])
 def test_marginals_of_many_attributes_are_estimated_with_their_errors(attributes: int) -> None:
     """With seeded devices. Each z is standard normal; of 12,640 or fewer the largest is above 5.5 with chance 5·10⁻⁴.
 

@@ -103,6 +103,7 @@ def test_attributes_of_five_sizes() -> None:
     assert bound <= variance <= 1.01 * bound
 
 
+@pytest.mark.slow
 def test_attributes_of_eleven_sizes_have_more_orbits_than_rows() -> None:
     """1,167 orbits of characters and 11,363 queries; each of 66 shapes gets three sets that know pairs evenly."""
     domain = [

@@ -97,7 +97,7 @@ def test_every_dense_mechanism_is_above_the_bound_and_unbiased(mechanism):
         assert figures.mean_variance == pytest.approx(brute, rel=1e-9)
 
 
-@pytest.mark.parametrize("objective", ["max", "mean"])
+@pytest.mark.parametrize("objective", [pytest.param("max", marks=pytest.mark.slow), "mean"])
 def test_parities_and_marginals_have_weights_too(exact_optimum, objective):
     devices = set()
     for weight in WEIGHTS:

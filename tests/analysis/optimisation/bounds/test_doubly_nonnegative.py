@@ -134,6 +134,7 @@ def test_a_certificate_rounded_to_single_precision_still_proves_nearly_all(small
     assert rechecked(matrix, rounded) == pytest.approx(bound.value, rel=1e-3)
 
 
+@pytest.mark.slow
 def test_prefix_over_128_types_where_the_trace_bound_has_little_to_say(small_matrix):
     matrix = small_matrix("prefix", 128)
     bound = doubly_nonnegative_bound(matrix, 4.0, "mean", tolerance=2e-3)
