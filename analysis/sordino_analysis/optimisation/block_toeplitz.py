@@ -10,7 +10,6 @@ from functools import cached_property
 
 import numpy as np
 from numpy import fft
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from sordino_analysis.arrays import Floats
 from sordino_analysis.optimisation.toeplitz import fast_length
@@ -73,17 +72,22 @@ class BlockToeplitz:
         first, second = self.shape
         if first * second > _MOST_FACTORED:
             return np.stack([self.solve(plane) for plane in planes])
+        # Here, since processes that only add reports up import this module and do without scipy.
+        from scipy.linalg import cho_solve
+
         found = cho_solve(self._factor, planes.reshape(len(planes), -1).T)
         return np.asarray(found.T.reshape(planes.shape))
 
     @cached_property
     def _factor(self) -> tuple[Floats, bool]:
         """The Cholesky factor of M as a dense matrix."""
+        from scipy.linalg import cho_factor
+
         first, second = np.indices(self.shape).reshape(2, -1)
         dense = self.column[np.abs(first[:, None] - first), np.abs(second[:, None] - second)]
         try:
             factor, lower = cho_factor(dense, lower=True, overwrite_a=True)
-        except LinAlgError as failure:
+        except np.linalg.LinAlgError as failure:
             raise InvalidValue(_NOT_POSITIVE, self.column) from failure
         return factor, bool(lower)
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sordino_analysis.arrays import Floats
 from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_analysis.documents.queries import ConceptQueries
-from sordino_analysis.estimation.concepts import ConceptEstimate
 from sordino_analysis.questions.linear.concepts.losses import ConceptClass
 from sordino_server.estimates.concept_schemas import (
     MOST_LISTED,
@@ -24,6 +24,10 @@ from sordino_server.estimates.concept_schemas import (
 )
 from sordino_server.estimates.schemas import PlanDigests
 from sordino_shared.protocol import DevicePart
+
+# The API reads documents and estimates nothing: it does without scipy.
+if TYPE_CHECKING:
+    from sordino_analysis.estimation.concepts import ConceptEstimate
 
 # A document of so many rules is some megabytes.
 _MOST_IN_FULL = 1 << 17
