@@ -17,6 +17,7 @@ from sordino_analysis.documents.certificate import (
     LowerBound,
     OddBound,
     OddCharacterBound,
+    OwnTypesBound,
     PairBound,
     SubsetBound,
 )
@@ -299,6 +300,18 @@ def pair_bound() -> PairBound:
     )
 
 
+def own_types_bound() -> OwnTypesBound:
+    """Two thresholds on three types in the order 0, 2, 1, with windows of one type: what is left of it comes first."""
+    return OwnTypesBound(
+        value=2.5,
+        order=Array.of(np.array([0, 2, 1]), "<i4"),
+        queries=Array.of(np.array([1, 0]), "<i4"),
+        weights=_reals([0.25, 0.125, 0.0625], [0, 0.25, 0.125]),
+        numerators=_reals([0.5, -0.25, -0.125], [0, 1, -0.75]),
+        multipliers=_reals(1, 1.5, 1),
+    )
+
+
 def symmetric_analyst_parts() -> dict[str, AnalystPart]:
     """What symmetric queries have of their own: decoders, bounds, parities, marginals and stacks."""
     subsets, numbers = SubsetBound(3.5, 0.75), _reals(0.5, 2)
@@ -365,6 +378,11 @@ def symmetric_analyst_parts() -> dict[str, AnalystPart]:
             certificate=Certificate(
                 OddCharacterBound(4.5, _reals(0.25, 0.75)), OddBound(4, _reals(0.5, 0.5), _reals(1, 0))
             ),
+        ),
+        "own_types": analyst_part(
+            *("randomized_response", "delays", ProductQueries(("total", "prefix")), "randomized_response"),
+            *(ScaledHistogramDecoder(2, -0.25), figures),
+            certificate=Certificate(own_types_bound(), OddBound(2, _reals(0.5, 0.5), _reals(1, 0))),
         ),
     }
 

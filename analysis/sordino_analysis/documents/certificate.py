@@ -127,7 +127,36 @@ class OddCharacterBound:
         self.query_weights.check_form("<f8", self.query_weights.shape[:1], "weights of a bound")
 
 
-Bound = LowerBound | SubsetBound | CharacterBound | PairBound | IntervalBound | OddBound | OddCharacterBound
+@dataclass(frozen=True, kw_only=True)
+class OwnTypesBound:
+    """A bound for the worst query in which each of some threshold queries has type weights of its own.
+
+    `order` (k,) are the types from first to last, `queries` (Q,) those that have one step in this order, by its place.
+    `weights` and `numerators` (Q, L + 2) have a number for the types left of a window of L types around the step, for
+    each type in it, and for those right of it; `multipliers` (k,) one for each type of `order`.
+    """
+
+    kind: ClassVar[str] = "own_types"
+    value: float
+    order: Array
+    queries: Array
+    weights: Array
+    numerators: Array
+    multipliers: Array
+
+    def __post_init__(self) -> None:
+        set_finite_floats(self, "value")
+        self.order.check_form("<i4", self.order.shape[:1], "order of a bound's types")
+        self.queries.check_form("<i4", self.queries.shape[:1], "queries of a bound")
+        cells = (self.queries.shape[0], self.weights.shape[-1])
+        for numbers in (self.weights, self.numerators):
+            numbers.check_form("<f8", cells, "weights and numerators of a bound")
+        self.multipliers.check_form("<f8", self.order.shape, "multipliers of a bound")
+
+
+Bound = (
+    LowerBound | SubsetBound | CharacterBound | PairBound | IntervalBound | OddBound | OddCharacterBound | OwnTypesBound
+)
 
 
 @dataclass(frozen=True)

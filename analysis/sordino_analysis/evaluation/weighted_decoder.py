@@ -10,7 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from sordino_analysis.documents.decoders import AnswerDecoder, Decoder, PlainDecoder, WeightedDecoder
-from sordino_analysis.evaluation.integer_kernels import histogram_rows, probabilities
+from sordino_analysis.evaluation.integer_kernels import probabilities
+from sordino_analysis.optimisation.search.objectives import information
 from sordino_analysis.questions.linear import Workload
 from sordino_shared.arrays import Array
 from sordino_shared.errors import InvalidValue
@@ -31,7 +32,10 @@ def expand_weighted(decoder: Decoder, randomizer: Randomizer, workload: Workload
     rows = np.empty((workload.queries, len(table)))
     for group, type_weights in enumerate(decoder.type_weights.numpy()):
         queries = np.flatnonzero(groups == group)
-        rows[queries] = workload.operator.take(queries) @ histogram_rows(table, type_weights)
+        wanted, found = workload.operator.take(queries), information(table, type_weights)
+        rows[queries] = (found.scaled @ found.solve(wanted.T)).T
+        # The ridge that keeps M invertible leaves a bias; what it leaves is decoded once more.
+        rows[queries] += (found.scaled @ found.solve((wanted - rows[queries] @ table).T)).T
     return AnswerDecoder(Array.of(rows, "<f8"), Array.of(np.zeros(len(rows)), "<f8"))
 
 

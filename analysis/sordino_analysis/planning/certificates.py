@@ -32,6 +32,7 @@ from sordino_analysis.planning.interval_certificates import (
     interval_bound,
     plane_bound,
 )
+from sordino_analysis.planning.own_type_certificates import own_types_certificate
 from sordino_analysis.progress import Progress, ProgressCallback, progress_of_part
 from sordino_analysis.questions.linear.operators import Symmetry
 from sordino_analysis.questions.linear.widths import CharacterMap
@@ -43,7 +44,7 @@ from sordino_shared.randomizers.orbit_kernel import MAX_ROWS
 _EVALUATIONS = {Effort.QUICK: 1500, Effort.STANDARD: 5000, Effort.THOROUGH: 15000}
 # Of the time that is left, as for the steps before it.
 _SHARE_OF_TIME = 0.15
-# Of the progress, with the doubly non-negative bound after it.
+# Of the progress, with the bounds by ascents after it.
 _SHARE_OF_FACTORIZATION = 0.5
 # On prefix sums and ranges it gained less than 2 per mille on the trace bound up to the first ε, and up to the second
 # where there are more types than these few; beyond the last both proved nothing.
@@ -71,9 +72,13 @@ def lower_bound(work: SharedWork, objective: Objective, progress: ProgressCallba
     trace = work.bound(objective)
     bound = LowerBound(trace.value, Array.of(trace.query_weights, "<f8"), Array.of(trace.type_weights, "<f8"))
     odd = _odd_bound(work, objective)
-    rest = progress_of_part(progress, _SHARE_OF_FACTORIZATION, 1 - _SHARE_OF_FACTORIZATION)
-    pairs = _pair_bound(work, objective, rest) if _pairs_gain(work, objective) else None
-    return max((found for found in (bound, odd, pairs) if found is not None), key=lambda found: found.value)
+    share = (1 - _SHARE_OF_FACTORIZATION) / 2
+    middle = progress_of_part(progress, _SHARE_OF_FACTORIZATION, share)
+    pairs = _pair_bound(work, objective, middle) if _pairs_gain(work, objective) else None
+    own = None
+    if objective == "max":
+        own = own_types_certificate(work, progress_of_part(progress, _SHARE_OF_FACTORIZATION + share, share))
+    return max((found for found in (bound, odd, pairs, own) if found is not None), key=lambda found: found.value)
 
 
 def _of_characters(operator: CharacterMap, epsilon: float, weights: Floats) -> CharacterBound | OddCharacterBound:

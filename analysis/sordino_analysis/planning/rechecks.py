@@ -15,6 +15,7 @@ from sordino_analysis.documents.certificate import (
     LowerBound,
     OddBound,
     OddCharacterBound,
+    OwnTypesBound,
     PairBound,
     SubsetBound,
 )
@@ -26,6 +27,7 @@ from sordino_analysis.optimisation.symmetry.odd_characters import recheck_odd_ch
 from sordino_analysis.optimisation.symmetry.query_fourier_weights import query_fourier_weights
 from sordino_analysis.optimisation.symmetry.subset_sizes import recheck_subset_sizes
 from sordino_analysis.planning.interval_certificates import recheck_intervals, recheck_plane
+from sordino_analysis.planning.own_type_certificates import recheck_own_types_certificate
 from sordino_analysis.questions.linear import Workload
 from sordino_analysis.questions.linear.operators import Symmetry
 from sordino_analysis.questions.linear.widths import CharacterMap
@@ -75,6 +77,10 @@ def _symmetric(
         return None
     shares = query_fourier_weights(operator).shares
     return operator if objective == "max" or _close(bound.query_weights.numpy(), shares) else None
+
+
+def _own_types(bound: OwnTypesBound, workload: Workload, epsilon: float, objective: Objective) -> float | None:
+    return recheck_own_types_certificate(bound, workload, epsilon) if objective == "max" else None
 
 
 def _trace(bound: LowerBound, workload: Workload, epsilon: float, objective: Objective) -> float | None:
@@ -128,4 +134,5 @@ _RECHECKS: Mapping[str, Callable[[Any, Workload, float, Objective], float | None
     LowerBound.kind: _trace,
     OddBound.kind: _odd,
     PairBound.kind: _pairs,
+    OwnTypesBound.kind: _own_types,
 }

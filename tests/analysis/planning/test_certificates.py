@@ -30,7 +30,7 @@ def bound_of(kind, size, epsilon, objective, request_for="max", deadline=None, *
     ("kind", "size", "epsilon", "least_gain"), [("prefix", 8, "1", 1.008), ("ranges", 8, "2", 1.05)]
 )
 def test_pairs_are_published_where_they_gain_and_prove_what_is_published(kind, size, epsilon, objective, least_gain):
-    bound = bound_of(kind, size, epsilon, objective)
+    bound = bound_of(kind, size, epsilon, objective, request_for="mean")
     workload = builtin(kind, size)
     assert isinstance(bound, PairBound)
     assert recheck_bound(bound, workload, float(epsilon), objective) == bound.value
@@ -40,9 +40,9 @@ def test_pairs_are_published_where_they_gain_and_prove_what_is_published(kind, s
 @pytest.mark.parametrize(
     ("size", "epsilon", "options"),
     [
-        (8, "0.5", {}),
-        (17, "1", {}),
-        (8, "12", {}),
+        (8, "0.5", {"request_for": "mean"}),
+        (17, "1", {"request_for": "mean"}),
+        (8, "12", {"request_for": "mean"}),
         (129, "3", {}),
         (8, "3", {"effort": Effort.QUICK, "request_for": "mean"}),
         (8, "3", {"deadline": Deadline(1e-9)}),
@@ -65,7 +65,7 @@ def test_the_maximum_has_at_least_the_bound_of_the_mean(plan_of):
 
 
 def test_the_mean_takes_no_weights_of_the_maximum():
-    workload, bound = builtin("prefix", 8), bound_of("prefix", 8, "2", "max")
+    workload, bound = builtin("prefix", 8), bound_of("prefix", 8, "2", "max", request_for="mean")
     assert recheck_bound(bound, workload, 2.0, "max") == bound.value
     assert recheck_bound(bound, workload, 2.0, "mean") is None
     assert recheck_bound(bound, builtin("prefix", 9), 2.0, "max") is None

@@ -119,14 +119,14 @@ def test_a_device_part_alone_shows_its_epsilon(written, json_of):
 
 
 def test_every_bound_is_shown_with_its_kind_and_the_ratio_to_it(run_command, json_of, tmp_path):
-    kinds = {"0.5": "trace", "2": "doubly_nonnegative"}
-    for epsilon, kind in kinds.items():
-        folder = str(tmp_path / kind)
+    kinds = {"0.4": ("trace", "trace"), "2": ("own_types", "doubly_nonnegative")}
+    for epsilon, (worst, mean) in kinds.items():
+        folder = str(tmp_path / worst)
         options = ("--epsilon", epsilon, "--mechanism", "hyperplane_codebook", "--output", folder)
         planned = json_of("plan", "--workload", "prefix", "--size", "8", *options)
         report = json_of("audit", folder)
         shown = {check["name"]: check["published"] for check in report["checks"]}
-        for objective in ("max", "mean"):
+        for objective, kind in (("max", worst), ("mean", mean)):
             assert shown[f"lower bound, {objective}"] == f"{planned[f'lower_bound_{objective}']:.9g} ({kind})"
             assert report[f"ratio_{objective}"] == planned[f"ratio_{objective}"] > 1
         assert f"({kind})" in run_command("audit", folder, "--verbose").stdout

@@ -1,0 +1,96 @@
+"""The bound with type weights of each query's own, as plans publish it: for workloads that contain thresholds."""
+
+from __future__ import annotations
+
+from itertools import count
+
+import numpy as np
+
+from sordino_analysis.documents.certificate import OwnTypesBound
+from sordino_analysis.mechanisms.mechanism import SharedWork
+from sordino_analysis.optimisation.bounds.own_types import LARGEST_EPSILON, LARGEST_TYPES, recheck_own_types
+from sordino_analysis.optimisation.bounds.own_types_ascent import ascent_states, own_types_bound
+from sordino_analysis.optimisation.bounds.thresholds import ThresholdQueries, find_thresholds, steps_of
+from sordino_analysis.progress import Progress, ProgressCallback
+from sordino_analysis.questions.linear import Workload
+from sordino_analysis.request_terms import Effort
+from sordino_shared.arrays import Array
+from sordino_shared.errors import InvalidValue
+
+# The longest windows, steps at each temperature and states of all windows by effort: a million take 40 ms a step.
+_LENGTHS = {Effort.QUICK: 2, Effort.STANDARD: 4, Effort.THOROUGH: 8}
+_STEPS = {Effort.QUICK: 40, Effort.STANDARD: 60, Effort.THOROUGH: 100}
+_STATES = {Effort.QUICK: 2e4, Effort.STANDARD: 1.5e6, Effort.THOROUGH: 3e7}
+# Few types need many steps, which are cheap there.
+_THOROUGH_STEPS = 3200
+# On more types, below this ε sets are longer than any window: the bounds with common weights prove more.
+_MANY_TYPES, _LEAST_OF_MANY, _LEAST = 32, 3.0, 0.5
+_SHARE_OF_TIME = 0.15
+
+
+def own_types_certificate(work: SharedWork, progress: ProgressCallback) -> OwnTypesBound | None:
+    """For the worst query, None where no thresholds are found or the bound would take more than its effort."""
+    options, epsilon = work.request.options, work.request.guarantee.epsilon
+    length = _affordable(work)
+    if options.objective != "max" or length == 0 or work.deadline.passed():
+        return None
+    found = find_thresholds(work.matrix)
+    if found is None:
+        return None
+    types, steps = len(found.order), _STEPS[options.effort]
+    if options.effort is Effort.THOROUGH:
+        steps = max(steps, min(_THOROUGH_STEPS // types, 4 * steps))
+    taken, passed = count(1), work.deadline.sooner(_SHARE_OF_TIME)
+
+    def should_stop() -> bool:
+        progress(Progress(1 - 1 / (1 + next(taken) / (9 * steps))))
+        return passed()
+
+    bound = own_types_bound(found.thresholds, types, epsilon, length=length, steps=steps, should_stop=should_stop)
+    return OwnTypesBound(
+        value=bound.value * float(_least_height(found, bound.weights)),
+        order=Array.of(found.order, "<i4"),
+        queries=Array.of(found.queries, "<i4"),
+        weights=Array.of(bound.weights, "<f8"),
+        numerators=Array.of(bound.numerators, "<f8"),
+        multipliers=Array.of(bound.multipliers, "<f8"),
+    )
+
+
+def recheck_own_types_certificate(bound: OwnTypesBound, workload: Workload, epsilon: float) -> float | None:
+    """What the published numbers prove of the worst query; None where a row of W is no threshold in their order.
+
+    Raises InvalidValue for numbers that are no certificate.
+    """
+    order, queries = bound.order.numpy().astype(np.int64), bound.queries.numpy().astype(np.int64)
+    if len(np.unique(order)) != len(order) or not 0 <= order.min() <= order.max() < workload.size:
+        raise InvalidValue("the order of a bound has every type at most once", order)
+    if not 0 <= queries.min() <= queries.max() < workload.queries:
+        raise InvalidValue(f"the queries of a bound are from 0 to {workload.queries - 1}", queries)
+    if len(order) > LARGEST_TYPES:
+        raise InvalidValue(f"this bound is for at most {LARGEST_TYPES} types, not {len(order)}", order)
+    roots = np.sqrt(workload.query_weights[queries])
+    thresholds, heights = steps_of(roots[:, None] * workload.operator.take(queries), order)
+    if not thresholds.all() or not (np.diff(thresholds) > 0).all():
+        return None
+    weights = bound.weights.numpy()
+    found = ThresholdQueries(order, queries, thresholds, heights)
+    arrays = weights, bound.numerators.numpy(), bound.multipliers.numpy()
+    return recheck_own_types(thresholds, len(order), epsilon, *arrays) * float(_least_height(found, weights))
+
+
+def _least_height(found: ThresholdQueries, weights: np.ndarray[tuple[int, int], np.dtype[np.float64]]) -> float:
+    """Of the queries that have weight: the worst of all variances is at least that many times the worst threshold's."""
+    return float(found.heights[weights.any(axis=1)].min())
+
+
+def _affordable(work: SharedWork) -> int:
+    """The longest windows that the effort allows, 0 for none."""
+    types, epsilon = work.request.workload.size, work.request.guarantee.epsilon
+    effort = work.request.options.effort
+    if not (2 <= types <= LARGEST_TYPES and _LEAST <= epsilon <= LARGEST_EPSILON):
+        return 0
+    if types > _MANY_TYPES and epsilon < _LEAST_OF_MANY and effort is not Effort.THOROUGH:
+        return 0
+    lengths = range(2, _LENGTHS[effort] + 1, 2)
+    return max((one for one in lengths if ascent_states(types, epsilon, one) <= _STATES[effort]), default=0)
