@@ -12,11 +12,13 @@ unexport PYTHONDONTWRITEBYTECODE
 DISTRIBUTIONS := shared client analysis migrations server
 # Options for the command behind a target: make demo ARGS="--users 5000 --workload histogram"
 ARGS ?=
-# Worker processes of the tests; one that is done takes tests from the others.
-WORKERS ?= 2
-# Without servers, searches for plans and files that start processes for more than a few seconds.
+# Worker processes of the tests, one more than cores: some wait for a disk, a lease or a server that ends. One that is
+# done takes tests from the others.
+WORKERS ?= 3
+# Without servers, searches for plans and files that take more than a few seconds.
 LONGER := client/test_clean_install.py client/test_verification_memory.py docs/test_certificates_page.py \
-	docs/test_examples.py
+	docs/test_examples.py $(addprefix analysis/estimation/,test_answers_on_demand.py test_band.py \
+	test_few_attributes.py test_normality.py test_ranges.py)
 QUICK := $(addprefix tests/,shared client docs architecture analysis/charts analysis/estimation analysis/evaluation \
 	analysis/questions) $(LONGER:%=--ignore=tests/%)
 PYTEST = $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal

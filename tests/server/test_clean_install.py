@@ -77,6 +77,7 @@ def served(environment: Path, tmp_path: Path) -> Iterator[str]:
         server.terminate()
 
 
+@pytest.mark.slow
 def test_the_quickstart_runs_from_the_wheels(environment: Path, served: str, tmp_path: Path) -> None:
     """A key, a campaign, a device with the SDK, the estimates: as docs/quickstart.md shows it."""
     programs = environment / "venv" / "bin"
