@@ -28,6 +28,11 @@ TABLE = {
     ],
     "queries": "histogram",
 }
+PLANE = {
+    "name": "plane",
+    "domain": [{"name": name, "kind": "integers", "low": 0, "high": 47} for name in ("x", "y")],
+    "queries": "prefix",
+}
 URLS = {"name": "urls", "domain": [{"name": "url", "kind": "hashed", "bits": 64}], "queries": "histogram"}
 
 
@@ -110,6 +115,21 @@ def test_cells_and_marginals_as_a_table(running: Any) -> None:
     assert abs(float(rows[0]["value"]) - 0.31) < 6 * float(rows[0]["standard_error"])
 
 
+@pytest.mark.slow
+def test_rectangles_of_grids_on_two_attributes(running: Any) -> None:
+    cells = [48 * 5 + 7] * 2400 + [48 * 20 + 30] * 1200 + [48 * 40 + 3] * 400
+    path = closed(running, cells, workload=running.workload(PLANE), mechanism=None)
+    estimate = running.api.get(f"{path}/estimates").raise_for_status().json()
+    assert (len(estimate["queries"]), estimate["unlisted"], estimate["compared"]) == (36, 2303 - 36, 36)
+    params = {"rectangle": ["x:3..10,y:3..10", "x:15..,y:..35"]}
+    document = running.api.get(f"{path}/answers", params=params).raise_for_status().json()
+    for each, exact in zip(document["answers"], (0.6, 0.4), strict=True):
+        # Six standard errors: a false alarm in 5·10^8.
+        assert abs(each["value"] - exact) < 6 * each["standard_error"]
+        assert each["consistent"] is None
+    assert document["compared"] == (48 * 49 // 2) ** 2 - 1
+
+
 def test_the_table_of_quantiles(running: Any) -> None:
     path = closed(running)
     text = running.api.get(f"{path}/answers", params={"quantile": "0.5"}, headers={"accept": "text/csv"}).text
@@ -154,13 +174,13 @@ def test_a_campaign_that_is_not_closed_has_no_answers(running: Any, check_proble
     check_problem(running.anonymous.get(path, params=asked), Problem.UNAUTHORIZED)
 
 
-def test_a_purged_log_leaves_the_answers_of_the_aggregate(running: Any) -> None:
-    path = closed(running)
-    before = running.api.get(f"{path}/answers", params={"range": "..15"}).json()
-    purge_last_round(running, path)
+def test_a_purged_log_leaves_the_answers_of_the_aggregate(server: Any) -> None:
+    path = closed(server)
+    before = server.api.get(f"{path}/answers", params={"range": "..15"}).json()
+    purge_last_round(server, path)
     # Another process decodes the round again.
-    running.app.state.context.answers.close()
-    assert running.api.get(f"{path}/answers", params={"range": "..15"}).json() == before
+    server.app.state.context.answers.close()
+    assert server.api.get(f"{path}/answers", params={"range": "..15"}).json() == before
 
 
 def test_a_process_that_died_is_started_again(running: Any) -> None:
@@ -172,20 +192,20 @@ def test_a_process_that_died_is_started_again(running: Any) -> None:
     assert running.api.get(f"{path}/answers", params={"range": "..15"}).content == first.content
 
 
-def test_texts_of_a_hashed_attribute_are_counted_in_the_log(running: Any, check_problem: Check) -> None:
-    campaign = running.campaign("open", workload=running.workload(URLS), mechanism=None)
-    assert report_texts(running, campaign, ["/home"] * 700 + ["/a,b:c"] * 300).status_code == 200
+def test_texts_of_a_hashed_attribute_are_counted_in_the_log(server: Any, check_problem: Check) -> None:
+    campaign = server.campaign("open", workload=server.workload(URLS), mechanism=None)
+    assert report_texts(server, campaign, ["/home"] * 700 + ["/a,b:c"] * 300).status_code == 200
     path = f"/v1/campaigns/{campaign['id']}"
-    running.api.post(f"{path}/close").raise_for_status()
-    running.work()
-    document = running.api.get(f"{path}/answers", params={"cell": ["/home", "/a,b:c", "/never"]}).json()
+    server.api.post(f"{path}/close").raise_for_status()
+    server.work()
+    document = server.api.get(f"{path}/answers", params={"cell": ["/home", "/a,b:c", "/never"]}).json()
     for each, exact in zip(document["answers"], (0.7, 0.3, 0.0), strict=True):
         # Six standard errors, and the key of the hash differs from run to run: a false alarm in 2·10^8 runs.
         assert abs(each["value"] - exact) < 6 * each["standard_error"]
         assert each["band"][0] <= each["interval"][0] <= each["interval"][1] <= each["band"][1]
     assert document["compared"] == 2**64
-    purge_last_round(running, path)
-    refused = running.api.get(f"{path}/answers", params={"cell": "/home"})
+    purge_last_round(server, path)
+    refused = server.api.get(f"{path}/answers", params={"cell": "/home"})
     check_problem(refused, Problem.ILLEGAL_TRANSITION, "were purged")
 
 

@@ -52,7 +52,8 @@ class Workload:
         if queries > MAX_LISTED_QUERIES and self.operator.intervals is None:
             raise WorkloadError(
                 f"the workload has {queries} queries, at most {MAX_LISTED_QUERIES} can be listed: ask parities or "
-                "marginals of a small width, or `total` for attributes that need not be told apart",
+                "marginals of a small width, `total` for attributes that need not be told apart, or prefix in place of "
+                "ranges, whose plan answers for any rectangle",
                 queries,
             )
         if queries == 0 or not self.operator.varies():
