@@ -21,7 +21,7 @@ def check_keys(keys: tuple[str, ...]) -> None:
     try:
         import cryptography.hazmat.primitives.asymmetric.ed25519  # noqa: F401
     except ImportError:
-        raise InvalidValue("manifest_keys need a library: pip install 'sordino-client[signatures]'", keys) from None
+        raise InvalidValue("manifest_keys need a library: pip install cryptography", keys) from None
 
 
 def check_signed(manifest: Manifest, content: bytes | None, keys: tuple[str, ...]) -> None:

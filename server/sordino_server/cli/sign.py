@@ -56,7 +56,7 @@ def _private_key(path: Path) -> Any:
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
         from cryptography.hazmat.primitives.serialization import load_pem_private_key
     except ImportError:
-        raise InvalidValue("signing needs a library: pip install 'sordino-server[signatures]'") from None
+        raise InvalidValue("signing needs a library: pip install cryptography") from None
     try:
         private = load_pem_private_key(path.read_bytes(), password=None)
     except (ValueError, TypeError, UnsupportedAlgorithm) as error:

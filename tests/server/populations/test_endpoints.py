@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
+from sordino_server.kit.clock import iso_8601
 from sordino_server.models import Role
 from sordino_server.populations.service import identifier_of
 from sordino_shared.protocol import Problem
@@ -115,8 +116,9 @@ def test_a_population_that_nobody_made_has_no_cap_and_a_ledger(server: Any, chec
     page = server.api.get(f"{PATH}/ledger", params={"page_size": 1}).json()
     rest = server.api.get(f"{PATH}/ledger", params={"page_token": page["next_page_token"]}).json()
     now = server.clock.now()
-    expected = [{"campaign": known[1], "guarantee": "pure_epsilon", "epsilon": 1, "opened_at": now}]
-    expected.append({"campaign": known[0], "guarantee": "pure_epsilon", "epsilon": 1, "opened_at": now - 1})
+    alike = {"guarantee": "pure_epsilon", "epsilon": 1}
+    times = [{"opened_at": at, "opened": iso_8601(at)} for at in (now, now - 1)]
+    expected = [{"campaign": each} | alike | at for each, at in zip((known[1], known[0]), times, strict=True)]
     assert page["entries"] + rest["entries"] == expected
     assert rest["next_page_token"] is None
     assert [each["name"] for each in server.api.get("/v1/populations").json()["populations"]] == ["travellers"]
