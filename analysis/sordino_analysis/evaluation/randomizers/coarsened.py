@@ -15,9 +15,10 @@ from sordino_analysis.documents.decoders import GridDecoder, PlainDecoder, Scale
 from sordino_analysis.evaluation.answer_moments import AnswerMoments
 from sordino_analysis.evaluation.coarsened.tables import add_reports, split_sums
 from sordino_analysis.evaluation.contribution_law import ContributionLaw, Moments
-from sordino_analysis.evaluation.grids.answers import GridAnswers, listed_intervals
+from sordino_analysis.evaluation.grids.answers import GridAnswers
+from sordino_analysis.evaluation.grids.listing import listed_by_grids
 from sordino_analysis.evaluation.grids.plane_answers import PlaneAnswers
-from sordino_analysis.evaluation.grids.plane_prefixes import listed_plane, plane_of
+from sordino_analysis.evaluation.grids.plane_prefixes import plane_of
 from sordino_analysis.evaluation.item_answers import ItemAnswers
 from sordino_analysis.evaluation.randomizers.server_half import Ends, Integers, ServerHalf
 from sordino_analysis.questions.linear import Workload
@@ -55,8 +56,7 @@ class CoarsenedHalf(ServerHalf):
         return self.accumulate(payloads)
 
     def listed(self, workload: Workload) -> Workload:
-        plane = plane_of(workload.operator)
-        return listed_intervals(workload) if plane is None else listed_plane(workload, plane)
+        return listed_by_grids(workload)
 
     def answer_moments(self, decoder: PlainDecoder, workload: Workload) -> AnswerMoments:
         return self._answers(decoder, workload)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sordino_analysis.evaluation.grids.answers import listed_intervals
+from sordino_analysis.evaluation.grids.listing import listed_by_grids
 from sordino_analysis.evaluation.listing import published_queries
 from sordino_analysis.questions.linear import Workload
 from sordino_analysis.questions.linear.building import build_workload
@@ -25,6 +25,6 @@ def truth_of(
         codes, numbers = domain.codes_many(values), published_queries(whole)
         if len(rows) == len(numbers):
             return whole.truth_of_codes(codes)[numbers]
-        return listed_intervals(whole).truth_of_codes(codes)
+        return listed_by_grids(whole).truth_of_codes(codes)
     held = Counter(map(domain.describe, domain.codes_many(values).tolist()))
     return np.array([held[row["label"]] / len(values) for row in rows])

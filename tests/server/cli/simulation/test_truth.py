@@ -51,3 +51,13 @@ def test_values_that_most_devices_hold_are_asked_for():
 def test_where_no_value_can_be_asked_for_nothing_is_simulated():
     with pytest.raises(InvalidValue, match="nothing to compare"):
         candidates(hashed(64).domain, [{"url": "x" * 901}])
+
+
+def test_rectangles_that_are_listed_have_their_shares():
+    sides = [{"name": name, "kind": "integers", "low": 0, "high": 99} for name in ("x", "y")]
+    workload = parse_specification({"name": "plane", "domain": sides, "queries": "prefix"}).build()
+    # Of 9,999 queries those in the middle of 6 × 6 parts of the plane are listed: 8, 25, 41, 58, 75, 91 in each.
+    values = [{"x": 8, "y": 8}, {"x": 60, "y": 30}, {"x": 9, "y": 99}, {"x": 99, "y": 99}]
+    found = truth_of(workload, workload.domain, values, [{}] * 36).reshape(6, 6)
+    assert found[0].tolist() == [0.25] * 6
+    assert found[4].tolist() == [0.25, 0.25, 0.5, 0.5, 0.5, 0.5]
