@@ -32,8 +32,10 @@ class SeriesOrder(StrictModel):
     value_of: ValueOf = Field(
         ValueOf.CURRENT, description="The period that a value is about: the `current` one, or the `previous` one."
     )
-    late_s: Annotated[int, Field(strict=True, ge=0, le=MAX_TIME)] = Field(
-        _DAY_S, description="Seconds after a period for which its reports still count."
+    late_s: Annotated[int, Field(strict=True, ge=0, le=MAX_TIME)] | None = Field(
+        None,
+        description="Seconds after a period for which its reports still count; default: a day, or half of the time "
+        "between two periods of a device if that is less.",
     )
     start: Annotated[int, Field(strict=True, ge=0, le=MAX_TIME)] | None = Field(
         None, description="Unix time at which period 0 begins; default: the next midnight (UTC), or the next period."
@@ -48,9 +50,14 @@ class SeriesOrder(StrictModel):
             slots=self.slots,
             answers_max=self.answers_max,
             value_of=self.value_of,
-            late_s=self.late_s,
+            late_s=self._late(),
             replaces=None if self.replaces is None else CampaignId.parse(self.replaces),
         )
+
+    def _late(self) -> int:
+        if self.late_s is not None:
+            return self.late_s
+        return _DAY_S if self.slots == 1 else min(_DAY_S, (self.slots - 1) * self.period_s // 2)
 
     def _start(self, now: int) -> int:
         if self.start is None:

@@ -21,7 +21,7 @@ from sordino_server.kit.db import Database
 from sordino_server.models import Role
 from sordino_server.reports import admission
 from sordino_server.reports.admission import Admission
-from sordino_shared.protocol import Problem
+from sordino_shared.protocol import CBOR_MEDIA_TYPE, Problem
 
 Check = Callable[..., dict[str, Any]]
 
@@ -45,6 +45,7 @@ def upload(server: Any, campaign: dict[str, Any], token: str | None, seed: int =
     if token is None:
         return server.report(campaign, [0, 1], seed)
     with server.client(token) as client:
+        client.headers["Accept"] = CBOR_MEDIA_TYPE
         return replace(server, anonymous=client).report(campaign, [0, 1], seed)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from sordino_server.campaigns import retention
+from sordino_server.campaigns.series_terms import SeriesOrder
 from sordino_server.models import Round
 from sordino_server.rounds.periods import close_due_periods
 from sordino_shared.protocol import ReportOutcomes, Task
@@ -186,6 +187,14 @@ def test_reports_of_old_periods_go_while_the_series_goes_on(running, series):
 
 def test_the_most_slots_there_are(running):
     assert begin(running, slots=4096).status["series"]["slots"] == 4096
+
+
+@pytest.mark.parametrize(
+    ("slots", "period_s", "late_s"), [(1, 3600, DAY), (2, 3600, 1800), (24, 3600, 41_400), (30, DAY, DAY)]
+)
+def test_reports_may_be_late_by_a_day_or_by_what_the_slots_allow(slots, period_s, late_s):
+    order = SeriesOrder(slots=slots, period_s=period_s, answers_max=1)
+    assert order.assignment(0).late_s == late_s
 
 
 def test_only_a_series_pauses_and_its_periods_close_by_themselves(running, series):
