@@ -91,8 +91,8 @@ FAULTS = (
     Fault(
         "6. No silent loss",
         "server/sordino_server/reports/ingest.py",
-        "recorded.refusals[upload.campaign, error.problem.slug] += upload.count",
-        "recorded.refusals[upload.campaign, error.problem.slug] += 1",
+        "recorded.refusals[upload.campaign, error.counted_as] += upload.count",
+        "recorded.refusals[upload.campaign, error.counted_as] += 1",
         (_STORE + "test_a_request_for_another_plan_is_refused_whole",),
     ),
     Fault(
