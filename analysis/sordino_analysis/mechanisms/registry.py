@@ -20,6 +20,7 @@ from sordino_analysis.mechanisms.query_kernel import QueryKernelMechanism
 from sordino_analysis.mechanisms.randomized_response import RandomizedResponseMechanism
 from sordino_analysis.mechanisms.sampled_marginals import SampledMarginalsMechanism
 from sordino_analysis.mechanisms.shifted_grids import ShiftedGridsMechanism
+from sordino_analysis.mechanisms.sign_vectors import SignVectorsMechanism
 from sordino_analysis.mechanisms.subset_mixture import SubsetMixtureMechanism
 from sordino_analysis.mechanisms.subset_selection import SubsetSelectionMechanism
 
@@ -37,6 +38,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
     FourierMechanism(),
     OrbitKernelMechanism(),
     QueryKernelMechanism(),
+    SignVectorsMechanism(),
     ExtremeRowsMechanism(),
     HyperplaneCodebookMechanism(),
     OptimisedKernelMechanism(),

@@ -9,8 +9,8 @@ import typer
 MECHANISMS = (
     *("randomized_response", "subset_selection", "subset_mixture", "coarsened_histogram", "shifted_grids"),
     *("plane_grids", "hadamard_response", "haar", "hierarchy"),
-    *("sampled_marginals", "fourier", "orbit_kernel", "query_kernel", "extreme_rows", "hyperplane_codebook"),
-    *("optimised_kernel", "column_generation", "factorization", "approximate_factorization"),
+    *("sampled_marginals", "fourier", "orbit_kernel", "query_kernel", "sign_vectors", "extreme_rows"),
+    *("hyperplane_codebook", "optimised_kernel", "column_generation", "factorization", "approximate_factorization"),
 )
 PROTOCOLS = ("one_round", "one_round_split", "two_round", "two_round_shared", "three_round")
 

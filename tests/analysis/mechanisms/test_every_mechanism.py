@@ -73,6 +73,7 @@ SAMPLES: dict[str, tuple[Sample, ...]] = {
     "fourier": (Sample("parities"),),
     "orbit_kernel": (Sample("parities"), Sample("parities", "mean")),
     "query_kernel": (Sample("single"),),
+    "sign_vectors": (Sample("thresholds"), Sample("thresholds", "mean")),
     "extreme_rows": (Sample("prefix"),),
     "hyperplane_codebook": (Sample("prefix"),),
     "optimised_kernel": (Sample("prefix"),),
@@ -92,6 +93,14 @@ def workload(name: str) -> Workload:
     if name == "plane":
         sides = [{"name": side, "kind": "integers", "low": 0, "high": 47} for side in "ab"]
         return parse_specification({"name": name, "domain": sides, "queries": "prefix"}).build()
+    if name == "thresholds":
+        domain = [
+            {"name": "x", "kind": "ordinal", "edges": [1.0, 2.0, 3.0]},
+            {"name": "y", "kind": "ordinal", "edges": [1.0]},
+        ]
+        concepts = 2.0 * (np.arange(4) >= np.arange(4)[:, None]) - 1
+        rows = np.stack([concepts, -concepts], axis=2).reshape(4, 8).tolist()
+        return parse_specification({"name": name, "domain": domain, "queries": {"matrix": rows}}).build()
     lines = [{"name": attribute, "kind": "ordinal", "edges": [1.0]} for attribute in "abcd"]
     if name == "parities":
         return parse_specification({"name": name, "domain": lines, "queries": {"kind": "parities", "width": 2}}).build()

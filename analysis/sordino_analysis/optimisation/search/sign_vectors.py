@@ -1,0 +1,133 @@
+"""Odd kernels of sign vectors: the device draws g in {±1}^K from a law p and answers y·g(x) by randomised response.
+
+Up to ε = ln 3 no kernel for an odd workload has less variance than the best of these: the bound needs nothing else.
+With P = E ggᵀ and the folded queries D (Q, K) the best decoder has the second moment d P⁻¹ dᵀ/tanh²(ε/2) of a query d,
+the same for every type. Its largest value over queries, or its mean, is convex in p: weights ρ of the queries and chances p
+move by multiplicative steps, and a sign vector joins where gᵀNg, N = P⁻¹DᵀD_ρDP⁻¹, is above the mixture's mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from sordino_analysis.arrays import Floats
+from sordino_analysis.request_terms import Objective
+
+_STARTS, _ROUNDS, _STEPS = 96, 60, 120
+_LEAST_CHANCE, _GAIN, _RIDGE = 1e-7, 1e-4, 1e-12
+_MOST_FLIPS = 400
+_COST_OF_FEWER = 5e-4
+
+
+@dataclass(frozen=True, eq=False)
+class SignDesign:
+    """Vectors g (m, K) of ±1, their chances p (m,), and the objective: d P⁻¹ dᵀ of the worst query, or the mean."""
+
+    signs: Floats
+    chances: Floats
+    value: float
+
+
+def sign_design(
+    folded: Floats, objective: Objective, seed: int, should_stop: Callable[[], bool] = lambda: False
+) -> SignDesign:
+    """The best law found for queries D (Q, K), no column of which is zero."""
+    generator = np.random.Generator(np.random.PCG64(seed))
+    queries, size = folded.shape
+    signs = _distinct(np.vstack([_half_spaces(folded, generator), _signs(folded), 2 * np.eye(size) - 1]))
+    rho, chances = np.full(queries, 1 / queries), np.full(len(signs), 1 / len(signs))
+    best = SignDesign(signs, chances, np.inf)
+    for _ in range(_ROUNDS):
+        for _ in range(_STEPS):
+            inverse = _inverse(signs, chances)
+            moments = ((folded @ inverse) * folded).sum(axis=1)
+            value = float(moments.max() if objective == "max" else moments.mean())
+            if value < best.value:
+                best = SignDesign(signs, chances, value)
+            if objective == "max":
+                rho = rho * (moments / moments.max()) ** 2
+                rho /= rho.sum()
+            worth = _worth(signs, inverse, folded, rho)
+            chances = chances * np.sqrt(worth / (chances @ worth))
+            chances /= chances.sum()
+        kept = chances > _LEAST_CHANCE
+        signs, chances = signs[kept], chances[kept] / chances[kept].sum()
+        inverse = _inverse(signs, chances)
+        worth = _worth(signs, inverse, folded, rho)
+        added = _climbed(_candidates(signs, size, generator), inverse, folded, rho)
+        gains = _worth(added, inverse, folded, rho)
+        added = added[gains > (1 + _GAIN) * float(chances @ worth)]
+        if not len(added) or should_stop():
+            break
+        signs = _distinct(np.vstack([signs, added]))
+        share = 0.1 / max(1, len(signs) - len(chances))
+        chances = np.append(0.9 * chances, np.full(len(signs) - len(chances), share))
+        chances /= chances.sum()
+    return _fewer(best, folded, objective)
+
+
+def _fewer(design: SignDesign, folded: Floats, objective: Objective) -> SignDesign:
+    """The design without its rarest vectors, as far as that costs next to nothing."""
+    order = np.argsort(-design.chances)
+    for count in np.unique(np.geomspace(len(folded[0]), len(order), 12).astype(int)).tolist():
+        signs, chances = design.signs[order[:count]], design.chances[order[:count]]
+        chances = chances / chances.sum()
+        if np.linalg.matrix_rank(signs) < signs.shape[1]:
+            continue
+        moments = ((folded @ _inverse(signs, chances)) * folded).sum(axis=1)
+        value = float(moments.max() if objective == "max" else moments.mean())
+        if value <= (1 + _COST_OF_FEWER) * design.value:
+            return SignDesign(signs, chances, value)
+    return design
+
+
+def _inverse(signs: Floats, chances: Floats) -> Floats:
+    """P⁻¹ (K, K)."""
+    moment = (signs.T * chances) @ signs
+    return np.asarray(np.linalg.inv(moment + _RIDGE * np.eye(len(moment))))
+
+
+def _worth(signs: Floats, inverse: Floats, folded: Floats, rho: Floats) -> Floats:
+    """(m,) gᵀNg of sign vectors (m, K)."""
+    reached = signs @ inverse @ folded.T
+    return np.asarray(reached**2 @ rho)
+
+
+def _half_spaces(folded: Floats, generator: np.random.Generator) -> Floats:
+    """Signs of random combinations of the columns of the factor R: within π/2 of the best before any search."""
+    _, values, right = np.linalg.svd(folded, full_matrices=False)
+    factor = np.sqrt(values)[:, None] * right
+    return _signs(generator.standard_normal((_STARTS, len(factor))) @ factor)
+
+
+def _signs(values: Floats) -> Floats:
+    return np.where(values >= 0, 1.0, -1.0)
+
+
+def _distinct(signs: Floats) -> Floats:
+    """Without repetition, in order of first appearance; g and −g are one, as answers have both signs."""
+    _, first = np.unique(signs * signs[:, :1], axis=0, return_index=True)
+    return np.asarray((signs * signs[:, :1])[np.sort(first)])
+
+
+def _candidates(signs: Floats, size: int, generator: np.random.Generator) -> Floats:
+    """Vectors to climb from: those that there are, and random ones."""
+    return np.vstack([signs, _signs(generator.standard_normal((_STARTS, size)))])
+
+
+def _climbed(signs: Floats, inverse: Floats, folded: Floats, rho: Floats) -> Floats:
+    """Each after the best single flip, repeated until none raises gᵀNg."""
+    factor = np.sqrt(rho)[:, None] * (folded @ inverse)
+    likeness = factor.T @ factor
+    signs, everyone = signs.copy(), np.arange(len(signs))
+    for _ in range(_MOST_FLIPS):
+        gains = np.diag(likeness) - signs * (signs @ likeness)
+        best = gains.argmax(axis=1)
+        better = gains[everyone, best] > 1e-12 * np.trace(likeness)
+        if not better.any():
+            break
+        signs[everyone[better], best[better]] *= -1
+    return _distinct(signs)
