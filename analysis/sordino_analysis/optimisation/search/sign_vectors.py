@@ -3,7 +3,8 @@
 Up to ε = ln 3 no kernel for an odd workload has less variance than the best of these: the bound needs nothing else.
 With P = E ggᵀ and the folded queries D (Q, K) the best decoder has the second moment d P⁻¹ dᵀ/tanh²(ε/2) of a query d,
 the same for every type. Its largest value over queries, or its mean, is convex in p: weights ρ of the queries and
-chances p move by multiplicative steps, and a sign vector joins where gᵀNg, N = P⁻¹DᵀD_ρDP⁻¹, is above the mixture's mean.
+chances p move by multiplicative steps, and a sign vector joins where gᵀNg, N = P⁻¹DᵀD_ρDP⁻¹, is above the mixture's
+mean.
 """
 
 from __future__ import annotations
