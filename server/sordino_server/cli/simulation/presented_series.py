@@ -24,7 +24,7 @@ _USERS_AN_APP = 20
 def present_series(run: PresentedRun, days: int, users: int, epsilon: float, seed: int) -> None:
     """Run a series of so many days and print it."""
     apps = min(_APPS, max(1, users // _USERS_AN_APP))
-    terms = SeriesTerms(days, users, apps, epsilon, seed)
+    terms = SeriesTerms(days=days, users=users, apps=apps, epsilon=epsilon, seed=seed)
     stages = Stages(progress_console)
     with (
         working_folder(run.keep) as folder,

@@ -17,6 +17,7 @@ from sordino_server.cli.remote import Remote
 from sordino_server.cli.simulation.devices import DevicesFailed
 from sordino_server.cli.simulation.progress import Advance, Stages
 from sordino_server.cli.wait import TIMEOUT_S, Patience
+from sordino_server.kit.clock import WallClock
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import (
     CBOR_MEDIA_TYPE,
@@ -37,6 +38,7 @@ SLOTS = 7
 LABELS = ("1.0", "1.1", "2.0")
 # Apps join in this time before the first day.
 _LEAST_ADVANCE_S, _APPS_A_SECOND = 2, 5
+_POLL_S = 0.05
 _CAPS = Caps(per_period=PureEpsilon.at_most(16), period_days=30, lifetime=PureEpsilon.at_most(16))
 WORKLOAD: Mapping[str, Any] = {
     "name": "versions",
@@ -45,7 +47,7 @@ WORKLOAD: Mapping[str, Any] = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class SeriesTerms:
     """How many days, devices and apps among them, with which ε."""
 
@@ -97,7 +99,7 @@ def run_series(remote: Remote, address: str, terms: SeriesTerms, ledgers: Path, 
 
 
 def _opened(remote: Remote, plan: str, terms: SeriesTerms) -> tuple[str, int]:
-    start = int(time.time()) + _LEAST_ADVANCE_S + terms.apps // _APPS_A_SECOND
+    start = WallClock().now() + _LEAST_ADVANCE_S + terms.apps // _APPS_A_SECOND
     asked = {"period_s": DAY_S, "slots": SLOTS, "answers_max": -(-terms.days // SLOTS), "late_s": LATE_S}
     order = {
         "name": "versions every day",
@@ -149,9 +151,10 @@ def _apps(address: str, series: str, terms: SeriesTerms, ledgers: Path) -> Itera
 
 
 def _days(apps: Sequence[_App], fleet: _Fleet, terms: SeriesTerms, start: int, advance: Advance) -> _Sent:
-    sent = _Sent([[0] * len(LABELS) for _ in range(terms.days)])
+    clock, sent = WallClock(), _Sent([[0] * len(LABELS) for _ in range(terms.days)])
     for day in range(terms.days):
-        time.sleep(max(0.0, start + day * DAY_S + 0.1 - time.time()))
+        while clock.now() < start + day * DAY_S:
+            time.sleep(_POLL_S)
         for app in apps:
             asked = app.client.due(fleet.series)
             if asked is None or asked.number >= terms.days:
