@@ -101,6 +101,11 @@ def _nearest(block: CharacterBlock, answers: Floats) -> Floats:
     """(n, K) shares of the cells of each support, from its answers (n, rows)."""
     if block.shifted:
         return projected_onto_simplex(answers)
+    if len(block.values) > 1:
+        # Rules of a class: the distribution nearest to the even one that has the answers, as far as one has them.
+        even = block.values.mean(axis=1)
+        moved = (answers - even) @ np.linalg.pinv(block.values - even[:, None]).T
+        return projected_onto_simplex(1 / block.values.shape[1] + moved)
     # A parity has one row.
     return np.asarray((1 + np.clip(answers, -1.0, 1.0) * block.values) / block.values.shape[1])
 

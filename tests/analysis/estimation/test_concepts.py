@@ -9,6 +9,7 @@ from scipy.special import ndtri
 from sordino_analysis.conformance.enumeration import payload_law
 from sordino_analysis.estimation.concept_errors import CharacterErrors
 from sordino_analysis.estimation.concepts import ALWAYS, NEVER, ConceptEstimator
+from sordino_analysis.estimation.few_attributes import LocalShares
 from sordino_analysis.estimation.linear_estimate import EstimationError
 from sordino_analysis.evaluation.accumulate import Aggregate, accumulate, mean_accumulator
 from sordino_analysis.planning.planner import PlanRequest, compile_plan
@@ -113,7 +114,7 @@ def test_a_planted_rule_is_found_and_its_loss_lies_in_the_band():
     assert {NEVER, ALWAYS}.isdisjoint(found.best.tolist())
     assert found.band_low[found.chosen] <= 0.25 <= found.band_high[found.chosen]
     assert 0 <= found.excess < 0.1
-    assert "beats saying never and always" in found.statement
+    assert found.statement == "a0=on and a1=on is the best of 52 rules, and beats never and always"
 
 
 def test_flipping_every_label_negates_and_negating_an_attribute_permutes():
@@ -135,6 +136,16 @@ def test_flipping_every_label_negates_and_negating_an_attribute_permutes():
     swapped = {"a2=on": "a2=off", "a2=off": "a2=on"}
     renamed = [" and ".join(swapped.get(part, part) for part in text.split(" and ")) for text in texts]
     assert np.allclose(decoded(turned)[[texts.index(name) for name in renamed]], plain)
+
+
+def test_cells_of_a_rules_attributes_have_the_shares_that_its_losses_say():
+    """Of more types than a histogram lists, linear estimates of the same losses need these."""
+    operator = estimator_of(3, 2).errors.operator
+    histogram = np.random.default_rng(1).dirichlet(np.full(16, 50.0))
+    answers = operator.matvec(histogram)
+    shares = LocalShares.nearest(operator, answers)
+    assert np.allclose(shares.answers, answers)
+    assert all((block >= 0).all() and np.allclose(block.sum(axis=1), 1) for block in shares.blocks)
 
 
 def test_without_a_rule_a_constant_stays_in_the_set():
