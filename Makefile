@@ -16,8 +16,8 @@ ARGS ?=
 # done takes tests from the others.
 WORKERS ?= 3
 # Without servers, searches for plans and files that take more than a few seconds.
-LONGER := client/test_clean_install.py client/test_verification_memory.py docs/test_certificates_page.py \
-	docs/test_examples.py $(addprefix analysis/estimation/,test_answers_on_demand.py test_band.py \
+LONGER := $(addprefix client/,test_clean_install.py test_output_law.py test_verification_memory.py) \
+	docs/test_certificates_page.py docs/test_examples.py $(addprefix analysis/estimation/,test_answers_on_demand.py test_band.py \
 	test_few_attributes.py test_normality.py test_ranges.py)
 QUICK := $(addprefix tests/,shared client docs architecture analysis/charts analysis/estimation analysis/evaluation \
 	analysis/questions) $(LONGER:%=--ignore=tests/%)
