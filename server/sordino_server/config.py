@@ -64,6 +64,7 @@ class Settings(BaseSettings):
         le=30,
         description="Days, today's included, that a device may answer a round after it read `task`; 0: not offline.",
     )
+    public_lists: bool = Field(True, description="Whether anybody may read what is open for a population.")
     worker_poll_s: float = Field(0.25, gt=0, le=60, description="Seconds between two polls of an idle worker.")
     planning_memory_mb: int = Field(
         4096, ge=256, le=1 << 20, description="Memory limit of one plan's computation, in MiB."

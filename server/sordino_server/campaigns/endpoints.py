@@ -21,6 +21,7 @@ from sordino_server.campaigns.schemas import (
 )
 from sordino_server.campaigns.status import status_of
 from sordino_server.context import Context, Injected
+from sordino_server.errors import ServerError
 from sordino_server.identifiers import DigestPath, RoundPath
 from sordino_server.keys import service as keys
 from sordino_server.keys.authentication import Analyst
@@ -31,7 +32,7 @@ from sordino_server.kit.immutable import immutable_response
 from sordino_server.kit.pagination import AskedPage, cut
 from sordino_server.models import Campaign, Role
 from sordino_server.plans.readable import readable_document
-from sordino_shared.protocol import CBOR_MEDIA_TYPE, Document, Manifest
+from sordino_shared.protocol import CBOR_MEDIA_TYPE, Document, Manifest, Problem
 
 router = APIRouter(prefix="/campaigns", tags=["campaigns"], route_class=OperatorRoute)
 open_lists = APIRouter(prefix="/populations", tags=["campaigns"], route_class=OperatorRoute)
@@ -111,6 +112,8 @@ def list_open_campaigns(
     name: Annotated[str, Path(min_length=1, max_length=200, description="The population as manifests have it.")],
 ) -> Response:
     """What is open for a population, for devices that know no campaign: the same bytes for all of them."""
+    if not context.settings.public_lists:
+        raise ServerError(Problem.NOT_FOUND, "this server lists no campaigns: SORDINO_PUBLIC_LISTS is off")
     with context.database.read("list open campaigns") as session:
         listed = finding.open_list(session, name)
     return _shared(context, request, listed)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +72,9 @@ def test_the_list_has_what_is_open_and_its_number_grows_with_each_change(running
     shown = running.api.get("/v1/populations/others/open", headers={"accept": "*/*"}).json()
     assert (shown["population"], shown["campaigns"]) == ("others", [other])
     check_problem(running.anonymous.get("/v1/populations/%E2%80%AE/open"), Problem.INVALID_REQUEST)
+    closed = running.settings.model_copy(update={"public_lists": False})
+    running.app.state.context = replace(running.app.state.context, settings=closed)
+    check_problem(running.anonymous.get("/v1/populations/others/open"), Problem.NOT_FOUND)
 
 
 def test_a_campaign_of_several_rounds_is_not_listed(running: Any, two_rounds: Any) -> None:

@@ -22,6 +22,8 @@ ANYBODYS = {
     "GET /v1/version",
     "GET /v1/campaigns/{campaign_id}",
     "GET /v1/campaigns/{campaign_id}/task",
+    "GET /v1/campaigns/{campaign_id}/signature",
+    "GET /v1/populations/{name}/open",
     "GET /v1/plans/{digest}",
     "GET /v1/protocol-plans/{digest}",
     "POST /v1/campaigns/{campaign}/rounds/{index}/reports",
