@@ -17,8 +17,8 @@ _LOGIT_SCALE = 6.0
 _MEMORY = 10
 _LARGE = 1 << 22
 _WALL = 1e10
-# How softly row weights come to their floor, and the least they start above it, relative to their mean.
-_BEND, _LEAST_ABOVE = 0.1, 0.01
+# How softly row weights come to their floor, relative to their mean, and the least they start above it, to that.
+_BEND, _LEAST_ABOVE = 0.1, 0.1
 
 # Value and derivatives by kernel and by decoder.
 Evaluate = Callable[[Floats, Floats | None], tuple[float, Floats, Floats | None]]
@@ -94,6 +94,7 @@ class _Variables:
         self.moving = point.logits.size if rows_move else 0
         self.weight_scale = float(point.weights.mean())
         self.floor = floor / self.weight_scale
+        self.bend = min(_BEND, self.floor)
         self.free_shape = None if point.free is None else point.free.shape
         self.free_scale = 1.0 if point.free is None else float(np.sqrt((point.free**2).mean()))
         self.start = self._joined(
@@ -110,14 +111,14 @@ class _Variables:
         """u of the weights, which are at least the floor."""
         if self._bounded:
             return weights
-        above = np.maximum(weights - self.floor, _LEAST_ABOVE)
-        return np.asarray(above - _BEND**2 / (4 * above))
+        above = np.maximum(weights - self.floor, _LEAST_ABOVE * self.bend)
+        return np.asarray(above - self.bend**2 / (4 * above))
 
     def _weights(self, values: Floats) -> tuple[Floats, Floats]:
         """The weights, on the optimiser's scale, and their derivatives."""
         if self._bounded:
             return values, np.ones_like(values)
-        root = np.hypot(values, _BEND)
+        root = np.hypot(values, self.bend)
         return self.floor + (values + root) / 2, (1 + values / root) / 2
 
     def _joined(self, logits: Floats, weights: Floats, free: Floats | None) -> Floats:

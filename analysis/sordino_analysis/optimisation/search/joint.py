@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sordino_analysis.arrays import Floats, Mask
+from sordino_analysis.optimisation.bounds.thresholds import find_thresholds
 from sordino_analysis.optimisation.deadline import Deadline
 from sordino_analysis.optimisation.factorization import Factorization
 from sordino_analysis.optimisation.search.balanced_rows import balance, balanced_weights
@@ -25,7 +26,7 @@ from sordino_analysis.optimisation.search.objectives import (
     gls_decoder,
     variances,
 )
-from sordino_analysis.optimisation.search.starts import Start, begin, portfolio, small_sets
+from sordino_analysis.optimisation.search.starts import Start, begin, portfolio, short_intervals, small_sets
 from sordino_analysis.progress import Progress, ProgressCallback, ignore_progress
 from sordino_analysis.request_terms import Effort
 
@@ -91,6 +92,10 @@ _FEWEST_ROWS = 256
 # ends 22 % above its optimum, with them 0.3 %.
 _FEW_TYPES = 22
 _SMALL_SETS_SHARE = 0.2
+# Weights of rows that were added start far from their best; on fewer types than many, steps are cheap.
+_LONGER_POLISH, _MANY_TYPES = 3, 96
+# At smaller ε a likely row has more types than a short interval.
+_LEAST_FOR_INTERVALS = 1.5
 # Sizes Q·m·k past which a third, two thirds, all of the phases run under product weights.
 _JOINT_LIMITS = (2e7, 3e7, 6e8)
 _REWEIGHTINGS = 3
@@ -250,7 +255,7 @@ class _Search:
         """Rows to their nearest levels, equal rows merged, weights and decoder optimised for the rows as they are."""
         self.pace.begin(_SHARE_OF_PHASES, _SHARE_OF_SNAPPING, 2 * schedule.evaluations)
         soft = self.worst(point)
-        members, weights = _merged(*self._with_small_sets(point.logits > 0, point.weights))
+        members, weights = _merged(*self._with_lost_sets(point.logits > 0, point.weights))
         logits = np.where(members, np.inf, -np.inf)
         levels = balance(logits, weights, self.epsilon, self.images).levels
         point = replace(point, logits=logits, weights=balanced_weights(levels, weights, self.images), free=None)
@@ -271,20 +276,34 @@ class _Search:
         found = generate_columns(self.matrix, self.epsilon, start, rounds, self._stops_before_new_rows, self.images)
         return replace(design, members=found.members, low=found.weights, type_weights=found.type_weights)
 
-    def _with_small_sets(self, members: Mask, weights: Floats) -> tuple[Mask, Floats]:
-        """At a few types and large ε, the rows of one and of two types besides: soft rows rarely end at all of them."""
-        most_likely = self.types / (np.exp(self.epsilon) + 1.0)
-        if self.types > _FEW_TYPES or most_likely > 2.0:
+    def _with_lost_sets(self, members: Mask, weights: Floats) -> tuple[Mask, Floats]:
+        """Besides, rows that soft ones rarely end at or lose: images of the others, and at large ε small sets."""
+        if self.images.image is None:
+            image = reflected(self.matrix - self.matrix.mean(axis=1, keepdims=True))
+            members, weights = image.all_rows(members), np.tile(weights / image.copies, image.copies)
+        sets = self._small_sets()
+        if not len(sets):
             return members, weights
-        sets = small_sets(self.types)
         added = np.full(len(sets), _SMALL_SETS_SHARE * weights.sum() / len(sets))
         return np.vstack([members, sets]), np.concatenate([weights, added])
 
+    def _small_sets(self) -> Mask:
+        """At a few types all of one and of two, where a likely row has no more; on ordered types short intervals."""
+        if self.types <= _FEW_TYPES and self.types / (np.exp(self.epsilon) + 1.0) <= 2.0:
+            return small_sets(self.types)
+        ordered = find_thresholds(self.matrix) if self.objective == "max" else None
+        if ordered is None or self.epsilon < _LEAST_FOR_INTERVALS:
+            return np.zeros((0, self.types), dtype=bool)
+        return self.images.distinct(short_intervals(ordered.order))
+
     def _polished(self, point: Point, members: Mask, schedule: Schedule, soft: float) -> KernelDesign:
         """Weights and decoder together, for the rows as they are."""
+        longer = _LONGER_POLISH if self.types < _MANY_TYPES else 1
+        evaluations = longer * schedule.evaluations
+        self.pace.begin(_SHARE_OF_PHASES, _SHARE_OF_SNAPPING, 2 * evaluations)
         for sharpness in (schedule.last_sharpness / 4, schedule.last_sharpness):
             point = replace(point, free=self._decoder(point))
-            point = self._descend(point, sharpness, 0.0, schedule.evaluations, rows_move=False)
+            point = self._descend(point, sharpness, 0.0, evaluations, rows_move=False)
         return self._design(point, members, self.images.all_outputs(self._decoder(point)), soft)
 
     def _design(self, point: Point, members: Mask, decoder: Floats | None, soft: float) -> KernelDesign:

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from sordino_analysis.arrays import Floats, Mask
+from sordino_analysis.optimisation.bounds.window_paths import Integers
 from sordino_analysis.optimisation.search.balanced_rows import balance, balanced_weights
 from sordino_analysis.optimisation.search.images import NO_IMAGES, Images
 
@@ -86,6 +87,18 @@ def small_sets(types: int) -> Mask:
     first, second = np.triu_indices(types)
     numbers = np.arange(types)
     return np.asarray((first[:, None] == numbers) | (second[:, None] == numbers))
+
+
+def short_intervals(order: Integers) -> Mask:
+    """(m, k) all runs of one to three types in the `order` (k,), m = 3k − 3."""
+    types = len(order)
+    runs = [np.arange(types - length + 1)[:, None] + np.arange(length) for length in range(1, min(3, types) + 1)]
+    sets = np.zeros((sum(len(run) for run in runs), types), dtype=bool)
+    place = 0
+    for run in runs:
+        sets[np.arange(place, place + len(run))[:, None], order[run]] = True
+        place += len(run)
+    return sets
 
 
 def _codebook(start: Start, right: Floats, epsilon: float, outputs: int, generator: np.random.Generator) -> Floats:

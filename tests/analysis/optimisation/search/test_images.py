@@ -105,7 +105,7 @@ def test_slopes_of_half_are_differences_of_the_value(number):
 
 @pytest.mark.parametrize("objective", ["max", "mean"])
 def test_a_search_over_half_ends_where_one_over_all_rows_does(monkeypatch, objective):
-    """Within 1 %, with an unbiased decoder for the workload as it was given."""
+    """Within 1.5 %, with an unbiased decoder for the workload as it was given; all rows get their images at the end."""
     matrix = builtin("prefix", 16).operator.dense()[:15]
     factors = factorize(matrix, objective)
     found = []
@@ -119,7 +119,7 @@ def test_a_search_over_half_ends_where_one_over_all_rows_does(monkeypatch, objec
         np.testing.assert_allclose(decoder @ kernel, matrix, atol=1e-7)
         variance = variances(kernel, decoder, matrix)
         found.append(variance.max() if objective == "max" else variance.mean(axis=0).max())
-    assert found[0] == pytest.approx(found[1], rel=0.01)
+    assert found[0] == pytest.approx(found[1], rel=0.015)
 
 
 def test_new_rows_of_half_are_as_good_as_those_of_all():

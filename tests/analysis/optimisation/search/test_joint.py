@@ -5,8 +5,11 @@ import pytest
 
 from sordino_analysis.optimisation.bounds import doubly_nonnegative_bound, trace_bound
 from sordino_analysis.optimisation.factorization import factorize
-from sordino_analysis.optimisation.search import search_kernel
+from sordino_analysis.optimisation.search import joint, search_kernel
+from sordino_analysis.optimisation.search.images import NO_IMAGES
 from sordino_analysis.optimisation.search.objectives import gls_decoder, variances
+from sordino_analysis.optimisation.search.starts import short_intervals
+from sordino_analysis.questions.linear import builtin
 from sordino_analysis.request_terms import Effort
 
 KINDS = ["prefix", "histogram", "ranges", "parities"]
@@ -97,3 +100,17 @@ def test_progress_ends_where_the_search_does(small_matrix):
     assert seen == sorted(seen)
     assert seen[0] > 0
     assert seen[-1] <= 1
+
+
+def test_rows_that_the_search_loses_are_given_back(monkeypatch):
+    """Images and short intervals: without them 23 prefix sums end 1 % higher at quick effort."""
+    matrix = builtin("prefix", 24).operator.dense()
+    found = searched(matrix, 4.0, "max", effort=Effort.QUICK)
+    monkeypatch.setattr(joint, "_LEAST_FOR_INTERVALS", 99.0)
+    monkeypatch.setattr(joint, "reflected", lambda matrix: NO_IMAGES)
+    assert found < 0.995 * searched(matrix, 4.0, "max", effort=Effort.QUICK)
+
+
+def test_short_intervals_are_of_the_order_given():
+    sets = [set(np.flatnonzero(row).tolist()) for row in short_intervals(np.array([2, 0, 3, 1]))]
+    assert sets == [{2}, {0}, {3}, {1}, {2, 0}, {0, 3}, {3, 1}, {2, 0, 3}, {0, 3, 1}]
