@@ -83,3 +83,29 @@ def test_a_function_with_an_error_of_its_own_is_found() -> None:
     source = 'def root(x: float) -> float:\n    """{}"""\n    if x < 0:\n        raise InvalidValue("negative", x)\n'
     assert without_errors(source.format("√x.")) == ["root"]
     assert without_errors(source.format("√x; raises InvalidValue for x < 0.")) == []
+
+
+# The results of papers that the code rests on, as the papers number them.
+RESULTS = {
+    "Ghazi": {"Lemma 11", "Lemma 12", "Lemma 17", "Theorem 19", "Theorem 24"},
+    "Edmonds": {"Lemma 9", "Theorem 10", "Lemma 12", "Theorem 24"},
+    "Hoeffding": {"Theorem 4"},
+}
+CITED = re.compile(r"(?:Theorem|Lemma|Proposition|Corollary) \d+")
+
+
+def without_source(source: str) -> list[str]:
+    """Results that a module cites by number and that no paper it names has."""
+    known = set().union(*(results for author, results in RESULTS.items() if author in source))
+    return sorted(set(CITED.findall(source)) - known)
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.rglob("*.py")), ids=lambda path: str(path.relative_to(ROOT)))
+def test_results_are_cited_with_their_paper(path: Path) -> None:
+    assert without_source(path.read_text(encoding="utf-8")) == []
+
+
+def test_a_result_without_a_paper_is_found() -> None:
+    assert without_source("By Lemma 12.") == ["Lemma 12"]
+    assert without_source("By Lemma 13 of Ghazi et al.") == ["Lemma 13"]
+    assert without_source("By Lemma 12 of Ghazi et al.") == []

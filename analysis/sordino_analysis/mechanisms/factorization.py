@@ -24,7 +24,7 @@ _RELATIVE_RANK = 1e-7
 class FactorizationMechanism:
     """γ₂ factors for "max" and γ_F factors for "mean", reduced by a random projection if the request sets `reduction`.
 
-    Edmonds–Nikolov–Ullman 2020, Theorem 10 with the randomizer of Lemma 9; the reduction is their Lemma 12.
+    Edmonds–Nikolov–Ullman 2020, Theorem 10 with the randomizer of Lemma 9; the reduction is Lemma 12 of Ghazi et al.
     """
 
     name = "factorization"
