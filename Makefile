@@ -46,6 +46,8 @@ demo: $(STAMP) ## A whole campaign on this machine: real server, 50,000 simulate
 test: $(STAMP) ## The test suite
 	$(PYTEST) $(ARGS)
 
+# Nothing in it waits, and every worker imports the tests anew.
+test-quick: WORKERS = 2
 test-quick: $(STAMP) ## The tests of a minute: devices and mathematics, without servers and long searches
 	$(PYTEST) $(QUICK) $(ARGS)
 
