@@ -22,7 +22,7 @@ def answers(
     ] = None,
     rectangle: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME:LOW..HIGH,…", help="Share in ranges of some attributes: delay:10..20,size:..5."),
+        typer.Option(metavar="RANGES", help="Share in ranges of some attributes: delay:10..20,size:..5."),
     ] = None,
     cell: Annotated[
         list[str] | None, typer.Option(metavar="VALUE", help="Share of a value: linux or os:linux,wifi:yes.")
