@@ -15,7 +15,15 @@ from sordino_server.reports import ReportWriter, Upload
 from sordino_shared.arrays import Array
 from sordino_shared.domains import Categorical, Domain
 from sordino_shared.guarantees import PureEpsilon
-from sordino_shared.protocol import MAX_REPORTS, DevicePart, Digest, ReportBatch
+from sordino_shared.protocol import (
+    MAX_REPORTS,
+    DevicePart,
+    EveryRound,
+    Manifest,
+    PlanReference,
+    ReportBatch,
+    RoundTerms,
+)
 from sordino_shared.randomizers import FiniteKernel, RandomizedResponse
 from sordino_shared.randomizers.finite_kernel import DenseRows
 
@@ -37,13 +45,21 @@ class Store:
         """All tables, and an open round of the kernel."""
         database, part = Database(url), _part()
         migrations.upgrade(database)
-        campaign = str(Digest.of(b"benchmark"))
+        manifest = _manifest(part)
+        campaign = str(manifest.campaign)
         with database.write("create round") as session:
             session.add(
                 models.PlanPart(digest=str(part.digest), document="device_part", content=part.content, created_at=0)
             )
             session.add(
-                models.Campaign(id=campaign, name="load", population="all", manifest=b"", state="open", created_at=0)
+                models.Campaign(
+                    id=campaign,
+                    name=manifest.name,
+                    population=manifest.population,
+                    manifest=manifest.content,
+                    state="open",
+                    created_at=0,
+                )
             )
             session.flush()
             digest = str(part.digest)
@@ -100,6 +116,20 @@ class Store:
             batch = ReportBatch(self.part.digest, self.ids(MAX_REPORTS), self.payloads(MAX_REPORTS).tobytes())
             assert writer.submit(Upload(self.campaign, 0, batch)).result().accepted == MAX_REPORTS
         writer.close()
+
+
+def _manifest(part: DevicePart) -> Manifest:
+    """A campaign of one round: uploads are refused where the manifest cannot be read."""
+    return Manifest(
+        name="load",
+        purpose="A benchmark.",
+        population="all",
+        created_at=0,
+        domain=part.domain,
+        device_guarantee=part.guarantee,
+        rounds=(RoundTerms(part.guarantee, PlanReference(part.digest, part.digest)),),
+        assignment=EveryRound(),
+    )
 
 
 def _part() -> DevicePart:

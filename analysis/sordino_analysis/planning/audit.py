@@ -16,6 +16,7 @@ from sordino_analysis.questions.linear import Workload
 from sordino_analysis.questions.linear.building import build_workload
 from sordino_analysis.request_terms import Objective
 from sordino_shared.audit import prove_epsilon
+from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import DevicePart
 
 # Sums of products in another order, on another machine; figures that differ by more are of another mechanism.
@@ -101,7 +102,10 @@ def _bound(objective: Objective, bound: Bound, workload: Workload, epsilon: floa
     name, published = f"lower bound, {objective}", f"{bound.value:.9g} ({bound.kind})"
     if bound.value == 0:
         return Check(name, True, published, "0")
-    value = recheck_bound(bound, workload, epsilon, objective)
+    try:
+        value = recheck_bound(bound, workload, epsilon, objective)
+    except InvalidValue as error:
+        return Check(name, False, published, str(error))
     if value is None:
         return Check(name, False, published, "weights that prove nothing about this workload")
     return Check(name, bound.value <= value * (1 + _RELATIVE), published, f"{value:.9g}")

@@ -8,7 +8,7 @@ import numpy as np
 
 from sordino_analysis.documents.certificate import OwnTypesBound
 from sordino_analysis.mechanisms.mechanism import SharedWork
-from sordino_analysis.optimisation.bounds.own_types import LARGEST_EPSILON, LARGEST_TYPES, recheck_own_types
+from sordino_analysis.optimisation.bounds.own_types import LARGEST_TYPES, recheck_own_types
 from sordino_analysis.optimisation.bounds.own_types_ascent import ascent_states, own_types_bound
 from sordino_analysis.optimisation.bounds.thresholds import ThresholdQueries, find_thresholds, steps_of
 from sordino_analysis.progress import Progress, ProgressCallback
@@ -25,6 +25,8 @@ _STATES = {Effort.QUICK: 2e4, Effort.STANDARD: 1.5e6, Effort.THOROUGH: 3e7}
 _THOROUGH_STEPS = 3200
 # On more types, below this ε sets are longer than any window: the bounds with common weights prove more.
 _MANY_TYPES, _LEAST_OF_MANY, _LEAST = 32, 3.0, 0.5
+# Beyond this ε the ascent ends at zero.
+_MOST = 11.0
 _SHARE_OF_TIME = 0.15
 
 
@@ -88,7 +90,7 @@ def _affordable(work: SharedWork) -> int:
     """The longest windows that the effort allows, 0 for none."""
     types, epsilon = work.request.workload.size, work.request.guarantee.epsilon
     effort = work.request.options.effort
-    if not (2 <= types <= LARGEST_TYPES and _LEAST <= epsilon <= LARGEST_EPSILON):
+    if not (2 <= types <= LARGEST_TYPES and _LEAST <= epsilon <= _MOST):
         return 0
     if types > _MANY_TYPES and epsilon < _LEAST_OF_MANY and effort is not Effort.THOROUGH:
         return 0

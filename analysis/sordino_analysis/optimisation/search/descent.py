@@ -16,6 +16,9 @@ from sordino_analysis.optimisation.search.images import NO_IMAGES, Images
 _LOGIT_SCALE = 6.0
 _MEMORY = 10
 _LARGE = 1 << 22
+# From so many variables on bounds cost more than the descent.
+_MANY = 1 << 18
+_LEAST_WEIGHT = 1e-9
 _WALL = 1e10
 # How softly row weights come to their floor, relative to their mean, and the least they start above it, to that.
 _BEND, _LEAST_ABOVE = 0.1, 0.1
@@ -84,8 +87,9 @@ def descend(
 class _Variables:
     """The optimiser's vector: logits (if the rows move), weights, decoder (if it is free), each on its own scale.
 
-    With a floor f below them weights are f + (u + √(u² + c²))/2, so that the optimiser needs no bounds: it spends
-    microseconds on each in every call, and there may be millions of logits.
+    Of many variables, weights above a floor f are f + (u + √(u² + c²))/2, so that the optimiser needs no bounds: it
+    spends microseconds on each in every call, and there may be millions of logits. With bounds, rows come to the floor
+    itself.
     """
 
     def __init__(self, point: Point, rows_move: bool, floor: float) -> None:
@@ -93,8 +97,9 @@ class _Variables:
         self.rows_move = rows_move
         self.moving = point.logits.size if rows_move else 0
         self.weight_scale = float(point.weights.mean())
-        self.floor = floor / self.weight_scale
+        self.floor = max(floor / self.weight_scale, _LEAST_WEIGHT)
         self.bend = min(_BEND, self.floor)
+        self.unfloored = floor <= 0
         self.free_shape = None if point.free is None else point.free.shape
         self.free_scale = 1.0 if point.free is None else float(np.sqrt((point.free**2).mean()))
         self.start = self._joined(
@@ -105,7 +110,7 @@ class _Variables:
 
     @property
     def _bounded(self) -> bool:
-        return self.floor <= 0
+        return self.unfloored or self.moving + len(self.logits) < _MANY
 
     def _lifted(self, weights: Floats) -> Floats:
         """u of the weights, which are at least the floor."""
@@ -140,9 +145,9 @@ class _Variables:
         return self._joined(by_logits * _LOGIT_SCALE, by_weights * slopes * self.weight_scale, scaled)
 
     def bounds(self) -> Bounds | None:
-        """Above zero, where there is no floor."""
+        """Of the weights, where variables are few."""
         if not self._bounded:
             return None
         lower = np.full(len(self.start), -np.inf)
-        lower[self.moving : self.moving + len(self.logits)] = 1e-9
+        lower[self.moving : self.moving + len(self.logits)] = self.floor
         return Bounds(lower, np.inf)
