@@ -63,7 +63,7 @@ def _other_guarantees(manifest: dict[str, Any]) -> list[dict[str, Any]]:
     """Pure ε is the only guarantee of devices, wherever a document states one."""
     why, part, first = "a guarantee that version 1 does not have", plain(DEVICE_PART), manifest["rounds"][0]
     found = []
-    for kind in ("zero_concentrated", "approximate_epsilon", "", None):
+    for kind in ("zero_concentrated", "zcdp", "approximate_epsilon", "", None):
         other = {name: value for name, value in (("kind", kind), ("nano", 10**9)) if value is not None}
         places = [
             ("device", manifest | {"device_guarantee": other}, "manifest"),

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, Field, StrictFloat, StrictInt, computed_field
 
-from sordino_analysis.guarantees import GuaranteeKind, kind_of, restore
+from sordino_analysis.guarantees import BasicComposition, restore
 from sordino_analysis.strict_model import StrictModel
 from sordino_server.kit.clock import iso_8601
 from sordino_server.kit.times import Created
@@ -106,7 +106,7 @@ class LedgerEntry(BaseModel):
     """A campaign that opened, and the ε that it asked of every device."""
 
     campaign: str
-    guarantee: GuaranteeKind = Field(description="Kind of the guarantee of the devices.")
+    guarantee: Literal["pure_epsilon"] = Field(description="Kind of the guarantee of the devices.")
     epsilon: float = Field(description="Its ε in the caps.")
     opened_at: int
 
@@ -117,8 +117,8 @@ class LedgerEntry(BaseModel):
     @classmethod
     def of(cls, row: AskedEpsilon) -> Self:
         """What is shown of a row."""
-        known = restore(row.kind, row.nano)
-        return cls(campaign=row.id, guarantee=kind_of(known), epsilon=row.nano / NANO, opened_at=row.created_at)
+        epsilon = BasicComposition().price(restore(row.kind, row.nano)) / NANO
+        return cls(campaign=row.id, guarantee="pure_epsilon", epsilon=epsilon, opened_at=row.created_at)
 
 
 class LedgerPage(BaseModel):
