@@ -21,3 +21,7 @@ class Effort(StrEnum):
     QUICK = "quick"
     STANDARD = "standard"
     THOROUGH = "thorough"
+
+
+# Which data sets of a trusted curator differ in one person: by what the person holds, or by whether they are in it.
+Neighbours = Literal["replace", "add-remove"]

@@ -1,0 +1,162 @@
+"""What a curator measures: an integer matrix R̂ times the counts, whose sensitivity is a whole number.
+
+R̂ = B W₀ with W₀ integer rows that span those of W and B = rint(2^b Σ^(−½)). Measuring R̂·counts + N_Z(0, σ²)^r with
+σ² = Δ²/2ρ is exactly ρ-zCDP (Canonne, Kamath and Steinke 2020, in several dimensions), because Δ² is computed from the
+integers that are measured. Floats occur before, where Σ is designed, and after, where answers are decoded.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import qr
+
+from sordino_analysis.arrays import Floats
+from sordino_analysis.guarantees.concentrated import Zcdp
+from sordino_analysis.optimisation.gaussian.covariance import GaussianOptimum
+from sordino_analysis.request_terms import Neighbours
+from sordino_shared.errors import InvalidValue
+
+Integers = NDArray[np.int64]
+_MORE_BITS = (12, 16, 20, 24)
+_ROUNDING_LOSS = 0.002
+# Sums of products of integers below 2⁵² are exact in double precision, in any order.
+_EXACT = 2**52
+# Rows of W become integers by a power of two up to this one.
+_MAX_SCALE_BITS = 20
+_DECODING_TOLERANCE = 1e-8
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class IntegerStrategy:
+    """W = decoder·R̂ + offset 1ᵀ, with R̂ `rows` (r, k), `decoder` (Q, r) and `offset` (Q,).
+
+    `squared_sensitivity` Δ² is max ‖R̂(e_x − e_x′)‖² over pairs, or max ‖R̂ e_x‖² for `add-remove`. Raises InvalidValue
+    for a Δ² that the rows do not have.
+    """
+
+    neighbours: Neighbours
+    rows: Integers
+    squared_sensitivity: int
+    decoder: Floats
+    offset: Floats
+
+    def __post_init__(self) -> None:
+        found = squared_sensitivity(self.rows, self.neighbours)
+        if found != self.squared_sensitivity or found <= 0:
+            raise InvalidValue(
+                f"the strategy states Δ² = {self.squared_sensitivity}, its integers have {found}: do not run it", self
+            )
+
+    def noise_variance(self, guarantee: Zcdp) -> Fraction:
+        """σ² = Δ²/2ρ of each coordinate's discrete Gaussian; raises InvalidValue for ρ = 0."""
+        if guarantee.nano_rho == 0:
+            raise InvalidValue("ρ = 0 releases nothing: plan with ρ of at least 1e-9", guarantee)
+        return self.squared_sensitivity / (2 * guarantee.exact)
+
+    def variances(self, guarantee: Zcdp) -> Floats:
+        """(Q,) variances σ²‖L_q‖² of the unbiased answers, in squared counts.
+
+        The variance of the discrete Gaussian is at most σ², and at σ² ≥ 10 equal to it in every digit of a float.
+        """
+        return np.asarray(float(self.noise_variance(guarantee)) * (self.decoder**2).sum(axis=1))
+
+    def check_decodes(self, matrix: Floats) -> None:
+        """Raise InvalidValue unless decoder·R̂ + offset 1ᵀ is the matrix (Q, k), up to rounding."""
+        error = np.abs(self.decoder @ self.rows + self.offset[:, None] - matrix).max()
+        if self.neighbours == "add-remove" and self.offset.any():
+            raise InvalidValue("with a secret number of people no query has a known part", self.offset)
+        if not error <= _DECODING_TOLERANCE * max(1.0, np.abs(matrix).max()):
+            raise InvalidValue(f"the decoder misses the workload by {error:.2g}: its answers would be biased", error)
+
+
+def squared_sensitivity(rows: Integers, neighbours: Neighbours) -> int:
+    """The exact Δ² of an integer matrix (r, k) between neighbours; 0 where all columns agree."""
+    columns = rows.astype(object) if _sums_overflow(rows) else rows.astype(float)
+    if neighbours == "add-remove":
+        return int((columns * columns).sum(axis=0).max())
+    columns = columns - columns[:, :1]
+    gram = columns.T @ columns
+    squares = np.diag(gram)
+    return int((squares[:, None] + squares - 2 * gram).max())
+
+
+def integer_strategy(matrix: Floats, optimum: GaussianOptimum, query_weights: Floats | None = None) -> IntegerStrategy:
+    """R̂ = rint(2^b Σ^(−½)) W₀ for the optimum of diag(√w) W; `matrix` (Q, k), `query_weights` (Q,) positive.
+
+    b is 12, or more where rounding would cost more than .2 % of the standard error: sums of many rows add their
+    rounding up. Raises InvalidValue where entries are no multiples of 2⁻²⁰, or where the rounded matrix does not
+    decode.
+    """
+    weights = np.ones(len(matrix)) if query_weights is None else query_weights
+    design = _Design(matrix, optimum, optimum.basis / np.sqrt(weights)[:, None])
+    for bits in _MORE_BITS:
+        strategy = design.rounded(bits)
+        squares = weights @ (strategy.decoder**2).sum(axis=1) / len(matrix)
+        if strategy.squared_sensitivity * squares <= ((1 + _ROUNDING_LOSS) * optimum.upper) ** 2:
+            break
+    strategy.check_decodes(matrix)
+    return strategy
+
+
+class _Design:
+    """Σ^(−½) on integer rows W₀ that span those of the workload."""
+
+    def __init__(self, matrix: Floats, optimum: GaussianOptimum, left: Floats) -> None:
+        chosen = _row_basis(optimum.basis)
+        self._integer_rows, scale = _as_integers(matrix[chosen])
+        # W₀ = change·C up to constants, for the coordinates C of the optimum: W = left·C.
+        self._change = left[chosen] * scale
+        squares, vectors = np.linalg.eigh(self._change @ optimum.covariance @ self._change.T)
+        if squares[0] <= 0:
+            raise InvalidValue("the noise of the workload's rows is singular up to rounding: ask fewer similar queries")
+        self._root = (vectors / np.sqrt(squares)) @ vectors.T
+        self._matrix, self._left, self._neighbours = matrix, left, optimum.neighbours
+
+    def rounded(self, bits: int) -> IntegerStrategy:
+        rounded = np.rint(2**bits * self._root)
+        rows = _exact_product(rounded, self._integer_rows)
+        decoder = np.linalg.solve((rounded @ self._change).T, self._left.T).T
+        centred = self._neighbours == "replace"
+        offset = self._matrix.mean(axis=1) - decoder @ rows.mean(axis=1)
+        return IntegerStrategy(
+            neighbours=self._neighbours,
+            rows=rows,
+            squared_sensitivity=squared_sensitivity(rows, self._neighbours),
+            decoder=decoder,
+            offset=offset if centred else np.zeros(len(decoder)),
+        )
+
+
+def _row_basis(basis: Floats) -> NDArray[np.int64]:
+    """Rows of U (Q, r) that span all others, as far apart as pivoting finds them, in order."""
+    pivots = qr(basis.T, mode="r", pivoting=True)[1]
+    return np.sort(pivots[: basis.shape[1]]).astype(np.int64)
+
+
+def _as_integers(rows: Floats) -> tuple[Floats, int]:
+    """The rows times the least power of two that makes them whole."""
+    for exponent in range(_MAX_SCALE_BITS + 1):
+        scaled = rows * 2**exponent
+        if np.array_equal(scaled, np.rint(scaled)):
+            return scaled, 2**exponent
+    raise InvalidValue(
+        "a curator counts in integers: every entry of the workload must be a multiple of 2^-20; multiply or round the "
+        "entries that are not",
+        rows,
+    )
+
+
+def _exact_product(left: Floats, right: Floats) -> Integers:
+    if (np.abs(left) @ np.abs(right)).max() >= _EXACT:
+        raise InvalidValue("the strategy's integers pass 2^52: the entries of the workload are too large", left)
+    return (left @ right).astype(np.int64)
+
+
+def _sums_overflow(rows: Integers) -> bool:
+    """Whether the squared distances of columns might pass what double precision holds exactly."""
+    largest = 2 * max(abs(int(rows.max())), abs(int(rows.min())))
+    return 4 * len(rows) * largest * largest >= _EXACT
