@@ -1,1 +1,1 @@
-"""A trusted curator: whoever holds people's rows lawfully answers a workload under concentrated or pure privacy."""
+"""A trusted curator: an operator that holds people's rows lawfully answers under concentrated or pure privacy."""

@@ -16,6 +16,14 @@ from sordino_analysis.questions.specifications import AnySpecification, kind_of
 from sordino_analysis.request_terms import Effort
 from sordino_analysis.requests import request_for
 from sordino_server.cli.candidates import MechanismOption, ProtocolOption
+from sordino_server.cli.curator_planning import (
+    DeltaOption,
+    RhoOption,
+    Trust,
+    TrustOption,
+    check_trust,
+    print_curator_plan,
+)
 from sordino_server.cli.local_planning import (
     CacheDirOption,
     EffortOption,
@@ -70,7 +78,7 @@ TimeLimitOption = Annotated[
 @reports_errors
 def plan(
     context: typer.Context,
-    epsilon: Annotated[str, typer.Option(metavar="E", help="ε of one report, such as 1 or 0.5.")],
+    epsilon: Annotated[str | None, typer.Option(metavar="E", help="ε of one report, such as 1 or 0.5.")] = None,
     workload: Annotated[Kind | None, typer.Option(metavar="KIND", help=f"One of {', '.join(get_args(Kind))}.")] = None,
     size: Annotated[int | None, typer.Option(metavar="N", help="Number of bins for --workload.")] = None,
     file: FileOption = None,
@@ -85,6 +93,9 @@ def plan(
     time_limit: TimeLimitOption = None,
     protocol: ProtocolOption = None,
     target: TargetOption = None,
+    trust: TrustOption = Trust.LOCAL,
+    rho: RhoOption = None,
+    delta: DeltaOption = None,
     output: OutputOption = None,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Do not reuse or store plans on this machine.")] = False,
     cache_dir: CacheDirOption = None,
@@ -97,6 +108,7 @@ def plan(
 
         sordino plan --workload prefix --size 64 --epsilon 1 --users 10000
         sordino plan --file delays.yaml --epsilon 1 --output delays
+        sordino plan --workload prefix --size 64 --trust curator --rho 0.02
 
     The planner computes the exact variance of every mechanism and takes the best for the objective. For a file with a
     pairwise statistic it compares protocols by their predicted error with --users devices.
@@ -105,7 +117,11 @@ def plan(
 
     The lower bound holds for unbiased, one-round, non-adaptive mechanisms whose estimator is a sum over users.
     """
+    trusted = check_trust(context)
     asked = asked_specification(workload, size, file)
+    if trusted is Trust.CURATOR:
+        print_curator_plan(context, asked)
+        return
     _refuse_unused(context, asked)
     options = PlanningOptions.of(**{name: context.params[name] for name in PlanningOptions.model_fields})
     request = request_for(asked, options)

@@ -1,0 +1,137 @@
+"""The plan of a trusted curator: an integer strategy for a workload, its errors at ρ, and the certificate beside it."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from sordino_analysis.arrays import Floats
+from sordino_analysis.curator.certificate import CuratorCertificate, certify
+from sordino_analysis.curator.strategy import IntegerStrategy, integer_strategy
+from sordino_analysis.documents.curator_summary import CuratorSummary
+from sordino_analysis.guarantees.approximate import approximate_of
+from sordino_analysis.guarantees.concentrated import Zcdp
+from sordino_analysis.optimisation.gaussian.covariance import optimal_covariance
+from sordino_analysis.optimisation.gaussian.worst_query import weigh_worst_query
+from sordino_analysis.questions.linear.workload import Workload
+from sordino_analysis.request_terms import Objective
+from sordino_shared.errors import InvalidValue
+
+DELTA = Fraction(1, 10**6)
+# Pairs of types are weighted one by one: more of them need minutes and gigabytes.
+_MAX_TYPES, _MAX_QUERIES = 1024, 16_384
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CuratorPlan:
+    """An unbiased release under ρ-zCDP, where one person's row may be replaced by any other.
+
+    `mean_certificate` bounds the mean variance under the workload's own weights. `max_certificate` bounds the worst
+    variance: the mean under any weights does. Both are None where no bound speaks of so few users.
+    """
+
+    workload: Workload
+    guarantee: Zcdp
+    objective: Objective
+    users: int | None
+    strategy: IntegerStrategy
+    mean_certificate: CuratorCertificate | None
+    max_certificate: CuratorCertificate | None
+    seconds: float
+
+    def summary(self, delta: Fraction = DELTA) -> CuratorSummary:
+        """The plan in numbers, with (ε, δ) at this δ."""
+        variances = self.strategy.variances(self.guarantee)
+        worst, mean = float(variances.max()), float(np.mean(_weights(self.workload) * variances))
+        bound_mean = self.mean_certificate and self.mean_certificate.mean_variance(self.guarantee)
+        bound_max = self.max_certificate and self.max_certificate.mean_variance(self.guarantee)
+        certificates = [each for each in (self.mean_certificate, self.max_certificate) if each is not None]
+        return CuratorSummary(
+            workload=self.workload.name,
+            k=self.workload.size,
+            queries=self.workload.queries,
+            rho=self.guarantee.rho,
+            epsilon=approximate_of(self.guarantee, delta).nano_epsilon / 1e9,
+            delta=float(delta),
+            neighbours=self.strategy.neighbours,
+            objective=self.objective,
+            mechanism="discrete gaussian",
+            max_variance=worst,
+            mean_variance=mean,
+            bias_bound=0.0,
+            lower_bound_max=bound_max,
+            lower_bound_mean=bound_mean,
+            ratio_max=bound_max and worst / bound_max,
+            ratio_mean=bound_mean and mean / bound_mean,
+            holds_from_n=max((each.holds_from_n for each in certificates), default=None),
+            squared_sensitivity=self.strategy.squared_sensitivity,
+            noise_variance=float(self.strategy.noise_variance(self.guarantee)),
+            seconds=self.seconds,
+            warnings=() if certificates else (f"no certificate at {self.users} users: state more users",),
+            users=self.users,
+            predicted_max_rmse=None if self.users is None else math.sqrt(worst) / self.users,
+        )
+
+
+def plan_release(
+    workload: Workload,
+    guarantee: Zcdp,
+    objective: Objective = "max",
+    users: int | None = None,
+    should_stop: Callable[[], bool] = lambda: False,
+) -> CuratorPlan:
+    """The plan with the least worst or mean variance of counts.
+
+    Raises InvalidValue for ρ = 0, fewer than one user, or a workload of more than 1,024 types or 16,384 queries.
+    """
+    _check(workload, guarantee, users)
+    started = time.monotonic()
+    matrix, own = _matrix(workload), _weights(workload)
+    weighted = np.sqrt(own)[:, None] * matrix
+    mean = optimal_covariance(weighted, should_stop=should_stop)
+    weights, chosen = own, mean
+    if objective == "max":
+        worst = weigh_worst_query(matrix, should_stop=should_stop)
+        weights, chosen = worst.query_weights, worst.optimum
+    mean_certificate = certify(weighted, mean, users)
+    return CuratorPlan(
+        workload=workload,
+        guarantee=guarantee,
+        objective=objective,
+        users=users,
+        strategy=integer_strategy(matrix, chosen, weights),
+        mean_certificate=mean_certificate,
+        max_certificate=_stronger(mean_certificate, certify(np.sqrt(weights)[:, None] * matrix, chosen, users)),
+        seconds=time.monotonic() - started,
+    )
+
+
+def _stronger(one: CuratorCertificate | None, other: CuratorCertificate | None) -> CuratorCertificate | None:
+    return max((each for each in (one, other) if each is not None), key=lambda each: each.norm, default=None)
+
+
+def _matrix(workload: Workload) -> Floats:
+    """(m, k) the varying queries: the others are known where the number of people is."""
+    return np.asarray(workload.operator.dense()[workload.varying_rows])
+
+
+def _weights(workload: Workload) -> Floats:
+    return np.asarray(workload.query_weights[workload.varying_rows])
+
+
+def _check(workload: Workload, guarantee: Zcdp, users: int | None) -> None:
+    if guarantee.nano_rho == 0:
+        raise InvalidValue("ρ = 0 releases nothing: plan with ρ of at least 1e-9", guarantee)
+    if users is not None and users < 1:
+        raise InvalidValue(f"a release is about at least one user, got {users}", users)
+    if workload.size > _MAX_TYPES or workload.queries > _MAX_QUERIES:
+        raise InvalidValue(
+            f"the plan of a curator takes up to {_MAX_TYPES} types and {_MAX_QUERIES} queries, the workload has "
+            f"{workload.size} and {workload.queries}: ask fewer, or plan for devices",
+            workload,
+        )

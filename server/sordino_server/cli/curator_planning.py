@@ -1,0 +1,102 @@
+"""`sordino plan --trust curator`: the error of a release from rows that an operator holds."""
+
+from __future__ import annotations
+
+import json
+from enum import StrEnum
+from fractions import Fraction
+from typing import Annotated
+
+import typer
+
+from sordino_analysis.curator.plan import DELTA, plan_release
+from sordino_analysis.documents.curator_summary import CuratorSummary
+from sordino_analysis.guarantees.concentrated import Zcdp
+from sordino_analysis.questions.linear import WorkloadSpecification
+from sordino_analysis.questions.specifications import AnySpecification
+from sordino_server.cli.output import console, fail, print_json
+from sordino_server.cli.unused_options import refuse_given
+from sordino_shared.errors import InvalidValue
+
+
+class Trust(StrEnum):
+    """Who sees the rows: nobody but the device, or a curator."""
+
+    LOCAL = "local"
+    CURATOR = "curator"
+
+
+TrustOption = Annotated[Trust, typer.Option(help="Who sees the rows: only the devices, or a curator that holds them.")]
+RhoOption = Annotated[
+    str | None, typer.Option(metavar="R", help="ρ of one release with --trust curator, such as 0.02.")
+]
+DeltaOption = Annotated[
+    str | None, typer.Option(metavar="D", help="δ at which ε is shown with --trust curator; 1e-6 if left out.")
+]
+_OF_CURATORS = ("rho", "delta")
+_OF_DEVICES = (
+    *("epsilon", "target_error", "mechanism", "reduction", "robust", "effort", "time_limit", "protocol", "target"),
+    *("seed", "output", "no_cache", "cache_dir", "verbose"),
+)
+
+
+def check_trust(context: typer.Context) -> Trust:
+    """Who is trusted; ends the command where an option of the other kind of plan is given, or the price is missing."""
+    trust = Trust(context.params["trust"])
+    if trust is Trust.LOCAL:
+        refuse_given(context, _OF_CURATORS, "they apply to --trust curator; a device spends --epsilon")
+        if context.params["epsilon"] is None:
+            fail("give --epsilon, the ε of one report, such as 1 or 0.5", code=2)
+        return trust
+    refuse_given(context, _OF_DEVICES, "they apply to plans of devices; a curator spends --rho")
+    if context.params["rho"] is None:
+        fail("give --rho, the ρ of one release, such as 0.02", code=2)
+    return trust
+
+
+def print_curator_plan(context: typer.Context, asked: AnySpecification) -> None:
+    """Plan and print; raises InvalidValue for a pairwise statistic, or a ρ or δ that is no number in its range."""
+    if not isinstance(asked, WorkloadSpecification):
+        raise InvalidValue("a curator's plan is for linear queries; this file holds a pairwise statistic", asked)
+    options = context.params
+    guarantee = Zcdp.of(options["rho"])
+    delta = _delta(options["delta"])
+    plan = plan_release(asked.build(), guarantee, options["objective"], options["users"])
+    summary = plan.summary(delta)
+    if options["as_json"]:
+        print_json(json.loads(summary.text()))
+        return
+    for line in _lines(summary):
+        console.print(line, highlight=False)
+
+
+def _delta(written: str | None) -> Fraction:
+    if written is None:
+        return DELTA
+    try:
+        # As a float, an exponent like −10⁹ is zero and is refused with its range.
+        return Fraction(float(written)).limit_denominator(10**15)
+    except (ValueError, OverflowError) as error:
+        raise InvalidValue(f"δ must be a number such as 1e-6, got {written!r}", written) from error
+
+
+def _lines(summary: CuratorSummary) -> list[str]:
+    lines = [
+        f"mechanism: {summary.mechanism}, of a curator that holds the rows",
+        f"  {summary.workload}, ρ = {summary.rho:g} (ε = {summary.epsilon:.4g} at δ = {summary.delta:g}), "
+        "one row may be replaced by any other",
+        f"  variance of a count, worst query: {summary.max_variance:.6g}{_ratio(summary.ratio_max)}",
+        f"  variance of a count, mean: {summary.mean_variance:.6g}{_ratio(summary.ratio_mean)}",
+    ]
+    if summary.holds_from_n is not None:
+        lines.append(
+            "  the bounds are for unbiased releases and data sets with a member of each weighted pair of types: "
+            f"{summary.holds_from_n} people suffice"
+        )
+    if summary.predicted_max_rmse is not None:
+        lines.append(f"  error of a share of {summary.users} users, worst query: {summary.predicted_max_rmse:.4g}")
+    return lines + [f"warning: {warning}" for warning in summary.warnings]
+
+
+def _ratio(ratio: float | None) -> str:
+    return "" if ratio is None else f", {ratio:.4g} × the lower bound"

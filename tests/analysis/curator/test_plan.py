@@ -1,0 +1,75 @@
+"""Plans of a curator: figures follow from the integers, bounds lie below them, and the objective decides."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from sordino_analysis.curator.plan import CuratorPlan, plan_release
+from sordino_analysis.guarantees.concentrated import Zcdp
+from sordino_analysis.questions.linear.specification import builtin_specification
+from sordino_analysis.request_terms import Objective
+from sordino_shared.errors import InvalidValue
+
+RHO = Zcdp.of("0.024356")
+
+
+def planned(objective: Objective = "mean", kind: str = "prefix", users: int | None = None) -> CuratorPlan:
+    return plan_release(builtin_specification(kind, 24).build(), RHO, objective, users)
+
+
+@pytest.mark.parametrize("kind", ["prefix", "histogram", "ranges"])
+@pytest.mark.parametrize("objective", ["mean", "max"])
+def test_the_objective_is_near_its_bound_and_figures_follow_from_the_integers(kind: str, objective: Objective) -> None:
+    plan = planned(objective, kind)
+    summary = plan.summary()
+    squares = (plan.strategy.decoder**2).sum(axis=1) * plan.strategy.squared_sensitivity / (2 * 0.024356)
+    assert summary.max_variance == pytest.approx(squares.max())
+    assert summary.mean_variance == pytest.approx(squares.mean())
+    assert summary.lower_bound_mean is not None
+    assert summary.lower_bound_max is not None
+    assert summary.lower_bound_mean <= summary.mean_variance
+    assert summary.lower_bound_mean <= summary.lower_bound_max <= summary.max_variance
+    ratio = summary.ratio_mean if objective == "mean" else summary.ratio_max
+    assert ratio is not None
+    assert 1 <= np.sqrt(ratio) <= (1.02 if objective == "mean" else 1.035)
+
+
+def test_the_worst_query_has_less_variance_where_it_is_the_objective() -> None:
+    worst, mean = planned("max").summary(), planned("mean").summary()
+    assert worst.max_variance < mean.max_variance
+    assert mean.mean_variance < worst.mean_variance
+
+
+def test_more_rho_means_less_variance_in_proportion() -> None:
+    workload = builtin_specification("prefix", 8).build()
+    once, twice = (plan_release(workload, Zcdp.of(rho)).summary() for rho in ("0.01", "0.02"))
+    assert once.max_variance == pytest.approx(2 * twice.max_variance)
+    assert once.epsilon < twice.epsilon
+
+
+def test_few_users_get_a_weaker_bound_and_shares_of_them() -> None:
+    few, many = planned(users=3).summary(), planned(users=1000).summary()
+    assert few.lower_bound_mean is not None
+    assert many.lower_bound_mean is not None
+    assert few.holds_from_n == 3
+    assert few.lower_bound_mean < many.lower_bound_mean
+    assert few.predicted_max_rmse == pytest.approx(np.sqrt(few.max_variance) / 3)
+
+
+def test_epsilon_is_that_of_the_delta_asked_for() -> None:
+    plan = planned()
+    assert plan.summary(Fraction(1, 10**9)).epsilon > plan.summary().epsilon == pytest.approx(1, rel=1e-5)
+    assert "users" not in plan.summary().text()
+
+
+def test_what_cannot_be_planned_is_refused() -> None:
+    workload = builtin_specification("prefix", 8).build()
+    with pytest.raises(InvalidValue, match="releases nothing"):
+        plan_release(workload, Zcdp(0))
+    with pytest.raises(InvalidValue, match="at least one user"):
+        plan_release(workload, RHO, users=0)
+    with pytest.raises(InvalidValue, match="plan for devices"):
+        plan_release(builtin_specification("prefix", 2000).build(), RHO)

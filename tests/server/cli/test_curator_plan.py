@@ -1,0 +1,45 @@
+"""`sordino plan --trust curator`: the keys of local plans, its text, and options of the other kind of plan."""
+
+import pytest
+
+CURATOR = ("plan", "--workload", "prefix", "--size", "8", "--trust", "curator", "--rho", "0.02")
+LOCAL = ("plan", "--workload", "prefix", "--size", "8")
+
+
+def test_the_json_has_the_figures_of_local_plans_in_counts(json_of):
+    summary = json_of(*CURATOR, "--users", "500", "--delta", "1e-9")
+    assert (summary["trust"], summary["k"], summary["queries"], summary["rho"]) == ("curator", 8, 7, 0.02)
+    assert (summary["delta"], summary["neighbours"]) == (1e-9, "replace")
+    for objective in ("max", "mean"):
+        variance, bound = summary[f"{objective}_variance"], summary[f"lower_bound_{objective}"]
+        assert summary[f"ratio_{objective}"] == pytest.approx(variance / bound)
+        assert 0 < bound < variance
+    local = json_of(*LOCAL, "--epsilon", "1", "--mechanism", "factorization", "--users", "500")
+    shared = {"workload", "k", "queries", "epsilon", "objective", "mechanism", "max_variance", "mean_variance"}
+    assert shared | {"lower_bound_max", "ratio_max", "users", "predicted_max_rmse"} <= local.keys() & summary.keys()
+
+
+def test_the_text_names_the_guarantee_and_the_premise_of_the_bounds(run_command):
+    text = " ".join(run_command(*CURATOR, "--objective", "mean").stdout.split())
+    assert "ρ = 0.02 (ε = 0." in text
+    assert "× the lower bound" in text
+    assert "people suffice" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((*LOCAL, "--trust", "curator"), "give --rho"),
+        (LOCAL, "give --epsilon"),
+        ((*LOCAL, "--epsilon", "1", "--rho", "1"), "leave out --rho"),
+        ((*CURATOR, "--epsilon", "1"), "leave out --epsilon"),
+        ((*CURATOR, "--mechanism", "factorization"), "leave out --mechanism"),
+        ((*LOCAL, "--trust", "curator", "--rho", "nan"), "ρ must be"),
+        ((*LOCAL, "--trust", "curator", "--rho", "-1"), "ρ must be"),
+        ((*CURATOR, "--delta", "x"), "δ must be"),
+        ((*CURATOR, "--delta", "2"), "δ must be"),
+        ((*CURATOR, "--users", "0"), "at least one user"),
+    ],
+)
+def test_wrong_input_is_a_sentence_and_exit_code_two(run_command, arguments, message):
+    assert message in run_command(*arguments, code=2).stderr
