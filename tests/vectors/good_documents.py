@@ -271,6 +271,7 @@ def analyst_parts() -> dict[str, AnalystPart]:
         "pairs": analyst_part(*for_kernel, certificate=Certificate(pair_bound(), small_bound())),
         "type_weights": analyst_part("finite_kernel_dense", "three sums", matrix, "kernel", weighted, figures),
         **symmetric_analyst_parts(),
+        **odd_analyst_parts(),
     }
 
 
@@ -312,27 +313,26 @@ def own_types_bound() -> OwnTypesBound:
     )
 
 
+CHARACTERS = CharacterBound(
+    value=9.25,
+    query_weights=_reals(0.25, 0.75),
+    spectrum=_reals(1, 1, 0.5),
+    multipliers=_reals(1, 1, 1, 0.25),
+    level=-0.125,
+)
+FIGURES = ErrorFigures(11.5, 9.5, 0)
+
+
 def symmetric_analyst_parts() -> dict[str, AnalystPart]:
     """What symmetric queries have of their own: decoders, bounds, parities, marginals and stacks."""
     subsets, numbers = SubsetBound(3.5, 0.75), _reals(0.5, 2)
-    characters = CharacterBound(
-        value=9.25,
-        query_weights=_reals(0.25, 0.75),
-        spectrum=_reals(1, 1, 0.5),
-        multipliers=_reals(1, 1, 1, 0.25),
-        level=-0.125,
-    )
     parts = (
         StackedQueries(MarginalQueries(2, False), 1),
         StackedQueries(ParityQueries(1, True), 2.5),
         StackedQueries(ProductQueries(("total", "histogram")), 0.5),
         StackedQueries(MatrixQueries(_reals(range(15)), ("weighted",)), 1),
     )
-    concepts = ConceptQueries(
-        family="lists", width=3, exactly=False, negations=True, changes=2, positive=1, miss=5, false_alarm=1
-    )
     stacked = CharacterDecoder(_reals([1, 2, 3, 4], [5, 6, 7, 8]), _reals([0, 0.5], [-1, 0]))
-    figures = ErrorFigures(11.5, 9.5, 0)
     spread = {"max_variance_over": "5 of 7 intervals", "mean_variance_over": "3 of 7 intervals"}
     of_some = ErrorFigures(6.5, 5.5, 0, **spread, uniform_mean_variance=5.25)
     return {
@@ -342,10 +342,10 @@ def symmetric_analyst_parts() -> dict[str, AnalystPart]:
             certificate=Certificate(subsets, SubsetBound(3.25, 1 / 15)),
         ),
         "characters": analyst_part(
-            *("orbit_kernel", "delays", StackQueries(parts), "orbit_kernel", stacked, figures),
+            *("orbit_kernel", "delays", StackQueries(parts), "orbit_kernel", stacked, FIGURES),
             objective="mean",
             seed=1,
-            certificate=Certificate(characters, characters),
+            certificate=Certificate(CHARACTERS, CHARACTERS),
         ),
         "grids": analyst_part(
             *("coarsened_grids", "delays", ProductQueries(("total", "prefix")), "shifted_grids"),
@@ -357,31 +357,33 @@ def symmetric_analyst_parts() -> dict[str, AnalystPart]:
         ),
         "parities": analyst_part(
             *("orbit_kernel", "delays", ParityQueries(3, False), "orbit_kernel"),
-            *(CharacterDecoder(_reals([1, 2]), _reals([0, 0.5])), figures),
+            *(CharacterDecoder(_reals([1, 2]), _reals([0, 0.5])), FIGURES),
             objective="mean",
-            certificate=Certificate(characters, subsets),
+            certificate=Certificate(CHARACTERS, subsets),
         ),
+    }
+
+
+def odd_analyst_parts() -> dict[str, AnalystPart]:
+    """What workloads that an involution turns over have of their own, and thresholds with weights of each query's."""
+    concepts = ConceptQueries(
+        family="lists", width=3, exactly=False, negations=True, changes=2, positive=1, miss=5, false_alarm=1
+    )
+    decoder = CharacterDecoder(_reals([1, 2]), _reals([0, 0.5]))
+    of_characters = OddCharacterBound(4.5, _reals(0.25, 0.75))
+    return {
         "concepts": analyst_part(
-            *(
-                "orbit_kernel",
-                "what crashes",
-                concepts,
-                "fourier",
-                CharacterDecoder(_reals([1, 2]), _reals([0, 0.5])),
-                figures,
-            ),
-            certificate=Certificate(OddCharacterBound(4.5, _reals(0.25, 0.75)), characters),
+            *("orbit_kernel", "what crashes", concepts, "fourier", decoder, FIGURES),
+            certificate=Certificate(of_characters, CHARACTERS),
         ),
         "odd_parities": analyst_part(
             *("orbit_kernel", "delays", ParityQueries(1, True), "orbit_kernel"),
-            *(CharacterDecoder(_reals([1, 2]), _reals([0, 0.5])), figures),
-            certificate=Certificate(
-                OddCharacterBound(4.5, _reals(0.25, 0.75)), OddBound(4, _reals(0.5, 0.5), _reals(1, 0))
-            ),
+            *(decoder, FIGURES),
+            certificate=Certificate(of_characters, OddBound(4, _reals(0.5, 0.5), _reals(1, 0))),
         ),
         "own_types": analyst_part(
             *("randomized_response", "delays", ProductQueries(("total", "prefix")), "randomized_response"),
-            *(ScaledHistogramDecoder(2, -0.25), figures),
+            *(ScaledHistogramDecoder(2, -0.25), FIGURES),
             certificate=Certificate(own_types_bound(), OddBound(2, _reals(0.5, 0.5), _reals(1, 0))),
         ),
     }

@@ -9,6 +9,12 @@ from sordino_shared._checks import set_finite_floats
 from sordino_shared.arrays import Array
 
 
+def _check_vectors(what: str, *arrays: Array) -> None:
+    """Each of floats, of one dimension and any length."""
+    for array in arrays:
+        array.check_form("<f8", array.shape[:1], what)
+
+
 @dataclass(frozen=True)
 class LowerBound:
     """Trace bound on one user's variance for unbiased, one-round, non-adaptive mechanisms; rechecked from (ρ, π)."""
@@ -20,8 +26,7 @@ class LowerBound:
 
     def __post_init__(self) -> None:
         set_finite_floats(self, "value")
-        for weights in (self.query_weights, self.type_weights):
-            weights.check_form("<f8", weights.shape[:1], "weights of a bound")
+        _check_vectors("weights of a bound", self.query_weights, self.type_weights)
 
 
 @dataclass(frozen=True)
@@ -53,8 +58,7 @@ class CharacterBound:
 
     def __post_init__(self) -> None:
         set_finite_floats(self, "value", "level")
-        for weights in (self.query_weights, self.spectrum, self.multipliers):
-            weights.check_form("<f8", weights.shape[:1], "weights of a bound")
+        _check_vectors("weights of a bound", self.query_weights, self.spectrum, self.multipliers)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,7 +78,7 @@ class PairBound:
     def __post_init__(self) -> None:
         set_finite_floats(self, "value")
         types = self.type_weights.shape[0]
-        self.query_weights.check_form("<f8", self.query_weights.shape[:1], "weights of a bound")
+        _check_vectors("weights of a bound", self.query_weights)
         for numbers in (self.type_weights, self.levels):
             numbers.check_form("<f8", (types,), "weights and multipliers of a bound")
         self.pairs.check_form("<f8", (types * (types - 1) // 2,), "multipliers of a bound")
@@ -95,8 +99,7 @@ class IntervalBound:
 
     def __post_init__(self) -> None:
         set_finite_floats(self, "value")
-        for density in (self.query_density, self.type_density):
-            density.check_form("<f8", density.shape[:1], "density of a bound")
+        _check_vectors("density of a bound", self.query_density, self.type_density)
 
 
 @dataclass(frozen=True)
@@ -110,8 +113,7 @@ class OddBound:
 
     def __post_init__(self) -> None:
         set_finite_floats(self, "value")
-        for weights in (self.query_weights, self.type_weights):
-            weights.check_form("<f8", weights.shape[:1], "weights of a bound")
+        _check_vectors("weights of a bound", self.query_weights, self.type_weights)
 
 
 @dataclass(frozen=True)
@@ -124,7 +126,7 @@ class OddCharacterBound:
 
     def __post_init__(self) -> None:
         set_finite_floats(self, "value")
-        self.query_weights.check_form("<f8", self.query_weights.shape[:1], "weights of a bound")
+        _check_vectors("weights of a bound", self.query_weights)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -58,17 +58,25 @@ class HashResponse:
         gain, density = math.expm1(self.epsilon), self.hits / self.labels
         return gain**2 * density * (1 - density) / (1 + gain * density) ** 2
 
+    @property
+    def low(self) -> float:
+        """The chance of a label outside the set, relative to an even draw of all labels."""
+        return 1 / (1 + math.expm1(self.epsilon) * self.hits / self.labels)
+
+    @property
+    def high(self) -> float:
+        """The same of a label in the set."""
+        return self.low * math.exp(self.epsilon)
+
     def level(self, width: int, *, hashed: bool) -> GridLevel:
         """The level of this response and width, of no chance yet."""
-        gain = math.expm1(self.epsilon)
-        low = 1 / (1 + gain * self.hits / self.labels)
         return GridLevel(
             chance=0.0,
             width=width,
             labels=self.labels,
             hits=self.hits,
-            high=low * (1 + gain),
-            low=low,
+            high=self.high,
+            low=self.low,
             hashed=hashed,
         )
 

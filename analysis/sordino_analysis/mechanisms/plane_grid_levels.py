@@ -71,15 +71,13 @@ def _comb_widths(size: int, residues: int) -> list[int]:
 
 def _level(response: HashResponse, widths: Pair, residues: Pair | None) -> PlaneLevel:
     """The level of this response, of no chance yet."""
-    gain = math.expm1(response.epsilon)
-    low = 1 / (1 + gain * response.hits / response.labels)
     return PlaneLevel(
         chance=0.0,
         widths=widths,
         labels=response.labels,
         hits=response.hits,
-        high=low * (1 + gain),
-        low=low,
+        high=response.high,
+        low=response.low,
         residues=residues,
     )
 

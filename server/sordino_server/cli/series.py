@@ -62,8 +62,8 @@ def create(
         registered = remote.post("/v1/workloads", workload)
         order = {"workload": registered["id"], "epsilon": epsilon, "objective": "max", "mechanism": mechanism}
         plan = awaited_plan(remote, order, Patience(timeout))
-        asked = {"name": name, "purpose": purpose, "population": population, "plan_request": plan, "series": terms}
-        status: dict[str, Any] = remote.post("/v1/campaigns", asked | {"upload_token": upload_token})
+        campaign = {"name": name, "purpose": purpose, "population": population, "plan_request": plan, "series": terms}
+        status: dict[str, Any] = remote.post("/v1/campaigns", campaign | {"upload_token": upload_token})
         try:
             variance = remote.get(f"/v1/plan-requests/{plan}")["variance"]
             status |= {"rates": rates(status["series"], variance, active)}
@@ -140,8 +140,8 @@ def estimates(
     as_json: JsonOption = False,
 ) -> None:
     """Print the estimates of the closed periods, of windows of them and of changes between windows."""
-    asked: dict[str, Any] = {"from": first, "to": last, "window": window, "by": by, "trend": str(trend).lower()}
-    given = {name: value for name, value in asked.items() if value is not None}
+    options: dict[str, Any] = {"from": first, "to": last, "window": window, "by": by, "trend": str(trend).lower()}
+    given = {name: value for name, value in options.items() if value is not None}
     with Remote(server, key) as remote:
         document = remote.get(f"/v1/campaigns/{remote.campaign_id(series)}/series", **given)
     if as_json:

@@ -181,7 +181,8 @@ def test_reports_that_are_not_there_or_of_another_class_have_no_estimate():
 @pytest.mark.slow
 @pytest.mark.parametrize("lift", [0.0, 0.1])
 def test_statements_hold_in_a_thousand_campaigns(lift):
-    """Devices are drawn afresh from a fixed population. Each statement has 95 %: below 93.1 % the chance is 10^-3.
+    """Devices are drawn afresh from a fixed population. Each statement has 95 %: below 93.1 % the chance is 3.5·10^-3,
+    and 2 % for one of the six.
 
     The naive interval of the chosen rule fails the same test: it is what the band is for.
     """

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -62,7 +62,6 @@ def run_campaign(
     """Plan, open, have all devices answer, close, and compare the estimates with the truth.
 
     Campaigns with the same seed in their terms and another number for `noise` have other reports.
-    A campaign that fails half-way is cancelled, so that nothing stays open on a server that others use.
     """
     workload = parse_specification(terms.specification).build()
     asked = [] if lists_items(workload) else candidates(workload.domain, devices.values)
@@ -70,18 +69,12 @@ def run_campaign(
     seed, clock = int(terms.plan["seed"]) + (noise << 32), StageClock()
     plan, campaign = publish(remote, terms, stages)
     clock.lap("plan")
-    path = f"/v1/campaigns/{campaign}"
-    try:
-        remote.post(f"{path}/open")
+    with open_campaign(remote, campaign) as path:
         apps = answer_as_apps(address, campaign, devices, stages)
         with simulated_fleet(address, campaign, devices.values[devices.apps :], seed) as many:
             fleet, domain = answer_as_fleet(many, stages), many.domain
         clock.lap("devices")
         remote.post(f"{path}/close")
-    except BaseException:
-        with suppress(httpx.HTTPError, SordinoError):
-            remote.post(f"{path}/cancel")
-        raise
     with stages.stage("closing the round and estimating"):
         estimates = remote.awaited_estimates(campaign, 0, Patience())
     answers = estimates["queries"]
@@ -102,6 +95,19 @@ def run_campaign(
         comparison=comparison,
         seconds=clock.laps,
     )
+
+
+@contextmanager
+def open_campaign(remote: Remote, campaign: str) -> Iterator[str]:
+    """Open the campaign; its path. If what follows fails, cancel it: nothing stays open on a server that others use."""
+    path = f"/v1/campaigns/{campaign}"
+    try:
+        remote.post(f"{path}/open")
+        yield path
+    except BaseException:
+        with suppress(httpx.HTTPError, SordinoError):
+            remote.post(f"{path}/cancel")
+        raise
 
 
 def check_users(users: int) -> None:

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
-
-import httpx
 
 from sordino_analysis.documents.plan_summary import LinearSummary
 from sordino_analysis.questions.linear import parse_specification
@@ -18,12 +15,12 @@ from sordino_server.cli.simulation.campaign import (
     StageClock,
     answer_as_apps,
     answer_as_fleet,
+    open_campaign,
     publish,
 )
 from sordino_server.cli.simulation.devices import simulated_fleet
 from sordino_server.cli.simulation.progress import Stages
 from sordino_server.cli.wait import Patience
-from sordino_shared.errors import SordinoError
 
 _LEVEL = 0.95
 
@@ -74,18 +71,12 @@ def run_concept_campaign(
     users, reach = len(devices.values), summary.reach(_LEVEL, len(devices.values))
     stages.note(f"{users:,} devices, {summary.queries:,} rules: expected band over all losses ± {reach:.3f} at most")
     clock.lap("plan")
-    path = f"/v1/campaigns/{campaign}"
-    try:
-        remote.post(f"{path}/open")
+    with open_campaign(remote, campaign) as path:
         apps = answer_as_apps(address, campaign, devices, stages).reports
         with simulated_fleet(address, campaign, devices.values[devices.apps :], int(terms.plan["seed"])) as many:
             fleet = answer_as_fleet(many, stages).reports
         clock.lap("devices")
         remote.post(f"{path}/close")
-    except BaseException:
-        with suppress(httpx.HTTPError, SordinoError):
-            remote.post(f"{path}/cancel")
-        raise
     with stages.stage("closing the round and comparing rules"):
         estimates = remote.awaited_estimates(campaign, None, Patience())
     clock.lap("estimates")

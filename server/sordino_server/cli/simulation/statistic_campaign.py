@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-import httpx
 import numpy as np
 
 from sordino_analysis.questions.pairwise import PairwiseStatistic, parse_statistic
@@ -18,12 +16,12 @@ from sordino_server.cli.simulation.campaign import (
     StageClock,
     answer_as_apps,
     answer_as_fleet,
+    open_campaign,
     publish,
 )
 from sordino_server.cli.simulation.devices import simulated_fleet
 from sordino_server.cli.simulation.progress import Stages
 from sordino_server.cli.wait import Patience
-from sordino_shared.errors import SordinoError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,14 +60,8 @@ def run_statistic_campaign(
     plan, campaign = publish(remote, terms, stages)
     truth = _truth(remote, plan, devices)
     clock.lap("plan")
-    path = f"/v1/campaigns/{campaign}"
-    try:
-        remote.post(f"{path}/open")
+    with open_campaign(remote, campaign):
         apps, fleet = _answer_rounds(remote, address, campaign, len(plan["rounds"]), terms, devices, stages, clock)
-    except BaseException:
-        with suppress(httpx.HTTPError, SordinoError):
-            remote.post(f"{path}/cancel")
-        raise
     with stages.stage("estimating"):
         estimates = remote.awaited_estimates(campaign, None, Patience())
     clock.lap("estimates")

@@ -84,7 +84,7 @@ def test_it_is_below_the_exact_optimum_and_near_it(optimum, epsilon, length, ste
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("epsilon", "share"), [(1.0, 0.9999), (2.0, 0.9995), (4.0, 0.998)])
+@pytest.mark.parametrize(("epsilon", "share"), [(1.0, 0.9995), (2.0, 0.9995), (4.0, 0.998)])
 def test_windows_of_all_types_have_no_gap(optimum, epsilon, share):
     found = own_types_bound(THRESHOLDS, 8, epsilon, length=8, steps=1000)
     assert share * optimum[epsilon] < found.value <= optimum[epsilon] * (1 + SOLVER)
