@@ -35,6 +35,7 @@ from sordino_analysis.documents.queries import (
     ConceptQueries,
     MarginalQueries,
     MatrixQueries,
+    OrderedConceptQueries,
     ParityQueries,
     ProductQueries,
     Queries,
@@ -369,12 +370,18 @@ def odd_analyst_parts() -> dict[str, AnalystPart]:
     concepts = ConceptQueries(
         family="lists", width=3, exactly=False, negations=True, changes=2, positive=1, miss=5, false_alarm=1
     )
+    ordered = OrderedConceptQueries(family="boxes", positive=0, miss=5, false_alarm=1)
     decoder = CharacterDecoder(_reals([1, 2]), _reals([0, 0.5]))
     of_characters = OddCharacterBound(4.5, _reals(0.25, 0.75))
     return {
         "concepts": analyst_part(
             *("orbit_kernel", "what crashes", concepts, "fourier", decoder, FIGURES),
             certificate=Certificate(of_characters, CHARACTERS),
+        ),
+        "ordered_concepts": analyst_part(
+            *("randomized_response", "late flights", ordered, "randomized_response"),
+            *(ScaledHistogramDecoder(2, -0.25), FIGURES),
+            certificate=Certificate(OddBound(4, _reals(0.5, 0.5), _reals(1, 0)), CHARACTERS),
         ),
         "odd_parities": analyst_part(
             *("orbit_kernel", "delays", ParityQueries(1, True), "orbit_kernel"),

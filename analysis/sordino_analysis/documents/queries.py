@@ -15,6 +15,7 @@ from sordino_shared.randomizers.orbit_kernel import MAX_ATTRIBUTES as MAX_WIDTH
 MAX_LABELS = MAX_ITEMS // 2
 MAX_CONCEPT_WIDTH = 8
 FAMILIES = ("conjunctions", "clauses", "parities", "juntas", "lists")
+ORDERED_FAMILIES = ("thresholds", "intervals", "boxes")
 
 
 @dataclass(frozen=True)
@@ -106,6 +107,30 @@ class ConceptQueries:
             raise InvalidValue("the costs of both mistakes are above 0", (self.miss, self.false_alarm))
 
 
+@dataclass(frozen=True, kw_only=True)
+class OrderedConceptQueries:
+    """The expected loss of every threshold, interval or box of the attributes before the last, which is the label.
+
+    The label has two members. First come the rules never and always, then boxes: the side of the last attribute moves
+    first, each side goes by its first bin, then by its last. `positive` is the member of the label that counts as yes.
+    """
+
+    kind: ClassVar[str] = "ordered_concepts"
+    family: str
+    positive: int
+    miss: float
+    false_alarm: float
+
+    def __post_init__(self) -> None:
+        if self.family not in ORDERED_FAMILIES:
+            names = ", ".join(map(repr, ORDERED_FAMILIES))
+            raise InvalidValue(f"rules over ordered attributes are one of {names}, not {self.family!r}", self.family)
+        check_range(self.positive, 0, 1, "number of the positive member")
+        set_finite_floats(self, "miss", "false_alarm")
+        if min(self.miss, self.false_alarm) <= 0:
+            raise InvalidValue("the costs of both mistakes are above 0", (self.miss, self.false_alarm))
+
+
 @dataclass(frozen=True)
 class StackedQueries:
     """A part of a stack; the variances of its queries count `weight` times in the objective."""
@@ -131,4 +156,5 @@ class StackQueries:
             raise InvalidValue("a stack needs at least one part", self.parts)
 
 
-Queries = ProductQueries | MatrixQueries | ParityQueries | MarginalQueries | StackQueries | ConceptQueries
+RuleQueries = ConceptQueries | OrderedConceptQueries
+Queries = ProductQueries | MatrixQueries | ParityQueries | MarginalQueries | StackQueries | RuleQueries

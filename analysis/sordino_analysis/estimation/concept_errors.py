@@ -20,11 +20,12 @@ from scipy.special import ndtri
 
 from sordino_analysis.arrays import Floats
 from sordino_analysis.evaluation.answer_moments import AnswerMoments
+from sordino_analysis.evaluation.linear_answers import LinearAnswers
 from sordino_analysis.evaluation.orbit_answers import OrbitAnswerMoments
 from sordino_analysis.optimisation.symmetry.query_fourier_weights import query_fourier_weights
 from sordino_analysis.optimisation.symmetry.row_spectrum import RowSpectrum
-from sordino_analysis.questions.linear.operators import Indices
-from sordino_analysis.questions.linear.widths import CharacterBlock, CharacterMap
+from sordino_analysis.questions.linear.operators import Indices, LinearMap
+from sordino_analysis.questions.linear.widths import CharacterBlock, CharacterMap, character_map
 
 # Seed and draws are part of the method. With so many a quantile covers within .007 of its level, two standard errors.
 DRAWS = 4000
@@ -40,11 +41,13 @@ _SINGLE = 1e-9
 class ConceptErrors(ABC):
     """Second moments of one report's contributions to the losses of a class, their constants t_c apart."""
 
-    operator: CharacterMap
+    operator: LinearMap
 
     @cached_property
     def constants(self) -> Floats:
         """(Q,) t_c, the loss under evenly spread users and labels."""
+        if not isinstance(self.operator, CharacterMap):
+            return np.asarray(self.operator.dense().mean(axis=1))
         found = np.empty(self.operator.shape[0])
         for block in self.operator.blocks:
             found[block.queries] = block.table[:, 0]
@@ -73,10 +76,12 @@ class ConceptErrors(ABC):
         return np.asarray(np.sqrt(np.maximum(spread, 0.0) / users))
 
     @property
-    def characters(self) -> int:
-        """p, how many characters the rules need, each of which a report may tell."""
+    def parts(self) -> tuple[int, str]:
+        """How many numbers the losses are made of, each of which reports must tell, and what these are."""
+        if not isinstance(self.operator, CharacterMap):
+            return min(self.operator.shape[0], self.operator.shape[1] // 2), "cells"
         needed = query_fourier_weights(self.operator).by_orbit.max(axis=0) > 0
-        return int(self.operator.characters.orbit_sizes[needed].sum())
+        return int(self.operator.characters.orbit_sizes[needed].sum()), "characters"
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +89,7 @@ class WorstTypeErrors(ConceptErrors):
     """Of any kernel: the largest variance of any type bounds every population's, and Minkowski those of differences."""
 
     law: AnswerMoments
-    operator: CharacterMap
+    operator: LinearMap
 
     @cached_property
     def second_moments(self) -> Floats:
@@ -95,6 +100,40 @@ class WorstTypeErrors(ConceptErrors):
     def differences(self, rule: int, users: int) -> Floats:
         roots = np.sqrt(self.second_moments)
         return np.asarray(np.where(np.arange(len(roots)) == rule, 0.0, roots + roots[rule]) / math.sqrt(users))
+
+
+@dataclass(frozen=True, eq=False)
+class TypeErrors(ConceptErrors):
+    """Of reports that are decoded by a matrix: second moments of losses and of their differences under every type.
+
+    The largest of all types is taken. Of sign vectors those of all types are the same, so that nothing is lost.
+    """
+
+    law: LinearAnswers
+    operator: LinearMap
+
+    @cached_property
+    def second_moments(self) -> Floats:
+        rows, offset = self._rows
+        return self._largest(rows, offset - self.constants)
+
+    def differences(self, rule: int, users: int) -> Floats:
+        rows, offset = self._rows
+        constant = offset - self.constants
+        squares = self._largest(rows - rows[rule], constant - constant[rule])
+        squares[rule] = 0.0
+        return np.asarray(np.sqrt(squares / users))
+
+    @cached_property
+    def _rows(self) -> tuple[Floats, Floats]:
+        """(Q, p) F and (Q,) offset: answers are offset + F s̄."""
+        return self.law.decoder.rows(self.operator, 0, self.operator.shape[0])
+
+    def _largest(self, rows: Floats, constant: Floats) -> Floats:
+        """(Q,) max over types of E[(F s + constant)² | type]."""
+        law = self.law.law
+        spread = np.maximum(law.variances(rows), 0.0)
+        return np.asarray((spread + (law.means(rows) + constant[:, None]) ** 2).max(axis=1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,10 +210,12 @@ class CharacterErrors(ConceptErrors):
             yield operator.answers([coefficients] * len(operator.blocks))
 
 
-def errors_of(law: AnswerMoments, operator: CharacterMap) -> ConceptErrors:
+def errors_of(law: AnswerMoments, operator: LinearMap) -> ConceptErrors:
     """Exact ones where the kernel allows them."""
+    if isinstance(law, LinearAnswers) and not isinstance(operator, CharacterMap):
+        return TypeErrors(law, operator)
     if isinstance(law, OrbitAnswerMoments) and _one_character_a_row(law.spectrum):
-        return CharacterErrors(law, operator)
+        return CharacterErrors(law, character_map(operator))
     return WorstTypeErrors(law, operator)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from sordino_analysis.arrays import Floats
 from sordino_analysis.documents.analyst_part import AnalystPart
-from sordino_analysis.documents.queries import ConceptQueries
+from sordino_analysis.documents.queries import ConceptQueries, OrderedConceptQueries, RuleQueries
 from sordino_analysis.estimation.concept_errors import ConceptErrors, bernstein_reach, errors_of
 from sordino_analysis.estimation.intervals import independent_quantile
 from sordino_analysis.estimation.linear import LinearEstimator
@@ -23,13 +23,25 @@ from sordino_analysis.estimation.linear_estimate import EstimationError
 from sordino_analysis.evaluation.accumulate import Aggregate
 from sordino_analysis.evaluation.randomizers import for_randomizer
 from sordino_analysis.questions.linear.concepts.losses import ConceptClass
+from sordino_analysis.questions.linear.concepts.ordered import OrderedClass
 from sordino_analysis.questions.linear.operators import Indices
-from sordino_analysis.questions.linear.widths import character_map
+from sordino_shared.domains import Domain
 from sordino_shared.protocol import DevicePart
 
 # Rules against which every other is compared: the ones with the least estimated losses.
 _SHORTLIST = 64
 NEVER, ALWAYS = 0, 1
+
+ClassOfRules = ConceptClass | OrderedClass
+
+
+def rules_of_plan(domain: Domain, queries: RuleQueries) -> ClassOfRules:
+    """The rules by number, as the plan publishes them."""
+    match queries:
+        case ConceptQueries():
+            return ConceptClass.of(domain, queries)
+        case OrderedConceptQueries():
+            return OrderedClass.of(domain, queries)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -40,7 +52,7 @@ class ConceptEstimate:
     the best, by estimated loss, at `level`; the loss of `chosen` exceeds the least by at most `excess`, at `level`.
     """
 
-    known: ConceptClass
+    known: ClassOfRules
     losses: Floats
     standard_errors: Floats
     band_low: Floats
@@ -73,18 +85,21 @@ class ConceptEstimate:
 class ConceptEstimator:
     """A plan of a concept class, made ready to decode rounds."""
 
-    known: ConceptClass
+    known: ClassOfRules
     estimator: LinearEstimator
     errors: ConceptErrors
 
     @classmethod
     def of(cls, device: DevicePart, analyst: AnalystPart) -> ConceptEstimator:
         """Raises EstimationError where the plan is not about a concept class, or its parts are not of one plan."""
-        if not isinstance(analyst.queries, ConceptQueries):
+        if not isinstance(analyst.queries, RuleQueries):
             raise EstimationError(f"{analyst.workload} asks about no concept class")
         estimator = LinearEstimator.of(device, analyst)
-        errors = errors_of(estimator.law, character_map(estimator.workload.operator))
-        return cls(ConceptClass.of(device.domain, analyst.queries), estimator, errors)
+        return cls(
+            rules_of_plan(device.domain, analyst.queries),
+            estimator,
+            errors_of(estimator.law, estimator.workload.operator),
+        )
 
     def estimate(self, aggregate: Aggregate, level: float = 0.95) -> ConceptEstimate:
         """Statements from the aggregate of a closed round.
@@ -95,7 +110,7 @@ class ConceptEstimator:
             raise EstimationError(f"the level of an interval lies between 0 and 1, got {level}")
         losses, users = self.estimator.unbiased(aggregate), aggregate.count
         # Fewer reports than characters: some were told by nobody, and means are far from normal.
-        few = users < self.errors.characters
+        few = users < self.errors.parts[0]
         reach = self._bernstein_band(users, level) if few else self._normal_band(losses, users, level)
         chosen = int(losses.argmin())
         best, excess = self._best(losses, users, level, few=few)
@@ -151,8 +166,9 @@ class ConceptEstimator:
         return order[stays[order]], excess
 
     def _doubts(self, users: int) -> tuple[str, ...]:
+        count, parts = self.errors.parts
         return (
-            f"{users} reports are fewer than the {self.errors.characters} characters that rules need, so the normal "
+            f"{users} reports are fewer than the {count} {parts} that rules need, so the normal "
             "approximation does not hold: band, set and excess are Bernstein's, which hold for any number of reports "
             "and are wide",
         )

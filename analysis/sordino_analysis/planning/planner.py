@@ -11,7 +11,7 @@ from typing import Any
 from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_analysis.documents.certificate import Certificate
 from sordino_analysis.documents.plan_summary import LinearSummary, MechanismRow, PartDigests, PredictedError
-from sordino_analysis.documents.queries import ConceptQueries
+from sordino_analysis.documents.queries import RuleQueries
 from sordino_analysis.evaluation.answer_moments import ErrorProfile
 from sordino_analysis.evaluation.manipulation import manipulation
 from sordino_analysis.evaluation.randomizers import for_randomizer
@@ -81,7 +81,7 @@ class CompiledPlan:
             warnings=tuple(self._warnings()),
             candidates=tuple(self._row(candidate) for candidate in self.candidates),
             robust=options.robust,
-            asks_rules=isinstance(workload.published, ConceptQueries) or None,
+            asks_rules=isinstance(workload.published, RuleQueries) or None,
             users=options.users,
             **({} if options.users is None else self._predicted(options.users)),
         )

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from sordino_analysis.documents.protocol_plan import ProtocolPlan
-from sordino_analysis.documents.queries import ConceptQueries
+from sordino_analysis.documents.queries import RuleQueries
 from sordino_analysis.estimation.concepts import ConceptEstimator
 from sordino_analysis.estimation.items import ItemEstimator
 from sordino_analysis.estimation.linear import estimate
@@ -50,7 +50,7 @@ class LinearCampaign:
         """The estimate from the closed round `number`, or from that period of a series."""
         device, analyst = closed.plan.device, closed.plan.analyst
         campaign = str(self.manifest.campaign)
-        if isinstance(analyst.queries, ConceptQueries):
+        if isinstance(analyst.queries, RuleQueries):
             best = ConceptEstimator.of(device, analyst).estimate(closed.aggregate)
             return concept_document(campaign, number, device, analyst, best)
         published = PublishedQueries.of(device, analyst)

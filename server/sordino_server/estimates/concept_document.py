@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,8 +18,9 @@ from sordino_server.estimates.concept_schemas import (
     AllLosses,
     BaseRule,
     BestRules,
-    ClassOfRules,
+    BooleanRules,
     ConceptDocument,
+    OrderedRules,
     RuleLoss,
     RuleName,
 )
@@ -27,7 +29,7 @@ from sordino_shared.protocol import DevicePart
 
 # The API reads documents and estimates nothing: it does without scipy.
 if TYPE_CHECKING:
-    from sordino_analysis.estimation.concepts import ConceptEstimate
+    from sordino_analysis.estimation.concepts import ClassOfRules, ConceptEstimate
 
 # A document of so many rules is some megabytes.
 _MOST_IN_FULL = 1 << 17
@@ -38,7 +40,7 @@ def concept_document(
     campaign: str, index: int, device: DevicePart, analyst: AnalystPart, found: ConceptEstimate
 ) -> ConceptDocument:
     """The document of one round's estimate."""
-    name = _Names(found.known)
+    name = partial(_name, found.known)
     order = found.losses.argsort(kind="stable")[:MOST_LISTED].tolist()
     best = found.best.tolist()
     return ConceptDocument(
@@ -61,7 +63,7 @@ def concept_document(
         ),
         concepts=len(found.losses),
         rules=list(_rules(found, name, order)),
-        class_of_rules=_class(found.known),
+        class_of_rules=_class(found.known, len(found.losses)),
         all_losses=_in_full(found) if len(found.losses) <= _MOST_IN_FULL else None,
         target="population",
         validity="worst_case",
@@ -72,18 +74,12 @@ def concept_document(
     )
 
 
-class _Names:
-    """Rules as the document names them."""
-
-    def __init__(self, known: ConceptClass) -> None:
-        self._known = known
-
-    def __call__(self, rule: int) -> RuleName:
-        support, _ = self._known.place(rule)
-        return RuleName(number=rule, text=self._known.text(rule), width=len(support))
+def _name(known: ClassOfRules, rule: int) -> RuleName:
+    """A rule as the document names it."""
+    return RuleName(number=rule, text=known.text(rule), width=known.width(rule))
 
 
-def _rules(found: ConceptEstimate, name: _Names, order: Iterable[int]) -> Iterator[RuleLoss]:
+def _rules(found: ConceptEstimate, name: Callable[[int], RuleName], order: Iterable[int]) -> Iterator[RuleLoss]:
     best = set(found.best.tolist())
     for rule in order:
         loss, error = float(found.losses[rule]), float(found.standard_errors[rule])
@@ -95,8 +91,13 @@ def _band(found: ConceptEstimate, rule: int) -> tuple[float, float]:
     return float(found.band_low[rule]), float(found.band_high[rule])
 
 
-def _class(known: ConceptClass) -> ClassOfRules:
-    return ClassOfRules(**asdict(known.queries), literals=list(known.literals))
+def _class(known: ClassOfRules, rules: int) -> BooleanRules | OrderedRules:
+    if isinstance(known, ConceptClass):
+        return BooleanRules(**asdict(known.queries), literals=list(known.literals))
+    every = range(rules) if rules <= _MOST_IN_FULL else None
+    texts = None if every is None else [known.text(rule) for rule in every]
+    widths = None if every is None else [known.width(rule) for rule in every]
+    return OrderedRules(**asdict(known.queries), texts=texts, widths=widths)
 
 
 def _in_full(found: ConceptEstimate) -> AllLosses:
@@ -118,10 +119,17 @@ def every_rule(document: ConceptDocument) -> Iterator[RuleLoss]:
     if document.all_losses is None:
         yield from document.rules
         return
-    written = document.class_of_rules
-    queries = ConceptQueries(**written.model_dump(exclude={"literals"}))
-    name, every = _Names(ConceptClass(tuple(written.literals), queries)), document.all_losses
+    name, every = _names(document.class_of_rules), document.all_losses
     columns = zip(every.loss, every.standard_error, every.band_reach, every.may_be_best, strict=True)
     for number, (loss, error, reach, best) in enumerate(columns):
         band = (loss - reach, loss + reach)
         yield RuleLoss(rule=name(number), loss=loss, standard_error=error, band=band, may_be_best=best)
+
+
+def _names(written: BooleanRules | OrderedRules) -> Callable[[int], RuleName]:
+    """The names of rules by number."""
+    if isinstance(written, OrderedRules):
+        texts, widths = written.texts or [], written.widths or []
+        return lambda rule: RuleName(number=rule, text=texts[rule], width=widths[rule])
+    queries = ConceptQueries(**written.model_dump(exclude={"literals"}))
+    return partial(_name, ConceptClass(tuple(written.literals), queries))

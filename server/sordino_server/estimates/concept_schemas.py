@@ -45,7 +45,7 @@ class BaseRule(BaseModel):
     band: Interval
 
 
-class ClassOfRules(BaseModel):
+class BooleanRules(BaseModel):
     """What the rules are, as the plan publishes it, with the texts of each attribute that is off and that is on."""
 
     family: str
@@ -57,6 +57,20 @@ class ClassOfRules(BaseModel):
     miss: float
     false_alarm: float
     literals: list[tuple[str, str]]
+
+
+class OrderedRules(BaseModel):
+    """Thresholds, intervals or boxes: the texts of all rules, and how many attributes each looks at, by number.
+
+    Both are null in the document where there are more than 131,072.
+    """
+
+    family: str
+    positive: int
+    miss: float
+    false_alarm: float
+    texts: list[str] | None
+    widths: list[int] | None
 
 
 class AllLosses(BaseModel):
@@ -91,7 +105,7 @@ class ConceptDocument(BaseModel):
     confidence_set: BestRules
     concepts: int
     rules: list[RuleLoss] = Field(description="By estimated loss, at most 1000; the CSV has all of them.")
-    class_of_rules: ClassOfRules
+    class_of_rules: BooleanRules | OrderedRules
     all_losses: AllLosses | None
     target: Literal["population"] = Field(description="The population that the reporters came from.")
     validity: Literal["worst_case"] = Field(description="Holds whatever the users' attributes are.")

@@ -53,3 +53,27 @@ def test_the_best_rule_is_published_with_a_band_and_never_with_an_interval(
     assert "dark=on and beta=on" in exported.text
     print_concepts(document, Console(width=200))
     assert document["statement"] in capsys.readouterr().out
+
+
+def test_intervals_of_an_ordered_attribute_are_published_with_their_texts(running: Any) -> None:
+    age = {"name": "age", "kind": "ordinal", "edges": [18, 30]}
+    asked = {"class": "intervals", "label": {"attribute": "crashed", "positive": "yes"}}
+    workload = {"name": "who crashes", "domain": [age, CRASHED], "queries": asked}
+    campaign = running.campaign("open", workload=running.workload(workload), epsilon=4)
+    # Those from 18 to 30 crash, nobody else does; cells count the label last.
+    assert running.report(campaign, [0, 3, 4] * 1000, seed=1).status_code == 200
+    running.api.post(f"/v1/campaigns/{campaign['id']}/close").raise_for_status()
+    running.work()
+    path = f"/v1/campaigns/{campaign['id']}/estimates"
+    document = running.api.get(path).raise_for_status().json()
+    # Its loss is 0 and that of the next best 1/3, at least six standard errors of the difference.
+    assert 6 * 2 * max(rule["standard_error"] for rule in document["rules"]) < 1 / 3
+    assert (document["kind"], document["concepts"]) == ("concepts", 7)
+    assert document["rule"] == {"number": 4, "text": "18 < age ≤ 30", "width": 1}
+    assert document["beats_base"]
+    texts = ["never", "always", "age ≤ 18", "age ≤ 30", "18 < age ≤ 30", "age > 18", "age > 30"]
+    assert document["class_of_rules"]["texts"] == texts
+    rows = list(csv.DictReader(io.StringIO(running.api.get(path, params={"format": "csv"}).text)))
+    assert [row["rule"] for row in rows] == texts
+    assert [row["width"] for row in rows] == ["0", "0", "1", "1", "1", "1", "1"]
+    assert float(rows[4]["loss"]) == pytest.approx(document["loss"], rel=1e-5)

@@ -10,12 +10,14 @@ from sordino_analysis.documents.queries import (
     ConceptQueries,
     MarginalQueries,
     MatrixQueries,
+    OrderedConceptQueries,
     ParityQueries,
     ProductQueries,
     Queries,
     StackQueries,
 )
 from sordino_analysis.questions.linear.concepts.losses import concepts
+from sordino_analysis.questions.linear.concepts.ordered import ordered_concepts
 from sordino_analysis.questions.linear.factors import Factor, factor, product_of
 from sordino_analysis.questions.linear.items import MOST_LISTED_ITEMS, AnyItem
 from sordino_analysis.questions.linear.operators import Dense
@@ -55,6 +57,8 @@ def _whole(domain: Domain, queries: Queries) -> Factor:
             return marginals(domain, queries.width, exactly=queries.exactly)
         case ConceptQueries():
             return concepts(domain, queries)
+        case OrderedConceptQueries():
+            return ordered_concepts(domain, queries)
         case StackQueries():
             parts = [_whole(domain, part.queries) for part in queries.parts]
             return stack_of(parts, [part.weight for part in queries.parts])

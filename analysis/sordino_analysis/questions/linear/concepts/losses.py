@@ -18,7 +18,7 @@ import numpy as np
 from sordino_analysis.arrays import Floats, Mask
 from sordino_analysis.documents.queries import ConceptQueries
 from sordino_analysis.questions.linear.characters import Characters, Integers, cas_table
-from sordino_analysis.questions.linear.concepts.rules import Literals, Rule, rules_of
+from sordino_analysis.questions.linear.concepts.rules import Literals, Rule, losses_of, rules_of
 from sordino_analysis.questions.linear.factors import Factor
 from sordino_analysis.questions.linear.scopes import QueryScope
 from sordino_analysis.questions.linear.widths import CharacterBlock, CharacterMap
@@ -80,13 +80,14 @@ class ConceptClass:
         support, rule = self.place(number)
         return rule.text([self.literals[attribute] for attribute in support])
 
+    def width(self, number: int) -> int:
+        """How many indicators a rule looks at."""
+        return len(self.place(number)[0])
+
     def losses(self, positive: Mask) -> Floats:
         """(rules, 2^(i+1)) the loss at every cell of the indicators and the label, for (rules, 2^i) predictions."""
         queries = self.queries
-        truth = np.arange(2) == queries.positive
-        missed = queries.miss * (~positive[:, :, None] & truth)
-        alarmed = queries.false_alarm * (positive[:, :, None] & ~truth)
-        return np.asarray((missed + alarmed).reshape(len(positive), -1))
+        return losses_of(positive, queries.positive, queries.miss, queries.false_alarm)
 
 
 def literals_of(attribute: Attribute) -> tuple[str, str]:

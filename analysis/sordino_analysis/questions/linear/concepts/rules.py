@@ -10,7 +10,10 @@ from typing import Protocol
 
 import numpy as np
 
-from sordino_analysis.arrays import Mask
+from sordino_analysis.arrays import Floats, Mask
+
+# The first two rules of every class.
+CONSTANTS = ("never", "always")
 
 # What a person reads for an indicator that is off and for one that is on.
 Literals = Sequence[tuple[str, str]]
@@ -127,7 +130,15 @@ def rules_of(family: str, involved: int, negations: bool, changes: int | None) -
     """The rules of a class on exactly so many indicators; the two constants for none."""
     if involved == 0:
         return (
-            Rule(np.array([False]), lambda literals: "never"),
-            Rule(np.array([True]), lambda literals: "always"),
+            Rule(np.array([False]), lambda literals: CONSTANTS[0]),
+            Rule(np.array([True]), lambda literals: CONSTANTS[1]),
         )
     return CLASSES[family](involved, negations=negations, changes=changes)
+
+
+def losses_of(predicted: Mask, positive: int, miss: float, false_alarm: float) -> Floats:
+    """(rules, 2p) the loss at every cell of p, and of the label after them, for (rules, p) predictions."""
+    truth = np.arange(2) == positive
+    missed = miss * (~predicted[:, :, None] & truth)
+    alarmed = false_alarm * (predicted[:, :, None] & ~truth)
+    return np.asarray((missed + alarmed).reshape(len(predicted), -1))

@@ -9,17 +9,15 @@ from pydantic import ConfigDict, Field
 from sordino_analysis.documents import queries as documents
 from sordino_analysis.questions.linear.attributes import Number, Strict
 from sordino_analysis.questions.linear.concepts.indicators import member_indicator, range_indicator
+from sordino_analysis.questions.linear.concepts.labels import End, Label, label_of, named
 from sordino_analysis.questions.linear.concepts.rules import WIDEST
 from sordino_analysis.questions.linear.workload import WorkloadError
 from sordino_analysis.strict_model import Listed
-from sordino_shared.domains import Attribute, Domain
+from sordino_shared.domains import Attribute, Domain, Ordered
 
 _LARGEST_RATIO = 1e6
 
 Cost = Annotated[Number, Field(gt=0)]
-
-
-End = Annotated[float, Field(allow_inf_nan=False)] | Annotated[int, Field(strict=True)]
 
 
 class Tested(Strict):
@@ -29,17 +27,6 @@ class Tested(Strict):
 
     attribute: str
     members: Listed[str] | None = None
-    low: End | None = Field(default=None, alias="from")
-    high: End | None = Field(default=None, alias="to")
-
-
-class Label(Strict):
-    """The attribute that rules predict, and what of it counts as yes: a member of two, or a range."""
-
-    model_config = ConfigDict(frozen=True, validate_by_alias=True, validate_by_name=False, serialize_by_alias=True)
-
-    attribute: str
-    positive: str | None = None
     low: End | None = Field(default=None, alias="from")
     high: End | None = Field(default=None, alias="to")
 
@@ -56,7 +43,9 @@ class ConceptSpecification(Strict):
 
     model_config = ConfigDict(frozen=True, validate_by_alias=True, validate_by_name=False, serialize_by_alias=True)
 
-    family: Literal["conjunctions", "clauses", "juntas", "parities", "lists"] = Field(alias="class")
+    family: Literal["conjunctions", "clauses", "juntas", "parities", "lists", "thresholds", "intervals", "boxes"] = (
+        Field(alias="class")
+    )
     label: Label
     width: Annotated[int, Field(strict=True)] | None = None
     length: Annotated[int, Field(strict=True)] | None = None
@@ -67,13 +56,21 @@ class ConceptSpecification(Strict):
     cost: Costs = Costs()
 
 
-def published_concepts(written: ConceptSpecification, domain: Domain) -> tuple[Domain, documents.ConceptQueries]:
-    """The domain of the indicators and then the label, and the queries; raises WorkloadError where they do not fit."""
-    label, positive = _label(written, domain)
-    indicators = _indicators(written, domain)
+def published_concepts(written: ConceptSpecification, domain: Domain) -> tuple[Domain, documents.RuleQueries]:
+    """The domain of what rules look at and then the label, and the queries.
+
+    Raises WorkloadError where they do not fit.
+    """
+    label, positive = label_of(written.label, domain)
     ratio = max(written.cost.miss, written.cost.false_alarm) / min(written.cost.miss, written.cost.false_alarm)
     if ratio > _LARGEST_RATIO:
         raise WorkloadError(f"one mistake costs {ratio:g} times the other, at most {_LARGEST_RATIO:g} is asked", ratio)
+    if written.family in documents.ORDERED_FAMILIES:
+        ordered = documents.OrderedConceptQueries(
+            family=written.family, positive=positive, miss=written.cost.miss, false_alarm=written.cost.false_alarm
+        )
+        return Domain((*_ordered(written, domain), label)), ordered
+    indicators = _indicators(written, domain)
     width = _width(written, len(indicators))
     queries = documents.ConceptQueries(
         family=written.family,
@@ -88,23 +85,51 @@ def published_concepts(written: ConceptSpecification, domain: Domain) -> tuple[D
     return Domain((*indicators, label)), queries
 
 
-def _label(written: ConceptSpecification, domain: Domain) -> tuple[Attribute, int]:
-    """The attribute of two members, and which of them is positive."""
-    asked = written.label
-    label = _named(domain, asked.attribute, "the label")
-    if asked.low is not None or asked.high is not None:
-        if asked.positive is not None:
-            raise WorkloadError("the label has either a `positive` member or a range, not both", asked.positive)
-        return range_indicator(label, asked.low, asked.high), 1
-    if label.size != 2:
+def _ordered(written: ConceptSpecification, domain: Domain) -> list[Attribute]:
+    """The ordered attributes that thresholds, intervals or boxes are about."""
+    _check_ordered_fields(written)
+    if written.over is None:
+        others = (attribute for attribute in domain.attributes if attribute.name != written.label.attribute)
+        found: list[Attribute] = [attribute for attribute in others if isinstance(attribute, Ordered)]
+    else:
+        found = [_whole(each, domain, written) for each in written.over]
+    names = [attribute.name for attribute in found]
+    if len(set(names)) < len(names):
+        raise WorkloadError(f"`over` has {next(n for n in names if names.count(n) > 1)!r} twice", names)
+    if not found:
+        raise WorkloadError(f"there is no ordered attribute besides the label: {written.family} need one", domain)
+    if written.family != "boxes" and len(found) > 1:
         raise WorkloadError(
-            f"the label {label.name!r} has {label.size} members, and a rule says yes or no: give it two members, or a "
-            "range with `from` and `to`",
-            label.name,
+            f"{written.family} are about one attribute: say which of {', '.join(names)} with `over`, or ask for boxes",
+            names,
         )
-    if asked.positive is None:
-        raise WorkloadError(f"say which member of the label {label.name!r} is `positive`", label.name)
-    return label, _member(label, asked.positive)
+    return found
+
+
+def _check_ordered_fields(written: ConceptSpecification) -> None:
+    """Raise WorkloadError for a field that rules over ordered attributes do not have."""
+    usual = ConceptSpecification.model_construct(label=written.label, family=written.family)
+    for name in ("width", "length", "changes", "negations", "exactly"):
+        if getattr(written, name) != getattr(usual, name):
+            raise WorkloadError(f"{written.family} have no `{name}`: leave it out", getattr(written, name))
+
+
+def _whole(each: str | Tested, domain: Domain, written: ConceptSpecification) -> Attribute:
+    tested = Tested(attribute=each) if isinstance(each, str) else each
+    if tested != Tested(attribute=tested.attribute):
+        raise WorkloadError(
+            f"{written.family} look at all bins of {tested.attribute!r}: give its name alone", tested.attribute
+        )
+    if tested.attribute == written.label.attribute:
+        raise WorkloadError(f"`over` names the label {tested.attribute!r}: a rule may not look at it", tested.attribute)
+    attribute = named(domain, tested.attribute, "over")
+    if not isinstance(attribute, Ordered):
+        raise WorkloadError(
+            f"attribute {attribute.name!r} is {attribute.kind} and has no order: {written.family} need one that is "
+            "ordinal or integers",
+            attribute.name,
+        )
+    return attribute
 
 
 def _indicators(written: ConceptSpecification, domain: Domain) -> list[Attribute]:
@@ -126,7 +151,7 @@ def _tests(each: str | Tested, domain: Domain, of_label: str) -> list[Attribute]
     tested = Tested(attribute=each) if isinstance(each, str) else each
     if tested.attribute == of_label:
         raise WorkloadError(f"`over` names the label {of_label!r}: a rule may not look at it", tested.attribute)
-    attribute = _named(domain, tested.attribute, "over")
+    attribute = named(domain, tested.attribute, "over")
     if tested.members is not None:
         if tested.low is not None or tested.high is not None or not tested.members:
             raise WorkloadError(f"test {attribute.name!r} for its `members`, or for a range, not both", tested.members)
@@ -160,18 +185,3 @@ def _width(written: ConceptSpecification, indicators: int) -> int:
     if written.family == "juntas" and not written.negations:
         raise WorkloadError("juntas are all functions of their attributes: leave `negations` out", written.negations)
     return width
-
-
-def _named(domain: Domain, name: str, where: str) -> Attribute:
-    for attribute in domain.attributes:
-        if attribute.name == name:
-            return attribute
-    names = ", ".join(attribute.name for attribute in domain.attributes)
-    raise WorkloadError(f"{where}: the domain has no attribute {name!r}; it has {names[:1000]}", name)
-
-
-def _member(attribute: Attribute, text: str) -> int:
-    members = [attribute.label(index) for index in range(attribute.size)]
-    if text not in members:
-        raise WorkloadError(f"the label {attribute.name!r} has the members {' and '.join(members)}, not {text!r}", text)
-    return members.index(text)
