@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     )
     from sordino_analysis.analyst.plans import Plan, plan, read_plan
     from sordino_analysis.analyst.results import read_estimates
+    from sordino_analysis.analyst.rules import RankedRules, best_rules
     from sordino_analysis.analyst.series import rotation, series
     from sordino_analysis.analyst.simulation import Simulation, read_csv, simulate
     from sordino_analysis.analyst.tables import ColumnError
@@ -53,6 +54,7 @@ _MODULES = {
     ),
     "sordino_analysis.analyst.plans": ("Plan", "plan", "read_plan"),
     "sordino_analysis.analyst.results": ("read_estimates",),
+    "sordino_analysis.analyst.rules": ("RankedRules", "best_rules"),
     "sordino_analysis.analyst.series": ("rotation", "series"),
     "sordino_analysis.analyst.simulation": ("Simulation", "read_csv", "simulate"),
     "sordino_analysis.analyst.tables": ("ColumnError",),
@@ -79,6 +81,7 @@ __all__ = [
     "Plan",
     "PlanError",
     "Progress",
+    "RankedRules",
     "Rotation",
     "SeriesEstimates",
     "Simulation",
@@ -86,6 +89,7 @@ __all__ = [
     "Workload",
     "WorkloadError",
     "aggregate",
+    "best_rules",
     "estimate",
     "histogram",
     "items",

@@ -17,6 +17,7 @@ from sordino_analysis.analyst.plans import Plan
 from sordino_analysis.analyst.tables import device_values, read_table
 from sordino_analysis.arrays import Floats
 from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
+from sordino_analysis.questions.linear.concepts.indicators import held_domain
 from sordino_shared.domains import Domain
 from sordino_shared.errors import InvalidValue, OutsideDomain
 from sordino_shared.protocol import DevicePart
@@ -151,6 +152,7 @@ def read_csv(path: Path | str, question: HasDomain, columns: Mapping[str, str] |
     domain = question.domain
     if not isinstance(domain, Domain):
         raise TypeError("read_csv needs a domain: give it a Workload, a Plan or a PairwisePlan")
+    domain = held_domain(domain)
     names = {attribute.name: attribute.name for attribute in domain.attributes}
     unknown = sorted(set(columns or {}) - set(names))
     if unknown:

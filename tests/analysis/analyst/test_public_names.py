@@ -13,16 +13,27 @@ import numpy as np
 import pytest
 
 import sordino_analysis as sa
-from sordino_analysis.analyst import estimates, items, pairs, plans, results, series, simulation, tables, workloads
+from sordino_analysis.analyst import (
+    estimates,
+    items,
+    pairs,
+    plans,
+    results,
+    rules,
+    series,
+    simulation,
+    tables,
+    workloads,
+)
 
 PUBLIC = {
-    "Aggregate", "ColumnError", "Estimate", "EstimationError", "Items", "PairwisePlan", "PairwiseSimulation", "Plan",
-    "PlanError", "Progress", "Rotation", "SeriesEstimates", "Simulation", "SordinoError", "Workload", "WorkloadError",
-    "aggregate", "estimate", "histogram", "items", "marginal", "pairwise_statistic", "plan", "plan_pairwise", "prefix",
-    "ranges", "read_csv", "read_estimates", "read_pairwise_plan", "read_plan", "rotation", "series", "simulate",
-    "simulate_pairwise", "workload",
+    "Aggregate", "ColumnError", "Estimate", "EstimationError", "Items", "PairwisePlan", "PairwiseSimulation",
+    "Plan", "PlanError", "Progress", "RankedRules", "Rotation", "SeriesEstimates", "Simulation", "SordinoError",
+    "Workload", "WorkloadError", "aggregate", "best_rules", "estimate", "histogram", "items", "marginal",
+    "pairwise_statistic", "plan", "plan_pairwise", "prefix", "ranges", "read_csv", "read_estimates",
+    "read_pairwise_plan", "read_plan", "rotation", "series", "simulate", "simulate_pairwise", "workload",
 }  # fmt: skip
-MODULES = (estimates, items, pairs, plans, results, series, simulation, tables, workloads)
+MODULES = (estimates, items, pairs, plans, results, rules, series, simulation, tables, workloads)
 FUNCTIONS = sorted(name for name in PUBLIC if inspect.isfunction(getattr(sa, name)))
 
 
