@@ -61,13 +61,13 @@ def lower_bound(work: SharedWork, objective: Objective, progress: ProgressCallba
     if plane is not None and workload.size > MOST_DENSE_INTERVALS:
         return plane_bound(plane, epsilon)
     if work.deadline.passed():
-        return _nothing_proved()
+        return nothing_proved()
     if isinstance(workload.operator, CharacterMap) and workload.operator.invariant:
         return _of_characters(workload.operator, epsilon, _block_weights(work, workload.operator, objective))
     if workload.operator.intervals is not None and workload.size > MOST_DENSE_INTERVALS:
         return interval_bound(workload.operator.intervals, epsilon, objective)
     if work.too_large_for_dense is not None:
-        return _nothing_proved()
+        return nothing_proved()
     work.factorization(objective, progress_of_part(progress, 0.0, _SHARE_OF_FACTORIZATION))
     trace = work.bound(objective)
     bound = LowerBound(trace.value, Array.of(trace.query_weights, "<f8"), Array.of(trace.type_weights, "<f8"))
@@ -145,7 +145,7 @@ def _pair_bound(work: SharedWork, objective: Objective, progress: ProgressCallba
     )
 
 
-def _nothing_proved() -> LowerBound:
+def nothing_proved() -> LowerBound:
     """Variances are not negative: 0 is a bound that needs no weights, and arrays on the wire are not empty."""
     anything = Array.of(np.ones(1), "<f8")
     return LowerBound(0.0, anything, anything)

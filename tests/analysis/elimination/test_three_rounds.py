@@ -1,0 +1,204 @@
+"""Three rounds for a class of rules: exact laws of the listed rules, the choice, and the interval of the last round."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from sordino_analysis.elimination import three_rounds
+from sordino_analysis.elimination.listed_rules import ListedRules
+from sordino_analysis.elimination.three_rounds import CertifiedRule, RoundShares, ThreeRounds, combined
+from sordino_analysis.estimation.concepts import ConceptEstimator
+from sordino_analysis.estimation.linear_estimate import EstimationError
+from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
+from sordino_analysis.evaluation.variance import answer_moments
+from sordino_analysis.planning.planner import PlanRequest, compile_plan
+from sordino_analysis.planning.rounds import ClosedRound, RoundPlan
+from sordino_analysis.planning_options import PlanningOptions
+from sordino_analysis.questions.linear import parse_specification
+from sordino_analysis.questions.linear.building import build_workload
+from sordino_shared.audit import check_guarantee
+from sordino_shared.errors import InvalidValue
+from sordino_shared.guarantees import PureEpsilon
+from sordino_shared.randomness import SeededRandomness
+
+ONE = PureEpsilon(10**9)
+
+
+@cache
+def plan_of(indicators=4, miss=1.0):
+    names = [*(f"a{number}" for number in range(indicators)), "crashed"]
+    domain = [{"name": name, "kind": "categorical", "labels": ["off", "on"]} for name in names]
+    label, cost = {"attribute": "crashed", "positive": "on"}, {"miss": miss}
+    asked = {"class": "conjunctions", "width": 2, "label": label, "cost": cost}
+    workload = parse_specification({"name": "what crashes", "domain": domain, "queries": asked}).build()
+    compiled = compile_plan(PlanRequest(workload, PlanningOptions.of(epsilon="1", mechanism="fourier")))
+    return RoundPlan(compiled.device, compiled.analyst)
+
+
+@cache
+def first_of(*asked):
+    plan = plan_of(*asked)
+    return ConceptEstimator.of(plan.device, plan.analyst)
+
+
+def listed_of(rules, *asked):
+    return ListedRules.of("w", first_of(*asked).known, plan_of(*asked).device.domain, rules)
+
+
+def population(rng, users, indicators=4, lift=0.2):
+    held = rng.integers(2, size=(users, indicators))
+    often = np.where(held[:, 0] & held[:, 1], 0.5 + lift, 0.5 - lift)
+    return np.column_stack([held, rng.random(users) < often]).astype(np.uint64)
+
+
+def closed(plan, codes, seed):
+    """Reports of devices that hold the attributes of the first round."""
+    names = [attribute.name for attribute in plan_of().device.domain.attributes]
+    held = codes[:, [names.index(attribute.name) for attribute in plan.device.domain.attributes]]
+    payloads = plan.device.randomize_many(held, SeededRandomness(seed))
+    return ClosedRound(plan, Aggregate(len(held), accumulate(plan.device.randomizer, payloads)))
+
+
+def test_a_drawn_rule_has_the_variance_of_the_closed_form_for_every_type_and_no_bias():
+    plan = listed_of((2, 10, 0)).plan(ONE, 3)
+    assert [attribute.name for attribute in plan.device.domain.attributes] == ["a0", "a1", "crashed"]
+    workload = build_workload(plan.device.domain, plan.analyst.queries, "w")
+    law = answer_moments(plan.device.randomizer, plan.analyst.decoder, workload)
+    second = law.type_variances() + (workload.operator.dense() - 0.5) ** 2
+    assert np.allclose(second, 3 / (4 * np.tanh(0.5) ** 2), rtol=1e-5)
+    assert plan.analyst.figures.bias_bound < 1e-9
+
+
+def test_losses_are_those_of_the_class_on_the_attributes_that_the_rules_look_at():
+    listed = listed_of((2, 10))
+    whole = first_of().estimator.workload.operator.dense()[[2, 10]].reshape(2, 2, 2, 2, 2, 2)
+    assert listed.texts == ("a0=on", "a0=on and a1=on")
+    assert np.allclose(listed.losses.reshape(2, 2, 2, 2), whole[:, :, :, 0, 0, :])
+
+
+def test_with_unequal_costs_each_mistake_is_drawn_by_its_cost():
+    listed = listed_of((0, 2, 10), 4, 5.0)
+    plan = listed.plan(ONE, 3)
+    check_guarantee(plan.device)
+    assert plan.analyst.figures.bias_bound < 1e-8
+    workload = build_workload(plan.device.domain, plan.analyst.queries, "w")
+    found = answer_moments(plan.device.randomizer, plan.analyst.decoder, workload).type_variances()
+    # `never` raises no alarm: costs 5 three times and 1 twice, 17 in all, and a mistake is drawn with its cost / 17.
+    scale = 17 / (2 * np.tanh(0.5))
+    keep = 1 / (1 + np.exp(-1.0))
+    for rule, costs in ((0, (5.0,)), (1, (5.0, 1.0)), (2, (5.0, 1.0))):
+        for cell in range(workload.size):
+            loss, middle = listed.losses[rule, cell], sum(costs) / 2
+            means = [scale * (2 * keep - 1) * (1 if cost == loss else -1) * cost / 17 for cost in costs]
+            assert middle + sum(means) == pytest.approx(loss)
+            square = sum(scale**2 * cost / 17 for cost in costs) - (loss - middle) ** 2
+            assert found[rule, cell] == pytest.approx(square, rel=1e-5)
+
+
+def test_the_second_round_asks_about_the_best_rules_and_the_last_about_the_one_that_is_left():
+    """At 200,000 devices the planted rule is better than every other by .1, ten standard errors of the second round."""
+    protocol, rng = ThreeRounds(RoundShares(top=5)), np.random.default_rng(3)
+    first = closed(plan_of(), population(rng, 120_000), 1)
+    second_plan = protocol.step((first,))
+    losses = first_of().estimate(first.aggregate).losses
+    texts = [first_of().known.text(rule) for rule in losses.argsort()[:5]]
+    assert list(second_plan.analyst.queries.labels) == texts
+    assert protocol.step((first,)).device.content == second_plan.device.content
+    assert second_plan.device.guarantee == plan_of().device.guarantee
+    second = closed(second_plan, population(rng, 60_000), 2)
+    third_plan = protocol.step((first, second))
+    assert third_plan.analyst.queries.labels == ("a0=on and a1=on",)
+    third = closed(third_plan, population(rng, 20_000), 3)
+    found = protocol.step((first, second, third))
+    assert isinstance(found, CertifiedRule)
+    assert first_of().known.text(found.chosen) == "a0=on and a1=on"
+    assert found.certified_by_round == 2
+    low, high = found.interval
+    assert low < found.loss < high
+    reach = protocol.certified_reach(200_000, 1.0)
+    assert 0.9 * reach < (high - low) / 2 <= 1.001 * reach
+    # An ordinary interval is a fraction of the band of the class.
+    assert (high - low) < 0.6 * (found.first.band_high - found.first.band_low).min()
+    assert found.users == (120_000, 60_000, 20_000)
+
+
+def test_rules_that_would_need_too_many_attributes_are_passed_over(monkeypatch):
+    monkeypatch.setattr(three_rounds, "MOST_CELLS", 8)
+    first = closed(plan_of(), population(np.random.default_rng(3), 120_000), 1)
+    plan = ThreeRounds(RoundShares(top=12)).step((first,))
+    assert plan.device.domain.size <= 8
+    assert len(plan.analyst.queries.labels) == 10
+    assert plan.analyst.queries.labels[0] == "a0=on and a1=on"
+
+
+def test_thresholds_take_part_with_the_whole_of_their_attribute():
+    domain = [{"name": "x", "kind": "ordinal", "edges": [1, 2, 3]}, {"name": "crashed", "kind": "categorical"}]
+    domain[1]["labels"] = ["no", "yes"]
+    asked = {"class": "thresholds", "label": {"attribute": "crashed", "positive": "yes"}}
+    workload = parse_specification({"name": "w", "domain": domain, "queries": asked}).build()
+    compiled = compile_plan(PlanRequest(workload, PlanningOptions.of(epsilon="1", mechanism="sign_vectors")))
+    held = np.repeat(np.array([[0, 0], [1, 0], [2, 1], [3, 1]], dtype=np.uint64), 10_000, axis=0)
+    protocol, rounds = ThreeRounds(RoundShares(top=3)), ()
+    plan = RoundPlan(compiled.device, compiled.analyst)
+    for seed in range(3):
+        payloads = plan.device.randomize_many(held, SeededRandomness(seed))
+        rounds += (ClosedRound(plan, Aggregate(len(held), accumulate(plan.device.randomizer, payloads))),)
+        plan = protocol.step(rounds)
+    assert rounds[2].plan.analyst.queries.labels == ("x > 2",)
+    assert plan.interval[0] <= 0 <= plan.interval[1]
+
+
+def test_fewer_rounds_have_the_band_of_the_first_and_no_interval():
+    protocol, rng = ThreeRounds(RoundShares(top=5)), np.random.default_rng(3)
+    first = closed(plan_of(), population(rng, 20_000), 1)
+    alone = protocol.conclude((first,))
+    expected = first_of().estimate(first.aggregate)
+    assert (alone.chosen, alone.interval, alone.certified_by_round) == (expected.chosen, None, None)
+    assert np.array_equal(alone.first.band_low, expected.band_low)
+    second = closed(protocol.step((first,)), population(rng, 10_000), 2)
+    assert protocol.conclude((first, second)).interval is None
+    with pytest.raises(EstimationError, match="no round is closed"):
+        protocol.conclude(())
+
+
+def test_rounds_are_weighed_by_their_inverse_variances():
+    joint = combined(np.array([0.2, 0.4]), np.array([1.0, 2.0]), np.array([0.4, 0.4]), np.array([3.0, 0.0]))
+    assert np.allclose(joint, [0.25, 0.4])
+
+
+@pytest.mark.parametrize(
+    ("shares", "top", "words"),
+    [
+        ((0.6, 0.3), 32, "each of 3 rounds"),
+        ((0.6, 0.3, 0.2), 32, "sum to 1"),
+        ((0.6, 0.4, 0.0), 32, "above 0"),
+        ((0.6, 0.4, float("nan")), 32, "above 0"),
+        ((0.6, 0.3, 0.1), 1, "two rules at least"),
+    ],
+)
+def test_shares_that_do_not_fit_are_refused(shares, top, words):
+    with pytest.raises(InvalidValue, match=words):
+        RoundShares(shares, top)
+
+
+def test_the_class_has_more_rules_than_the_second_round():
+    first = closed(plan_of(), population(np.random.default_rng(1), 2000), 1)
+    with pytest.raises(InvalidValue, match="the class has 34 rules"):
+        ThreeRounds(RoundShares(top=34)).step((first,))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lift", [0.0, 0.1])
+def test_the_interval_of_the_last_round_holds_in_300_campaigns(lift):
+    """Devices are drawn afresh. At 95 % the chance of fewer than 268 is 10^-4."""
+    protocol, rng, held = ThreeRounds(RoundShares(top=8)), np.random.default_rng(9), 0
+    truth = first_of().estimator.workload.truth_of_codes(population(np.random.default_rng(1), 2_000_000, lift=lift))
+    for seed in range(300):
+        rounds = (closed(plan_of(), population(rng, 6000, lift=lift), 3 * seed),)
+        for number, users in ((1, 3000), (2, 1000)):
+            rounds += (closed(protocol.step(rounds), population(rng, users, lift=lift), 3 * seed + number),)
+        found = protocol.conclude(rounds)
+        held += found.interval[0] <= truth[found.chosen] <= found.interval[1]
+    print(held)
+    assert held >= 268
