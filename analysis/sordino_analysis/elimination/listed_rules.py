@@ -17,7 +17,7 @@ from sordino_analysis.documents.certificate import Certificate
 from sordino_analysis.documents.decoders import AnswerDecoder
 from sordino_analysis.documents.queries import MatrixQueries
 from sordino_analysis.estimation.concepts import ClassOfRules
-from sordino_analysis.evaluation.integer_kernels import answer_decoder, integer_kernel
+from sordino_analysis.evaluation.integer_kernels import integer_kernel, probabilities
 from sordino_analysis.evaluation.variance import answer_moments
 from sordino_analysis.planning.certificates import nothing_proved
 from sordino_analysis.planning.rounds import RoundPlan
@@ -111,12 +111,13 @@ def drawn_rules(listed: ListedRules, guarantee: PureEpsilon) -> tuple[FiniteKern
     sets, costs, rule = _mistakes(listed)
     chances = costs / costs.sum()
     kernel = integer_kernel(np.tile(chances, 2) / (1 + np.exp(guarantee.epsilon)), np.vstack([sets, ~sets]), guarantee)
+    table = probabilities(kernel)[: len(sets)]
     told, middle = np.zeros((len(listed.rules), len(sets))), np.zeros(len(listed.rules))
-    told[rule, np.arange(len(sets))] = costs / chances / (2 * np.tanh(guarantee.epsilon / 2))
+    told[rule, np.arange(len(sets))] = costs / (2 * (table.max(axis=1) - table.min(axis=1)))
     np.add.at(middle, rule, costs / 2)
-    rows = middle[:, None] + np.hstack([told, -told])
-    even = np.full(listed.wrong.shape[1], 1 / listed.wrong.shape[1])
-    return kernel, answer_decoder(kernel, rows, listed.losses, even)
+    # Both answers about a set have the same two levels, so the middle is right whatever is drawn, also the null output.
+    rows = np.hstack([told, -told, np.zeros((len(told), kernel.outputs - 2 * len(sets)))])
+    return kernel, AnswerDecoder(Array.of(rows, "<f8"), Array.of(middle, "<f8"))
 
 
 def _mistakes(listed: ListedRules) -> tuple[Mask, Floats, np.ndarray[tuple[int], np.dtype[np.intp]]]:
