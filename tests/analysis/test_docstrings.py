@@ -89,6 +89,7 @@ def test_a_function_with_an_error_of_its_own_is_found() -> None:
 RESULTS = {
     "Ghazi": {"Lemma 11", "Lemma 12", "Lemma 17", "Theorem 19", "Theorem 24"},
     "Edmonds": {"Lemma 9", "Theorem 10", "Lemma 12", "Theorem 24"},
+    "Aldà": {"Lemma 8", "Lemma 9", "Theorem 7", "Theorem 8", "Theorem 9"},
     "Hoeffding": {"Theorem 4"},
 }
 CITED = re.compile(r"(?:Theorem|Lemma|Proposition|Corollary) \d+")
