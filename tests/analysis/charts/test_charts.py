@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from sordino_analysis.charts import AnswerChart, draw_answers
+from sordino_analysis.charts import AnswerChart, EstimateChart, draw_answers, draw_estimate
 from sordino_analysis.charts.scales import Scale, room_for, round_ticks
 from sordino_shared.errors import InvalidValue
 
@@ -83,3 +83,48 @@ def test_labels_that_would_touch_are_left_out() -> None:
     scale = Scale(0.0, 10.0, 0.0, 100.0)
     kept = room_for([(0.0, "0"), (1.0, "1"), (5.0, "five"), (6.0, "six")], scale)
     assert [text for _, text in kept] == ["0", "five"]
+
+
+def estimate_chart(values: list[float], **changes: object) -> EstimateChart:
+    given: dict[str, object] = {
+        "title": "Delays <of> flights & more",
+        "subtitle": "some answers",
+        "level": 0.95,
+        "labels": [f"at most {index}" for index in range(len(values))],
+        "values": values,
+        "intervals": [(value - 0.1, value + 0.1) for value in values],
+        "bands": [(value - 0.2, value + 0.2) for value in values],
+    }
+    return EstimateChart(**(given | changes))  # type: ignore[arg-type]
+
+
+def test_an_estimate_has_a_band_around_its_interval_around_its_answer() -> None:
+    root = ET.fromstring(draw_estimate(estimate_chart([0.1, 0.5, -0.3])))
+    assert "3 answers, from -0.3 to 0.5" in (root.findtext(SVG + "desc") or "")
+    bands = points(root, "band", "polygon")[1:]
+    whiskers = [each for each in root.iter(SVG + "line") if each.get("class") == "estimate"][1:]
+    dots = list(root.iter(SVG + "circle"))[1:]
+    assert len(bands) == len(whiskers) == len(dots) == 3
+    for band, whisker, mark in zip(bands, whiskers, dots, strict=True):
+        ends = [float(whisker.attrib["y1"]), float(mark.attrib["cy"]), float(whisker.attrib["y2"])]
+        heights = [max(y for _, y in band), *ends, min(y for _, y in band)]
+        assert heights == sorted(heights, reverse=True)
+        assert len(set(heights)) == 5
+
+
+def test_an_estimate_of_65536_answers_is_small_and_keeps_the_largest() -> None:
+    values = [0.0] * 65_536
+    values[40_000] = 1.0
+    drawn = draw_estimate(estimate_chart(values))
+    assert len(drawn) < 300_000
+    strokes = [each for each in ET.fromstring(drawn).iter(SVG + "line") if each.get("class") == "estimate"][1:]
+    lengths = [abs(float(each.attrib["y2"]) - float(each.attrib["y1"])) for each in strokes]
+    assert sum(length > 100 for length in lengths) == 1
+    assert min(lengths) > 0
+
+
+@pytest.mark.parametrize("values", [[], [0.1]])
+def test_an_estimate_needs_series_of_one_length(values: list[float]) -> None:
+    with pytest.raises(InvalidValue, match="four series of one length"):
+        estimate_chart(values, labels=[])
+    ET.fromstring(draw_estimate(estimate_chart([0.0], intervals=[(0.0, 0.0)], bands=[(0.0, 0.0)])))
