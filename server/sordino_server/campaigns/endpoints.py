@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Request, Response
 from sqlalchemy.orm import Session
 
-from sordino_server.campaigns import finding, repository, service
+from sordino_server.campaigns import finding, service
 from sordino_server.campaigns.campaign_filter import AskedCampaigns
 from sordino_server.campaigns.schemas import (
     CampaignEntry,
@@ -29,7 +29,7 @@ from sordino_server.keys.idempotency import IdempotentPost, Once, PostAnswer
 from sordino_server.keys.operator_route import OperatorRoute
 from sordino_server.kit.db import Database
 from sordino_server.kit.immutable import immutable_response
-from sordino_server.kit.pagination import AskedPage, cut
+from sordino_server.kit.pagination import AskedPage
 from sordino_server.models import Campaign, Role
 from sordino_server.plans.readable import readable_document
 from sordino_shared.protocol import CBOR_MEDIA_TYPE, Document, Manifest, Problem
@@ -63,7 +63,7 @@ def create_campaign(context: Injected, _: Analyst, once: Once, body: CampaignOrd
 def list_campaigns(context: Injected, _: Analyst, page: AskedPage, chosen: AskedCampaigns) -> CampaignList:
     """Campaigns, newest first; those that agree with every filter that is given."""
     with context.database.read("list campaigns") as session:
-        rows, token = cut(repository.listed(session, page, chosen), page)
+        rows, token = service.listed(session, page, chosen)
         return CampaignList(campaigns=[CampaignEntry.of(row) for row in rows], next_page_token=token)
 
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sqlalchemy.orm import Session
 
 from sordino_analysis.documents.protocol_plan import ProtocolPlan
 from sordino_server import rounds
 from sordino_server.campaigns import repository
+from sordino_server.campaigns.campaign_filter import CampaignFilter
 from sordino_server.campaigns.question import question_of
 from sordino_server.campaigns.schemas import CampaignOrder
 from sordino_server.campaigns.series_terms import SeriesOrder, purpose_of, spending
 from sordino_server.config import PopulationMode, Settings
 from sordino_server.errors import ServerError
 from sordino_server.kit.db import Database
+from sordino_server.kit.pagination import Page, cut
 from sordino_server.models import Base, Campaign, ClosingRule, Round
 from sordino_server.plans import service as plans
 from sordino_server.plans.service import ReadyPlan
@@ -65,6 +69,11 @@ def create(session: Session, order: CampaignOrder, now: int, mode: PopulationMod
             Problem.ALREADY_EXISTS, f"campaign {identifier} was created this second with the same terms", id=identifier
         )
     return campaign
+
+
+def listed(session: Session, page: Page, chosen: CampaignFilter) -> tuple[Sequence[Campaign], str | None]:
+    """A page of the campaigns that the filter chooses, newest first, and the token of the next one."""
+    return cut(repository.listed(session, page, chosen), page)
 
 
 def _question(order: CampaignOrder, ready: ReadyPlan) -> str | None:

@@ -8,12 +8,12 @@ from fastapi import APIRouter, Path, Response
 from sqlalchemy.orm import Session
 
 from sordino_server.context import Injected
-from sordino_server.keys import repository, service
+from sordino_server.keys import service
 from sordino_server.keys.authentication import Admin
 from sordino_server.keys.idempotency import Once, PostAnswer
 from sordino_server.keys.operator_route import OperatorRoute
-from sordino_server.keys.schemas import AuditEntryDocument, AuditLog, KeyDocument, KeyList, KeyRequest, NewKeyDocument
-from sordino_server.kit.pagination import AskedPage, cut
+from sordino_server.keys.schemas import AuditLog, KeyDocument, KeyList, KeyRequest, NewKeyDocument
+from sordino_server.kit.pagination import AskedPage
 
 router = APIRouter(prefix="/keys", tags=["keys"], route_class=OperatorRoute)
 audit_log = APIRouter(prefix="/audit-log", tags=["keys"], route_class=OperatorRoute)
@@ -36,8 +36,7 @@ def create_key(context: Injected, _: Admin, once: Once, body: KeyRequest) -> Res
 def list_keys(context: Injected, _: Admin, page: AskedPage) -> KeyList:
     """All keys, including revoked ones, newest first."""
     with context.database.read("list keys") as session:
-        rows, token = cut(repository.listed(session, page), page)
-        return KeyList(keys=[KeyDocument.of(row) for row in rows], next_page_token=token)
+        return service.listed(session, page)
 
 
 @router.delete("/{key_id}")
@@ -56,9 +55,5 @@ def revoke_key(
 @audit_log.get("")
 def read_audit_log(context: Injected, _: Admin, page: AskedPage) -> AuditLog:
     """What operators changed, newest first: one entry for every POST, PATCH and DELETE that changed something."""
-    # A token holds up to 64 digits, and a database compares numbers of 64 bits.
-    before = None if page.after is None else min(int(page.after.id, 16), 2**62)
     with context.database.read("read audit log") as session:
-        rows = repository.listed_entries(session, page.size + 1, before)
-        entries, token = cut([AuditEntryDocument.of(entry, key) for entry, key in rows], page)
-        return AuditLog(entries=list(entries), next_page_token=token)
+        return service.read_audit_log(session, page)

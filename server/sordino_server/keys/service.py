@@ -10,6 +10,8 @@ from sqlalchemy.orm import Session
 
 from sordino_server.errors import ServerError
 from sordino_server.keys import repository
+from sordino_server.keys.schemas import AuditEntryDocument, AuditLog, KeyDocument, KeyList
+from sordino_server.kit.pagination import Page, cut
 from sordino_server.models import AuditEntry, Key, Role
 from sordino_shared._checks import check_name
 from sordino_shared.errors import InvalidValue
@@ -95,6 +97,21 @@ def revoke(session: Session, identifier: str, now: int) -> tuple[Key, bool]:
     if changed:
         key.revoked_at = now
     return key, changed
+
+
+def listed(session: Session, page: Page) -> KeyList:
+    """A page of all keys, revoked ones too, newest first."""
+    rows, token = cut(repository.listed(session, page), page)
+    return KeyList(keys=[KeyDocument.of(row) for row in rows], next_page_token=token)
+
+
+def read_audit_log(session: Session, page: Page) -> AuditLog:
+    """A page of what operators changed, newest first."""
+    # A token holds up to 64 digits, and a database compares numbers of 64 bits.
+    before = None if page.after is None else min(int(page.after.id, 16), 2**62)
+    rows = repository.listed_entries(session, page.size + 1, before)
+    entries, token = cut([AuditEntryDocument.of(entry, key) for entry, key in rows], page)
+    return AuditLog(entries=list(entries), next_page_token=token)
 
 
 def record(session: Session, key: Key, action: str, path: str, now: int) -> None:

@@ -16,9 +16,9 @@ from sordino_server.keys.authentication import Analyst
 from sordino_server.keys.idempotency import Once, PostAnswer
 from sordino_server.keys.operator_route import OperatorRoute
 from sordino_server.kit.immutable import immutable_response
-from sordino_server.kit.pagination import AskedPage, cut
+from sordino_server.kit.pagination import AskedPage
 from sordino_server.models import PlanPart, PlanPartKind, WorkloadRow
-from sordino_server.plans import repository, service
+from sordino_server.plans import service
 from sordino_server.plans.checking import content_key
 from sordino_server.plans.readable import readable_document
 from sordino_server.plans.schemas import PlanOrder, PlanRequestDocument, PlanRequestList, SampleSizeDocument
@@ -50,8 +50,7 @@ def _workload(context: Context, order: PlanOrder) -> WorkloadRow:
 def list_plan_requests(context: Injected, _: Analyst, page: AskedPage) -> PlanRequestList:
     """Plan requests, newest first."""
     with context.database.read("list plan requests") as session:
-        rows, token = cut(repository.listed_requests(session, page), page)
-        return PlanRequestList(plan_requests=[PlanRequestDocument.of(row) for row in rows], next_page_token=token)
+        return service.listed(session, page)
 
 
 @router.get("/plan-requests/{request_id}")

@@ -18,9 +18,10 @@ from sordino_analysis.planning.finished_plan import FinishedPlan
 from sordino_analysis.progress import Progress
 from sordino_server.errors import ServerError
 from sordino_server.kit import leases
+from sordino_server.kit.pagination import Page, cut
 from sordino_server.models import PlanPart, PlanRequestRow, PlanRequestState, WorkloadRow
 from sordino_server.plans import repository
-from sordino_server.plans.schemas import PlanOrder, SampleSizeDocument
+from sordino_server.plans.schemas import PlanOrder, PlanRequestDocument, PlanRequestList, SampleSizeDocument
 from sordino_server.workloads import service as workloads
 from sordino_shared.errors import InvalidValue, MalformedDocument
 from sordino_shared.protocol import DevicePart, Digest, Problem
@@ -57,6 +58,12 @@ def get(session: Session, identifier: str) -> PlanRequestRow:
     if row is None:
         raise ServerError(Problem.NOT_FOUND, "there is no plan request of this id")
     return row
+
+
+def listed(session: Session, page: Page) -> PlanRequestList:
+    """A page of plan requests, newest first."""
+    rows, token = cut(repository.listed_requests(session, page), page)
+    return PlanRequestList(plan_requests=[PlanRequestDocument.of(row) for row in rows], next_page_token=token)
 
 
 def sample_size(row: PlanRequestRow, margin: float, level: float, difference: bool) -> SampleSizeDocument:

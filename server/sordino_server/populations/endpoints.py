@@ -13,10 +13,9 @@ from sordino_server.keys import service as keys
 from sordino_server.keys.authentication import Admin, Analyst
 from sordino_server.keys.idempotency import Once, PostAnswer
 from sordino_server.keys.operator_route import OperatorRoute
-from sordino_server.kit.pagination import AskedPage, cut
-from sordino_server.populations import repository, service
+from sordino_server.kit.pagination import AskedPage
+from sordino_server.populations import service
 from sordino_server.populations.schemas import (
-    LedgerEntry,
     LedgerPage,
     PopulationCaps,
     PopulationDocument,
@@ -46,7 +45,7 @@ def create_population(context: Injected, _: Admin, once: Once, body: PopulationO
 def list_populations(context: Injected, _: Analyst, page: AskedPage) -> PopulationList:
     """Populations, newest first."""
     with context.database.read("list populations") as session:
-        rows, token = cut(repository.listed(session, page), page)
+        rows, token = service.listed(session, page)
         return PopulationList(populations=[PopulationEntry.of(row) for row in rows], next_page_token=token)
 
 
@@ -85,6 +84,4 @@ def change_population(
 def get_ledger(context: Injected, _: Analyst, population_id: DigestPath, page: AskedPage) -> LedgerPage:
     """The opened campaigns of this population with their ε per device, newest first."""
     with context.database.read("get ledger") as session:
-        service.get(session, population_id)
-        rows, token = cut(repository.ledger(session, population_id, page), page)
-        return LedgerPage(entries=[LedgerEntry.of(row) for row in rows], next_page_token=token)
+        return service.ledger(session, population_id, page)

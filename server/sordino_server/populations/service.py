@@ -7,6 +7,7 @@ when its first campaign opens, without caps; where SORDINO_POPULATIONS is `decla
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
@@ -14,10 +15,17 @@ from sqlalchemy.orm import Session
 from sordino_analysis.guarantees import Accountant, BasicComposition, Guarantee, kind_of
 from sordino_server.config import PopulationMode
 from sordino_server.errors import ServerError
+from sordino_server.kit.pagination import Page, cut
 from sordino_server.models import AskedEpsilon, Population, SeriesRow
 from sordino_server.populations import repository
 from sordino_server.populations.names import check_population, identifier_of
-from sordino_server.populations.schemas import PopulationCaps, PopulationDocument, PopulationOrder
+from sordino_server.populations.schemas import (
+    LedgerEntry,
+    LedgerPage,
+    PopulationCaps,
+    PopulationDocument,
+    PopulationOrder,
+)
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import NANO
 from sordino_shared.protocol import Problem
@@ -130,6 +138,18 @@ def charge(session: Session, name: str, asked: Asked, now: int, mode: Population
     kind = kind_of(asked.guarantee)
     entry = AskedEpsilon(id=asked.campaign, population_id=population.id, kind=kind, nano=price, created_at=now)
     repository.add_entry(session, entry)
+
+
+def listed(session: Session, page: Page) -> tuple[Sequence[Population], str | None]:
+    """A page of populations, newest first, and the token of the next one."""
+    return cut(repository.listed(session, page), page)
+
+
+def ledger(session: Session, identifier: str, page: Page) -> LedgerPage:
+    """A page of what was asked of a population, newest first; raises `not-found`."""
+    get(session, identifier)
+    rows, token = cut(repository.ledger(session, identifier, page), page)
+    return LedgerPage(entries=[LedgerEntry.of(row) for row in rows], next_page_token=token)
 
 
 def document(session: Session, population: Population, now: int) -> PopulationDocument:
