@@ -98,6 +98,7 @@ class Settings(BaseSettings):
         0, ge=0, le=65535, description="Port of a worker for Prometheus metrics; 0 disables it."
     )
     metrics_host: str = Field("127.0.0.1", description="Address of the metrics ports.")
+    console: bool = Field(True, description="Whether `sordino serve` has the console, the pages under /console.")
     populations: PopulationMode = Field(
         "open",
         description="`declared` opens campaigns only for populations that an admin created; `open` creates them.",

@@ -49,6 +49,12 @@ class TrustedProxies:
                 break
         return _network(address)
 
+    def trusts_peer(self, scope: Scope) -> bool:
+        """Whether the request came directly from a trusted proxy."""
+        peer = scope.get("client")
+        address = None if peer is None else _parsed(peer[0])
+        return address is not None and self._trusts(address)
+
     def _trusts(self, address: _Address) -> bool:
         return any(address.version == network.version and address in network for network in self.networks)
 

@@ -2,7 +2,7 @@
 
 from sordino_server.models.base import Base
 from sordino_server.models.campaigns import Campaign, ClosingRule, Estimate, ManifestSignature, Round
-from sordino_server.models.keys import AuditEntry, IdempotencyKey, Key, Role
+from sordino_server.models.keys import AuditEntry, ConsoleSession, IdempotencyKey, Key, Role
 from sordino_server.models.plans import (
     PlanPart,
     PlanPartKind,
@@ -22,6 +22,7 @@ __all__ = [
     "Base",
     "Campaign",
     "ClosingRule",
+    "ConsoleSession",
     "Estimate",
     "IdempotencyKey",
     "Key",

@@ -1,4 +1,4 @@
-"""Operators' keys and the answers remembered for their idempotency keys."""
+"""Operators' keys, their sessions in the console, and the answers remembered for their idempotency keys."""
 
 from __future__ import annotations
 
@@ -48,6 +48,17 @@ class IdempotencyKey(Base):
     status: Mapped[int]
     response: Mapped[bytes] = mapped_column(LargeBinary)
     created_at: Mapped[int] = mapped_column(BigInteger)
+
+
+class ConsoleSession(Base):
+    """A browser that signed in to the console with a key: its secret id as SHA-256. It ends with the key."""
+
+    __tablename__ = "console_sessions"
+
+    id_sha256: Mapped[str] = mapped_column(String(64), primary_key=True)
+    key_id: Mapped[str] = mapped_column(ForeignKey("keys.id"))
+    created_at: Mapped[int] = mapped_column(BigInteger)
+    expires_at: Mapped[int] = mapped_column(BigInteger, index=True)
 
 
 class AuditEntry(Base):

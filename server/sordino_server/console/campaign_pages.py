@@ -1,0 +1,196 @@
+"""/console/campaigns: the list, a campaign, and its estimate"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request, Response
+from pydantic import BaseModel
+
+from sordino_analysis.charts import EstimateChart, draw_estimate
+from sordino_server.campaigns import service as campaigns
+from sordino_server.campaigns.campaign_filter import CampaignFilter
+from sordino_server.campaigns.schemas import CampaignStatus
+from sordino_server.campaigns.status import status_of
+from sordino_server.console.console_route import Analyst, ConsoleRoute
+from sordino_server.console.pages import ConsolePage, json_of, next_page, page, show, table_of
+from sordino_server.context import Context, Injected
+from sordino_server.errors import ServerError
+from sordino_server.estimates import service as estimates
+from sordino_server.estimates.schemas import EstimateDocument
+from sordino_server.estimates.table import as_csv
+from sordino_server.identifiers import DigestPath
+from sordino_server.kit.pagination import AskedPage
+from sordino_shared.errors import InvalidValue
+from sordino_shared.protocol import CampaignState, Manifest, Problem
+
+router = APIRouter(prefix="/console", route_class=ConsoleRoute)
+
+# More rows are read by nobody; the CSV has all.
+SHOWN_ROWS = 500
+_ROUND_COLUMNS = (
+    "index", "state", "reports", "opened", "closed", "purged", "close_after_reports", "close_after_s",
+    "device_digest", "analyst_digest", "error",
+)  # fmt: skip
+_LIST_COLUMNS = (
+    "id", "name", "population", "state", "epsilon", "reports", "users_wanted", "refused", "created", "opened", "closed",
+)  # fmt: skip
+# A picture is a document of its own: its styles are inside, and it loads nothing.
+_PICTURE_HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
+    "Cache-Control": "no-store",
+}
+
+_Text = Annotated[str | None, Query(max_length=200)]
+
+
+class ListedCampaign(CampaignStatus):
+    """A campaign with the sums of its rounds."""
+
+    @property
+    def reports(self) -> int:
+        """Reports counted in all rounds."""
+        return sum(each.reports for each in self.rounds)
+
+    @property
+    def refused(self) -> int:
+        """Reports refused for any reason."""
+        return sum(self.refusals.values())
+
+    @property
+    def users_wanted(self) -> int | None:
+        """Reports after which it closes, or that its plan was made for."""
+        return None if self.predicted is None else self.predicted.users_wanted
+
+
+class ListedCampaigns(BaseModel):
+    """A page of campaigns with everything that was counted."""
+
+    campaigns: list[ListedCampaign]
+    next_page_token: str | None
+
+
+@page(router, "/campaigns")
+def list_campaigns(
+    visitor: Analyst,
+    request: Request,
+    context: Injected,
+    asked: AskedPage,
+    state: _Text = None,
+    population: _Text = None,
+    name: _Text = None,
+) -> Response:
+    """Campaigns, newest first; an empty field of the filter chooses all."""
+    chosen = CampaignFilter(state=_state(state), population=population or None, name=name or None)
+    now = context.clock.now()
+    with context.database.read("console campaigns") as session:
+        rows, token = campaigns.listed(session, asked, chosen)
+        found = [ListedCampaign.model_validate(status_of(session, row, now).model_dump()) for row in rows]
+    values = {
+        "campaigns": found,
+        "next": next_page(request, token),
+        "filter": {"state": state or "", "population": population or "", "name": name or ""},
+        "states": [each.value for each in CampaignState],
+    }
+    document = ListedCampaigns(campaigns=found, next_page_token=token)
+    return show(
+        request,
+        visitor,
+        ConsolePage(
+            template="campaigns.html",
+            title="Campaigns",
+            json=json_of(document),
+            csv=table_of(found, _LIST_COLUMNS),
+            values=values,
+        ),
+    )
+
+
+@page(router, "/campaigns/{campaign_id}")
+def get_campaign(visitor: Analyst, request: Request, context: Injected, campaign_id: DigestPath) -> Response:
+    """A campaign as `status` of the API has it; the table has a row for each round."""
+    with context.database.read("console campaign") as session:
+        row = campaigns.get(session, campaign_id)
+        status = status_of(session, row, context.clock.now())
+        manifest = Manifest.read(row.manifest)
+    values = {
+        "campaign": status,
+        "purpose": manifest.purpose,
+        "attributes": manifest.domain.attributes,
+        "reports": sum(each.reports for each in status.rounds),
+    }
+    return show(
+        request,
+        visitor,
+        ConsolePage(
+            template="campaign.html",
+            title=status.name,
+            json=json_of(status),
+            csv=table_of(status.rounds, _ROUND_COLUMNS),
+            values=values,
+        ),
+    )
+
+
+@page(router, "/campaigns/{campaign_id}/estimate")
+def get_estimate(visitor: Analyst, request: Request, context: Injected, campaign_id: DigestPath) -> Response:
+    """The estimate of a campaign: the bytes and the table that the API has."""
+    content, name = _stored(context, campaign_id)
+    document, table = json.loads(content), as_csv(content)
+    header, *rows = csv.reader(io.StringIO(table))
+    drawable = _is_of_queries(document)
+    values = {
+        "campaign": campaign_id,
+        "document": document,
+        "drawable": drawable,
+        "answers": EstimateDocument.model_validate(document).queries[:SHOWN_ROWS] if drawable else [],
+        "header": header,
+        "rows": rows[:SHOWN_ROWS],
+        "count": len(rows),
+        "shown": min(len(rows), SHOWN_ROWS),
+    }
+    return show(
+        request,
+        visitor,
+        ConsolePage(template="estimate.html", title=f"Estimate of {name}", json=content, csv=table, values=values),
+    )
+
+
+@router.get("/campaigns/{campaign_id}/estimate.svg")
+def draw(_: Analyst, context: Injected, campaign_id: DigestPath) -> Response:
+    """The answers with their intervals and band as a picture; 404 for an estimate that is no list of answers."""
+    content, name = _stored(context, campaign_id)
+    document = json.loads(content)
+    if not _is_of_queries(document):
+        raise ServerError(Problem.NOT_FOUND, "this estimate is no list of answers; its table has all of it")
+    estimate = EstimateDocument.model_validate(document)
+    chart = EstimateChart(
+        title=name,
+        subtitle=f"{estimate.workload}, {estimate.users:,} users, ε = {estimate.epsilon:g}",
+        level=estimate.level,
+        labels=[each.label for each in estimate.queries],
+        values=[each.value for each in estimate.queries],
+        intervals=[each.interval for each in estimate.queries],
+        bands=[each.band for each in estimate.queries],
+    )
+    return Response(draw_estimate(chart), headers=_PICTURE_HEADERS, media_type="image/svg+xml")
+
+
+def _state(text: str | None) -> CampaignState | None:
+    if text and text not in set(CampaignState):
+        raise InvalidValue(f"state is one of {', '.join(CampaignState)}", text)
+    return CampaignState(text) if text else None
+
+
+def _stored(context: Context, campaign_id: str) -> tuple[bytes, str]:
+    """The estimate's bytes and the campaign's name; raises `not-found` or `estimate-not-ready`."""
+    with context.database.read("console estimate") as session:
+        name = campaigns.get(session, campaign_id).name
+        return estimates.stored_last(session, campaign_id, context.clock.now()), name
+
+
+def _is_of_queries(document: dict[str, object]) -> bool:
+    return bool(document.get("queries")) and document.get("kind") != "concepts"

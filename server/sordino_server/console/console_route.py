@@ -1,0 +1,184 @@
+"""Routes of the console: the session and its role first, then the form and its token, then the page.
+
+A page says which role it needs by a parameter `Analyst` or `Admin`, a form by the same. What a signed-in browser posts
+must carry the token of its session; there is no other way for a form to reach its endpoint.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
+from urllib.parse import parse_qsl
+
+import anyio.to_thread
+from fastapi import Depends, Request, Response
+from fastapi.dependencies.models import Dependant
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
+from starlette.responses import RedirectResponse
+
+from sordino_server.console import sessions
+from sordino_server.console.rendering import Link, render
+from sordino_server.context import Context
+from sordino_server.errors import ServerError
+from sordino_server.keys import service as keys
+from sordino_server.kit.arriving_body import SMALL_LIMIT, ArrivingBody
+from sordino_server.models import Key, Role
+from sordino_server.validation_problem import invalid_request
+from sordino_shared.errors import InvalidValue
+from sordino_shared.protocol import IllegalTransition, Problem
+
+COOKIE = "sordino_session"
+SIGN_IN = "/console/sign-in"
+_FORM_TYPE = "application/x-www-form-urlencoded"
+_MOST_FIELDS = 64
+
+Handler = Callable[[Request], Coroutine[Any, Any, Response]]
+
+
+@dataclass(frozen=True)
+class Visitor:
+    """Who asks: the key of the session, and the token of its forms."""
+
+    key: Key
+    form_token: str
+
+    @property
+    def links(self) -> tuple[Link, ...]:
+        """The pages that the key's role may read."""
+        return _LINKS[Role(self.key.role)]
+
+
+_READABLE = (
+    Link("/console/campaigns", "Campaigns"),
+    Link("/console/plans", "Plans"),
+    Link("/console/populations", "Populations"),
+)
+_LINKS = {
+    Role.ANALYST: _READABLE,
+    Role.ADMIN: (*_READABLE, Link("/console/keys", "Keys"), Link("/console/audit-log", "Audit log")),
+}
+
+
+async def analyst(request: Request) -> Visitor:
+    """A session of an analyst's or admin's key."""
+    visitor: Visitor = request.state.visitor
+    return visitor
+
+
+async def admin(request: Request) -> Visitor:
+    """A session of an admin's key."""
+    visitor: Visitor = request.state.visitor
+    return visitor
+
+
+async def form(request: Request) -> Mapping[str, str]:
+    """The fields of the posted form."""
+    fields: Mapping[str, str] = request.state.form
+    return fields
+
+
+Analyst = Annotated[Visitor, Depends(analyst)]
+Admin = Annotated[Visitor, Depends(admin)]
+Form = Annotated[Mapping[str, str], Depends(form)]
+_ROLES = {analyst: Role.ANALYST, admin: Role.ADMIN}
+
+
+class ConsoleRoute(APIRoute):
+    """A route that signs in, checks tokens, and shows errors as pages; `.json` and `.csv` have problem documents."""
+
+    def get_route_handler(self) -> Handler:
+        answer, role = super().get_route_handler(), _wanted_role(self.dependant)
+
+        async def handle(request: Request) -> Response:
+            request.state.visitor = None
+            try:
+                if role is not None:
+                    await _admit(request, role)
+                if request.method == "POST":
+                    await _take_form(request)
+                return await answer(request)
+            except RequestValidationError as error:
+                problem = invalid_request(error.errors())
+            except InvalidValue as error:
+                problem = ServerError(Problem.INVALID_REQUEST, str(error))
+            except IllegalTransition as error:
+                problem = ServerError(Problem.ILLEGAL_TRANSITION, str(error))
+            except ServerError as error:
+                problem = error
+            return _error_page(request, problem)
+
+        return handle
+
+
+def _wanted_role(dependant: Dependant) -> Role | None:
+    wanted = [_ROLES[each.call] for each in dependant.dependencies if each.call in _ROLES]
+    return wanted[0] if wanted else None
+
+
+async def _admit(request: Request, wanted: Role) -> None:
+    """Put the visitor into the request's state; raises `unauthorized` or `forbidden`."""
+    identifier = request.cookies.get(COOKIE)
+    if identifier is None:
+        raise ServerError(Problem.UNAUTHORIZED, "sign in first")
+    key = await anyio.to_thread.run_sync(_key_of, request.app.state.context, identifier)
+    request.state.visitor = Visitor(key, sessions.form_token(identifier))
+    keys.allow(key, wanted)
+
+
+def _key_of(context: Context, identifier: str) -> Key:
+    with context.database.read("console session") as session:
+        return sessions.key_of(session, identifier, context.clock.now())
+
+
+async def _take_form(request: Request) -> None:
+    """Parse the small body into the request's state; a signed-in visitor's must carry the token of the session."""
+    if request.headers.get("content-type", "").partition(";")[0].strip() != _FORM_TYPE:
+        raise ServerError(Problem.UNSUPPORTED_MEDIA_TYPE, f"send a form as {_FORM_TYPE}")
+    arrived = ArrivingBody(SMALL_LIMIT)
+    try:
+        await arrived.read(request.receive, request.headers.get("content-length"))
+        request.state.form = _fields(arrived.content)
+    finally:
+        arrived.close()
+    visitor = request.state.visitor
+    if visitor is not None:
+        check_token(request.state.form, visitor.form_token)
+
+
+def _fields(content: object) -> dict[str, str]:
+    try:
+        text = content.decode("utf-8") if isinstance(content, bytes) else ""
+        return dict(parse_qsl(text, keep_blank_values=True, max_num_fields=_MOST_FIELDS, errors="strict"))
+    except ValueError as error:
+        raise ServerError(Problem.MALFORMED_BODY, "the body is no form in UTF-8") from error
+
+
+def check_token(fields: Mapping[str, str], expected: str) -> None:
+    """Raise `forbidden` unless the form carries the token."""
+    given = fields.get("token", "").encode()
+    if not secrets.compare_digest(given, expected.encode()):
+        raise ServerError(
+            Problem.FORBIDDEN, "the form is not from this session: go back, reload the page and send it again"
+        )
+
+
+def _error_page(request: Request, problem: ServerError) -> Response:
+    if request.url.path.endswith((".json", ".csv", ".svg")) or problem.problem.status >= 500:
+        raise problem
+    if problem.problem is Problem.UNAUTHORIZED and request.method in ("GET", "HEAD"):
+        return RedirectResponse(SIGN_IN, 303)
+    retry_after = problem.extra.get("retry_after")
+    response = render(
+        "error.html",
+        problem.problem.title.rstrip("."),
+        visitor=request.state.visitor,
+        status=problem.problem.status,
+        detail=problem.detail,
+        retry_after=retry_after,
+    )
+    if retry_after is not None:
+        response.headers["Retry-After"] = str(retry_after)
+    return response

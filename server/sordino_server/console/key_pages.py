@@ -1,0 +1,84 @@
+"""/console/keys and /console/audit-log, for admins"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Request, Response
+from starlette.responses import RedirectResponse
+
+from sordino_server.console.console_route import Admin, ConsoleRoute, Form
+from sordino_server.console.pages import ConsolePage, json_of, next_page, page, show, table_of
+from sordino_server.console.rendering import render
+from sordino_server.context import Injected
+from sordino_server.keys import service
+from sordino_server.kit.pagination import AskedPage
+from sordino_server.models import Role
+from sordino_shared.errors import InvalidValue
+
+router = APIRouter(prefix="/console", route_class=ConsoleRoute)
+
+_KEY_COLUMNS = ("id", "name", "role", "campaign", "created", "revoked")
+_ENTRY_COLUMNS = ("id", "created", "key_id", "key_name", "role", "action", "path")
+_KeyPath = Annotated[str, Path(pattern="^[0-9a-f]{16}$")]
+
+
+@page(router, "/keys")
+def list_keys(visitor: Admin, request: Request, context: Injected, asked: AskedPage) -> Response:
+    """All keys, revoked ones too, newest first."""
+    with context.database.read("console keys") as session:
+        document = service.listed(session, asked)
+    shown = ConsolePage(
+        template="keys.html",
+        title="Keys",
+        json=json_of(document),
+        csv=table_of(document.keys, _KEY_COLUMNS),
+        values={
+            "keys": document.keys,
+            "next": next_page(request, document.next_page_token),
+            "roles": [each.value for each in Role],
+        },
+    )
+    return show(request, visitor, shown)
+
+
+@router.post("/keys")
+def create_key(visitor: Admin, context: Injected, form: Form) -> Response:
+    """Create a key and show its text, once."""
+    name, action, now = form.get("name", ""), "create key", context.clock.now()
+    with context.database.write(action) as session:
+        new = service.create(session, name, _role(form.get("role", "")), now)
+        service.record(session, visitor.key, action, f"/v1/keys/{new.key.id}", now)
+    return render("new_key.html", "New key", visitor=visitor, status=201, new=new)
+
+
+@router.post("/keys/{key_id}/revoke")
+def revoke_key(visitor: Admin, context: Injected, key_id: _KeyPath) -> Response:
+    """Revoke a key permanently; its sessions end with it."""
+    action, now = "revoke key", context.clock.now()
+    with context.database.write(action) as session:
+        _, changed = service.revoke(session, key_id, now)
+        if changed:
+            service.record(session, visitor.key, action, f"/v1/keys/{key_id}", now)
+    return RedirectResponse("/console/keys", 303)
+
+
+@page(router, "/audit-log")
+def read_audit_log(visitor: Admin, request: Request, context: Injected, asked: AskedPage) -> Response:
+    """What operators changed, newest first."""
+    with context.database.read("console audit log") as session:
+        document = service.read_audit_log(session, asked)
+    shown = ConsolePage(
+        template="audit_log.html",
+        title="Audit log",
+        json=json_of(document),
+        csv=table_of(document.entries, _ENTRY_COLUMNS),
+        values={"entries": document.entries, "next": next_page(request, document.next_page_token)},
+    )
+    return show(request, visitor, shown)
+
+
+def _role(text: str) -> Role:
+    if text not in set(Role):
+        raise InvalidValue(f"role is one of {', '.join(Role)}", text)
+    return Role(text)

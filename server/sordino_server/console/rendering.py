@@ -1,0 +1,69 @@
+"""Pages as HTML: the templates of this folder, everything escaped, nothing loaded from elsewhere."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from starlette.responses import HTMLResponse
+
+from sordino_server import __version__
+from sordino_server.kit.times import iso_8601_or_none
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+# No script, style, frame or form of another address, and none within a page.
+POLICY = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
+HEADERS = {"Content-Security-Policy": POLICY, "Cache-Control": "no-store"}
+_FOLDER = Path(__file__).parent / "templates"
+
+
+@dataclass(frozen=True)
+class Link:
+    """An address of this server and what a page calls it."""
+
+    path: str
+    text: str
+
+
+def render(template: str, title: str, *, visitor: object = None, status: int = 200, **values: Any) -> HTMLResponse:
+    """The page of a template; `visitor` is who is signed in."""
+    shown: Mapping[str, Any] = {"title": title, "visitor": visitor, "status": status, "version": __version__}
+    return HTMLResponse(_environment().get_template(template).render({**shown, **values}), status, HEADERS)
+
+
+@cache
+def _environment() -> Environment:
+    # Here, since a process without visitors needs no templates.
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FileSystemLoader(_FOLDER), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+        lstrip_blocks=True, auto_reload=False,
+    )  # fmt: skip
+    environment.filters |= {"moment": _moment, "count": _count, "figure": _figure, "percent": _percent}
+    return environment
+
+
+def _moment(unix: int | None) -> str:
+    """2026-11-22 14:05:00 UTC, or a dash."""
+    text = iso_8601_or_none(unix)
+    return "–" if text is None else text.replace("T", " ").replace("Z", " UTC")
+
+
+def _count(number: int | None) -> str:
+    return "–" if number is None else f"{number:,}"
+
+
+def _figure(number: float | None) -> str:
+    """Four significant digits, or a dash."""
+    return "–" if number is None or not math.isfinite(number) else f"{number:.4g}"
+
+
+def _percent(number: float | None) -> str:
+    return "–" if number is None else f"{100 * number:.2f} %"

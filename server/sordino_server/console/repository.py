@@ -1,0 +1,27 @@
+"""Queries on the table of sessions."""
+
+from __future__ import annotations
+
+from sqlalchemy import delete, select
+from sqlalchemy.orm import Session
+
+from sordino_server.models import ConsoleSession, Key
+
+
+def add(session: Session, row: ConsoleSession) -> None:
+    """Insert a session, and delete those that expired before it began."""
+    session.execute(delete(ConsoleSession).where(ConsoleSession.expires_at <= row.created_at))
+    session.add(row)
+    session.flush()
+
+
+def find_key(session: Session, id_sha256: str, now: int) -> Key | None:
+    """The key of a session; None where the session has expired or its key is revoked."""
+    query = select(Key).join(ConsoleSession, ConsoleSession.key_id == Key.id)
+    alive = (ConsoleSession.expires_at > now, Key.revoked_at.is_(None))
+    return session.scalars(query.where(ConsoleSession.id_sha256 == id_sha256, *alive)).first()
+
+
+def remove(session: Session, id_sha256: str) -> None:
+    """Delete a session."""
+    session.execute(delete(ConsoleSession).where(ConsoleSession.id_sha256 == id_sha256))

@@ -1,0 +1,53 @@
+"""Sessions of browsers: 256 random bits in a cookie, whose SHA-256 is in the database.
+
+Every sign-in makes a new session. It ends after 12 hours, at sign-out, or when its key is revoked.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+
+from sqlalchemy.orm import Session
+
+from sordino_server.console import repository
+from sordino_server.errors import ServerError
+from sordino_server.keys import service as keys
+from sordino_server.models import ConsoleSession, Key, Role
+from sordino_shared.protocol import Problem
+
+LIFETIME_S = 12 * 3600
+_ID_BYTES = 32
+
+
+def begin(session: Session, key_text: str, now: int) -> str:
+    """The secret id of a new session of this key; raises `unauthorized`, or `forbidden` for a key of a device."""
+    key = keys.authenticate(session, key_text.strip())
+    keys.allow(key, Role.ANALYST)
+    identifier = secrets.token_urlsafe(_ID_BYTES)
+    row = ConsoleSession(id_sha256=_hash(identifier), key_id=key.id, created_at=now, expires_at=now + LIFETIME_S)
+    repository.add(session, row)
+    return identifier
+
+
+def key_of(session: Session, identifier: str, now: int) -> Key:
+    """The key of a session; raises `unauthorized` where the session or its key has ended."""
+    key = repository.find_key(session, _hash(identifier), now)
+    if key is None:
+        raise ServerError(Problem.UNAUTHORIZED, "the session has ended; sign in again")
+    return key
+
+
+def end(session: Session, identifier: str) -> None:
+    """Forget a session."""
+    repository.remove(session, _hash(identifier))
+
+
+def form_token(identifier: str) -> str:
+    """The token that every form of the session carries: HMAC-SHA-256 of a label under the session's secret id."""
+    return hmac.new(identifier.encode(), b"sordino console form", hashlib.sha256).hexdigest()
+
+
+def _hash(identifier: str) -> str:
+    return hashlib.sha256(identifier.encode("utf-8", "surrogatepass")).hexdigest()

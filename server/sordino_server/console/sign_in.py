@@ -1,0 +1,92 @@
+"""/console/sign-in and /console/sign-out"""
+
+from __future__ import annotations
+
+import math
+import secrets
+
+from fastapi import APIRouter, Request, Response
+from starlette.responses import RedirectResponse
+
+from sordino_server.console import sessions
+from sordino_server.console.console_route import COOKIE, SIGN_IN, Analyst, ConsoleRoute, Form, check_token
+from sordino_server.console.rendering import render
+from sordino_server.console.transport import check_safe, is_secure
+from sordino_server.context import Context, Injected
+from sordino_server.errors import ServerError
+from sordino_server.kit.addresses import TrustedProxies
+from sordino_server.kit.token_buckets import TokenBuckets
+from sordino_shared.protocol import Problem
+
+router = APIRouter(prefix="/console", route_class=ConsoleRoute)
+
+START = "/console/campaigns"
+_FORM_COOKIE = "sordino_sign_in"
+_FORM_LIFETIME_S = 3600
+# A person mistypes a few times; a guess of 256 random bits never succeeds, and each costs a read of the database.
+_ATTEMPTS_PER_S = 0.1
+_ATTEMPTS_AT_ONCE = 10
+
+
+def rate_limit() -> TokenBuckets:
+    """Attempts to sign in, by address, of one process."""
+    return TokenBuckets(_ATTEMPTS_PER_S, _ATTEMPTS_AT_ONCE)
+
+
+@router.get("")
+async def start() -> Response:
+    """The first page."""
+    return RedirectResponse(START, 303)
+
+
+@router.get("/sign-in")
+async def sign_in_page(request: Request, context: Injected) -> Response:
+    """The form for a key. Its token is also in a cookie, so that no other site can sign a browser in."""
+    check_safe(request, context.settings)
+    token = secrets.token_urlsafe(32)
+    response = render("sign_in.html", "Sign in", token=token)
+    _set_cookie(response, _FORM_COOKIE, token, _FORM_LIFETIME_S, is_secure(request, context.settings))
+    return response
+
+
+@router.post("/sign-in")
+def sign_in(request: Request, context: Injected, form: Form) -> Response:
+    """Begin a session with an operator's key."""
+    check_safe(request, context.settings)
+    _limit(request, context)
+    expected = request.cookies.get(_FORM_COOKIE, "")
+    if not expected:
+        raise ServerError(Problem.FORBIDDEN, "the form has expired, or the browser refuses cookies: load it again")
+    check_token(form, expected)
+    before = request.cookies.get(COOKIE)
+    with context.database.write("console sign in") as session:
+        identifier = sessions.begin(session, form.get("key", ""), context.clock.now())
+        if before is not None:
+            sessions.end(session, before)
+    response = RedirectResponse(START, 303)
+    _set_cookie(response, COOKIE, identifier, sessions.LIFETIME_S, is_secure(request, context.settings))
+    response.delete_cookie(_FORM_COOKIE, path="/console")
+    return response
+
+
+@router.post("/sign-out")
+def sign_out(request: Request, context: Injected, _: Analyst) -> Response:
+    """End the session."""
+    with context.database.write("console sign out") as session:
+        sessions.end(session, request.cookies[COOKIE])
+    response = RedirectResponse(SIGN_IN, 303)
+    response.delete_cookie(COOKIE, path="/console")
+    return response
+
+
+def _limit(request: Request, context: Context) -> None:
+    buckets: TokenBuckets = request.app.state.sign_in_limit
+    wait = buckets.take(TrustedProxies.parse(context.settings.trusted_proxies).sender(request.scope))
+    if wait:
+        raise ServerError(
+            Problem.RATE_LIMITED, "too many attempts to sign in from this address", retry_after=math.ceil(wait)
+        )
+
+
+def _set_cookie(response: Response, name: str, value: str, seconds: int, secure: bool) -> None:
+    response.set_cookie(name, value, max_age=seconds, path="/console", secure=secure, httponly=True, samesite="strict")

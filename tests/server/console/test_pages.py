@@ -1,0 +1,245 @@
+"""Every page and form of the console as every role, and what the pages say."""
+
+from __future__ import annotations
+
+import csv
+import io
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+from fastapi.routing import APIRoute
+
+from sordino_server.console.campaign_pages import router as campaign_pages
+from sordino_server.console.key_pages import router as key_pages
+from sordino_server.console.plan_pages import router as plan_pages
+from sordino_server.console.population_pages import router as population_pages
+from sordino_server.console.rendering import POLICY
+from sordino_server.console.sign_in import router as sign_in
+from sordino_server.console.style import router as style
+from sordino_server.models import Role
+
+ROUTERS = (campaign_pages, key_pages, plan_pages, population_pages, sign_in, style)
+FORMS = ("", ".json", ".csv")
+READ = {None: 303, Role.ANALYST: 200, Role.ADMIN: 200}
+READ_BY_ADMIN = {None: 303, Role.ANALYST: 403, Role.ADMIN: 200}
+# Every path of the console and what each role gets; a path that is missing here fails.
+PAGES: dict[str, dict[Role | None, int]] = {
+    "/console/campaigns": READ,
+    "/console/campaigns/{campaign_id}": READ,
+    "/console/campaigns/{campaign_id}/estimate": READ,
+    "/console/plans": READ,
+    "/console/plans/{request_id}": READ,
+    "/console/populations": READ,
+    "/console/populations/{population_id}": READ,
+    "/console/keys": READ_BY_ADMIN,
+    "/console/audit-log": READ_BY_ADMIN,
+}
+OTHER_GETS: dict[str, dict[Role | None, int]] = {
+    "/console": {None: 303, Role.ANALYST: 303, Role.ADMIN: 303},
+    "/console/sign-in": {None: 200, Role.ANALYST: 200, Role.ADMIN: 200},
+    "/console/console.css": {None: 200, Role.ANALYST: 200, Role.ADMIN: 200},
+    "/console/campaigns/{campaign_id}/estimate.svg": {None: 401, Role.ANALYST: 200, Role.ADMIN: 200},
+}
+POSTS: dict[str, dict[Role | None, int]] = {
+    "/console/keys": {None: 401, Role.ANALYST: 403, Role.ADMIN: 201},
+    "/console/keys/{key_id}/revoke": {None: 401, Role.ANALYST: 403, Role.ADMIN: 303},
+    # Last, since it ends the session.
+    "/console/sign-out": {None: 401, Role.ANALYST: 303, Role.ADMIN: 303},
+}
+
+
+class Checked(HTMLParser):
+    """Notes what a page must not have, and its addresses."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.faults: list[str] = []
+        self.links: list[str] = []
+        self.labels: set[str | None] = set()
+        self._inside_label = 0
+        self.headings = 0
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        if tag in ("script", "style", "iframe"):
+            self.faults.append(tag)
+        self.faults += [name for name in given if name == "style" or name.startswith("on")]
+        if tag == "img" and not given.get("alt"):
+            self.faults.append("img without alt")
+        if tag == "label":
+            self._inside_label += 1
+            self.labels.add(given.get("for"))
+        if tag in ("input", "select") and given.get("type") != "hidden":
+            labelled = self._inside_label or given.get("id") in self.labels
+            self.faults += [] if labelled else [f"{tag} without label"]
+        self.headings += tag == "h1"
+        self.links += [value for name in ("href", "src", "action") if (value := given.get(name))]
+
+    def handle_endtag(self, tag: str) -> None:
+        self._inside_label -= tag == "label"
+
+
+@pytest.fixture
+def known(running: Any) -> dict[str, str]:
+    """Ids of a campaign with an estimate, and of what belongs to it."""
+    campaign = running.campaign("open")
+    running.report(campaign, [0] * 60 + [1] * 40)
+    running.api.post(f"/v1/campaigns/{campaign['id']}/close").raise_for_status()
+    running.work()
+    population = running.api.get("/v1/populations").json()["populations"][0]["id"]
+    plan = running.api.get("/v1/plan-requests").json()["plan_requests"][0]["id"]
+    key = running.key(Role.UPLOADER).split("_")[2]
+    return {"campaign_id": campaign["id"], "population_id": population, "request_id": plan, "key_id": key}
+
+
+def test_the_tables_have_every_route() -> None:
+    routes = {
+        (method, each.path)
+        for router in ROUTERS
+        for each in router.routes
+        if isinstance(each, APIRoute)
+        for method in each.methods or ()
+    }
+    pages = {("GET", path + form) for path in PAGES for form in FORMS}
+    assert routes == pages | {("GET", path) for path in OTHER_GETS} | {
+        ("POST", path) for path in [*POSTS, "/console/sign-in"]
+    }
+
+
+def test_every_page_and_form_as_every_role(browsers: Any, known: dict[str, str]) -> None:
+    visitors = {None: browsers.anonymous(), **{role: browsers.of(role) for role in (Role.ANALYST, Role.ADMIN)}}
+    for role, browser in visitors.items():
+        for path, expected in {**PAGES, **OTHER_GETS}.items():
+            response = browser.http.get(path.format(**known))
+            assert response.status_code == expected[role], (role, path, response.text[:300])
+            if path in PAGES and expected[role] != 200:
+                refused = {browser.http.get(path.format(**known) + form).status_code for form in (".json", ".csv")}
+                assert refused == {401 if role is None else 403}, (role, path)
+        token = "" if role is None else browser.token("/console/campaigns")
+        for path, expected in POSTS.items():
+            address = path.format(**known)
+            if role is not None:
+                assert browser.http.post(address, data={"name": "x", "role": "analyst"}).status_code == 403, path
+            sent = browser.http.post(address, data={"token": token, "name": "new", "role": "analyst"})
+            assert sent.status_code == expected[role], (role, path, sent.text[:300])
+
+
+def test_pages_load_nothing_from_elsewhere_and_say_what_they_are(browsers: Any, known: dict[str, str]) -> None:
+    browser = browsers.of(Role.ADMIN)
+    for path in [*PAGES, "/console/sign-in"]:
+        response = browser.http.get(path.format(**known))
+        assert response.headers["content-security-policy"] == POLICY
+        assert response.headers["cache-control"] == "no-store"
+        checked = Checked(response.text)
+        assert not checked.faults, (path, checked.faults)
+        assert checked.headings == 1
+        assert 'lang="en"' in response.text
+        for link in checked.links:
+            assert link.startswith(("/", "#", "?")), (path, link)
+            if link.startswith("/") and not link.endswith(("/revoke", "/sign-out")):
+                assert browser.http.get(link).status_code in (200, 303), (path, link)
+
+
+def test_the_data_of_a_page_is_that_of_the_api(running: Any, browsers: Any, known: dict[str, str]) -> None:
+    browser = browsers.of(Role.ADMIN)
+    campaign = f"/campaigns/{known['campaign_id']}"
+    page = browser.page(f"/console{campaign}")
+    assert "We ask how late you were." in page
+    status = running.api.get(f"/v1{campaign}/status").json()
+    assert browser.http.get(f"/console{campaign}.json").json() == status
+    (row,) = csv.DictReader(io.StringIO(browser.page(f"/console{campaign}.csv")))
+    assert (row["index"], row["state"], row["reports"]) == ("0", "estimated", "100")
+    estimate = running.api.get(f"/v1{campaign}/estimates")
+    assert browser.http.get(f"/console{campaign}/estimate.json").content == estimate.content
+    table = running.api.get(f"/v1{campaign}/estimates?format=csv")
+    assert browser.http.get(f"/console{campaign}/estimate.csv").content == table.content
+    assert f"{estimate.json()['queries'][0]['value']:.4g}" in browser.page(f"/console{campaign}/estimate")
+    picture = browser.http.get(f"/console{campaign}/estimate.svg")
+    assert picture.headers["content-type"] == "image/svg+xml"
+    assert picture.text.count('class="band"') == 1 + len(estimate.json()["queries"])
+    for noun in ("keys", "audit-log"):
+        assert browser.http.get(f"/console/{noun}.json").json() == running.api.get(f"/v1/{noun}").json()
+    plan = running.api.get(f"/v1/plan-requests/{known['request_id']}").json()
+    assert browser.http.get(f"/console/plans/{known['request_id']}.json").json() == plan
+    candidates = [
+        each["name"] for each in csv.DictReader(io.StringIO(browser.page(f"/console/plans/{plan['id']}.csv")))
+    ]
+    assert candidates == [each["name"] for each in plan["summary"]["candidates"]]
+    size = running.api.get(f"/v1/plan-requests/{plan['id']}/sample-size?margin=0.01").json()
+    assert f"{size['users']:,} users" in browser.page(f"/console/plans/{plan['id']}?margin=0.01")
+    ledger = running.api.get(f"/v1/populations/{known['population_id']}/ledger").json()["entries"]
+    shown = browser.http.get(f"/console/populations/{known['population_id']}.json").json()
+    assert shown["entries"] == ledger
+    assert shown["population"] == running.api.get(f"/v1/populations/{known['population_id']}").json()
+
+
+def test_lists_are_filtered_and_have_pages(running: Any, browsers: Any) -> None:
+    plan = running.ready_plan()["id"]
+    for name in ("first", "second", "third"):
+        terms = {"name": name, "purpose": "We ask.", "population": "travellers", "plan_request": plan}
+        created = running.api.post("/v1/campaigns", json=terms).raise_for_status().json()
+        running.clock.advance(1)
+    running.api.post(f"/v1/campaigns/{created['id']}/open").raise_for_status()
+    browser, path = browsers.of(Role.ANALYST), "/console/campaigns"
+
+    def names(asked: str) -> list[str]:
+        return [each["name"] for each in browser.http.get(f"{path}.json{asked}").raise_for_status().json()["campaigns"]]
+
+    assert names("") == ["third", "second", "first"]
+    assert names("?state=open&population=&name=") == ["third"]
+    assert names("?state=ready&name=first") == ["first"]
+    assert names("?population=nobody") == []
+    first = browser.page(f"{path}?page_size=2&state=")
+    following = next(link for link in Checked(first).links if "page_token" in link)
+    assert "first" in browser.page(path + following)
+    assert "second" not in browser.page(path + following)
+    assert browser.http.get(f"{path}?state=nonsense").status_code == 422
+    assert browser.http.get(f"{path}?pagesize=2").status_code == 422
+
+
+def test_markup_in_a_name_is_text(running: Any, browsers: Any) -> None:
+    name = '<script>alert("x")</script>'
+    plan = running.ready_plan()["id"]
+    terms = {"name": name, "purpose": f"{name} & so on", "population": name, "plan_request": plan}
+    campaign = running.api.post("/v1/campaigns", json=terms).raise_for_status().json()["id"]
+    running.api.post(f"/v1/campaigns/{campaign}/open").raise_for_status()
+    running.api.post("/v1/keys", json={"name": "=1+1", "role": "analyst"}).raise_for_status()
+    browser = browsers.of(Role.ADMIN)
+    for path in ("campaigns", f"campaigns/{campaign}", "populations"):
+        page = browser.page(f"/console/{path}")
+        assert "<script" not in page
+        assert "&lt;script&gt;" in page
+    assert "'=1+1" in browser.page("/console/keys.csv")
+
+
+def test_what_is_not_there_is_said(running: Any, browsers: Any) -> None:
+    browser = browsers.of(Role.ANALYST)
+    campaign = running.campaign("open")["id"]
+    assert "close it first" in browser.page(f"/console/campaigns/{campaign}/estimate", 409)
+    assert (
+        browser.http.get(f"/console/campaigns/{campaign}/estimate.csv").json()["type"] == "/problems/estimate-not-ready"
+    )
+    assert "there is no campaign" in browser.page(f"/console/campaigns/{'0' * 64}", 404)
+    plan = running.api.get("/v1/plan-requests").json()["plan_requests"][0]["id"]
+    assert "a number above 0" in browser.page(f"/console/plans/{plan}?margin=nan", 422)
+
+
+def test_keys_are_created_and_revoked_with_an_entry_each(running: Any, browsers: Any) -> None:
+    browser = browsers.of(Role.ADMIN)
+    created = browser.send("/console/keys", "/console/keys", name="robot", role="analyst")
+    assert created.status_code == 201
+    text = next(part for part in created.text.replace("<", ">").split(">") if part.startswith("sdo_analyst_"))
+    assert running.client(text).get("/v1/campaigns").status_code == 200
+    assert browser.send("/console/keys", "/console/keys", name="robot", role="owner").status_code == 422
+    assert browser.send("/console/keys", "/console/keys", name="", role="analyst").status_code == 422
+    identifier = text.split("_")[2]
+    for _ in range(2):
+        assert browser.send(f"/console/keys/{identifier}/revoke", "/console/keys").status_code == 303
+    assert running.client(text).get("/v1/campaigns").status_code == 401
+    entries = running.api.get("/v1/audit-log").json()["entries"]
+    assert [(each["action"], each["path"]) for each in entries] == [
+        ("revoke key", f"/v1/keys/{identifier}"),
+        ("create key", f"/v1/keys/{identifier}"),
+    ]

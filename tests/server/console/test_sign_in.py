@@ -1,0 +1,148 @@
+"""Signing in to the console: who may, from where, for how long, and what a form must carry."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from typing import Any
+
+import httpx
+import pytest
+from fastapi import FastAPI
+from sqlalchemy import select
+
+from sordino_server.config import Settings
+from sordino_server.console import sessions
+from sordino_server.console.console_route import COOKIE
+from sordino_server.kit.clock import ManualClock
+from sordino_server.kit.db import Database
+from sordino_server.models import ConsoleSession, Role
+from sordino_server.serving.app import create_app
+
+
+def _rows(running: Any) -> list[ConsoleSession]:
+    with running.database.read("test") as session:
+        return list(session.scalars(select(ConsoleSession)))
+
+
+def _client(app: FastAPI, url: str, peer: str, headers: dict[str, str]) -> httpx.AsyncClient:
+    return httpx.AsyncClient(transport=httpx.ASGITransport(app, client=(peer, 4711)), base_url=url, headers=headers)
+
+
+def test_a_session_is_new_at_sign_in_secret_and_over_after_twelve_hours(running: Any, browsers: Any) -> None:
+    browser, key = browsers.anonymous(), running.key(Role.ANALYST)
+    response = browser.sign_in(key)
+    assert (response.status_code, response.headers["location"]) == (303, "/console/campaigns")
+    set_cookie = next(each for each in response.headers.get_list("set-cookie") if each.startswith(COOKIE))
+    assert "HttpOnly" in set_cookie
+    assert "SameSite=strict" in set_cookie
+    assert "Max-Age=43200" in set_cookie
+    assert "Secure" not in set_cookie
+    first = browser.http.cookies[COOKIE]
+    (row,) = _rows(running)
+    assert row.id_sha256 == hashlib.sha256(first.encode()).hexdigest()
+    assert browser.sign_in(key).status_code == 303
+    second = browser.http.cookies[COOKIE]
+    assert first != second
+    assert [each.id_sha256 for each in _rows(running)] == [hashlib.sha256(second.encode()).hexdigest()]
+    running.clock.advance(sessions.LIFETIME_S - 1)
+    browser.page("/console/campaigns")
+    running.clock.advance(1)
+    assert browser.http.get("/console/campaigns").headers["location"] == "/console/sign-in"
+
+
+def test_a_session_ends_with_its_key_and_at_sign_out(running: Any, browsers: Any) -> None:
+    browser, key = browsers.anonymous(), running.key(Role.ANALYST)
+    browser.sign_in(key)
+    revoked = running.api.delete(f"/v1/keys/{key.split('_')[2]}")
+    assert revoked.status_code == 200
+    assert browser.http.get("/console/campaigns").headers["location"] == "/console/sign-in"
+    other = browsers.of(Role.ADMIN)
+    kept = other.http.cookies[COOKIE]
+    assert other.send("/console/sign-out", "/console/campaigns").headers["location"] == "/console/sign-in"
+    assert COOKIE not in other.http.cookies
+    other.http.cookies.set(COOKIE, kept, path="/console")
+    assert other.http.get("/console/campaigns").status_code == 303
+
+
+def test_wrong_keys_and_tokens_of_devices_open_nothing(running: Any, browsers: Any) -> None:
+    right = running.key(Role.ANALYST)
+    for key, status in [("", 401), ("sdo_admin_x_y", 401), (right[:-1] + "x", 401), (running.key(Role.UPLOADER), 403)]:
+        browser = browsers.anonymous()
+        response = browser.sign_in(key)
+        assert response.status_code == status, key
+        assert COOKIE not in browser.http.cookies
+        assert response.headers["content-type"] == "text/html; charset=utf-8"
+        assert not key or key not in response.text
+
+
+def test_forms_need_the_token_of_their_own_session(running: Any, browsers: Any) -> None:
+    signed_in, other = browsers.of(Role.ANALYST), browsers.of(Role.ANALYST)
+    foreign = other.token("/console/campaigns")
+    for token in ("", foreign, "é", signed_in.token("/console/campaigns") + "0"):
+        assert signed_in.http.post("/console/sign-out", data={"token": token}).status_code == 403, token
+    assert signed_in.http.post("/console/sign-out", json={"token": "x"}).status_code == 415
+    assert signed_in.http.post("/console/sign-out", data={"token": "x" * 70_000}).status_code == 413
+    broken = {"Content-Type": "application/x-www-form-urlencoded"}
+    assert signed_in.http.post("/console/sign-out", content=b"token=%ff", headers=broken).status_code == 400
+    signed_in.page("/console/campaigns")
+    # No cookie of the sign-in page: another site may have sent the form.
+    visitor = browsers.anonymous()
+    token = visitor.token("/console/sign-in")
+    assert browsers.anonymous().http.post("/console/sign-in", data={"token": token, "key": "x"}).status_code == 403
+
+
+def test_attempts_from_an_address_are_limited(browsers: Any) -> None:
+    browser = browsers.anonymous()
+    answers = [browser.sign_in("sdo_admin_x_y") for _ in range(11)]
+    assert [each.status_code for each in answers] == [401] * 10 + [429]
+    assert answers[-1].headers["retry-after"] == "10"
+    assert "Try again in 10 s" in answers[-1].text
+
+
+@pytest.mark.parametrize(
+    ("url", "peer", "forwarded", "status", "secure"),
+    [
+        ("http://server.example", "127.0.0.1", {}, 200, False),
+        ("http://server.example", "::1", {}, 200, False),
+        ("http://server.example", "192.0.2.7", {}, 403, False),
+        ("http://server.example", "127.0.0.1", {"X-Forwarded-For": "192.0.2.7"}, 403, False),
+        ("http://server.example", "192.0.2.7", {"X-Forwarded-Proto": "https"}, 403, False),
+        ("http://server.example", "10.0.0.1", {"X-Forwarded-Proto": "https"}, 200, True),
+        ("http://server.example", "10.0.0.1", {"X-Forwarded-Proto": "https, http"}, 403, False),
+        ("https://server.example", "192.0.2.7", {}, 200, True),
+    ],
+)
+def test_keys_never_cross_a_network_in_the_clear(
+    migrated_sqlite_url: str, url: str, peer: str, forwarded: dict[str, str], status: int, secure: bool
+) -> None:
+    database = Database(migrated_sqlite_url)
+    app = create_app(Settings(trusted_proxies="10.0.0.0/8"), database, ManualClock())
+
+    async def visit() -> tuple[httpx.Response, httpx.Response]:
+        async with _client(app, url, peer, forwarded) as client:
+            page = await client.get("/console/sign-in")
+            token = page.headers.get("set-cookie", "sordino_sign_in=;").partition("=")[2].partition(";")[0]
+            cookie = {"Cookie": f"sordino_sign_in={token}"}
+            sent = {"key": "sdo_admin_x_y", "token": token}
+            return page, await client.post("/console/sign-in", data=sent, headers=cookie)
+
+    page, answer = asyncio.run(visit())
+    assert page.status_code == status
+    assert ("Secure" in page.headers.get("set-cookie", "")) == secure
+    assert answer.status_code == (401 if status == 200 else 403)
+    database.close()
+
+
+def test_off_takes_all_of_it_away(migrated_sqlite_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SORDINO_CONSOLE", "off")
+    database = Database(migrated_sqlite_url)
+    app = create_app(Settings(), database, ManualClock())
+
+    async def visit() -> list[int]:
+        async with _client(app, "http://server.example", "127.0.0.1", {}) as client:
+            paths = ("/console", "/console/sign-in", "/console/campaigns", "/console/console.css", "/docs")
+            return [(await client.get(path)).status_code for path in paths]
+
+    assert asyncio.run(visit()) == [404, 404, 404, 404, 200]
+    database.close()
