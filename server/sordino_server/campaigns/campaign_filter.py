@@ -1,13 +1,24 @@
-"""Which campaigns a list has, by the parameters of its URL."""
+"""Which campaigns a list has, by the parameters of its URL, and in which order."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Annotated
 
 from fastapi import Depends, Query
 
 from sordino_shared.protocol import CampaignState
+
+
+class CampaignSort(StrEnum):
+    """What a list of campaigns is sorted by; those that agree in it by their ids."""
+
+    NEWEST = "newest"
+    OLDEST = "oldest"
+    NAME = "name"
+    POPULATION = "population"
+    STATE = "state"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
-from sqlalchemy import ColumnElement, exists, func, select
+from sqlalchemy import ColumnElement, exists, func, select, tuple_
 from sqlalchemy import delete as sql_delete
-from sqlalchemy.orm import Session, aliased
+from sqlalchemy.orm import InstrumentedAttribute, Session, aliased
 
-from sordino_server.campaigns.campaign_filter import CampaignFilter
+from sordino_server.campaigns.campaign_filter import CampaignFilter, CampaignSort
 from sordino_server.kit.insert_if_absent import insert_if_absent
 from sordino_server.kit.pagination import Page, newest_first
 from sordino_server.models import (
@@ -24,8 +25,15 @@ from sordino_server.models import (
     SeriesPause,
     SeriesRow,
 )
+from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import CampaignState, RoundState
 
+_SORTED_BY: Mapping[CampaignSort, InstrumentedAttribute[Any]] = {
+    CampaignSort.OLDEST: Campaign.created_at,
+    CampaignSort.NAME: Campaign.name,
+    CampaignSort.POPULATION: Campaign.population,
+    CampaignSort.STATE: Campaign.state,
+}
 _NOTHING_TO_COME = (RoundState.ESTIMATED, RoundState.CANCELLED)
 
 
@@ -100,10 +108,21 @@ def add_signature(session: Session, signature: ManifestSignature) -> None:
     insert_if_absent(session, signature)
 
 
-def listed(session: Session, page: Page, chosen: CampaignFilter) -> Sequence[Campaign]:
-    """A page of the campaigns that the filter chooses, newest first, and one row more."""
+def listed(session: Session, page: Page, chosen: CampaignFilter, sort: CampaignSort) -> Sequence[Campaign]:
+    """A page of the campaigns that the filter chooses, sorted, and one row more.
+
+    Raises InvalidValue where the campaign that the page before ended with was deleted.
+    """
     query = select(Campaign).where(*_conditions(chosen))
-    return session.scalars(newest_first(query, Campaign.created_at, Campaign.id, page)).all()
+    if sort is CampaignSort.NEWEST:
+        return session.scalars(newest_first(query, Campaign.created_at, Campaign.id, page)).all()
+    column = _SORTED_BY[sort]
+    if page.after is not None:
+        last = find(session, page.after.id)
+        if last is None:
+            raise InvalidValue("the campaign that the page before ended with was deleted; begin with the first page")
+        query = query.where(tuple_(column, Campaign.id) > (getattr(last, column.key), last.id))
+    return session.scalars(query.order_by(column, Campaign.id).limit(page.size + 1)).all()
 
 
 def _conditions(chosen: CampaignFilter) -> Iterator[ColumnElement[bool]]:

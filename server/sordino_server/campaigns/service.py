@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 from sordino_analysis.documents.protocol_plan import ProtocolPlan
 from sordino_server import rounds
 from sordino_server.campaigns import repository
-from sordino_server.campaigns.campaign_filter import CampaignFilter
+from sordino_server.campaigns.campaign_filter import CampaignFilter, CampaignSort
 from sordino_server.campaigns.question import question_of
 from sordino_server.campaigns.schemas import CampaignOrder
 from sordino_server.campaigns.series_terms import SeriesOrder, purpose_of, spending
@@ -71,9 +71,11 @@ def create(session: Session, order: CampaignOrder, now: int, mode: PopulationMod
     return campaign
 
 
-def listed(session: Session, page: Page, chosen: CampaignFilter) -> tuple[Sequence[Campaign], str | None]:
-    """A page of the campaigns that the filter chooses, newest first, and the token of the next one."""
-    return cut(repository.listed(session, page, chosen), page)
+def listed(
+    session: Session, page: Page, chosen: CampaignFilter, sort: CampaignSort = CampaignSort.NEWEST
+) -> tuple[Sequence[Campaign], str | None]:
+    """A page of the campaigns that the filter chooses, sorted, and the token of the next one."""
+    return cut(repository.listed(session, page, chosen, sort), page)
 
 
 def _question(order: CampaignOrder, ready: ReadyPlan) -> str | None:

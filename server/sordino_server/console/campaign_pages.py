@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from sordino_analysis.charts import EstimateChart, draw_estimate
 from sordino_server.campaigns import service as campaigns
-from sordino_server.campaigns.campaign_filter import CampaignFilter
+from sordino_server.campaigns.campaign_filter import CampaignFilter, CampaignSort
 from sordino_server.campaigns.schemas import CampaignStatus
 from sordino_server.campaigns.status import status_of
 from sordino_server.console.console_route import Analyst, ConsoleRoute
@@ -82,17 +82,19 @@ def list_campaigns(
     state: _Text = None,
     population: _Text = None,
     name: _Text = None,
+    sort: CampaignSort = CampaignSort.NEWEST,
 ) -> Response:
-    """Campaigns, newest first; an empty field of the filter chooses all."""
+    """Campaigns, sorted; an empty field of the filter chooses all."""
     chosen = CampaignFilter(state=_state(state), population=population or None, name=name or None)
     now = context.clock.now()
     with context.database.read("console campaigns") as session:
-        rows, token = campaigns.listed(session, asked, chosen)
+        rows, token = campaigns.listed(session, asked, chosen, sort)
         found = [ListedCampaign.model_validate(status_of(session, row, now).model_dump()) for row in rows]
     values = {
         "campaigns": found,
         "next": next_page(request, token),
-        "filter": {"state": state or "", "population": population or "", "name": name or ""},
+        "filter": {"state": state or "", "population": population or "", "name": name or "", "sort": sort.value},
+        "sorts": [each.value for each in CampaignSort],
         "states": [each.value for each in CampaignState],
     }
     document = ListedCampaigns(campaigns=found, next_page_token=token)

@@ -187,6 +187,9 @@ def test_lists_are_filtered_and_have_pages(running: Any, browsers: Any) -> None:
     def names(asked: str) -> list[str]:
         return [each["name"] for each in browser.http.get(f"{path}.json{asked}").raise_for_status().json()["campaigns"]]
 
+    def ids() -> dict[str, str]:
+        return {each["name"]: each["id"] for each in browser.http.get(f"{path}.json").json()["campaigns"]}
+
     assert names("") == ["third", "second", "first"]
     assert names("?state=open&population=&name=") == ["third"]
     assert names("?state=ready&name=first") == ["first"]
@@ -195,6 +198,12 @@ def test_lists_are_filtered_and_have_pages(running: Any, browsers: Any) -> None:
     following = next(link for link in Checked(first).links if "page_token" in link)
     assert "first" in browser.page(path + following)
     assert "second" not in browser.page(path + following)
+    assert names("?sort=oldest") == names("?sort=name") == ["first", "second", "third"]
+    assert names("?sort=state") == ["third", *sorted(names("?state=ready"), key=ids().__getitem__)]
+    token = browser.http.get(f"{path}.json?sort=name&page_size=2").json()["next_page_token"]
+    assert names(f"?sort=name&page_size=2&page_token={token}") == ["third"]
+    running.api.delete(f"/v1/campaigns/{ids()['second']}").raise_for_status()
+    assert "begin with the first page" in browser.page(f"{path}?sort=name&page_token={token}", 422)
     assert browser.http.get(f"{path}?state=nonsense").status_code == 422
     assert browser.http.get(f"{path}?pagesize=2").status_code == 422
 
