@@ -9,6 +9,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel
+from starlette.responses import HTMLResponse
 
 from sordino_analysis.charts import EstimateChart, draw_estimate
 from sordino_server.campaigns import service as campaigns
@@ -17,6 +18,8 @@ from sordino_server.campaigns.schemas import CampaignStatus
 from sordino_server.campaigns.status import status_of
 from sordino_server.console.console_route import Analyst, ConsoleRoute
 from sordino_server.console.pages import ConsolePage, json_of, next_page, page, show, table_of
+from sordino_server.console.rendering import HEADERS, fragment
+from sordino_server.console.shared_texts import SharedTexts
 from sordino_server.context import Context, Injected
 from sordino_server.errors import ServerError
 from sordino_server.estimates import service as estimates
@@ -119,10 +122,9 @@ def get_campaign(visitor: Analyst, request: Request, context: Injected, campaign
         status = status_of(session, row, context.clock.now())
         manifest = Manifest.read(row.manifest)
     values = {
-        "campaign": status,
         "purpose": manifest.purpose,
         "attributes": manifest.domain.attributes,
-        "reports": sum(each.reports for each in status.rounds),
+        **_counts(status),
     }
     return show(
         request,
@@ -135,6 +137,19 @@ def get_campaign(visitor: Analyst, request: Request, context: Injected, campaign
             values=values,
         ),
     )
+
+
+@router.get("/campaigns/{campaign_id}/counts")
+def get_counts(_: Analyst, request: Request, context: Injected, campaign_id: DigestPath) -> Response:
+    """The part of the page that changes while a campaign is open, at most a second old."""
+    texts: SharedTexts = request.app.state.live_counts
+
+    def make() -> str:
+        with context.database.read("console counts") as session:
+            status = status_of(session, campaigns.get(session, campaign_id), context.clock.now())
+        return fragment("counts.html", **_counts(status))
+
+    return HTMLResponse(texts.get(campaign_id, make), headers=HEADERS)
 
 
 @page(router, "/campaigns/{campaign_id}/estimate")
@@ -179,6 +194,12 @@ def draw(_: Analyst, context: Injected, campaign_id: DigestPath) -> Response:
         bands=[each.band for each in estimate.queries],
     )
     return Response(draw_estimate(chart), headers=_PICTURE_HEADERS, media_type="image/svg+xml")
+
+
+def _counts(status: CampaignStatus) -> dict[str, object]:
+    """What `counts.html` shows; a campaign that is not open refreshes nothing."""
+    reports = sum(each.reports for each in status.rounds)
+    return {"campaign": status, "reports": reports, "live": status.state is CampaignState.OPEN}
 
 
 def _state(text: str | None) -> CampaignState | None:

@@ -169,7 +169,7 @@ def _error_page(request: Request, problem: ServerError) -> Response:
     if request.url.path.endswith((".json", ".csv", ".svg")) or problem.problem.status >= 500:
         raise problem
     if problem.problem is Problem.UNAUTHORIZED and request.method in ("GET", "HEAD"):
-        return RedirectResponse(SIGN_IN, 303)
+        return _to_sign_in(request)
     retry_after = problem.extra.get("retry_after")
     response = render(
         "error.html",
@@ -182,3 +182,10 @@ def _error_page(request: Request, problem: ServerError) -> Response:
     if retry_after is not None:
         response.headers["Retry-After"] = str(retry_after)
     return response
+
+
+def _to_sign_in(request: Request) -> Response:
+    """The way to the form; a part of a page that refreshes itself takes the whole page there."""
+    if "hx-request" in request.headers:
+        return Response(status_code=401, headers={"HX-Redirect": SIGN_IN})
+    return RedirectResponse(SIGN_IN, 303)

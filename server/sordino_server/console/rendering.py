@@ -37,6 +37,11 @@ def render(template: str, title: str, *, visitor: object = None, status: int = 2
     return HTMLResponse(_environment().get_template(template).render({**shown, **values}), status, HEADERS)
 
 
+def fragment(template: str, **values: Any) -> str:
+    """A part of a page that is the same for every visitor."""
+    return _environment().get_template(template).render(values)
+
+
 @cache
 def _environment() -> Environment:
     # Here, since a process without visitors needs no templates.

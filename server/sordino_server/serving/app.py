@@ -15,6 +15,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from sordino_server import __version__, console, problem_details
 from sordino_server.config import Settings
 from sordino_server.console import sign_in
+from sordino_server.console.shared_texts import SharedTexts
 from sordino_server.context import Context
 from sordino_server.kit.clock import ServerClock, WallClock
 from sordino_server.kit.db import Database
@@ -69,6 +70,7 @@ def create_app(settings: Settings, database: Database | None = None, clock: Serv
     app.include_router(router)
     if settings.console:
         app.state.sign_in_limit = sign_in.rate_limit()
+        app.state.live_counts = SharedTexts()
         app.include_router(console.router)
     app.add_middleware(UnreadBody)
     problem_details.install(app)

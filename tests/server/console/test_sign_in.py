@@ -141,7 +141,7 @@ def test_off_takes_all_of_it_away(migrated_sqlite_url: str, monkeypatch: pytest.
 
     async def visit() -> list[int]:
         async with _client(app, "http://server.example", "127.0.0.1", {}) as client:
-            paths = ("/console", "/console/sign-in", "/console/campaigns", "/console/console.css", "/docs")
+            paths = ("/console", "/console/sign-in", "/console/campaigns", "/console/static/console.css", "/docs")
             return [(await client.get(path)).status_code for path in paths]
 
     assert asyncio.run(visit()) == [404, 404, 404, 404, 200]
