@@ -1,17 +1,14 @@
-"""/console/campaigns: the list, a campaign, and its estimate"""
+"""/console/campaigns: the list, a campaign, and its counts while it is open"""
 
 from __future__ import annotations
 
-import csv
-import io
-import json
+from functools import partial
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel
 from starlette.responses import HTMLResponse
 
-from sordino_analysis.charts import EstimateChart, draw_estimate
 from sordino_server.campaigns import service as campaigns
 from sordino_server.campaigns.campaign_filter import CampaignFilter, CampaignSort
 from sordino_server.campaigns.schemas import CampaignStatus
@@ -20,20 +17,14 @@ from sordino_server.console.console_route import Analyst, ConsoleRoute
 from sordino_server.console.pages import ConsolePage, json_of, next_page, page, show, table_of
 from sordino_server.console.rendering import HEADERS, fragment
 from sordino_server.console.shared_texts import SharedTexts
-from sordino_server.context import Context, Injected
-from sordino_server.errors import ServerError
-from sordino_server.estimates import service as estimates
-from sordino_server.estimates.schemas import EstimateDocument
-from sordino_server.estimates.table import as_csv
+from sordino_server.context import Injected
 from sordino_server.identifiers import DigestPath
 from sordino_server.kit.pagination import AskedPage
 from sordino_shared.errors import InvalidValue
-from sordino_shared.protocol import CampaignState, Manifest, Problem
+from sordino_shared.protocol import CampaignState, Manifest
 
 router = APIRouter(prefix="/console", route_class=ConsoleRoute)
 
-# More rows are read by nobody; the CSV has all.
-SHOWN_ROWS = 500
 _ROUND_COLUMNS = (
     "index", "state", "reports", "opened", "closed", "purged", "close_after_reports", "close_after_s",
     "device_digest", "analyst_digest", "error",
@@ -41,11 +32,6 @@ _ROUND_COLUMNS = (
 _LIST_COLUMNS = (
     "id", "name", "population", "state", "epsilon", "reports", "users_wanted", "refused", "created", "opened", "closed",
 )  # fmt: skip
-# A picture is a document of its own: its styles are inside, and it loads nothing.
-_PICTURE_HEADERS = {
-    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
-    "Cache-Control": "no-store",
-}
 
 _Text = Annotated[str | None, Query(max_length=200)]
 
@@ -107,8 +93,8 @@ def list_campaigns(
         ConsolePage(
             template="campaigns.html",
             title="Campaigns",
-            json=json_of(document),
-            csv=table_of(found, _LIST_COLUMNS),
+            json=partial(json_of, document),
+            csv=partial(table_of, found, _LIST_COLUMNS),
             values=values,
         ),
     )
@@ -132,8 +118,8 @@ def get_campaign(visitor: Analyst, request: Request, context: Injected, campaign
         ConsolePage(
             template="campaign.html",
             title=status.name,
-            json=json_of(status),
-            csv=table_of(status.rounds, _ROUND_COLUMNS),
+            json=partial(json_of, status),
+            csv=partial(table_of, status.rounds, _ROUND_COLUMNS),
             values=values,
         ),
     )
@@ -152,50 +138,6 @@ def get_counts(_: Analyst, request: Request, context: Injected, campaign_id: Dig
     return HTMLResponse(texts.get(campaign_id, make), headers=HEADERS)
 
 
-@page(router, "/campaigns/{campaign_id}/estimate")
-def get_estimate(visitor: Analyst, request: Request, context: Injected, campaign_id: DigestPath) -> Response:
-    """The estimate of a campaign: the bytes and the table that the API has."""
-    content, name = _stored(context, campaign_id)
-    document, table = json.loads(content), as_csv(content)
-    header, *rows = csv.reader(io.StringIO(table))
-    drawable = _is_of_queries(document)
-    values = {
-        "campaign": campaign_id,
-        "document": document,
-        "drawable": drawable,
-        "answers": EstimateDocument.model_validate(document).queries[:SHOWN_ROWS] if drawable else [],
-        "header": header,
-        "rows": rows[:SHOWN_ROWS],
-        "count": len(rows),
-        "shown": min(len(rows), SHOWN_ROWS),
-    }
-    return show(
-        request,
-        visitor,
-        ConsolePage(template="estimate.html", title=f"Estimate of {name}", json=content, csv=table, values=values),
-    )
-
-
-@router.get("/campaigns/{campaign_id}/estimate.svg")
-def draw(_: Analyst, context: Injected, campaign_id: DigestPath) -> Response:
-    """The answers with their intervals and band as a picture; 404 for an estimate that is no list of answers."""
-    content, name = _stored(context, campaign_id)
-    document = json.loads(content)
-    if not _is_of_queries(document):
-        raise ServerError(Problem.NOT_FOUND, "this estimate is no list of answers; its table has all of it")
-    estimate = EstimateDocument.model_validate(document)
-    chart = EstimateChart(
-        title=name,
-        subtitle=f"{estimate.workload}, {estimate.users:,} users, ε = {estimate.epsilon:g}",
-        level=estimate.level,
-        labels=[each.label for each in estimate.queries],
-        values=[each.value for each in estimate.queries],
-        intervals=[each.interval for each in estimate.queries],
-        bands=[each.band for each in estimate.queries],
-    )
-    return Response(draw_estimate(chart), headers=_PICTURE_HEADERS, media_type="image/svg+xml")
-
-
 def _counts(status: CampaignStatus) -> dict[str, object]:
     """What `counts.html` shows; a campaign that is not open refreshes nothing."""
     reports = sum(each.reports for each in status.rounds)
@@ -206,14 +148,3 @@ def _state(text: str | None) -> CampaignState | None:
     if text and text not in set(CampaignState):
         raise InvalidValue(f"state is one of {', '.join(CampaignState)}", text)
     return CampaignState(text) if text else None
-
-
-def _stored(context: Context, campaign_id: str) -> tuple[bytes, str]:
-    """The estimate's bytes and the campaign's name; raises `not-found` or `estimate-not-ready`."""
-    with context.database.read("console estimate") as session:
-        name = campaigns.get(session, campaign_id).name
-        return estimates.stored_last(session, campaign_id, context.clock.now()), name
-
-
-def _is_of_queries(document: dict[str, object]) -> bool:
-    return bool(document.get("queries")) and document.get("kind") != "concepts"

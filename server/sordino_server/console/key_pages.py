@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Request, Response
@@ -31,8 +32,8 @@ def list_keys(visitor: Admin, request: Request, context: Injected, asked: AskedP
     shown = ConsolePage(
         template="keys.html",
         title="Keys",
-        json=json_of(document),
-        csv=table_of(document.keys, _KEY_COLUMNS),
+        json=partial(json_of, document),
+        csv=partial(table_of, document.keys, _KEY_COLUMNS),
         values={
             "keys": document.keys,
             "next": next_page(request, document.next_page_token),
@@ -71,8 +72,8 @@ def read_audit_log(visitor: Admin, request: Request, context: Injected, asked: A
     shown = ConsolePage(
         template="audit_log.html",
         title="Audit log",
-        json=json_of(document),
-        csv=table_of(document.entries, _ENTRY_COLUMNS),
+        json=partial(json_of, document),
+        csv=partial(table_of, document.entries, _ENTRY_COLUMNS),
         values={"entries": document.entries, "next": next_page(request, document.next_page_token)},
     )
     return show(request, visitor, shown)

@@ -24,12 +24,12 @@ Endpoint = TypeVar("Endpoint", bound=Callable[..., Response])
 
 @dataclass(frozen=True, kw_only=True)
 class ConsolePage:
-    """What a page shows: `json` is the document of the API, `csv` the same as a table with a header line."""
+    """What a page shows: `json` makes the document of the API, `csv` the same as a table with a header line."""
 
     template: str
     title: str
-    json: bytes
-    csv: str
+    json: Callable[[], bytes]
+    csv: Callable[[], str]
     values: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -47,9 +47,9 @@ def page(router: APIRouter, path: str) -> Callable[[Endpoint], Endpoint]:
 def show(request: Request, visitor: Visitor, page: ConsolePage) -> Response:
     """The page in the form that the path ends with."""
     if request.url.path.endswith(".json"):
-        return Response(page.json, headers=_HEADERS, media_type="application/json")
+        return Response(page.json(), headers=_HEADERS, media_type="application/json")
     if request.url.path.endswith(".csv"):
-        return Response(page.csv, headers=_HEADERS, media_type=CSV_TYPE)
+        return Response(page.csv(), headers=_HEADERS, media_type=CSV_TYPE)
     asked = f"?{request.url.query}" if request.url.query else ""
     data = {form: f"{request.url.path}{form}{asked}" for form in (".json", ".csv")}
     return render(page.template, page.title, visitor=visitor, data=data, **page.values)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
@@ -37,8 +38,8 @@ def list_plans(visitor: Analyst, request: Request, context: Injected, asked: Ask
     shown = ConsolePage(
         template="plans.html",
         title="Plans",
-        json=json_of(document),
-        csv=table_of(document.plan_requests, _LIST_COLUMNS),
+        json=partial(json_of, document),
+        csv=partial(table_of, document.plan_requests, _LIST_COLUMNS),
         values={"plans": document.plan_requests, "next": next_page(request, document.next_page_token)},
     )
     return show(request, visitor, shown)
@@ -56,8 +57,8 @@ def get_plan(
     shown = ConsolePage(
         template="plan.html",
         title=f"Plan {request_id[:12]}",
-        json=json_of(document),
-        csv=_candidates(summary),
+        json=partial(json_of, document),
+        csv=partial(_candidates, summary),
         values={
             "plan": document,
             "linear": summary if isinstance(summary, LinearSummary) else None,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel
 
@@ -45,8 +47,8 @@ def list_populations(visitor: Analyst, request: Request, context: Injected, aske
     shown = ConsolePage(
         template="populations.html",
         title="Populations",
-        json=json_of(ListedPopulations(populations=found, next_page_token=token)),
-        csv=table_of(found, _LIST_COLUMNS),
+        json=partial(json_of, ListedPopulations(populations=found, next_page_token=token)),
+        csv=partial(table_of, found, _LIST_COLUMNS),
         values={"populations": found, "next": next_page(request, token)},
     )
     return show(request, visitor, shown)
@@ -64,8 +66,8 @@ def get_population(
     shown = ConsolePage(
         template="population.html",
         title=population.name,
-        json=json_of(document),
-        csv=table_of(ledger.entries, _LEDGER_COLUMNS),
+        json=partial(json_of, document),
+        csv=partial(table_of, ledger.entries, _LEDGER_COLUMNS),
         values={
             "population": population,
             "entries": ledger.entries,

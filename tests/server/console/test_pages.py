@@ -12,6 +12,7 @@ import pytest
 from fastapi.routing import APIRoute
 
 from sordino_server.console.campaign_pages import router as campaign_pages
+from sordino_server.console.estimate_pages import router as estimate_pages
 from sordino_server.console.key_pages import router as key_pages
 from sordino_server.console.plan_pages import router as plan_pages
 from sordino_server.console.population_pages import router as population_pages
@@ -20,8 +21,9 @@ from sordino_server.console.shared_texts import SharedTexts
 from sordino_server.console.sign_in import router as sign_in
 from sordino_server.console.static_files import router as static_files
 from sordino_server.models import Role
+from tests.server.console.conftest import Browsers
 
-ROUTERS = (campaign_pages, key_pages, plan_pages, population_pages, sign_in, static_files)
+ROUTERS = (campaign_pages, estimate_pages, key_pages, plan_pages, population_pages, sign_in, static_files)
 FORMS = ("", ".json", ".csv")
 READ = {None: 303, Role.ANALYST: 200, Role.ADMIN: 200}
 READ_BY_ADMIN = {None: 303, Role.ANALYST: 403, Role.ADMIN: 200}
@@ -191,7 +193,10 @@ def test_the_data_of_a_page_is_that_of_the_api(running: Any, browsers: Any, know
     assert shown["population"] == running.api.get(f"/v1/populations/{known['population_id']}").json()
 
 
-def test_lists_are_filtered_and_have_pages(running: Any, browsers: Any) -> None:
+@pytest.mark.parametrize("engine", ["running", "running_on_postgres"])
+def test_lists_are_filtered_and_have_pages(request: pytest.FixtureRequest, engine: str) -> None:
+    running = request.getfixturevalue(engine)
+    browsers = Browsers(running)
     plan = running.ready_plan()["id"]
     for name in ("first", "second", "third"):
         terms = {"name": name, "purpose": "We ask.", "population": "travellers", "plan_request": plan}
@@ -222,6 +227,7 @@ def test_lists_are_filtered_and_have_pages(running: Any, browsers: Any) -> None:
     assert "begin with the first page" in browser.page(f"{path}?sort=name&page_token={token}", 422)
     assert browser.http.get(f"{path}?state=nonsense").status_code == 422
     assert browser.http.get(f"{path}?pagesize=2").status_code == 422
+    browsers.close()
 
 
 def test_markup_in_a_name_is_text(running: Any, browsers: Any) -> None:
