@@ -301,3 +301,26 @@ def test_the_vendored_script_is_the_one_that_its_note_names(browsers: Any) -> No
     version = note.splitlines()[0].removeprefix("htmx ")
     assert f'version:"{version}"' in http.get("/console/static/htmx.min.js").text
     assert "Zero-Clause BSD" in note
+
+
+def test_a_pairwise_statistic_has_a_plan_and_an_estimate(running: Any, browsers: Any) -> None:
+    colours = {"name": "colour", "kind": "categorical", "labels": ["red", "green", "blue"]}
+    workload = running.workload({"name": "mixed", "domain": [colours], "statistic": {"kind": "gini_diversity"}})
+    order = {"workload": workload, "epsilon": 1, "users": 200, "protocol": "one_round", "effort": "quick"}
+    plan = running.api.post("/v1/plan-requests", json=order).raise_for_status().json()["id"]
+    running.work()
+    terms = {"name": "colours", "purpose": "We ask.", "population": "all", "plan_request": plan}
+    campaign = running.api.post("/v1/campaigns", json=terms).raise_for_status().json()
+    running.api.post(f"/v1/campaigns/{campaign['id']}/open").raise_for_status()
+    running.report(campaign, [0, 1, 2, 0] * 50)
+    running.api.post(f"/v1/campaigns/{campaign['id']}/close").raise_for_status()
+    running.work()
+    browser = browsers.of(Role.ANALYST)
+    page = browser.page(f"/console/campaigns/{campaign['id']}/estimate")
+    (row,) = csv.DictReader(io.StringIO(browser.page(f"/console/campaigns/{campaign['id']}/estimate.csv")))
+    assert row["value"] in page
+    assert "estimate.svg" not in page
+    assert browser.http.get(f"/console/campaigns/{campaign['id']}/estimate.svg").status_code == 404
+    shown = browser.page(f"/console/plans/{plan}")
+    assert "one_round" in shown
+    assert "with 200 users" in shown
