@@ -1,0 +1,125 @@
+"""The release of a plan: noisy measurements of the counts, decoded into answers with their errors.
+
+Only `measure` reads the counts. Everything after it is computed from what it returns, so it costs no privacy.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sordino_analysis.arrays import Floats
+from sordino_analysis.curator.noise import CuratorNoise, Integers
+from sordino_analysis.curator.plan import CuratorPlan
+from sordino_analysis.estimation.band import BandQuantile
+from sordino_analysis.estimation.consistency import RELATIVE_GAP, NearestHistogram, nearest_histogram
+from sordino_analysis.estimation.intervals import simultaneous_quantile
+from sordino_analysis.estimation.linear_estimate import AnswerErrors, LinearEstimate, Reliability
+from sordino_analysis.estimation.sampling import SampledAnswers
+from sordino_analysis.estimation.score_interval import VarianceCurve
+from sordino_analysis.questions.linear import Workload
+from sordino_analysis.questions.linear.operators import Dense
+from sordino_shared.errors import InvalidValue
+
+# The number of people may be secret, so that what overflows is decided by this cap alone.
+MAX_PEOPLE = 2**32
+
+
+def release(plan: CuratorPlan, counts: Integers, noise: CuratorNoise, level: float = 0.95) -> LinearEstimate:
+    """Answers about the people counted, in shares of them: `measure`, then `released_estimate`.
+
+    `counts` (k,) has the people of each type, in the order of the domain's cells. Raises InvalidValue as those do.
+    """
+    measured = measure(plan, counts, noise)
+    return released_estimate(plan, measured, int(counts.sum()), level)
+
+
+def measure(plan: CuratorPlan, counts: Integers, noise: CuratorNoise) -> Integers:
+    """R̂·counts + N_Z(0, σ²)^r, which is ρ-zCDP for the plan's ρ and neighbours; (k,) → (r,).
+
+    Raises InvalidValue for counts of another shape, that are not whole numbers of at least 0, or that pass 2³² people.
+    Errors hold no count.
+    """
+    _check_counts(plan.workload, counts)
+    rows = plan.strategy.rows
+    fits = int(np.abs(rows).max()) * MAX_PEOPLE < 2**62
+    exact = rows @ counts.astype(np.int64) if fits else rows.astype(object) @ counts.astype(object)
+    drawn = noise.gaussian(plan.strategy.noise_variance(plan.guarantee), len(rows))
+    return np.asarray(exact + drawn)
+
+
+def released_estimate(plan: CuratorPlan, measured: Integers, users: int, level: float = 0.95) -> LinearEstimate:
+    """Unbiased answers of a measurement (r,) with their exact standard errors, the nearest true ones, and intervals.
+
+    Raises InvalidValue for fewer than one user, a measurement of another plan, or a level outside (0, 1).
+    """
+    strategy, workload = plan.strategy, plan.workload
+    if users < 1:
+        raise InvalidValue("the answers of nobody are not defined: release a data set of at least one row")
+    if not 0 < level < 1:
+        raise InvalidValue(f"the level of an interval lies between 0 and 1, got {level}", level)
+    if measured.shape != (len(strategy.rows),):
+        raise InvalidValue(f"this plan measures {len(strategy.rows)} numbers, not {measured.shape}", measured.shape)
+    noisy = measured.astype(float)
+    answers, variances = _with_known(workload), np.zeros(workload.queries)
+    answers[workload.varying_rows] = strategy.decoder @ noisy / users + strategy.offset
+    variances[workload.varying_rows] = strategy.variances(plan.guarantee) / users
+    nearest = nearest_measured(plan, noisy, users)
+    errors = _errors(workload, variances, nearest.histogram, users, level)
+    band = BandQuantile(simultaneous_quantile(strategy.decoder, level), holds=True)
+    return errors.estimate(
+        answers,
+        workload.operator.matvec(nearest.histogram),
+        Reliability((None,) * workload.queries, band),
+        _unfinished(nearest),
+        counts_as_unbiased=True,
+    )
+
+
+def nearest_measured(plan: CuratorPlan, noisy: Floats, users: int) -> NearestHistogram:
+    """argmin ‖R̂·users·h − measurement‖ over histograms h: of greatest likelihood, as the noise is spherical there.
+
+    `noisy` (r,). Nikolov, Talwar and Zhang 2013, Section 3, in the measurement instead of the answers.
+    """
+    deviation = float(plan.strategy.noise_variance(plan.guarantee)) ** 0.5
+    scaled = Dense(plan.strategy.rows * (users / deviation))
+    return nearest_histogram(scaled, noisy / deviation, RELATIVE_GAP * len(noisy))
+
+
+def _errors(workload: Workload, variances: Floats, histogram: Floats, users: int, level: float) -> AnswerErrors:
+    """The variance of the noise is the same for every data set, so its curve is level."""
+    operator = workload.operator
+    low, high = operator.entry_range()
+    return AnswerErrors(
+        variances=variances,
+        curve=VarianceCurve(low, high, variances, variances),
+        sampled=SampledAnswers(operator.matvec(histogram), operator.squared_matvec(histogram), low, high),
+        zero_one=operator.zero_one,
+        bias=0.0,
+        users=users,
+        level=level,
+    )
+
+
+def _with_known(workload: Workload) -> Floats:
+    """(Q,) the answers of constant queries, 0 elsewhere."""
+    answers = np.zeros(workload.queries)
+    known = np.setdiff1d(np.arange(workload.queries), workload.varying_rows)
+    if len(known):
+        answers[known] = workload.operator.take(known)[:, 0]
+    return answers
+
+
+def _unfinished(nearest: NearestHistogram) -> tuple[str, ...]:
+    if nearest.converged:
+        return ()
+    return (
+        "the consistent answers are feasible but not the nearest: their squared distance to the measurement exceeds "
+        f"the least by up to {nearest.excess:.3g} of the noise's variance",
+    )
+
+
+def _check_counts(workload: Workload, counts: Integers) -> None:
+    if counts.shape != (workload.size,) or counts.dtype.kind not in "iu":
+        raise InvalidValue(f"count the people of each of the {workload.size} types, in whole numbers")
+    if (counts < 0).any() or sum(map(int, counts)) > MAX_PEOPLE:
+        raise InvalidValue("counts are of at least 0 people of a type, and of up to 2^32 together")
