@@ -1,0 +1,60 @@
+"""What a device sends for each type of user, as colours: the kernel of a randomizer with few reports."""
+
+from __future__ import annotations
+
+from functools import singledispatch
+
+import numpy as np
+
+from sordino_analysis.arrays import Floats
+from sordino_analysis.charts.heat_maps import HeatMap, draw_heat_maps
+from sordino_analysis.conformance.enumeration import payload_count, payload_law
+from sordino_analysis.evaluation.integer_kernels import probabilities
+from sordino_shared.domains import Domain
+from sordino_shared.errors import InvalidValue
+from sordino_shared.randomizers import AnyRandomizer, FiniteKernel, Randomizer
+
+# Entries that are listed one by one as fractions: 2 µs each.
+_MOST_LISTED = 1 << 16
+_MOST_ENTRIES = 1 << 22
+
+
+def draw_kernel(title: str, subtitle: str, randomizer: AnyRandomizer, domain: Domain) -> str:
+    """The text of an SVG file: ln(K(y|x) / min over x of K(y|x)), 0 to ε, of report y upwards and type x to the right.
+
+    Reports are in the order of the types that they speak for. Raises InvalidValue for a randomizer with too many
+    reports to list, and for those whose reports begin with a seed.
+    """
+    table = kernel_table(randomizer)
+    ratios = np.log(table / table.min(axis=1, keepdims=True))
+    weights = ratios + 1e-9
+    order = np.argsort(weights @ np.arange(table.shape[1]) / weights.sum(axis=1), kind="stable")
+    drawn = HeatMap(
+        title="ln of how much more likely a report is than from its least likely type",
+        rows=[f"{number + 1:,}" for number in range(len(table))],
+        columns=[domain.label(cell) for cell in range(table.shape[1])],
+        row_axis=f"report, of {len(table):,}",
+        column_axis=", ".join(attribute.name for attribute in domain.attributes),
+        cells=ratios[order],
+    )
+    return draw_heat_maps(title, subtitle, [drawn])
+
+
+@singledispatch
+def kernel_table(randomizer: Randomizer) -> Floats:
+    """K (m, k): the chance of each of m reports from each of k types; raises InvalidValue where m is too large."""
+    count = payload_count(randomizer)
+    if count is None or count * randomizer.size > _MOST_LISTED:
+        raise InvalidValue("this randomizer has too many reports to draw its kernel", randomizer)
+    laws = [dict(payload_law(randomizer, cell)) for cell in range(randomizer.size)]
+    payloads = sorted(set().union(*laws))
+    table = np.array([[float(law.get(payload, 0)) for law in laws] for payload in payloads])
+    return np.asarray(table[table.min(axis=1) > 0])
+
+
+@kernel_table.register
+def _finite(randomizer: FiniteKernel) -> Floats:
+    rows, types = randomizer.rows.shape
+    if rows * types > _MOST_ENTRIES:
+        raise InvalidValue("this randomizer has too many reports to draw its kernel", randomizer)
+    return probabilities(randomizer)[:rows]
