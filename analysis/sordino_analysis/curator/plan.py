@@ -10,7 +10,6 @@ from fractions import Fraction
 
 import numpy as np
 
-from sordino_analysis.arrays import Floats
 from sordino_analysis.curator.certificate import CuratorCertificate, certify
 from sordino_analysis.curator.strategy import IntegerStrategy, integer_strategy
 from sordino_analysis.documents.curator_summary import CuratorSummary
@@ -18,8 +17,9 @@ from sordino_analysis.guarantees.approximate import approximate_of
 from sordino_analysis.guarantees.concentrated import Zcdp
 from sordino_analysis.optimisation.gaussian.covariance import optimal_covariance
 from sordino_analysis.optimisation.gaussian.worst_query import weigh_worst_query
+from sordino_analysis.questions.linear.operators import Indices
 from sordino_analysis.questions.linear.workload import Workload
-from sordino_analysis.request_terms import Objective
+from sordino_analysis.request_terms import Neighbours, Objective
 from sordino_shared.errors import InvalidValue
 
 DELTA = Fraction(1, 10**6)
@@ -29,7 +29,7 @@ _MAX_TYPES, _MAX_QUERIES = 1024, 16_384
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class CuratorPlan:
-    """An unbiased release under ρ-zCDP, where one person's row may be replaced by any other.
+    """An unbiased release under ρ-zCDP between data sets that are neighbours as `strategy.neighbours` says.
 
     `mean_certificate` bounds the mean variance under the workload's own weights. `max_certificate` bounds the worst
     variance: the mean under any weights does. Both are None where no bound speaks of so few users.
@@ -47,7 +47,8 @@ class CuratorPlan:
     def summary(self, delta: Fraction = DELTA) -> CuratorSummary:
         """The plan in numbers, with (ε, δ) at this δ."""
         variances = self.strategy.variances(self.guarantee)
-        worst, mean = float(variances.max()), float(np.mean(_weights(self.workload) * variances))
+        own = self.workload.query_weights[measured_rows(self.workload, self.strategy.neighbours)]
+        worst, mean = float(variances.max()), float(np.mean(own * variances))
         bound_mean = self.mean_certificate and self.mean_certificate.mean_variance(self.guarantee)
         bound_max = self.max_certificate and self.max_certificate.mean_variance(self.guarantee)
         certificates = [each for each in (self.mean_certificate, self.max_certificate) if each is not None]
@@ -84,19 +85,24 @@ def plan_release(
     objective: Objective = "max",
     users: int | None = None,
     should_stop: Callable[[], bool] = lambda: False,
+    neighbours: Neighbours = "replace",
 ) -> CuratorPlan:
     """The plan with the least worst or mean variance of counts.
 
-    Raises InvalidValue for ρ = 0, fewer than one user, or a workload of more than 1,024 types or 16,384 queries.
+    With `add-remove` the number of people is secret: constant queries are measured too. Raises InvalidValue for ρ = 0,
+    fewer than one user or a number of them that is secret, or a workload of more than 1,024 types or 16,384 queries.
     """
     _check(workload, guarantee, users)
+    if users is not None and neighbours == "add-remove":
+        raise InvalidValue("with add-remove neighbours the number of users is secret: leave it out", users)
     started = time.monotonic()
-    matrix, own = _matrix(workload), _weights(workload)
+    rows = measured_rows(workload, neighbours)
+    matrix, own = np.asarray(workload.operator.dense()[rows]), np.asarray(workload.query_weights[rows])
     weighted = np.sqrt(own)[:, None] * matrix
-    mean = optimal_covariance(weighted, should_stop=should_stop)
+    mean = optimal_covariance(weighted, neighbours, should_stop=should_stop)
     weights, chosen = own, mean
     if objective == "max":
-        worst = weigh_worst_query(matrix, should_stop=should_stop)
+        worst = weigh_worst_query(matrix, neighbours, should_stop=should_stop)
         weights, chosen = worst.query_weights, worst.optimum
     mean_certificate = certify(weighted, mean, users)
     return CuratorPlan(
@@ -115,13 +121,9 @@ def _stronger(one: CuratorCertificate | None, other: CuratorCertificate | None) 
     return max((each for each in (one, other) if each is not None), key=lambda each: each.norm, default=None)
 
 
-def _matrix(workload: Workload) -> Floats:
-    """(m, k) the varying queries: the others are known where the number of people is."""
-    return np.asarray(workload.operator.dense()[workload.varying_rows])
-
-
-def _weights(workload: Workload) -> Floats:
-    return np.asarray(workload.query_weights[workload.varying_rows])
+def measured_rows(workload: Workload, neighbours: Neighbours) -> Indices:
+    """(m,) the queries that a release measures: constant ones are known where the number of people is."""
+    return np.arange(workload.queries) if neighbours == "add-remove" else workload.varying_rows
 
 
 def _check(workload: Workload, guarantee: Zcdp, users: int | None) -> None:

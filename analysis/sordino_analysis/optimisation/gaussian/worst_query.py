@@ -9,6 +9,7 @@ import numpy as np
 
 from sordino_analysis.arrays import Floats
 from sordino_analysis.optimisation.gaussian.covariance import GaussianOptimum, optimal_covariance
+from sordino_analysis.request_terms import Neighbours
 
 # No weight falls below this share of an equal one: strategies divide by its square root.
 _LEAST = 1e-4
@@ -23,9 +24,13 @@ class WorstQueryOptimum:
 
 
 def weigh_worst_query(
-    matrix: Floats, gap: float = 0.01, rounds: int = 40, should_stop: Callable[[], bool] = lambda: False
+    matrix: Floats,
+    neighbours: Neighbours = "replace",
+    gap: float = 0.01,
+    rounds: int = 40,
+    should_stop: Callable[[], bool] = lambda: False,
 ) -> WorstQueryOptimum:
-    """u ← u·Var_q/mean from equal weights, for `replace`; `matrix` (Q, k).
+    """u ← u·Var_q/mean from equal weights; `matrix` (Q, k).
 
     Every u proves that the worst variance is at least the best mean under u. Stops where the two are within 1 + gap in
     standard deviation, after `rounds`, or once `should_stop()`, with the least worst variance so far.
@@ -33,7 +38,8 @@ def weigh_worst_query(
     weights = np.ones(len(matrix))
     best, least = None, np.inf
     for _ in range(rounds):
-        optimum = optimal_covariance(np.sqrt(weights)[:, None] * matrix, gap=gap / 2, should_stop=should_stop)
+        weighted = np.sqrt(weights)[:, None] * matrix
+        optimum = optimal_covariance(weighted, neighbours, gap=gap / 2, should_stop=should_stop)
         variances = np.einsum("ij,jk,ik->i", optimum.basis, optimum.covariance, optimum.basis, optimize=True) / weights
         if variances.max() < least:
             best, least = WorstQueryOptimum(weights, optimum), float(variances.max())
