@@ -140,8 +140,7 @@ class Ledger:
             session = Session(self._pinned(content, campaign), assigned)
             if (assigned is None) is isinstance(session.manifest.assignment, DrawOneRound) or assigned not in (
                 None,
-                0,
-                1,
+                *range(len(session.manifest.rounds)),
             ):
                 raise ValueError("a round that nobody draws")
         return session, origin

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from sordino_client._errors import PlanRefused
 from sordino_shared.audit import check_guarantee
-from sordino_shared.errors import SordinoError
+from sordino_shared.errors import InvalidValue, SordinoError
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import (
     CampaignId,
@@ -81,7 +81,7 @@ def draw_assignment(assignment: RoundAssignment, randomness: Randomness) -> int 
     """The one round this device answers, drawn once and locally; None when it answers every round."""
     if not isinstance(assignment, DrawOneRound):
         return None
-    return int(randomness.uniform_bits(32, 1)[0] >= assignment.first_weight)
+    return int(assignment.drawn(randomness.uniform_bits(32, 1))[0])
 
 
 @dataclass(frozen=True)
@@ -131,10 +131,12 @@ class Session:
         return task.round if task.round in self.rounds() else AnswerStatus.NOT_ASSIGNED
 
     def check_part(self, verified: VerifiedPart, index: int) -> None:
-        """Raise `PlanRefused` unless the part keeps the manifest's domain and ε for round `index`."""
+        """Raise `PlanRefused` unless the part keeps to the manifest's attributes and to ε of round `index`."""
         terms = self.manifest.rounds[index]
-        if verified.part.domain != self.manifest.domain:
-            raise self._refused("plan", "its domain is not the manifest's")
+        try:
+            verified.part.domain.places_in(self.manifest.domain)
+        except InvalidValue as error:
+            raise self._refused("plan", "its domain is not the manifest's, nor some attributes of that") from error
         if verified.part.guarantee.nano > terms.guarantee.nano:
             raise self._refused(
                 "plan",
@@ -142,13 +144,20 @@ class Session:
             )
 
     def codes(self, verified: VerifiedPart, value: object, *, strict: bool) -> NDArray[np.uint64]:
-        """(attributes,) the indices of a value's members; raises `InvalidValue`, and `OutsideDomain` where `strict`."""
-        domain = verified.part.domain
+        """(attributes of the part,) the indices of a value's members.
+
+        Raises `InvalidValue`, and `OutsideDomain` where `strict`.
+        """
+        domain = self.manifest.domain
         domain.check_shape(value)
         codes = domain.codes(value, strict=strict)
         for attribute, became in domain.coerced(value).items():
             _LOG.warning("campaign %s, attribute %r: %s", self.campaign, attribute, became)
-        return codes
+        return self.asked(verified, codes[None]).ravel()
+
+    def asked(self, verified: VerifiedPart, codes: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        """(n, attributes of the part) of the codes of values in the manifest's domain, (n, attributes)."""
+        return codes[:, verified.part.domain.places_in(self.manifest.domain)]
 
     def randomize(
         self, verified: VerifiedPart, codes: NDArray[np.uint64], epoch: int, randomness: Randomness

@@ -99,11 +99,11 @@ class DeviceFleet:
             return _counts({AnswerStatus.NOT_OPEN: len(values)})
         assert task.round is not None
         verified = self._client._run(self._device.fetch_part(self._session, task, task.round))
-        domain = verified.part.domain
+        domain = self._session.manifest.domain
         for value in values:
             domain.check_shape(value)
         codes = domain.codes_many(values, strict=self._device.config.strict)
-        return self._answer_codes(devices, codes, task, task.round, verified, randomness)
+        return self._answer_codes(devices, self._session.asked(verified, codes), task, task.round, verified, randomness)
 
     def flush(self, patience_s: float = PATIENCE_S, progress: Callable[[int], None] | None = None) -> FleetFlushed:
         """Send what waits in batches; `progress` is told how many reports are settled after every batch."""
@@ -142,7 +142,7 @@ class DeviceFleet:
         assignment = self._session.manifest.assignment
         drawn = np.full(new, -1, dtype=np.int64)
         if isinstance(assignment, DrawOneRound):
-            drawn = (randomness.uniform_bits(32, new) >= np.uint64(assignment.first_weight)).astype(np.int64)
+            drawn = assignment.drawn(randomness.uniform_bits(32, new))
         self._assigned = np.concatenate([self._assigned, drawn])
         self._spent = np.concatenate([self._spent, np.zeros(new, dtype=np.int64)])
         self._answered = np.pad(self._answered, ((0, 0), (0, new)))

@@ -214,7 +214,7 @@ def test_every_round_is_answered_once(world, make_client) -> None:
 
 
 def test_a_device_that_draws_one_round_answers_that_one_only(world, make_client, tmp_path) -> None:
-    world = two_rounds(world, assignment=DrawOneRound(2**31))
+    world = two_rounds(world, assignment=DrawOneRound((2**31, 2**31)))
     drawn = []
     for number in range(12):
         path = tmp_path / f"{number}.sqlite3"

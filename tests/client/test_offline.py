@@ -135,7 +135,7 @@ def test_every_device_fetches_the_same_at_joining_whichever_round_it_drew(make_w
     part = make_part(1.0)
     terms = RoundTerms(part.guarantee, PlanReference(part.digest, Digest.of(b"a"))), RoundTerms(part.guarantee, None)
     for seed in range(8):
-        world = make_world(part, rounds=terms, assignment=DrawOneRound(2**31))
+        world = make_world(part, rounds=terms, assignment=DrawOneRound((2**31, 2**31)))
         client = make_client(world, ledger=tmp_path / f"{seed}.sqlite3")
         client.join(world.campaign)
         seen.add(tuple(str(request.url) for request in world.requests))

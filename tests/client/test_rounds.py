@@ -12,6 +12,7 @@ import pytest
 
 from sordino_client import AnswerStatus, BudgetExceeded, Caps, PlanRefused, PureEpsilon
 from sordino_client._storage import SCHEMA_VERSION
+from sordino_shared.domains import Categorical, Domain
 from sordino_shared.errors import DigestMismatch, GuaranteeNotMet
 from sordino_shared.protocol import (
     CampaignState,
@@ -95,7 +96,10 @@ def test_a_device_answers_the_round_it_drew_and_no_other(
     two_rounds, make_world, make_client, make_part, tmp_path
 ) -> None:
     world = make_world(
-        two_rounds.part, rounds=two_rounds.manifest.rounds, device_guarantee=HALF, assignment=DrawOneRound(2**31)
+        two_rounds.part,
+        rounds=two_rounds.manifest.rounds,
+        device_guarantee=HALF,
+        assignment=DrawOneRound((2**31, 2**31)),
     )
     first = [make_client(world, ledger=tmp_path / f"{number}.sqlite3") for number in range(8)]
     early = [client.answer(client.join(world.campaign), "red").status for client in first]
@@ -236,3 +240,41 @@ def test_nothing_of_the_value_stays_between_rounds(two_rounds, make_client, ledg
     rows = [line for line in dump.splitlines() if line.startswith('INSERT INTO "reports"')]
     assert len(rows) == 1
     assert any(body in rows[0].upper() for body in bodies)
+
+
+COLOUR, SIZE = Categorical("colour", ("red", "green", "blue")), Categorical("size", ("small", "large"))
+CERTAIN = PureEpsilon.of(16)
+CAPS = Caps(per_period=PureEpsilon.of(32), period_days=30, lifetime=PureEpsilon.of(32))
+
+
+@pytest.fixture
+def two_attributes(make_world, make_part) -> Any:
+    """Round 0 asks about colour and size; at ε = 16 a report is the value but for one in a million."""
+    first = make_part(16, Domain((COLOUR, SIZE)))
+    terms = RoundTerms(CERTAIN, PlanReference(first.digest, Digest.of(b"analyst"))), RoundTerms(CERTAIN, None)
+    return make_world(first, rounds=terms, device_guarantee=PureEpsilon.of(32), assignment=EveryRound())
+
+
+@pytest.mark.parametrize("whole", [{"colour": "blue", "size": "large"}, ("blue", "large")])
+def test_a_later_round_may_ask_about_some_attributes(two_attributes, make_client, make_part, whole: Any) -> None:
+    second = make_part(16, Domain((SIZE,)))
+    client = make_client(two_attributes, ledger=":memory:", caps=CAPS)
+    campaign = client.join(two_attributes.campaign)
+    assert client.answer(campaign, whole).status is AnswerStatus.RECORDED
+    open_second(two_attributes, second)
+    assert client.answer(campaign, whole).status is AnswerStatus.RECORDED
+    client.flush()
+    sent = [ReportBatch.read(body) for body in two_attributes.bodies]
+    assert [batch.payloads for batch in sent] == [bytes([2 * 2 + 1]), bytes([1])]
+
+
+@pytest.mark.parametrize(
+    "asked", [(SIZE, COLOUR), (Categorical("size", ("large", "small")),), (COLOUR, Categorical("age", ("1", "2")))]
+)
+def test_a_later_round_may_ask_nothing_else(two_attributes, make_client, make_part, asked: Any) -> None:
+    client = make_client(two_attributes, ledger=":memory:", caps=CAPS)
+    campaign = client.join(two_attributes.campaign)
+    open_second(two_attributes, make_part(16, Domain(asked)))
+    with pytest.raises(PlanRefused, match="domain"):
+        client.answer(campaign, ("blue", "large"))
+    assert client.account().lifetime_nano == 0

@@ -114,11 +114,15 @@ def test_a_document_of_another_media_type_is_refused_and_the_campaign_goes_on(wo
 
 
 def test_one_round_is_drawn_with_the_stated_weight() -> None:
-    """4000 draws of probability 1/4: the bound is 5 standard deviations, false alarms below 1e-6; 1/3 is 12 away."""
-    randomness = SeededRandomness(11)
-    draws = [draw_assignment(DrawOneRound(2**30), randomness) for _ in range(4000)]
-    assert set(draws) == {0, 1}
-    assert abs(draws.count(0) - 1000) < 5 * (4000 * 3 / 16) ** 0.5
+    """4000 draws of probabilities 1/4, 1/2, 1/4: the bound is 5 standard deviations, false alarms below 2e-6.
+
+    With 1/3 each every count is 6 or more away.
+    """
+    randomness, weights = SeededRandomness(11), (2**30, 2**31, 2**30)
+    draws = [draw_assignment(DrawOneRound(weights), randomness) for _ in range(4000)]
+    for index, weight in enumerate(weights):
+        share = weight / 2**32
+        assert abs(draws.count(index) - 4000 * share) < 5 * (4000 * share * (1 - share)) ** 0.5
     assert draw_assignment(EveryRound(), randomness) is None
 
 

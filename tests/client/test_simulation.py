@@ -144,7 +144,7 @@ def test_one_wrong_shape_stops_the_fleet_before_anything_is_kept(fleet) -> None:
 
 def test_each_device_draws_its_own_round(world, make_client) -> None:
     first = world.manifest.rounds[0]
-    drawn = type(world)(world.part, rounds=(first, first), assignment=DrawOneRound(2**30))
+    drawn = type(world)(world.part, rounds=(first, first), assignment=DrawOneRound((2**30, 3 * 2**30)))
     client = make_client(drawn, ledger=":memory:")
     fleet = DeviceFleet(client, client.join(drawn.campaign))
     counts = []

@@ -40,7 +40,7 @@ def _schema() -> list[dict[str, Any]]:
     fields, manifest = fields_of(TASK), plain(MANIFEST)
     extra = encode_value(plain(TASK) | {"extra": 1})
     nested = encode_value(plain(TASK) | {"retry": {"min_s": 1, "max_s": 2, "extra": 3}})
-    tagged = encode_value(manifest | {"assignment": {"kind": "every_round", "first_weight": 1}})
+    tagged = encode_value(manifest | {"assignment": {"kind": "every_round", "weights": [2**31, 2**31]}})
     unknown = encode_value(manifest | {"assignment": {"kind": "some_rounds"}})
     missing = [(name, write({key: item for key, item in fields.items() if key != name})) for name in fields]
     return [

@@ -65,7 +65,12 @@ def _manifests() -> list[dict[str, Any]]:
         *one_past(*one, ("device_guarantee", "nano"), -1, 10**12 + 1, why="ε up to 1000"),
         *one_past(*one, nano, 999_999, why="ε of a round is at least .001"),
         *one_past(*limits, nano, 16 * 10**9 + 1, why="ε of a round is at most 16"),
-        *one_past(*two, ("assignment", "first_weight"), 0, 2**32, why="1 to 2^32 − 1"),
+        *one_past(
+            *two,
+            ("assignment", "weights"),
+            *([0, 2**32], [2**32], [1] * 16 + [2**32 - 16], [2**31, 2**31 - 1], [2**30, 2**30, 2**31]),
+            why="2 to 16 weights of 1 to 2^32 − 1 that sum to 2^32, one for each of the two rounds",
+        ),
         *one_past(*two, ("rounds",), rounds, why="one of two rounds is drawn, there is one"),
         *one_past(
             *one, ("domain", "attributes"), [], other * 2, [_categorical(["AA"])], why="distinct, at least two cells"

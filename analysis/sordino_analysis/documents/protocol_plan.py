@@ -10,7 +10,7 @@ from typing import Any
 from sordino_analysis.request_terms import Target
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon
-from sordino_shared.protocol import Digest
+from sordino_shared.protocol import WHOLE_WEIGHT, Digest
 
 
 @dataclass(frozen=True)
@@ -76,9 +76,14 @@ class ProtocolPlan:
         return tuple(PureEpsilon(nano) for nano in self.rounds)
 
     @property
+    def weights(self) -> tuple[int, ...] | None:
+        """The weights by which each device draws one of the two rounds; None where it answers every round."""
+        return None if self.first_weight is None else (self.first_weight, WHOLE_WEIGHT - self.first_weight)
+
+    @property
     def first_share(self) -> float | None:
         """The probability with which a device draws round 0; None where it answers every round."""
-        return None if self.first_weight is None else self.first_weight / 2**32
+        return None if self.first_weight is None else self.first_weight / WHOLE_WEIGHT
 
     @property
     def step(self) -> float:

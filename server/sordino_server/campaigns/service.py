@@ -163,7 +163,7 @@ def _spending(whole: ProtocolPlan) -> tuple[list[PureEpsilon], PureEpsilon]:
 
 
 def _assignment(whole: ProtocolPlan | None) -> RoundAssignment:
-    return EveryRound() if whole is None or whole.first_weight is None else DrawOneRound(whole.first_weight)
+    return EveryRound() if whole is None or whole.weights is None else DrawOneRound(whole.weights)
 
 
 def get(session: Session, identifier: str) -> Campaign:

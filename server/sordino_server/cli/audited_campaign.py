@@ -10,6 +10,7 @@ import httpx
 from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_analysis.planning.audit import Check, audit_device, audit_plan
 from sordino_server.cli.remote import Remote
+from sordino_shared.domains import Domain
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import (
     CBOR_MEDIA_TYPE,
@@ -80,7 +81,7 @@ class AuditedCampaign:
             name, terms, own = f"round {index}", self.manifest.rounds[index], each.device.guarantee
             within = own.nano <= terms.guarantee.nano
             yield Check(f"{name}: ε", within, f"{terms.guarantee.epsilon:.9f}", f"{own.epsilon:.9f}")
-            yield _same(f"{name}: domain", each.device.domain == self.manifest.domain, each.device.digest)
+            yield _same(f"{name}: domain", _keeps(self.manifest.domain, each.device.domain), each.device.digest)
             if terms.plan is not None:
                 yield _same(f"{name}: plan", self._is_pinned(terms.plan, each), each.device.digest)
             if index:
@@ -96,6 +97,15 @@ class AuditedCampaign:
     @staticmethod
     def _is_pinned(pinned: PlanReference, found: AuditedRound) -> bool:
         return found.analyst is not None and pinned == PlanReference(found.device.digest, found.analyst.digest)
+
+
+def _keeps(whole: Domain, asked: Domain) -> bool:
+    """Whether a round asks about attributes of the manifest alone."""
+    try:
+        asked.places_in(whole)
+    except InvalidValue:
+        return False
+    return True
 
 
 def _same(name: str, holds: bool, plan: Digest) -> Check:

@@ -212,8 +212,7 @@ def check_next_round(manifest: Manifest, index: int, following: NextRound) -> No
         raise InvalidValue(f"the protocol needs round {index}, the manifest has {len(manifest.rounds)}", following)
     if analyst.device_digest != device.digest:
         raise InvalidValue(f"the two parts of round {index} belong to different plans", following)
-    if device.domain != manifest.domain:
-        raise InvalidValue(f"the domain of round {index} is not the manifest's", following)
+    device.domain.places_in(manifest.domain)
     allowed = manifest.rounds[index].guarantee
     check_guarantee(device)
     if device.guarantee > allowed:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import TypeGuard
 
 import numpy as np
@@ -72,6 +73,18 @@ class Domain:
     def describe(self, codes: Iterable[int]) -> str:
         """What a person reads for the members of these indices, one of each attribute."""
         return " · ".join(a.label(int(index)) for a, index in zip(self.attributes, codes, strict=True))
+
+    def places_in(self, whole: Domain) -> tuple[int, ...]:
+        """Where these attributes stand among those of `whole`, which has all of them, equal and in the same order.
+
+        Raises `InvalidValue` where it does not.
+        """
+        there = {attribute: place for place, attribute in enumerate(whole.attributes)}
+        places = tuple(there.get(attribute, -1) for attribute in self.attributes)
+        if places[0] < 0 or any(b <= a for a, b in pairwise(places)):
+            names = ", ".join(self._names)[:1000]
+            raise InvalidValue(f"the attributes {names} are not some of the other domain's, in its order", self)
+        return places
 
     def salted(self, randomness: Randomness) -> Domain:
         """The same domain with a fresh salt for each hashed attribute that has none."""

@@ -1,6 +1,7 @@
 """Protocol v1: the values on the wire, their strict canonical codec, states and problem types."""
 
 from sordino_shared.protocol.campaigns import (
+    WHOLE_WEIGHT,
     DrawOneRound,
     EveryRound,
     Manifest,
@@ -37,6 +38,7 @@ __all__ = [
     "PROBLEM_MEDIA_TYPE",
     "PROTOCOL_VERSION",
     "ROUND_TRANSITIONS",
+    "WHOLE_WEIGHT",
     "CampaignId",
     "CampaignState",
     "DevicePart",

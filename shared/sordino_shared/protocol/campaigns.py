@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from sordino_shared._checks import check_length, check_name, check_range, check_text
 from sordino_shared.domains import Domain
 from sordino_shared.errors import InvalidValue
@@ -16,6 +19,7 @@ from sordino_shared.protocol.series import MAX_TIME, Rotating
 from sordino_shared.protocol.states import CampaignState
 
 MAX_ROUNDS = 16
+WHOLE_WEIGHT = 1 << 32
 MAX_PURPOSE = 2000
 
 
@@ -39,13 +43,22 @@ class EveryRound:
 
 @dataclass(frozen=True)
 class DrawOneRound:
-    """Each device draws one of two rounds once, by itself: round 0 with probability first_weight/2^32."""
+    """Each device draws one of the rounds once, by itself: round i with probability weights[i]/2^32."""
 
     kind: ClassVar[str] = "one_round"
-    first_weight: int
+    weights: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        check_range(self.first_weight, 1, 2**32 - 1, "weight of round 0")
+        check_range(len(self.weights), 2, MAX_ROUNDS, "number of rounds that a device draws from")
+        for index, weight in enumerate(self.weights):
+            check_range(weight, 1, WHOLE_WEIGHT - 1, f"weight of round {index}")
+        if sum(self.weights) != WHOLE_WEIGHT:
+            raise InvalidValue(f"the weights of the rounds sum to 2^32, not {sum(self.weights)}", self.weights)
+
+    def drawn(self, words: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """(n,) the rounds of devices that drew these words, (n,) uniform from 0 to 2^32 − 1."""
+        ends = np.cumsum(np.array(self.weights, dtype=np.uint64))
+        return np.searchsorted(ends, words, side="right").astype(np.int64)
 
 
 RoundAssignment = EveryRound | DrawOneRound | Rotating
@@ -93,8 +106,9 @@ class Manifest(Document):
         spent = [terms.guarantee.nano for terms in self.rounds]
         needed = sum(spent)
         if isinstance(self.assignment, DrawOneRound):
-            if len(spent) != 2:
-                raise InvalidValue("drawing one round needs exactly two rounds", len(spent))
+            weights = len(self.assignment.weights)
+            if weights != len(spent):
+                raise InvalidValue(f"devices draw one of {weights} rounds, and there are {len(spent)}", len(spent))
             needed = max(spent)
         if isinstance(self.assignment, Rotating):
             if len(spent) != 1:

@@ -103,7 +103,7 @@ def test_the_manifest_pins_rounds_and_protocol(running: Any, start: Callable[...
         (5 * 10**8, False),
         (5 * 10**8, True),
     ]
-    assert (manifest.assignment, manifest.device_guarantee) == (DrawOneRound(2**31), PureEpsilon(5 * 10**8))
+    assert (manifest.assignment, manifest.device_guarantee) == (DrawOneRound((2**31, 2**31)), PureEpsilon(5 * 10**8))
     content = running.anonymous.get(f"/v1/protocol-plans/{manifest.protocol}")
     assert content.headers["cache-control"].endswith("immutable")
     assert ProtocolPlan.read(content.content, manifest.protocol).protocol == "made_of_two_rounds"

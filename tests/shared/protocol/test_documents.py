@@ -179,7 +179,7 @@ def test_float_fields_refuse_what_is_no_finite_number(number: Any) -> None:
         {"rounds": (RoundTerms(ONE, REFERENCE),) * 2},
         {"device_guarantee": PureEpsilon.of("0.5")},
         {"rounds": (RoundTerms(ONE, REFERENCE),) * 17, "device_guarantee": PureEpsilon.of(17)},
-        {"assignment": DrawOneRound(5)},
+        {"assignment": DrawOneRound((5, 2**32 - 5))},
     ],
 )
 def test_manifests_refuse_the_impossible(changes: dict[str, Any]) -> None:
@@ -190,7 +190,7 @@ def test_manifests_refuse_the_impossible(changes: dict[str, Any]) -> None:
 def test_manifests_take_the_worlds_scripts_and_one_round_of_two() -> None:
     purpose = "Quelle heure\u00a0?\n\u0645\u06cc \u062e\u0648\u0627\u0647\u0645 \U0001f469\u200d\U0001f52c"
     rounds = (RoundTerms(ONE, REFERENCE), RoundTerms(ONE, None))
-    document = manifest(purpose=purpose, rounds=rounds, assignment=DrawOneRound(1))
+    document = manifest(purpose=purpose, rounds=rounds, assignment=DrawOneRound((1, 2**32 - 1)))
     assert Manifest.read(document.content, document.campaign) == document
     assert type(document.campaign) is CampaignId
     assert document.campaign == document.digest
