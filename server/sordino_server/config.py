@@ -8,6 +8,7 @@ from typing import Literal, Self
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from sordino_analysis.evaluation.randomizers import IngestSums
 from sordino_analysis.validation_messages import reason
 from sordino_server.kit.addresses import NO_PROXY, TrustedProxies
 from sordino_server.kit.default_passwords import has_default_password
@@ -75,6 +76,16 @@ class Settings(BaseSettings):
         le=7 * 86400,
         description="Longest planning time in seconds, after which the best plan so far is used.",
     )
+    aggregation_processes: int = Field(
+        0,
+        ge=0,
+        le=1024,
+        description="Processes that add up the reports of a closed round; 0: as many as there are cores.",
+    )
+    sum_on_ingest: IngestSums = Field(
+        "cheap",
+        description="Sums that are kept while reports arrive: `cheap`, or `all` with those of random directions too.",
+    )
     raw_report_retention_days: int = Field(
         0,
         ge=0,
@@ -105,6 +116,11 @@ class Settings(BaseSettings):
     )
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="Lowest logged severity.")
     log_format: Literal["text", "json"] = Field("text", description="One readable line, or one JSON object, per event.")
+
+    @property
+    def processes_that_add_up(self) -> int:
+        """`aggregation_processes`, or the cores that this process may use."""
+        return self.aggregation_processes or len(os.sched_getaffinity(0))
 
     @field_validator("database_url")
     @classmethod

@@ -8,16 +8,14 @@ from functools import reduce
 import numpy as np
 from numpy.typing import NDArray
 
-from sordino_analysis.evaluation.accumulate import Aggregate, add_payloads
+from sordino_analysis.evaluation.accumulate import Aggregate
 from sordino_analysis.progress import Progress, ProgressCallback, ignore_progress
 from sordino_server.aggregates import repository
+from sordino_server.aggregates.log_pages import add_up, log_pages
+from sordino_server.aggregates.log_pool import add_up_in_pool, worth_a_pool
 from sordino_server.kit.db import Database
 from sordino_shared.errors import SordinoError
-from sordino_shared.protocol import MAX_REPORTS
 from sordino_shared.randomizers import AnyRandomizer
-
-# One page of the log is read and added up at a time. PostgreSQL's driver keeps the memory for one in each connection.
-_PAGE_BYTES = 4 << 20
 
 
 class AggregateMismatch(SordinoError):
@@ -46,9 +44,13 @@ class LogPurged(SordinoError):
 
 
 def aggregate(
-    database: Database, round_id: int, randomizer: AnyRandomizer, progress: ProgressCallback = ignore_progress
+    database: Database,
+    round_id: int,
+    randomizer: AnyRandomizer,
+    progress: ProgressCallback = ignore_progress,
+    processes: int = 1,
 ) -> Aggregate:
-    """The merged shards of a closed round; where sums are not kept on ingest, its log added up.
+    """The merged shards of a closed round; where sums were not kept on ingest, its log added up by `processes`.
 
     Raises `AggregateMismatch` where shards and log, unless it was given
     up, do not count the same.
@@ -59,9 +61,8 @@ def aggregate(
         # Read last: a purge records its start before it deletes.
         is_gone = repository.purged_at(session, round_id) is not None
     counted = sum(count for count, _ in shards)
-    whole = repository.summed_on_ingest(randomizer) or (shards and all(sums for _, sums in shards))
-    if not whole:
-        return re_aggregate(database, round_id, randomizer, counted, progress)
+    if not all(sums for _, sums in shards):
+        return re_aggregate(database, round_id, randomizer, counted, progress, processes)
     if logged != counted and not is_gone:
         raise AggregateMismatch(round_id, counted, logged)
     parts = (Aggregate.from_bytes(count, sums) for count, sums in shards)
@@ -76,18 +77,18 @@ def re_aggregate(
     randomizer: AnyRandomizer,
     counted: int,
     progress: ProgressCallback = ignore_progress,
+    processes: int = 1,
 ) -> Aggregate:
     """Every payload in the log added up; raises `AggregateMismatch` unless there are `counted` of them.
 
     Raises `LogPurged` where the log was given up, be it while it was read.
     """
-    # In place, as the sums of a large domain take as much memory as the machine may have left.
-    sums, count = Aggregate.empty(randomizer).sums, 0
-    for payloads in logged_payloads(database, round_id, randomizer.payload_bytes, counted):
-        add_payloads(randomizer, payloads, sums)
-        count += len(payloads)
-        progress(Progress(min(1.0, count / max(counted, 1))))
-    return Aggregate(count, sums)
+    if processes > 1 and worth_a_pool(randomizer, counted):
+        total = add_up_in_pool(database, round_id, randomizer, counted, processes, progress)
+    else:
+        total = add_up(database, round_id, randomizer, counted, progress)
+    _check_count(database, round_id, counted, total.count)
+    return total
 
 
 def logged_payloads(database: Database, round_id: int, width: int, counted: int) -> Iterator[NDArray[np.uint8]]:
@@ -99,18 +100,12 @@ def logged_payloads(database: Database, round_id: int, width: int, counted: int)
     for payloads in log_pages(database, round_id, width):
         yield payloads
         count += len(payloads)
-    if count != counted:
-        with database.read("is the log gone") as session:
-            gone = repository.purged_at(session, round_id)
-        raise AggregateMismatch(round_id, counted, count) if gone is None else LogPurged(round_id, gone)
+    _check_count(database, round_id, counted, count)
 
 
-def log_pages(database: Database, round_id: int, width: int) -> Iterator[NDArray[np.uint8]]:
-    """(n, width) payloads, page by page. A closed round's log never changes, so pages need no common snapshot."""
-    last, limit = 0, max(1, _PAGE_BYTES // (width * MAX_REPORTS))
-    while True:
-        with database.read("read log") as session:
-            count, last, payloads = repository.log_after(database, session, round_id, last, limit)
-        yield np.frombuffer(payloads, dtype=np.uint8).reshape(-1, width)
-        if count < limit:
-            return
+def _check_count(database: Database, round_id: int, counted: int, logged: int) -> None:
+    if logged == counted:
+        return
+    with database.read("is the log gone") as session:
+        gone = repository.purged_at(session, round_id)
+    raise AggregateMismatch(round_id, counted, logged) if gone is None else LogPurged(round_id, gone)

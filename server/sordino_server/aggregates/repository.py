@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, cast
 
 from sqlalchemy import CursorResult, delete, func, select, text
 from sqlalchemy.orm import Session
 
-from sordino_analysis.evaluation.randomizers import for_randomizer
+from sordino_analysis.evaluation.randomizers import IngestSums, for_randomizer
 from sordino_server.kit.db import AS_BYTES, Database
 from sordino_server.models import Accumulator, Report, ReportChunk, Round
 from sordino_shared.randomizers import AnyRandomizer
@@ -23,7 +25,10 @@ _PUT_SHARE = text(
     "INSERT INTO accumulators (round_id, shard, count, sums) VALUES (:round, :shard, :count, :sums)"
     " ON CONFLICT (round_id, shard) DO UPDATE SET count = excluded.count, sums = excluded.sums"
 )
-_CHUNKS = "SELECT id, payloads FROM report_chunks WHERE round_id = :round AND id > :last ORDER BY id LIMIT :limit"
+_CHUNKS = (
+    "SELECT id, payloads FROM report_chunks WHERE round_id = :round AND id > :last AND id <= :until"
+    " ORDER BY id LIMIT :limit"
+)
 _CHUNKS_AFTER = text(_CHUNKS)
 # Row by row PostgreSQL would send them in small pieces, and waiting for each costs more than adding it up.
 _JOINED_AFTER = text(
@@ -31,11 +36,26 @@ _JOINED_AFTER = text(
 ).execution_options(**AS_BYTES)
 # The name of the share that is left of a round whose reports were given up.
 _WHOLE = "whole"
+_LAST_ID = (1 << 63) - 1
 
 
-def summed_on_ingest(randomizer: AnyRandomizer) -> bool:
-    """Whether sums are kept while reports arrive."""
-    return for_randomizer(randomizer).summed_on_ingest and randomizer.accumulator_size <= MAX_INGEST_SUMS
+@dataclass(frozen=True)
+class ChunkIds:
+    """Chunks of the log whose ids are above `after` and at most `until`; by default all."""
+
+    after: int = 0
+    until: int = _LAST_ID
+
+    def split(self, ranges: int) -> list[ChunkIds]:
+        """At most `ranges` ranges of equal length that hold each of these ids once."""
+        bounds = [self.after + (self.until - self.after) * part // ranges for part in range(ranges + 1)]
+        return [ChunkIds(after, until) for after, until in pairwise(bounds) if after < until]
+
+
+def summed_on_ingest(randomizer: AnyRandomizer, setting: IngestSums = "cheap") -> bool:
+    """Whether a server with this SORDINO_SUM_ON_INGEST keeps sums while reports arrive."""
+    least = for_randomizer(randomizer).summed_on_ingest
+    return least in ("cheap", setting) and randomizer.accumulator_size <= MAX_INGEST_SUMS
 
 
 def add_chunk(session: Session, round_id: int, count: int, payloads: bytes, now: int) -> None:
@@ -64,15 +84,24 @@ def counts_by_round(session: Session, rounds: Iterable[int]) -> dict[int, int]:
     return {number: found.get(number, 0) for number in wanted}
 
 
-def log_after(database: Database, session: Session, round_id: int, last: int, limit: int) -> tuple[int, int, bytes]:
-    """Up to `limit` chunks that follow chunk `last`: how many, the new last one, and their payloads in any order."""
-    page = {"round": round_id, "last": last, "limit": limit}
+def log_after(
+    database: Database, session: Session, round_id: int, chunks: ChunkIds, limit: int
+) -> tuple[int, int, bytes]:
+    """The first `limit` of the chunks at most: how many, the id of the last one, and their payloads in any order."""
+    page = {"round": round_id, "last": chunks.after, "until": chunks.until, "limit": limit}
     if not database.is_sqlite:
         count, last, payloads = session.connection().execute(_JOINED_AFTER, page).one()
         return count, last, payloads
     # All at once: a row at a time takes longer than what is in it.
-    chunks = session.connection().execute(_CHUNKS_AFTER, page).all()
-    return len(chunks), chunks[-1].id if chunks else last, b"".join([payloads for _, payloads in chunks])
+    found = session.connection().execute(_CHUNKS_AFTER, page).all()
+    return len(found), found[-1].id if found else chunks.after, b"".join([payloads for _, payloads in found])
+
+
+def chunk_ids(session: Session, round_id: int) -> ChunkIds:
+    """The least range that holds all chunks of the round; chunks of other rounds may lie in it too."""
+    query = select(func.min(ReportChunk.id), func.max(ReportChunk.id)).where(ReportChunk.round_id == round_id)
+    first, last = session.execute(query).one()
+    return ChunkIds(0, 0) if first is None else ChunkIds(first - 1, last)
 
 
 def logged(session: Session, round_id: int) -> int:

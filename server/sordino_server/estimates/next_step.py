@@ -19,8 +19,10 @@ from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import CampaignState, Manifest, Rotating
 
 
-def compute(database: Database, number: int) -> Outcome:
+def compute(database: Database, number: int, processes: int = 1) -> Outcome:
     """The estimate after the closed round with row number `number`, or the plan of the next round.
+
+    Reports that were not added up when they arrived are added up by so many processes.
 
     Raises EstimationError or InvalidValue where the reports allow neither, AggregateMismatch where they were tampered
     with.
@@ -30,9 +32,9 @@ def compute(database: Database, number: int) -> Outcome:
         campaign = campaigns.get(session, row.campaign_id)
     manifest, last = Manifest.read(campaign.manifest), row.index
     if isinstance(manifest.assignment, Rotating):
-        period = _closed_round(database, row)
+        period = _closed_round(database, row, processes)
         return EstimateReady(LinearCampaign(manifest).estimate_of(row.index, period).content())
-    plan, closed = _read(database, manifest, last)
+    plan, closed = _read(database, manifest, last, processes)
     remaining = last + 1 < len(manifest.rounds)
     # Where nobody answered the last round of all, the protocol may still have an answer from the others.
     if remaining and closed[-1].aggregate.count == 0:
@@ -48,13 +50,15 @@ def compute(database: Database, number: int) -> Outcome:
     return EstimateReady(outcome.content())
 
 
-def _closed_round(database: Database, row: Round) -> ClosedRound:
+def _closed_round(database: Database, row: Round, processes: int) -> ClosedRound:
     with database.read("read closed period") as session:
         plan = RoundPlan(plans.device_part(session, row.device_digest), plans.analyst_part(session, row.analyst_digest))
-    return ClosedRound(plan, aggregate(database, row.id, plan.device.randomizer))
+    return ClosedRound(plan, aggregate(database, row.id, plan.device.randomizer, processes=processes))
 
 
-def _read(database: Database, manifest: Manifest, last: int) -> tuple[ProtocolPlan | None, tuple[ClosedRound, ...]]:
+def _read(
+    database: Database, manifest: Manifest, last: int, processes: int
+) -> tuple[ProtocolPlan | None, tuple[ClosedRound, ...]]:
     """The plan of the manifest's protocol, if it has one, and the rounds 0 … `last`."""
     with database.read("read closed rounds") as session:
         plan = None if manifest.protocol is None else plans.protocol_plan(session, str(manifest.protocol))
@@ -63,5 +67,8 @@ def _read(database: Database, manifest: Manifest, last: int) -> tuple[ProtocolPl
             RoundPlan(plans.device_part(session, row.device_digest), plans.analyst_part(session, row.analyst_digest))
             for row in known
         ]
-    sums = (aggregate(database, row.id, each.device.randomizer) for row, each in zip(known, sealed, strict=True))
+    sums = (
+        aggregate(database, row.id, each.device.randomizer, processes=processes)
+        for row, each in zip(known, sealed, strict=True)
+    )
     return plan, tuple(ClosedRound(each, total) for each, total in zip(sealed, sums, strict=True))

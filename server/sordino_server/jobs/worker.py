@@ -159,7 +159,7 @@ class Worker:
             rounds.mark_failed(session, number, self.owner, text)
 
         with self._work_on("round", Round, number, fail):
-            outcome = next_step.compute(self.database, number)
+            outcome = next_step.compute(self.database, number, self.settings.processes_that_add_up)
             self.database.run(
                 "publish outcome",
                 lambda session: finish(self.database, session, number, self.owner, outcome, self.clock.now()),

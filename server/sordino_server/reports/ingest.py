@@ -12,6 +12,7 @@ import numpy as np
 from sqlalchemy.orm import Session
 
 from sordino_analysis.evaluation.accumulate import Aggregate
+from sordino_analysis.evaluation.randomizers import IngestSums
 from sordino_server import aggregates, rounds
 from sordino_server.errors import ServerError
 from sordino_server.kit.db import Database
@@ -42,9 +43,10 @@ class Recorded:
 class Ingest:
     """Records requests in a caller's transaction; device parts, which never change, are read once."""
 
-    def __init__(self, database: Database, shards: ShardAccumulators) -> None:
+    def __init__(self, database: Database, shards: ShardAccumulators, sum_on_ingest: IngestSums = "cheap") -> None:
         self._database = database
         self._shards = shards
+        self._sum_on_ingest = sum_on_ingest
         self._periods = PeriodAdmission()
         self._randomizers: OrderedDict[str, AnyRandomizer] = OrderedDict()
 
@@ -84,7 +86,7 @@ class Ingest:
         if not classified.accepted.any():
             return
         new = payloads[classified.accepted]
-        before = recorded.shards.get(row.id) or self._shards.get(row.id) or empty_shard(randomizer)
+        before = recorded.shards.get(row.id) or self._shards.get(row.id) or empty_shard(randomizer, self._sum_on_ingest)
         share = recorded.shards[row.id] = with_reports(before, randomizer, new)
         aggregates.add_chunk(session, row.id, len(new), new.tobytes(), now)
         aggregates.put_shard(session, row.id, self._shards.shard, share.count, share.to_bytes())

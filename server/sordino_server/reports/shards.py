@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
+from sordino_analysis.evaluation.randomizers import IngestSums
 from sordino_server import aggregates
 from sordino_shared.randomizers import AnyRandomizer
 from sordino_shared.randomness import Randomness, SystemRandomness
@@ -16,9 +17,9 @@ _SHARD_BYTES = 16
 _MAX_ROUNDS = 256
 
 
-def empty_shard(randomizer: AnyRandomizer) -> Aggregate:
+def empty_shard(randomizer: AnyRandomizer, setting: IngestSums) -> Aggregate:
     """No report yet; there are no sums where they are computed from the log."""
-    if aggregates.summed_on_ingest(randomizer):
+    if aggregates.summed_on_ingest(randomizer, setting):
         return Aggregate.empty(randomizer)
     return Aggregate(0, np.zeros(0, dtype=np.int64))
 

@@ -13,6 +13,7 @@ from concurrent.futures import Future
 from contextlib import suppress
 from time import perf_counter
 
+from sordino_analysis.evaluation.randomizers import IngestSums
 from sordino_server.kit.clock import ServerClock
 from sordino_server.kit.db import Database
 from sordino_server.reports.ingest import Ingest, Recorded, Request, UploadAnswer
@@ -42,12 +43,13 @@ class ReportWriter:
         clock: ServerClock,
         *,
         max_queued_bytes: int = MAX_QUEUED_BYTES,
+        sum_on_ingest: IngestSums = "cheap",
         committed: Committed = lambda recorded, seconds: None,
     ) -> None:
         self._database = database
         self._clock = clock
         self._shards = ShardAccumulators()
-        self._ingest = Ingest(database, self._shards)
+        self._ingest = Ingest(database, self._shards, sum_on_ingest)
         self._max_queued_bytes = max_queued_bytes
         self._committed = committed
         self._queue: deque[_Queued] = deque()

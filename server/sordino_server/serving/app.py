@@ -39,7 +39,9 @@ def create_app(settings: Settings, database: Database | None = None, clock: Serv
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         context.checks.start()
-        writer = ReportWriter(context.database, context.clock, committed=metrics.committed).start()
+        writer = ReportWriter(
+            context.database, context.clock, sum_on_ingest=settings.sum_on_ingest, committed=metrics.committed
+        ).start()
         app.state.report_writer = writer
         metrics.watch_queue(lambda: writer.queued_bytes)
         try:

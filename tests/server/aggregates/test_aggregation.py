@@ -11,7 +11,7 @@ import pytest
 from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
 from sordino_analysis.progress import Progress
 from sordino_server import aggregates
-from sordino_server.aggregates import aggregation
+from sordino_server.aggregates import log_pages
 from sordino_server.kit.db import Database
 from sordino_shared.arrays import Array
 from sordino_shared.guarantees import PureEpsilon
@@ -39,7 +39,7 @@ def test_long_statistics_and_directions_are_summed_when_the_round_ends():
 
 @pytest.mark.parametrize("chunks", [1, 2, 3, 6, 7])
 def test_every_chunk_of_the_log_is_read_once(database, store_round, monkeypatch, chunks):
-    monkeypatch.setattr(aggregation, "_PAGE_BYTES", 3 * 4096)
+    monkeypatch.setattr(log_pages, "_PAGE_BYTES", 3 * 4096)
     stored, other = store_round(database), store_round(database)
     with database.write("log") as session:
         for chunk in range(chunks):
@@ -59,7 +59,7 @@ def test_the_log_of_a_large_domain_is_added_up_in_one_table(database, store_roun
     level = Level(1 << 32, GridPartition((1,)), FieldLabel(2), b"\x01")
     randomizer = Coarsened.for_guarantee((1 << 18,), (level,), ONE)
     assert not aggregates.summed_on_ingest(randomizer)
-    monkeypatch.setattr(aggregation, "_PAGE_BYTES", 4096)
+    monkeypatch.setattr(log_pages, "_PAGE_BYTES", 4096)
     stored = store_round(database, randomizer)
     payloads = randomizer.randomize_many(np.arange(400), SeededRandomness(1))
     with database.write("log") as session:

@@ -9,7 +9,7 @@ import pytest
 
 from sordino_analysis.estimation.items import MOST_PUBLISHED_ITEMS, ItemEstimator
 from sordino_analysis.evaluation.item_counts import count_items
-from sordino_server.aggregates.aggregation import log_pages
+from sordino_server.aggregates.log_pages import log_pages
 from sordino_server.plans import service as plans
 from sordino_shared.protocol import CBOR_MEDIA_TYPE, ReportBatch, Task
 from sordino_shared.randomness import SeededRandomness

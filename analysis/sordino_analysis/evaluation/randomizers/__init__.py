@@ -9,7 +9,7 @@ from sordino_analysis.evaluation.randomizers.coarsened import CoarsenedHalf
 from sordino_analysis.evaluation.randomizers.counts import FiniteKernelHalf
 from sordino_analysis.evaluation.randomizers.directions import DirectionHalf
 from sordino_analysis.evaluation.randomizers.pair import PairHalf
-from sordino_analysis.evaluation.randomizers.server_half import ServerHalf
+from sordino_analysis.evaluation.randomizers.server_half import IngestSums, ServerHalf
 from sordino_analysis.evaluation.randomizers.subsets import (
     RandomizedResponseHalf,
     SubsetMixtureHalf,
@@ -27,7 +27,7 @@ from sordino_shared.randomizers import (
     SubsetSelection,
 )
 
-__all__ = ["ServerHalf", "for_randomizer"]
+__all__ = ["IngestSums", "ServerHalf", "for_randomizer"]
 
 
 def for_randomizer(randomizer: AnyRandomizer) -> ServerHalf:

@@ -17,7 +17,7 @@ from sordino_analysis.evaluation.contribution_law import ContributionLaw, Moment
 from sordino_analysis.evaluation.orbit_answers import OrbitAnswerMoments, orbit_answers
 from sordino_analysis.evaluation.orbit_sums import CharacterSums
 from sordino_analysis.evaluation.randomizers.directions import DIRECTION_SCALE
-from sordino_analysis.evaluation.randomizers.server_half import Ends, Integers, ServerHalf
+from sordino_analysis.evaluation.randomizers.server_half import Ends, IngestSums, Integers, ServerHalf
 from sordino_analysis.optimisation.symmetry.row_spectrum import RowSpectrum
 from sordino_analysis.questions.linear import Workload
 from sordino_analysis.questions.linear.characters import shifted_cells
@@ -31,7 +31,7 @@ _BATCH_ENTRIES = 1 << 20
 class CharacterHalf(ServerHalf):
     """s = (1, H_r for every r) in the block of the report's row, in units of 2^-32 of the largest."""
 
-    summed_on_ingest: ClassVar[bool] = False
+    summed_on_ingest: ClassVar[IngestSums | None] = None
     randomizer: OrbitKernel
 
     @property

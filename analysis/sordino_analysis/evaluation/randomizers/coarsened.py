@@ -20,7 +20,7 @@ from sordino_analysis.evaluation.grids.listing import listed_by_grids
 from sordino_analysis.evaluation.grids.plane_answers import PlaneAnswers
 from sordino_analysis.evaluation.grids.plane_prefixes import plane_of
 from sordino_analysis.evaluation.item_answers import ItemAnswers
-from sordino_analysis.evaluation.randomizers.server_half import Ends, Integers, ServerHalf
+from sordino_analysis.evaluation.randomizers.server_half import Ends, IngestSums, Integers, ServerHalf
 from sordino_analysis.questions.linear import Workload
 from sordino_shared.errors import InvalidValue
 from sordino_shared.randomizers import Coarsened
@@ -31,7 +31,7 @@ class CoarsenedHalf(ServerHalf):
     """s = for each level 1 if the report is of it, and the table of what it holds, see `evaluation.coarsened`."""
 
     # Adding up a few reports of every level costs as much as adding up many, so it is done once, from the log.
-    summed_on_ingest: ClassVar[bool] = False
+    summed_on_ingest: ClassVar[IngestSums | None] = None
     randomizer: Coarsened
 
     @property

@@ -16,7 +16,7 @@ from sordino_analysis.documents.decoders import PlainDecoder
 from sordino_analysis.evaluation.accumulator_moments import AccumulatorMoments
 from sordino_analysis.evaluation.contribution_law import Moments
 from sordino_analysis.evaluation.linear_answers import linear_decoder
-from sordino_analysis.evaluation.randomizers.server_half import Ends, Integers, ServerHalf
+from sordino_analysis.evaluation.randomizers.server_half import Ends, IngestSums, Integers, ServerHalf
 from sordino_analysis.questions.linear import Workload
 from sordino_shared.randomizers import SeededDirection, directions
 from sordino_shared.randomizers.directions import SEED_BYTES
@@ -77,7 +77,7 @@ class DirectionMoments(AccumulatorMoments):
 class DirectionHalf(ServerHalf):
     """s = ±ĝ (d,), each entry in units of 2^-32."""
 
-    summed_on_ingest: ClassVar[bool] = False
+    summed_on_ingest: ClassVar[IngestSums | None] = "all"
     randomizer: SeededDirection
 
     @cached_property

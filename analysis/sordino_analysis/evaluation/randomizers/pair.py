@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sordino_analysis.arrays import Floats
 from sordino_analysis.evaluation.accumulator_moments import AccumulatorMoments
 from sordino_analysis.evaluation.randomizers.directions import DIRECTION_ERROR, DIRECTION_SCALE, unit_vectors
-from sordino_analysis.evaluation.randomizers.server_half import Ends, Integers, ServerHalf
+from sordino_analysis.evaluation.randomizers.server_half import Ends, IngestSums, Integers, ServerHalf
 from sordino_shared.randomizers import Pair
 
 # Entries of two unit vectors are multiplied as multiples of 2^-24, so that sums of products fit a word.
@@ -87,7 +87,7 @@ class PairMoments(AccumulatorMoments):
 class PairHalf(ServerHalf):
     """s = (s₁, s₂), and for two directions of one dimension ⟨s₁, s₂⟩ in units of 2^-32."""
 
-    summed_on_ingest: ClassVar[bool] = False
+    summed_on_ingest: ClassVar[IngestSums | None] = None
     randomizer: Pair
     first: ServerHalf
     second: ServerHalf

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,8 @@ from sordino_shared.randomizers import AnyRandomizer
 
 Integers = NDArray[np.int64]
 Ends = tuple[Floats, Floats]
+# Which sums a server keeps while reports arrive.
+IngestSums = Literal["cheap", "all"]
 # The accumulator (p, m) of each of m outputs, None where it is the unit vector of the output, and K (m, k).
 Outputs = tuple[Floats | None, Floats]
 
@@ -32,8 +34,9 @@ class ServerHalf(ABC):
     s (p,) is the accumulator of one report in real numbers; sums are kept in integers, `units` of them for each one.
     """
 
-    # Whether a report is added up when it arrives: where that takes long it is done once, when the round ends.
-    summed_on_ingest: ClassVar[bool] = True
+    # Whether a report is added up when it arrives: always (cheap), on a server that is set to it (all), or never. What
+    # takes long is otherwise done once, when the round ends.
+    summed_on_ingest: ClassVar[IngestSums | None] = "cheap"
     randomizer: AnyRandomizer
 
     @property
