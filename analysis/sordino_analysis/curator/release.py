@@ -53,6 +53,8 @@ def released_estimate(plan: CuratorPlan, measured: Integers, users: int, level: 
     Raises InvalidValue for fewer than one user, a measurement of another plan, or a level outside (0, 1).
     """
     strategy, workload = plan.strategy, plan.workload
+    if plan.neighbours != "replace":
+        raise InvalidValue("this plan keeps the number of people secret: its release states counts, not shares")
     if users < 1:
         raise InvalidValue("the answers of nobody are not defined: release a data set of at least one row")
     if not 0 < level < 1:

@@ -38,6 +38,10 @@ class CuratorSummary(BaseModel):
     holds_from_n: int | None = Field(description="So many people suffice to have a member of each weighted pair.")
     squared_sensitivity: int = Field(description="Exact, of the integers that are measured.")
     noise_variance: float = Field(description="Of the discrete Gaussian, in the lattice of the integers.")
+    useful_from_n: int = Field(
+        description="From so many people on the unbiased answers have at most half the error of the uniform histogram, "
+        "for data with shares 1/rank^1.2 of the types in random order."
+    )
     seconds: float
     warnings: tuple[str, ...] = ()
     users: int | None = None

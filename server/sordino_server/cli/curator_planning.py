@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from enum import StrEnum
 from fractions import Fraction
 from typing import Annotated
@@ -11,12 +12,17 @@ import typer
 
 from sordino_analysis.curator.plan import DELTA, plan_release
 from sordino_analysis.documents.curator_summary import CuratorSummary
+from sordino_analysis.guarantees.approximate import Approximate, zcdp_within
 from sordino_analysis.guarantees.concentrated import Zcdp
+from sordino_analysis.optimisation.deadline import Deadline
 from sordino_analysis.questions.linear import WorkloadSpecification
 from sordino_analysis.questions.specifications import AnySpecification
+from sordino_analysis.request_terms import Neighbours
 from sordino_server.cli.output import console, fail, print_json
+from sordino_server.cli.sigint import finishing_when_asked
 from sordino_server.cli.unused_options import refuse_given
 from sordino_shared.errors import InvalidValue
+from sordino_shared.guarantees import PureEpsilon
 
 
 class Trust(StrEnum):
@@ -33,9 +39,21 @@ RhoOption = Annotated[
 DeltaOption = Annotated[
     str | None, typer.Option(metavar="D", help="δ at which ε is shown with --trust curator; 1e-6 if left out.")
 ]
-_OF_CURATORS = ("rho", "delta")
+NeighboursOption = Annotated[
+    Neighbours,
+    typer.Option(
+        metavar="replace|add-remove",
+        help="With --trust curator: hide what one person's row holds, or also whether it is there, which keeps the "
+        "number of people secret.",
+    ),
+]
+_NEIGHBOURS = {
+    "replace": "one row may be replaced by any other",
+    "add-remove": "one row may be added or removed; the number of people is secret, and answered as one more query",
+}
+_OF_CURATORS = ("rho", "delta", "neighbours")
 _OF_DEVICES = (
-    *("epsilon", "target_error", "mechanism", "reduction", "robust", "effort", "time_limit", "protocol", "target"),
+    *("target_error", "mechanism", "reduction", "robust", "effort", "protocol", "target"),
     *("seed", "output", "no_cache", "cache_dir", "verbose"),
 )
 
@@ -49,8 +67,8 @@ def check_trust(context: typer.Context) -> Trust:
             fail("give --epsilon, the ε of one report, such as 1 or 0.5", code=2)
         return trust
     refuse_given(context, _OF_DEVICES, "they apply to plans of devices; a curator spends --rho")
-    if context.params["rho"] is None:
-        fail("give --rho, the ρ of one release, such as 0.02", code=2)
+    if (context.params["rho"] is None) == (context.params["epsilon"] is None):
+        fail("give --rho, the ρ of one release, such as 0.02, or --epsilon, from which ρ follows", code=2)
     return trust
 
 
@@ -59,15 +77,31 @@ def print_curator_plan(context: typer.Context, asked: AnySpecification) -> None:
     if not isinstance(asked, WorkloadSpecification):
         raise InvalidValue("a curator's plan is for linear queries; this file holds a pairwise statistic", asked)
     options = context.params
-    guarantee = Zcdp.of(options["rho"])
     delta = _delta(options["delta"])
-    plan = plan_release(asked.build(), guarantee, options["objective"], options["users"])
+    guarantee = _guarantee(options["rho"], options["epsilon"], delta)
+    workload, objective, users = asked.build(), options["objective"], options["users"]
+    with finishing_when_asked() as interrupted:
+        deadline = Deadline(_limit(options["time_limit"]), interrupted)
+        plan = plan_release(workload, guarantee, objective, users, deadline.passed, options["neighbours"])
     summary = plan.summary(delta)
     if options["as_json"]:
         print_json(json.loads(summary.text()))
         return
     for line in _lines(summary):
         console.print(line, highlight=False)
+
+
+def _guarantee(rho: str | None, epsilon: str | None, delta: Fraction) -> Zcdp:
+    """ρ as given, or the largest one that is proved to imply (ε, δ)."""
+    if rho is not None:
+        return Zcdp.of(rho)
+    return zcdp_within(Approximate(PureEpsilon.at_most(str(epsilon)).nano, delta))
+
+
+def _limit(seconds: float | None) -> float | None:
+    if seconds is not None and not 0 <= seconds < math.inf:
+        raise InvalidValue(f"a time limit is a number of seconds of at least 0, got {seconds}", seconds)
+    return seconds
 
 
 def _delta(written: str | None) -> Fraction:
@@ -84,15 +118,19 @@ def _lines(summary: CuratorSummary) -> list[str]:
     lines = [
         f"mechanism: {summary.mechanism}, of a curator that holds the rows",
         f"  {summary.workload}, ρ = {summary.rho:g} (ε = {summary.epsilon:.4g} at δ = {summary.delta:g}), "
-        "one row may be replaced by any other",
+        + _NEIGHBOURS[summary.neighbours],
         f"  variance of a count, worst query: {summary.max_variance:.6g}{_ratio(summary.ratio_max)}",
         f"  variance of a count, mean: {summary.mean_variance:.6g}{_ratio(summary.ratio_mean)}",
     ]
-    if summary.holds_from_n is not None:
+    if summary.holds_from_n:
         lines.append(
             "  the bounds are for unbiased releases and data sets with a member of each weighted pair of types: "
             f"{summary.holds_from_n} people suffice"
         )
+    lines.append(
+        f"  half the error of knowing nothing from about {summary.useful_from_n:,} people on (for types with shares as "
+        "1/rank^1.2)"
+    )
     if summary.predicted_max_rmse is not None:
         lines.append(f"  error of a share of {summary.users} users, worst query: {summary.predicted_max_rmse:.4g}")
     return lines + [f"warning: {warning}" for warning in summary.warnings]

@@ -18,6 +18,7 @@ from sordino_analysis.requests import request_for
 from sordino_server.cli.candidates import MechanismOption, ProtocolOption
 from sordino_server.cli.curator_planning import (
     DeltaOption,
+    NeighboursOption,
     RhoOption,
     Trust,
     TrustOption,
@@ -59,6 +60,10 @@ UsersOption = Annotated[
     int | None,
     typer.Option(metavar="N", help="Predict errors for this many reports. Required for a pairwise statistic."),
 ]
+EpsilonOption = Annotated[
+    str | None,
+    typer.Option(metavar="E", help="ε of one report, such as 1 or 0.5, or of one release with --trust curator."),
+]
 TargetErrorOption = Annotated[
     float | None, typer.Option(metavar="RMSE", help="Print how many reports reach this root mean squared error.")
 ]
@@ -78,7 +83,7 @@ TimeLimitOption = Annotated[
 @reports_errors
 def plan(
     context: typer.Context,
-    epsilon: Annotated[str | None, typer.Option(metavar="E", help="ε of one report, such as 1 or 0.5.")] = None,
+    epsilon: EpsilonOption = None,
     workload: Annotated[Kind | None, typer.Option(metavar="KIND", help=f"One of {', '.join(get_args(Kind))}.")] = None,
     size: Annotated[int | None, typer.Option(metavar="N", help="Number of bins for --workload.")] = None,
     file: FileOption = None,
@@ -96,6 +101,7 @@ def plan(
     trust: TrustOption = Trust.LOCAL,
     rho: RhoOption = None,
     delta: DeltaOption = None,
+    neighbours: NeighboursOption = "replace",
     output: OutputOption = None,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Do not reuse or store plans on this machine.")] = False,
     cache_dir: CacheDirOption = None,
@@ -133,9 +139,8 @@ def plan(
         _write(finished, output)
     if as_json:
         print_json(json.loads(finished.summary.text()))
-        return
-    files = ", ".join(FILES[name] for name in finished.parts())
-    print_plan(finished.summary, None if output is None else f"written to {output}/: {files}, {SUMMARY_FILE}", verbose)
+    else:
+        print_plan(finished.summary, None if output is None else _written(finished, output), verbose)
 
 
 def _refuse_unused(context: typer.Context, specification: AnySpecification) -> None:
@@ -150,6 +155,11 @@ def _refuse_unused(context: typer.Context, specification: AnySpecification) -> N
     refuse_given(context, ("protocol", "target"), "they apply to pairwise statistics; this workload has linear queries")
     if users is not None and target_error is not None:
         fail("give --users or --target-error, not both", code=2)
+
+
+def _written(plan: FinishedPlan, folder: Path) -> str:
+    files = ", ".join(FILES[name] for name in plan.parts())
+    return f"written to {folder}/: {files}, {SUMMARY_FILE}"
 
 
 def _write(plan: FinishedPlan, folder: Path) -> None:

@@ -7,7 +7,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sordino_analysis.curator.plan import CuratorPlan, plan_release
+from sordino_analysis.curator.plan import CuratorPlan, asked_rows, plan_release
+from sordino_analysis.curator.strategy import squared_sensitivity
+from sordino_analysis.curator.usefulness import uniform_error
 from sordino_analysis.guarantees.concentrated import Zcdp
 from sordino_analysis.questions.linear.specification import builtin_specification
 from sordino_analysis.request_terms import Objective
@@ -63,6 +65,32 @@ def test_epsilon_is_that_of_the_delta_asked_for() -> None:
     plan = planned()
     assert plan.summary(Fraction(1, 10**9)).epsilon > plan.summary().epsilon == pytest.approx(1, rel=1e-5)
     assert "users" not in plan.summary().text()
+
+
+def test_a_release_is_useful_where_it_has_half_the_error_of_the_uniform_histogram() -> None:
+    """The stated error of the uniform histogram is that over 4,000 random orders, within five standard errors."""
+    plan = planned(kind="ranges")
+    matrix, weights = asked_rows(plan.workload, "replace")
+    shares = 1 / np.arange(1, 25) ** 1.2
+    orders = np.random.default_rng(0).permuted(np.tile(shares / shares.sum(), (4000, 1)), axis=1)
+    squares = (((orders - 1 / 24) @ matrix.T) ** 2).mean(axis=1)
+    stated = uniform_error(matrix, weights)
+    assert abs(squares.mean() - stated**2) < 5 * squares.std() / 4000**0.5
+    summary = plan.summary()
+    error = np.sqrt(summary.mean_variance)
+    assert error / summary.useful_from_n <= stated / 2 < error / (summary.useful_from_n - 1)
+
+
+@pytest.mark.parametrize("objective", ["mean", "max"])
+def test_a_plan_stopped_at_once_is_private_and_says_what_it_may_lose(objective: Objective) -> None:
+    workload = builtin_specification("prefix", 24).build()
+    plan = plan_release(workload, RHO, objective, should_stop=lambda: True)
+    summary, best = plan.summary(), planned(objective).summary()
+    assert "stopped" in summary.warnings[0]
+    assert not best.warnings
+    assert squared_sensitivity(plan.strategy.rows, "replace") == plan.strategy.squared_sensitivity
+    name = f"{objective}_variance"
+    assert getattr(best, name) < getattr(summary, name) <= getattr(best, name) * (1 + plan.gap) ** 2 * 1.01
 
 
 def test_what_cannot_be_planned_is_refused() -> None:

@@ -7,8 +7,8 @@ import pytest
 
 from sordino_analysis.curator.noise import CuratorNoise
 from sordino_analysis.curator.plan import CuratorPlan, plan_release
-from sordino_analysis.curator.release import measure
-from sordino_analysis.curator.released_counts import released_counts
+from sordino_analysis.curator.release import measure, release
+from sordino_analysis.curator.released_counts import Measured, ratio_interval, released_counts
 from sordino_analysis.guarantees.concentrated import Zcdp
 from sordino_analysis.questions.linear import parse_specification
 from sordino_shared.errors import InvalidValue
@@ -68,3 +68,48 @@ def test_the_number_of_users_is_no_part_of_a_plan_for_add_remove() -> None:
     workload = planned().workload
     with pytest.raises(InvalidValue, match="secret"):
         plan_release(workload, RHO, "mean", 400, neighbours="add-remove")
+
+
+def test_shares_of_a_noisy_number_of_people_hold_as_often_as_they_say() -> None:
+    """Seeded; each is within 5 binomial standard errors of .95."""
+    plan = planned()
+    truth = plan.workload.operator.matvec(COUNTS / COUNTS.sum())
+    found = [released_counts(plan, measure(plan, COUNTS, seeded(seed))) for seed in range(RUNS)]
+    inside = np.mean([(each.share_lower <= truth) & (truth <= each.share_upper) for each in found], axis=0)
+    assert np.abs(inside - 0.95).max() < 5 * np.sqrt(0.95 * 0.05 / RUNS)
+    assert np.mean([each.share_upper - each.share_lower for each in found]) < 0.4
+    errors = np.array([(each.people - COUNTS.sum()) / each.people_standard_error for each in found])
+    assert abs((errors**2).mean() - 1) < 5 * np.sqrt(2 / RUNS)
+
+
+def test_a_total_that_may_be_zero_leaves_shares_open() -> None:
+    answer, none = Measured(np.ones(1), np.ones(1)), Measured(np.array(-5.0), np.array(1.0))
+    assert ratio_interval(answer, none, np.zeros(1), 1.96) == (-np.inf, np.inf)
+    plan = planned()
+    found = released_counts(plan, np.zeros(len(plan.strategy.rows), dtype=np.int64))
+    assert (found.share_lower == 0).all()
+    assert (found.share_upper == 1).all()
+
+
+def test_add_remove_needs_less_noise_than_replace_and_answers_the_number_of_people() -> None:
+    plan = planned()
+    other = plan_release(plan.workload, RHO, "mean")
+    everyone = np.vstack([plan.workload.operator.dense(), np.ones(8)])
+    assert plan.strategy.decoder @ plan.strategy.rows == pytest.approx(everyone, abs=1e-9)
+    here, there = plan.summary(), other.summary()
+    assert here.mean_variance < there.mean_variance
+    assert (here.neighbours, here.holds_from_n) == ("add-remove", 0)
+    assert here.ratio_mean is not None
+    assert 1 <= here.ratio_mean <= 1.02**2
+
+
+def test_plans_and_measurements_of_another_kind_are_refused() -> None:
+    plan = planned()
+    with pytest.raises(InvalidValue, match="known number"):
+        released_counts(plan_release(plan.workload, RHO, "mean"), np.zeros(7, dtype=np.int64))
+    with pytest.raises(InvalidValue, match="secret"):
+        release(plan, COUNTS, seeded(1))
+    with pytest.raises(InvalidValue, match="level"):
+        released_counts(plan, measure(plan, COUNTS, seeded(1)), level=0.0)
+    with pytest.raises(InvalidValue, match="measures"):
+        released_counts(plan, np.zeros(3, dtype=np.int64))

@@ -26,13 +26,25 @@ def test_the_text_names_the_guarantee_and_the_premise_of_the_bounds(run_command)
     assert "people suffice" in text
 
 
+def test_epsilon_is_turned_into_a_rho_that_implies_it_and_a_secret_number_is_a_query(json_of):
+    arguments = (*LOCAL, "--trust", "curator", "--epsilon", "1", "--delta", "1e-6", "--time-limit", "60")
+    known, secret = json_of(*arguments), json_of(*arguments, "--neighbours", "add-remove")
+    assert known["rho"] == pytest.approx(0.024356, rel=1e-3)
+    assert 0.999 < known["epsilon"] <= 1
+    assert (secret["rho"], secret["neighbours"], secret["holds_from_n"]) == (known["rho"], "add-remove", 0)
+    assert secret["mean_variance"] < known["mean_variance"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ((*LOCAL, "--trust", "curator"), "give --rho"),
+        ((*CURATOR, "--epsilon", "1"), "give --rho"),
+        ((*CURATOR, "--time-limit", "-1"), "time limit"),
+        ((*CURATOR, "--neighbours", "friends"), "friends"),
+        ((*LOCAL, "--epsilon", "1", "--neighbours", "add-remove"), "leave out --neighbours"),
         (LOCAL, "give --epsilon"),
         ((*LOCAL, "--epsilon", "1", "--rho", "1"), "leave out --rho"),
-        ((*CURATOR, "--epsilon", "1"), "leave out --epsilon"),
         ((*CURATOR, "--mechanism", "factorization"), "leave out --mechanism"),
         ((*LOCAL, "--trust", "curator", "--rho", "nan"), "ρ must be"),
         ((*LOCAL, "--trust", "curator", "--rho", "-1"), "ρ must be"),

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from sordino_analysis.arrays import Floats
 from sordino_analysis.optimisation.gaussian.covariance import GaussianOptimum, optimal_covariance
-from sordino_analysis.request_terms import Neighbours
 
 # No weight falls below this share of an equal one: strategies divide by its square root.
 _LEAST = 1e-4
@@ -17,35 +16,40 @@ _LEAST = 1e-4
 
 @dataclass(frozen=True, eq=False)
 class WorstQueryOptimum:
-    """`optimum` is of diag(√u) W for u = `query_weights` (Q,), 1 on average; its noise has the least worst variance."""
+    """`optimum` is of diag(√u) W for u = `query_weights` (Q,), 1 on average; its noise has the least worst variance.
+
+    The standard error of the worst query is at most 1 + `gap` times the least there is, as u proves.
+    """
 
     query_weights: Floats
     optimum: GaussianOptimum
+    gap: float
 
 
 def weigh_worst_query(
     matrix: Floats,
-    neighbours: Neighbours = "replace",
+    weights: Floats,
+    start: GaussianOptimum,
     gap: float = 0.01,
     rounds: int = 40,
     should_stop: Callable[[], bool] = lambda: False,
 ) -> WorstQueryOptimum:
-    """u ← u·Var_q/mean from equal weights; `matrix` (Q, k).
+    """u ← u·Var_q/mean from u = `weights` (Q,), 1 on average, of which `start` is the optimum; `matrix` (Q, k).
 
     Every u proves that the worst variance is at least the best mean under u. Stops where the two are within 1 + gap in
     standard deviation, after `rounds`, or once `should_stop()`, with the least worst variance so far.
     """
-    weights = np.ones(len(matrix))
-    best, least = None, np.inf
+    best, least, proved = WorstQueryOptimum(weights, start, gap=np.inf), np.inf, 0.0
+    optimum = start
     for _ in range(rounds):
-        weighted = np.sqrt(weights)[:, None] * matrix
-        optimum = optimal_covariance(weighted, neighbours, gap=gap / 2, should_stop=should_stop)
         variances = np.einsum("ij,jk,ik->i", optimum.basis, optimum.covariance, optimum.basis, optimize=True) / weights
         if variances.max() < least:
-            best, least = WorstQueryOptimum(weights, optimum), float(variances.max())
-        if least <= ((1 + gap) * optimum.lower) ** 2 or should_stop():
+            best, least = WorstQueryOptimum(weights, optimum, gap=np.inf), float(variances.max())
+        proved = max(proved, optimum.lower)
+        if least <= ((1 + gap) * proved) ** 2 or should_stop():
             break
         weights = np.maximum(weights * variances / (weights @ variances / len(weights)), _LEAST)
         weights *= len(weights) / weights.sum()
-    assert best is not None, "the first round has finite variances"
-    return best
+        weighted = np.sqrt(weights)[:, None] * matrix
+        optimum = optimal_covariance(weighted, start.neighbours, gap / 2, should_stop=should_stop)
+    return replace(best, gap=float(np.sqrt(least) / proved - 1))
