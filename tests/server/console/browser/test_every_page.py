@@ -1,0 +1,85 @@
+"""Every page in a browser: accessible, no wider than a phone, without an error; screenshots are kept."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from sordino_server.models import Role
+from tests.server.console.browser.conftest import DESKTOP, PHONE, Window
+from tests.server.console.test_pages import PAGES, known
+
+__all__ = ["known"]
+
+
+def _name(path: str) -> str:
+    return re.sub(r"[^a-z]+", "-", re.sub(r"\{[^}]*\}", "one", path.removeprefix("/console/"))).strip("-")
+
+
+def test_pages_are_accessible_and_fit_a_phone(window: Window, known: dict[str, str]) -> None:
+    """Every page of the table of roles, in light and dark."""
+    for path in PAGES:
+        address = path.format(**known)
+        window.page.emulate_media(color_scheme="light")
+        window.page.set_viewport_size(DESKTOP)
+        window.open(address)
+        assert not window.unseen_pictures(), path
+        window.keep(f"{_name(path)}-1440")
+        assert not (found := window.violations()), (path, found)
+        window.page.emulate_media(color_scheme="dark")
+        assert not (found := window.violations("color-contrast")), (path, "dark", found)
+        window.page.set_viewport_size(PHONE)
+        assert window.overflow() <= 0, path
+        window.keep(f"{_name(path)}-390-dark")
+
+
+def test_a_fault_of_a_page_is_found(window: Window, known: dict[str, str]) -> None:
+    """The checks above can fail: a page without a language and with grey on grey, a blocked script, a lost picture."""
+    window.open("/console/keys")
+    window.page.evaluate("document.documentElement.removeAttribute('lang')")
+    window.page.evaluate("document.querySelector('h1').style.color = '#bbbbbb'")
+    found = " ".join(window.violations())
+    assert "html-has-lang" in found
+    assert "color-contrast" in found
+    script = "document.body.append(Object.assign(document.createElement('script'), {textContent: 'window.ran = 1'}))"
+    window.page.evaluate(script)
+    window.page.evaluate("document.body.append(Object.assign(new Image(), {src: '/console/static/none.png'}))")
+    window.page.evaluate("document.querySelector('main').style.minWidth = '2000px'")
+    assert window.overflow() > 0
+    window.page.wait_for_function("[...document.images].every(image => image.complete)")
+    assert window.unseen_pictures()
+    assert window.page.evaluate("window.ran") is None
+    faults = " ".join(window.faults)
+    assert "Content Security Policy" in faults
+    assert "none.png" in faults
+    window.faults.clear()
+
+
+@pytest.mark.usefixtures("known")
+def test_pages_are_used_by_keyboard(window: Window) -> None:
+    """The first key press reaches a link to the content, and the focus can be seen."""
+    window.open("/console/campaigns")
+    window.page.keyboard.press("Tab")
+    assert window.page.evaluate("document.activeElement.textContent") == "Skip to the content"
+    window.page.keyboard.press("Enter")
+    for _ in range(12):
+        window.page.keyboard.press("Tab")
+        if window.page.evaluate("document.activeElement.textContent") == "delays":
+            break
+    outline = "getComputedStyle(document.activeElement).outlineStyle"
+    assert window.page.evaluate(outline) == "solid"
+    window.page.keyboard.press("Enter")
+    window.page.get_by_role("heading", name="delays").wait_for()
+
+
+def test_without_javascript_every_page_works(chromium: Any, running: Any, known: dict[str, str]) -> None:
+    context = chromium.new_context(java_script_enabled=False)
+    window = Window(running.address, context.new_page())
+    window.sign_in(running.key(Role.ADMIN))
+    for path in PAGES:
+        assert window.open(path.format(**known)).ok, path
+        assert window.page.locator("main h1").count() == 1
+    assert not window.faults
+    context.close()
