@@ -12,6 +12,7 @@ from sordino_analysis.evaluation.randomizers import IngestSums
 from sordino_analysis.validation_messages import reason
 from sordino_server.kit.addresses import NO_PROXY, TrustedProxies
 from sordino_server.kit.default_passwords import has_default_password
+from sordino_server.kit.sealing import check_key
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import ReportBatch
 
@@ -114,6 +115,9 @@ class Settings(BaseSettings):
         "open",
         description="`declared` opens campaigns only for populations that an admin created; `open` creates them.",
     )
+    dataset_key: SecretStr | None = Field(
+        None, description="64 hexadecimal digits that seal the rows of datasets; without it there are none."
+    )
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="Lowest logged severity.")
     log_format: Literal["text", "json"] = Field("text", description="One readable line, or one JSON object, per event.")
 
@@ -128,6 +132,13 @@ class Settings(BaseSettings):
         if has_default_password(url.get_secret_value()):
             raise ValueError("its password is well known; choose another one for the database")
         return url
+
+    @field_validator("dataset_key")
+    @classmethod
+    def _check_dataset_key(cls, key: SecretStr | None) -> SecretStr | None:
+        if key is not None:
+            check_key(key.get_secret_value())
+        return key
 
     @field_validator("trusted_proxies")
     @classmethod

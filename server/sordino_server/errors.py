@@ -8,7 +8,8 @@ SordinoError
 │   ├── PeriodNotOpen          reports: a period of a series, early, late or paused
 │   ├── PlanMismatch           reports: made with another device part
 │   ├── Overloaded             reports: more is waiting than may be held
-│   └── PopulationBudgetExceeded   populations: a cap does not allow what a campaign requires
+│   ├── PopulationBudgetExceeded   populations: a cap does not allow what a campaign requires
+│   └── DatasetBudgetExceeded      datasets: a cap does not allow what a release requires
 ├── InvalidValue               also of a request's content: answered as `invalid-request`
 │   ├── WorkloadError, TooLargeForDense, PlanError, FactorizationError, KernelError     design
 │   └── PairwiseError          protocols: a protocol cannot go on, or its reports allow no answer
@@ -17,6 +18,8 @@ SordinoError
 ├── AggregateMismatch          aggregates: log and shares disagree
 ├── LogPurged                  aggregates: the log was given up, only its sums are there
 ├── LeaseLost                  kit.leases: another worker has the row
+├── CannotOpen                 kit.sealing: sealed with another key, or changed
+├── ReleaseFailed              releases: the measurement failed after its charge
 └── RemoteProblem, StillWaiting, NotWritable, DevicesFailed, ColumnError, ServerFailed  cli
 """
 

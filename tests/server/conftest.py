@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 import uvicorn
 from fastapi import FastAPI
+from pydantic import SecretStr
 
 from sordino_analysis.planning.finished_plan import FinishedPlan
 from sordino_analysis.planning.planning_request import PlanningRequest
@@ -39,6 +40,7 @@ from sordino_shared.protocol import (
 from sordino_shared.randomness import SeededRandomness
 from tests.patience import PATIENCE_S
 
+DATASET_KEY = bytes(range(7, 39)).hex()
 WORKLOAD = {
     "name": "delays",
     "domain": [{"name": "delay", "kind": "ordinal", "edges": [0, 15, 60], "unit": "min"}],
@@ -191,7 +193,7 @@ class _PromptServer(uvicorn.Server):
 @contextmanager
 def served(url: str) -> Iterator[RunningServer]:
     """A server on a migrated database, for as long as the block runs."""
-    database, clock, settings = Database(url), ManualClock(), Settings()
+    database, clock, settings = Database(url), ManualClock(), Settings(dataset_key=SecretStr(DATASET_KEY))
     configure_logs(settings.log_level, settings.log_format)
     app = create_app(settings, database, clock)
     server = _PromptServer(uvicorn.Config(app, port=0, log_config=None, lifespan="on"))

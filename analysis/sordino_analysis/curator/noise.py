@@ -46,8 +46,7 @@ class CuratorNoise:
 
         Raises InvalidValue for a variance outside.
         """
-        if not isinstance(variance, Fraction) or not 0 < variance <= 2**80:
-            raise InvalidValue(f"the variance must be a fraction above 0 and at most 2^80, got {variance!r}", variance)
+        check_variance(variance)
         return self._until(count, lambda chunk: self._accepted_gaussian(variance, chunk))
 
     def laplace(self, scale: Fraction, count: int) -> Integers:
@@ -125,6 +124,12 @@ class CuratorNoise:
         while (rejected := words >= limits).any():
             words[rejected] = self._randomness.uniform_bits(63, int(rejected.sum()))
         return (words % sizes).astype(np.int64)
+
+
+def check_variance(variance: Fraction) -> None:
+    """Raise InvalidValue for a variance that `gaussian` does not draw."""
+    if not isinstance(variance, Fraction) or not 0 < variance <= 2**80:
+        raise InvalidValue(f"the variance must be a fraction above 0 and at most 2^80, got {variance!r}", variance)
 
 
 def _check_scale(scale: Fraction) -> None:

@@ -163,6 +163,11 @@ def _check(workload: Workload, guarantee: Zcdp, users: int | None) -> None:
         raise InvalidValue("ρ = 0 releases nothing: plan with ρ of at least 1e-9", guarantee)
     if users is not None and users < 1:
         raise InvalidValue(f"a release is about at least one user, got {users}", users)
+    check_size(workload)
+
+
+def check_size(workload: Workload) -> None:
+    """Raise InvalidValue for a workload that is too large to weigh all pairs of its types."""
     if workload.size > _MAX_TYPES or workload.queries > _MAX_QUERIES:
         raise InvalidValue(
             f"the plan of a curator takes up to {_MAX_TYPES} types and {_MAX_QUERIES} queries, the workload has "

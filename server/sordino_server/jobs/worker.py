@@ -1,4 +1,4 @@
-"""Background work: plans are computed and closed rounds are estimated, each under a lease and each stored once.
+"""Background work: plans, estimates of closed rounds and releases, each under a lease and each stored once.
 
 A worker may be killed at any moment. Its lease then runs out, another worker takes the row, and whatever the first one
 might still store is refused, since every result is stored in a transaction that first checks the lease.
@@ -24,15 +24,18 @@ from sordino_analysis.requests import StoredRequest
 from sordino_server import rounds
 from sordino_server.campaigns import retention
 from sordino_server.config import Settings
+from sordino_server.datasets.sealing import sealer_of
 from sordino_server.estimates import next_step
 from sordino_server.kit import leases
 from sordino_server.kit.clock import ServerClock
 from sordino_server.kit.database_errors import DatabaseError
 from sordino_server.kit.db import Database
 from sordino_server.kit.leases import LeaseLost
-from sordino_server.models import PlanRequestRow, Round
+from sordino_server.models import PlanRequestRow, Release, Round
 from sordino_server.plans import service as plans
 from sordino_server.plans.schemas import PlanOrder
+from sordino_server.releases import service as releases
+from sordino_server.releases.making import ReleaseTask
 from sordino_server.rounds.periods import close_due_periods
 from sordino_server.rounds.round_lifecycle import close_due_rounds, finish
 from sordino_server.workloads import service as workloads
@@ -51,8 +54,9 @@ _PURGE_EVERY_S = 600.0
 ComputePlan = Callable[[PlanningRequest, ProgressCallback], FinishedPlan]
 
 
+Table = type[Round] | type[PlanRequestRow] | type[Release]
 # A round goes on to the next one or to its estimate; a purge is of one round's reports.
-Kind = Literal["plan", "round", "purge"]
+Kind = Literal["plan", "round", "release", "purge"]
 # A job is done or failed permanently; or its lease was lost, the worker was stopped, the database failed: then another
 # worker has it, or will.
 Outcome = Literal["done", "failed", "lost", "stopped", "interrupted"]
@@ -140,7 +144,7 @@ class Worker:
 
     def step(self) -> bool:
         """Do one piece of work, if there is any; estimates are waited for by people, so they go first."""
-        return self._close_due_rounds() or self._estimate_a_round() or self._compute_a_plan()
+        return self._close_due_rounds() or self._estimate_a_round() or self._make_a_release() or self._compute_a_plan()
 
     def _close_due_rounds(self) -> bool:
         now = self.clock.now()
@@ -166,6 +170,32 @@ class Worker:
             )
             log.info("round estimated", campaign=row.campaign_id, round=row.index)
         return True
+
+    def _make_a_release(self) -> bool:
+        row = self.database.run("claim release", lambda session: releases.begin(session, **self._lease()))
+        if row is None:
+            return False
+        number = row.id
+
+        def fail(session: Session, text: str) -> None:
+            releases.fail(session, number, self.owner, text, self.clock.now())
+
+        with self._work_on("release", Release, number, fail):
+            sealer = sealer_of(self.settings.dataset_key)
+            task = ReleaseTask(database=self.database, clock=self.clock, sealer=sealer, owner=self.owner)
+            try:
+                task.make(number, self._stopping)
+            except Stopped:
+                self.database.run("give back", lambda session: releases.give_back(session, number, self.owner))
+                raise
+            log.info("released", release=number)
+        return True
+
+    def _stopping(self) -> bool:
+        """False; raises `Stopped` where the worker was asked to stop."""
+        if self.stop.is_set():
+            raise Stopped
+        return False
 
     def _compute_a_plan(self) -> bool:
         row = self.database.run("claim plan request", lambda session: plans.begin(session, **self._lease()))
@@ -220,7 +250,7 @@ class Worker:
     def _work_on(
         self,
         kind: Kind,
-        table: type[Round] | type[PlanRequestRow],
+        table: Table,
         key: int | str,
         fail: Callable[[Session, str], None],
     ) -> Iterator[None]:
@@ -259,7 +289,7 @@ class Worker:
         return "failed"
 
     @contextmanager
-    def _renewing(self, table: type[Round] | type[PlanRequestRow], key: int | str) -> Iterator[None]:
+    def _renewing(self, table: Table, key: int | str) -> Iterator[None]:
         """Renew the lease from a thread until the block ends: a long computation has no moment to do it itself."""
         done = threading.Event()
 

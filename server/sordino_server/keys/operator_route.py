@@ -27,13 +27,13 @@ class OperatorRequest(Request):
 
     arrived: ArrivingBody
 
-    async def load(self, limit: int) -> None:
-        """Take the body, and parse it where it is small JSON."""
-        self.arrived = ArrivingBody(limit)
+    async def load(self, limit: int, in_memory: int = SMALL_LIMIT) -> None:
+        """Take the body, and parse it where it is small JSON and may be read here."""
+        self.arrived = ArrivingBody(limit, in_memory=in_memory)
         await self.arrived.read(self.receive, self.headers.get("content-length"))
         content = self.arrived.content
         self._body = content if isinstance(content, bytes) else b""
-        if self._body and self.is_json:
+        if self._body and self.is_json and in_memory <= SMALL_LIMIT:
             self._json = await anyio.to_thread.run_sync(read_json, self._body)
 
     @property
@@ -55,6 +55,10 @@ class OperatorRoute(APIRoute):
         """Largest body of this request in bytes, for any sender."""
         return SMALL_LIMIT
 
+    def most_in_memory(self, request: Request) -> int:
+        """Bytes of a body beyond which it is kept in a file while the request is answered."""
+        return SMALL_LIMIT
+
     def get_route_handler(self) -> Handler:
         answer, role = super().get_route_handler(), wanted_role(self.dependant)
 
@@ -65,7 +69,7 @@ class OperatorRoute(APIRoute):
                 return await answer(request)
             loaded = OperatorRequest(request.scope, request.receive)
             try:
-                await loaded.load(self.body_limit(request))
+                await loaded.load(self.body_limit(request), self.most_in_memory(request))
                 return await answer(loaded)
             finally:
                 loaded.arrived.close()
@@ -79,3 +83,10 @@ class LargeBodyRoute(OperatorRoute):
     def body_limit(self, request: Request) -> int:
         limit: int = request.app.state.context.settings.max_body_bytes
         return limit
+
+
+class PrivateBodyRoute(LargeBodyRoute):
+    """A route whose body holds people's rows: it is never in a file, and never parsed in this process."""
+
+    def most_in_memory(self, request: Request) -> int:
+        return self.body_limit(request)

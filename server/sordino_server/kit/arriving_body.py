@@ -21,14 +21,15 @@ TIMEOUT_S = 60.0
 
 
 class ArrivingBody:
-    """At most `limit` bytes that come within `timeout_s`; close it when the request is answered.
+    """At most `limit` bytes that come within `timeout_s`; more than `in_memory` are in a file until it is closed.
 
     Bytes are counted as they come, since a chunked body declares no length and a declared one may lie; one that
     declares too much is refused before a byte of it is read.
     """
 
-    def __init__(self, limit: int, timeout_s: float = TIMEOUT_S) -> None:
+    def __init__(self, limit: int, timeout_s: float = TIMEOUT_S, *, in_memory: int = SMALL_LIMIT) -> None:
         self._limit = limit
+        self._in_memory = in_memory
         self._timeout_s = timeout_s
         self._digest = hashlib.sha256()
         self._content = bytearray()
@@ -77,7 +78,7 @@ class ArrivingBody:
         if self.size > self._limit:
             raise self._too_large()
         self._digest.update(part)
-        if self._file is None and self.size > SMALL_LIMIT:
+        if self._file is None and self.size > self._in_memory:
             self._file = tempfile.NamedTemporaryFile(prefix="sordino-body-", delete=False)  # noqa: SIM115
             self._file.write(self._content)
             self._content.clear()

@@ -2,6 +2,7 @@
 
 from sordino_server.models.base import Base
 from sordino_server.models.campaigns import Campaign, ClosingRule, Estimate, ManifestSignature, Round
+from sordino_server.models.datasets import Dataset, Release, ReleaseState, SpentRho
 from sordino_server.models.keys import AuditEntry, ConsoleSession, IdempotencyKey, Key, Role
 from sordino_server.models.plans import (
     PlanPart,
@@ -23,6 +24,7 @@ __all__ = [
     "Campaign",
     "ClosingRule",
     "ConsoleSession",
+    "Dataset",
     "Estimate",
     "IdempotencyKey",
     "Key",
@@ -34,11 +36,14 @@ __all__ = [
     "Population",
     "ProtocolPlanContent",
     "RefusalCount",
+    "Release",
+    "ReleaseState",
     "Report",
     "ReportChunk",
     "Role",
     "Round",
     "SeriesPause",
     "SeriesRow",
+    "SpentRho",
     "WorkloadRow",
 ]

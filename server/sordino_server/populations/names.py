@@ -82,22 +82,22 @@ def folded(name: str) -> str:
         name = once
 
 
-def check_population(name: str) -> None:
-    """Raise InvalidValue for a name that hides something, or that could pass for another population's."""
-    check_name(name, "population")
+def check_population(name: str, noun: str = "population") -> None:
+    """Raise InvalidValue for a name that hides something, or that could pass for another's of the same noun."""
+    check_name(name, noun)
     compared = folded(name)
     letters = [character for character in compared if unicodedata.category(character)[0] == "L"]
     scripts = {_script(letter) for letter in letters}
     foreign = scripts - _SCRIPTS - {"KATAKANA-HIRAGANA"}
     if foreign:
-        raise InvalidValue(f"population {name!r} has letters that few people tell apart ({', '.join(foreign)})", name)
+        raise InvalidValue(f"{noun} {name!r} has letters that few people tell apart ({', '.join(foreign)})", name)
     if len(scripts) > 1 and not any(scripts <= together for together in _TOGETHER):
         mixed = ", ".join(sorted(scripts)).lower()
-        raise InvalidValue(f"population {name!r} mixes letters of several scripts ({mixed}): use one", name)
+        raise InvalidValue(f"{noun} {name!r} mixes letters of several scripts ({mixed}): use one", name)
     script = next(iter(scripts), "")
     if len(scripts) == 1 and set(letters) <= _LIKE_LATIN.get(script, frozenset()):
         raise InvalidValue(
-            f"population {name!r} has {script.lower()} letters alone that look like Latin: add a word that does not",
+            f"{noun} {name!r} has {script.lower()} letters alone that look like Latin: add a word that does not",
             name,
         )
 

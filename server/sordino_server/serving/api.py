@@ -9,6 +9,7 @@ from starlette.responses import JSONResponse
 
 from sordino_server.answers import endpoints as answers
 from sordino_server.campaigns import endpoints as campaigns
+from sordino_server.datasets import endpoints as datasets
 from sordino_server.estimates import endpoints as estimates
 from sordino_server.exports import endpoints as exports
 from sordino_server.keys import endpoints as keys
@@ -16,6 +17,7 @@ from sordino_server.kit.known_parameters import check_parameters
 from sordino_server.plans import endpoints as plans
 from sordino_server.populations import endpoints as populations
 from sordino_server.problem_details import ProblemDocument
+from sordino_server.releases import endpoints as releases
 from sordino_server.reports import endpoints as reports
 from sordino_server.series import endpoints as series
 from sordino_server.serving import docs_page, health
@@ -29,9 +31,12 @@ _PROBLEM: dict[str, Any] = {
 
 router = APIRouter(responses={"4XX": _PROBLEM, "5XX": _PROBLEM}, dependencies=[Depends(check_parameters)])
 router.include_router(health.probes)
-for noun in (health, workloads, plans, populations, campaigns, estimates, series, answers, exports, keys):
+for noun in (health, workloads, plans, populations, campaigns, estimates, series, answers, exports):
+    router.include_router(noun.router, prefix="/v1")
+for noun in (datasets, releases, keys):
     router.include_router(noun.router, prefix="/v1")
 router.include_router(keys.audit_log, prefix="/v1")
+router.include_router(datasets.additions, prefix="/v1")
 router.include_router(campaigns.open_lists, prefix="/v1")
 router.include_router(reports.router)
 router.include_router(docs_page.router)

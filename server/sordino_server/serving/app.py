@@ -17,6 +17,7 @@ from sordino_server.config import Settings
 from sordino_server.console import sign_in
 from sordino_server.console.shared_texts import SharedTexts
 from sordino_server.context import Context
+from sordino_server.datasets.schemas import DatasetOrder
 from sordino_server.kit.clock import ServerClock, WallClock
 from sordino_server.kit.db import Database
 from sordino_server.kit.request_observer import RequestObserver
@@ -102,6 +103,10 @@ def openapi_of(app: FastAPI) -> dict[str, Any]:
         document = get_openapi(title=app.title, version=app.version, summary=app.summary, routes=app.routes)
         schemas = document["components"]["schemas"]
         schemas[ProblemDocument.__name__] = ProblemDocument.model_json_schema()
+        # Read by its endpoint in another process, so that FastAPI does not know its form.
+        order = DatasetOrder.model_json_schema(ref_template="#/components/schemas/{model}")
+        for name, schema in (order.pop("$defs") | {DatasetOrder.__name__: order}).items():
+            schemas.setdefault(name, schema)
         # FastAPI describes its own form of 422, which this server never sends.
         for name in ("HTTPValidationError", "ValidationError"):
             schemas.pop(name, None)

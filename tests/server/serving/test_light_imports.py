@@ -57,8 +57,8 @@ def test_the_api_imports_little_more_than_its_libraries_and_fits_into_100_mib(of
     assert not SOLVERS & modules
     assert "sordino_analysis" in modules
     assert mebibytes <= 100
-    # 1.8 when this was written; with the planner 2.8.
-    assert calls <= 2.1 * of_the_libraries
+    # 2.2 when this was written; with the planner 3.2.
+    assert calls <= 2.4 * of_the_libraries
 
 
 def test_help_imports_neither_commands_nor_arrays(of_the_libraries: int) -> None:
@@ -72,7 +72,7 @@ def test_help_imports_neither_commands_nor_arrays(of_the_libraries: int) -> None
 def test_the_measure_notices_a_solver(module: str, of_the_libraries: int) -> None:
     calls, _, modules = measure(f"{API}, {module}")
     assert modules & SOLVERS
-    assert calls > 2.3 * of_the_libraries
+    assert calls > 2.6 * of_the_libraries
 
 
 @pytest.mark.parametrize("module", ["sordino_server.cli.worker", "sordino_analysis.requests"])

@@ -1,0 +1,1 @@
+"""Datasets: rows that this server holds as sealed counts, and the ρ that releases from them may spend."""

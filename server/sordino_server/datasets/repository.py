@@ -1,0 +1,69 @@
+"""Queries on datasets and their ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from sordino_server.kit.db import AS_BYTES, FOR_CHANGE
+from sordino_server.kit.insert_if_absent import insert_if_absent
+from sordino_server.kit.pagination import Page, newest_first
+from sordino_server.models import Dataset, Release, ReleaseState, SpentRho
+
+
+def add(session: Session, dataset: Dataset) -> bool:
+    """Insert a dataset; False where there is or was one of its name."""
+    return insert_if_absent(session, dataset)[1]
+
+
+def find(session: Session, identifier: str) -> Dataset | None:
+    """The dataset of this id, also where its rows were deleted."""
+    return session.get(Dataset, identifier)
+
+
+def find_for_change(session: Session, identifier: str) -> Dataset | None:
+    """The dataset, locked against changes of its cap, its rows and its ledger until the transaction ends."""
+    return session.get(Dataset, identifier, with_for_update=FOR_CHANGE, populate_existing=True)
+
+
+def sealed_cells(session: Session, identifier: str) -> bytes | None:
+    """The sealed rows."""
+    query = select(Dataset.cells).where(Dataset.id == identifier)
+    return session.scalar(query, execution_options=AS_BYTES)
+
+
+def others_of_size(session: Session, dataset: Dataset) -> Sequence[Dataset]:
+    """Other datasets that are stored, of the same public number of rows, or whose number is secret too."""
+    query = select(Dataset).where(Dataset.id != dataset.id, Dataset.deleted_at.is_(None))
+    return session.scalars(query.where(Dataset.rows.is_not_distinct_from(dataset.rows))).all()
+
+
+def spent(session: Session, identifier: str) -> int:
+    """Nano-ρ that releases spent, ever."""
+    query = select(func.coalesce(func.sum(SpentRho.nano), 0)).where(SpentRho.dataset_id == identifier)
+    return int(session.scalars(query).one())
+
+
+def queued(session: Session, identifier: str) -> int:
+    """Nano-ρ of releases that are to spend it yet."""
+    query = select(func.coalesce(func.sum(Release.nano_rho), 0)).where(Release.dataset_id == identifier)
+    return int(session.scalars(query.where(Release.state == ReleaseState.QUEUED)).one())
+
+
+def add_entry(session: Session, entry: SpentRho) -> None:
+    """Append to the ledger."""
+    session.add(entry)
+    session.flush()
+
+
+def listed(session: Session, page: Page) -> Sequence[Dataset]:
+    """A page of datasets, newest first, and one row more."""
+    return session.scalars(newest_first(select(Dataset), Dataset.created_at, Dataset.id, page)).all()
+
+
+def ledger(session: Session, identifier: str, page: Page) -> Sequence[SpentRho]:
+    """A page of a dataset's ledger, newest first, and one row more."""
+    query = select(SpentRho).where(SpentRho.dataset_id == identifier)
+    return session.scalars(newest_first(query, SpentRho.created_at, SpentRho.id, page)).all()

@@ -1,0 +1,207 @@
+"""Datasets, and the filter that stops releases: the sum of a dataset's ledger never passes its cap.
+
+zCDP adds up also where every release is chosen after the ones before (a fully adaptive filter). The ledger belongs to
+the name: deleting the rows and adding others under it refills nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy.orm import Session
+
+from sordino_analysis.guarantees import ConcentratedComposition, kind_of
+from sordino_analysis.guarantees.concentrated import Zcdp
+from sordino_server.datasets import repository
+from sordino_server.datasets.checking import CheckedDataset
+from sordino_server.datasets.schemas import CapChange, DatasetDocument, DatasetLedger, SpentEntry
+from sordino_server.datasets.sealing import open_counts, seal_counts
+from sordino_server.errors import ServerError
+from sordino_server.kit.pagination import Page, cut
+from sordino_server.kit.sealing import Sealer
+from sordino_server.models import Dataset, SpentRho
+from sordino_server.populations.names import check_population, identifier_of
+from sordino_shared.errors import InvalidValue
+from sordino_shared.guarantees import NANO
+from sordino_shared.protocol import Problem
+
+_ACCOUNTANT = ConcentratedComposition()
+
+
+class DatasetBudgetExceeded(ServerError):
+    """The release would spend more ρ than the dataset's cap leaves."""
+
+    def __init__(self, dataset: Dataset, asks: int, spent: int, queued: int = 0) -> None:
+        waiting = f" and {queued / NANO:g} is asked by releases that are queued" if queued else ""
+        super().__init__(
+            Problem.BUDGET_EXCEEDED,
+            f"the release asks for ρ = {asks / NANO:g}; of ρ = {dataset.cap_nano / NANO:g} that dataset "
+            f"{dataset.name!r} allows, {spent / NANO:g} is spent{waiting}; ask for less, or have an admin raise "
+            "the cap",
+            dataset=dataset.id,
+            asks=asks / NANO,
+            spent=spent / NANO,
+            cap=dataset.cap_nano / NANO,
+        )
+
+
+def add(session: Session, checked: CheckedDataset, sealer: Sealer, now: int) -> Dataset:
+    """A dataset whose rows are sealed; what its name spent before stays spent.
+
+    Raises `already-exists` where its name is taken, and InvalidValue where the cap of one that was deleted is raised,
+    or is below what was spent.
+    """
+    check_population(checked.name, "dataset")
+    identifier = identifier_of(checked.name)
+    row = Dataset(
+        id=identifier,
+        name=checked.name,
+        terms=checked.terms,
+        rows=checked.rows,
+        cells=seal_counts(sealer, checked.counts, identifier, checked.terms),
+        cap_nano=checked.cap_nano,
+        version=1,
+        created_at=now,
+    )
+    if repository.add(session, row):
+        return row
+    return _added_again(session, row)
+
+
+def _added_again(session: Session, row: Dataset) -> Dataset:
+    """The dataset of this name with other rows, where its rows were deleted."""
+    known = _found(repository.find_for_change(session, row.id))
+    if known.name != row.name:
+        raise InvalidValue(f"the name differs from that of dataset {known.name!r} in its writing alone: use that one")
+    if known.deleted_at is None:
+        raise ServerError(
+            Problem.ALREADY_EXISTS,
+            f"there is a dataset of this name, {known.name!r}; delete its rows before you add others",
+            id=known.id,
+        )
+    if row.cap_nano > known.cap_nano:
+        raise InvalidValue(
+            f"the cap of dataset {known.name!r} was ρ = {known.cap_nano / NANO:g} before its rows were deleted: add it "
+            "with that cap, then raise it"
+        )
+    _check_cap(known, row.cap_nano, repository.spent(session, known.id))
+    known.terms, known.rows, known.cells = row.terms, row.rows, row.cells
+    known.cap_nano, known.deleted_at = row.cap_nano, None
+    known.version += 1
+    session.flush()
+    return known
+
+
+def warnings_of(session: Session, dataset: Dataset) -> tuple[str, ...]:
+    """What the operator should know of a dataset that was just added: rows that may be stored under two names."""
+    domain = json.loads(dataset.terms)["domain"]
+    others = repository.others_of_size(session, dataset)
+    names = [repr(other.name) for other in others if json.loads(other.terms)["domain"] == domain]
+    if not names:
+        return ()
+    size = "a secret number" if dataset.rows is None else "the same number"
+    return (
+        f"{', '.join(names)} has the same domain and {size} of rows: caps hold one by one, so if these are the same "
+        "people their ρ adds up",
+    )
+
+
+def get(session: Session, identifier: str) -> Dataset:
+    """The dataset of this id, also where its rows were deleted; raises `not-found`."""
+    return _found(repository.find(session, identifier))
+
+
+def stored_for_change(session: Session, identifier: str) -> Dataset:
+    """The dataset, locked until the transaction ends; raises `not-found`, or `illegal-transition` without its rows."""
+    dataset = _found(repository.find_for_change(session, identifier))
+    if dataset.deleted_at is not None:
+        raise ServerError(Problem.ILLEGAL_TRANSITION, f"the rows of dataset {dataset.name!r} were deleted")
+    return dataset
+
+
+def change_cap(session: Session, identifier: str, change: CapChange, etag: str) -> Dataset:
+    """Another cap of at least what is spent, if nobody changed it since `etag`."""
+    dataset = _found(repository.find_for_change(session, identifier))
+    if etag.strip() != etag_of(dataset):
+        raise ServerError(Problem.PRECONDITION_FAILED, f"the cap was changed meanwhile; now {etag_of(dataset)}")
+    nano = change.nano()
+    _check_cap(dataset, nano, repository.spent(session, identifier))
+    dataset.cap_nano = nano
+    dataset.version += 1
+    return dataset
+
+
+def delete_rows(session: Session, identifier: str, now: int) -> tuple[Dataset, bool]:
+    """The dataset without its rows, and whether it had any; ledger and releases stay."""
+    dataset = _found(repository.find_for_change(session, identifier))
+    changed = dataset.deleted_at is None
+    if changed:
+        dataset.cells, dataset.rows, dataset.deleted_at = None, None, now
+    return dataset, changed
+
+
+def open_rows(session: Session, dataset: Dataset, sealer: Sealer) -> NDArray[np.int64]:
+    """(k,) the exact counts, for a release alone; raises SordinoError where the key is another one."""
+    return open_counts(sealer, repository.sealed_cells(session, dataset.id) or b"", dataset)
+
+
+def check_left(session: Session, dataset: Dataset, guarantee: Zcdp) -> None:
+    """Raise DatasetBudgetExceeded unless the cap has room for a release beside all that are queued.
+
+    The dataset is locked.
+    """
+    spent, queued = repository.spent(session, dataset.id), repository.queued(session, dataset.id)
+    price = _ACCOUNTANT.price(guarantee)
+    if spent + queued + price > dataset.cap_nano:
+        raise DatasetBudgetExceeded(dataset, price, spent, queued)
+
+
+def spend(session: Session, dataset: Dataset, release: str, guarantee: Zcdp, now: int) -> None:
+    """Enter a release in the ledger of the locked dataset; raises DatasetBudgetExceeded.
+
+    Its noise is drawn after this transaction is committed, never before.
+    """
+    spent, price = repository.spent(session, dataset.id), _ACCOUNTANT.price(guarantee)
+    if spent + price > dataset.cap_nano:
+        raise DatasetBudgetExceeded(dataset, price, spent)
+    entry = SpentRho(id=release, dataset_id=dataset.id, kind=kind_of(guarantee), nano=price, created_at=now)
+    repository.add_entry(session, entry)
+
+
+def etag_of(dataset: Dataset) -> str:
+    """The strong ETag of a dataset's cap."""
+    return f'"{dataset.version}"'
+
+
+def document(session: Session, dataset: Dataset, warnings: tuple[str, ...] = ()) -> DatasetDocument:
+    """The dataset with what its releases spent."""
+    return DatasetDocument.of(dataset, repository.spent(session, dataset.id), warnings)
+
+
+def listed(session: Session, page: Page) -> tuple[Sequence[Dataset], str | None]:
+    """A page of datasets, newest first, and the token of the next one."""
+    return cut(repository.listed(session, page), page)
+
+
+def ledger(session: Session, identifier: str, page: Page) -> DatasetLedger:
+    """A page of what releases spent, newest first; raises `not-found`."""
+    get(session, identifier)
+    rows, token = cut(repository.ledger(session, identifier, page), page)
+    return DatasetLedger(entries=[SpentEntry.of(row) for row in rows], next_page_token=token)
+
+
+def _check_cap(dataset: Dataset, cap_nano: int, spent: int) -> None:
+    if cap_nano < spent:
+        raise InvalidValue(
+            f"dataset {dataset.name!r} has spent ρ = {spent / NANO:g}, and ρ = {cap_nano / NANO:g} is less: a cap is "
+            "at least what was spent"
+        )
+
+
+def _found(dataset: Dataset | None) -> Dataset:
+    if dataset is None:
+        raise ServerError(Problem.NOT_FOUND, "there is no dataset of this id; add it with POST /v1/datasets")
+    return dataset

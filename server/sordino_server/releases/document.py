@@ -1,0 +1,115 @@
+"""The document of a release: what follows from the plan, which is public, and from the measurement."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from sordino_analysis.arrays import Floats
+from sordino_analysis.curator.noise import Integers
+from sordino_analysis.curator.plan import CuratorPlan
+from sordino_analysis.curator.release import released_estimate
+from sordino_analysis.curator.released_counts import released_counts
+from sordino_analysis.questions.linear import Workload
+from sordino_analysis.questions.linear.scopes import bounds_of
+from sordino_server.estimates.schemas import Interval
+from sordino_server.releases.schemas import ReleasedAnswer, ReleaseDocument, ReleaseGuarantee, UnbiasedBound
+
+LEVEL = 0.95
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReleaseSource:
+    """Where a release comes from; `users` is the number of rows where it is public."""
+
+    release: str
+    dataset: str
+    unit: str
+    delta: Fraction
+    users: int | None
+
+
+def release_document(source: ReleaseSource, plan: CuratorPlan, measured: Integers) -> ReleaseDocument:
+    """The answers that the measurement (r,) gives."""
+    summary, workload = plan.summary(source.delta), plan.workload
+    columns, warnings = _columns(plan, measured, source.users)
+    return ReleaseDocument(
+        release=source.release,
+        dataset=source.dataset,
+        workload=workload.name,
+        mechanism=summary.mechanism,
+        objective=plan.objective,
+        guarantee=ReleaseGuarantee(
+            kind="zcdp",
+            rho=summary.rho,
+            neighbours=summary.neighbours,
+            unit=source.unit,
+            epsilon=summary.epsilon,
+            delta=summary.delta,
+        ),
+        scale="count" if source.users is None else "share",
+        users=source.users,
+        level=LEVEL,
+        target="dataset",
+        validity="worst_case",
+        unbiased=True,
+        bias_bound=summary.bias_bound,
+        predicted_rmse_max=math.sqrt(summary.max_variance) / (source.users or 1),
+        unbiased_bound=UnbiasedBound(
+            ratio_max=summary.ratio_max, ratio_mean=summary.ratio_mean, holds_from_n=summary.holds_from_n
+        ),
+        squared_sensitivity=summary.squared_sensitivity,
+        noise_variance=summary.noise_variance,
+        warnings=[*summary.warnings, *warnings],
+        queries=_rows(_labels(workload) | columns),
+        unlisted=0,
+        compared=workload.queries,
+    )
+
+
+def _columns(plan: CuratorPlan, measured: Integers, users: int | None) -> tuple[dict[str, list[Any]], tuple[str, ...]]:
+    """The figures of all answers, and what is to be said of them."""
+    if users is None:
+        counted = released_counts(plan, measured, LEVEL)
+        nothing = [None] * plan.workload.queries
+        population: dict[str, list[Any]] = {"population_standard_error": nothing, "population_interval": nothing}
+        return _figures(counted) | population, ()
+    shared = released_estimate(plan, measured, users, LEVEL)
+    population = {
+        "population_standard_error": shared.population_standard_error.tolist(),
+        "population_interval": _pairs(shared.population_lower, shared.population_upper),
+    }
+    return _figures(shared) | population, shared.warnings
+
+
+def _figures(found: Any) -> dict[str, list[Any]]:
+    return {
+        "value": found.unbiased.tolist(),
+        "standard_error": found.standard_error.tolist(),
+        "interval": _pairs(found.lower, found.upper),
+        "band": _pairs(found.band_lower, found.band_upper),
+        "consistent": found.consistent.tolist(),
+    }
+
+
+def _labels(workload: Workload) -> dict[str, list[Any]]:
+    scopes = [workload.scope(query) for query in np.arange(workload.queries).tolist()]
+    return {
+        "label": workload.labels(),
+        "kind": [scope.kind for scope in scopes],
+        "bounds": [bounds_of(workload.domain, scope.sides) for scope in scopes],
+    }
+
+
+def _rows(columns: dict[str, list[Any]]) -> list[ReleasedAnswer]:
+    rows: Iterable[tuple[Any, ...]] = zip(*columns.values(), strict=True)
+    return [ReleasedAnswer(**dict(zip(columns, row, strict=True))) for row in rows]
+
+
+def _pairs(low: Floats, high: Floats) -> list[Interval]:
+    return list(zip(low.tolist(), high.tolist(), strict=True))

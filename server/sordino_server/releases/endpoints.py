@@ -1,0 +1,92 @@
+"""/v1/datasets/{id}/releases and /v1/releases"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import anyio.to_thread
+from fastapi import APIRouter, Header, Request, Response
+from sqlalchemy.orm import Session
+
+from sordino_server.context import Context, Injected
+from sordino_server.datasets import service as datasets
+from sordino_server.estimates.endpoints import CSV_RESPONSES, Form, wants_csv
+from sordino_server.identifiers import DigestPath, RequestPath
+from sordino_server.keys import service as keys
+from sordino_server.keys.authentication import Analyst
+from sordino_server.keys.idempotency import PostAnswer
+from sordino_server.keys.operator_route import OperatorRoute
+from sordino_server.kit.pagination import AskedPage
+from sordino_server.releases import service
+from sordino_server.releases.checking import check_release
+from sordino_server.releases.schemas import ReleaseDocument, ReleaseList, ReleaseOrder, ReleaseStatus
+from sordino_server.releases.table import as_csv
+from sordino_server.workloads import service as workloads
+
+router = APIRouter(tags=["datasets"], route_class=OperatorRoute)
+
+_Key = Annotated[
+    str,
+    Header(
+        min_length=1,
+        max_length=255,
+        alias="Idempotency-Key",
+        description="Names the release permanently: the same key never spends twice, another one is another release.",
+    ),
+]
+# The document never changes; only who may read it does.
+_HEADERS = {"Cache-Control": "private, max-age=31536000, immutable", "Vary": "Accept, Authorization"}
+
+
+@router.post("/datasets/{dataset_id}/releases", status_code=202, response_model=ReleaseStatus)
+async def request_release(
+    context: Injected, operator: Analyst, dataset_id: DigestPath, body: ReleaseOrder, idempotency_key: _Key
+) -> Response:
+    """Answer a workload from a dataset, once. A worker plans it, charges ρ, and draws the noise; poll its Location."""
+    terms, specification = await anyio.to_thread.run_sync(_asked, context, dataset_id, body)
+    await context.checks.run(check_release, terms, specification)
+
+    def act(session: Session) -> PostAnswer:
+        now = context.clock.now()
+        row, new = service.request(session, dataset_id, body, idempotency_key, now)
+        location = f"/v1/releases/{row.id}"
+        if new:
+            keys.record(session, operator, "request release", location, now)
+        return PostAnswer(202, ReleaseStatus.of(row).model_dump(mode="json"), location=location)
+
+    answer = await anyio.to_thread.run_sync(context.database.run, "request release", act)
+    return answer.response()
+
+
+def _asked(context: Context, dataset_id: str, order: ReleaseOrder) -> tuple[str, str]:
+    """The stored terms of the dataset, and the stored workload."""
+    with context.database.read("read dataset and workload") as session:
+        terms = datasets.get(session, dataset_id).terms
+        return terms, workloads.get(session, order.workload).specification
+
+
+@router.get("/datasets/{dataset_id}/releases")
+def list_releases(context: Injected, _: Analyst, dataset_id: DigestPath, page: AskedPage) -> ReleaseList:
+    """Releases from a dataset, newest first."""
+    with context.database.read("list releases") as session:
+        rows, token = service.listed(session, dataset_id, page)
+        return ReleaseList(releases=[ReleaseStatus.of(row) for row in rows], next_page_token=token)
+
+
+@router.get("/releases/{release_id}")
+def get_release(context: Injected, _: Analyst, release_id: RequestPath) -> ReleaseStatus:
+    """How far a release is."""
+    with context.database.read("get release") as session:
+        return ReleaseStatus.of(service.get(session, release_id))
+
+
+@router.get("/releases/{release_id}/answers", response_model=ReleaseDocument, responses=CSV_RESPONSES)
+def get_release_answers(
+    context: Injected, _: Analyst, request: Request, release_id: RequestPath, form: Form = None
+) -> Response:
+    """The answers of a release, the same bytes on every read; as a table with `format=csv`."""
+    with context.database.read("get release answers") as session:
+        content, digest = service.answers(session, release_id)
+    if wants_csv(request, form):
+        return Response(as_csv(content), headers=_HEADERS, media_type="text/csv; header=present")
+    return Response(content, headers=_HEADERS | {"ETag": f'"{digest}"'}, media_type="application/json")

@@ -1,0 +1,115 @@
+"""How a worker makes a release: plan, charge, measure, publish.
+
+Only workers import this module: it needs the planner. What is exact is held by `_measured` alone, whose errors are
+without content, so that no log and no stored reason has a count.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy.orm import Session
+
+from sordino_analysis.curator.counts import check_part, marginal_counts
+from sordino_analysis.curator.noise import CuratorNoise, check_variance
+from sordino_analysis.curator.plan import CuratorPlan, plan_release
+from sordino_analysis.curator.release import measure
+from sordino_analysis.guarantees.concentrated import Zcdp
+from sordino_analysis.questions.linear import Workload
+from sordino_analysis.request_terms import Objective
+from sordino_server.datasets import service as datasets
+from sordino_server.datasets.schemas import delta_of, domain_of_terms, neighbours_of, unit_of
+from sordino_server.kit.clock import ServerClock
+from sordino_server.kit.database_errors import DatabaseError
+from sordino_server.kit.db import Database
+from sordino_server.kit.sealing import Sealer
+from sordino_server.models import Dataset, Release
+from sordino_server.releases import service
+from sordino_server.releases.document import ReleaseSource, release_document
+from sordino_server.workloads import service as workloads
+from sordino_shared.domains import Domain
+from sordino_shared.errors import SordinoError
+
+# ρ is spent: a database that fails for a moment is worth waiting for.
+_ATTEMPTS, _PAUSE_S = 5, 1.0
+
+
+class ReleaseFailed(SordinoError):
+    """The measurement failed; nothing of what it saw is said."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReleaseTask:
+    """What a worker needs to make a release that it holds the lease of."""
+
+    database: Database
+    clock: ServerClock
+    sealer: Sealer
+    owner: str
+
+    def make(self, identifier: str, should_stop: Callable[[], bool]) -> None:
+        """Plan the release, charge it, draw its noise and publish the answers.
+
+        Raises InvalidValue, SordinoError or DatasetBudgetExceeded before anything is charged, and ReleaseFailed after.
+        """
+        with self.database.read("read release") as session:
+            release = service.get(session, identifier)
+            dataset = datasets.get(session, release.dataset_id)
+            workload = workloads.specification_of(workloads.get(session, release.workload_id)).build()
+        domain = domain_of_terms(dataset.terms)
+        check_part(domain, workload.domain)
+        plan = _planned(release, dataset, workload, should_stop)
+        counts = self._charged(identifier, dataset)
+        measured = _measured(plan, domain, counts)
+        content = release_document(_source(release, dataset), plan, measured).content()
+        self._publish(identifier, content)
+
+    def _charged(self, identifier: str, dataset: Dataset) -> NDArray[np.int64]:
+        def charge(session: Session) -> NDArray[np.int64]:
+            now = self.clock.now()
+            return service.charge(session, identifier, self.owner, dataset, self.sealer, now)
+
+        return self.database.run("charge release", charge)
+
+    def _publish(self, identifier: str, content: bytes) -> None:
+        def publish(session: Session) -> None:
+            service.publish(session, identifier, self.owner, content, self.clock.now())
+
+        for _ in range(_ATTEMPTS - 1):
+            try:
+                return self.database.run("publish release", publish)
+            except DatabaseError:
+                time.sleep(_PAUSE_S)
+        return self.database.run("publish release", publish)
+
+
+def _planned(release: Release, dataset: Dataset, workload: Workload, should_stop: Callable[[], bool]) -> CuratorPlan:
+    guarantee, neighbours = Zcdp(release.nano_rho), neighbours_of(dataset)
+    objective: Objective = "mean" if release.objective == "mean" else "max"
+    plan = plan_release(workload, guarantee, objective, dataset.rows, should_stop, neighbours)
+    check_variance(plan.strategy.noise_variance(guarantee))
+    return plan
+
+
+def _measured(plan: CuratorPlan, domain: Domain, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """(r,) R̂·counts and noise from the operating system."""
+    try:
+        return measure(plan, marginal_counts(domain, counts, plan.workload.domain), CuratorNoise())
+    except Exception as error:
+        name = type(error).__name__
+    # Outside the handler, so that the error carries neither the other one's text nor its frames.
+    raise ReleaseFailed(f"the measurement failed ({name}), and there is no result")
+
+
+def _source(release: Release, dataset: Dataset) -> ReleaseSource:
+    return ReleaseSource(
+        release=release.id,
+        dataset=dataset.name,
+        unit=unit_of(dataset),
+        delta=delta_of(dataset),
+        users=dataset.rows,
+    )

@@ -1,0 +1,45 @@
+"""Queries on releases."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from sordino_server.kit import leases
+from sordino_server.kit.pagination import Page, newest_first
+from sordino_server.models import Release, ReleaseState
+
+
+def add(session: Session, release: Release) -> None:
+    """Insert a release."""
+    session.add(release)
+    session.flush()
+
+
+def find(session: Session, identifier: str) -> Release | None:
+    """The release of this id."""
+    return session.get(Release, identifier)
+
+
+def find_by_key(session: Session, dataset: str, key: str) -> Release | None:
+    """The release from the dataset that was asked for with this Idempotency-Key."""
+    return session.scalars(select(Release).where(Release.dataset_id == dataset, Release.key == key)).first()
+
+
+def content(session: Session, identifier: str) -> bytes | None:
+    """The answers as canonical bytes."""
+    return session.scalar(select(Release.content).where(Release.id == identifier))
+
+
+def claim(session: Session, state: ReleaseState, *, owner: str, now: int, seconds: int) -> Release | None:
+    """The oldest release in this state that nobody works on, leased to `owner`."""
+    wanted = Release.state == state
+    return leases.claim(session, Release, wanted, Release.created_at, owner=owner, now=now, seconds=seconds)
+
+
+def listed(session: Session, dataset: str, page: Page) -> Sequence[Release]:
+    """A page of a dataset's releases, newest first, and one row more."""
+    query = select(Release).where(Release.dataset_id == dataset)
+    return session.scalars(newest_first(query, Release.created_at, Release.id, page)).all()

@@ -1,0 +1,153 @@
+"""Releases as JSON: what was asked, how far it is, and the answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, Self
+
+from pydantic import BaseModel, Field, computed_field, model_validator
+from pydantic_core import PydanticCustomError
+
+from sordino_analysis.documents.attribute_bounds import AttributeBounds
+from sordino_analysis.guarantees.concentrated import Zcdp
+from sordino_analysis.request_terms import Neighbours, Objective
+from sordino_analysis.strict_model import StrictModel
+from sordino_server.datasets.schemas import WrittenRho
+from sordino_server.estimates.schemas import Interval, canonical_bytes
+from sordino_server.identifiers import DigestText
+from sordino_server.kit.times import Created, iso_8601_or_none
+from sordino_server.models import Release
+from sordino_shared.guarantees import NANO
+
+
+class ReleaseOrder(StrictModel):
+    """A release to make: a registered workload about attributes of the dataset, and the ρ that it may spend."""
+
+    workload: DigestText
+    rho: WrittenRho = Field(description="ρ of this release, rounded up to whole nano-ρ.")
+    objective: Objective = Field("max", description="Minimise the variance of the worst query, or the mean.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _refuse_seed(cls, given: Any) -> Any:
+        if isinstance(given, Mapping) and "seed" in given:
+            raise PydanticCustomError(
+                "seed", "leave out `seed`: the noise of a release is drawn from the operating system, once"
+            )
+        return given
+
+    def guarantee(self) -> Zcdp:
+        """What the release spends; raises InvalidValue."""
+        return Zcdp.of(self.rho)
+
+
+class ReleaseStatus(Created):
+    """A release: what was asked and how far it is."""
+
+    id: str
+    dataset: str
+    workload: str
+    objective: Objective
+    rho: float
+    state: Literal["queued", "spent", "released", "failed", "lost"] = Field(
+        description="`lost`: ρ is spent, and there is no result and never will be. `failed`: nothing is spent."
+    )
+    error: str | None
+    digest: str | None = Field(description="SHA-256 of the answers.")
+    finished_at: int | None
+
+    @computed_field
+    def finished(self) -> str | None:
+        return iso_8601_or_none(self.finished_at)
+
+    @classmethod
+    def of(cls, row: Release) -> Self:
+        """What is shown of a row."""
+        return cls.model_validate(
+            {
+                "id": row.id,
+                "dataset": row.dataset_id,
+                "workload": row.workload_id,
+                "objective": row.objective,
+                "rho": row.nano_rho / NANO,
+                "state": row.state,
+                "error": row.error,
+                "digest": row.digest,
+                "created_at": row.created_at,
+                "finished_at": row.finished_at,
+            }
+        )
+
+
+class ReleaseList(BaseModel):
+    """A page of a dataset's releases, newest first."""
+
+    releases: list[ReleaseStatus]
+    next_page_token: str | None
+
+
+class ReleasedAnswer(BaseModel):
+    """One query's answer, with the fields that estimates from devices have."""
+
+    label: str
+    kind: str = Field(description="prefix, ranges, histogram, marginal, parity, matrix or a product of them.")
+    bounds: list[AttributeBounds] = Field(description="The values that the query counts, of each restricted attribute.")
+    value: float = Field(description="The unbiased answer: a share of the rows, or a count where that is secret.")
+    standard_error: float = Field(description="For the answer about the rows.")
+    interval: Interval = Field(description="Contains that answer with the stated level.")
+    band: Interval = Field(description="The bands of all queries together contain all answers with the stated level.")
+    population_standard_error: float | None = Field(
+        description="For the answer in the population that the rows came from; null for counts."
+    )
+    population_interval: Interval | None = Field(description="Contains the population's answer; null for counts.")
+    consistent: float = Field(description="The answer of the nearest valid histogram: biased.")
+    coverage: None = Field(default=None, description="Null: the noise has the stated law for any number of rows.")
+
+
+class ReleaseGuarantee(BaseModel):
+    """What the release is proved to keep."""
+
+    kind: Literal["zcdp"]
+    rho: float
+    neighbours: Neighbours
+    unit: str = Field(description="What one row stands for.")
+    epsilon: float = Field(description="Of the (ε, δ) that ρ implies; never below the true one.")
+    delta: float
+
+
+class UnbiasedBound(BaseModel):
+    """Ratios of variances to lower bounds for unbiased mechanisms of this ρ; null where no bound holds for the rows."""
+
+    ratio_max: float | None = Field(description="Of the worst query's variance.")
+    ratio_mean: float | None = Field(description="Of the mean variance.")
+    holds_from_n: int | None = Field(description="So many people suffice to have a member of each weighted pair.")
+
+
+class ReleaseDocument(BaseModel):
+    """The answers of one release; they never change."""
+
+    release: str
+    dataset: str
+    workload: str
+    mechanism: str
+    objective: Objective
+    guarantee: ReleaseGuarantee
+    scale: Literal["share", "count"] = Field(description="Of the answers: counts where the number of rows is secret.")
+    users: int | None = Field(description="Number of rows; null where it is secret.")
+    level: float
+    target: Literal["dataset"] = Field(description="The rows that `value` and `interval` refer to.")
+    validity: Literal["worst_case"] = Field(description="Holds whatever the rows are.")
+    unbiased: bool
+    bias_bound: float
+    predicted_rmse_max: float = Field(description="Standard error of the worst query, as planned.")
+    unbiased_bound: UnbiasedBound
+    squared_sensitivity: int = Field(description="Exact, of the integers that were measured.")
+    noise_variance: float = Field(description="Of the discrete Gaussian that was added to each of them.")
+    warnings: list[str]
+    queries: list[ReleasedAnswer]
+    unlisted: int
+    compared: int = Field(description="Number of queries whose bands hold at once.")
+
+    def content(self) -> bytes:
+        """Canonical bytes."""
+        return canonical_bytes(self)

@@ -1,0 +1,21 @@
+"""The answers of a release as CSV: a row a query."""
+
+from __future__ import annotations
+
+from sordino_server.estimates.table import ANSWER_COLUMNS, written
+from sordino_server.releases.schemas import ReleaseDocument
+
+_SHARED = ("users", "rho", "epsilon", "delta", "neighbours", "level", "compared", "dataset", "release")
+
+
+def as_csv(content: bytes) -> str:
+    """The table (RFC 4180), with a header line; cells that are null are empty."""
+    document = ReleaseDocument.model_validate_json(content)
+    own = document.guarantee
+    terms = (document.users, own.rho, own.epsilon, own.delta, own.neighbours, document.level, document.compared)
+    rows: list[tuple[object, ...]] = [(*ANSWER_COLUMNS, *_SHARED)]
+    for each in document.queries:
+        population = (each.population_standard_error, *(each.population_interval or (None, None)))
+        answer = (each.label, each.value, each.standard_error, *each.interval, *each.band, *population, each.consistent)
+        rows.append((*answer, *terms, document.dataset, document.release))
+    return written(rows)

@@ -1,0 +1,137 @@
+"""The ledger of ρ on both engines: a cap holds to the nano-ρ, outlives the rows, and no statement refills it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from sqlalchemy import text
+
+from sordino_server.datasets import service as datasets
+from sordino_server.datasets.schemas import CapChange
+from sordino_server.datasets.service import DatasetBudgetExceeded
+from sordino_server.errors import ServerError
+from sordino_shared.errors import InvalidValue
+from sordino_shared.protocol import Problem
+
+
+def changed_cap(curator: Any, dataset: Any, rho: str) -> None:
+    def change(session: Any) -> None:
+        known = datasets.get(session, dataset.id)
+        datasets.change_cap(session, dataset.id, CapChange(rho=rho), datasets.etag_of(known))
+
+    curator.database.run("change", change)
+
+
+def deleted(curator: Any, dataset: Any) -> None:
+    curator.database.run("delete", lambda session: datasets.delete_rows(session, dataset.id, curator.clock.now()))
+
+
+def test_a_cap_holds_to_the_nano_rho_and_a_key_spends_once(curator: Any) -> None:
+    dataset = curator.add(cap={"rho": "0.039999999"})
+    first = curator.request(dataset.id, "one")
+    curator.work()
+    assert curator.request(dataset.id, "one").id == first.id
+    assert curator.release(first.id).state == "released"
+    with pytest.raises(DatasetBudgetExceeded, match=r"ρ = 0.02; of ρ = 0.04 .* 0.02 is spent"):
+        curator.request(dataset.id, "two")
+    changed_cap(curator, dataset, "0.04")
+    second = curator.request(dataset.id, "two")
+    with pytest.raises(DatasetBudgetExceeded, match="asked by releases that are queued"):
+        curator.request(dataset.id, "three", "1e-9")
+    curator.work()
+    assert second.id != first.id
+    assert curator.spent(dataset.id) == 40_000_000
+    with pytest.raises(DatasetBudgetExceeded):
+        curator.request(dataset.id, "three", "1e-9")
+
+
+def test_a_key_that_asked_for_something_else_is_refused(curator: Any) -> None:
+    dataset = curator.add()
+    curator.request(dataset.id, "one")
+    with pytest.raises(ServerError) as refused:
+        curator.request(dataset.id, "one", "0.01")
+    assert refused.value.problem is Problem.IDEMPOTENCY_CONFLICT
+
+
+def test_deleting_rows_and_adding_others_refills_nothing(curator: Any) -> None:
+    dataset = curator.add()
+    curator.request(dataset.id, "one", "0.05")
+    curator.work()
+    deleted(curator, dataset)
+    with pytest.raises(ServerError, match="were deleted"):
+        curator.request(dataset.id, "two", "0.01")
+    for name, said in (("Flights", "writing alone"), ("flights", "then raise it")):
+        with pytest.raises(InvalidValue, match=said):
+            curator.add(name=name, cap={"rho": "0.5"})
+    with pytest.raises(InvalidValue, match="at least what was spent"):
+        curator.add(cap={"rho": "0.04"})
+    again = curator.add(columns={"delay": [1, 2]})
+    assert (again.id, curator.spent(again.id)) == (dataset.id, 50_000_000)
+    with pytest.raises(DatasetBudgetExceeded):
+        curator.request(again.id, "two", "1e-9")
+    with pytest.raises(InvalidValue, match="at least what was spent"):
+        changed_cap(curator, dataset, "0.049999999")
+
+
+def test_a_name_is_taken_once_and_writes_alike(curator: Any) -> None:
+    curator.add()
+    with pytest.raises(ServerError) as refused:
+        curator.add()
+    assert refused.value.problem is Problem.ALREADY_EXISTS
+    for name in ("FLIGHTS", "ｆlights", "fl\u200bights", "flіghts"):
+        with pytest.raises(InvalidValue, match=r"writing alone|legible|script"):
+            curator.add(name=name)
+
+
+def test_the_same_domain_and_size_under_a_second_name_is_warned_of(curator: Any) -> None:
+    one, two = curator.add(), curator.add(name="trips")
+    three = curator.add(name="few", columns={"delay": [1]})
+    with curator.database.read("test") as session:
+        assert datasets.warnings_of(session, datasets.get(session, three.id)) == ()
+        (warning,) = datasets.warnings_of(session, datasets.get(session, two.id))
+    assert repr(one.name) in warning
+    assert "ρ adds up" in warning
+
+
+_COLUMNS = "release_id, dataset_id, kind, nano, created_at"
+_CHEAPER = "SELECT release_id, dataset_id, kind, 0, created_at FROM dataset_ledger WHERE true"
+TAMPERING = (
+    "UPDATE dataset_ledger SET nano = 0",
+    "DELETE FROM dataset_ledger",
+    f"INSERT INTO dataset_ledger ({_COLUMNS}) {_CHEAPER} ON CONFLICT (release_id) DO UPDATE SET nano = 0",
+)
+OF_SQLITE = (
+    f"INSERT OR REPLACE INTO dataset_ledger ({_COLUMNS}) {_CHEAPER}",
+    f"INSERT OR REPLACE INTO dataset_ledger (rowid, {_COLUMNS}) SELECT rowid,"
+    " (SELECT id FROM releases WHERE state = 'queued'), dataset_id, kind, 0, created_at FROM dataset_ledger",
+)
+OF_POSTGRES = ("TRUNCATE dataset_ledger", "TRUNCATE datasets CASCADE")
+
+
+def test_the_database_itself_refuses_to_change_the_ledger(curator: Any) -> None:
+    dataset = curator.add()
+    curator.request(dataset.id, "one")
+    curator.work()
+    curator.request(dataset.id, "two")
+    for statement in TAMPERING + (OF_SQLITE if curator.database.is_sqlite else OF_POSTGRES):
+        with pytest.raises(Exception, match="append-only"), curator.database.write("tamper") as session:
+            session.execute(text(statement))
+    with pytest.raises(Exception, match=r"FOREIGN KEY|foreign key"), curator.database.write("tamper") as session:
+        session.execute(text("DELETE FROM datasets"))
+    assert curator.spent(dataset.id) == 20_000_000
+
+
+def test_sealed_rows_open_under_their_key_and_their_terms_alone(curator: Any) -> None:
+    """A failure to open them comes before the charge, so nothing is spent."""
+    dataset = curator.add()
+    with curator.database.write("tamper") as session:
+        session.execute(text("UPDATE datasets SET terms = replace(terms, 'row', 'person')"))
+    moved = curator.request(dataset.id, "one")
+    curator.work()
+    assert "SORDINO_DATASET_KEY" in (curator.release(moved.id).error or "")
+    other = curator.elsewhere(settings=curator.settings.model_copy(update={"dataset_key": None}))
+    asked = curator.request(dataset.id, "two")
+    other.work()
+    assert (curator.release(asked.id).state, curator.spent(dataset.id)) == ("failed", 0)
+    assert "holds no datasets" in (curator.release(asked.id).error or "")
