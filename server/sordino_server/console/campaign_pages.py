@@ -13,6 +13,7 @@ from sordino_server.campaigns import service as campaigns
 from sordino_server.campaigns.campaign_filter import CampaignFilter, CampaignSort
 from sordino_server.campaigns.schemas import CampaignStatus
 from sordino_server.campaigns.status import status_of
+from sordino_server.console.campaign_actions import offered
 from sordino_server.console.console_route import Analyst, ConsoleRoute
 from sordino_server.console.pages import ConsolePage, json_of, next_page, page, show, table_of
 from sordino_server.console.rendering import HEADERS, fragment
@@ -109,6 +110,7 @@ def get_campaign(visitor: Analyst, request: Request, context: Injected, campaign
         manifest = Manifest.read(row.manifest)
     values = {
         "purpose": manifest.purpose,
+        "actions": offered(status),
         "attributes": manifest.domain.attributes,
         **_counts(status),
     }

@@ -34,6 +34,7 @@ COOKIE = "sordino_session"
 SIGN_IN = "/console/sign-in"
 _FORM_TYPE = "application/x-www-form-urlencoded"
 _MOST_FIELDS = 64
+_REUSED = "the form was sent before with other fields: go back, reload the page and send it again"
 
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
@@ -114,8 +115,10 @@ class ConsoleRoute(APIRoute):
 
 
 def _wanted_role(dependant: Dependant) -> Role | None:
-    wanted = [_ROLES[each.call] for each in dependant.dependencies if each.call in _ROLES]
-    return wanted[0] if wanted else None
+    """The highest role that a parameter of the endpoint wants, or one of what these depend on."""
+    wanted = {_wanted_role(each) for each in dependant.dependencies}
+    wanted |= {role for call, role in _ROLES.items() if dependant.call is call}
+    return next((role for role in (Role.ADMIN, Role.ANALYST) if role in wanted), None)
 
 
 async def _admit(request: Request, wanted: Role) -> None:
@@ -170,13 +173,15 @@ def _error_page(request: Request, problem: ServerError) -> Response:
         raise problem
     if problem.problem is Problem.UNAUTHORIZED and request.method in ("GET", "HEAD"):
         return _to_sign_in(request)
+    reused = problem.problem is Problem.IDEMPOTENCY_CONFLICT
     retry_after = problem.extra.get("retry_after")
     response = render(
         "error.html",
         problem.problem.title.rstrip("."),
         visitor=request.state.visitor,
         status=problem.problem.status,
-        detail=problem.detail,
+        detail=_REUSED if reused else problem.detail,
+        campaign=request.path_params.get("campaign_id"),
         retry_after=retry_after,
     )
     if retry_after is not None:

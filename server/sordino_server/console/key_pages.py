@@ -6,13 +6,17 @@ from functools import partial
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Request, Response
+from sqlalchemy.orm import Session
 from starlette.responses import RedirectResponse
 
 from sordino_server.console.console_route import Admin, ConsoleRoute, Form
+from sordino_server.console.form_once import FormOnce
 from sordino_server.console.pages import ConsolePage, json_of, next_page, page, show, table_of
 from sordino_server.console.rendering import render
 from sordino_server.context import Injected
 from sordino_server.keys import service
+from sordino_server.keys.idempotency import PostAnswer
+from sordino_server.keys.schemas import KeyDocument
 from sordino_server.kit.pagination import AskedPage
 from sordino_server.models import Role
 from sordino_shared.errors import InvalidValue
@@ -44,13 +48,18 @@ def list_keys(visitor: Admin, request: Request, context: Injected, asked: AskedP
 
 
 @router.post("/keys")
-def create_key(visitor: Admin, context: Injected, form: Form) -> Response:
-    """Create a key and show its text, once."""
-    name, action, now = form.get("name", ""), "create key", context.clock.now()
-    with context.database.write(action) as session:
-        new = service.create(session, name, _role(form.get("role", "")), now)
-        service.record(session, visitor.key, action, f"/v1/keys/{new.key.id}", now)
-    return render("new_key.html", "New key", visitor=visitor, status=201, new=new)
+def create_key(visitor: Admin, context: Injected, once: FormOnce, form: Form) -> Response:
+    """Create a key and show its text, once: the form sent again makes no second key."""
+    role = _role(form.get("role", ""))
+
+    def act(session: Session) -> PostAnswer:
+        new = service.create(session, form.get("name", ""), role, context.clock.now())
+        shown = KeyDocument.of(new.key).model_dump(mode="json")
+        changed = f"/v1/keys/{new.key.id}"
+        return PostAnswer(201, shown | {"key": new.text}, remembered=shown | {"key": None}, changed=changed)
+
+    document = once.answer("create key", act).document()
+    return render("new_key.html", "New key", visitor=visitor, status=201, key=document, text=document["key"])
 
 
 @router.post("/keys/{key_id}/revoke")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 from urllib.parse import urlencode
@@ -19,7 +19,7 @@ FORMS = (".json", ".csv", "")
 CSV_TYPE = "text/csv; header=present; charset=utf-8"
 _HEADERS = {"Cache-Control": "no-store"}
 
-Endpoint = TypeVar("Endpoint", bound=Callable[..., Response])
+Endpoint = TypeVar("Endpoint", bound=Callable[..., Response | Awaitable[Response]])
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Literal
 
+import anyio.to_thread
 from fastapi import APIRouter, Query, Request, Response
 
 from sordino_analysis.documents.plan_summary import AnySummary, LinearSummary, PairwiseSummary, read_summary
 from sordino_server.console.console_route import Analyst, ConsoleRoute
 from sordino_server.console.pages import ConsolePage, json_of, next_page, page, show, table_of
-from sordino_server.context import Injected
+from sordino_server.console.users_table import FoundSummaries, Margin, row_at, statement_of, table_of_plan
+from sordino_server.context import Context, Injected
 from sordino_server.estimates.table import written
 from sordino_server.identifiers import RequestPath
 from sordino_server.kit.pagination import AskedPage
-from sordino_server.models import PlanRequestRow
+from sordino_server.models import PlanRequestRow, PlanRequestState
 from sordino_server.plans import service
 from sordino_server.plans.schemas import PlanRequestDocument
-from sordino_shared.errors import InvalidValue, MalformedDocument
+from sordino_shared.errors import MalformedDocument
 
 router = APIRouter(prefix="/console", route_class=ConsoleRoute)
 
@@ -27,7 +29,7 @@ _MECHANISM_COLUMNS = (
     "seconds",
 )  # fmt: skip
 _PROTOCOL_COLUMNS = ("name", "predicted_rmse", "applies", "reason", "seconds")
-_Margin = Annotated[str, Query(max_length=40)]
+_Epsilon = Annotated[Literal["0.25", "0.5", "1", "2", "4"] | None, Query()]
 
 
 @page(router, "/plans")
@@ -46,14 +48,26 @@ def list_plans(visitor: Analyst, request: Request, context: Injected, asked: Ask
 
 
 @page(router, "/plans/{request_id}")
-def get_plan(
-    visitor: Analyst, request: Request, context: Injected, request_id: RequestPath, margin: _Margin = ""
+async def get_plan(
+    visitor: Analyst,
+    request: Request,
+    context: Injected,
+    request_id: RequestPath,
+    margin: Margin = "",
+    epsilon: _Epsilon = None,
 ) -> Response:
-    """A plan request; with `margin`, the number of users that each answer ± margin needs at 95 %."""
-    with context.database.read("console plan") as session:
-        row = service.get(session, request_id)
-        document, summary = PlanRequestDocument.of(row), _summary_of(row)
-        size = service.sample_size(row, _number(margin), 0.95, False) if margin else None
+    """A plan request; with `margin`, how many users each answer ± margin needs at 95 %, at several ε.
+
+    With `epsilon`, the row of that ε is searched first, for browsers without JavaScript.
+    """
+    document, summary = await anyio.to_thread.run_sync(_read, context, request_id)
+    found: FoundSummaries = request.app.state.found_summaries
+    table = None
+    if margin:
+        statement = statement_of(margin)
+        if epsilon is not None:
+            await row_at(context, found, request_id, statement, epsilon)
+        table = await table_of_plan(context, found, request_id, statement)
     shown = ConsolePage(
         template="plan.html",
         title=f"Plan {request_id[:12]}",
@@ -63,11 +77,18 @@ def get_plan(
             "plan": document,
             "linear": summary if isinstance(summary, LinearSummary) else None,
             "pairwise": summary if isinstance(summary, PairwiseSummary) else None,
+            "running": document.state in (PlanRequestState.QUEUED, PlanRequestState.RUNNING),
             "margin": margin,
-            "size": size,
+            "table": table,
         },
     )
     return show(request, visitor, shown)
+
+
+def _read(context: Context, request_id: str) -> tuple[PlanRequestDocument, AnySummary | None]:
+    with context.database.read("console plan") as session:
+        row = service.get(session, request_id)
+        return PlanRequestDocument.of(row), _summary_of(row)
 
 
 def _summary_of(row: PlanRequestRow) -> AnySummary | None:
@@ -85,13 +106,3 @@ def _candidates(summary: AnySummary | None) -> str:
     if isinstance(summary, PairwiseSummary):
         return table_of(summary.protocols, _PROTOCOL_COLUMNS)
     return written([_MECHANISM_COLUMNS])
-
-
-def _number(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0 < value < float("inf"):
-        raise InvalidValue("margin is a number above 0, such as 0.01 for one percentage point", text)
-    return value

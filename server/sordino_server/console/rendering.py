@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -13,6 +14,7 @@ from starlette.responses import HTMLResponse
 
 from sordino_server import __version__
 from sordino_server.kit.times import iso_8601_or_none
+from sordino_shared.guarantees import NANO
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -51,8 +53,20 @@ def _environment() -> Environment:
         loader=FileSystemLoader(_FOLDER), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
         lstrip_blocks=True, auto_reload=False,
     )  # fmt: skip
-    environment.filters |= {"moment": _moment, "count": _count, "figure": _figure, "percent": _percent}
+    environment.filters |= {
+        "moment": _moment,
+        "count": _count,
+        "figure": _figure,
+        "percent": _percent,
+        "epsilon": _epsilon,
+    }
+    environment.globals["form_number"] = form_number
     return environment
+
+
+def form_number() -> str:
+    """A number for one form of one page, so that the form counts once however often it is sent."""
+    return secrets.token_urlsafe(16)
 
 
 def _moment(unix: int | None) -> str:
@@ -68,6 +82,11 @@ def _count(number: int | None) -> str:
 def _figure(number: float | None) -> str:
     """Four significant digits, or a dash."""
     return "–" if number is None or not math.isfinite(number) else f"{number:.4g}"
+
+
+def _epsilon(nano: int) -> str:
+    """A whole number of nano-ε as ε."""
+    return f"{nano / NANO:g}"
 
 
 def _percent(number: float | None) -> str:

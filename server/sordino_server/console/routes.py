@@ -5,10 +5,14 @@ from __future__ import annotations
 from fastapi import APIRouter, Depends
 
 from sordino_server.console import (
+    action_pages,
     campaign_pages,
     estimate_pages,
     key_pages,
+    new_campaign_pages,
+    new_question_pages,
     plan_pages,
+    plan_progress_pages,
     population_pages,
     sign_in,
     static_files,
@@ -16,5 +20,9 @@ from sordino_server.console import (
 from sordino_server.kit.known_parameters import check_parameters
 
 router = APIRouter(include_in_schema=False, dependencies=[Depends(check_parameters)])
-for part in (static_files, sign_in, campaign_pages, estimate_pages, plan_pages, population_pages, key_pages):
+PARTS = (
+    static_files, sign_in, campaign_pages, action_pages, estimate_pages, new_question_pages,
+    new_campaign_pages, plan_pages, plan_progress_pages, population_pages, key_pages,
+)  # fmt: skip
+for part in PARTS:
     router.include_router(part.router)

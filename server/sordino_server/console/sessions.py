@@ -21,13 +21,20 @@ LIFETIME_S = 12 * 3600
 _ID_BYTES = 32
 
 
+# What the audit log says was changed.
+_AUDITED = "/console"
+
+
 def begin(session: Session, key_text: str, now: int) -> str:
-    """The secret id of a new session of this key; raises `unauthorized`, or `forbidden` for a key of a device."""
+    """The secret id of a new session of this key, noted in the audit log; raises `unauthorized`, or `forbidden` for a
+    key of a device.
+    """
     key = keys.authenticate(session, key_text.strip())
     keys.allow(key, Role.ANALYST)
     identifier = secrets.token_urlsafe(_ID_BYTES)
     row = ConsoleSession(id_sha256=_hash(identifier), key_id=key.id, created_at=now, expires_at=now + LIFETIME_S)
     repository.add(session, row)
+    keys.record(session, key, "sign in", _AUDITED, now)
     return identifier
 
 
@@ -39,9 +46,12 @@ def key_of(session: Session, identifier: str, now: int) -> Key:
     return key
 
 
-def end(session: Session, identifier: str) -> None:
-    """Forget a session."""
-    repository.remove(session, _hash(identifier))
+def end(session: Session, identifier: str, now: int) -> None:
+    """Forget a session; the audit log notes that it ended, where it was alive."""
+    key = repository.find_key(session, _hash(identifier), now)
+    if key is not None:
+        repository.remove(session, _hash(identifier))
+        keys.record(session, key, "sign out", _AUDITED, now)
 
 
 def form_token(identifier: str) -> str:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 import secrets
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Depends, Request, Response
 from starlette.responses import RedirectResponse
 
 from sordino_server.console import sessions
 from sordino_server.console.console_route import COOKIE, SIGN_IN, Analyst, ConsoleRoute, Form, check_token
 from sordino_server.console.rendering import render
 from sordino_server.console.transport import check_safe, is_secure
-from sordino_server.context import Context, Injected
+from sordino_server.context import Injected
 from sordino_server.errors import ServerError
 from sordino_server.kit.addresses import TrustedProxies
 from sordino_server.kit.token_buckets import TokenBuckets
@@ -49,20 +49,29 @@ async def sign_in_page(request: Request, context: Injected) -> Response:
     return response
 
 
-@router.post("/sign-in")
+async def _limit(request: Request, context: Injected) -> None:
+    """Take one of the address's attempts. Async, so that no two threads take the same one."""
+    buckets: TokenBuckets = request.app.state.sign_in_limit
+    wait = buckets.take(TrustedProxies.parse(context.settings.trusted_proxies).sender(request.scope))
+    if wait:
+        raise ServerError(
+            Problem.RATE_LIMITED, "too many attempts to sign in from this address", retry_after=math.ceil(wait)
+        )
+
+
+@router.post("/sign-in", dependencies=[Depends(_limit)])
 def sign_in(request: Request, context: Injected, form: Form) -> Response:
     """Begin a session with an operator's key."""
     check_safe(request, context.settings)
-    _limit(request, context)
     expected = request.cookies.get(_FORM_COOKIE, "")
     if not expected:
         raise ServerError(Problem.FORBIDDEN, "the form has expired, or the browser refuses cookies: load it again")
     check_token(form, expected)
     before = request.cookies.get(COOKIE)
     with context.database.write("console sign in") as session:
-        identifier = sessions.begin(session, form.get("key", ""), context.clock.now())
         if before is not None:
-            sessions.end(session, before)
+            sessions.end(session, before, context.clock.now())
+        identifier = sessions.begin(session, form.get("key", ""), context.clock.now())
     response = RedirectResponse(START, 303)
     _set_cookie(response, COOKIE, identifier, sessions.LIFETIME_S, is_secure(request, context.settings))
     response.delete_cookie(_FORM_COOKIE, path="/console")
@@ -73,19 +82,10 @@ def sign_in(request: Request, context: Injected, form: Form) -> Response:
 def sign_out(request: Request, context: Injected, _: Analyst) -> Response:
     """End the session."""
     with context.database.write("console sign out") as session:
-        sessions.end(session, request.cookies[COOKIE])
+        sessions.end(session, request.cookies[COOKIE], context.clock.now())
     response = RedirectResponse(SIGN_IN, 303)
     response.delete_cookie(COOKIE, path="/console")
     return response
-
-
-def _limit(request: Request, context: Context) -> None:
-    buckets: TokenBuckets = request.app.state.sign_in_limit
-    wait = buckets.take(TrustedProxies.parse(context.settings.trusted_proxies).sender(request.scope))
-    if wait:
-        raise ServerError(
-            Problem.RATE_LIMITED, "too many attempts to sign in from this address", retry_after=math.ceil(wait)
-        )
 
 
 def _set_cookie(response: Response, name: str, value: str, seconds: int, secure: bool) -> None:

@@ -47,6 +47,11 @@ class PostAnswer:
             headers["Location"] = self.location
         return Response(_written(self.body), self.status, headers, "application/json")
 
+    def document(self) -> dict[str, Any]:
+        """The body as a value, of a small answer."""
+        shown: dict[str, Any] = json.loads(self.body) if isinstance(self.body, bytes) else self.body
+        return shown
+
     def kept(self) -> bytes:
         """What a replay needs: the location on a line of its own, and the body as it is or is remembered."""
         return json.dumps({"location": self.location}).encode() + b"\n" + _written(self.remembered or self.body)
@@ -77,7 +82,11 @@ class IdempotentPost:
 
     def run(self, name: str, act: Callable[[Session], PostAnswer]) -> Response:
         """`act` in the transaction `name`, or the stored answer where this was done before."""
-        return self.context.database.run(name, lambda session: self._once(session, name, act)).response()
+        return self.answer(name, act).response()
+
+    def answer(self, name: str, act: Callable[[Session], PostAnswer]) -> PostAnswer:
+        """As `run`, for a caller that writes the response itself."""
+        return self.context.database.run(name, lambda session: self._once(session, name, act))
 
     def _once(self, session: Session, name: str, act: Callable[[Session], PostAnswer]) -> PostAnswer:
         if self.token is None:

@@ -7,7 +7,7 @@ when its first campaign opens, without caps; where SORDINO_POPULATIONS is `decla
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
@@ -35,19 +35,40 @@ _DAY_S = 86400
 _ACCOUNTANT: Accountant = BasicComposition()
 
 
+@dataclass(frozen=True, kw_only=True)
+class CapUse:
+    """What a campaign asks under one cap and what was asked before it, in nano-ε of a device; `span` is in words."""
+
+    span: str
+    cap: int
+    asked: int
+    asks: int
+
+    @property
+    def exceeded(self) -> bool:
+        """Whether the cap does not allow the campaign."""
+        return self.asked + self.asks > self.cap
+
+    @property
+    def left(self) -> int:
+        """What the cap leaves after the campaign; below 0 where it does not allow it."""
+        return self.cap - self.asked - self.asks
+
+
 class PopulationBudgetExceeded(ServerError):
     """The campaign would ask more ε of the population's devices than a cap allows."""
 
-    def __init__(self, population: Population, asks: int, asked: int, cap: int, span: str) -> None:
+    def __init__(self, population: Population, use: CapUse) -> None:
+        asks, asked, cap = (nano / NANO for nano in (use.asks, use.asked, use.cap))
         super().__init__(
             Problem.BUDGET_EXCEEDED,
-            f"the campaign requires ε = {asks / NANO:g} of every device; of ε = {cap / NANO:g} that population "
-            f"{population.name!r} allows {span}, {asked / NANO:g} was asked already; plan with less ε, wait, or have "
+            f"the campaign requires ε = {asks:g} of every device; of ε = {cap:g} that population "
+            f"{population.name!r} allows {use.span}, {asked:g} was asked already; plan with less ε, wait, or have "
             "an admin raise the cap",
             population=population.id,
-            asks=asks / NANO,
-            asked=asked / NANO,
-            cap=cap / NANO,
+            asks=asks,
+            asked=asked,
+            cap=cap,
         )
 
 
@@ -129,15 +150,34 @@ def charge(session: Session, name: str, asked: Asked, now: int, mode: Population
     check_open_to(session, name, mode)
     repository.add(session, _without_caps(name, now))
     population = _found(repository.find_for_change(session, identifier_of(name)))
-    price, days = asked.life_nano, population.period_days
+    for use in _uses(session, population, asked, now):
+        if use.exceeded:
+            raise PopulationBudgetExceeded(population, use)
+    kind = kind_of(asked.guarantee)
+    entry = AskedEpsilon(
+        id=asked.campaign, population_id=population.id, kind=kind, nano=asked.life_nano, created_at=now
+    )
+    repository.add_entry(session, entry)
+
+
+def uses(session: Session, name: str, asked: Asked, now: int, mode: PopulationMode = "open") -> list[CapUse]:
+    """What opening a campaign would do to each cap of its population, empty without caps; changes nothing.
+
+    Raises InvalidValue where no campaign may ask this population.
+    """
+    check_open_to(session, name, mode)
+    population = repository.find(session, identifier_of(name))
+    return [] if population is None else list(_uses(session, population, asked, now))
+
+
+def _uses(session: Session, population: Population, asked: Asked, now: int) -> Iterator[CapUse]:
+    days = population.period_days
     if population.period_nano is not None and days is not None:
         before = _asked_in_period(session, population, now)
-        _check(population, asked.period_nano(days), before, population.period_nano, f"in {days} days")
+        yield CapUse(span=f"in {days} days", cap=population.period_nano, asked=before, asks=asked.period_nano(days))
     if population.lifetime_nano is not None:
-        _check(population, price, repository.asked(session, population.id), population.lifetime_nano, "for life")
-    kind = kind_of(asked.guarantee)
-    entry = AskedEpsilon(id=asked.campaign, population_id=population.id, kind=kind, nano=price, created_at=now)
-    repository.add_entry(session, entry)
+        before = repository.asked(session, population.id)
+        yield CapUse(span="for life", cap=population.lifetime_nano, asked=before, asks=asked.life_nano)
 
 
 def listed(session: Session, page: Page) -> tuple[Sequence[Population], str | None]:
@@ -170,11 +210,6 @@ def _price_within(series: SeriesRow, days: int) -> int:
     """ε⌈P/T⌉ for the P periods that begin within so many days, and no more than all answers cost."""
     count = -(-days * _DAY_S // series.period_s)
     return series.nano * min(-(-count // series.slots), series.answers_max)
-
-
-def _check(population: Population, price: int, asked: int, cap: int, span: str) -> None:
-    if asked + price > cap:
-        raise PopulationBudgetExceeded(population, price, asked, cap, span)
 
 
 def _without_caps(name: str, now: int) -> Population:

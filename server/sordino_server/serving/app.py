@@ -16,6 +16,7 @@ from sordino_server import __version__, console, problem_details
 from sordino_server.config import Settings
 from sordino_server.console import sign_in
 from sordino_server.console.shared_texts import SharedTexts
+from sordino_server.console.users_table import FoundSummaries
 from sordino_server.context import Context
 from sordino_server.datasets.schemas import DatasetOrder
 from sordino_server.kit.clock import ServerClock, WallClock
@@ -74,6 +75,7 @@ def create_app(settings: Settings, database: Database | None = None, clock: Serv
     if settings.console:
         app.state.sign_in_limit = sign_in.rate_limit()
         app.state.live_counts = SharedTexts()
+        app.state.found_summaries = FoundSummaries()
         app.include_router(console.router)
     app.add_middleware(UnreadBody)
     problem_details.install(app)

@@ -38,7 +38,11 @@ class CheckedWorkload:
 
 def check_workload(body: bytes | Path) -> CheckedWorkload:
     """The workload that a request's body describes; raises ServerError or WorkloadError where it cannot be asked."""
-    document = read_json(body if isinstance(body, bytes) else body.read_bytes())
+    return check_document(read_json(body if isinstance(body, bytes) else body.read_bytes()))
+
+
+def check_document(document: object) -> CheckedWorkload:
+    """The workload that a value of JSON or YAML describes; raises ServerError or WorkloadError."""
     try:
         specification = _FORM.validate_python(document)
     except ValidationError as error:

@@ -13,6 +13,8 @@ import pytest
 from sordino_server.models import Role
 from tests.patience import PATIENCE_S
 
+_HIDDEN = re.compile(r'<input type="hidden" name="([a-z_]+)" value="([^"]*)">')
+
 
 @dataclass
 class Browser:
@@ -28,13 +30,15 @@ class Browser:
 
     def token(self, path: str) -> str:
         """The token of the forms of a page."""
-        found = re.search(r'name="token" value="([^"]+)"', self.page(path))
-        assert found is not None, path
-        return unescape(found[1])
+        return self.form(path)["token"]
+
+    def form(self, path: str) -> dict[str, str]:
+        """The hidden fields of a form of a page, the last where it has several."""
+        return {name: unescape(value) for name, value in _HIDDEN.findall(self.page(path))}
 
     def send(self, path: str, page: str, **fields: str) -> httpx.Response:
-        """Post a form of `page` with its token."""
-        return self.http.post(path, data={"token": self.token(page), **fields})
+        """Post a form of `page` with its hidden fields."""
+        return self.http.post(path, data={**self.form(page), **fields})
 
     def sign_in(self, key: str) -> httpx.Response:
         """Send the form of the first page."""

@@ -11,19 +11,12 @@ from typing import Any
 import pytest
 from fastapi.routing import APIRoute
 
-from sordino_server.console.campaign_pages import router as campaign_pages
-from sordino_server.console.estimate_pages import router as estimate_pages
-from sordino_server.console.key_pages import router as key_pages
-from sordino_server.console.plan_pages import router as plan_pages
-from sordino_server.console.population_pages import router as population_pages
 from sordino_server.console.rendering import POLICY
+from sordino_server.console.routes import PARTS
 from sordino_server.console.shared_texts import SharedTexts
-from sordino_server.console.sign_in import router as sign_in
-from sordino_server.console.static_files import router as static_files
 from sordino_server.models import Role
 from tests.server.console.conftest import Browsers
 
-ROUTERS = (campaign_pages, estimate_pages, key_pages, plan_pages, population_pages, sign_in, static_files)
 FORMS = ("", ".json", ".csv")
 READ = {None: 303, Role.ANALYST: 200, Role.ADMIN: 200}
 READ_BY_ADMIN = {None: 303, Role.ANALYST: 403, Role.ADMIN: 200}
@@ -40,13 +33,32 @@ PAGES: dict[str, dict[Role | None, int]] = {
     "/console/audit-log": READ_BY_ADMIN,
 }
 OTHER_GETS: dict[str, dict[Role | None, int]] = {
+    "/console/new-campaign": READ,
+    "/console/plans/{request_id}/new-campaign": READ,
+    "/console/plans/{request_id}/progress": READ,
+    "/console/plans/{request_id}/users": {None: 303, Role.ANALYST: 422, Role.ADMIN: 422},
+    "/console/plans/{request_id}/users/{epsilon}": {None: 303, Role.ANALYST: 422, Role.ADMIN: 422},
     "/console": {None: 303, Role.ANALYST: 303, Role.ADMIN: 303},
     "/console/sign-in": {None: 200, Role.ANALYST: 200, Role.ADMIN: 200},
     "/console/static/{name}": {None: 200, Role.ANALYST: 200, Role.ADMIN: 200},
     "/console/campaigns/{campaign_id}/counts": READ,
+    "/console/campaigns/{campaign_id}/actions/{action}": READ,
+    "/console/campaigns/{campaign_id}/rounds/{index}/actions/{round_action}": READ,
     "/console/campaigns/{campaign_id}/estimate.svg": {None: 401, Role.ANALYST: 200, Role.ADMIN: 200},
 }
 POSTS: dict[str, dict[Role | None, int]] = {
+    # Forms that an operator may send, and that are not filled in.
+    "/console/new-campaign": {None: 401, Role.ANALYST: 422, Role.ADMIN: 422},
+    "/console/plans/{request_id}/new-campaign": {None: 401, Role.ANALYST: 422, Role.ADMIN: 422},
+    # The plan is finished.
+    "/console/plans/{request_id}/cancel": {None: 401, Role.ANALYST: 409, Role.ADMIN: 409},
+    "/console/campaigns/{campaign_id}/actions/{action}": {None: 401, Role.ANALYST: 303, Role.ADMIN: 303},
+    # The round has not failed.
+    "/console/campaigns/{campaign_id}/rounds/{index}/actions/{round_action}": {
+        None: 401,
+        Role.ANALYST: 409,
+        Role.ADMIN: 409,
+    },
     "/console/keys": {None: 401, Role.ANALYST: 403, Role.ADMIN: 201},
     "/console/keys/{key_id}/revoke": {None: 401, Role.ANALYST: 403, Role.ADMIN: 303},
     # Last, since it ends the session.
@@ -109,14 +121,18 @@ def known(running: Any) -> dict[str, str]:
         "population_id": population,
         "request_id": plan,
         "key_id": key,
+        "action": "archive",
+        "epsilon": "2",
+        "index": "0",
+        "round_action": "retry",
     }
 
 
 def test_the_tables_have_every_route() -> None:
     routes = {
         (method, each.path)
-        for router in ROUTERS
-        for each in router.routes
+        for part in PARTS
+        for each in part.router.routes
         if isinstance(each, APIRoute)
         for method in each.methods or ()
     }
@@ -140,7 +156,8 @@ def test_every_page_and_form_as_every_role(browsers: Any, known: dict[str, str])
             address = path.format(**known)
             if role is not None:
                 assert browser.http.post(address, data={"name": "x", "role": "analyst"}).status_code == 403, path
-            sent = browser.http.post(address, data={"token": token, "name": "new", "role": "analyst"})
+            fields = {"name": "new", "role": "analyst", "once": f"{role} {path}"[:64]}
+            sent = browser.http.post(address, data={"token": token, **fields})
             assert sent.status_code == expected[role], (role, path, sent.text[:300])
 
 
@@ -186,7 +203,7 @@ def test_the_data_of_a_page_is_that_of_the_api(running: Any, browsers: Any, know
     ]
     assert candidates == [each["name"] for each in plan["summary"]["candidates"]]
     size = running.api.get(f"/v1/plan-requests/{plan['id']}/sample-size?margin=0.01").json()
-    assert f"{size['users']:,} users" in browser.page(f"/console/plans/{plan['id']}?margin=0.01")
+    assert f"{size['users']:,}</td>" in browser.page(f"/console/plans/{plan['id']}?margin=0.01")
     ledger = running.api.get(f"/v1/populations/{known['population_id']}/ledger").json()["entries"]
     shown = browser.http.get(f"/console/populations/{known['population_id']}.json").json()
     assert shown["entries"] == ledger
@@ -273,6 +290,7 @@ def test_keys_are_created_and_revoked_with_an_entry_each(running: Any, browsers:
     assert [(each["action"], each["path"]) for each in entries] == [
         ("revoke key", f"/v1/keys/{identifier}"),
         ("create key", f"/v1/keys/{identifier}"),
+        ("sign in", "/console"),
     ]
 
 

@@ -1,0 +1,113 @@
+"""The page that confirms an action on a campaign, and its form: nothing opens, closes or goes without it."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request, Response
+from sqlalchemy.orm import Session
+
+from sordino_server.campaigns import service as campaigns
+from sordino_server.campaigns.status import status_of
+from sordino_server.console.campaign_actions import ACTIONS, ROUND_ACTIONS, Action, Target
+from sordino_server.console.console_route import Analyst, ConsoleRoute, Visitor
+from sordino_server.console.form_once import FormOnce, redirect
+from sordino_server.console.rendering import render
+from sordino_server.context import Context, Injected
+from sordino_server.errors import ServerError
+from sordino_server.identifiers import DigestPath, RoundPath
+from sordino_server.keys.idempotency import IdempotentPost, PostAnswer
+from sordino_server.populations.service import CapUse
+from sordino_shared.errors import InvalidValue
+from sordino_shared.protocol import Manifest, Problem
+
+router = APIRouter(prefix="/console/campaigns/{campaign_id}", route_class=ConsoleRoute)
+
+
+@router.get("/actions/{action}")
+def confirm_action(
+    visitor: Analyst, request: Request, context: Injected, campaign_id: DigestPath, action: str
+) -> Response:
+    """What the action does, and a form to do it."""
+    return _confirm(visitor, request, context, campaign_id, _known(ACTIONS.get(action)))
+
+
+@router.get("/rounds/{index}/actions/{round_action}")
+def confirm_round_action(
+    visitor: Analyst, request: Request, context: Injected, campaign_id: DigestPath, index: RoundPath, round_action: str
+) -> Response:
+    """As above, for one round."""
+    return _confirm(visitor, request, context, campaign_id, _known(ROUND_ACTIONS.get(round_action)), index)
+
+
+@router.post("/actions/{action}")
+def act(once: FormOnce, context: Injected, campaign_id: DigestPath, action: str) -> Response:
+    """Do it; sent again, the form changes nothing more."""
+    target = Target(context=context, campaign=campaign_id)
+    changed = f"/v1/campaigns/{campaign_id}" + ("" if action == "delete" else f"/{action}")
+    return _done(once, target, _known(ACTIONS.get(action)), changed)
+
+
+@router.post("/rounds/{index}/actions/{round_action}")
+def act_on_round(
+    once: FormOnce, context: Injected, campaign_id: DigestPath, index: RoundPath, round_action: str
+) -> Response:
+    """As above, for one round."""
+    target = Target(context=context, campaign=campaign_id, index=index)
+    changed = f"/v1/campaigns/{campaign_id}/rounds/{index}/{round_action}"
+    return _done(once, target, _known(ROUND_ACTIONS.get(round_action)), changed)
+
+
+def _known(action: Action | None) -> Action:
+    if action is None:
+        raise ServerError(Problem.NOT_FOUND, "there is no such action")
+    return action
+
+
+def _confirm(
+    visitor: Visitor,
+    request: Request,
+    context: Context,
+    campaign_id: str,
+    action: Action,
+    index: int | None = None,
+) -> Response:
+    now = context.clock.now()
+    with context.database.read("console action") as session:
+        row = campaigns.get(session, campaign_id)
+        status = status_of(session, row, now)
+        manifest = Manifest.read(row.manifest)
+        opens = action is ACTIONS["open"]
+        uses, refused = _cap_uses(context, session, campaign_id, now) if opens else ([], None)
+    of_round = "" if index is None else f" of round {index}"
+    return render(
+        "confirm.html",
+        f"{action.button}{of_round}: {status.name}",
+        visitor=visitor,
+        action=action,
+        path=request.url.path,
+        campaign=status,
+        manifest=manifest,
+        opens=opens,
+        uses=uses,
+        refused=refused,
+    )
+
+
+def _cap_uses(context: Context, session: Session, campaign_id: str, now: int) -> tuple[list[CapUse], str | None]:
+    """What opening does to the caps, or why it would be refused."""
+    try:
+        row = campaigns.get(session, campaign_id)
+        return campaigns.cap_uses(session, row, now, context.settings.populations), None
+    except InvalidValue as error:
+        return [], str(error)
+
+
+def _done(once: IdempotentPost, target: Target, action: Action, changed: str) -> Response:
+    after = "/console/campaigns"
+    if action is not ACTIONS["delete"]:
+        after += f"/{target.campaign}"
+
+    def change(session: Session) -> PostAnswer:
+        action.change(session, target, target.context.clock.now())
+        return PostAnswer(303, {}, location=after, changed=changed)
+
+    return redirect(once.answer(action.name, change))

@@ -1,0 +1,92 @@
+"""The question of a new campaign as a browser sends it: YAML, or the fields of up to four attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from sordino_analysis.questions.linear.yaml_text import parse_yaml
+from sordino_server.workloads.checking import CheckedWorkload, check_document
+from sordino_shared.errors import InvalidValue
+
+ROWS = range(1, 5)
+KINDS = ("labels", "edges", "whole numbers")
+QUERIES = {
+    "histogram": "the share of every value",
+    "prefix": "the share at or below every edge",
+    "ranges": "the share between any two edges",
+    "marginals": "the shares of any two attributes together",
+}
+
+
+def check_yaml(text: str) -> CheckedWorkload:
+    """The workload that the text describes; raises ServerError or WorkloadError with the line of what is wrong."""
+    document = parse_yaml(text)
+    if isinstance(document, dict) and "series" in document:
+        raise InvalidValue("leave `series` out: the form of the campaign, after the plan, asks for its terms")
+    return check_document(document)
+
+
+def check_fields(form: Mapping[str, str]) -> CheckedWorkload:
+    """The workload that the fields describe; raises InvalidValue, ServerError or WorkloadError."""
+    return check_document(_document(form))
+
+
+def check_question(form: Mapping[str, str]) -> CheckedWorkload:
+    """Of a form with a `yaml` field that, else of the fields."""
+    return check_yaml(form["yaml"]) if "yaml" in form else check_fields(form)
+
+
+def _document(form: Mapping[str, str]) -> dict[str, Any]:
+    queries = form.get("queries", "")
+    if queries not in QUERIES:
+        raise InvalidValue(f"queries is one of {', '.join(QUERIES)}", queries)
+    domain = list(_attributes(form))
+    if not domain:
+        raise InvalidValue("give at least one attribute: its name and its values")
+    asked: Any = {"kind": "marginals", "width": 2} if queries == "marginals" else queries
+    return {"name": form.get("name", "").strip(), "domain": domain, "queries": asked}
+
+
+def _attributes(form: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+    for row in ROWS:
+        name, values = form.get(f"name{row}", "").strip(), form.get(f"values{row}", "").strip()
+        if not name and not values:
+            continue
+        if not name or not values:
+            raise InvalidValue(f"attribute {row}: give both its name and its values", name or values)
+        kind = form.get(f"kind{row}", "")
+        if kind not in _READERS:
+            raise InvalidValue(f"attribute {row}: its kind is one of {', '.join(KINDS)}", kind)
+        attribute = {"name": name} | _READERS[kind](row, values)
+        if kind != "labels" and form.get(f"unit{row}", "").strip():
+            attribute["unit"] = form[f"unit{row}"].strip()
+        yield attribute | {flag: True for flag in ("missing", "other") if form.get(f"{flag}{row}")}
+
+
+def _labels(_: int, values: str) -> dict[str, Any]:
+    return {"kind": "categorical", "labels": _listed(values)}
+
+
+def _edges(row: int, values: str) -> dict[str, Any]:
+    try:
+        return {"kind": "ordinal", "edges": [float(each) for each in _listed(values)]}
+    except ValueError as error:
+        raise InvalidValue(f"attribute {row}: edges are numbers, such as 0, 15, 60", values) from error
+
+
+def _whole(row: int, values: str) -> dict[str, Any]:
+    try:
+        low, high = (int(each) for each in _listed(values))
+    except ValueError as error:
+        raise InvalidValue(
+            f"attribute {row}: whole numbers are given by the lowest and the highest, such as 0, 100", values
+        ) from error
+    return {"kind": "integers", "low": low, "high": high}
+
+
+def _listed(values: str) -> list[str]:
+    return [each.strip() for each in values.split(",")]
+
+
+_READERS: Mapping[str, Callable[[int, str], dict[str, Any]]] = dict(zip(KINDS, (_labels, _edges, _whole), strict=True))
