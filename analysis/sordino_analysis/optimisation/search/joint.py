@@ -26,68 +26,16 @@ from sordino_analysis.optimisation.search.objectives import (
     gls_decoder,
     variances,
 )
+from sordino_analysis.optimisation.search.schedule import FEWEST_ROWS, SCHEDULES, TRIAL, Schedule
 from sordino_analysis.optimisation.search.starts import Start, begin, portfolio, short_intervals, small_sets
 from sordino_analysis.progress import Progress, ProgressCallback, ignore_progress
 from sordino_analysis.request_terms import Effort
 
-
-@dataclass(frozen=True, kw_only=True)
-class Schedule:
-    """Phases of `evaluations` each; sharpness and row-weight floor move geometrically from first to last.
-
-    The first `averaged` phases move the kernel under product weights and leave the decoder to GLS. For the mean the
-    finished rows get `column_rounds` of new ones at 128 types, and more where a round costs less.
-    """
-
-    phases: int
-    evaluations: int
-    rows_per_type: int
-    patience: float = 1.0
-    averaged: int = 0
-    column_rounds: int = 0
-    first_sharpness: float = 8.0
-    last_sharpness: float = 400.0
-    first_floor: float = 0.95
-    last_floor: float = 0.1
-
-    def sharpness(self, phase: int) -> float:
-        return self._between(self.first_sharpness, self.last_sharpness, phase)
-
-    def floor(self, phase: int) -> float:
-        return self._between(self.first_floor, self.last_floor, phase)
-
-    def _between(self, first: float, last: float, phase: int) -> float:
-        return float(first * (last / first) ** (phase / max(1, self.phases - 1)))
-
-    def fitted(self, queries: int, types: int, epsilon: float, copies: int = 1) -> Schedule:
-        """Fewer rows a type where the table would not fit, and fewer joint phases where each would take minutes.
-
-        Half of the rows, where others are their images, take half the time and tell less: a half more are taken.
-        Four rows a type cost 2 to 11 % against sixteen; product weights and a minimax decoder afterwards 1 to 3 % at
-        ε = 1, more at larger ε.
-        """
-        affordable = max(2, _LARGEST_TABLE * (1 + copies) // (4 * types * types))
-        rows_per_type = max(2, min(self.rows_per_type, affordable))
-        entries = queries * types * max(_FEWEST_ROWS, rows_per_type * types)
-        patience = self.patience * (1.0 if epsilon < 1.5 else 8.0)
-        averaged = sum(entries > patience * limit for limit in _JOINT_LIMITS) * self.phases // len(_JOINT_LIMITS)
-        return replace(self, rows_per_type=rows_per_type, averaged=averaged)
-
-
-_SCHEDULES = {
-    Effort.QUICK: Schedule(phases=3, evaluations=40, rows_per_type=6, patience=0.3),
-    Effort.STANDARD: Schedule(phases=6, evaluations=70, rows_per_type=8, column_rounds=14),
-    Effort.THOROUGH: Schedule(phases=8, evaluations=110, rows_per_type=12, patience=30.0, column_rounds=60),
-}
-_TRIAL = Schedule(phases=3, evaluations=25, rows_per_type=4)
 # With weight on single types the codebook's weights must be free to fall from the start.
 _SINGLES_FLOORS = (0.05, 0.01)
 _SHARPEN = 1.3
 # Fewer types take seconds whether or not half of the rows stand for all.
 _FEWEST_REFLECTED = 96
-_LARGEST_TABLE = 1 << 21
-# At a handful of types rows cost nothing, and too few of them miss the optimum's support.
-_FEWEST_ROWS = 256
 # Up to here the rows of one and two types are no more than those; without them a histogram over ten types at ε = 4
 # ends 22 % above its optimum, with them 0.3 %.
 _FEW_TYPES = 22
@@ -96,8 +44,6 @@ _SMALL_SETS_SHARE = 0.2
 _LONGER_POLISH, _MANY_TYPES = 3, 96
 # At smaller ε a likely row has more types than a short interval.
 _LEAST_FOR_INTERVALS = 1.5
-# Sizes Q·m·k past which a third, two thirds, all of the phases run under product weights.
-_JOINT_LIMITS = (2e7, 3e7, 6e8)
 _REWEIGHTINGS = 3
 # The part of the reported progress that the first search has; new rows have the rest.
 _SHARE_OF_PHASES, _SHARE_OF_SNAPPING = 0.7, 0.1
@@ -139,7 +85,7 @@ def search_kernel(
     deadline = deadline or Deadline()
     pace = _Pace(progress)
     search = _Search(matrix, epsilon, factorization, pace, deadline.sooner(_SHARE_FOR_ROWS))
-    schedule = _SCHEDULES[effort].fitted(len(matrix), matrix.shape[1], epsilon, search.images.copies)
+    schedule = SCHEDULES[effort].fitted(len(matrix), matrix.shape[1], epsilon, search.images.copies)
     start = search.best_start(seed, schedule)
     point = search.begin(start, seed, schedule)
     for phase in range(schedule.phases):
@@ -204,8 +150,8 @@ class _Search:
         starts = portfolio(self.epsilon, self.right)
         if len(starts) == 1:
             return starts[0]
-        rows = min(_TRIAL.rows_per_type, schedule.rows_per_type)
-        trial = replace(_TRIAL, rows_per_type=rows, averaged=min(schedule.averaged, _TRIAL.phases))
+        rows = min(TRIAL.rows_per_type, schedule.rows_per_type)
+        trial = replace(TRIAL, rows_per_type=rows, averaged=min(schedule.averaged, TRIAL.phases))
         return starts[int(np.argmin([self._trial(start, seed, trial) for start in starts]))]
 
     def _trial(self, start: Start, seed: int, schedule: Schedule) -> float:
@@ -221,7 +167,7 @@ class _Search:
 
     def begin(self, start: Start, seed: int, schedule: Schedule) -> Point:
         generator = np.random.Generator(np.random.PCG64(seed))
-        outputs = max(_FEWEST_ROWS, schedule.rows_per_type * self.types)
+        outputs = max(FEWEST_ROWS, schedule.rows_per_type * self.types)
         logits, weights = begin(start, self.right, self.epsilon, outputs, generator, self.images)
         return Point(
             logits=logits / _SHARPEN,
@@ -243,7 +189,8 @@ class _Search:
         if self.objective == "mean" or phase < schedule.averaged:
             return self._descend_averaged(point, floor, schedule.evaluations, rows_move=True)
         point = replace(point, free=self._decoder(point))
-        return self._descend(point, schedule.sharpness(phase), floor, schedule.evaluations, rows_move=True)
+        evaluations = schedule.evaluations_of(phase)
+        return self._descend(point, schedule.sharpness(phase), floor, evaluations, rows_move=True)
 
     def worst(self, point: Point) -> float:
         """Worst (objective max) or worst-type mean variance at `point`."""

@@ -5,7 +5,7 @@ import pytest
 
 from sordino_analysis.optimisation.bounds import doubly_nonnegative_bound, trace_bound
 from sordino_analysis.optimisation.factorization import factorize
-from sordino_analysis.optimisation.search import joint, search_kernel
+from sordino_analysis.optimisation.search import joint, schedule, search_kernel
 from sordino_analysis.optimisation.search.images import NO_IMAGES
 from sordino_analysis.optimisation.search.objectives import gls_decoder, variances
 from sordino_analysis.optimisation.search.starts import short_intervals
@@ -114,3 +114,25 @@ def test_rows_that_the_search_loses_are_given_back(monkeypatch):
 def test_short_intervals_are_of_the_order_given():
     sets = [set(np.flatnonzero(row).tolist()) for row in short_intervals(np.array([2, 0, 3, 1]))]
     assert sets == [{2}, {0}, {3}, {1}, {2, 0}, {0, 3}, {3, 1}, {2, 0, 3}, {0, 3, 1}]
+
+
+def test_the_fewest_rows_that_a_search_may_have_can_be_balanced(monkeypatch):
+    """A schedule of 1,024 types has no more; with two rows a type no weights balanced the columns."""
+    monkeypatch.setattr(schedule, "_LARGEST_TABLE", 1)
+    monkeypatch.setattr(schedule, "FEWEST_ROWS", 1)
+    monkeypatch.setattr(joint, "FEWEST_ROWS", 1)
+    matrix = builtin("prefix", 96).operator.dense()
+    for seed in range(2):
+        assert searched(matrix, 1.0, "mean", effort=Effort.QUICK, seed=seed) < 15
+
+
+def test_the_work_of_a_search_is_limited_at_many_types():
+    standard, thorough = schedule.SCHEDULES[Effort.STANDARD], schedule.SCHEDULES[Effort.THOROUGH]
+    few, many, most = (standard.fitted(size - 1, size, 1.0, copies=2) for size in (256, 512, 1024))
+    assert few.evaluations == few.evaluations_of(few.phases - 1) == many.evaluations == standard.evaluations
+    # Two joint phases of less than a minute each are worth 6 % of the variance.
+    assert many.averaged == 4
+    assert 30 <= many.evaluations_of(5) <= 45
+    assert most.averaged == most.phases
+    assert most.evaluations < 20
+    assert thorough.fitted(511, 512, 1.0, copies=2).evaluations_of(7) == thorough.evaluations

@@ -1,0 +1,81 @@
+"""How long a search is: its phases, their evaluations, and how many rows it moves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from sordino_analysis.request_terms import Effort
+
+_LARGEST_TABLE = 1 << 21
+_FEWEST_ROWS_PER_TYPE = 3
+# At a handful of types rows cost nothing, and too few of them miss the optimum's support.
+FEWEST_ROWS = 256
+# Sizes Q·m·k past which a third, two thirds, all of the phases run under product weights.
+_JOINT_LIMITS = (2e7, 3e7, 9e8)
+# Q·m·k times the evaluations of a joint phase: 40 for prefix sums over 512 types, .7 seconds each. And m·k² times those
+# of an averaged phase: 18 at 1,024 types, a third of a second each.
+_MOST_ENTRIES, _MOST_PRODUCTS, _FEWEST_EVALUATIONS = 3.2e10, 2.9e10, 12
+
+
+@dataclass(frozen=True, kw_only=True)
+class Schedule:
+    """Phases of `evaluations` each; sharpness and row-weight floor move geometrically from first to last.
+
+    The first `averaged` phases move the kernel under product weights and leave the decoder to GLS; the
+    joint ones have at most `joint_evaluations`. For the mean the finished rows get `column_rounds` of new ones at 128
+    types, and more where a round costs less.
+    """
+
+    phases: int
+    evaluations: int
+    rows_per_type: int
+    patience: float = 1.0
+    averaged: int = 0
+    column_rounds: int = 0
+    joint_evaluations: int = 1 << 20
+    first_sharpness: float = 8.0
+    last_sharpness: float = 400.0
+    first_floor: float = 0.95
+    last_floor: float = 0.1
+
+    def sharpness(self, phase: int) -> float:
+        return self._between(self.first_sharpness, self.last_sharpness, phase)
+
+    def floor(self, phase: int) -> float:
+        return self._between(self.first_floor, self.last_floor, phase)
+
+    def _between(self, first: float, last: float, phase: int) -> float:
+        return float(first * (last / first) ** (phase / max(1, self.phases - 1)))
+
+    def fitted(self, queries: int, types: int, epsilon: float, copies: int = 1) -> Schedule:
+        """Fewer rows a type where the table would not fit, fewer joint phases and evaluations where they take minutes.
+
+        Half of the rows, where others are their images, take half the time and tell less: a half more are taken.
+        Four rows a type cost 2 to 11 % against sixteen; product weights and a minimax decoder afterwards 1 to 3 % at
+        ε = 1, more at larger ε. Of fewer than three rows a type few weights, or none, balance the columns.
+        """
+        affordable = _LARGEST_TABLE * (1 + copies) // (4 * types * types)
+        rows_per_type = max(_FEWEST_ROWS_PER_TYPE, min(self.rows_per_type, affordable))
+        entries = queries * types * max(FEWEST_ROWS, rows_per_type * types)
+        patience = self.patience * (1.0 if epsilon < 1.5 else 8.0)
+        averaged = sum(entries > patience * limit for limit in _JOINT_LIMITS) * self.phases // len(_JOINT_LIMITS)
+        evaluations = int(max(1.0, self.patience) * _MOST_PRODUCTS * copies / (rows_per_type * types**3))
+        return replace(
+            self,
+            rows_per_type=rows_per_type,
+            averaged=averaged,
+            evaluations=min(self.evaluations, max(_FEWEST_EVALUATIONS, evaluations)),
+            joint_evaluations=max(_FEWEST_EVALUATIONS, int(patience * _MOST_ENTRIES / entries)),
+        )
+
+    def evaluations_of(self, phase: int) -> int:
+        """How often a phase may evaluate its objective."""
+        return self.evaluations if phase < self.averaged else min(self.evaluations, self.joint_evaluations)
+
+
+SCHEDULES = {
+    Effort.QUICK: Schedule(phases=3, evaluations=40, rows_per_type=6, patience=0.3),
+    Effort.STANDARD: Schedule(phases=6, evaluations=70, rows_per_type=8, column_rounds=14),
+    Effort.THOROUGH: Schedule(phases=8, evaluations=110, rows_per_type=12, patience=30.0, column_rounds=60),
+}
+TRIAL = Schedule(phases=3, evaluations=25, rows_per_type=4)
