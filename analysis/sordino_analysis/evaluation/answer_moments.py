@@ -9,6 +9,7 @@ import numpy as np
 
 from sordino_analysis.arrays import Floats
 from sordino_analysis.documents.analyst_part import ErrorFigures
+from sordino_analysis.progress import ProgressCallback, ignore_progress
 from sordino_analysis.questions.linear import TooLargeForDense, Workload
 from sordino_analysis.questions.linear.operators import DENSE_LIMIT
 
@@ -67,8 +68,12 @@ class AnswerMoments(ABC):
     workload: Workload
 
     @abstractmethod
-    def profile(self) -> ErrorProfile:
-        """Worst variance and bias of every query, mean variance of every type."""
+    def profile(self, progress: ProgressCallback = ignore_progress) -> ErrorProfile:
+        """Worst variance and bias of every query, mean variance of every type; `progress` where that takes seconds."""
+
+    def extremes(self) -> tuple[Floats, Floats] | None:
+        """(Q,) bounds on what a report adds to each listed answer; None where the randomizer alone tells them."""
+        return None
 
     @abstractmethod
     def mixed_variances(self, histogram: Floats) -> Floats:

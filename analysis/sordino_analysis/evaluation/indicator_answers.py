@@ -19,6 +19,7 @@ from sordino_analysis.evaluation.accumulator_moments import (
 )
 from sordino_analysis.evaluation.answer_moments import AnswerMoments, ErrorProfile, check_dense
 from sordino_analysis.evaluation.linear_answers import histogram_root
+from sordino_analysis.progress import ProgressCallback, ignore_progress
 from sordino_analysis.questions.linear import Workload
 
 
@@ -30,7 +31,7 @@ class _ZeroOneAnswers(AnswerMoments):
     law: AccumulatorMoments
     decoder: ToHistogram
 
-    def profile(self) -> ErrorProfile:
+    def profile(self, progress: ProgressCallback = ignore_progress) -> ErrorProfile:
         base, step = self._coefficients
         worst = np.maximum(base, base + step)
         weights = self.workload.query_weights

@@ -20,6 +20,7 @@ from sordino_analysis.documents.decoders import ScaledHistogramDecoder
 from sordino_analysis.evaluation.answer_moments import AnswerMoments, ErrorProfile, check_dense
 from sordino_analysis.evaluation.coarsened.walsh import transform
 from sordino_analysis.evaluation.contribution_law import ContributionLaw
+from sordino_analysis.progress import ProgressCallback, ignore_progress
 from sordino_analysis.questions.linear import Workload
 from sordino_analysis.questions.linear.operators import Symmetry
 from sordino_shared.errors import InvalidValue
@@ -94,7 +95,7 @@ class ItemAnswers(AnswerMoments):
     def _variances(self) -> tuple[float, float]:
         return self.chances.variances(self.decoder)
 
-    def profile(self) -> ErrorProfile:
+    def profile(self, progress: ProgressCallback = ignore_progress) -> ErrorProfile:
         (own, other), queries = self._variances, self.workload.queries
         mean = other + (own - other) / self.workload.size
         bias = np.full(queries, self.chances.bias(self.decoder))

@@ -17,6 +17,7 @@ from sordino_analysis.evaluation.answer_moments import (
     check_dense,
     regression_slopes,
 )
+from sordino_analysis.progress import Progress, ProgressCallback, ignore_progress
 from sordino_analysis.questions.linear import Workload
 from sordino_shared.errors import InvalidValue
 from sordino_shared.randomizers import Randomizer
@@ -62,7 +63,7 @@ class LinearAnswers(AnswerMoments):
     law: AccumulatorMoments
     decoder: LinearDecoder
 
-    def profile(self) -> ErrorProfile:
+    def profile(self, progress: ProgressCallback = ignore_progress) -> ErrorProfile:
         queries, size = self.workload.operator.shape
         variance, bias, total = np.zeros(queries), np.zeros(queries), np.zeros(size)
         weights = self.workload.query_weights
@@ -73,6 +74,7 @@ class LinearAnswers(AnswerMoments):
             variance[start:stop] = found.max(axis=1)
             bias[start:stop] = np.where(varying, wrong.max(axis=1) + self.law.mean_error(rows), 0.0)
             total += weights[start:stop] @ found
+            progress(Progress(stop / queries))
         return ErrorProfile(variance, bias, total / len(self.workload.varying_rows), weights)
 
     def mixed_variances(self, histogram: Floats) -> Floats:

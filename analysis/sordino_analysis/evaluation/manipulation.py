@@ -7,6 +7,7 @@ import numpy as np
 from sordino_analysis.arrays import Floats
 from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_analysis.documents.decoders import Decoder
+from sordino_analysis.evaluation.answer_moments import AnswerMoments
 from sordino_analysis.evaluation.randomizers import for_randomizer
 from sordino_analysis.evaluation.weighted_decoder import expand_weighted
 from sordino_analysis.questions.linear import Workload
@@ -19,15 +20,23 @@ def manipulation(device: DevicePart, analyst: AnalystPart, workload: Workload) -
     return largest_moves(device.randomizer, analyst.decoder, workload, analyst.figures.bias_bound)
 
 
-def largest_moves(randomizer: AnyRandomizer, decoder: Decoder, workload: Workload, bias_bound: float) -> Floats:
+def largest_moves(
+    randomizer: AnyRandomizer,
+    decoder: Decoder,
+    workload: Workload,
+    bias_bound: float,
+    law: AnswerMoments | None = None,
+) -> Floats:
     """(Q,) max |c_q(y) − a| over every output y that a device can send and every honest answer a of the listed queries.
 
     A share f of fake reports, with chosen outputs and seeds, moves an answer by at most f times this, for any values
     of the other devices. Attained for outputs that are counted; for seeded directions and characters it is an upper
-    bound over all seeds. Includes the bias bound; 0 for a query with the same answer for every type.
+    bound over all seeds. Includes the bias bound; 0 for a query with the same answer for every type. `law` is that of
+    the answers where it was made before: what it has solved is not solved again.
     """
     half = for_randomizer(randomizer)
-    low, high = half.extreme_contributions(expand_weighted(decoder, randomizer, workload), workload)
+    ends = None if law is None else law.extremes()
+    low, high = ends or half.extreme_contributions(expand_weighted(decoder, randomizer, workload), workload)
     workload = half.listed(workload)
     least, most = workload.operator.entry_range()
     moved = np.maximum(high - least, most - low) + bias_bound

@@ -23,6 +23,7 @@ from sordino_analysis.evaluation.orbit_covariance import drawn_root
 from sordino_analysis.optimisation.symmetry.krawtchouk import krawtchouk
 from sordino_analysis.optimisation.symmetry.row_moments import LocalQuery, local_query, moments, report_laws
 from sordino_analysis.optimisation.symmetry.row_spectrum import RowSpectrum
+from sordino_analysis.progress import ProgressCallback, ignore_progress
 from sordino_analysis.questions.linear import Workload
 from sordino_analysis.questions.linear.characters import orbit_key, shifted_cells
 from sordino_analysis.questions.linear.widths import CharacterBlock, CharacterMap
@@ -110,7 +111,7 @@ class OrbitAnswerMoments(AnswerMoments):
         """(K,) the mean of the first query of a block at each local cell, up to a constant of the query."""
         return self._moments(number, 0)[0]
 
-    def profile(self) -> ErrorProfile:
+    def profile(self, progress: ProgressCallback = ignore_progress) -> ErrorProfile:
         variance, bias = np.empty(self.workload.queries), np.empty(self.workload.queries)
         total: Floats = np.zeros(1)
         for block, variances, wrong in self._blocks():

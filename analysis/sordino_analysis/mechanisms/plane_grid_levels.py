@@ -44,8 +44,16 @@ def designed_plane(shape: Pair, epsilon: float) -> list[PlaneLevel]:
         chances = best_chances(kernels, gram, chances, steps, places)
         chances[np.argsort(chances)[:-_MOST_LEVELS]] = 0.0
     chances = best_chances(kernels, gram, chances, _LAST_STEPS, places)
+    if shape[0] == shape[1]:
+        chances = _alike(levels, chances)
     found = [replace(level, chance=float(p)) for level, p in zip(levels, chances, strict=True) if p > _LEAST_CHANCE]
     return _scaled(found, designed, shape)
+
+
+def _alike(levels: Sequence[PlaneLevel], chances: Floats) -> Floats:
+    """Chances that are the same with the attributes exchanged; they are already, but for rounding and ties."""
+    places = {level: place for place, level in enumerate(levels)}
+    return np.asarray((chances + chances[[places[level.exchanged] for level in levels]]) / 2)
 
 
 def _candidates(designed: Pair, epsilon: float) -> list[PlaneLevel]:

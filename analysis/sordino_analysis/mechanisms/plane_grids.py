@@ -56,7 +56,9 @@ def shipped_plane(levels: list[PlaneLevel], shape: Pair, guarantee: PureEpsilon)
     shares = np.array([level.chance for level in kept])
     whole = 1 << CHANCE_BITS
     chances = np.maximum(1, np.rint(shares / shares.sum() * whole)).astype(np.int64)
-    chances[chances.argmax()] += whole - chances.sum()
+    # A level that is the same with the attributes exchanged, if there is one, so that they stay alike.
+    rounded = max(range(len(kept)), key=lambda place: (len(set(kept[place].widths)) == 1, chances[place]))
+    chances[rounded] += whole - chances.sum()
     made = [_shipped(level, int(chance)) for level, chance in zip(kept, chances, strict=True)]
     return Coarsened.for_guarantee(shape, made, guarantee)
 

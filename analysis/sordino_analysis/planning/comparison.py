@@ -11,20 +11,22 @@ import numpy as np
 from sordino_analysis.arrays import Floats
 from sordino_analysis.documents.analyst_part import ErrorFigures
 from sordino_analysis.documents.plan_summary import MechanismRow
-from sordino_analysis.evaluation.answer_moments import ErrorProfile
+from sordino_analysis.evaluation.answer_moments import AnswerMoments, ErrorProfile
 from sordino_analysis.evaluation.manipulation import largest_moves
 from sordino_analysis.evaluation.variance import counts_as_unbiased
 from sordino_analysis.mechanisms.mechanism import Mechanism, MechanismFailed, Predicted, Proposal, SharedWork
 from sordino_analysis.mechanisms.registry import mechanism_names
 from sordino_analysis.mechanisms.request import PlanRequest
 from sordino_analysis.planning_options import PlanError
-from sordino_analysis.progress import ProgressCallback
+from sordino_analysis.progress import ProgressCallback, progress_of_part
 from sordino_analysis.questions.linear.widths import CharacterMap
 
 # Two candidates closer than this are the same mechanism up to the rounding of its integers; the simpler one is taken.
 _TIE = 1e-9
 # Milliseconds for any domain, so that they are compared even when the time is over.
 _AT_ONCE = {"randomized_response", "subset_selection", "subset_mixture", "coarsened_histogram", "shifted_grids"}
+# Of a candidate's progress; the search before it reports the rest.
+_SHARE_OF_EVALUATION = 0.2
 # Entries of W, or queries about characters, up to which the largest moves of a candidate take less than a second.
 _MOST_ENTRIES, _MOST_CHARACTER_QUERIES = 1 << 22, 1 << 15
 
@@ -103,7 +105,8 @@ class Comparison:
         start = time.perf_counter()
         reason, least = self._reason_against(candidate, work)
         try:
-            proposal = candidate.propose(work, progress) if reason is None else None
+            searching = progress_of_part(progress, 0.0, 1 - _SHARE_OF_EVALUATION)
+            proposal = candidate.propose(work, searching) if reason is None else None
         except MechanismFailed as failure:
             reason, proposal = str(failure), None
         if proposal is None:
@@ -116,7 +119,8 @@ class Comparison:
                 least_variance=least,
             )
         else:
-            report = self._evaluated(candidate.name, proposal, start)
+            evaluating = progress_of_part(progress, 1 - _SHARE_OF_EVALUATION, _SHARE_OF_EVALUATION)
+            report = self._evaluated(candidate.name, proposal, start, evaluating)
         self.reports.append(report)
 
     def listed(self) -> tuple[MechanismReport, ...]:
@@ -144,10 +148,11 @@ class Comparison:
             return f"its formula gives at least {least:.4g}, and {self._best.name} has less", least
         return reason, least if reason is not None else None
 
-    def _evaluated(self, name: str, proposal: Proposal, start: float) -> MechanismReport:
-        profile = proposal.law(self.request).profile()
+    def _evaluated(self, name: str, proposal: Proposal, start: float, progress: ProgressCallback) -> MechanismReport:
+        law = proposal.law(self.request)
+        profile = law.profile(progress)
         figures = profile.figures()
-        moves, reason = self._moves(proposal, figures), self._objection(figures)
+        moves, reason = self._moves(proposal, law, figures), self._objection(figures)
         contender = Contender(name, proposal, profile, self._squared_error(profile, moves))
         if reason is None and contender.beats(self._best):
             self._best = contender
@@ -162,7 +167,7 @@ class Comparison:
             manipulation=None if moves is None else float(moves.max()),
         )
 
-    def _moves(self, proposal: Proposal, figures: ErrorFigures) -> Floats | None:
+    def _moves(self, proposal: Proposal, law: AnswerMoments, figures: ErrorFigures) -> Floats | None:
         """(Q,) the largest effects of fake reports on answers; None where they were not asked for and take long."""
         operator = self.request.workload.operator
         if isinstance(operator, CharacterMap):
@@ -175,7 +180,8 @@ class Comparison:
             )
         if not short and self.request.options.robust is None:
             return None
-        return largest_moves(proposal.randomizer, proposal.decoder, self.request.workload, figures.bias_bound)
+        workload = self.request.workload
+        return largest_moves(proposal.randomizer, proposal.decoder, workload, figures.bias_bound, law)
 
     def _objection(self, figures: ErrorFigures) -> str | None:
         if self.request.options.users is None and not counts_as_unbiased(figures):

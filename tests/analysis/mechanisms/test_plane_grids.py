@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
+from sordino_analysis.arrays import Floats
 from sordino_analysis.evaluation.accumulate import accumulate
 from sordino_analysis.evaluation.grids import plane_prefixes
 from sordino_analysis.evaluation.grids.plane_answers import PlaneAnswers
+from sordino_analysis.evaluation.grids.plane_law import PlaneLaw
 from sordino_analysis.evaluation.grids.plane_prefixes import plane_of
 from sordino_analysis.planning.audit import audit_plan
 from sordino_analysis.planning.planner import CompiledPlan, PlanRequest, compile_plan
@@ -91,6 +93,38 @@ def test_answers_of_simulated_devices_are_as_far_off_as_stated_and_another_law_i
     assert np.abs(scores(randomizer)).max() < threshold
     # Devices that hold the other weight back by a tenth shrink every answer.
     assert np.abs(scores(replace(randomizer, high=int(randomizer.high * 0.9)))).max() > threshold
+
+
+def test_two_attributes_that_look_alike_are_evaluated_once_and_figures_are_those_of_every_query(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    randomizer, workload = planned(64, 64).device.randomizer, planned(64, 64).request.workload
+    asked = plane_of(workload.operator)
+    assert isinstance(randomizer, Coarsened)
+    assert asked is not None
+    answers = PlaneAnswers.of(randomizer, workload, asked)
+    weights, solved, told = PlaneLaw.weights, [], []
+
+    def counted(law: PlaneLaw, queries: Floats) -> Floats:
+        solved.append(len(queries))
+        return weights(law, queries)
+
+    monkeypatch.setattr(PlaneLaw, "weights", counted)
+    profile = answers.profile(told.append)
+    low, high = answers.extremes()
+    # 21 of 36 listed queries and 7 of the 13 at the ends; extremes need no system more.
+    assert sum(solved) == 28
+    fractions = [progress.fraction for progress in told]
+    assert fractions == sorted(fractions)
+    assert len(set(fractions)) > 7
+    every = answers.law.variances(np.array([asked.query(stops) for stops in asked.listed]))
+    assert profile.variance == pytest.approx(every.max(axis=(1, 2)), rel=1e-9)
+    assert profile.type_variance == pytest.approx(every.mean(axis=0).ravel(), rel=1e-9)
+    ends = answers.law.variances(np.array([asked.query(stops) for stops in asked.at_the_ends]))
+    assert profile.sought == pytest.approx(ends.max(), rel=1e-9)
+    mirrored = np.arange(36).reshape(6, 6).T.ravel()
+    assert low[mirrored] == pytest.approx(low)
+    assert (low < high).all()
 
 
 def test_attributes_of_different_sizes_have_every_query_listed_where_they_are_few() -> None:

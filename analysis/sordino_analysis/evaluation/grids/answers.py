@@ -15,6 +15,7 @@ from sordino_analysis.evaluation.grids.families import IntervalFamily, family_of
 from sordino_analysis.evaluation.grids.law import GridLaw
 from sordino_analysis.evaluation.grids.means import mean_variances
 from sordino_analysis.evaluation.grids.shipped import shipped_levels
+from sordino_analysis.progress import Progress, ProgressCallback, ignore_progress
 from sordino_analysis.questions.linear import Workload
 from sordino_analysis.questions.linear.operators import Intervals, LinearMap
 from sordino_shared.errors import InvalidValue
@@ -59,12 +60,15 @@ class GridAnswers(AnswerMoments):
         assert isinstance(operator, Intervals)
         return list(zip(operator.starts.tolist(), operator.stops.tolist(), strict=True))
 
-    def profile(self) -> ErrorProfile:
+    def profile(self, progress: ProgressCallback = ignore_progress) -> ErrorProfile:
         seen: dict[Ends, float] = {}
+        spread = self.family.samples(_SPREAD) if len(self._ends) < self.family.count else []
+        for place, ends in enumerate(together := [*self._ends, *spread]):
+            self._worst(ends, seen)
+            progress(Progress(place / len(together)))
         worst = np.array([self._worst(ends, seen) for ends in self._ends])
         sought, over = 0.0, None
-        if len(worst) < self.family.count:
-            spread = self.family.samples(_SPREAD)
+        if spread:
             start = max(spread, key=lambda ends: self._worst(ends, seen))
             sought = self._ascended(start, seen)
             over = f"{len(spread)} of {self.family.count} intervals spread over all, and {_NEAR} near the worst"

@@ -14,14 +14,17 @@ from sordino_analysis.arrays import Floats
 from sordino_analysis.evaluation.answer_moments import AnswerMoments, ErrorProfile, check_dense, regression_slopes
 from sordino_analysis.evaluation.coarsened.tables import held
 from sordino_analysis.evaluation.grids.plane_law import PlaneLaw
+from sordino_analysis.evaluation.grids.plane_levels import Pair
 from sordino_analysis.evaluation.grids.plane_prefixes import PlanePrefixes, listed_plane
 from sordino_analysis.evaluation.grids.shipped import shipped_plane_levels
+from sordino_analysis.progress import Progress, ProgressCallback, ignore_progress
 from sordino_analysis.questions.linear import Workload
+from sordino_analysis.questions.linear.operators import Indices
 from sordino_shared.errors import InvalidValue
 from sordino_shared.randomizers import Coarsened
 
-# 2 MiB of doubles, and a few times that for the windows of a level.
-_ENTRIES_AT_ONCE = 1 << 18
+# Half a MiB of doubles, and a few times that for the windows of a level; of 256 × 256 types one query.
+_ENTRIES_AT_ONCE = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,22 +48,56 @@ class PlaneAnswers(AnswerMoments):
         """The law of the answers to other rectangles."""
         return replace(self, workload=workload)
 
-    def _queries(self) -> Iterator[tuple[slice, Floats]]:
-        """The listed queries v (b, k₁, k₂), a few at a time."""
-        count, at_once = self.workload.queries, max(1, _ENTRIES_AT_ONCE // math.prod(self.plane.shape))
-        for start in range(0, count, at_once):
-            rows = slice(start, min(start + at_once, count))
-            yield rows, self.workload.operator.take(np.arange(rows.start, rows.stop)).reshape(-1, *self.plane.shape)
+    def _queries(self, chosen: Indices | None = None) -> Iterator[tuple[Indices, Floats]]:
+        """Listed queries v (b, k₁, k₂) with their rows (b,), a few at a time: those `chosen`, or all."""
+        every = np.arange(self.workload.queries) if chosen is None else chosen
+        at_once = max(1, _ENTRIES_AT_ONCE // math.prod(self.plane.shape))
+        for start in range(0, len(every), at_once):
+            rows = every[start : start + at_once]
+            yield rows, self.workload.operator.take(rows).reshape(-1, *self.plane.shape)
 
-    def profile(self) -> ErrorProfile:
-        count = self.workload.queries
+    @cached_property
+    def _twins(self) -> Indices:
+        """(Q,) the first listed query that is each one, or is it with the attributes exchanged if these look alike."""
+        found, seen = np.arange(self.workload.queries), dict[bytes, int]()
+        if self.law.exchangeable:
+            for rows, queries in self._queries():
+                for row, query in zip(rows.tolist(), queries, strict=True):
+                    seen.setdefault(query.tobytes(), row)
+                    found[row] = seen.get(query.T.tobytes(), row)
+        return found
+
+    @cached_property
+    def _solved(self) -> dict[int, Floats]:
+        """β of the listed queries by the first row of those that were solved together."""
+        return {}
+
+    def _weights(self, rows: Indices, queries: Floats) -> Floats:
+        """β (b, k₁, k₂), kept: each is a system of all types."""
+        first = int(rows[0])
+        if first not in self._solved:
+            self._solved[first] = self.law.weights(queries)
+        return self._solved[first]
+
+    def profile(self, progress: ProgressCallback = ignore_progress) -> ErrorProfile:
+        count, ends = self.workload.queries, self._different_ends
         worst, bias, total = np.empty(count), np.empty(count), np.zeros(self.plane.shape)
-        for rows, queries in self._queries():
-            weights = self.law.weights(queries)
+        different, times = np.unique(self._twins, return_counts=True)
+        twice, steps = set(different[times > 1].tolist()), len(different) + len(ends)
+        for rows, queries in self._queries(different):
+            weights = self._weights(rows, queries)
             variances = self.law.variances(queries, weights)
             worst[rows], bias[rows] = variances.max(axis=(1, 2)), self.law.bias(queries, weights)
             total += variances.sum(axis=0)
-        further = [float(self.law.variances(self.plane.query(stops)[None]).max()) for stops in self.plane.at_the_ends]
+            for row, by_type in zip(rows.tolist(), variances, strict=True):
+                if row in twice:
+                    total += by_type.T
+            progress(Progress((np.searchsorted(different, rows[-1]) + 1) / steps))
+        further = []
+        for done, stops in enumerate(ends, start=len(different)):
+            further.append(float(self.law.variances(self.plane.query(stops)[None]).max()))
+            progress(Progress(done / steps))
+        worst, bias = worst[self._twins], bias[self._twins]
         some = f"{count} of {self.plane.count} prefix sums spread over all" if count < self.plane.count else None
         return ErrorProfile(
             variance=worst,
@@ -68,23 +105,29 @@ class PlaneAnswers(AnswerMoments):
             type_variance=total.ravel() / count,
             weights=np.ones(count),
             sought=max(further, default=0.0),
-            over=None if some is None else f"{some}, and {len(further)} at the ends",
+            over=None if some is None else f"{some}, and {len(self.plane.at_the_ends)} at the ends",
             mean_over=some,
             uniform=float(total.mean() / count),
         )
+
+    @property
+    def _different_ends(self) -> list[Pair]:
+        """The queries at the ends, without those that are others with the attributes exchanged if these look alike."""
+        ends = self.plane.at_the_ends
+        return [one for one in ends if not (self.law.exchangeable and one[0] > one[1] and one[::-1] in ends)]
 
     def extremes(self) -> tuple[Floats, Floats]:
         """(Q,) bounds on what a report adds to each listed answer, over all offsets and all label matrices."""
         least, most = np.empty((2, self.workload.queries))
         parts = [[level.factor(self.plane.shape), level.high - 1, level.low - 1] for level in self.law.levels]
         factor, high, low = np.array(parts).T[:, :, None]
-        for rows, queries in self._queries():
-            weights = self.law.weights(queries).reshape(len(queries), -1)
+        for rows, queries in self._queries(np.unique(self._twins)):
+            weights = self._weights(rows, queries).reshape(len(queries), -1)
             constant = weights.sum(axis=1)
             above, below = np.maximum(weights, 0.0).sum(axis=1), np.minimum(weights, 0.0).sum(axis=1)
             least[rows] = constant + (factor * (high * below + low * above)).min(axis=0)
             most[rows] = constant + (factor * (high * above + low * below)).max(axis=0)
-        return least, most
+        return least[self._twins], most[self._twins]
 
     @cached_property
     def _by_type(self) -> Floats:

@@ -32,6 +32,12 @@ class PlaneLaw:
             column += level.chance * level.factor(self.shape) * level.kernel(self.shape)
         return BlockToeplitz(column)
 
+    @cached_property
+    def exchangeable(self) -> bool:
+        """Whether the two attributes look alike: exchanged, the levels are the same."""
+        levels = set(self.levels)
+        return self.shape[0] == self.shape[1] and {level.exchanged for level in levels} == levels
+
     def weights(self, queries: Floats) -> Floats:
         """β (b, k₁, k₂) of queries v (b, k₁, k₂)."""
         return self.matrix.solve_all(queries)

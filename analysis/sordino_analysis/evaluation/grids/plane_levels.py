@@ -8,7 +8,7 @@ of a comb is about the cells of one pair of residues.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -53,6 +53,12 @@ class PlaneLevel:
         assert self.residues is not None
         first, second = (max(1, width * count) for width, count in zip(self.widths, self.residues, strict=True))
         return first, second
+
+    @property
+    def exchanged(self) -> PlaneLevel:
+        """The level with the first attribute in the place of the second."""
+        residues = None if self.residues is None else self.residues[::-1]
+        return replace(self, widths=self.widths[::-1], residues=residues)
 
     def factor(self, shape: Pair) -> float:
         """f: what a report of the level counts, as on a line."""
