@@ -77,8 +77,8 @@ def print_curator_plan(context: typer.Context, asked: AnySpecification) -> None:
     if not isinstance(asked, WorkloadSpecification):
         raise InvalidValue("a curator's plan is for linear queries; this file holds a pairwise statistic", asked)
     options = context.params
-    delta = _delta(options["delta"])
-    guarantee = _guarantee(options["rho"], options["epsilon"], delta)
+    delta = delta_of(options["delta"])
+    guarantee = guarantee_of(options["rho"], options["epsilon"], delta)
     workload, objective, users = asked.build(), options["objective"], options["users"]
     with finishing_when_asked() as interrupted:
         deadline = Deadline(_limit(options["time_limit"]), interrupted)
@@ -91,7 +91,7 @@ def print_curator_plan(context: typer.Context, asked: AnySpecification) -> None:
         console.print(line, highlight=False)
 
 
-def _guarantee(rho: str | None, epsilon: str | None, delta: Fraction) -> Zcdp:
+def guarantee_of(rho: str | None, epsilon: str | None, delta: Fraction) -> Zcdp:
     """ρ as given, or the largest one that is proved to imply (ε, δ)."""
     if rho is not None:
         return Zcdp.of(rho)
@@ -104,7 +104,8 @@ def _limit(seconds: float | None) -> float | None:
     return seconds
 
 
-def _delta(written: str | None) -> Fraction:
+def delta_of(written: str | None) -> Fraction:
+    """δ as a person writes it; raises InvalidValue."""
     if written is None:
         return DELTA
     try:

@@ -78,9 +78,10 @@ class Remote:
         """The text at `path`."""
         return self._checked(self._http.get(path, params=parameters)).text
 
-    def post(self, path: str, body: Any = None) -> Any:
+    def post(self, path: str, body: Any = None, *, idempotency_key: str | None = None) -> Any:
         """The JSON answer to `body`."""
-        return _json(self._checked(self._http.post(path, json=body)))
+        headers = {} if idempotency_key is None else {"Idempotency-Key": idempotency_key}
+        return _json(self._checked(self._http.post(path, json=body, headers=headers)))
 
     def patch(self, path: str, body: Any, etag: str) -> Any:
         """The JSON answer to a change of what has this ETag."""

@@ -1,0 +1,108 @@
+"""`sordino release`: answer a workload from a dataset of a server, once."""
+
+from __future__ import annotations
+
+import uuid
+from fractions import Fraction
+from pathlib import Path
+from typing import Annotated, Any
+from urllib.parse import quote
+
+import typer
+
+from sordino_analysis.guarantees.approximate import approximate_of
+from sordino_analysis.guarantees.concentrated import Zcdp
+from sordino_analysis.questions.specifications import load_either
+from sordino_server.cli.curator_planning import DeltaOption, delta_of, guarantee_of
+from sordino_server.cli.datasets import path_of
+from sordino_server.cli.local_planning import ObjectiveOption
+from sordino_server.cli.output import JsonOption, fail, reports_errors, say
+from sordino_server.cli.release_results import guarantee_text, print_answers
+from sordino_server.cli.remote import DEFAULT_SERVER, KeyOption, Remote, ServerOption
+from sordino_server.cli.wait import TIMEOUT_S, Patience, TimeoutOption
+from sordino_shared.errors import InvalidValue, SordinoError
+from sordino_shared.guarantees import NANO, exact_decimal
+
+WorkloadArgument = Annotated[Path, typer.Argument(metavar="WORKLOAD", help="Workload file with linear queries.")]
+DatasetOption = Annotated[str, typer.Option(metavar="NAME", help="Name of the dataset.")]
+RhoOption = Annotated[str | None, typer.Option(metavar="R", help="ρ that the release spends, such as 0.02.")]
+EpsilonOption = Annotated[
+    str | None, typer.Option(metavar="E", help="Instead of --rho: the largest ρ that is (ε, δ), with --delta.")
+]
+RepeatOption = Annotated[
+    str | None, typer.Option(metavar="TEXT", help="Repeat the request of this key: it never spends twice.")
+]
+_WAITING = {"queued": "the release waits for a worker; is `sordino worker` running?", "spent": None}
+
+
+@reports_errors
+def release(
+    workload: WorkloadArgument,
+    dataset: DatasetOption,
+    rho: RhoOption = None,
+    epsilon: EpsilonOption = None,
+    delta: DeltaOption = None,
+    objective: ObjectiveOption = "max",
+    idempotency_key: RepeatOption = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Spend without asking.")] = False,
+    timeout: TimeoutOption = TIMEOUT_S,
+    seed: Annotated[str | None, typer.Option(hidden=True)] = None,
+    server: ServerOption = DEFAULT_SERVER,
+    key: KeyOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Answer a workload from a dataset, with noise: prints the guarantee, asks once, spends ρ, prints the answers.
+
+    Example:
+
+        sordino release cdf.yaml --dataset flights --rho 0.02
+
+    What is spent is spent, also if no result comes. A request that broke off is repeated with --idempotency-key.
+    """
+    if seed is not None:
+        raise InvalidValue("leave out --seed: the noise of a release is drawn from the operating system, once", seed)
+    if as_json and not yes:
+        fail("--json asks nothing: give --yes to spend ρ", code=2)
+    specification = load_either(workload).canonical()
+    with Remote(server, key) as remote:
+        held = remote.get(path_of(dataset))
+        guarantee, shown_at = _guarantee(rho, epsilon, delta, held)
+        _confirm(guarantee, shown_at, held, yes)
+        order = {
+            "workload": remote.post("/v1/workloads", specification)["id"],
+            "rho": exact_decimal(guarantee.nano_rho),
+            "objective": objective,
+        }
+        once = idempotency_key or uuid.uuid4().hex
+        say(f"if this breaks off, repeat it with --idempotency-key {once}: it spends once")
+        asked = remote.post(f"{path_of(dataset)}/releases", order, idempotency_key=once)
+        print_answers(_awaited(remote, asked["id"], Patience(timeout)), as_json)
+
+
+def _guarantee(rho: str | None, epsilon: str | None, delta: str | None, held: dict[str, Any]) -> tuple[Zcdp, Fraction]:
+    """What is spent, and the δ at which ε is shown."""
+    if (rho is None) == (epsilon is None):
+        fail("give --rho, or --epsilon and --delta: what the release spends", code=2)
+    shown_at = Fraction(str(held["cap"]["delta"])) if delta is None else delta_of(delta)
+    return guarantee_of(rho, epsilon, shown_at), shown_at
+
+
+def _confirm(guarantee: Zcdp, delta: Fraction, held: dict[str, Any], yes: bool) -> None:
+    epsilon = approximate_of(guarantee, delta).nano_epsilon / NANO
+    say(guarantee_text(guarantee.rho, epsilon, float(delta), held["neighbours"], held["unit"]))
+    left = held["cap"]["rho"] - held["cap"]["spent"]
+    say(f"dataset {held['name']} has ρ = {left:g} left of {held['cap']['rho']:g}")
+    if not yes:
+        typer.confirm("Spend it?", abort=True, err=True)
+
+
+def _awaited(remote: Remote, identifier: str, patience: Patience) -> dict[str, Any]:
+    """The answers once they are there; raises SordinoError where there will be none."""
+    later = f"read them with `sordino datasets answers {identifier}`"
+    path = f"/v1/releases/{quote(identifier, safe='')}"
+    while (status := remote.get(path))["state"] in _WAITING:
+        patience.pause(_WAITING[status["state"]], later)
+    if status["state"] != "released":
+        raise SordinoError(f"release {identifier} is {status['state']}: {status['error']}")
+    document: dict[str, Any] = remote.get(f"{path}/answers")
+    return document

@@ -1,0 +1,55 @@
+"""What `sordino release` and `sordino datasets` print of releases."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.table import Table
+
+from sordino_server.cli.output import console, print_json
+
+
+def print_release(status: dict[str, Any], as_json: bool) -> None:
+    """How far a release is."""
+    if as_json:
+        print_json(status)
+        return
+    lines = [f"release {status['id']}: {status['state']}, ρ = {status['rho']:g}", f"workload {status['workload']}"]
+    lines += [status["error"]] if status["error"] else []
+    for line in lines:
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
+
+
+def print_answers(document: dict[str, Any], as_json: bool) -> None:
+    """Every answer of a release with its errors."""
+    if as_json:
+        print_json(document)
+        return
+    percent = f"{100 * document['level']:g} %"
+    table = Table("query", "value", "standard error", f"{percent} interval", f"{percent} band", "consistent")
+    digits = 4 if document["scale"] == "share" else 1
+    for query in document["queries"]:
+        spans = [f"{low:.{digits}f} … {high:.{digits}f}" for low, high in (query["interval"], query["band"])]
+        figures = [f"{query[name]:.{digits}f}" for name in ("value", "standard_error")]
+        table.add_row(query["label"], *figures, *spans, f"{query['consistent']:.{digits}f}")
+    console.print(table)
+    for line in _terms(document):
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
+
+
+def _terms(document: dict[str, Any]) -> list[str]:
+    own = document["guarantee"]
+    rows = "counts, of a secret number of rows" if document["users"] is None else f"{document['users']:,} rows"
+    ratio = document["unbiased_bound"]["ratio_max"]
+    bound = "" if ratio is None else f"; worst variance {ratio:.4g} × the lower bound for unbiased releases"
+    return [
+        f"release {document['release']} from {document['dataset']}: {rows}{bound}",
+        guarantee_text(own["rho"], own["epsilon"], own["delta"], own["neighbours"], own["unit"]),
+        *(f"warning: {warning}" for warning in document["warnings"]),
+    ]
+
+
+def guarantee_text(rho: float, epsilon: float, delta: float, neighbours: str, unit: str) -> str:
+    """What is kept, and of what."""
+    kept = f"the content of one {unit}" if neighbours == "replace" else f"one {unit}, and whether it is there"
+    return f"ρ = {rho:g} (ε = {epsilon:.4g} at δ = {delta:g}) protects {kept}"

@@ -1,0 +1,109 @@
+"""`sordino datasets` and `sordino release` against a running server."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Run = Callable[..., Any]
+TERMS = """
+name: flights
+domain: [{name: delay, kind: ordinal, edges: [0, 15, 60], unit: min}]
+unit: flight
+cap: {rho: "0.05"}
+"""
+WORKLOAD = """
+name: delays
+domain: [{name: delay, kind: ordinal, edges: [0, 15, 60], unit: min}]
+queries: prefix
+"""
+ROWS = "late,port\n" + "".join(f"{minutes},a\n" for minutes in [-5] * 400 + [5] * 300 + [30] * 200 + [90] * 100)
+ADD = ("datasets", "add", "flights.csv", "--spec", "dataset.yaml", "--column", "delay=late")
+RELEASE = ("release", "cdf.yaml", "--dataset", "flights")
+
+
+@pytest.fixture
+def operator(running: Any, tmp_path: Path) -> Iterator[dict[str, str]]:
+    """The environment of commands that work on the running server, whose worker works all the time."""
+    for name, text in (("dataset.yaml", TERMS), ("cdf.yaml", WORKLOAD), ("flights.csv", ROWS)):
+        (tmp_path / name).write_text(text)
+    worker = running.worker()
+    thread = threading.Thread(target=worker.run)
+    thread.start()
+    yield {"SORDINO_SERVER": running.address, "SORDINO_KEY": running.admin_key}
+    worker.stop.set()
+    thread.join()
+
+
+def test_rows_are_added_and_released_under_the_cap(run_command: Run, json_of: Run, operator: dict[str, str]) -> None:
+    added = run_command(*ADD, **operator).stdout
+    assert "1,000 rows; each is one flight" in added
+    assert "ρ = 0.05; ρ = 0 spent" in added
+    done = run_command(*RELEASE, "--rho", "0.02", "--yes", **operator)
+    assert "ρ = 0.02 (ε = 0.8999 at δ = 1e-06) protects the content of one flight" in done.stderr
+    assert "delay ≤ 15 min" in done.stdout
+    assert "× the lower bound" in done.stdout
+    key = done.stderr.split("--idempotency-key ")[1].split(":")[0]
+    document = json_of(*RELEASE, "--rho", "0.02", "--yes", "--idempotency-key", key, **operator)
+    assert document["release"] in done.stdout
+    assert {"interval", "band", "consistent", "population_interval"} <= document["queries"][0].keys()
+    assert json_of("datasets", "answers", document["release"], **operator) == document
+    table = run_command("datasets", "answers", document["release"], "--csv", **operator).stdout
+    assert table.startswith("label,value,standard_error")
+    assert json_of("datasets", "release", document["release"], **operator)["state"] == "released"
+    assert document["release"] in run_command("datasets", "releases", "flights", **operator).stdout
+    assert [each["rho"] for each in json_of("datasets", "ledger", "flights", **operator)["entries"]] == [0.02]
+    refused = run_command(*RELEASE, "--rho", "0.04", "--yes", code=2, **operator)
+    assert "0.02 is spent" in " ".join(refused.stderr.split())
+    _caps_and_rows(run_command, json_of, operator)
+
+
+def _caps_and_rows(run_command: Run, json_of: Run, operator: dict[str, str]) -> None:
+    assert json_of("datasets", "update", "flights", "--cap", "0.2", **operator)["cap"]["rho"] == 0.2
+    assert "at least what was spent" in " ".join(
+        run_command("datasets", "update", "flights", "--cap", "0.01", code=2, **operator).stderr.split()
+    )
+    derived = json_of(*RELEASE, "--epsilon", "1", "--delta", "1e-6", "--yes", **operator)["guarantee"]
+    assert derived["rho"] == pytest.approx(0.024356, rel=1e-3)
+    assert derived["epsilon"] <= 1
+    assert "rows were deleted" in run_command("datasets", "delete", "flights", **operator).stdout
+    assert "deleted" in run_command("datasets", "list", **operator).stdout
+    assert json_of("datasets", "show", "flights", **operator)["cap"]["spent"] > 0.04
+    assert "were deleted" in run_command(*RELEASE, "--rho", "0.02", "--yes", code=2, **operator).stderr
+
+
+def test_nothing_is_spent_without_a_yes(run_command: Run, operator: dict[str, str], json_of: Run) -> None:
+    run_command(*ADD, **operator)
+    run_command(*RELEASE, "--rho", "0.02", code=1, **operator)
+    assert "give --yes" in run_command(*RELEASE, "--rho", "0.02", "--json", code=2, **operator).stderr
+    assert "drawn from the operating system" in " ".join(
+        run_command(*RELEASE, "--rho", "0.02", "--yes", "--seed", "1", code=2, **operator).stderr.split()
+    )
+    for wrong in ((), ("--rho", "nan", "--yes"), ("--rho", "1", "--epsilon", "1", "--yes")):
+        run_command(*RELEASE, *wrong, code=2, **operator)
+    assert json_of("datasets", "show", "flights", **operator)["cap"]["spent"] == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("dataset.yaml", TERMS.replace("name: flights", "name: flights\nrows: 3"), "rows"),
+        ("dataset.yaml", TERMS + "neighbours: swap\n", "neighbours"),
+        ("dataset.yaml", TERMS.replace('"0.05"', '"-1"'), "ρ must be"),
+        ("flights.csv", "port\na\n", "no column 'late'"),
+        ("flights.csv", "late\nsoon\n", "line 2"),
+        ("flights.csv", "late\n", "no rows"),
+    ],
+)
+def test_files_that_do_not_fit_are_refused_here(
+    run_command: Run, tmp_path: Path, name: str, text: str, said: str
+) -> None:
+    """Without a server, which is not asked."""
+    for each, written in (("dataset.yaml", TERMS), ("flights.csv", ROWS)):
+        (tmp_path / each).write_text(written)
+    (tmp_path / name).write_text(text)
+    assert said in " ".join(run_command(*ADD, code=2).stderr.split())
