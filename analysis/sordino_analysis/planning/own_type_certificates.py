@@ -8,8 +8,9 @@ import numpy as np
 
 from sordino_analysis.documents.certificate import OwnTypesBound
 from sordino_analysis.mechanisms.mechanism import SharedWork
-from sordino_analysis.optimisation.bounds.own_types import LARGEST_TYPES, recheck_own_types
+from sordino_analysis.optimisation.bounds.own_types import LARGEST_TYPES, LONGEST_WINDOW, recheck_own_types
 from sordino_analysis.optimisation.bounds.own_types_ascent import ascent_states, own_types_bound
+from sordino_analysis.optimisation.bounds.smooth_enumeration import MOST_ENUMERATED
 from sordino_analysis.optimisation.bounds.thresholds import ThresholdQueries, find_thresholds, steps_of
 from sordino_analysis.progress import Progress, ProgressCallback
 from sordino_analysis.questions.linear import Workload
@@ -21,8 +22,8 @@ from sordino_shared.errors import InvalidValue
 _LENGTHS = {Effort.QUICK: 2, Effort.STANDARD: 4, Effort.THOROUGH: 8}
 _STEPS = {Effort.QUICK: 40, Effort.STANDARD: 60, Effort.THOROUGH: 100}
 _STATES = {Effort.QUICK: 2e4, Effort.STANDARD: 1.5e6, Effort.THOROUGH: 3e7}
-# Few types need many steps, which are cheap there.
-_THOROUGH_STEPS = 3200
+# Few types need many steps, which are cheap there: where rows are enumerated, 100 take up to a quarter of a second.
+_THOROUGH_STEPS, _LEAST_OF_ENUMERATED = 3200, 100
 # On more types, below this ε sets are longer than any window: the bounds with common weights prove more.
 _MANY_TYPES, _LEAST_OF_MANY, _LEAST = 32, 3.0, 0.5
 # Beyond this ε the ascent ends at zero.
@@ -39,9 +40,8 @@ def own_types_certificate(work: SharedWork, progress: ProgressCallback) -> OwnTy
     found = find_thresholds(work.matrix)
     if found is None:
         return None
-    types, steps = len(found.order), _STEPS[options.effort]
-    if options.effort is Effort.THOROUGH:
-        steps = max(steps, min(_THOROUGH_STEPS // types, 4 * steps))
+    types = len(found.order)
+    steps = _steps(types, options.effort)
     taken, passed = count(1), work.deadline.sooner(_SHARE_OF_TIME)
 
     def should_stop() -> bool:
@@ -86,6 +86,14 @@ def _least_height(found: ThresholdQueries, weights: np.ndarray[tuple[int, int], 
     return float(found.heights[weights.any(axis=1)].min())
 
 
+def _steps(types: int, effort: Effort) -> int:
+    """At each temperature."""
+    steps = _STEPS[effort]
+    if effort is Effort.THOROUGH:
+        steps = max(steps, min(_THOROUGH_STEPS // types, 4 * steps))
+    return max(steps, _LEAST_OF_ENUMERATED) if types <= MOST_ENUMERATED else steps
+
+
 def _affordable(work: SharedWork) -> int:
     """The longest windows that the effort allows, 0 for none."""
     types, epsilon = work.request.workload.size, work.request.guarantee.epsilon
@@ -94,5 +102,7 @@ def _affordable(work: SharedWork) -> int:
         return 0
     if types > _MANY_TYPES and epsilon < _LEAST_OF_MANY and effort is not Effort.THOROUGH:
         return 0
+    if types <= MOST_ENUMERATED:
+        return min(types, LONGEST_WINDOW)
     lengths = range(2, _LENGTHS[effort] + 1, 2)
     return max((one for one in lengths if ascent_states(types, epsilon, one) <= _STATES[effort]), default=0)

@@ -1,19 +1,22 @@
 """Maximising the bound of `own_types` over weights, numerators and multipliers: concave, smoothed, by L-BFGS.
 
-The largest violation over all rows is replaced by its smooth maximum at a temperature that falls; windows then grow by
-two types, at which the far cells' numbers go on unchanged.
+The largest violation over all rows is replaced by its smooth maximum at a temperature that falls. Over few types windows
+have their full length at once, as all rows are enumerated at the same cost; over more they grow by two types, at which
+the far cells' numbers go on unchanged.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from scipy.optimize import minimize
 
 from sordino_analysis.arrays import Floats
 from sordino_analysis.optimisation.bounds.own_types import OwnTypes, recheck_own_types, signed_sizes
+from sordino_analysis.optimisation.bounds.smooth_enumeration import MOST_ENUMERATED, EveryRow
 from sordino_analysis.optimisation.bounds.smooth_paths import SmoothMaximum, smooth_maximum
 from sordino_analysis.optimisation.bounds.window_paths import Form, Integers, Lattice, Windows
 
@@ -64,14 +67,15 @@ def own_types_bound(
     steps: int = 100,
     should_stop: Callable[[], bool] = lambda: False,
 ) -> OwnTypes:
-    """The bound of `recheck_own_types` ascended at windows of 2, 4, … `length` types; keeps what it has when stopped.
+    """The bound of `recheck_own_types` ascended at windows of up to `length` types; keeps what it has when stopped.
 
     `thresholds` (Q,) increase; there are up to `steps` at each of six temperatures and of three after a lift, and
     `should_stop()` is asked at every one. Raises InvalidValue for what `recheck_own_types` refuses.
     """
     before = max(0, int(np.ceil(epsilon - _LARGEST_COLD)))
     length, temperatures = min(length, types), _TEMPERATURES
-    point, expected = _begun(thresholds, types, min(2, length)), _FIRST_EXPECTED
+    first = length if types <= MOST_ENUMERATED else min(2, length)
+    point, expected = _begun(thresholds, types, first), _FIRST_EXPECTED
     for earlier in range(before, -1, -1):
         ascent = _OwnTypesAscent(thresholds, epsilon - earlier, steps, expected, should_stop)
         point = ascent.climb(point, temperatures)
@@ -90,6 +94,16 @@ def _most_high(types: int, epsilon: float) -> int:
     return int(min(types, _FEWEST_HIGH + _MOST_HIGH * types / (np.exp(epsilon) + 1)))
 
 
+# The smooth maximum over the rows of one ε, of a form at a temperature.
+_Smooth = Callable[[Form, float], SmoothMaximum]
+
+
+def _smooth_maximum(windows: Windows, epsilon: float) -> _Smooth:
+    if windows.types <= MOST_ENUMERATED:
+        return EveryRow(windows, epsilon).smooth_maximum
+    return partial(smooth_maximum, Lattice(windows, epsilon, np.arange(_most_high(windows.types, epsilon) + 1)))
+
+
 class _OwnTypesAscent:
     """At one ε. Temperatures are relative to the value, or to what is expected before there is one."""
 
@@ -102,33 +116,33 @@ class _OwnTypesAscent:
     def climb(self, point: WindowPoint, temperatures: tuple[float, ...]) -> WindowPoint:
         """The point after the steps at each temperature."""
         windows = point.windows
-        lattice = Lattice(windows, self.epsilon, np.arange(_most_high(windows.types, self.epsilon) + 1))
-        point = self._scaled(point, lattice)
+        smooth = _smooth_maximum(windows, self.epsilon)
+        point = self._scaled(point, smooth)
         for temperature in temperatures:
             if self.should_stop():
                 break
-            point = self._descended(point, lattice, temperature * self.expected)
-            self._scaled(point, lattice)
+            point = self._descended(point, smooth, temperature * self.expected)
+            self._scaled(point, smooth)
         return point
 
-    def _scaled(self, point: WindowPoint, lattice: Lattice) -> WindowPoint:
-        """The point with ν raised to what the lattice's rows need and A scaled best; notes what it about proves."""
+    def _scaled(self, point: WindowPoint, smooth: _Smooth) -> WindowPoint:
+        """The point with ν raised to what the rows need and A scaled best; notes what it about proves."""
         form = point.form
         correlation = float((form.numerators * signed_sizes(point.windows, self.thresholds)).sum()) / 2
         scale = max(abs(correlation), float(np.abs(form.multipliers).sum()))
         level = float(form.multipliers.sum())
-        level += smooth_maximum(lattice, form, _NO_TEMPERATURE * scale).value
+        level += smooth(form, _NO_TEMPERATURE * scale).value
         factor = correlation / level
         raised = factor**2 * (point.multipliers + level - float(form.multipliers.sum()))
         self.expected = max(self.expected, correlation**2 / level - 0.25)
         return replace(point, profiles=factor * point.profiles, multipliers=raised)
 
-    def _descended(self, point: WindowPoint, lattice: Lattice, temperature: float) -> WindowPoint:
+    def _descended(self, point: WindowPoint, smooth: _Smooth, temperature: float) -> WindowPoint:
         variables = _CellVariables(point, signed_sizes(point.windows, self.thresholds))
 
         def objective(values: Floats) -> tuple[float, Floats]:
             moved = variables.point(values)
-            return variables.slopes(moved, smooth_maximum(lattice, moved.form, temperature))
+            return variables.slopes(moved, smooth(moved.form, temperature))
 
         def stop_when_late(_: Floats) -> None:
             if self.should_stop():
@@ -182,25 +196,17 @@ def _begun(thresholds: Integers, types: int, length: int) -> WindowPoint:
     signs = np.where(np.arange(types) < thresholds[:, None], 1.0, -1.0)
     before, after = (signs > 0) / distance, (signs < 0) / distance
     by_type = before / before.sum(axis=1, keepdims=True) + after / after.sum(axis=1, keepdims=True)
-    roots = _roots(windows, _totals(windows, by_type))
-    return WindowPoint(windows, _totals(windows, signs * by_type), roots, np.zeros(types))
+    roots = _roots(windows, windows.totals(by_type))
+    return WindowPoint(windows, windows.totals(signs * by_type), roots, np.zeros(types))
 
 
 def _lifted(point: WindowPoint, thresholds: Integers, length: int) -> WindowPoint:
     """The same numbers of every type at longer windows."""
     windows = Windows.around(thresholds, point.windows.types, length)
     sizes = np.maximum(point.windows.sizes, 1.0)
-    profiles = _totals(windows, point.windows.spread(point.profiles / sizes))
-    roots = _roots(windows, _totals(windows, point.windows.spread(point.shares / sizes)))
+    profiles = windows.totals(point.windows.spread(point.profiles / sizes))
+    roots = _roots(windows, windows.totals(point.windows.spread(point.shares / sizes)))
     return WindowPoint(windows, profiles, roots, point.multipliers)
-
-
-def _totals(windows: Windows, by_type: Floats) -> Floats:
-    """(Q, L + 2) sums over cells of numbers of every type (Q, k)."""
-    inside = np.arange(windows.types) - windows.starts[:, None]
-    window = by_type[(inside >= 0) & (inside < windows.length)].reshape(len(by_type), windows.length)
-    left, right = (by_type * (inside < 0)).sum(axis=1), (by_type * (inside >= windows.length)).sum(axis=1)
-    return np.column_stack([left, window, right])
 
 
 def _roots(windows: Windows, shares: Floats) -> Floats:

@@ -49,9 +49,22 @@ class Windows:
 
     def spread(self, cells: Floats) -> Floats:
         """(Q, k) what each type has of numbers (Q, L + 2) that are constant on cells."""
-        types = np.arange(self.types)
-        places = np.clip(types - self.starts[:, None] + 1, 0, self.length + 1)
-        return np.asarray(np.take_along_axis(cells, places, axis=1))
+        return np.asarray(np.take_along_axis(cells, self._places, axis=1))
+
+    def totals(self, by_type: Floats) -> Floats:
+        """(Q, L + 2) the sums over cells of numbers of every type (Q, k)."""
+        return np.asarray(np.einsum("qk,qkc->qc", by_type, self._in_cell))
+
+    @cached_property
+    def _in_cell(self) -> Floats:
+        """(Q, k, L + 2) whether a type is in a cell."""
+        return np.asarray(self._places[:, :, None] == np.arange(self.length + 2), dtype=float)
+
+    @cached_property
+    def _places(self) -> Integers:
+        """(Q, k) the cell of every type."""
+        places: Integers = np.clip(np.arange(self.types) - self.starts[:, None] + 1, 0, self.length + 1)
+        return places
 
     @cached_property
     def by_start(self) -> list[Integers]:

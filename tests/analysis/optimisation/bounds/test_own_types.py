@@ -7,6 +7,7 @@ import pytest
 
 from sordino_analysis.optimisation.bounds.own_types import recheck_own_types
 from sordino_analysis.optimisation.bounds.own_types_ascent import own_types_bound
+from sordino_analysis.optimisation.bounds.smooth_enumeration import EveryRow
 from sordino_analysis.optimisation.bounds.smooth_paths import smooth_maximum
 from sordino_analysis.optimisation.bounds.thresholds import find_thresholds
 from sordino_analysis.optimisation.bounds.window_paths import Form, Lattice, Windows, largest
@@ -51,6 +52,16 @@ def test_the_path_finds_the_largest_of_all_rows_and_their_sum(types, length):
     assert smooth == pytest.approx(
         plain.max() + temperature * np.log(np.exp((plain - plain.max()) / temperature).sum())
     )
+
+
+@pytest.mark.parametrize("length", [2, 5, 8])
+def test_all_rows_at_once_have_the_same_smooth_maximum_and_slopes_as_paths(length):
+    windows = Windows.around(THRESHOLDS, 8, length)
+    form = random_form(windows, np.random.default_rng(length))
+    paths = smooth_maximum(Lattice(windows, 2.0, np.arange(9)), form, 0.5)
+    rows_at_once = EveryRow(windows, 2.0).smooth_maximum(form, 0.5)
+    for name, expected in vars(paths).items():
+        assert getattr(rows_at_once, name) == pytest.approx(expected, rel=1e-9, abs=1e-12), name
 
 
 @pytest.mark.parametrize("name", ["numerators", "weights", "multipliers"])
