@@ -12,7 +12,7 @@ from sordino_analysis.planning.certificates import lower_bound
 from sordino_analysis.planning.own_type_certificates import own_types_certificate
 from sordino_analysis.planning.rechecks import recheck_bound
 from sordino_analysis.planning_options import PlanningOptions
-from sordino_analysis.questions.linear import builtin
+from sordino_analysis.questions.linear import builtin, parse_specification
 from sordino_analysis.request_terms import Effort
 from sordino_shared.arrays import Array
 from sordino_shared.errors import InvalidValue
@@ -52,6 +52,14 @@ def test_it_proves_nothing_of_a_mean_or_of_queries_without_a_threshold(bound):
         recheck_bound(replace(bound, order=Array.of(np.zeros(10), "<i4")), prefix, 3.0, "max")
     with pytest.raises(InvalidValue, match="from 0 to 8"):
         recheck_bound(replace(bound, queries=Array.of(bound.queries.numpy() + 1, "<i4")), prefix, 3.0, "max")
+
+
+def test_it_is_left_out_for_a_single_threshold():
+    rows = {"matrix": [[1.0] * 3 + [0.0] * 3]}
+    line = {"name": "value", "kind": "ordinal", "edges": [1.0, 2.0, 3.0, 4.0, 5.0]}
+    workload = parse_specification({"name": "one", "domain": [line], "queries": rows}).build()
+    single = SharedWork(PlanRequest(workload, PlanningOptions.of(epsilon=2)))
+    assert own_types_certificate(single, lambda told: None) is None
 
 
 def test_it_is_left_out_where_it_takes_more_than_the_effort():
