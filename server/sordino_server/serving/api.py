@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import JSONResponse
+from starlette.routing import BaseRoute
 
+from sordino_server import console
 from sordino_server.answers import endpoints as answers
 from sordino_server.campaigns import endpoints as campaigns
 from sordino_server.datasets import endpoints as datasets
@@ -46,3 +49,12 @@ router.include_router(docs_page.router)
 async def describe(request: Request) -> JSONResponse:
     """This API as an OpenAPI document."""
     return JSONResponse(request.app.openapi())
+
+
+@cache
+def all_routes(with_console: bool) -> tuple[BaseRoute, ...]:
+    """The routes of every application: FastAPI analyses the endpoints of an included router at its first request."""
+    whole = APIRouter()
+    for each in (router, console.router) if with_console else (router,):
+        whole.include_router(each)
+    return tuple(whole.routes)

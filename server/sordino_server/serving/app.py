@@ -12,7 +12,7 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from sordino_server import __version__, console, problem_details
+from sordino_server import __version__, problem_details
 from sordino_server.config import Settings
 from sordino_server.console import sign_in
 from sordino_server.console.shared_texts import SharedTexts
@@ -28,7 +28,7 @@ from sordino_server.problem_details import ProblemDocument
 from sordino_server.reports import ReportWriter
 from sordino_server.reports.admission import Admission
 from sordino_server.reports.upload_endpoint import UploadEndpoint
-from sordino_server.serving.api import router
+from sordino_server.serving.api import all_routes
 
 
 def create_app(settings: Settings, database: Database | None = None, clock: ServerClock | None = None) -> FastAPI:
@@ -60,6 +60,7 @@ def create_app(settings: Settings, database: Database | None = None, clock: Serv
         version=__version__,
         summary="Local-differential-privacy telemetry: plans, campaigns, reports, estimates.",
         lifespan=lifespan,
+        routes=[*all_routes(settings.console)],
         docs_url=None,
         redoc_url=None,
         openapi_url=None,
@@ -71,12 +72,10 @@ def create_app(settings: Settings, database: Database | None = None, clock: Serv
     app.state.metrics = metrics
     app.state.draining = False
     app.state.admission = Admission(context)
-    app.include_router(router)
     if settings.console:
         app.state.sign_in_limit = sign_in.rate_limit()
         app.state.live_counts = SharedTexts()
         app.state.found_summaries = FoundSummaries()
-        app.include_router(console.router)
     app.add_middleware(UnreadBody)
     problem_details.install(app)
     return app

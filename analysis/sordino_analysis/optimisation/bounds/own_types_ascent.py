@@ -1,8 +1,8 @@
 """Maximising the bound of `own_types` over weights, numerators and multipliers: concave, smoothed, by L-BFGS.
 
-The largest violation over all rows is replaced by its smooth maximum at a temperature that falls. Over few types windows
-have their full length at once, as all rows are enumerated at the same cost; over more they grow by two types, at which
-the far cells' numbers go on unchanged.
+The largest violation over all rows is replaced by its smooth maximum at a temperature that falls. Over few types
+windows have their full length at once, as all rows are enumerated at the same cost; over more they grow by two types,
+at which the far cells' numbers go on unchanged.
 """
 
 from __future__ import annotations

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from sordino_analysis.arrays import Floats
 from sordino_analysis.optimisation.bounds.smooth_paths import SmoothMaximum
 from sordino_analysis.optimisation.bounds.window_paths import Form, Windows
 
