@@ -1,6 +1,7 @@
 """What a round's reports add up to: one share a writer, merged exactly in any order, and recomputed from the log."""
 
 from sordino_server.aggregates.aggregation import AggregateMismatch, LogPurged, aggregate, logged_payloads, re_aggregate
+from sordino_server.aggregates.log_pages import ranges_of_reports
 from sordino_server.aggregates.purging import purge
 from sordino_server.aggregates.repository import add_chunk, counts_by_round, log_bytes, put_shard, summed_on_ingest
 
@@ -14,6 +15,7 @@ __all__ = [
     "logged_payloads",
     "purge",
     "put_shard",
+    "ranges_of_reports",
     "re_aggregate",
     "summed_on_ingest",
 ]

@@ -19,6 +19,7 @@ from sordino_shared.randomizers import AnyRandomizer
 # One page of the log is read and added up at a time. PostgreSQL's driver keeps the memory for one in each connection.
 _PAGE_BYTES = 4 << 20
 _ALL = ChunkIds()
+_COUNTS_AT_ONCE = 10_000
 
 
 def log_pages(database: Database, round_id: int, width: int, chunks: ChunkIds = _ALL) -> Iterator[NDArray[np.uint8]]:
@@ -31,6 +32,23 @@ def log_pages(database: Database, round_id: int, width: int, chunks: ChunkIds = 
         if count < limit:
             return
         chunks = replace(chunks, after=last)
+
+
+def ranges_of_reports(database: Database, round_id: int, reports: int) -> Iterator[ChunkIds]:
+    """The chunks of the round in ranges of at least so many reports each, but for the last; none where it has none."""
+    start, last, held = 0, 0, 0
+    while True:
+        with database.read("read chunks of the log") as session:
+            chunks = repository.counts_after(session, round_id, last, _COUNTS_AT_ONCE)
+        for last, count in chunks:
+            held += count
+            if held >= reports:
+                yield ChunkIds(start, last)
+                start, held = last, 0
+        if len(chunks) < _COUNTS_AT_ONCE:
+            break
+    if held:
+        yield ChunkIds(start, last)
 
 
 def add_up(

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import multiprocessing as mp
-import os
-import signal
-import threading
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from concurrent.futures.process import BrokenProcessPool
 from functools import lru_cache, reduce
-from multiprocessing.connection import Connection
 
 import structlog
 
+from sordino_analysis.archive.process_pool import process_pool
 from sordino_analysis.evaluation.accumulate import Aggregate
 from sordino_analysis.evaluation.randomizers import for_randomizer
 from sordino_analysis.progress import Progress, ProgressCallback, ignore_progress
@@ -70,37 +66,14 @@ def _sums_of_ranges(
     progress: ProgressCallback,
 ) -> list[Aggregate]:
     url = database.url.render_as_string(hide_password=False)
-    theirs, ours = mp.Pipe(duplex=False)
     parts: list[Aggregate] = []
-    with (
-        theirs,
-        ours,
-        # Not forks of the planner's server, which is prepared for plans, nor of this process, which has threads.
-        ProcessPoolExecutor(processes, mp.get_context("spawn"), _begin, (theirs,)) as pool,
-    ):
+    # Not forks of the planner's server, which is prepared for plans.
+    with process_pool(processes) as pool:
         waiting = [pool.submit(_sums_of_range, url, round_id, randomizer, chunks) for chunks in ranges]
-        try:
-            for future in as_completed(waiting):
-                parts.append(future.result())
-                progress(Progress(min(1.0, sum(part.count for part in parts) / max(counted, 1))))
-        finally:
-            # What is not begun is dropped where a range failed or `progress` raised.
-            pool.shutdown(wait=False, cancel_futures=True)
+        for future in as_completed(waiting):
+            parts.append(future.result())
+            progress(Progress(min(1.0, sum(part.count for part in parts) / max(counted, 1))))
     return parts
-
-
-def _begin(pipe: Connection) -> None:
-    """End with the worker, however it ends; Ctrl-C is the worker's to hear."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with, args=(pipe,), daemon=True).start()
-
-
-def _end_with(pipe: Connection) -> None:
-    """Exit on EOF; the worker never writes."""
-    try:
-        pipe.recv_bytes()
-    except (EOFError, OSError):
-        os._exit(1)
 
 
 @lru_cache(maxsize=1)

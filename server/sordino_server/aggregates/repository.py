@@ -104,6 +104,12 @@ def chunk_ids(session: Session, round_id: int) -> ChunkIds:
     return ChunkIds(0, 0) if first is None else ChunkIds(first - 1, last)
 
 
+def counts_after(session: Session, round_id: int, last: int, limit: int) -> Sequence[tuple[int, int]]:
+    """(id, reports) of up to `limit` chunks of the round that follow chunk `last`, in order."""
+    query = select(ReportChunk.id, ReportChunk.count).where(ReportChunk.round_id == round_id, ReportChunk.id > last)
+    return [(number, count) for number, count in session.execute(query.order_by(ReportChunk.id).limit(limit))]
+
+
 def logged(session: Session, round_id: int) -> int:
     """Reports in the log, as its chunks were counted when they were written: no payload is read."""
     count = func.coalesce(func.sum(ReportChunk.count), 0)

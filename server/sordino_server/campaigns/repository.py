@@ -34,6 +34,8 @@ _SORTED_BY: Mapping[CampaignSort, InstrumentedAttribute[Any]] = {
     CampaignSort.POPULATION: Campaign.population,
     CampaignSort.STATE: Campaign.state,
 }
+# More than a person chooses among.
+_MOST_NAMED = 10
 _NOTHING_TO_COME = (RoundState.ESTIMATED, RoundState.CANCELLED)
 
 
@@ -70,6 +72,13 @@ def ended_rounds(session: Session, before: int) -> Sequence[Round]:
 def find(session: Session, identifier: str) -> Campaign | None:
     """The campaign of this digest."""
     return session.get(Campaign, identifier)
+
+
+def names_by_id(session: Session, text: str) -> dict[str, str]:
+    """The name of each campaign of this name, and of each whose id begins with the text."""
+    query = select(Campaign.id, Campaign.name).where((Campaign.name == text) | Campaign.id.startswith(text))
+    rows = session.execute(query.order_by(Campaign.created_at).limit(_MOST_NAMED))
+    return {row.id: row.name for row in rows}
 
 
 def delete(session: Session, campaign: Campaign) -> None:

@@ -18,6 +18,8 @@ from sordino_server import __version__
 from sordino_server.cli.deferred_command import DeferredCommand
 
 COMMANDS = (
+    "aggregate",
+    "aggregates",
     "audit",
     "audit-log",
     "campaigns",

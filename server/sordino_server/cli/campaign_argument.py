@@ -1,11 +1,38 @@
-"""The argument that names a campaign."""
+"""The argument that names a campaign, and the one campaign that it names."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from typing import Annotated
 
 import typer
 
+from sordino_shared.errors import SordinoError
+
 CampaignArgument = Annotated[
     str, typer.Argument(metavar="CAMPAIGN", help="Id, the first digits of an id (4 or more), or a name.")
 ]
+
+_WHOLE_ID, _ID_PREFIX = re.compile("[0-9a-f]{64}"), re.compile("[0-9a-f]{4,63}")
+_SHOWN, _SHOWN_DIGITS = 5, 12
+
+
+def is_whole_id(text: str) -> bool:
+    """Whether it is an id, which needs no looking up."""
+    return _WHOLE_ID.fullmatch(text) is not None
+
+
+def is_id_prefix(text: str) -> bool:
+    """Whether it may be the beginning of an id."""
+    return _ID_PREFIX.fullmatch(text) is not None
+
+
+def only_campaign(text: str, found: Mapping[str, str]) -> str:
+    """The id of the one campaign that is meant, of the names by id that were found; raises SordinoError otherwise."""
+    if len(found) == 1:
+        return next(iter(found))
+    if not found:
+        raise SordinoError(f"no campaign has the name or the id {text!r}: see `sordino campaigns list`")
+    names = ", ".join(f"{each[:_SHOWN_DIGITS]} ({name})" for each, name in list(found.items())[:_SHOWN])
+    raise SordinoError(f"{text!r} means {len(found)} campaigns, give more of the id: {names}")

@@ -1,4 +1,4 @@
-"""`sordino export`: results of a running server as files for other programs."""
+"""`sordino export`: results of a running server, and reports of its database, as files for other programs."""
 
 from __future__ import annotations
 
@@ -6,30 +6,29 @@ import json
 import os
 import tempfile
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Literal, get_args
 
 import typer
 
-from sordino_server.cli.output import reports_errors, say
+from sordino_server.cli.campaign_argument import CampaignArgument, only_campaign
+from sordino_server.cli.output import JsonOption, print_json, reports_errors, say
+from sordino_server.cli.processes import started
 from sordino_server.cli.remote import DEFAULT_SERVER, KeyOption, Remote, ServerOption
+from sordino_server.kit.schema_version import check_schema
 from sordino_shared.errors import InvalidValue
 
 app = typer.Typer(
     name="export",
     add_completion=False,
     pretty_exceptions_enable=False,
-    help="Write results to a file: CSV, JSON or Parquet. Uses SORDINO_SERVER and SORDINO_KEY.",
+    help="Write estimates to a file, or the reports of a closed round to an archive.",
     no_args_is_help=True,
 )
 
 Form = Literal["csv", "json", "parquet"]
 FORMS: tuple[Form, ...] = get_args(Form)
-
-
-@app.callback()
-def _results() -> None:
-    """A group, though it has one command so far."""
 
 
 @app.command()
@@ -56,7 +55,8 @@ def estimates(
 
         sordino export estimates delays-may delays-june --output delays.csv
 
-    Bounds of attributes, answers and errors are numbers in columns of their own. Parquet needs pyarrow.
+    Bounds of attributes, answers and errors are numbers in columns of their own. Parquet needs pyarrow. Uses
+    SORDINO_SERVER and SORDINO_KEY.
     """
     form = _form(form, output)
     if output is not None and output.exists() and not force:
@@ -67,6 +67,42 @@ def estimates(
         return
     _replace(output, write)
     say(f"written to {output}")
+
+
+@app.command()
+@reports_errors
+def reports(
+    campaign: CampaignArgument,
+    to: Annotated[str, typer.Option("--to", metavar="URL", help="A folder: a path, s3://, gs:// or abfs://.")],
+    index: Annotated[int, typer.Option("--round", min=0, metavar="N", help="The round, from 0 on.")] = 0,
+    as_json: JsonOption = False,
+) -> None:
+    """Write the reports of a closed round as an archive that any machine can add up.
+
+    Example:
+
+        sordino export reports 3f0c9a71 --round 0 --to s3://bucket/lake
+
+    Reads the database SORDINO_DATABASE_URL. An export that was broken off goes on where it stopped. Reports in an
+    archive are yours to delete: no retention of sordino reaches them.
+    """
+    from sordino_server.campaigns.repository import names_by_id
+    from sordino_server.cli.progress_bar import displayed_progress
+    from sordino_server.exports.archiving import archive_folder, archived_round, write_archive
+
+    _, database = started()
+    check_schema(database)
+    with database.read("find campaign") as session:
+        found = names_by_id(session, campaign)
+    archived = archived_round(database, only_campaign(campaign, found), index)
+    folder = archive_folder(to, archived)
+    with displayed_progress("writing") as show:
+        manifest = write_archive(database, archived, folder, show)
+    if as_json:
+        print_json({"archive": folder.url, "manifest": manifest.name, **asdict(manifest)})
+        return
+    say(f"{manifest.reports:,} reports in {len(manifest.parts)} parts; deleting them is up to you from now on")
+    typer.echo(folder.url)
 
 
 Write = Callable[[Path | None], str]

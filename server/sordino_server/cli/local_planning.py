@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
-from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
-from rich.progress import Progress as Display
 
 from sordino_analysis.planning.finished_plan import FinishedPlan
 from sordino_analysis.planning.plan_cache import PlanCache
 from sordino_analysis.planning.planning_request import PlanningRequest
-from sordino_analysis.progress import Progress, ProgressCallback
 from sordino_analysis.questions.linear.specification import builtin_specification
 from sordino_analysis.questions.specifications import AnySpecification, load_either
 from sordino_analysis.request_terms import Effort
-from sordino_server.cli.output import fail, progress_console, say
+from sordino_server.cli.output import fail, say
+from sordino_server.cli.progress_bar import displayed_progress
 from sordino_server.cli.sigint import finishing_when_asked
 
 Kind = Literal["histogram", "prefix", "ranges"]
@@ -67,22 +63,3 @@ def finished_plan(request: PlanningRequest, cache: PlanCache | None) -> Finished
 def _computed(request: PlanningRequest) -> FinishedPlan:
     with finishing_when_asked() as interrupted, displayed_progress() as show:
         return request.compile(show, interrupted)
-
-
-@contextmanager
-def displayed_progress() -> Iterator[ProgressCallback]:
-    """A bar on standard error, while the context lasts."""
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
-    with Display(*columns, console=progress_console, transient=True) as display:
-        task = display.add_task("planning", total=1.0)
-
-        def show(step: Progress) -> None:
-            display.update(task, description=shown_progress(step), completed=step.fraction)
-
-        yield show
-
-
-def shown_progress(progress: Progress) -> str:
-    """The stage, and how good the best so far is."""
-    variance = "" if progress.variance is None else f" · variance {progress.variance:.4g}"
-    return f"{progress.stage}{variance}" + ("" if progress.ratio is None else f", {progress.ratio:.3f}× the bound")

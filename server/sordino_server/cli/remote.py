@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from types import TracebackType
 from typing import Annotated, Any, Self
@@ -10,6 +9,7 @@ from typing import Annotated, Any, Self
 import httpx
 import typer
 
+from sordino_server.cli.campaign_argument import is_id_prefix, is_whole_id, only_campaign
 from sordino_server.cli.wait import Patience
 from sordino_shared.errors import SordinoError
 from sordino_shared.protocol import PROBLEM_MEDIA_TYPE
@@ -25,9 +25,7 @@ _TIMEOUT_S = 60.0
 _COMPUTING = "a worker is computing the estimates"
 _NOT_TAKEN = "no worker has taken the round yet; is `sordino worker` running?"
 _NO_ROUND = "the next round is not there yet: a worker is computing it, or no `sordino worker` is running"
-_WHOLE_ID, _ID_PREFIX = re.compile("[0-9a-f]{64}"), re.compile("[0-9a-f]{4,63}")
 # Of the campaigns that an ambiguous name means.
-_SHOWN, _SHOWN_DIGITS = 5, 12
 
 Parameter = str | int | list[str]
 
@@ -106,17 +104,13 @@ class Remote:
 
         Raises SordinoError where no campaign or more than one is meant. A whole id is not looked up.
         """
-        if _WHOLE_ID.fullmatch(text):
+        if is_whole_id(text):
             return text
-        found: dict[str, Any] = {row["id"]: row for row in self.listed("/v1/campaigns", "campaigns", name=text)}
-        if _ID_PREFIX.fullmatch(text):
-            found |= {row["id"]: row for row in self.listed("/v1/campaigns", "campaigns", id_prefix=text)}
-        if len(found) == 1:
-            return next(iter(found))
-        if not found:
-            raise SordinoError(f"no campaign has the name or the id {text!r}: see `sordino campaigns list`")
-        names = ", ".join(f"{row['id'][:_SHOWN_DIGITS]} ({row['name']})" for row in list(found.values())[:_SHOWN])
-        raise SordinoError(f"{text!r} means {len(found)} campaigns, give more of the id: {names}")
+        found: dict[str, str] = {row["id"]: row["name"] for row in self.listed("/v1/campaigns", "campaigns", name=text)}
+        if is_id_prefix(text):
+            named = self.listed("/v1/campaigns", "campaigns", id_prefix=text)
+            found |= {row["id"]: row["name"] for row in named}
+        return only_campaign(text, found)
 
     def plan_progress(self, identifier: str, patience: Patience) -> Iterator[dict[str, Any]]:
         """Poll the plan request until it is ready; raises SordinoError if it fails, or StillWaiting."""

@@ -27,10 +27,10 @@ from sordino_server.cli.local_planning import (
     Kind,
     ObjectiveOption,
     asked_specification,
-    displayed_progress,
     finished_plan,
 )
 from sordino_server.cli.output import JsonOption, VerboseOption, console, print_json, reports_errors
+from sordino_server.cli.progress_bar import displayed_progress
 from sordino_server.cli.sigint import finishing_when_asked
 from sordino_server.cli.statistics import TargetOption
 from sordino_server.cli.unused_options import refuse_given

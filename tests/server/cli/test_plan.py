@@ -15,7 +15,7 @@ from sordino_analysis.pairwise.pairwise_request import PairwiseRequest
 from sordino_analysis.planning.linear_request import LinearRequest
 from sordino_analysis.progress import Progress
 from sordino_analysis.questions.linear.specification import builtin_specification
-from sordino_server.cli.local_planning import shown_progress
+from sordino_server.cli.progress_bar import shown_progress
 from sordino_shared.protocol import DevicePart, Digest
 
 PREFIX = ("plan", "--workload", "prefix", "--size", "8", "--epsilon", "1", "--mechanism", "factorization")

@@ -1,0 +1,79 @@
+"""Sums that were made elsewhere, as one document: a job over parts, another region."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import ClassVar
+
+from sordino_analysis.evaluation.accumulate import Aggregate
+from sordino_shared.errors import InvalidValue
+from sordino_shared.protocol import CampaignId, Digest
+from sordino_shared.protocol.documents import Document
+
+
+@dataclass(frozen=True, kw_only=True)
+class AggregateDocument(Document):
+    """`count` reports of a round and their sums, p little-endian 64-bit integers.
+
+    `device_digest` names the plan that the devices ran. Sums of an archive name its manifest, which of its parts they
+    are of, in increasing order, and how many parts it has; sums without an archive have None, no parts and 0.
+    """
+
+    document: ClassVar[str] = "aggregate"
+    # The sums of 2^24 items, and the heads.
+    limit: ClassVar[int] = (1 << 27) + (1 << 20)
+
+    campaign: CampaignId
+    round: int
+    device_digest: Digest
+    count: int
+    sums: bytes
+    manifest: Digest | None
+    parts: tuple[int, ...]
+    parts_in_all: int
+
+    def __post_init__(self) -> None:
+        if min(self.round, self.count, self.parts_in_all) < 0:
+            raise InvalidValue("round, count and parts_in_all are 0 or more", self)
+        increasing = list(self.parts) == sorted(set(self.parts))
+        if not increasing or any(not 0 <= part < self.parts_in_all for part in self.parts):
+            raise InvalidValue("parts are increasing numbers below parts_in_all", self.parts)
+        if (self.manifest is None) != (self.parts_in_all == 0):
+            raise InvalidValue("parts are those of a manifest", self.parts_in_all)
+        Aggregate.from_bytes(self.count, self.sums)
+
+    @property
+    def aggregate(self) -> Aggregate:
+        """Count and sums (p,)."""
+        return Aggregate.from_bytes(self.count, self.sums)
+
+    @property
+    def missing(self) -> int:
+        """Parts of the manifest that are not in the sums."""
+        return self.parts_in_all - len(self.parts)
+
+
+def added(documents: Sequence[AggregateDocument]) -> AggregateDocument:
+    """Sums of different parts of one archive, together.
+
+    Raises InvalidValue for sums of different archives or of a part that is in two of them, and for none at all.
+    """
+    if not documents:
+        raise InvalidValue("there are no sums to add up", documents)
+    first = documents[0]
+    parts: list[int] = []
+    for each in documents:
+        if each.manifest is None or _archive(each) != _archive(first):
+            raise InvalidValue("only sums of parts of the same archive are added; these name different ones", each)
+        if both := sorted(set(parts) & set(each.parts)):
+            raise InvalidValue(f"part {both[0]} is in two of the files: it would count twice", both)
+        parts += each.parts
+    total = reduce(Aggregate.__add__, (each.aggregate for each in documents))
+    return replace(first, count=total.count, sums=total.to_bytes(), parts=tuple(sorted(parts)))
+
+
+def _archive(document: AggregateDocument) -> tuple[object, ...]:
+    of = document
+    return of.campaign, of.round, of.device_digest, of.manifest, of.parts_in_all, len(of.sums)

@@ -1,0 +1,100 @@
+"""The folder of an archive, wherever pyarrow can write: this machine, S3, Google Cloud Storage, Azure."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sordino_analysis.archive.errors import ArchiveError
+
+_UNFINISHED = ".unfinished"
+
+
+@dataclass(frozen=True)
+class Folder:
+    """Files of one folder. A file is there whole or not at all."""
+
+    url: str
+    filesystem: Any
+    path: str
+
+    @classmethod
+    def open(cls, url: str) -> Folder:
+        """The folder at `url`: a path, or file://, s3://, gs://, abfs://.
+
+        Raises ArchiveError without pyarrow, and for an address that it cannot open.
+        """
+        fs = _pyarrow_fs()
+        if "://" not in url:
+            return cls(url, fs.LocalFileSystem(), str(Path(url).absolute()))
+        from pyarrow import ArrowException
+
+        try:
+            filesystem, path = fs.FileSystem.from_uri(url)
+        except (ValueError, OSError, ArrowException) as error:
+            raise ArchiveError(f"{url} cannot be opened: {error}; use a path, s3://, gs:// or abfs://") from error
+        return cls(url, filesystem, path)
+
+    def below(self, *names: str) -> Folder:
+        """A folder in this one."""
+        return Folder("/".join((self.url.rstrip("/"), *names)), self.filesystem, "/".join((self.path, *names)))
+
+    def names(self) -> list[str]:
+        """The files of the folder in order; none where there is no folder."""
+        fs = _pyarrow_fs()
+        with self._explained():
+            found = self.filesystem.get_file_info(fs.FileSelector(self.path, allow_not_found=True))
+        return sorted(each.base_name for each in found if each.type == fs.FileType.File)
+
+    def read(self, name: str) -> bytes | None:
+        """The content of a file; None where there is none."""
+        with self._explained():
+            try:
+                with self.filesystem.open_input_stream(f"{self.path}/{name}") as stream:
+                    content: bytes = stream.read()
+            except FileNotFoundError:
+                return None
+        return content
+
+    def write(self, name: str, content: bytes) -> None:
+        """Write a whole file: object stores show it when its upload is complete, here it is renamed when it is."""
+        fs = _pyarrow_fs()
+        target = f"{self.path}/{name}"
+        with self._explained():
+            self.filesystem.create_dir(self.path, recursive=True)
+            if isinstance(self.filesystem, fs.LocalFileSystem):
+                _write_renamed(Path(target), content)
+                return
+            with self.filesystem.open_output_stream(target, compression=None) as stream:
+                stream.write(content)
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise ArchiveError(f"{self.url}: {error}") from error
+
+
+def _write_renamed(target: Path, content: bytes) -> None:
+    unfinished = target.with_name(f".{target.name}{_UNFINISHED}")
+    with open(unfinished, "wb") as stream:
+        stream.write(content)
+        stream.flush()
+        os.fsync(stream.fileno())
+    os.replace(unfinished, target)
+
+
+def _pyarrow_fs() -> Any:
+    try:
+        from pyarrow import fs
+    except ImportError as error:
+        raise ArchiveError(
+            "archives need pyarrow, which is not installed: install the extra `lake` of sordino-analysis or "
+            "sordino-server, or pyarrow itself"
+        ) from error
+    return fs

@@ -1,0 +1,118 @@
+"""The file of one part, and its sums: the unit of work of a pool, of an engine, of a job on another machine."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sordino_analysis.archive.errors import ArchiveError, BadPart
+from sordino_analysis.archive.folder import Folder
+from sordino_analysis.archive.manifest import ArchivedPart
+from sordino_analysis.evaluation.accumulate import Aggregate, add_payloads
+from sordino_shared.protocol.documents import PROTOCOL_VERSION
+from sordino_shared.randomizers import AnyRandomizer
+
+Payloads = NDArray[np.uint8]
+# A row holds a block of reports: a row for each costs ten times as much to write and to read.
+BLOCK_REPORTS = 1 << 16
+_ROWS_AT_ONCE = 16
+_COUNTED_AT_ONCE = 1 << 20
+
+
+def part_content(payloads: Payloads, device: str) -> bytes:
+    """The file of (n, width) payloads, sorted as bytes: the order in which they came says who was early.
+
+    `device` is the digest of the device part. The same payloads give the same bytes with the same pyarrow.
+    """
+    arrow, parquet = _pyarrow()
+    ordered = sorted_payloads(payloads)
+    blocks = [ordered[start : start + BLOCK_REPORTS] for start in range(0, len(ordered), BLOCK_REPORTS)]
+    terms = {"sordino_version": str(PROTOCOL_VERSION), "device": device, "width": str(payloads.shape[1])}
+    schema = arrow.schema([("reports", arrow.int32()), ("payloads", arrow.large_binary())], metadata=terms)
+    columns = {"reports": [len(block) for block in blocks], "payloads": [block.tobytes() for block in blocks]}
+    sink = io.BytesIO()
+    parquet.write_table(
+        arrow.table(columns, schema=schema),
+        sink,
+        compression="zstd",
+        use_dictionary=False,
+        write_statistics=False,
+        row_group_size=_ROWS_AT_ONCE,
+    )
+    return sink.getvalue()
+
+
+def sorted_payloads(payloads: Payloads) -> Payloads:
+    """(n, width) the rows in the order of their bytes."""
+    width = payloads.shape[1]
+    whole = np.ascontiguousarray(payloads)
+    if width <= 2:
+        # To count the few different payloads takes a tenth of the time of sorting them.
+        kind = np.dtype(f">u{width}")
+        values, counts = whole.view(kind).ravel(), np.zeros(1 << 8 * width, dtype=np.int64)
+        for start in range(0, len(values), _COUNTED_AT_ONCE):
+            counts += np.bincount(values[start : start + _COUNTED_AT_ONCE], minlength=len(counts))
+        return np.repeat(np.arange(len(counts)).astype(kind), counts).view(np.uint8).reshape(-1, width)
+    # Text of one length is compared byte by byte.
+    return np.sort(whole.view(f"S{width}"), axis=None).view(np.uint8).reshape(-1, width)
+
+
+def archived_part(name: str, reports: int, content: bytes) -> ArchivedPart:
+    """What a manifest says of the file."""
+    return ArchivedPart(name, reports, len(content), hashlib.sha256(content).hexdigest())
+
+
+def sums_of_part(randomizer: AnyRandomizer, device: str, url: str, part: ArchivedPart) -> Aggregate:
+    """What the reports of a part add up to; `device` is the digest of the device part, `url` the archive's folder.
+
+    Raises BadPart where the file is missing, is not the one of the manifest, or holds other reports than it says.
+    """
+    content = Folder.open(url).read(part.name)
+    if content is None:
+        raise BadPart(part.name, "is missing")
+    if len(content) != part.size or hashlib.sha256(content).hexdigest() != part.sha256:
+        raise BadPart(part.name, "is not the file that the manifest names")
+    sums, count = Aggregate.empty(randomizer).sums, 0
+    for payloads in _blocks(part.name, content, device, randomizer.payload_bytes):
+        if not randomizer.in_alphabet(payloads).all():
+            raise BadPart(part.name, "holds payloads that no device of this round sends")
+        add_payloads(randomizer, payloads, sums)
+        count += len(payloads)
+    if count != part.reports:
+        raise BadPart(part.name, f"holds {count} reports, the manifest says {part.reports}")
+    return Aggregate(count, sums)
+
+
+def _blocks(name: str, content: bytes, device: str, width: int) -> Iterator[Payloads]:
+    arrow, parquet = _pyarrow()
+    try:
+        file = parquet.ParquetFile(arrow.BufferReader(content))
+        terms = file.schema_arrow.metadata or {}
+        if (terms.get(b"device"), terms.get(b"width")) != (device.encode(), str(width).encode()):
+            raise BadPart(name, "holds reports of another plan")
+        for batch in file.iter_batches(batch_size=_ROWS_AT_ONCE, columns=["reports", "payloads"]):
+            counts, blocks = batch.column(0).to_pylist(), batch.column(1)
+            for reports, block in zip(counts, blocks, strict=True):
+                found = np.frombuffer(block.as_buffer(), dtype=np.uint8)
+                if len(found) != reports * width:
+                    raise BadPart(name, f"has a block of {len(found)} bytes for {reports} reports of {width}")
+                yield found.reshape(-1, width)
+    except (arrow.ArrowException, KeyError, ValueError, TypeError) as error:
+        raise BadPart(name, f"cannot be read as Parquet: {error}") from error
+
+
+def _pyarrow() -> tuple[Any, Any]:
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError as error:
+        raise ArchiveError(
+            "archives need pyarrow, which is not installed: install the extra `lake` of sordino-analysis or "
+            "sordino-server, or pyarrow itself"
+        ) from error
+    return pyarrow, parquet
