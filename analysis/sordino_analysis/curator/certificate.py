@@ -26,8 +26,9 @@ _ROUNDING = 1e-9
 class CuratorCertificate:
     """(1/Q) Σ w_q Var_q ≥ norm²/(e^{2ρ} − 1) in squared counts, for unbiased mechanisms.
 
-    It is proved by `weights` P alone and holds at every data set that has a member of each pair with weight. Some data
-    set of `holds_from_n` people has them; one of `add-remove` neighbours needs nobody. `norm` is γ, in counts.
+    It is proved by `weights` P alone: (k, k) on pairs, (k,) on types, or (d,) on the distances of d bits, where
+    `add-remove` needs none. It holds at every data set that has a member of each pair with weight. Some data set of
+    `holds_from_n` people has them; one of `add-remove` neighbours needs nobody. `norm` is γ, in counts.
     """
 
     neighbours: Neighbours

@@ -10,18 +10,13 @@ import numpy as np
 from sordino_analysis.arrays import Floats
 from sordino_analysis.curator.noise import CuratorNoise, Integers
 from sordino_analysis.curator.plan import CuratorPlan
+from sordino_analysis.curator.strategy import MAX_PEOPLE, Nearest
 from sordino_analysis.estimation.band import BandQuantile
-from sordino_analysis.estimation.consistency import RELATIVE_GAP, NearestHistogram, nearest_histogram
-from sordino_analysis.estimation.intervals import simultaneous_quantile
 from sordino_analysis.estimation.linear_estimate import AnswerErrors, LinearEstimate, Reliability
 from sordino_analysis.estimation.sampling import SampledAnswers
 from sordino_analysis.estimation.score_interval import VarianceCurve
 from sordino_analysis.questions.linear import Workload
-from sordino_analysis.questions.linear.operators import Dense
 from sordino_shared.errors import InvalidValue
-
-# The number of people may be secret, so that what overflows is decided by this cap alone.
-MAX_PEOPLE = 2**32
 
 
 def release(plan: CuratorPlan, counts: Integers, noise: CuratorNoise, level: float = 0.95) -> LinearEstimate:
@@ -40,11 +35,9 @@ def measure(plan: CuratorPlan, counts: Integers, noise: CuratorNoise) -> Integer
     Errors hold no count.
     """
     _check_counts(plan.workload, counts)
-    rows = plan.strategy.rows
-    fits = int(np.abs(rows).max()) * MAX_PEOPLE < 2**62
-    exact = rows @ counts.astype(np.int64) if fits else rows.astype(object) @ counts.astype(object)
-    drawn = noise.gaussian(plan.strategy.noise_variance(plan.guarantee), len(rows))
-    return np.asarray(exact + drawn)
+    strategy = plan.strategy
+    drawn = noise.gaussian(strategy.noise_variance(plan.guarantee), strategy.measured)
+    return np.asarray(strategy.exact(counts) + drawn)
 
 
 def released_estimate(plan: CuratorPlan, measured: Integers, users: int, level: float = 0.95) -> LinearEstimate:
@@ -59,43 +52,30 @@ def released_estimate(plan: CuratorPlan, measured: Integers, users: int, level: 
         raise InvalidValue("the answers of nobody are not defined: release a data set of at least one row")
     if not 0 < level < 1:
         raise InvalidValue(f"the level of an interval lies between 0 and 1, got {level}", level)
-    if measured.shape != (len(strategy.rows),):
-        raise InvalidValue(f"this plan measures {len(strategy.rows)} numbers, not {measured.shape}", measured.shape)
-    noisy = measured.astype(float)
+    if measured.shape != (strategy.measured,):
+        raise InvalidValue(f"this plan measures {strategy.measured} numbers, not {measured.shape}", measured.shape)
+    noisy, deviation = measured.astype(float), float(strategy.noise_variance(plan.guarantee)) ** 0.5
     answers, variances = _with_known(workload), np.zeros(workload.queries)
-    answers[workload.varying_rows] = strategy.decoder @ noisy / users + strategy.offset
+    answers[workload.varying_rows] = strategy.decode(noisy) / users + strategy.known_part()
     variances[workload.varying_rows] = strategy.variances(plan.guarantee) / users
-    nearest = nearest_measured(plan, noisy, users)
-    errors = _errors(workload, variances, nearest.histogram, users, level)
-    band = BandQuantile(simultaneous_quantile(strategy.decoder, level), holds=True)
-    return errors.estimate(
+    nearest = strategy.nearest(workload, noisy, deviation, users)
+    return _errors(workload, variances, nearest, users, level).estimate(
         answers,
-        workload.operator.matvec(nearest.histogram),
-        Reliability((None,) * workload.queries, band),
-        _unfinished(nearest),
+        nearest.answers,
+        Reliability((None,) * workload.queries, BandQuantile(strategy.band_quantile(level), holds=True)),
+        nearest.warnings,
         counts_as_unbiased=True,
     )
 
 
-def nearest_measured(plan: CuratorPlan, noisy: Floats, users: int) -> NearestHistogram:
-    """argmin ‖R̂·users·h − measurement‖ over histograms h: of greatest likelihood, as the noise is spherical there.
-
-    `noisy` (r,). Nikolov, Talwar and Zhang 2013, Section 3, in the measurement instead of the answers.
-    """
-    deviation = float(plan.strategy.noise_variance(plan.guarantee)) ** 0.5
-    scaled = Dense(plan.strategy.rows * (users / deviation))
-    return nearest_histogram(scaled, noisy / deviation, RELATIVE_GAP * len(noisy))
-
-
-def _errors(workload: Workload, variances: Floats, histogram: Floats, users: int, level: float) -> AnswerErrors:
+def _errors(workload: Workload, variances: Floats, nearest: Nearest, users: int, level: float) -> AnswerErrors:
     """The variance of the noise is the same for every data set, so its curve is level."""
-    operator = workload.operator
-    low, high = operator.entry_range()
+    low, high = workload.operator.entry_range()
     return AnswerErrors(
         variances=variances,
         curve=VarianceCurve(low, high, variances, variances),
-        sampled=SampledAnswers(operator.matvec(histogram), operator.squared_matvec(histogram), low, high),
-        zero_one=operator.zero_one,
+        sampled=SampledAnswers(nearest.answers, nearest.squares, low, high),
+        zero_one=workload.operator.zero_one,
         bias=0.0,
         users=users,
         level=level,
@@ -109,15 +89,6 @@ def _with_known(workload: Workload) -> Floats:
     if len(known):
         answers[known] = workload.operator.take(known)[:, 0]
     return answers
-
-
-def _unfinished(nearest: NearestHistogram) -> tuple[str, ...]:
-    if nearest.converged:
-        return ()
-    return (
-        "the consistent answers are feasible but not the nearest: their squared distance to the measurement exceeds "
-        f"the least by up to {nearest.excess:.3g} of the noise's variance",
-    )
 
 
 def _check_counts(workload: Workload, counts: Integers) -> None:

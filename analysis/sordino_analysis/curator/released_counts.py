@@ -5,16 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import lsq_linear, nnls
 
 from sordino_analysis.arrays import Floats
 from sordino_analysis.curator.noise import Integers
 from sordino_analysis.curator.plan import CuratorPlan
-from sordino_analysis.estimation.intervals import normal_quantile, simultaneous_quantile
+from sordino_analysis.estimation.intervals import normal_quantile
 from sordino_shared.errors import InvalidValue
-
-# Nonnegative least squares takes about a pivot a column; it gives up at this many.
-_MOST_PIVOTS = 30
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -47,10 +43,10 @@ def released_counts(plan: CuratorPlan, measured: Integers, level: float = 0.95) 
     """
     _check(plan, measured, level)
     strategy, noisy = plan.strategy, measured.astype(float)
-    decoder, variance = strategy.decoder, float(strategy.noise_variance(plan.guarantee))
-    answers, errors = decoder @ noisy, np.sqrt(strategy.variances(plan.guarantee))
-    z, wide = normal_quantile(level), simultaneous_quantile(decoder, level)
-    total, covariances = Measured(answers[-1], errors[-1]), variance * decoder[:-1] @ decoder[-1]
+    variance = float(strategy.noise_variance(plan.guarantee))
+    answers, errors = strategy.decode(noisy), np.sqrt(strategy.variances(plan.guarantee))
+    z, wide = normal_quantile(level), strategy.band_quantile(level)
+    total, covariances = Measured(answers[-1], errors[-1]), variance * strategy.total_covariances()
     answers, errors = answers[:-1], errors[:-1]
     low, high = plan.workload.operator.entry_range()
     shares = ratio_interval(Measured(answers, errors), total, covariances, z)
@@ -61,7 +57,7 @@ def released_counts(plan: CuratorPlan, measured: Integers, level: float = 0.95) 
         upper=answers + z * errors,
         band_lower=answers - wide * errors,
         band_upper=answers + wide * errors,
-        consistent=plan.workload.operator.matvec(_nearest_people(strategy.rows / variance**0.5, noisy / variance**0.5)),
+        consistent=strategy.nearest_counts(plan.workload, noisy, variance**0.5),
         share_lower=np.clip(shares[0], low, high),
         share_upper=np.clip(shares[1], low, high),
         people=float(total.value),
@@ -92,20 +88,10 @@ def ratio_interval(answers: Measured, total: Measured, covariances: Floats, z: f
     return (middle - root) / lead, (middle + root) / lead
 
 
-def _nearest_people(rows: Floats, noisy: Floats) -> Floats:
-    try:
-        return np.asarray(nnls(rows, noisy, maxiter=_MOST_PIVOTS * rows.shape[1])[0])
-    except RuntimeError:
-        # An interior point method ends whatever the rows are, within a share of 10⁻¹⁰ of the least error.
-        return np.asarray(np.maximum(lsq_linear(rows, noisy, bounds=(0, np.inf)).x, 0))
-
-
 def _check(plan: CuratorPlan, measured: Integers, level: float) -> None:
     if plan.neighbours != "add-remove":
         raise InvalidValue("this plan is for a known number of people: its release states shares of them")
     if not 0 < level < 1:
         raise InvalidValue(f"the level of an interval lies between 0 and 1, got {level}", level)
-    if measured.shape != (len(plan.strategy.rows),):
-        raise InvalidValue(
-            f"this plan measures {len(plan.strategy.rows)} numbers, not {measured.shape}", measured.shape
-        )
+    if measured.shape != (plan.strategy.measured,):
+        raise InvalidValue(f"this plan measures {plan.strategy.measured} numbers, not {measured.shape}", measured.shape)

@@ -7,49 +7,59 @@ integers that are measured. Floats occur before, where Σ is designed, and after
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import qr
+from scipy.optimize import lsq_linear, nnls
 
 from sordino_analysis.arrays import Floats
+from sordino_analysis.estimation.consistency import RELATIVE_GAP, NearestHistogram, nearest_histogram
+from sordino_analysis.estimation.intervals import simultaneous_quantile
 from sordino_analysis.guarantees.concentrated import Zcdp
 from sordino_analysis.optimisation.gaussian.covariance import GaussianOptimum
+from sordino_analysis.questions.linear.operators import Dense
+from sordino_analysis.questions.linear.workload import Workload
 from sordino_analysis.request_terms import Neighbours
 from sordino_shared.errors import InvalidValue
 
 Integers = NDArray[np.int64]
-_MORE_BITS = (12, 16, 20, 24)
-_ROUNDING_LOSS = 0.002
+MORE_BITS = (12, 16, 20, 24)
+ROUNDING_LOSS = 0.002
 # Sums of products of integers below 2⁵² are exact in double precision, in any order.
 _EXACT = 2**52
 # Rows of W become integers by a power of two up to this one.
 _MAX_SCALE_BITS = 20
 _DECODING_TOLERANCE = 1e-8
+# The number of people may be secret, so that what overflows is decided by this cap alone.
+MAX_PEOPLE = 2**32
+_WORD = 2**62
+# Nonnegative least squares takes about a pivot a column; it gives up at this many.
+_MOST_PIVOTS = 30
+
+
+@dataclass(frozen=True, eq=False)
+class Nearest:
+    """Answers of the nearest histogram, (Q,), the mean squares of its people's own answers, (Q,), and what is wrong."""
+
+    answers: Floats
+    squares: Floats
+    warnings: tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class IntegerStrategy:
-    """W = decoder·R̂ + offset 1ᵀ, with R̂ `rows` (r, k), `decoder` (Q, r) and `offset` (Q,).
+class Strategy(ABC):
+    """A linear measurement of counts in whole numbers, and how m answers follow from it: decode(y) + known_part·n.
 
-    `squared_sensitivity` Δ² is max ‖R̂(e_x − e_x′)‖² over pairs, or max ‖R̂ e_x‖² for `add-remove`. Raises InvalidValue
-    for a Δ² that the rows do not have.
+    `squared_sensitivity` Δ² is the largest squared distance of what neighbours measure. With `add-remove` the last
+    answer is the number of people.
     """
 
     neighbours: Neighbours
-    rows: Integers
     squared_sensitivity: int
-    decoder: Floats
-    offset: Floats
-
-    def __post_init__(self) -> None:
-        found = squared_sensitivity(self.rows, self.neighbours)
-        if found != self.squared_sensitivity or found <= 0:
-            raise InvalidValue(
-                f"the strategy states Δ² = {self.squared_sensitivity}, its integers have {found}: do not run it", self
-            )
 
     def noise_variance(self, guarantee: Zcdp) -> Fraction:
         """σ² = Δ²/2ρ of each coordinate's discrete Gaussian; raises InvalidValue for ρ = 0."""
@@ -57,12 +67,100 @@ class IntegerStrategy:
             raise InvalidValue("ρ = 0 releases nothing: plan with ρ of at least 1e-9", guarantee)
         return self.squared_sensitivity / (2 * guarantee.exact)
 
+    @property
+    @abstractmethod
+    def measured(self) -> int:
+        """r, how many numbers are measured."""
+
+    @abstractmethod
+    def known_part(self) -> Floats:
+        """(m,) what of each answer, as a share, needs no measurement; zeros where the number of people is secret."""
+
+    @abstractmethod
     def variances(self, guarantee: Zcdp) -> Floats:
-        """(Q,) variances σ²‖L_q‖² of the unbiased answers, in squared counts.
+        """(m,) variances of the unbiased answers, in squared counts.
 
         The variance of the discrete Gaussian is at most σ², and at σ² ≥ 10 equal to it in every digit of a float.
         """
+
+    @abstractmethod
+    def exact(self, counts: Integers) -> Integers:
+        """(k,) → (r,) what is measured of these counts, before noise."""
+
+    @abstractmethod
+    def decode(self, noisy: Floats) -> Floats:
+        """(r,) → (m,) answers in counts, without their known part."""
+
+    @abstractmethod
+    def total_covariances(self) -> Floats:
+        """(m − 1,) covariances of the answers with the last one, the number of people, at σ² = 1."""
+
+    @abstractmethod
+    def band_quantile(self, level: float) -> float:
+        """How many standard errors all answers stay within at once with this chance."""
+
+    @abstractmethod
+    def nearest(self, workload: Workload, noisy: Floats, deviation: float, users: int) -> Nearest:
+        """The shares of so many users that are nearest to a measurement (r,) with noise of this deviation."""
+
+    @abstractmethod
+    def nearest_counts(self, workload: Workload, noisy: Floats, deviation: float) -> Floats:
+        """(Q,) the answers of the nearest counts of at least 0 to a measurement (r,)."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class IntegerStrategy(Strategy):
+    """W = decoder·R̂ + offset 1ᵀ, with R̂ `rows` (r, k), `decoder` (m, r) and `offset` (m,).
+
+    Δ² is max ‖R̂(e_x − e_x′)‖² over pairs, or max ‖R̂ e_x‖² for `add-remove`. Raises InvalidValue for a Δ² that the rows
+    do not have.
+    """
+
+    rows: Integers
+    decoder: Floats
+    offset: Floats
+
+    def __post_init__(self) -> None:
+        check_sensitivity(self.squared_sensitivity, squared_sensitivity(self.rows, self.neighbours))
+
+    @property
+    def measured(self) -> int:
+        return len(self.rows)
+
+    def variances(self, guarantee: Zcdp) -> Floats:
         return np.asarray(float(self.noise_variance(guarantee)) * (self.decoder**2).sum(axis=1))
+
+    def exact(self, counts: Integers) -> Integers:
+        # The number of people may be secret: how sums are formed depends on the cap of it alone.
+        if int(np.abs(self.rows).max()) * MAX_PEOPLE < _WORD:
+            return np.asarray(self.rows @ counts.astype(np.int64))
+        return np.asarray(self.rows.astype(object) @ counts.astype(object))
+
+    def known_part(self) -> Floats:
+        return self.offset
+
+    def decode(self, noisy: Floats) -> Floats:
+        return self.decoder @ noisy
+
+    def total_covariances(self) -> Floats:
+        return np.asarray(self.decoder[:-1] @ self.decoder[-1])
+
+    def band_quantile(self, level: float) -> float:
+        return simultaneous_quantile(self.decoder, level)
+
+    def nearest(self, workload: Workload, noisy: Floats, deviation: float, users: int) -> Nearest:
+        """argmin ‖R̂·users·h − measurement‖ over histograms h: of greatest likelihood, as the noise is spherical there.
+
+        `noisy` (r,). Nikolov, Talwar and Zhang 2013, Section 3, in the measurement instead of the answers.
+        """
+        scaled = Dense(np.asarray(self.rows * (users / deviation), dtype=float))
+        found = nearest_histogram(scaled, noisy / deviation, RELATIVE_GAP * self.measured)
+        operator = workload.operator
+        return Nearest(operator.matvec(found.histogram), operator.squared_matvec(found.histogram), _unfinished(found))
+
+    def nearest_counts(self, workload: Workload, noisy: Floats, deviation: float) -> Floats:
+        """Those of argmin ‖R̂x − measurement‖ over x ≥ 0, of greatest likelihood; `noisy` (r,)."""
+        return workload.operator.matvec(_nearest_people(self.rows / deviation, noisy / deviation))
 
     def check_decodes(self, matrix: Floats) -> None:
         """Raise InvalidValue unless decoder·R̂ + offset 1ᵀ is the matrix (Q, k), up to rounding."""
@@ -71,6 +169,12 @@ class IntegerStrategy:
             raise InvalidValue("with a secret number of people no query has a known part", self.offset)
         if not error <= _DECODING_TOLERANCE * max(1.0, np.abs(matrix).max()):
             raise InvalidValue(f"the decoder misses the workload by {error:.2g}: its answers would be biased", error)
+
+
+def check_sensitivity(stated: int, found: int) -> None:
+    """Raise InvalidValue unless the stated Δ² is that of the integers, and positive."""
+    if found != stated or found <= 0:
+        raise InvalidValue(f"the strategy states Δ² = {stated}, its integers have {found}: do not run it", stated)
 
 
 def squared_sensitivity(rows: Integers, neighbours: Neighbours) -> int:
@@ -93,10 +197,10 @@ def integer_strategy(matrix: Floats, optimum: GaussianOptimum, query_weights: Fl
     """
     weights = np.ones(len(matrix)) if query_weights is None else query_weights
     design = _Design(matrix, optimum, optimum.basis / np.sqrt(weights)[:, None])
-    for bits in _MORE_BITS:
+    for bits in MORE_BITS:
         strategy = design.rounded(bits)
         squares = weights @ (strategy.decoder**2).sum(axis=1) / len(matrix)
-        if strategy.squared_sensitivity * squares <= ((1 + _ROUNDING_LOSS) * optimum.upper) ** 2:
+        if strategy.squared_sensitivity * squares <= ((1 + ROUNDING_LOSS) * optimum.upper) ** 2:
             break
     strategy.check_decodes(matrix)
     return strategy
@@ -154,6 +258,23 @@ def _exact_product(left: Floats, right: Floats) -> Integers:
     if (np.abs(left) @ np.abs(right)).max() >= _EXACT:
         raise InvalidValue("the strategy's integers pass 2^52: the entries of the workload are too large", left)
     return (left @ right).astype(np.int64)
+
+
+def _nearest_people(rows: Floats, noisy: Floats) -> Floats:
+    try:
+        return np.asarray(nnls(rows, noisy, maxiter=_MOST_PIVOTS * rows.shape[1])[0])
+    except RuntimeError:
+        # An interior point method ends whatever the rows are, within a share of 10⁻¹⁰ of the least error.
+        return np.asarray(np.maximum(lsq_linear(rows, noisy, bounds=(0, np.inf)).x, 0))
+
+
+def _unfinished(nearest: NearestHistogram) -> tuple[str, ...]:
+    if nearest.converged:
+        return ()
+    return (
+        "the consistent answers are feasible but not the nearest: their squared distance to the measurement exceeds "
+        f"the least by up to {nearest.excess:.3g} of the noise's variance",
+    )
 
 
 def _sums_overflow(rows: Integers) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
+from scipy.special import zeta
 
 from sordino_analysis.arrays import Floats
 
@@ -14,19 +14,27 @@ _EXPONENT = 1.2
 _USEFUL = 0.5
 
 
+def zipf_spread(size: int) -> float:
+    """k·c for E(h − u)(h − u)ᵀ = c(I − 11ᵀ/k), with Zipf's shares h of k types in random order and u = 1/k."""
+    squares = _sum_of_powers(2 * _EXPONENT, size) / _sum_of_powers(_EXPONENT, size) ** 2
+    return (squares - 1 / size) * size / (size - 1)
+
+
 def uniform_error(matrix: Floats, weights: Floats) -> float:
     """Root mean squared error √E[(1/Q) Σ w_q (W(h − u))²] of answering the uniform histogram u; `matrix` (Q, k).
 
-    h has Zipf's shares in random order, of which E(h − u)(h − u)ᵀ is a multiple of I − 11ᵀ/k. `weights` (Q,).
+    h has Zipf's shares in random order. `weights` (Q,).
     """
     size = matrix.shape[1]
-    shares = 1 / np.arange(1, size + 1) ** _EXPONENT
-    shares /= shares.sum()
-    each = float(((shares - 1 / size) ** 2).sum()) / (size - 1)
     centred = matrix - matrix.mean(axis=1, keepdims=True)
-    return math.sqrt(each * float(weights @ (centred**2).sum(axis=1)) / len(matrix))
+    return math.sqrt(zipf_spread(size) * float(weights @ (centred**2).mean(axis=1)) / len(matrix))
 
 
 def useful_from(mean_variance: float, uniform: float) -> int:
     """The least n with √mean_variance/n at most half of the error of the uniform histogram."""
     return math.ceil(math.sqrt(mean_variance) / (_USEFUL * uniform))
+
+
+def _sum_of_powers(exponent: float, count: int) -> float:
+    """Σ r^(−exponent) over r = 1 … count."""
+    return float(zeta(exponent) - zeta(exponent, count + 1.0))

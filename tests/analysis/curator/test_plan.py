@@ -7,7 +7,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sordino_analysis.curator.plan import CuratorPlan, asked_rows, plan_release
+from sordino_analysis.curator.design import asked_rows
+from sordino_analysis.curator.plan import CuratorPlan, plan_release
 from sordino_analysis.curator.strategy import squared_sensitivity
 from sordino_analysis.curator.usefulness import uniform_error
 from sordino_analysis.guarantees.concentrated import Zcdp
@@ -90,7 +91,7 @@ def test_a_plan_stopped_at_once_is_private_and_says_what_it_may_lose(objective: 
     assert not best.warnings
     assert squared_sensitivity(plan.strategy.rows, "replace") == plan.strategy.squared_sensitivity
     name = f"{objective}_variance"
-    assert getattr(best, name) < getattr(summary, name) <= getattr(best, name) * (1 + plan.gap) ** 2 * 1.01
+    assert getattr(best, name) < getattr(summary, name) <= getattr(best, name) * (1 + plan.design.gap) ** 2 * 1.01
 
 
 def test_what_cannot_be_planned_is_refused() -> None:

@@ -14,12 +14,12 @@ def krawtchouk(attributes: int, width: int) -> Floats:
 
     Sums are of whole numbers, so nothing cancels: (d − i choose j) terms of one sign meet as many of the other.
     """
-    return np.array(_values(attributes, width), dtype=float)
+    return np.array(krawtchouk_integers(attributes, width), dtype=float)
 
 
 @cache
-def _values(attributes: int, width: int) -> tuple[tuple[int, ...], ...]:
-    """Coefficients of (1 − t)^i (1 + t)^(d − i) up to t^width, for each i."""
+def krawtchouk_integers(attributes: int, width: int) -> tuple[tuple[int, ...], ...]:
+    """The same as whole numbers of any size. Coefficients of (1 − t)^i (1 + t)^(d − i) up to t^width, for each i."""
     rows = []
     for ones in range(attributes + 1):
         row = [1] + [0] * width

@@ -1,0 +1,228 @@
+"""The design for all marginals or parities of a few of d bits, in milliseconds and without a list of the 2^d types."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sordino_analysis.arrays import Floats
+from sordino_analysis.curator.certificate import CuratorCertificate
+from sordino_analysis.curator.character_strategy import CharacterStrategy, degrees, squared_sensitivity_of_scales
+from sordino_analysis.curator.design import MAX_QUERIES, MAX_TYPES, Design, asked_rows
+from sordino_analysis.curator.strategy import MORE_BITS, ROUNDING_LOSS
+from sordino_analysis.curator.usefulness import zipf_spread
+from sordino_analysis.optimisation.gaussian.covariance import proof_from_types
+from sordino_analysis.optimisation.gaussian.distance_orbits import OrbitOptimum, optimal_orbits, orbit_dual_value
+from sordino_analysis.optimisation.symmetry.krawtchouk import krawtchouk
+from sordino_analysis.questions.linear.operators import LinearMap
+from sordino_analysis.questions.linear.widths import CharacterBlock, CharacterMap
+from sordino_analysis.questions.linear.workload import Workload
+from sordino_analysis.request_terms import Neighbours, Objective
+
+_ROUNDS, _WORST_GAP = 40, 0.01
+_LEAST_WEIGHT = 1e-4
+_ROUNDING = 1e-9
+# Distances of less weight than this share of an equal one are left out of the proof, unless that costs this much of it.
+_LEAST_SHARE, _LARGEST_LOSS = 0.01, 1e-3
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Orbit:
+    """Queries that exchanges of bits map to each other: `count` of them, each counted `weight` times in an objective.
+
+    `spectrum` (w + 1,) has what they add to λ_j/k, `squares` (rows, w + 1) the squared coefficients of a query by the
+    number of bits of the character.
+    """
+
+    count: int
+    weight: float
+    spectrum: Floats
+    squares: Floats
+
+
+def orbit_design(workload: Workload, objective: Objective, neighbours: Neighbours, users: int | None) -> Design | None:
+    """The least worst or mean variance for queries about few of many bits; None for other queries.
+
+    The certificate holds for data sets with about half of all types or more. With fewer `users` there is one for up to
+    1,024 types, as of any other workload.
+    """
+    operator = workload.operator
+    orbits = binary_orbits(operator, neighbours)
+    if orbits is None or not isinstance(operator, CharacterMap):
+        return None
+    search = _Search(len(operator.characters.shape), neighbours, orbits)
+    mean = search.optimum([orbit.weight for orbit in orbits])
+    chosen, gap = mean, mean.gap
+    if objective == "max":
+        chosen, gap = search.of_worst_query(mean)
+    rounded = search.rounded(operator, chosen)
+    strategy = rounded.dense(asked_rows(workload, neighbours)[0]) if is_listed(workload) else rounded
+    size, total = 2**search.bits, sum(orbit.weight * orbit.count for orbit in orbits)
+    weights = np.append(workload.query_weights, 1.0) if neighbours == "add-remove" else workload.query_weights
+    own = search.spectrum([orbit.weight for orbit in orbits])
+    spread = zipf_spread(size) * float(search.characters[1:] @ own[1:]) / total
+    certificates = _certificates(workload, search, (mean, chosen), users)
+    return Design(
+        strategy=strategy,
+        weights=weights,
+        mean_certificate=certificates[0],
+        max_certificate=certificates[1],
+        gap=gap,
+        uniform_error=math.sqrt(spread),
+    )
+
+
+def binary_orbits(operator: LinearMap, neighbours: Neighbours) -> list[Orbit] | None:
+    """The orbits of queries on all sets of so many bits; None where WᵀW is not that of such queries.
+
+    With `add-remove` the number of people is a query too, the last one.
+    """
+    if not isinstance(operator, CharacterMap) or set(operator.characters.shape) != {2}:
+        return None
+    bits = len(operator.characters.shape)
+    width = max(block.supports.shape[1] for block in operator.blocks)
+    found = []
+    for block in operator.blocks:
+        orbit = _orbit(block, bits, width)
+        if orbit is None:
+            return None
+        found.append(orbit)
+    if neighbours == "add-remove":
+        everyone = np.eye(1, width + 1)
+        found.append(Orbit(count=1, weight=1.0, spectrum=everyone[0], squares=everyone))
+    return found
+
+
+def _orbit(block: CharacterBlock, bits: int, width: int) -> Orbit | None:
+    sets, involved = block.supports.shape
+    gram, degree = block.table.T @ block.table, degrees(block.shape)
+    each = np.array([gram.diagonal()[degree == j].mean() for j in range(involved + 1)])
+    if sets != math.comb(bits, involved) or np.abs(gram - np.diag(each[degree])).max() > _ROUNDING * each.max():
+        return None
+    padded = np.zeros(width + 1)
+    padded[: involved + 1] = [math.comb(bits - j, involved - j) * each[j] for j in range(involved + 1)]
+    squares = np.zeros((len(block.table), width + 1))
+    np.add.at(squares.T, degree, block.table.T**2)
+    return Orbit(count=block.queries.size, weight=block.weight, spectrum=padded, squares=squares)
+
+
+class _Search:
+    """Designs for weights of the orbits of queries about d bits."""
+
+    def __init__(self, bits: int, neighbours: Neighbours, orbits: Sequence[Orbit]) -> None:
+        self.bits, self._neighbours, self._orbits = bits, neighbours, orbits
+        self._queries = sum(orbit.count for orbit in orbits)
+        width = len(orbits[0].spectrum) - 1
+        self.characters = np.array([math.comb(bits, j) for j in range(width + 1)], dtype=float)
+        self._distances = 1 - krawtchouk(bits, width)[1:] / self.characters
+
+    def spectrum(self, weights: Sequence[float]) -> Floats:
+        """(w + 1,) λ_j/k of the queries with these weights, one for each orbit."""
+        return np.asarray(
+            sum(weight * orbit.spectrum for weight, orbit in zip(weights, self._orbits, strict=True)), dtype=float
+        )
+
+    def optimum(self, weights: Sequence[float]) -> OrbitOptimum:
+        return optimal_orbits(self.bits, self.spectrum(weights), self._queries, self._neighbours)
+
+    def of_worst_query(self, start: OrbitOptimum) -> tuple[OrbitOptimum, float]:
+        """Weights of the orbits in proportion to their variance, as `weigh_worst_query` finds them, and the gap."""
+        counts = np.array([orbit.count for orbit in self._orbits])
+        weights = np.array([orbit.weight for orbit in self._orbits])
+        found, best, least, proved = start, start, np.inf, 0.0
+        for _ in range(_ROUNDS):
+            variances = self._variances(self.scales(found))
+            if variances.max() < least:
+                best, least = found, float(variances.max())
+            proved = max(proved, found.lower)
+            if least <= ((1 + _WORST_GAP) * proved) ** 2:
+                break
+            weights = np.maximum(weights * variances / variances.mean(), _LEAST_WEIGHT)
+            weights *= self._queries / (weights @ counts)
+            found = self.optimum(weights.tolist())
+        return best, math.sqrt(least) / proved - 1
+
+    def scales(self, optimum: OrbitOptimum) -> Floats:
+        """(w + 1,) the multiple of each character that is measured, largest 1: (λ_j/ℓ_j)^¼ for eigenvalues ℓ of L_P."""
+        seen = optimum.distance_weights @ self._distances if self._neighbours == "replace" else np.ones(1)
+        squares = np.divide(optimum.spectrum, seen, out=np.zeros_like(optimum.spectrum), where=seen > 0)
+        if self._neighbours == "replace":
+            squares[0] = 0.0
+        return np.asarray((squares / squares.max()) ** 0.25)
+
+    def rounded(self, operator: CharacterMap, optimum: OrbitOptimum) -> CharacterStrategy:
+        """With scales of 12 bits, or more where rounding costs over .2 % of the standard error."""
+        real, characters = self.scales(optimum), self.characters * optimum.spectrum
+
+        def error(scales: Floats) -> float:
+            used = scales > 0
+            return self._sensitivity(scales) * float(characters[used] @ (1 / scales[used] ** 2))
+
+        scales: tuple[int, ...] = ()
+        for bits in MORE_BITS:
+            scales = tuple(max(1, round(2**bits * scale)) if scale else 0 for scale in real.tolist())
+            if error(np.array(scales, dtype=float)) <= (1 + ROUNDING_LOSS) ** 2 * error(real):
+                break
+        return CharacterStrategy(
+            neighbours=self._neighbours,
+            operator=operator,
+            scales=scales,
+            squared_sensitivity=squared_sensitivity_of_scales(self.bits, scales),
+        )
+
+    def certificate(self, optimum: OrbitOptimum) -> CuratorCertificate:
+        if self._neighbours == "add-remove":
+            return CuratorCertificate(neighbours="add-remove", weights=np.zeros(0), norm=optimum.lower, holds_from_n=0)
+        weights, value = self._sparse(optimum)
+        distances = (np.flatnonzero(weights) + 1).tolist()
+        return CuratorCertificate(
+            neighbours="replace", weights=weights, norm=value, holds_from_n=cover_of_distances(self.bits, distances)
+        )
+
+    def _sparse(self, optimum: OrbitOptimum) -> tuple[Floats, float]:
+        weights = optimum.distance_weights
+        kept = np.where(weights >= _LEAST_SHARE / self.bits, weights, 0.0)
+        kept /= kept.sum()
+        value = orbit_dual_value(self.bits, optimum.spectrum, self._queries, kept)
+        return (kept, value) if value >= (1 - _LARGEST_LOSS) * optimum.lower else (weights, optimum.lower)
+
+    def _variances(self, scales: Floats) -> Floats:
+        """(orbits,) the largest variance of a query of each, at 2ρ = 1."""
+        inverse = np.array([1 / scale**2 if scale else 0.0 for scale in scales.tolist()])
+        return self._sensitivity(scales) * np.array([(orbit.squares @ inverse).max() for orbit in self._orbits])
+
+    def _sensitivity(self, scales: Floats) -> float:
+        squares = self.characters * scales**2
+        if self._neighbours == "add-remove":
+            return float(squares.sum())
+        return float(2 * (self._distances @ squares).max())
+
+
+def cover_of_distances(bits: int, distances: Sequence[int]) -> int:
+    """How many types suffice to have a member in each pair of types at one of these distances.
+
+    All but a cube of fewer bits than the least distance, or those of one parity where all distances are odd.
+    """
+    half: int = 2 ** (bits - 1)
+    return half if all(distance % 2 for distance in distances) else 2**bits - 2 ** (min(distances) - 1)
+
+
+def is_listed(workload: Workload) -> bool:
+    """Whether all types and queries are few enough to list the integers of a strategy."""
+    return workload.size <= MAX_TYPES and workload.queries <= MAX_QUERIES
+
+
+def _certificates(
+    workload: Workload, search: _Search, optima: Sequence[OrbitOptimum], users: int | None
+) -> list[CuratorCertificate | None]:
+    found = [search.certificate(each) for each in optima]
+    if users is None or users >= max(each.holds_from_n for each in found):
+        return list(found)
+    if not is_listed(workload):
+        return [None] * len(found)
+    weighted = workload.weighted_matrix()
+    present = np.linspace(0, workload.size - 1, users).round().astype(np.int64)
+    return [CuratorCertificate.of(weighted, proof_from_types(weighted, present))] * len(found)
