@@ -144,7 +144,7 @@ def plan_pairwise(
         time_limit=time_limit,
     )
     finished = planned(PairwiseRequest(statistic, options), progress, cache)
-    assert finished.protocol is not None
+    assert isinstance(finished.protocol, ProtocolPlan)
     return PairwisePlan(finished.protocol, RoundPlan(finished.device, finished.analyst))
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import math
 from statistics import NormalDist
-from typing import Protocol
+from typing import Protocol, Self
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
+from sordino_analysis.documents.elimination_plan import RoundShares
 from sordino_analysis.request_terms import CutShort, Objective, Target
 from sordino_shared.errors import MalformedDocument
 
@@ -137,6 +138,23 @@ class LinearSummary(_Summary):
         None, exclude_if=_is_none, description="True where the queries are the losses of a class of rules."
     )
 
+    shares: tuple[float, ...] | None = Field(
+        None, exclude_if=_is_none, description="Of three rounds: the share of devices that answers each."
+    )
+    top: int | None = Field(
+        None, exclude_if=_is_none, description="Of three rounds: how many rules the second asks about."
+    )
+
+    def of_first_round(self, users: int | None, rounds: RoundShares, protocol: str) -> Self:
+        """The summary of three rounds by that of the first, whose errors are predicted for its share of `users`."""
+        digests = self.digests.model_copy(update={"protocol": protocol})
+        return self.model_copy(update={"users": users, "shares": rounds.shares, "top": rounds.top, "digests": digests})
+
+    @property
+    def first_share(self) -> float:
+        """The share of the devices that answers all queries: of the first round, if there are several."""
+        return 1.0 if self.shares is None else self.shares[0]
+
     @property
     def variance(self) -> float:
         """The objective's variance."""
@@ -149,12 +167,19 @@ class LinearSummary(_Summary):
 
     @property
     def answer_variance(self) -> float:
-        """Of an answer's own error, in which the weights of a stack's parts have no place."""
-        return self.largest_variance if self.objective == "max" else self.mean_variance
+        """Of an answer's own error, in which the weights of a stack's parts have no place, for each user."""
+        own = self.largest_variance if self.objective == "max" else self.mean_variance
+        return own / self.first_share
+
+    def certified_reach(self, level: float, users: int) -> float:
+        """Half of the width, at most, of the interval for one rule whose mistakes cost 1, from the last round."""
+        answering = users * (1.0 if self.shares is None else self.shares[-1])
+        return _two_sided(level, 1) / (2 * math.tanh(self.epsilon / 2) * math.sqrt(answering))
 
     def reach(self, level: float, users: int) -> float:
         """Half of the width of the band that holds all answers of `users` at once, at `level` (Šidák 1967)."""
-        return _two_sided(level, max(1, self.queries)) * math.sqrt(self.largest_variance / users) + self.bias_bound
+        answering = users * self.first_share
+        return _two_sided(level, max(1, self.queries)) * math.sqrt(self.largest_variance / answering) + self.bias_bound
 
     def users_within(self, margin: float, level: float, difference: bool) -> tuple[int, int] | None:
         """Users for ± `margin`, in units of the answers: of every answer by itself, and of all answers at once.
@@ -166,8 +191,9 @@ class LinearSummary(_Summary):
         room = margin - campaigns * self.bias_bound
         if room <= 0:
             return None
+        largest = self.largest_variance / self.first_share
         needed = [
-            max(1, math.ceil(campaigns * _two_sided(level, queries) ** 2 * self.largest_variance / room**2))
+            max(1, math.ceil(campaigns * _two_sided(level, queries) ** 2 * largest / room**2))
             for queries in (1, max(1, self.queries))
         ]
         return needed[0], needed[1]

@@ -15,6 +15,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from sordino_analysis.arrays import Floats
+from sordino_analysis.documents.elimination_plan import ROUNDS, RoundShares
 from sordino_analysis.elimination.listed_rules import MOST_CELLS, ListedRules, looked_at
 from sordino_analysis.estimation.concept_errors import errors_of
 from sordino_analysis.estimation.concepts import ClassOfRules, ConceptEstimate, ConceptEstimator
@@ -22,48 +23,22 @@ from sordino_analysis.estimation.linear import LinearEstimator
 from sordino_analysis.estimation.linear_estimate import EstimationError
 from sordino_analysis.planning.rounds import ClosedRound, RoundPlan
 from sordino_shared.domains import Domain
-from sordino_shared.errors import InvalidValue
-
-ROUNDS = 3
-_SUM = 1e-9
-
-
-@dataclass(frozen=True)
-class RoundShares:
-    """The shares of devices that answer each of the three rounds, and how many rules the second one asks about."""
-
-    shares: tuple[float, ...] = (0.6, 0.3, 0.1)
-    top: int = 32
-
-    def __post_init__(self) -> None:
-        if len(self.shares) != ROUNDS:
-            raise InvalidValue(f"give a share of the devices for each of {ROUNDS} rounds", self.shares)
-        if not all(0 < share < 1 for share in self.shares) or abs(sum(self.shares) - 1) > _SUM:
-            raise InvalidValue(f"the shares of the rounds are above 0 and sum to 1, not {self.shares}", self.shares)
-        if self.top < 2:
-            raise InvalidValue(f"the second round asks about two rules at least, not {self.top}", self.top)
-
-    def check_rules(self, rules: int) -> None:
-        """Raise InvalidValue where the class has no more rules than the second round asks about."""
-        if self.top >= rules:
-            raise InvalidValue(f"the class has {rules} rules, so `top` is less than that, not {self.top}", self.top)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class CertifiedRule:
-    """The rule that the rounds chose, by number, and what is sure of it.
+    """The rule that the rounds chose, `first.chosen`, and what is sure of it.
 
-    `loss` is the estimate of the last round, and `interval` holds the true loss at `level`; both are None where that
-    round was never closed. `first` has what is sure of the class, by the first round alone.
+    `loss` is the estimate of the last round, and `interval` holds the true loss at the level of `first`; both are None
+    where that round was never closed. `first` has what is sure of the class, by the first round alone. `users` are the
+    reports of each round.
     """
 
     first: ConceptEstimate
-    chosen: int
     loss: float | None
     interval: tuple[float, float] | None
     certified_by_round: int | None
     users: tuple[int, ...]
-    level: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,8 +66,10 @@ class ThreeRounds:
     def conclude(self, closed: Sequence[ClosedRound], level: float = 0.95) -> CertifiedRule:
         """The estimate of the rounds there are; after one or two of them no interval, as the same reports chose.
 
-        Raises EstimationError where a round has no reports.
+        A round without reports counts as one that there was not. Raises EstimationError where the first has none.
         """
+        while len(closed) > 1 and closed[-1].aggregate.count == 0:
+            closed = closed[:-1]
         first = _ClosedFirst.of(closed, level)
         chosen = first.estimate.chosen if len(closed) < 2 else first.best_of(closed[1], self.shares.top)
         loss, interval = None, None
@@ -102,13 +79,11 @@ class ThreeRounds:
             loss = float(found.unbiased[0])
             interval = (float(found.population_lower[0]), float(found.population_upper[0]))
         return CertifiedRule(
-            first=first.estimate,
-            chosen=chosen,
+            first=first.about(chosen),
             loss=loss,
             interval=interval,
             certified_by_round=None if interval is None else ROUNDS - 1,
             users=tuple(each.aggregate.count for each in closed),
-            level=level,
         )
 
     def certified_reach(self, users: int, epsilon: float, cost: float = 1.0, level: float = 0.95) -> float:
@@ -121,8 +96,8 @@ class ThreeRounds:
 class _ClosedFirst:
     """The first round, decoded."""
 
-    known: ClassOfRules
-    domain: Domain
+    estimator: ConceptEstimator
+    closed: ClosedRound
     estimate: ConceptEstimate
 
     @classmethod
@@ -131,7 +106,23 @@ class _ClosedFirst:
             raise EstimationError("no round is closed yet: there is nothing to choose rules by")
         first = closed[0]
         estimator = ConceptEstimator.of(first.plan.device, first.plan.analyst)
-        return cls(estimator.known, first.plan.device.domain, estimator.estimate(first.aggregate, level))
+        return cls(estimator, first, estimator.estimate(first.aggregate, level))
+
+    @property
+    def known(self) -> ClassOfRules:
+        """The rules by number."""
+        return self.estimator.known
+
+    @property
+    def domain(self) -> Domain:
+        """That of the class."""
+        return self.closed.plan.device.domain
+
+    def about(self, chosen: int) -> ConceptEstimate:
+        """The same estimate with the excess of a rule that later rounds chose."""
+        if chosen == self.estimate.chosen:
+            return self.estimate
+        return self.estimator.estimate(self.closed.aggregate, self.estimate.level, chosen)
 
     def shortlist(self, top: int) -> tuple[int, ...]:
         """At most `top` rules by estimated loss; one whose attributes would be too many with those before is left."""

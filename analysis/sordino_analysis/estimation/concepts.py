@@ -48,8 +48,9 @@ def rules_of_plan(domain: Domain, queries: RuleQueries) -> ClassOfRules:
 class ConceptEstimate:
     """Losses (Q,) of all rules with standard errors and a simultaneous band, about the population of the reporters.
 
-    `chosen` is the rule with the least estimated loss and `base` the better constant; `best` are the rules that may be
-    the best, by estimated loss, at `level`; the loss of `chosen` exceeds the least by at most `excess`, at `level`.
+    `chosen` is the rule with the least estimated loss, unless later rounds chose another one, and `base` the better
+    constant; `best` are the rules that may be the best, by estimated loss, at `level`; the loss of `chosen` exceeds the
+    least by at most `excess`, at `level`.
     """
 
     known: ClassOfRules
@@ -77,7 +78,8 @@ class ConceptEstimate:
             constants = [self.known.text(rule) for rule in (NEVER, ALWAYS) if rule in self.best]
             return f"no rule of the class is shown to beat saying {' or '.join(constants)}"
         if len(self.best) == 1:
-            return f"{self.known.text(self.chosen)} is the best of {len(self.losses)} rules, and beats never and always"
+            best = self.known.text(int(self.best[0]))
+            return f"{best} is the best of {len(self.losses)} rules, and beats never and always"
         return f"one of {len(self.best)} rules is the best of {len(self.losses)}, and beats saying never and always"
 
 
@@ -101,8 +103,8 @@ class ConceptEstimator:
             errors_of(estimator.law, estimator.workload.operator),
         )
 
-    def estimate(self, aggregate: Aggregate, level: float = 0.95) -> ConceptEstimate:
-        """Statements from the aggregate of a closed round.
+    def estimate(self, aggregate: Aggregate, level: float = 0.95, chosen: int | None = None) -> ConceptEstimate:
+        """Statements from the aggregate of a closed round, about the rule `chosen` if later rounds chose another one.
 
         Raises EstimationError where there are no reports, or the aggregate is of another plan.
         """
@@ -112,8 +114,8 @@ class ConceptEstimator:
         # Fewer reports than characters: some were told by nobody, and means are far from normal.
         few = users < self.errors.parts[0]
         reach = self._bernstein_band(users, level) if few else self._normal_band(losses, users, level)
-        chosen = int(losses.argmin())
-        best, excess = self._best(losses, users, level, few=few)
+        chosen = int(losses.argmin()) if chosen is None else chosen
+        best, excess = self._best(losses, users, level, chosen, few=few)
         return ConceptEstimate(
             known=self.known,
             losses=losses,
@@ -142,10 +144,11 @@ class ConceptEstimator:
         low, high = half.extreme_contributions(self.estimator.decoder, self.estimator.workload)
         return high - low
 
-    def _best(self, losses: Floats, users: int, level: float, *, few: bool) -> tuple[Indices, float]:
-        """The rules that may be the best, by their losses, and a bound on what the first of them exceeds the least by.
+    def _best(self, losses: Floats, users: int, level: float, chosen: int, *, few: bool) -> tuple[Indices, float]:
+        """The rules that may be the best, by their losses, and a bound on what the chosen one exceeds the least by.
 
-        For each rule against every rule of the shortlist, the reach of the error of their difference.
+        For each rule against the chosen one and every rule of the shortlist, the reach of the error of their
+        difference: the event is that of the true best rule against all others, whichever of them is chosen.
         """
         order = np.argsort(losses, kind="stable")
         quantiles = None if few else self.errors.quantile(level)
@@ -153,7 +156,7 @@ class ConceptEstimator:
         tail = (1 - level) / max(1, len(losses) - 1)
         stays = np.ones(len(losses), dtype=bool)
         excess = 0.0
-        for place, rival in enumerate(order[:_SHORTLIST].tolist()):
+        for rival in {chosen, *order[:_SHORTLIST].tolist()}:
             spread = self.errors.differences(rival, users)
             if quantiles is not None:
                 reach = quantiles * spread
@@ -161,7 +164,7 @@ class ConceptEstimator:
                 assert widths is not None, "few reports have widths"
                 reach = bernstein_reach(spread**2 * users, widths + widths[rival], users, tail)
             stays &= losses - losses[rival] <= reach
-            if place == 0:
+            if rival == chosen:
                 excess = max(0.0, float((losses[rival] - losses + np.where(spread > 0, reach, 0.0)).max()))
         return order[stays[order]], excess
 

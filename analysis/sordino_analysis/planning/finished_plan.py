@@ -9,7 +9,7 @@ from typing import Literal, Protocol, Self
 
 from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_analysis.documents.plan_summary import AnySummary, read_summary
-from sordino_analysis.documents.protocol_plan import ProtocolPlan
+from sordino_analysis.documents.protocol_plans import AnyProtocolPlan, read_protocol_plan
 from sordino_analysis.planning.rounds import RoundPlan
 from sordino_analysis.planning_options import PlanError
 from sordino_shared.audit import check_guarantee
@@ -38,7 +38,7 @@ class FinishedPlan:
     device: DevicePart
     analyst: AnalystPart
     summary: AnySummary
-    protocol: ProtocolPlan | None = None
+    protocol: AnyProtocolPlan | None = None
 
     def parts(self) -> Mapping[PartName, Part]:
         """What is stored of the plan, each part under its digest."""
@@ -87,7 +87,7 @@ class FinishedPlan:
         device, analyst = DevicePart.read(device_content), AnalystPart.read(analyst_content)
         RoundPlan(device, analyst)
         check_guarantee(device)
-        return cls(device, analyst, read_summary(summary), ProtocolPlan.read(rest[0]) if rest else None)
+        return cls(device, analyst, read_summary(summary), read_protocol_plan(rest[0]) if rest else None)
 
 
 def _pieces(body: bytes) -> list[bytes]:

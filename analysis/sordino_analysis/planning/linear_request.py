@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
+from sordino_analysis.documents.elimination_plan import EliminationPlan, RoundShares
+from sordino_analysis.documents.plan_summary import LinearSummary
 from sordino_analysis.mechanisms.registry import mechanism_names
 from sordino_analysis.mechanisms.request import PlanRequest, check_number_of_queries
 from sordino_analysis.planning.finished_plan import FinishedPlan
@@ -19,11 +21,15 @@ from sordino_shared.protocol import Digest
 
 @dataclass(frozen=True, eq=False)
 class LinearRequest:
-    """The mechanism with the least variance for `workload`; it is pickled as its queries, and built again from them."""
+    """The mechanism with the least variance for `workload`; it is pickled as its queries, and built again from them.
+
+    With `rounds` it is the plan of the first of them, and comes with that of the protocol.
+    """
 
     unused: ClassVar = ("protocol", "target")
     workload: Workload
     options: PlanningOptions
+    rounds: RoundShares | None = None
 
     def __post_init__(self) -> None:
         self.check(self.options, self.workload.queries)
@@ -31,7 +37,7 @@ class LinearRequest:
     @classmethod
     def of(cls, specification: WorkloadSpecification, options: PlanningOptions) -> Self:
         """For the workload that is written down, which is built here."""
-        return cls(specification.build(), options)
+        return cls(specification.build(), options, specification.rounds)
 
     @classmethod
     def check(cls, options: PlanningOptions, queries: int) -> None:
@@ -51,11 +57,22 @@ class LinearRequest:
     @property
     def digest(self) -> Digest:
         """Names all that the plan depends on."""
-        return request_digest(self.workload.digest, self.options, self.unused)
+        question = self.workload.digest
+        if self.rounds is not None:
+            question = Digest.of(question + EliminationPlan.of(self.rounds, self.options.guarantee).content)
+        return request_digest(question, self.options, self.unused)
 
     def compile(self, progress: ProgressCallback = ignore_progress, interrupted: Interrupted = never) -> FinishedPlan:
-        """The plan of the best mechanism."""
-        return compile_plan(PlanRequest(self.workload, self.options), progress, interrupted).finished()
+        """The plan of the best mechanism; of several rounds it predicts errors for the users of the first."""
+        if self.rounds is None:
+            return compile_plan(PlanRequest(self.workload, self.options), progress, interrupted).finished()
+        users, protocol = self.options.users, EliminationPlan.of(self.rounds, self.options.guarantee)
+        answering = None if users is None else max(1, int(users * self.rounds.shares[0]))
+        options = self.options.model_copy(update={"users": answering})
+        first = compile_plan(PlanRequest(self.workload, options), progress, interrupted).finished()
+        assert isinstance(first.summary, LinearSummary)
+        summary = first.summary.of_first_round(users, self.rounds, str(protocol.digest))
+        return FinishedPlan(first.device, first.analyst, summary, protocol)
 
     def with_time_limit(self, seconds: float) -> Self:
         """The same request with at most so many seconds."""

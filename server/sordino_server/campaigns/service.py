@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from sqlalchemy.orm import Session
 
-from sordino_analysis.documents.protocol_plan import ProtocolPlan
+from sordino_analysis.documents.protocol_plans import AnyProtocolPlan
 from sordino_server import rounds
 from sordino_server.campaigns import repository
 from sordino_server.campaigns.campaign_filter import CampaignFilter, CampaignSort
@@ -144,13 +144,15 @@ def _series(
     session: Session,
     order: SeriesOrder,
     ready: ReadyPlan,
-    whole: ProtocolPlan | None,
+    whole: AnyProtocolPlan | None,
     device: DevicePart,
     now: int,
 ) -> tuple[Rotating, PureEpsilon]:
     """How devices take turns, and what each spends for life; raises InvalidValue for a plan of another kind."""
     if whole is not None:
-        raise InvalidValue("/series: a series asks linear queries; this plan is for a pairwise statistic")
+        raise InvalidValue(
+            "/series: a series asks linear queries, one round a period; this plan is a protocol of rounds"
+        )
     cells = device.domain.size
     if cells > MOST_CELLS:
         raise InvalidValue(f"/series: the domain of a series has at most {MOST_CELLS} cells, this one {cells}", cells)
@@ -158,11 +160,11 @@ def _series(
     return assignment, spending(device.guarantee, assignment)
 
 
-def _spending(whole: ProtocolPlan) -> tuple[list[PureEpsilon], PureEpsilon]:
+def _spending(whole: AnyProtocolPlan) -> tuple[list[PureEpsilon], PureEpsilon]:
     return list(whole.round_guarantees()), PureEpsilon(whole.guarantee)
 
 
-def _assignment(whole: ProtocolPlan | None) -> RoundAssignment:
+def _assignment(whole: AnyProtocolPlan | None) -> RoundAssignment:
     return EveryRound() if whole is None or whole.weights is None else DrawOneRound(whole.weights)
 
 

@@ -15,6 +15,7 @@ from rich.table import Column, Table
 from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_analysis.documents.plan_summary import FormManipulation
 from sordino_analysis.documents.protocol_plan import ProtocolPlan
+from sordino_analysis.documents.protocol_plans import AnyProtocolPlan, read_protocol_plan
 from sordino_analysis.evaluation.listing import listed_workload
 from sordino_analysis.evaluation.manipulation import manipulation
 from sordino_analysis.pairwise.forms import planned_statistic
@@ -88,7 +89,7 @@ class _Parts:
         self.key = key
         self.device: DevicePart | None = None
         self.analyst: AnalystPart | None = None
-        self.protocol: ProtocolPlan | None = None
+        self.protocol: AnyProtocolPlan | None = None
         self.checks: list[Check] = []
 
     def read(self, target: str) -> None:
@@ -124,8 +125,8 @@ class _Parts:
         return dict(zip(listed_workload(self.device, self.analyst).labels(), moved, strict=True))
 
     def statistic_manipulations(self) -> dict[str, FormManipulation]:
-        """Per form: its manipulation bound; empty without a protocol plan and the parts of its first round."""
-        if self.protocol is None or self.analyst is None or self.device is None:
+        """Per form: its manipulation bound; empty without a statistic's protocol and the parts of its first round."""
+        if not isinstance(self.protocol, ProtocolPlan) or self.analyst is None or self.device is None:
             return {}
         if planned_statistic(self.protocol).domain != self.device.domain:
             raise InvalidValue("the device part has another domain than the protocol plan", self.protocol)
@@ -203,10 +204,10 @@ class _Parts:
         return None
 
 
-def _part(content: bytes) -> DevicePart | AnalystPart | ProtocolPlan:
+def _part(content: bytes) -> DevicePart | AnalystPart | AnyProtocolPlan:
     # JSON begins with a brace, which begins no document in CBOR.
     if content.startswith(b"{"):
-        return ProtocolPlan.read(content)
+        return read_protocol_plan(content)
     try:
         return DevicePart.read(content)
     except MalformedDocument as error:

@@ -20,10 +20,10 @@ def print_concepts(document: Mapping[str, Any], console: Console, truth: Mapping
     level = f"{100 * document['level']:g} %"
     lines = [
         f"[bold]{document['statement']}[/] ({level})",
-        f"least estimated loss: {document['rule']['text']}, {document['loss']:.4f}, band {_span(document['band'])}",
+        f"{_chosen(document)}: {document['rule']['text']}, {document['loss']:.4f}, band {_span(document['band'])}",
         f"better constant: {document['base']['rule']['text']}, {document['base']['loss']:.4f}, "
         f"band {_span(document['base']['band'])}",
-        f"its loss exceeds the least of the {document['concepts']:,} rules by at most {document['excess_at_most']:.4f}",
+        f"the rule exceeds the least of {document['concepts']:,} losses by at most {document['excess_at_most']:.4f}",
         f"{document['confidence_set']['size']:,} rules may be the best",
     ]
     if document["interval"] is not None:
@@ -37,6 +37,10 @@ def print_concepts(document: Mapping[str, Any], console: Console, truth: Mapping
     )
     for warning in document["warnings"]:
         console.print(Text(warning, style="yellow"))
+
+
+def _chosen(document: Mapping[str, Any]) -> str:
+    return "chosen by the rounds" if len(document["rounds"]) > 1 else "least estimated loss"
 
 
 def _table(document: Mapping[str, Any], level: str, truth: Mapping[str, float] | None) -> Table:

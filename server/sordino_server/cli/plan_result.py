@@ -101,7 +101,14 @@ def _rules(summary: LinearSummary) -> Iterator[str]:
     if summary.users is not None:
         reach = summary.reach(_LEVEL, summary.users)
         yield f"  band over all rules with {summary.users:,} users: ± {reach:.3g}"
-    yield "  a rule that is chosen by the same reports has the band and no interval of its own"
+    if summary.shares is None:
+        yield "  a rule that is chosen by the same reports has the band and no interval of its own"
+        return
+    shares = ", ".join(f"{share:g}" for share in summary.shares)
+    yield f"  three rounds with {shares} of the devices: all rules, the best {summary.top} of them, one"
+    if summary.users is not None:
+        certified = summary.certified_reach(_LEVEL, summary.users)
+        yield f"  interval of the rule that is left, where a mistake costs 1: ± {certified:.3g} at most"
 
 
 def _over(queries: str | None) -> Iterator[str]:

@@ -58,6 +58,9 @@ PositiveOption = Annotated[
 WidthOption = Annotated[
     int, typer.Option(min=1, max=8, metavar="W", help="With --label: columns that a rule may combine, 1 to 8.")
 ]
+CertifyOption = Annotated[
+    bool, typer.Option("--certify", help="With --label: three rounds; the rule that is left gets an interval.")
+]
 ColumnOption = Annotated[
     list[str],
     typer.Option(metavar="NAME", help="Column that a device holds. With --spec: ATTRIBUTE=COLUMN, repeated."),
@@ -100,6 +103,7 @@ def simulate(
     label: LabelOption = None,
     positive: PositiveOption = None,
     width: WidthOption = 2,
+    certify: CertifyOption = False,
     epsilon: Annotated[float, typer.Option(metavar="E", help="ε per device for the campaign.")] = 1.0,
     workload: WorkloadOption = ColumnQueries.HISTOGRAM,
     edges: Annotated[str | None, typer.Option(metavar="LIST", help="Bin edges of a numeric column: 0,10,20.5")] = None,
@@ -130,8 +134,7 @@ def simulate(
 
     Without --spec the campaign covers one column. Numbers are cut into bins; other values are counted by distinct
     value. Absent values become `missing`, rare ones `other`. Bins and categories come from the file itself. In a real
-    campaign this would leak: write them into a workload file beforehand. A workload file with a pairwise statistic runs
-    all rounds of its protocol.
+    campaign this would leak: write them into a workload file beforehand. Its protocol runs all rounds.
 
     --label compares rules such as `A and not B` about the other columns, or those of --column, by how well they predict
     a column of two values: about a column of more, its four most frequent ones, or whether it is above its median.
@@ -148,7 +151,7 @@ def simulate(
     if label is None:
         specification, rows = _specified(csv, column, written, workload, binning)
     else:
-        specification, rows = labelled_rows(csv, label, positive, column, width)
+        specification, rows = labelled_rows(csv, label, positive, column, width, certify=certify)
     values = _drawn(rows, users, seed)
     order = {"epsilon": epsilon, "users": len(values), "seed": seed, "time_limit": time_limit, "mechanism": mechanism}
     order |= {"protocol": protocol} if isinstance(specification, PairwiseSpecification) else {"objective": objective}
@@ -200,7 +203,7 @@ def _terms(
 
 def _refuse_unused(context: typer.Context, written: WorkloadSpecification | PairwiseSpecification | None) -> None:
     if context.params["label"] is None:
-        refuse_given(context, ("positive", "width"), "there is no --label that is predicted")
+        refuse_given(context, ("positive", "width", "certify"), "there is no --label that is predicted")
     else:
         others = ("workload", "edges", "bins", "quantile_bins", "categorical", "spec", "chart", "repeat", "protocol")
         refuse_given(context, others, "--label compares rules")

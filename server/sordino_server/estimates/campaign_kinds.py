@@ -8,15 +8,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
+from sordino_analysis.documents.elimination_plan import EliminationPlan
 from sordino_analysis.documents.protocol_plan import ProtocolPlan
+from sordino_analysis.documents.protocol_plans import AnyProtocolPlan
 from sordino_analysis.documents.queries import RuleQueries
+from sordino_analysis.elimination.three_rounds import ThreeRounds
 from sordino_analysis.estimation.concepts import ConceptEstimator
 from sordino_analysis.estimation.items import ItemEstimator
 from sordino_analysis.estimation.linear import estimate
 from sordino_analysis.evaluation.listing import PublishedQueries
 from sordino_analysis.pairwise.protocol_registry import conclude_protocol, step_protocol
 from sordino_analysis.planning.rounds import ClosedRound, RoundPlan
-from sordino_server.estimates.concept_document import concept_document
+from sordino_server.estimates.concept_document import certified_document, concept_document
 from sordino_server.estimates.concept_schemas import ConceptDocument
 from sordino_server.estimates.document import document_of, document_of_items
 from sordino_server.estimates.pairwise_document import statistic_document
@@ -76,6 +79,28 @@ class PairwiseCampaign:
         return statistic_document(self.manifest, self.plan, closed, outcome)
 
 
-def campaign_kind(manifest: Manifest, plan: ProtocolPlan | None) -> CampaignKind:
+@dataclass(frozen=True)
+class RulesCampaign:
+    """A class of rules: three rounds, of which the last one certifies the rule that is left."""
+
+    manifest: Manifest
+    plan: EliminationPlan
+
+    def follow(self, closed: tuple[ClosedRound, ...], *, conclude: bool) -> RoundPlan | ConceptDocument:
+        """The plan of the next round, or what is sure of the rule that the rounds chose."""
+        rounds = ThreeRounds(self.plan.shares)
+        outcome = rounds.conclude(closed) if conclude else rounds.step(closed)
+        if isinstance(outcome, RoundPlan):
+            return outcome
+        return certified_document(str(self.manifest.campaign), closed[0].plan, outcome)
+
+
+def campaign_kind(manifest: Manifest, plan: AnyProtocolPlan | None) -> CampaignKind:
     """The kind of the campaign of `manifest`, with the `plan` of the protocol that it names, if it names one."""
-    return LinearCampaign(manifest) if plan is None else PairwiseCampaign(manifest, plan)
+    match plan:
+        case None:
+            return LinearCampaign(manifest)
+        case EliminationPlan():
+            return RulesCampaign(manifest, plan)
+        case ProtocolPlan():
+            return PairwiseCampaign(manifest, plan)

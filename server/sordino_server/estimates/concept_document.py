@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sordino_analysis.arrays import Floats
 from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_analysis.documents.queries import ConceptQueries
+from sordino_analysis.planning.rounds import RoundPlan
 from sordino_analysis.questions.linear.concepts.losses import ConceptClass
 from sordino_server.estimates.concept_schemas import (
     MOST_LISTED,
@@ -29,6 +30,7 @@ from sordino_shared.protocol import DevicePart
 
 # The API reads documents and estimates nothing: it does without scipy.
 if TYPE_CHECKING:
+    from sordino_analysis.elimination.three_rounds import CertifiedRule
     from sordino_analysis.estimation.concepts import ClassOfRules, ConceptEstimate
 
 # A document of so many rules is some megabytes.
@@ -68,10 +70,31 @@ def concept_document(
         target="population",
         validity="worst_case",
         users=found.users,
+        users_by_round=[found.users],
         epsilon=device.guarantee.epsilon,
         level=found.level,
         warnings=list(found.warnings),
     )
+
+
+def certified_document(campaign: str, first: RoundPlan, found: CertifiedRule) -> ConceptDocument:
+    """The document of three rounds, or of those that there were; `first` is the plan of round 0."""
+    of_class = concept_document(campaign, 0, first.device, first.analyst, found.first)
+    rounds: dict[str, Any] = {
+        "rounds": list(range(len(found.users))),
+        "users": sum(found.users),
+        "users_by_round": list(found.users),
+    }
+    if found.interval is not None:
+        low, high = found.interval
+        certified = f"{of_class.rule.text} has a loss from {low:.4f} to {high:.4f}"
+        rounds |= {
+            "loss": found.loss,
+            "interval": found.interval,
+            "certified_by_round": found.certified_by_round,
+            "statement": f"{certified}; {of_class.statement}",
+        }
+    return of_class.model_copy(update=rounds)
 
 
 def _name(known: ClassOfRules, rule: int) -> RuleName:

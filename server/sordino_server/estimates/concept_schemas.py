@@ -91,8 +91,8 @@ class ConceptDocument(BaseModel):
     rounds: list[int]
     workload: str
     mechanism: str
-    rule: RuleName = Field(description="The rule with the least estimated loss.")
-    loss: float
+    rule: RuleName = Field(description="The rule with the least estimated loss, or that three rounds chose.")
+    loss: float = Field(description="Of the chosen rule, from the round that certifies it, else from round 0.")
     band: Interval = Field(description="Of the chosen rule: the band of the class, since these reports chose it.")
     interval: Interval | None = Field(
         description="Ordinary interval of the chosen rule, from a round designed after it was chosen; else null."
@@ -109,7 +109,8 @@ class ConceptDocument(BaseModel):
     all_losses: AllLosses | None
     target: Literal["population"] = Field(description="The population that the reporters came from.")
     validity: Literal["worst_case"] = Field(description="Holds whatever the users' attributes are.")
-    users: int
+    users: int = Field(description="Reports of all rounds.")
+    users_by_round: list[int] = Field(description="All statements but `interval` are from the first of them.")
     epsilon: float
     level: float
     warnings: list[str]

@@ -5,7 +5,7 @@ Only workers import this module: it needs the estimators.
 
 from __future__ import annotations
 
-from sordino_analysis.documents.protocol_plan import ProtocolPlan
+from sordino_analysis.documents.protocol_plans import AnyProtocolPlan
 from sordino_analysis.planning.rounds import ClosedRound, RoundPlan
 from sordino_server import rounds
 from sordino_server.aggregates import aggregate
@@ -36,6 +36,10 @@ def compute(database: Database, number: int, processes: int = 1) -> Outcome:
         return EstimateReady(LinearCampaign(manifest).estimate_of(row.index, period).content())
     plan, closed = _read(database, manifest, last, processes)
     remaining = last + 1 < len(manifest.rounds)
+    closed_early = remaining and campaign.state == CampaignState.CLOSED
+    if closed_early and last > 0 and closed[-1].aggregate.count == 0:
+        # Nobody answered before the campaign was closed: as if the round had not been opened.
+        closed = closed[:-1]
     # Where nobody answered the last round of all, the protocol may still have an answer from the others.
     if remaining and closed[-1].aggregate.count == 0:
         raise InvalidValue(
@@ -43,7 +47,6 @@ def compute(database: Database, number: int, processes: int = 1) -> Outcome:
             "start another one that stays open for longer",
             last,
         )
-    closed_early = remaining and campaign.state == CampaignState.CLOSED
     outcome = campaign_kind(manifest, plan).follow(closed, conclude=closed_early)
     if isinstance(outcome, RoundPlan):
         return NextRound(outcome.device, outcome.analyst)
@@ -58,7 +61,7 @@ def _closed_round(database: Database, row: Round, processes: int) -> ClosedRound
 
 def _read(
     database: Database, manifest: Manifest, last: int, processes: int
-) -> tuple[ProtocolPlan | None, tuple[ClosedRound, ...]]:
+) -> tuple[AnyProtocolPlan | None, tuple[ClosedRound, ...]]:
     """The plan of the manifest's protocol, if it has one, and the rounds 0 … `last`."""
     with database.read("read closed rounds") as session:
         plan = None if manifest.protocol is None else plans.protocol_plan(session, str(manifest.protocol))

@@ -9,7 +9,7 @@ from sqlalchemy import BigInteger, ForeignKey, Index, LargeBinary, String, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from sordino_analysis.documents.analyst_part import AnalystPart
-from sordino_analysis.documents.protocol_plan import ProtocolPlan
+from sordino_analysis.documents.protocol_plans import AnyProtocolPlan
 from sordino_server.kit.leases import Leased
 from sordino_server.models.base import Base, DigestText, one_of
 from sordino_shared.protocol import DevicePart
@@ -63,7 +63,7 @@ class ProtocolPlanContent(Base):
     created_at: Mapped[int] = mapped_column(BigInteger)
 
     @classmethod
-    def of(cls, plan: ProtocolPlan, now: int) -> Self:
+    def of(cls, plan: AnyProtocolPlan, now: int) -> Self:
         """The row of a plan."""
         return cls(digest=str(plan.digest), content=plan.content, created_at=now)
 

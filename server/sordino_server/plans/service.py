@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 
 from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_analysis.documents.plan_summary import AnySummary, LinearSummary, read_summary
-from sordino_analysis.documents.protocol_plan import ProtocolPlan
+from sordino_analysis.documents.protocol_plans import AnyProtocolPlan, read_protocol_plan
 from sordino_analysis.planning.finished_plan import FinishedPlan
 from sordino_analysis.progress import Progress
 from sordino_server.errors import ServerError
@@ -106,9 +106,9 @@ def protocol_plan_content(session: Session, digest: str) -> bytes:
     return content
 
 
-def protocol_plan(session: Session, digest: str) -> ProtocolPlan:
+def protocol_plan(session: Session, digest: str) -> AnyProtocolPlan:
     """The plan of a protocol of this digest, checked against it."""
-    return ProtocolPlan.read(protocol_plan_content(session, digest), Digest.parse(digest))
+    return read_protocol_plan(protocol_plan_content(session, digest), Digest.parse(digest))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,13 +5,15 @@ from functools import cache
 import numpy as np
 import pytest
 
+from sordino_analysis.documents.elimination_plan import RoundShares
 from sordino_analysis.elimination import three_rounds
 from sordino_analysis.elimination.listed_rules import ListedRules
-from sordino_analysis.elimination.three_rounds import CertifiedRule, RoundShares, ThreeRounds, combined
+from sordino_analysis.elimination.three_rounds import CertifiedRule, ThreeRounds, combined
 from sordino_analysis.estimation.concepts import ConceptEstimator
 from sordino_analysis.estimation.linear_estimate import EstimationError
 from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
 from sordino_analysis.evaluation.variance import answer_moments
+from sordino_analysis.planning.audit import audit_plan
 from sordino_analysis.planning.planner import PlanRequest, compile_plan
 from sordino_analysis.planning.rounds import ClosedRound, RoundPlan
 from sordino_analysis.planning_options import PlanningOptions
@@ -106,13 +108,14 @@ def test_the_second_round_asks_about_the_best_rules_and_the_last_about_the_one_t
     assert list(second_plan.analyst.queries.labels) == texts
     assert protocol.step((first,)).device.content == second_plan.device.content
     assert second_plan.device.guarantee == plan_of().device.guarantee
+    assert all(check.holds for check in audit_plan(second_plan.device, second_plan.analyst))
     second = closed(second_plan, population(rng, 60_000), 2)
     third_plan = protocol.step((first, second))
     assert third_plan.analyst.queries.labels == ("a0=on and a1=on",)
     third = closed(third_plan, population(rng, 20_000), 3)
     found = protocol.step((first, second, third))
     assert isinstance(found, CertifiedRule)
-    assert first_of().known.text(found.chosen) == "a0=on and a1=on"
+    assert first_of().known.text(found.first.chosen) == "a0=on and a1=on"
     assert found.certified_by_round == 2
     low, high = found.interval
     assert low < found.loss < high
@@ -154,7 +157,7 @@ def test_fewer_rounds_have_the_band_of_the_first_and_no_interval():
     first = closed(plan_of(), population(rng, 20_000), 1)
     alone = protocol.conclude((first,))
     expected = first_of().estimate(first.aggregate)
-    assert (alone.chosen, alone.interval, alone.certified_by_round) == (expected.chosen, None, None)
+    assert (alone.first.chosen, alone.interval, alone.certified_by_round) == (expected.chosen, None, None)
     assert np.array_equal(alone.first.band_low, expected.band_low)
     second = closed(protocol.step((first,)), population(rng, 10_000), 2)
     assert protocol.conclude((first, second)).interval is None
@@ -199,6 +202,6 @@ def test_the_interval_of_the_last_round_holds_in_300_campaigns(lift):
         for number, users in ((1, 3000), (2, 1000)):
             rounds += (closed(protocol.step(rounds), population(rng, users, lift=lift), 3 * seed + number),)
         found = protocol.conclude(rounds)
-        held += found.interval[0] <= truth[found.chosen] <= found.interval[1]
+        held += found.interval[0] <= truth[found.first.chosen] <= found.interval[1]
     print(held)
     assert held >= 268

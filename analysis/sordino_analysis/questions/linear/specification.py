@@ -9,6 +9,7 @@ from pydantic_core import PydanticCustomError
 
 from sordino_analysis.arrays import Floats, varying_rows
 from sordino_analysis.documents import queries as documents
+from sordino_analysis.documents.elimination_plan import RoundShares
 from sordino_analysis.questions.linear.attributes import AttributeSpecification, Number, Strict, domain_of, readable
 from sordino_analysis.questions.linear.building import build_workload
 from sordino_analysis.questions.linear.concepts.specification import ConceptSpecification, published_concepts
@@ -129,8 +130,16 @@ class WorkloadSpecification(Strict):
         """The workload described; raises WorkloadError where the description contradicts itself."""
         domain = domain_of(self.domain)
         if isinstance(self.queries, ConceptSpecification):
-            return build_workload(*published_concepts(self.queries, domain), self.name)
+            rules = build_workload(*published_concepts(self.queries, domain), self.name)
+            if self.rounds is not None:
+                self.rounds.check_rules(rules.queries)
+            return rules
         return build_workload(domain, _published(self.queries, domain), self.name)
+
+    @property
+    def rounds(self) -> RoundShares | None:
+        """The three rounds asked for, about a class of rules; None for one round. Raises InvalidValue."""
+        return self.queries.rounds if isinstance(self.queries, ConceptSpecification) else None
 
     @property
     def asks_concepts(self) -> bool:

@@ -148,6 +148,31 @@ def answer_as_fleet(fleet: Fleet, stages: Stages) -> SentReports:
         return fleet.answer(progress)
 
 
+def answer_rounds(
+    remote: Remote,
+    address: str,
+    campaign: str,
+    rounds: int,
+    terms: CampaignTerms,
+    devices: Devices,
+    stages: Stages,
+    clock: StageClock,
+) -> tuple[int, int]:
+    """Have the devices answer each round and close it; the reports of apps and of the fleet, over all rounds."""
+    apps = fleet = 0
+    with simulated_fleet(address, campaign, devices.values[devices.apps :], int(terms.plan["seed"])) as many:
+        for index in range(rounds):
+            if index:
+                with stages.stage(f"planning round {index}"):
+                    remote.awaited_round(campaign, index, Patience())
+                clock.lap("plan")
+            apps += answer_as_apps(address, campaign, devices, stages).reports
+            fleet += answer_as_fleet(many, stages).reports
+            clock.lap("devices")
+            remote.post(f"/v1/campaigns/{campaign}/rounds/{index}/close")
+    return apps, fleet
+
+
 class StageClock:
     """Seconds from one lap to the next."""
 

@@ -13,12 +13,10 @@ from sordino_server.cli.simulation.campaign import (
     CampaignTerms,
     Devices,
     StageClock,
-    answer_as_apps,
-    answer_as_fleet,
+    answer_rounds,
     open_campaign,
     publish,
 )
-from sordino_server.cli.simulation.devices import simulated_fleet
 from sordino_server.cli.simulation.progress import Stages
 from sordino_server.cli.wait import Patience
 
@@ -52,6 +50,14 @@ class ConceptResult:
         return in_set and (beaten or not self.estimates["beats_base"])
 
     @property
+    def interval_holds(self) -> bool | None:
+        """Whether the chosen rule's true loss lies in its interval; None where it has none."""
+        if self.estimates["interval"] is None:
+            return None
+        low, high = self.estimates["interval"]
+        return bool(low <= self.truth[self.estimates["rule"]["text"]] <= high)
+
+    @property
     def excess(self) -> float:
         """What the chosen rule's true loss exceeds the least one by."""
         return self.truth[self.estimates["rule"]["text"]] - min(self.truth.values())
@@ -71,13 +77,10 @@ def run_concept_campaign(
     users, reach = len(devices.values), summary.reach(_LEVEL, len(devices.values))
     stages.note(f"{users:,} devices, {summary.queries:,} rules: expected band over all losses ± {reach:.3f} at most")
     clock.lap("plan")
-    with open_campaign(remote, campaign) as path:
-        apps = answer_as_apps(address, campaign, devices, stages).reports
-        with simulated_fleet(address, campaign, devices.values[devices.apps :], int(terms.plan["seed"])) as many:
-            fleet = answer_as_fleet(many, stages).reports
-        clock.lap("devices")
-        remote.post(f"{path}/close")
-    with stages.stage("closing the round and comparing rules"):
+    rounds = len(summary.shares or (1,))
+    with open_campaign(remote, campaign):
+        apps, fleet = answer_rounds(remote, address, campaign, rounds, terms, devices, stages, clock)
+    with stages.stage("comparing rules"):
         estimates = remote.awaited_estimates(campaign, None, Patience())
     clock.lap("estimates")
     return ConceptResult(

@@ -11,7 +11,7 @@ from sordino_server.cli.simulation.concept_campaign import ConceptResult
 
 _KEPT = (
     *("rule", "loss", "band", "interval", "certified_by_round", "base", "excess_at_most", "beats_base", "statement"),
-    *("concepts", "users", "epsilon", "level", "mechanism", "rounds"),
+    *("concepts", "users", "epsilon", "level", "mechanism", "rounds", "users_by_round"),
 )
 
 
@@ -28,6 +28,7 @@ def concept_summary(result: ConceptResult) -> dict[str, Any]:
         "least_loss": result.truth[result.best_rule],
         "excess": result.excess,
         "statement_holds": result.statement_holds,
+        "interval_holds": result.interval_holds,
         "apps": result.app_reports,
         "fleet": result.fleet_reports,
         "stage_seconds": dict(result.seconds),
@@ -45,3 +46,7 @@ def print_concept_result(console: Console, result: ConceptResult) -> None:
         highlight=False,
         soft_wrap=True,
     )
+    if result.interval_holds is not None:
+        place = "inside" if result.interval_holds else "outside"
+        true_loss = result.truth[result.estimates["rule"]["text"]]
+        console.print(f"the chosen rule's true loss, {true_loss:.4f}, is {place} its interval", highlight=False)

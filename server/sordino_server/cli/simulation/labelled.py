@@ -16,6 +16,7 @@ from sordino_analysis.analyst.tables import (
     number_in,
     read_table,
 )
+from sordino_analysis.documents.elimination_plan import RoundShares
 from sordino_analysis.questions.linear import WorkloadSpecification, parse_specification
 from sordino_analysis.questions.linear.concepts.indicators import held_domain
 from sordino_shared.errors import InvalidValue
@@ -26,10 +27,11 @@ _YES = ("yes", "true", "1", "on", "y", "t")
 
 
 def labelled_rows(
-    csv: Path, label: str, positive: str | None, columns: Sequence[str], width: int
+    csv: Path, label: str, positive: str | None, columns: Sequence[str], width: int, *, certify: bool = False
 ) -> tuple[WorkloadSpecification, list[dict[str, object]]]:
     """Conjunctions of up to `width` indicators of the columns, all but the label if none are given; and the rows.
 
+    With `certify` in three rounds, the second about a quarter of the rules or 32.
     Raises ColumnError where the label has not two values, or no column can be tested.
     """
     if label in columns:
@@ -58,6 +60,10 @@ def labelled_rows(
         },
     }
     specification = parse_specification(written)
+    if certify:
+        rules = specification.build().queries
+        written["queries"]["protocol"] = {"top": max(2, min(RoundShares().top, rules // 4))}
+        specification = parse_specification(written)
     held = held_domain(specification.build().domain)
     return specification, device_values(table, held, {attribute.name: attribute.name for attribute in held.attributes})
 

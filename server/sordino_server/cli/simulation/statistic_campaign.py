@@ -14,12 +14,10 @@ from sordino_server.cli.simulation.campaign import (
     CampaignTerms,
     Devices,
     StageClock,
-    answer_as_apps,
-    answer_as_fleet,
+    answer_rounds,
     open_campaign,
     publish,
 )
-from sordino_server.cli.simulation.devices import simulated_fleet
 from sordino_server.cli.simulation.progress import Stages
 from sordino_server.cli.wait import Patience
 
@@ -61,7 +59,7 @@ def run_statistic_campaign(
     truth = _truth(remote, plan, devices)
     clock.lap("plan")
     with open_campaign(remote, campaign):
-        apps, fleet = _answer_rounds(remote, address, campaign, len(plan["rounds"]), terms, devices, stages, clock)
+        apps, fleet = answer_rounds(remote, address, campaign, len(plan["rounds"]), terms, devices, stages, clock)
     with stages.stage("estimating"):
         estimates = remote.awaited_estimates(campaign, None, Patience())
     clock.lap("estimates")
@@ -74,31 +72,6 @@ def run_statistic_campaign(
         fleet_reports=fleet,
         seconds=clock.laps,
     )
-
-
-def _answer_rounds(
-    remote: Remote,
-    address: str,
-    campaign: str,
-    rounds: int,
-    terms: CampaignTerms,
-    devices: Devices,
-    stages: Stages,
-    clock: StageClock,
-) -> tuple[int, int]:
-    """Reports of apps and of the fleet, over all rounds."""
-    apps = fleet = 0
-    with simulated_fleet(address, campaign, devices.values[devices.apps :], int(terms.plan["seed"])) as many:
-        for index in range(rounds):
-            if index:
-                with stages.stage(f"planning round {index}"):
-                    remote.awaited_round(campaign, index, Patience())
-                clock.lap("plan")
-            apps += answer_as_apps(address, campaign, devices, stages).reports
-            fleet += answer_as_fleet(many, stages).reports
-            clock.lap("devices")
-            remote.post(f"/v1/campaigns/{campaign}/rounds/{index}/close")
-    return apps, fleet
 
 
 def _truth(remote: Remote, plan: Mapping[str, Any], devices: Devices) -> float:

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field
 
 from sordino_analysis.documents import queries as documents
+from sordino_analysis.documents.elimination_plan import RoundShares
 from sordino_analysis.questions.linear.attributes import Number, Strict
 from sordino_analysis.questions.linear.concepts.indicators import member_indicator, range_indicator
 from sordino_analysis.questions.linear.concepts.labels import End, Label, label_of, named
@@ -38,6 +39,13 @@ class Costs(Strict):
     false_alarm: Cost = 1.0
 
 
+class Rounds(Strict):
+    """Three rounds: the share of devices that answers each, and how many rules the second one asks about."""
+
+    shares: Listed[Number] = Field(default_factory=lambda: list(RoundShares().shares))
+    top: Annotated[int, Field(strict=True)] = 32
+
+
 class ConceptSpecification(Strict):
     """A class of rules over indicators: how wide they are, and what they predict."""
 
@@ -54,6 +62,12 @@ class ConceptSpecification(Strict):
     negations: bool = True
     exactly: bool = False
     cost: Costs = Costs()
+    protocol: Rounds | None = None
+
+    @property
+    def rounds(self) -> RoundShares | None:
+        """The rounds asked for; None for one. Raises InvalidValue for shares that are none."""
+        return None if self.protocol is None else RoundShares(tuple(self.protocol.shares), self.protocol.top)
 
 
 def published_concepts(written: ConceptSpecification, domain: Domain) -> tuple[Domain, documents.RuleQueries]:
