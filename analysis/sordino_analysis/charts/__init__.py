@@ -4,6 +4,7 @@ from sordino_analysis.charts.answers import AnswerChart, draw_answers
 from sordino_analysis.charts.estimate_shapes import EstimateChart
 from sordino_analysis.charts.estimates import draw_estimate
 from sordino_analysis.charts.heat_maps import HeatMap, draw_heat_maps
+from sordino_analysis.charts.kernels import draw_kernel, is_drawable
 from sordino_analysis.charts.ranked_intervals import RankedChart, RankedRow, draw_ranked
 from sordino_analysis.charts.series import SeriesChart, SeriesPoint, draw_series
 from sordino_analysis.charts.steps import StepChart, StepCurve, draw_steps
@@ -24,8 +25,10 @@ __all__ = [
     "draw_answers",
     "draw_estimate",
     "draw_heat_maps",
+    "draw_kernel",
     "draw_ranked",
     "draw_series",
     "draw_steps",
     "draw_variances",
+    "is_drawable",
 ]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from functools import singledispatch
 
 import numpy as np
 
 from sordino_analysis.arrays import Floats
 from sordino_analysis.charts.heat_maps import HeatMap, draw_heat_maps
-from sordino_analysis.conformance.enumeration import payload_count, payload_law
-from sordino_analysis.evaluation.integer_kernels import probabilities
 from sordino_shared.domains import Domain
 from sordino_shared.errors import InvalidValue
 from sordino_shared.randomizers import AnyRandomizer, FiniteKernel, Randomizer
@@ -40,12 +39,23 @@ def draw_kernel(title: str, subtitle: str, randomizer: AnyRandomizer, domain: Do
     return draw_heat_maps(title, subtitle, [drawn])
 
 
+def is_drawable(randomizer: Randomizer) -> bool:
+    """Whether `draw_kernel` draws it."""
+    if isinstance(randomizer, FiniteKernel):
+        return math.prod(randomizer.rows.shape) <= _MOST_ENTRIES
+    # Here, since a server that draws no kernel needs no laws.
+    from sordino_analysis.conformance.enumeration import payload_count
+
+    count = payload_count(randomizer)
+    return count is not None and count * randomizer.size <= _MOST_LISTED
+
+
 @singledispatch
 def kernel_table(randomizer: Randomizer) -> Floats:
     """K (m, k): the chance of each of m reports from each of k types; raises InvalidValue where m is too large."""
-    count = payload_count(randomizer)
-    if count is None or count * randomizer.size > _MOST_LISTED:
-        raise InvalidValue("this randomizer has too many reports to draw its kernel", randomizer)
+    _check_drawable(randomizer)
+    from sordino_analysis.conformance.enumeration import payload_law
+
     laws = [dict(payload_law(randomizer, cell)) for cell in range(randomizer.size)]
     payloads = sorted(set().union(*laws))
     table = np.array([[float(law.get(payload, 0)) for law in laws] for payload in payloads])
@@ -54,7 +64,10 @@ def kernel_table(randomizer: Randomizer) -> Floats:
 
 @kernel_table.register
 def _finite(randomizer: FiniteKernel) -> Floats:
-    rows, types = randomizer.rows.shape
-    if rows * types > _MOST_ENTRIES:
+    _check_drawable(randomizer)
+    return np.asarray(randomizer.rows.integers() / float(1 << randomizer.bits))
+
+
+def _check_drawable(randomizer: Randomizer) -> None:
+    if not is_drawable(randomizer):
         raise InvalidValue("this randomizer has too many reports to draw its kernel", randomizer)
-    return probabilities(randomizer)[:rows]

@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 from sordino_analysis.charts.plots import LEFT, RIGHT, WIDTH, Plot, Tick, heading, legend, signed
 from sordino_analysis.charts.svg import Point, document, dot, text
+from sordino_analysis.documents.plan_summary import LinearSummary
 from sordino_shared.errors import InvalidValue
 
 HEIGHT = 520
@@ -23,6 +25,18 @@ class PlanVariances:
     variances: Sequence[tuple[str, float]]
     taken: str
     bound: float
+
+    @classmethod
+    def of(cls, summary: LinearSummary) -> Self:
+        """Those of the objective; a candidate that was not evaluated has none."""
+        largest = summary.objective == "max"
+        found = [(each.name, each.max_variance if largest else each.mean_variance) for each in summary.candidates]
+        return cls(
+            epsilon=summary.epsilon,
+            variances=[(name, value) for name, value in found if value is not None],
+            taken=summary.mechanism,
+            bound=summary.lower_bound_max if largest else summary.lower_bound_mean,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,13 +3,21 @@
 from sordino_server.aggregates.aggregation import AggregateMismatch, LogPurged, aggregate, logged_payloads, re_aggregate
 from sordino_server.aggregates.log_pages import ranges_of_reports
 from sordino_server.aggregates.purging import purge
-from sordino_server.aggregates.repository import add_chunk, counts_by_round, log_bytes, put_shard, summed_on_ingest
+from sordino_server.aggregates.repository import (
+    add_chunk,
+    counted_over_time,
+    counts_by_round,
+    log_bytes,
+    put_shard,
+    summed_on_ingest,
+)
 
 __all__ = [
     "AggregateMismatch",
     "LogPurged",
     "add_chunk",
     "aggregate",
+    "counted_over_time",
     "counts_by_round",
     "log_bytes",
     "logged_payloads",

@@ -142,3 +142,17 @@ def delete_reports(session: Session, round_id: int, limit: int) -> bool:
         session.execute(delete(Report).where(Report.round_id == round_id, Report.report_id.in_(ids))),
     ]
     return any(cast("CursorResult[Any]", each).rowcount for each in deleted)
+
+
+def counted_over_time(session: Session, round_id: int, parts: int) -> Sequence[tuple[int, int]]:
+    """(Unix time, reports so far) at the end of each of up to `parts` parts of the log; none where it is purged."""
+    chunks = chunk_ids(session, round_id)
+    length = max(1, -(-(chunks.until - chunks.after) // parts))
+    part = ((ReportChunk.id - (chunks.after + 1)) // length).label("part")
+    query = select(part, func.max(ReportChunk.created_at), func.sum(ReportChunk.count))
+    query = query.where(ReportChunk.round_id == round_id).group_by("part").order_by("part")
+    found, total = [], 0
+    for _, moment, count in session.execute(query):
+        total += int(count)
+        found.append((int(moment), total))
+    return found

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 import anyio.to_thread
 from fastapi import APIRouter, Query, Request, Response
 
+from sordino_analysis.charts import is_drawable
 from sordino_analysis.documents.plan_summary import AnySummary, LinearSummary, PairwiseSummary, read_summary
 from sordino_server.console.console_route import Analyst, ConsoleRoute
 from sordino_server.console.pages import ConsolePage, json_of, next_page, page, show, table_of
@@ -60,7 +61,7 @@ async def get_plan(
 
     With `epsilon`, the row of that ε is searched first, for browsers without JavaScript.
     """
-    document, summary = await anyio.to_thread.run_sync(_read, context, request_id)
+    document, summary, kernel = await anyio.to_thread.run_sync(_read, context, request_id)
     found: FoundSummaries = request.app.state.found_summaries
     table = None
     if margin:
@@ -78,6 +79,7 @@ async def get_plan(
             "linear": summary if isinstance(summary, LinearSummary) else None,
             "pairwise": summary if isinstance(summary, PairwiseSummary) else None,
             "running": document.state in (PlanRequestState.QUEUED, PlanRequestState.RUNNING),
+            "kernel": kernel,
             "margin": margin,
             "table": table,
         },
@@ -85,10 +87,12 @@ async def get_plan(
     return show(request, visitor, shown)
 
 
-def _read(context: Context, request_id: str) -> tuple[PlanRequestDocument, AnySummary | None]:
+def _read(context: Context, request_id: str) -> tuple[PlanRequestDocument, AnySummary | None, bool]:
+    """The request, the summary of its plan, and whether there is a kernel that can be drawn."""
     with context.database.read("console plan") as session:
         row = service.get(session, request_id)
-        return PlanRequestDocument.of(row), _summary_of(row)
+        device = None if row.device_digest is None else service.device_part(session, row.device_digest)
+    return PlanRequestDocument.of(row), _summary_of(row), device is not None and is_drawable(device.randomizer)
 
 
 def _summary_of(row: PlanRequestRow) -> AnySummary | None:

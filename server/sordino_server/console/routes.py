@@ -11,6 +11,7 @@ from sordino_server.console import (
     key_pages,
     new_campaign_pages,
     new_question_pages,
+    picture_endpoints,
     plan_pages,
     plan_progress_pages,
     population_pages,
@@ -21,8 +22,8 @@ from sordino_server.kit.known_parameters import check_parameters
 
 router = APIRouter(include_in_schema=False, dependencies=[Depends(check_parameters)])
 PARTS = (
-    static_files, sign_in, campaign_pages, action_pages, estimate_pages, new_question_pages,
-    new_campaign_pages, plan_pages, plan_progress_pages, population_pages, key_pages,
+    static_files, sign_in, campaign_pages, action_pages, estimate_pages, picture_endpoints,
+    new_question_pages, new_campaign_pages, plan_pages, plan_progress_pages, population_pages, key_pages,
 )  # fmt: skip
 for part in PARTS:
     router.include_router(part.router)

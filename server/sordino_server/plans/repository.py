@@ -69,6 +69,13 @@ def find_ready(session: Session, content_key: str) -> PlanRequestRow | None:
     return session.scalars(same.where(PlanRequestRow.state == PlanRequestState.READY).limit(1)).first()
 
 
+def ready_of_workload(session: Session, workload: str, most: int) -> Sequence[PlanRequestRow]:
+    """The newest requests of a workload whose plan is there."""
+    query = select(PlanRequestRow).where(PlanRequestRow.workload_id == workload)
+    query = query.where(PlanRequestRow.state == PlanRequestState.READY, PlanRequestRow.summary.is_not(None))
+    return session.scalars(query.order_by(PlanRequestRow.created_at.desc(), PlanRequestRow.id).limit(most)).all()
+
+
 def find_part(session: Session, digest: str) -> PlanPart | None:
     """The part of this digest."""
     return session.get(PlanPart, digest)

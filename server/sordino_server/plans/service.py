@@ -29,6 +29,8 @@ from sordino_shared.protocol import DevicePart, Digest, Problem
 # A computation whose worker dies this often would most likely kill the next one as well.
 MAX_ATTEMPTS = 3
 _STAGE_LENGTH = 200
+# Plans of one workload that are compared with one another.
+_MOST_COMPARED = 50
 
 
 def ordered_workload(session: Session, order: PlanOrder) -> WorkloadRow:
@@ -64,6 +66,33 @@ def listed(session: Session, page: Page) -> PlanRequestList:
     """A page of plan requests, newest first."""
     rows, token = cut(repository.listed_requests(session, page), page)
     return PlanRequestList(plan_requests=[PlanRequestDocument.of(row) for row in rows], next_page_token=token)
+
+
+def comparable(session: Session, row: PlanRequestRow) -> list[LinearSummary]:
+    """The plan of a row, and of other requests the newest plan of its workload and objective for each other ε.
+
+    Raises `plan-not-ready`, and `not-found` for a pairwise statistic, whose protocols have no variance.
+    """
+    own = _linear_summary(row)
+    if own is None:
+        if row.summary is None:
+            raise ServerError(Problem.PLAN_NOT_READY, "the plan has no summary yet: wait until its state is ready")
+        raise ServerError(Problem.NOT_FOUND, "this plan compares no variances: its candidates are protocols")
+    found = {own.epsilon: own}
+    for other in repository.ready_of_workload(session, row.workload_id, _MOST_COMPARED):
+        summary = _linear_summary(other)
+        if summary is not None and summary.objective == own.objective:
+            found.setdefault(summary.epsilon, summary)
+    return list(found.values())
+
+
+def _linear_summary(row: PlanRequestRow) -> LinearSummary | None:
+    """The summary of a plan of linear queries; None for another, and for one that an earlier version wrote."""
+    try:
+        summary = None if row.summary is None else read_summary(row.summary)
+    except MalformedDocument:
+        return None
+    return summary if isinstance(summary, LinearSummary) else None
 
 
 def sample_size(row: PlanRequestRow, margin: float, level: float, difference: bool) -> SampleSizeDocument:

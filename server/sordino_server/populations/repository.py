@@ -50,6 +50,17 @@ def series_after(session: Session, identifier: str, after: int) -> Sequence[Seri
     return session.scalars(query.where(or_(Campaign.closed_at.is_(None), Campaign.closed_at > after))).all()
 
 
+def charges(
+    session: Session, identifier: str, most: int
+) -> Sequence[tuple[AskedEpsilon, SeriesRow | None, int | None]]:
+    """The newest entries of the ledger, oldest first, with the series that each is of and when its campaign closed."""
+    query = select(AskedEpsilon, SeriesRow, Campaign.closed_at).where(AskedEpsilon.population_id == identifier)
+    query = query.outerjoin(SeriesRow, SeriesRow.campaign_id == AskedEpsilon.id)
+    query = query.outerjoin(Campaign, Campaign.id == AskedEpsilon.id)
+    newest = query.order_by(AskedEpsilon.created_at.desc(), AskedEpsilon.id).limit(most)
+    return [(entry, series, closed) for entry, series, closed in session.execute(newest)][::-1]
+
+
 def listed(session: Session, page: Page) -> Sequence[Population]:
     """A page of populations, newest first, and one row more."""
     return session.scalars(newest_first(select(Population), Population.created_at, Population.id, page)).all()

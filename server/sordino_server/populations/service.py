@@ -30,7 +30,7 @@ from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import NANO
 from sordino_shared.protocol import Problem
 
-_DAY_S = 86400
+DAY_S = 86400
 # Prices what campaigns ask, in the unit of the caps.
 _ACCOUNTANT: Accountant = BasicComposition()
 
@@ -139,7 +139,7 @@ class Asked:
 
     def period_nano(self, days: int) -> int:
         """Its price within so many days: that of all answers that a device may be asked for in them."""
-        return self.life_nano if self.series is None else _price_within(self.series, days)
+        return self.life_nano if self.series is None else price_within(self.series, days)
 
 
 def charge(session: Session, name: str, asked: Asked, now: int, mode: PopulationMode = "open") -> None:
@@ -201,14 +201,14 @@ def document(session: Session, population: Population, now: int) -> PopulationDo
 def _asked_in_period(session: Session, population: Population, now: int) -> int:
     """Nano-ε of campaigns that opened in the period, and of series that took reports in it, whenever they opened."""
     days = population.period_days or 0
-    after = now - _DAY_S * days
+    after = now - DAY_S * days
     once = repository.asked(session, population.id, after)
-    return once + sum(_price_within(series, days) for series in repository.series_after(session, population.id, after))
+    return once + sum(price_within(series, days) for series in repository.series_after(session, population.id, after))
 
 
-def _price_within(series: SeriesRow, days: int) -> int:
+def price_within(series: SeriesRow, days: int) -> int:
     """ε⌈P/T⌉ for the P periods that begin within so many days, and no more than all answers cost."""
-    count = -(-days * _DAY_S // series.period_s)
+    count = -(-days * DAY_S // series.period_s)
     return series.nano * min(-(-count // series.slots), series.answers_max)
 
 

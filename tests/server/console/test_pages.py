@@ -20,6 +20,7 @@ from tests.server.console.conftest import Browsers
 FORMS = ("", ".json", ".csv")
 READ = {None: 303, Role.ANALYST: 200, Role.ADMIN: 200}
 READ_BY_ADMIN = {None: 303, Role.ANALYST: 403, Role.ADMIN: 200}
+PICTURE = {None: 401, Role.ANALYST: 200, Role.ADMIN: 200}
 # Every path of the console and what each role gets; a path that is missing here fails.
 PAGES: dict[str, dict[Role | None, int]] = {
     "/console/campaigns": READ,
@@ -44,7 +45,11 @@ OTHER_GETS: dict[str, dict[Role | None, int]] = {
     "/console/campaigns/{campaign_id}/counts": READ,
     "/console/campaigns/{campaign_id}/actions/{action}": READ,
     "/console/campaigns/{campaign_id}/rounds/{index}/actions/{round_action}": READ,
-    "/console/campaigns/{campaign_id}/estimate.svg": {None: 401, Role.ANALYST: 200, Role.ADMIN: 200},
+    "/console/campaigns/{campaign_id}/estimate.svg": PICTURE,
+    "/console/campaigns/{campaign_id}/reports.svg": PICTURE,
+    "/console/plans/{request_id}/kernel.svg": PICTURE,
+    "/console/plans/{request_id}/variances.svg": PICTURE,
+    "/console/populations/{population_id}/ledger.svg": PICTURE,
 }
 POSTS: dict[str, dict[Role | None, int]] = {
     # Forms that an operator may send, and that are not filled in.

@@ -1,0 +1,60 @@
+"""The picture of a stored estimate, the same in the console and from the command line."""
+
+from __future__ import annotations
+
+from pydantic import ValidationError
+
+from sordino_analysis.charts import EstimateChart, RankedChart, RankedRow, draw_estimate, draw_ranked
+from sordino_server.errors import ServerError
+from sordino_server.estimates.concept_schemas import ConceptDocument
+from sordino_server.estimates.schemas import EstimateDocument
+from sordino_shared.protocol import Problem
+
+
+def draw(content: bytes, name: str) -> str:
+    """The text of an SVG file of the estimate of the campaign `name`; raises `not-found` for one that is a number."""
+    estimate = answers_of(content)
+    if estimate is not None:
+        return draw_estimate(_answers(estimate, name))
+    try:
+        return draw_ranked(_rules(ConceptDocument.model_validate_json(content), name))
+    except ValidationError as error:
+        detail = "this estimate is no list of answers; its table has all of it"
+        raise ServerError(Problem.NOT_FOUND, detail) from error
+
+
+def answers_of(content: bytes) -> EstimateDocument | None:
+    """The estimate of linear queries; None for any other kind, which has no `queries`, and for one without answers."""
+    try:
+        estimate = EstimateDocument.model_validate_json(content)
+    except ValidationError:
+        return None
+    return estimate if estimate.queries else None
+
+
+def _answers(estimate: EstimateDocument, name: str) -> EstimateChart:
+    unlisted = f"; {estimate.unlisted:,} more are not listed" if estimate.unlisted else ""
+    return EstimateChart(
+        title=name,
+        subtitle=f"{estimate.workload}, {estimate.users:,} users, ε = {estimate.epsilon:g}{unlisted}",
+        level=estimate.level,
+        labels=[each.label for each in estimate.queries],
+        values=[each.value for each in estimate.queries],
+        intervals=[each.interval for each in estimate.queries],
+        bands=[each.band for each in estimate.queries],
+        kinds=[each.kind for each in estimate.queries],
+        bounds=[each.bounds for each in estimate.queries],
+    )
+
+
+def _rules(document: ConceptDocument, name: str) -> RankedChart:
+    level = f"{100 * document.level:g} %"
+    return RankedChart(
+        title=name,
+        subtitle=f"{document.concepts:,} rules, {document.users:,} users, ε = {document.epsilon:g}",
+        axis="loss of the rule, a share of users",
+        leading="rule that may be the best",
+        interval=f"{level} band of all rules",
+        rows=[RankedRow(each.rule.text, each.loss, each.band, each.may_be_best) for each in document.rules],
+        base=(f"better constant: {document.base.rule.text}", document.base.loss),
+    )
