@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
@@ -10,7 +11,9 @@ from numpy.typing import NDArray
 
 from sordino_analysis.arrays import Floats
 from sordino_analysis.evaluation.accumulator_moments import AccumulatorMoments
+from sordino_analysis.evaluation.pair_distances import clones_by_distance, column_distances
 from sordino_analysis.evaluation.randomizers.server_half import Ends, Integers, Outputs, ServerHalf
+from sordino_analysis.guarantees.clones import Clones
 from sordino_shared.errors import InvalidValue
 from sordino_shared.randomizers import FiniteKernel
 
@@ -62,6 +65,13 @@ class FiniteKernelHalf(ServerHalf):
 
     def _outputs(self) -> Outputs:
         return None, self.moments.kernel
+
+    def clones(self) -> tuple[Clones, ...]:
+        """By the distances of the table's own columns, unless these are too many to compare."""
+        ratio, distances = self.likelihood_ratio, column_distances(self.randomizer.table)
+        if ratio == 1 or distances is None:
+            return super().clones()
+        return clones_by_distance(ratio, [Fraction(distance, 1 << self.randomizer.bits) for distance in distances])
 
 
 def counts(payloads: NDArray[np.uint8], size: int) -> Integers:

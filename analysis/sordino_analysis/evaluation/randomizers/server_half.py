@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from fractions import Fraction
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -15,7 +16,9 @@ from sordino_analysis.evaluation.accumulator_moments import AccumulatorMoments
 from sordino_analysis.evaluation.answer_moments import AnswerMoments
 from sordino_analysis.evaluation.contribution_law import ContributionLaw, Moments, OutputCounts, gathered
 from sordino_analysis.evaluation.linear_answers import LinearAnswers, decoded_blocks, linear_decoder
+from sordino_analysis.guarantees.clones import Clones
 from sordino_analysis.questions.linear import Workload
+from sordino_shared.errors import InvalidValue
 from sordino_shared.randomizers import AnyRandomizer
 
 Integers = NDArray[np.int64]
@@ -127,6 +130,22 @@ class ServerHalf(ABC):
         (statistics, kernel), linear = outputs, linear_decoder(decoder, self.randomizer, workload)
         rows = np.vstack([linear.rows(workload.operator, query, query + 1)[0] for query in queries.tolist()])
         return OutputCounts(kernel, rows if statistics is None else rows @ statistics)
+
+    def clones(self) -> tuple[Clones, ...]:
+        """What reports of others hide of any two values: every pair is one of these, the worst first.
+
+        Without any, all values send the same. Raises InvalidValue where likelihood ratios have no bound.
+        """
+        ratio = self.likelihood_ratio
+        return (Clones.of_any(ratio),) if ratio > 1 else ()
+
+    @property
+    def likelihood_ratio(self) -> Fraction:
+        """e^ε₀, exact; raises InvalidValue where there is none."""
+        ratio = self.randomizer.likelihood_ratio()
+        if ratio is None:
+            raise InvalidValue("some report is possible for one value only: it has no ε", self.randomizer)
+        return Fraction(*ratio)
 
     def _outputs(self) -> Outputs | None:
         """Every output with its chances; None where there are too many."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
 from math import comb
@@ -28,6 +29,7 @@ from sordino_analysis.evaluation.linear_answers import linear_decoder
 from sordino_analysis.evaluation.randomizers.counts import COUNTED_AT_ONCE, counts
 from sordino_analysis.evaluation.randomizers.server_half import Ends, Integers, Outputs, ServerHalf
 from sordino_analysis.evaluation.sums_of_draws import drawn_sums, moved
+from sordino_analysis.guarantees.clones import Clones
 from sordino_analysis.questions.linear import Workload
 from sordino_shared.randomizers import RandomizedResponse, SubsetMixture, SubsetSelection
 
@@ -54,6 +56,16 @@ class SetHalf(ServerHalf):
     @abstractmethod
     def parts(self) -> list[tuple[float, ExchangeableMoments]]:
         """Chance and moments of the sets of each size."""
+
+    @property
+    @abstractmethod
+    def pair_distance(self) -> Fraction:
+        """Total variation between the reports of any two values, exact."""
+
+    def clones(self) -> tuple[Clones, ...]:
+        """One, since every pair of values is as far apart."""
+        distance = self.pair_distance
+        return (Clones.of_pair(self.likelihood_ratio, distance),) if distance else ()
 
     def extremes(self, rows: Floats, reach: float) -> Ends:
         blocks = zip(np.hsplit(rows, len(self.sizes)), self.sizes, strict=True)
@@ -198,6 +210,14 @@ class RandomizedResponseHalf(_OneSizeHalf):
     def _sum(self, payloads: NDArray[np.uint8]) -> Integers:
         return counts(payloads, self.randomizer.size)
 
+    @property
+    def pair_distance(self) -> Fraction:
+        return Fraction(self.randomizer.own_weight - self.randomizer.other_weight, 1 << self.randomizer.bits)
+
+    def clones(self) -> tuple[Clones, ...]:
+        """Everybody sends a third value as often as the two users do, or more often."""
+        return tuple(replace(pair, even_floor=pair.even) for pair in super().clones())
+
 
 @dataclass(frozen=True, eq=False)
 class SubsetSelectionHalf(_OneSizeHalf):
@@ -215,6 +235,11 @@ class SubsetSelectionHalf(_OneSizeHalf):
 
     def _sum(self, payloads: NDArray[np.uint8]) -> Integers:
         return bit_counts(payloads, self.randomizer.size)
+
+    @property
+    def pair_distance(self) -> Fraction:
+        law = self.randomizer
+        return _selection_distance(law.size, law.subset_size, Fraction(law.include_weight, 1 << law.bits))
 
 
 @dataclass(frozen=True, eq=False)
@@ -246,6 +271,23 @@ class SubsetMixtureHalf(SetHalf):
         bits = np.unpackbits(payloads, axis=1, bitorder="little")[:, :types]
         held = bits.sum(axis=1, dtype=np.uint32)
         return np.concatenate([bit_counts(payloads[held == size], types) for size in self.sizes])
+
+    @property
+    def pair_distance(self) -> Fraction:
+        law, whole = self.randomizer, 1 << self.randomizer.bits
+        weighted = zip(law.subset_sizes, law.size_weights, law.include_weights, strict=True)
+        return sum(
+            (
+                weight * _selection_distance(law.size, size, Fraction(own, whole)) / whole
+                for size, weight, own in weighted
+            ),
+            Fraction(0),
+        )
+
+
+def _selection_distance(types: int, size: int, own: Fraction) -> Fraction:
+    """Σ over sets with x and without x′ of what x makes them likelier than x′ does; `own` is the chance of x ∈ S."""
+    return (own * (types - size) - (1 - own) * size) / (types - 1)
 
 
 def bit_counts(payloads: NDArray[np.uint8], size: int) -> Integers:
