@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal
+from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 
@@ -17,6 +18,8 @@ from sordino_analysis.evaluation.answer_moments import AnswerMoments, ErrorProfi
 from sordino_analysis.evaluation.manipulation import manipulation
 from sordino_analysis.evaluation.randomizers import for_randomizer
 from sordino_analysis.evaluation.variance import answer_moments
+from sordino_analysis.guarantees.approximate import DELTA
+from sordino_analysis.guarantees.shuffled import FAKE_SHARE, Shuffled
 from sordino_analysis.planning.audit import Check, audit_plan
 from sordino_analysis.planning.finished_plan import FinishedPlan, users_needed
 from sordino_analysis.planning.linear_request import LinearRequest
@@ -26,6 +29,7 @@ from sordino_analysis.planning.plan_warnings import error_warnings, quality_warn
 from sordino_analysis.planning.planning_request import PlanningRequest
 from sordino_analysis.planning.rounds import RoundPlan
 from sordino_analysis.planning.sample_size import SampleSizes, Statement
+from sordino_analysis.planning.shuffling import fraction, shuffled_guarantee
 from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.progress import ProgressCallback
 from sordino_analysis.questions.linear import Workload
@@ -146,6 +150,23 @@ class Plan(Facts):
     def manipulation(self) -> Floats:
         """(Q,) c: a share f of fake reports moves an answer by at most f·c."""
         return manipulation(self.device, self.analyst, self._whole)
+
+    def shuffled(
+        self, reports: int, *, delta: float | str | Fraction = DELTA, fake: float | str | Fraction = FAKE_SHARE
+    ) -> Shuffled:
+        """(ε, δ) of each user for anyone who sees only the multiset of reports: `epsilon`, `delta`, `amplified`.
+
+        That is a reader of the published counts, or a server behind a separate shuffler that strips ids, addresses and
+        order; never a server that takes reports from devices itself. `reports` is their floor, stated before, of
+        which the share `fake` may be fake. ε is proved and never below the truth; where shuffling proves nothing
+        better it is the device's own, without δ. Raises InvalidValue for fewer than one report, a share outside [0, 1)
+        or a δ outside [10⁻¹⁵, 1).
+
+        >>> ten_thousand = plan(histogram(3), epsilon=1).shuffled(10_000)
+        >>> ten_thousand.honest, round(ten_thousand.epsilon, 3)
+        (9000, 0.04)
+        """
+        return shuffled_guarantee(self.device, reports, fraction(fake), fraction(delta))
 
     def warnings(self, users: int | None = None) -> tuple[str, ...]:
         """What speaks against the plan and what to do instead; with `users` also where their answers say nothing."""

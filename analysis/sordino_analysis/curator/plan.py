@@ -15,13 +15,12 @@ from sordino_analysis.curator.orbit_design import binary_orbits, orbit_design
 from sordino_analysis.curator.strategy import Strategy
 from sordino_analysis.curator.usefulness import useful_from
 from sordino_analysis.documents.curator_summary import CuratorSummary
-from sordino_analysis.guarantees.approximate import approximate_of
+from sordino_analysis.guarantees.approximate import DELTA, approximate_of
 from sordino_analysis.guarantees.concentrated import Zcdp
 from sordino_analysis.questions.linear.workload import Workload
 from sordino_analysis.request_terms import Neighbours, Objective
 from sordino_shared.errors import InvalidValue
 
-DELTA = Fraction(1, 10**6)
 # The search ends at .5 % for means and at 1 % for the worst query.
 _LARGEST_GAP = 0.0101
 

@@ -92,6 +92,21 @@ class PredictedError(_Frozen):
     rmse: float
 
 
+class ShuffledPrivacy(_Frozen):
+    """(ε, δ) of every user for anyone who sees no more than the multiset of `reports` reports, `honest` of them honest.
+
+    Such are readers of the published counts, or a server behind a separate shuffler; nothing is said about a server
+    that takes reports from devices itself. `fake` is the share of the others. ε is the device's own, and δ null, where
+    shuffling proves nothing better.
+    """
+
+    reports: int
+    fake: float
+    honest: int
+    epsilon: float
+    delta: float | None
+
+
 class LinearSummary(_Summary):
     """A plan for linear queries. Variances and bias are of one report; errors are of the `users` expected."""
 
@@ -132,6 +147,9 @@ class LinearSummary(_Summary):
     users: int | None = Field(None, exclude_if=_is_none)
     predicted_max_rmse: float | None = Field(None, exclude_if=_is_none)
     predicted_errors: tuple[PredictedError, ...] | None = Field(None, exclude_if=_is_none)
+    shuffled: ShuffledPrivacy | None = Field(
+        None, exclude_if=_is_none, description="Of the users expected, for readers of the published counts."
+    )
     target_error: float | None = Field(None, exclude_if=_is_none)
     users_needed: int | None = Field(None, exclude_if=_is_none)
     asks_rules: bool | None = Field(

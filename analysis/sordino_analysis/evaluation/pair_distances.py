@@ -12,8 +12,9 @@ from sordino_analysis.guarantees.clones import Clones
 
 # Entries of a table that are compared pair by pair: less than a second.
 _MOST_COMPARED = 1 << 26
-# Pairs below the farthest are taken together by how far they fall short of it, then in halves of the distance.
-_SHORT = tuple(Fraction(1 << power, 500) for power in range(8))
+# ε of a pair grows about like the root of its distance, and that of a group like most/√least, in shares of the largest
+# distance: from most to most^1.8 it stays below that of the farthest pair.
+_SHARES = tuple(0.999 ** (1.8**power) for power in range(20))
 
 
 def column_distances(table: NDArray[np.uint64]) -> list[int] | None:
@@ -38,13 +39,11 @@ def clones_by_distance(ratio: Fraction, distances: Sequence[Fraction]) -> tuple[
     most, *nearer = distances
     groups: dict[int, list[Fraction]] = {}
     for distance in nearer:
-        groups.setdefault(_group(distance / most), []).append(distance)
+        groups.setdefault(_group(float(distance / most)), []).append(distance)
     together = (Clones.of_pairs(ratio, members[-1], members[0]) for members in groups.values())
     return Clones.of_pair(ratio, most), *together
 
 
-def _group(share: Fraction) -> int:
+def _group(share: float) -> int:
     """Which group pairs belong to that are at this share of the largest distance."""
-    if share > Fraction(1, 2):
-        return sum(1 - share > short for short in _SHORT)
-    return len(_SHORT) + (share.denominator // share.numerator).bit_length()
+    return sum(share < least for least in _SHARES)

@@ -22,6 +22,8 @@ from sordino_shared.guarantees import MAX_NANO, NANO, exact_decimal, exp_lower_b
 _PARTS = 16
 # Bits of numbers in [0, 1], and of the lower bound of the exponential.
 _BITS = 256
+# The δ of what is shown where nobody names another.
+DELTA = Fraction(1, 10**6)
 _SMALLEST_DELTA = Fraction(1, 10**15)
 # ln(α − 1): from the least α of the grid to beyond what the least ρ of 10⁻⁹ asks for.
 _ORDERS = (math.log(1 / _PARTS), 16.0)

@@ -18,7 +18,7 @@ from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import exp_lower_bound
 
 # So many values of a sum are told apart, of one sum and of each of two. It costs less than .1 % of ε.
-_VALUES, _VALUES_OF_TWO, _COARSE = 1500, 300, 60
+_VALUES, _VALUES_OF_TWO, _COARSE = 1500, 200, 80
 # More users than these hide at least as well, and sums of more need much memory.
 _MOST_USERS = 10**10
 _BITS = 192

@@ -1,4 +1,4 @@
-"""(ε, δ) of local reports for whoever sees them only as a multiset: never below what is true.
+"""(ε, δ) of local reports for anyone who sees them only as a multiset: never below what is true.
 
 It is derived from ε₀, which the device proves and spends all the same. It protects from readers of published counts,
 whose operator is trusted, or from a server behind a separate shuffler that strips ids, addresses and order. It says

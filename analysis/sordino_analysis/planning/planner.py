@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -15,6 +16,7 @@ from sordino_analysis.documents.queries import RuleQueries
 from sordino_analysis.evaluation.answer_moments import ErrorProfile
 from sordino_analysis.evaluation.manipulation import manipulation
 from sordino_analysis.evaluation.randomizers import for_randomizer
+from sordino_analysis.guarantees.shuffled import FAKE_SHARE
 from sordino_analysis.mechanisms.mechanism import Mechanism, SharedWork
 from sordino_analysis.mechanisms.registry import in_order_of_evaluation, mechanism_names
 from sordino_analysis.mechanisms.request import PlanRequest
@@ -23,6 +25,7 @@ from sordino_analysis.planning.certificates import bounds_summary, lower_bound
 from sordino_analysis.planning.comparison import Comparison, Contender, MechanismReport
 from sordino_analysis.planning.finished_plan import FinishedPlan
 from sordino_analysis.planning.plan_warnings import error_warnings, quality_warnings
+from sordino_analysis.planning.shuffling import shuffled_privacy
 from sordino_analysis.planning_options import PlanError
 from sordino_analysis.progress import Progress, ProgressCallback, ignore_progress
 from sordino_analysis.request_terms import CutShort
@@ -120,8 +123,12 @@ class CompiledPlan:
             yield from error_warnings(self.profile, listed, options.users)
 
     def _predicted(self, users: int) -> dict[str, Any]:
-        errors = self.predicted_errors(users)
-        return {"predicted_max_rmse": max(error.rmse for error in errors), "predicted_errors": errors}
+        errors, fake = self.predicted_errors(users), self.request.options.robust
+        return {
+            "predicted_max_rmse": max(error.rmse for error in errors),
+            "predicted_errors": errors,
+            "shuffled": shuffled_privacy(self.device, users, FAKE_SHARE if fake is None else Fraction(str(fake))),
+        }
 
 
 def compile_plan(

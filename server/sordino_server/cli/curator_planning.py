@@ -10,9 +10,9 @@ from typing import Annotated
 
 import typer
 
-from sordino_analysis.curator.plan import DELTA, plan_release
+from sordino_analysis.curator.plan import plan_release
 from sordino_analysis.documents.curator_summary import CuratorSummary
-from sordino_analysis.guarantees.approximate import Approximate, zcdp_within
+from sordino_analysis.guarantees.approximate import DELTA, Approximate, zcdp_within
 from sordino_analysis.guarantees.concentrated import Zcdp
 from sordino_analysis.optimisation.deadline import Deadline
 from sordino_analysis.questions.linear import WorkloadSpecification

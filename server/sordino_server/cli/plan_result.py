@@ -8,7 +8,7 @@ from functools import singledispatch
 from rich.console import Console
 from rich.table import Table
 
-from sordino_analysis.documents.plan_summary import LinearSummary, PairwiseSummary
+from sordino_analysis.documents.plan_summary import LinearSummary, PairwiseSummary, ShuffledPrivacy
 from sordino_server.cli.output import console
 from sordino_server.cli.statistics import fake_reports, print_protocols, shown_device_part
 
@@ -85,10 +85,19 @@ def _result(summary: LinearSummary) -> Iterator[str]:
         yield f"  predicted error of the worst query with {summary.users:,} users: {worst.rmse:.3g}"
     if summary.asks_rules:
         yield from _rules(summary)
+    if summary.shuffled is not None:
+        yield f"  {_shuffled(summary.shuffled)}"
     yield f"  {fake_reports('an answer', summary.manipulation)}"
     yield from (f"warning: {warning}" for warning in summary.warnings)
     if summary.cut_short:
         yield f"  cut short ({summary.cut_short}): more time may give a better mechanism and bound"
+
+
+def _shuffled(privacy: ShuffledPrivacy) -> str:
+    who = f"readers of nothing but the counts of {privacy.reports:,} reports, {100 * privacy.fake:g} % of them fake"
+    if privacy.delta is None:
+        return f"{who}: ε = {privacy.epsilon:g}, as so few hide nothing more"
+    return f"{who}: ε = {privacy.epsilon:.4g} at δ = {privacy.delta:g}"
 
 
 def _rules(summary: LinearSummary) -> Iterator[str]:

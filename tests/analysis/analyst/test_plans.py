@@ -37,6 +37,20 @@ def test_users_needed_is_the_least_number_with_that_error(plan: sa.Plan) -> None
     assert plan.errors(users).max() <= 0.01 < plan.errors(users - 1).max()
 
 
+def test_shuffling_hides_more_with_more_honest_reports(plan: sa.Plan) -> None:
+    few, many, all_honest = plan.shuffled(1), plan.shuffled(5_000), plan.shuffled(5_000, fake=0, delta="1e-9")
+    assert (few.amplified, few.epsilon, few.honest) == (False, 1.0, 0)
+    assert (many.amplified, many.honest, float(many.delta)) == (True, 4_500, 1e-6)
+    assert many.epsilon < all_honest.epsilon < 0.1
+    assert plan.shuffled(5_000, fake=0).epsilon < many.epsilon
+
+
+def test_shuffling_refuses_what_is_no_share_delta_or_number(plan: sa.Plan) -> None:
+    for reports, options in ((0, {}), (9, {"fake": 1.0}), (9, {"fake": "all"}), (9, {"delta": 0}), (9, {"delta": "x"})):
+        with pytest.raises(InvalidValue):
+            plan.shuffled(reports, **options)  # type: ignore[arg-type]
+
+
 def test_the_bound_is_below_the_variance_and_the_audit_holds(plan: sa.Plan) -> None:
     assert plan.ratio is not None
     assert 1 <= plan.ratio < 1.2

@@ -85,7 +85,7 @@ def test_what_snapping_cost_is_said_of_the_search_only(plan_of):
 def test_users_add_predicted_errors_and_a_target_the_users_it_takes(plan_of):
     plan = plan_of("prefix", 12, users=10_000)
     summary = plan.summary.model_dump()
-    assert set(summary) == SUMMARY | {"users", "predicted_max_rmse", "predicted_errors"}
+    assert set(summary) == SUMMARY | {"users", "predicted_max_rmse", "predicted_errors", "shuffled"}
     assert summary["predicted_max_rmse"] == pytest.approx(np.sqrt(summary["max_variance"] / 10_000))
     assert [row["label"] for row in summary["predicted_errors"]] == plan.request.workload.labels()
     needed = plan.finished().users_needed(0.01)

@@ -36,6 +36,20 @@ def test_users_and_target_error(json_of):
     assert needed == pytest.approx(summary["max_variance"] / 0.05**2, abs=1)
 
 
+def test_users_are_told_what_shuffling_hides_and_from_whom(run_command, json_of):
+    order = ("plan", "--workload", "histogram", "--size", "12", "--epsilon", "1", "--mechanism", "subset_selection")
+    shuffled = json_of(*order, "--users", "10000")["shuffled"]
+    assert (shuffled["reports"], shuffled["fake"], shuffled["honest"], shuffled["delta"]) == (10_000, 0.1, 9_000, 1e-6)
+    # ε of 9,000 reports of any randomizer; that of the kernel's own integers is smaller.
+    assert 0.025 < shuffled["epsilon"] < 0.0559
+    text = " ".join(run_command(*order, "--users", "10000", "--robust", "0.25").stdout.split())
+    assert "readers of nothing but the counts of 10,000 reports, 25 % of them fake: ε = 0.0" in text
+    assert "at δ = 1e-06" in text
+    alone = " ".join(run_command(*order, "--users", "1").stdout.split())
+    assert "1 reports, 10 % of them fake: ε = 1, as so few hide nothing more" in alone
+    assert "shuffled" not in json_of(*order)
+
+
 def test_the_table_marks_the_choice_and_says_what_was_not_taken(run_command):
     arguments = ("plan", "--workload", "prefix", "--size", "3000", "--epsilon", "1", "--users", "50")
     text = run_command(*arguments, "--verbose").stdout

@@ -24,6 +24,9 @@ def test_a_plan_from_order_to_parts(running: Any) -> None:
     ready = running.api.get(f"/v1/plan-requests/{asked['id']}").json()
     assert (ready["state"], ready["progress"], ready["error"]) == ("ready", 1.0, None)
     assert ready["summary"]["mechanism"] == "randomized_response"
+    shuffled = ready["summary"]["shuffled"]
+    assert (shuffled["reports"], shuffled["honest"], shuffled["delta"]) == (1000, 900, 1e-6)
+    assert 0 < shuffled["epsilon"] < 0.2
     assert ready["summary"]["digests"] == {"device": ready["device_digest"], "analyst": ready["analyst_digest"]}
     contents = {name: running.anonymous.get(f"/v1/plans/{ready[name]}").content for name in _DIGESTS}
     device = DevicePart.read(contents["device_digest"], Digest.parse(ready["device_digest"]))

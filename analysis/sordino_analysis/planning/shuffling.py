@@ -1,0 +1,52 @@
+"""What a plan promises to users whose reports are seen only as a multiset."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from sordino_analysis.documents.plan_summary import ShuffledPrivacy
+from sordino_analysis.evaluation.randomizers import for_randomizer
+from sordino_analysis.guarantees.approximate import DELTA
+from sordino_analysis.guarantees.shuffled import FAKE_SHARE, Shuffled, honest_floor, shuffled_of
+from sordino_shared.errors import InvalidValue
+from sordino_shared.protocol import DevicePart
+
+
+def shuffled_guarantee(
+    part: DevicePart, reports: int, fake: Fraction = FAKE_SHARE, delta: Fraction = DELTA
+) -> Shuffled:
+    """Of every user whose report is one of `reports`, at most the share `fake` of which is fake.
+
+    Raises InvalidValue for fewer than one report, a share outside [0, 1) or a δ outside [10⁻¹⁵, 1).
+    """
+    if reports < 1:
+        raise InvalidValue(f"reports must be at least 1, got {reports}", reports)
+    clones = for_randomizer(part.randomizer).clones()
+    return shuffled_of(part.guarantee, clones, honest_floor(reports, fake), delta)
+
+
+def shuffled_privacy(part: DevicePart, reports: int, fake: Fraction) -> ShuffledPrivacy:
+    """The same at δ = 10⁻⁶ in numbers, as a summary has it."""
+    found = shuffled_guarantee(part, reports, fake)
+    return ShuffledPrivacy(
+        reports=reports,
+        fake=float(fake),
+        honest=found.honest,
+        epsilon=found.epsilon,
+        delta=float(found.delta) if found.amplified else None,
+    )
+
+
+def fraction(written: float | str | Fraction) -> Fraction:
+    """δ or a share as a person writes it; raises InvalidValue for what is no number between 0 and 1."""
+    if isinstance(written, Fraction):
+        return written
+    try:
+        number = float(written)
+    except ValueError as error:
+        raise InvalidValue(f"a chance must be a number such as 1e-6, got {written!r}", written) from error
+    if not (math.isfinite(number) and 0 <= number < 1):
+        raise InvalidValue(f"a chance must be from 0 to below 1, got {written!r}", written)
+    # The shortest decimal of the float is what was written: 0.1 and not a little more.
+    return Fraction(repr(number))
