@@ -26,24 +26,28 @@ _ROUNDING = 1e-9
 class CuratorCertificate:
     """(1/Q) Σ w_q Var_q ≥ norm²/(e^{2ρ} − 1) in squared counts, for unbiased mechanisms.
 
-    It is proved by `weights` P alone: (k, k) on pairs, (k,) on types, or (d,) on the distances of d bits, where
-    `add-remove` needs none. It holds at every data set that has a member of each pair with weight. Some data set of
-    `holds_from_n` people has them; one of `add-remove` neighbours needs nobody. `norm` is γ, in counts.
+    It is proved by `query_weights` w and `weights` P alone. w has one for each query, or for each orbit of queries of
+    bits. P is (k, k) on pairs, (k,) on types, or (d,) on the distances of d bits, where `add-remove` needs none. It
+    holds at every data set that has a member of each pair with weight. Some data set of `holds_from_n` people has them;
+    one of `add-remove` neighbours needs nobody. `norm` is γ, in counts.
     """
 
     neighbours: Neighbours
+    query_weights: Floats
     weights: Floats
     norm: float
     holds_from_n: int
 
     @classmethod
-    def of(cls, matrix: Floats, weights: Floats) -> CuratorCertificate:
-        """The certificate of P, (k, k) on pairs or (k,) on types, for the weighted matrix (Q, k)."""
+    def of(cls, matrix: Floats, weights: Floats, query_weights: Floats | None = None) -> CuratorCertificate:
+        """The certificate of P, (k, k) on pairs or (k,) on types, and w (Q,), 1 if left out, for the matrix (Q, k)."""
         on_pairs = weights.ndim == 2
+        counted = np.ones(len(matrix)) if query_weights is None else query_weights
         return cls(
             neighbours="replace" if on_pairs else "add-remove",
+            query_weights=counted,
             weights=weights,
-            norm=dual_value(matrix, weights),
+            norm=dual_value(np.sqrt(counted)[:, None] * matrix, weights),
             holds_from_n=cover_size(weights > 0) if on_pairs else 0,
         )
 
@@ -52,19 +56,24 @@ class CuratorCertificate:
         return (1 - _ROUNDING) * self.norm**2 / math.expm1(2 * guarantee.rho)
 
 
-def certify(matrix: Floats, optimum: GaussianOptimum, users: int | None = None) -> CuratorCertificate | None:
+def certify(
+    matrix: Floats, optimum: GaussianOptimum, users: int | None = None, query_weights: Floats | None = None
+) -> CuratorCertificate | None:
     """The certificate that speaks of data sets of so many people; None where none does. `matrix` (Q, k).
+
+    `optimum` is of diag(√w) W for the `query_weights` w (Q,), which are 1 if left out.
 
     Where the best one needs more types than there are people, pairs with a member among `users` evenly spaced types
     are weighted instead: that one holds at data sets with a person of each.
     """
-    best = CuratorCertificate.of(matrix, optimum.weights)
+    counted = np.ones(len(matrix)) if query_weights is None else query_weights
+    best = CuratorCertificate.of(matrix, optimum.weights, counted)
     if users is None or users >= best.holds_from_n:
         return best
     if users < 1:
         return None
     present = np.linspace(0, matrix.shape[1] - 1, users).round().astype(np.int64)
-    return CuratorCertificate.of(matrix, proof_from_types(matrix, present))
+    return CuratorCertificate.of(matrix, proof_from_types(np.sqrt(counted)[:, None] * matrix, present), counted)
 
 
 def cover_size(pairs: Mask) -> int:

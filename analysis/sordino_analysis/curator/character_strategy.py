@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from sordino_analysis.arrays import Floats
 from sordino_analysis.curator.strategy import Integers, IntegerStrategy, Nearest, Strategy, check_sensitivity
+from sordino_analysis.documents.curator_part import CharacterScales
 from sordino_analysis.estimation.few_attributes import LocalShares
 from sordino_analysis.estimation.intervals import independent_quantile
 from sordino_analysis.guarantees.concentrated import Zcdp
@@ -48,6 +49,9 @@ class CharacterStrategy(Strategy):
     @property
     def measured(self) -> int:
         return sum(math.comb(self.bits, degree) for degree, scale in enumerate(self.scales) if scale)
+
+    def published(self) -> CharacterScales:
+        return CharacterScales(self.scales)
 
     def variances(self, guarantee: Zcdp) -> Floats:
         inverse = _inverse_squares(self.scales)

@@ -58,12 +58,12 @@ def dense_design(
     if objective == "max":
         worst = weigh_worst_query(matrix, own, mean, should_stop=should_stop)
         weights, chosen, gap = worst.query_weights, worst.optimum, worst.gap
-    mean_certificate = certify(weighted, mean, users)
+    mean_certificate = certify(matrix, mean, users, own)
     return Design(
         strategy=integer_strategy(matrix, chosen, weights),
         weights=own,
         mean_certificate=mean_certificate,
-        max_certificate=_stronger(mean_certificate, certify(np.sqrt(weights)[:, None] * matrix, chosen, users)),
+        max_certificate=_stronger(mean_certificate, certify(matrix, chosen, users, weights)),
         gap=gap,
         uniform_error=uniform_error(matrix, own),
     )

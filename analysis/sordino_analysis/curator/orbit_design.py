@@ -21,6 +21,7 @@ from sordino_analysis.questions.linear.operators import LinearMap
 from sordino_analysis.questions.linear.widths import CharacterBlock, CharacterMap
 from sordino_analysis.questions.linear.workload import Workload
 from sordino_analysis.request_terms import Neighbours, Objective
+from sordino_shared.errors import InvalidValue
 
 _ROUNDS, _WORST_GAP = 40, 0.01
 _LEAST_WEIGHT = 1e-4
@@ -54,20 +55,19 @@ def orbit_design(workload: Workload, objective: Objective, neighbours: Neighbour
     if orbits is None or not isinstance(operator, CharacterMap):
         return None
     search = _Search(len(operator.characters.shape), neighbours, orbits)
-    mean = search.optimum([orbit.weight for orbit in orbits])
-    chosen, gap = mean, mean.gap
+    own = np.array([orbit.weight for orbit in orbits])
+    mean = search.optimum(own)
+    weights, chosen, gap = own, mean, mean.gap
     if objective == "max":
-        chosen, gap = search.of_worst_query(mean)
+        weights, chosen, gap = search.of_worst_query(own, mean)
     rounded = search.rounded(operator, chosen)
     strategy = rounded.dense(asked_rows(workload, neighbours)[0]) if is_listed(workload) else rounded
-    size, total = 2**search.bits, sum(orbit.weight * orbit.count for orbit in orbits)
-    weights = np.append(workload.query_weights, 1.0) if neighbours == "add-remove" else workload.query_weights
-    own = search.spectrum([orbit.weight for orbit in orbits])
-    spread = zipf_spread(size) * float(search.characters[1:] @ own[1:]) / total
-    certificates = _certificates(workload, search, (mean, chosen), users)
+    spread = zipf_spread(2**search.bits) * float(search.characters[1:] @ mean.spectrum[1:]) / search.queries
+    certificates = _certificates(workload, search, [(own, mean), (weights, chosen)], users)
+    of_queries = workload.query_weights
     return Design(
         strategy=strategy,
-        weights=weights,
+        weights=np.append(of_queries, 1.0) if neighbours == "add-remove" else of_queries,
         mean_certificate=certificates[0],
         max_certificate=certificates[1],
         gap=gap,
@@ -109,41 +109,39 @@ def _orbit(block: CharacterBlock, bits: int, width: int) -> Orbit | None:
     return Orbit(count=block.queries.size, weight=block.weight, spectrum=padded, squares=squares)
 
 
+def spectrum(orbits: Sequence[Orbit], weights: Floats) -> Floats:
+    """(w + 1,) λ_j/k of the queries with these weights (orbits,)."""
+    return np.asarray(weights @ np.array([orbit.spectrum for orbit in orbits]))
+
+
 class _Search:
     """Designs for weights of the orbits of queries about d bits."""
 
     def __init__(self, bits: int, neighbours: Neighbours, orbits: Sequence[Orbit]) -> None:
         self.bits, self._neighbours, self._orbits = bits, neighbours, orbits
-        self._queries = sum(orbit.count for orbit in orbits)
+        self.queries = sum(orbit.count for orbit in orbits)
         width = len(orbits[0].spectrum) - 1
         self.characters = np.array([math.comb(bits, j) for j in range(width + 1)], dtype=float)
         self._distances = 1 - krawtchouk(bits, width)[1:] / self.characters
 
-    def spectrum(self, weights: Sequence[float]) -> Floats:
-        """(w + 1,) λ_j/k of the queries with these weights, one for each orbit."""
-        return np.asarray(
-            sum(weight * orbit.spectrum for weight, orbit in zip(weights, self._orbits, strict=True)), dtype=float
-        )
+    def optimum(self, weights: Floats) -> OrbitOptimum:
+        return optimal_orbits(self.bits, spectrum(self._orbits, weights), self.queries, self._neighbours)
 
-    def optimum(self, weights: Sequence[float]) -> OrbitOptimum:
-        return optimal_orbits(self.bits, self.spectrum(weights), self._queries, self._neighbours)
-
-    def of_worst_query(self, start: OrbitOptimum) -> tuple[OrbitOptimum, float]:
+    def of_worst_query(self, weights: Floats, start: OrbitOptimum) -> tuple[Floats, OrbitOptimum, float]:
         """Weights of the orbits in proportion to their variance, as `weigh_worst_query` finds them, and the gap."""
         counts = np.array([orbit.count for orbit in self._orbits])
-        weights = np.array([orbit.weight for orbit in self._orbits])
-        found, best, least, proved = start, start, np.inf, 0.0
+        found, best, least, proved = start, (weights, start), np.inf, 0.0
         for _ in range(_ROUNDS):
             variances = self._variances(self.scales(found))
             if variances.max() < least:
-                best, least = found, float(variances.max())
+                best, least = (weights, found), float(variances.max())
             proved = max(proved, found.lower)
             if least <= ((1 + _WORST_GAP) * proved) ** 2:
                 break
             weights = np.maximum(weights * variances / variances.mean(), _LEAST_WEIGHT)
-            weights *= self._queries / (weights @ counts)
-            found = self.optimum(weights.tolist())
-        return best, math.sqrt(least) / proved - 1
+            weights *= self.queries / (weights @ counts)
+            found = self.optimum(weights)
+        return *best, math.sqrt(least) / proved - 1
 
     def scales(self, optimum: OrbitOptimum) -> Floats:
         """(w + 1,) the multiple of each character that is measured, largest 1: (λ_j/ℓ_j)^¼ for eigenvalues ℓ of L_P."""
@@ -173,21 +171,14 @@ class _Search:
             squared_sensitivity=squared_sensitivity_of_scales(self.bits, scales),
         )
 
-    def certificate(self, optimum: OrbitOptimum) -> CuratorCertificate:
-        if self._neighbours == "add-remove":
-            return CuratorCertificate(neighbours="add-remove", weights=np.zeros(0), norm=optimum.lower, holds_from_n=0)
-        weights, value = self._sparse(optimum)
-        distances = (np.flatnonzero(weights) + 1).tolist()
-        return CuratorCertificate(
-            neighbours="replace", weights=weights, norm=value, holds_from_n=cover_of_distances(self.bits, distances)
-        )
-
-    def _sparse(self, optimum: OrbitOptimum) -> tuple[Floats, float]:
+    def certificate(self, query_weights: Floats, optimum: OrbitOptimum) -> CuratorCertificate:
         weights = optimum.distance_weights
+        found = certificate_of_orbits(self.bits, self._neighbours, self._orbits, query_weights, weights)
+        if not weights.size:
+            return found
         kept = np.where(weights >= _LEAST_SHARE / self.bits, weights, 0.0)
-        kept /= kept.sum()
-        value = orbit_dual_value(self.bits, optimum.spectrum, self._queries, kept)
-        return (kept, value) if value >= (1 - _LARGEST_LOSS) * optimum.lower else (weights, optimum.lower)
+        sparse = certificate_of_orbits(self.bits, "replace", self._orbits, query_weights, kept / kept.sum())
+        return sparse if sparse.norm >= (1 - _LARGEST_LOSS) * found.norm else found
 
     def _variances(self, scales: Floats) -> Floats:
         """(orbits,) the largest variance of a query of each, at 2ρ = 1."""
@@ -199,6 +190,31 @@ class _Search:
         if self._neighbours == "add-remove":
             return float(squares.sum())
         return float(2 * (self._distances @ squares).max())
+
+
+def certificate_of_orbits(
+    bits: int, neighbours: Neighbours, orbits: Sequence[Orbit], query_weights: Floats, distance_weights: Floats
+) -> CuratorCertificate:
+    """What w (orbits,) and p (d,) prove, p being empty for `add-remove`.
+
+    Raises InvalidValue for weights that are negative, or of another sum.
+    """
+    counts = np.array([orbit.count for orbit in orbits])
+    queries, found = int(counts.sum()), spectrum(orbits, query_weights)
+    if not (query_weights >= 0).all() or abs(query_weights @ counts / queries - 1) > _ROUNDING:
+        raise InvalidValue("the weights of queries are not negative, and 1 on average", query_weights)
+    if neighbours == "add-remove":
+        norm, people = optimal_orbits(bits, found, queries, neighbours).lower, 0
+    else:
+        norm = orbit_dual_value(bits, found, queries, distance_weights)
+        people = cover_of_distances(bits, (np.flatnonzero(distance_weights) + 1).tolist())
+    return CuratorCertificate(
+        neighbours=neighbours,
+        query_weights=query_weights,
+        weights=distance_weights,
+        norm=norm,
+        holds_from_n=people,
+    )
 
 
 def cover_of_distances(bits: int, distances: Sequence[int]) -> int:
@@ -216,13 +232,13 @@ def is_listed(workload: Workload) -> bool:
 
 
 def _certificates(
-    workload: Workload, search: _Search, optima: Sequence[OrbitOptimum], users: int | None
+    workload: Workload, search: _Search, optima: Sequence[tuple[Floats, OrbitOptimum]], users: int | None
 ) -> list[CuratorCertificate | None]:
-    found = [search.certificate(each) for each in optima]
+    found = [search.certificate(weights, optimum) for weights, optimum in optima]
     if users is None or users >= max(each.holds_from_n for each in found):
         return list(found)
     if not is_listed(workload):
         return [None] * len(found)
-    weighted = workload.weighted_matrix()
     present = np.linspace(0, workload.size - 1, users).round().astype(np.int64)
-    return [CuratorCertificate.of(weighted, proof_from_types(weighted, present))] * len(found)
+    proof = proof_from_types(workload.weighted_matrix(), present)
+    return [CuratorCertificate.of(workload.operator.dense(), proof, workload.query_weights)] * len(found)

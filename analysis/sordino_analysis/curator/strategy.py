@@ -17,6 +17,7 @@ from scipy.linalg import qr
 from scipy.optimize import lsq_linear, nnls
 
 from sordino_analysis.arrays import Floats
+from sordino_analysis.documents.curator_part import CharacterScales, IntegerRows
 from sordino_analysis.estimation.consistency import RELATIVE_GAP, NearestHistogram, nearest_histogram
 from sordino_analysis.estimation.intervals import simultaneous_quantile
 from sordino_analysis.guarantees.concentrated import Zcdp
@@ -24,6 +25,7 @@ from sordino_analysis.optimisation.gaussian.covariance import GaussianOptimum
 from sordino_analysis.questions.linear.operators import Dense
 from sordino_analysis.questions.linear.workload import Workload
 from sordino_analysis.request_terms import Neighbours
+from sordino_shared.arrays import Array
 from sordino_shared.errors import InvalidValue
 
 Integers = NDArray[np.int64]
@@ -77,6 +79,10 @@ class Strategy(ABC):
         """(m,) what of each answer, as a share, needs no measurement; zeros where the number of people is secret."""
 
     @abstractmethod
+    def published(self) -> IntegerRows | CharacterScales:
+        """The whole numbers that it is made of."""
+
+    @abstractmethod
     def variances(self, guarantee: Zcdp) -> Floats:
         """(m,) variances of the unbiased answers, in squared counts.
 
@@ -126,6 +132,9 @@ class IntegerStrategy(Strategy):
     @property
     def measured(self) -> int:
         return len(self.rows)
+
+    def published(self) -> IntegerRows:
+        return IntegerRows(Array.of(self.rows, "<i8"))
 
     def variances(self, guarantee: Zcdp) -> Floats:
         return np.asarray(float(self.noise_variance(guarantee)) * (self.decoder**2).sum(axis=1))

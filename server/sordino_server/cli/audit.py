@@ -12,7 +12,9 @@ import httpx
 import typer
 from rich.table import Column, Table
 
+from sordino_analysis.curator.audit import audit_curator
 from sordino_analysis.documents.analyst_part import AnalystPart
+from sordino_analysis.documents.curator_part import CuratorPart
 from sordino_analysis.documents.plan_summary import FormManipulation
 from sordino_analysis.documents.protocol_plan import ProtocolPlan
 from sordino_analysis.documents.protocol_plans import AnyProtocolPlan, read_protocol_plan
@@ -27,6 +29,7 @@ from sordino_analysis.planning.plan_folder import ANALYST_FILE, DEVICE_FILE, PRO
 from sordino_analysis.planning.rounds import RoundPlan
 from sordino_analysis.questions.linear.building import build_workload
 from sordino_server.cli.audited_campaign import AuditedCampaign, fetched
+from sordino_server.cli.curator_planning import CURATOR_FILE
 from sordino_server.cli.output import JsonOption, VerboseOption, console, fail, print_json, reports_errors
 from sordino_server.cli.plan import SUMMARY_FILE
 from sordino_server.cli.remote import DEFAULT_SERVER, KeyOption, Remote, ServerOption
@@ -57,6 +60,8 @@ def audit(
 
     A campaign is audited with its manifest and the plans of all its rounds so far. A key allows its name or the
     beginning of its id, and shows the analyst parts of later rounds.
+
+    The plan of a release with --trust curator proves its sensitivity, variances and bounds in the same way.
 
     A device part alone proves its ε and nothing else. A single file is not pinned by a digest: a folder with plan.json,
     or a digest on the server, also detects changes that leave every number as it was. A protocol plan together with the
@@ -90,6 +95,7 @@ class _Parts:
         self.device: DevicePart | None = None
         self.analyst: AnalystPart | None = None
         self.protocol: AnyProtocolPlan | None = None
+        self.curator: CuratorPart | None = None
         self.checks: list[Check] = []
 
     def read(self, target: str) -> None:
@@ -108,6 +114,9 @@ class _Parts:
         if self.analyst is not None and self.device is None:
             self._keep(self._fetched_device(self.analyst), "the device part")
         yield from self.checks
+        if self.curator is not None:
+            yield from audit_curator(self.curator)
+            return
         if self.device is None:
             raise InvalidValue("name at least a device part to audit")
         yield from audit_device(self.device) if self.analyst is None else audit_plan(self.device, self.analyst)
@@ -160,10 +169,7 @@ class _Parts:
         published = {}
         if (folder / SUMMARY_FILE).exists():
             published = _digests(folder / SUMMARY_FILE)
-        files = [(DEVICE_FILE, "device"), (ANALYST_FILE, "analyst")]
-        if (folder / PROTOCOL_FILE).exists():
-            files.append((PROTOCOL_FILE, "protocol"))
-        for name, part in files:
+        for name, part in _files(folder):
             content = (folder / name).read_bytes()
             if part in published:
                 expected, actual = published[part], str(Digest.of(content))
@@ -179,6 +185,8 @@ class _Parts:
             self.device = part
         elif isinstance(part, AnalystPart):
             self.analyst = part
+        elif isinstance(part, CuratorPart):
+            self.curator = part
         else:
             self.protocol = part
 
@@ -204,22 +212,31 @@ class _Parts:
         return None
 
 
-def _part(content: bytes) -> DevicePart | AnalystPart | AnyProtocolPlan:
+def _files(folder: Path) -> list[tuple[str, str]]:
+    if (folder / CURATOR_FILE).exists():
+        return [(CURATOR_FILE, "curator")]
+    files = [(DEVICE_FILE, "device"), (ANALYST_FILE, "analyst")]
+    return [*files, (PROTOCOL_FILE, "protocol")] if (folder / PROTOCOL_FILE).exists() else files
+
+
+def _part(content: bytes) -> DevicePart | AnalystPart | AnyProtocolPlan | CuratorPart:
     # JSON begins with a brace, which begins no document in CBOR.
     if content.startswith(b"{"):
         return read_protocol_plan(content)
-    try:
-        return DevicePart.read(content)
-    except MalformedDocument as error:
-        if str(error) != f"not a {DevicePart.document}":
-            raise
+    for kind in (DevicePart, CuratorPart):
+        try:
+            return kind.read(content)
+        except MalformedDocument as error:
+            if str(error) != f"not a {kind.document}":
+                raise
     return AnalystPart.read(content)
 
 
 def _digests(path: Path) -> dict[str, str]:
     try:
         digests = json.loads(path.read_text(encoding="utf-8"))["digests"]
-        return {part: str(digests[part]) for part in ("device", "analyst", *({"protocol"} & set(digests)))}
+        parts = ("curator",) if "curator" in digests else ("device", "analyst", *({"protocol"} & set(digests)))
+        return {part: str(digests[part]) for part in parts}
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise InvalidValue(f"{path} does not name the digests of the plan's parts", path) from error
 

@@ -6,11 +6,14 @@ import json
 import math
 from enum import StrEnum
 from fractions import Fraction
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from sordino_analysis.curator.audit import part_of
 from sordino_analysis.curator.plan import plan_release
+from sordino_analysis.documents.curator_part import CuratorPart
 from sordino_analysis.documents.curator_summary import CuratorSummary
 from sordino_analysis.guarantees.approximate import DELTA, Approximate, zcdp_within
 from sordino_analysis.guarantees.concentrated import Zcdp
@@ -47,6 +50,7 @@ NeighboursOption = Annotated[
         "number of people secret.",
     ),
 ]
+CURATOR_FILE, SUMMARY_FILE = "curator.cbor", "plan.json"
 _NEIGHBOURS = {
     "replace": "one row may be replaced by any other",
     "add-remove": "one row may be added or removed; the number of people is secret, and answered as one more query",
@@ -54,7 +58,7 @@ _NEIGHBOURS = {
 _OF_CURATORS = ("rho", "delta", "neighbours")
 _OF_DEVICES = (
     *("target_error", "mechanism", "reduction", "robust", "effort", "protocol", "target"),
-    *("seed", "output", "no_cache", "cache_dir", "verbose"),
+    *("seed", "no_cache", "cache_dir", "verbose"),
 )
 
 
@@ -84,11 +88,21 @@ def print_curator_plan(context: typer.Context, asked: AnySpecification) -> None:
         deadline = Deadline(_limit(options["time_limit"]), interrupted)
         plan = plan_release(workload, guarantee, objective, users, deadline.passed, options["neighbours"])
     summary = plan.summary(delta)
+    if options["output"] is not None:
+        _write(part_of(plan), summary, options["output"])
     if options["as_json"]:
         print_json(json.loads(summary.text()))
         return
-    for line in _lines(summary):
+    written = () if options["output"] is None else (f"written to {options['output']}/: {CURATOR_FILE}, {SUMMARY_FILE}",)
+    for line in (*_lines(summary), *written):
         console.print(line, highlight=False)
+
+
+def _write(part: CuratorPart, summary: CuratorSummary, folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / CURATOR_FILE).write_bytes(part.content)
+    figures = json.loads(summary.text()) | {"digests": {"curator": str(part.digest)}}
+    (folder / SUMMARY_FILE).write_text(json.dumps(figures, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
 
 
 def guarantee_of(rho: str | None, epsilon: str | None, delta: Fraction) -> Zcdp:

@@ -35,6 +35,19 @@ def test_epsilon_is_turned_into_a_rho_that_implies_it_and_a_secret_number_is_a_q
     assert secret["mean_variance"] < known["mean_variance"]
 
 
+def test_the_audit_of_a_written_plan_holds_and_finds_another_byte(run_command, json_of, tmp_path):
+    folder = tmp_path / "plan"
+    assert "curator.cbor" in run_command(*CURATOR, "--output", str(folder)).stdout
+    report = json_of("audit", str(folder))
+    assert report["holds"]
+    assert {"digest of curator.cbor", "Δ²", "unbiased"} <= {check["name"] for check in report["checks"]}
+    content = (folder / "curator.cbor").read_bytes()
+    (folder / "curator.cbor").write_bytes(content[:-3] + bytes([content[-3] ^ 1]) + content[-2:])
+    assert "do not use it" in run_command("audit", str(folder), code=1).stderr
+    (folder / "curator.cbor").write_bytes(b"no plan")
+    assert "not part of a plan" in run_command("audit", str(folder), code=2).stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -1,0 +1,172 @@
+"""Everything that a curator's plan claims, recomputed from its integers by somebody who does not trust who made it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from fractions import Fraction
+
+import numpy as np
+
+from sordino_analysis.arrays import Floats
+from sordino_analysis.curator.certificate import CuratorCertificate
+from sordino_analysis.curator.character_strategy import CharacterStrategy, squared_sensitivity_of_scales
+from sordino_analysis.curator.design import asked_rows
+from sordino_analysis.curator.orbit_design import binary_orbits, certificate_of_orbits
+from sordino_analysis.curator.plan import CuratorPlan
+from sordino_analysis.curator.strategy import IntegerStrategy, Strategy, squared_sensitivity
+from sordino_analysis.documents.curator_part import CharacterScales, CuratorPart, ProvedBound
+from sordino_analysis.guarantees.concentrated import Zcdp
+from sordino_analysis.planning.audit import Check
+from sordino_analysis.questions.linear.building import build_workload
+from sordino_analysis.questions.linear.widths import character_map
+from sordino_analysis.questions.linear.workload import Workload
+from sordino_analysis.request_terms import Neighbours
+from sordino_shared.arrays import Array
+from sordino_shared.errors import InvalidValue
+
+# Sums of products in another order, on another machine; figures that differ by more are of another strategy.
+_RELATIVE = 1e-6
+_DECODING_TOLERANCE = 1e-7
+
+
+def part_of(plan: CuratorPlan) -> CuratorPart:
+    """The document of a plan, from which anyone can run it and `audit_curator` checks it."""
+    strategy, summary = plan.strategy, plan.summary()
+    return CuratorPart(
+        domain=plan.workload.domain,
+        workload=plan.workload.name,
+        queries=plan.workload.published,
+        objective=plan.objective,
+        neighbours=plan.neighbours,
+        nano_rho=plan.guarantee.nano_rho,
+        strategy=strategy.published(),
+        squared_sensitivity=str(strategy.squared_sensitivity),
+        noise_variance=str(strategy.noise_variance(plan.guarantee)),
+        max_variance=summary.max_variance,
+        mean_variance=summary.mean_variance,
+        max_bound=_bound(plan.design.max_certificate),
+        mean_bound=_bound(plan.design.mean_certificate),
+    )
+
+
+def audit_curator(part: CuratorPart) -> Iterator[Check]:
+    """Every claim of the part: Δ², σ², that answers are unbiased, variances, and bounds.
+
+    Raises InvalidValue where strategy and queries do not even fit together.
+    """
+    workload = build_workload(part.domain, part.queries, part.workload)
+    neighbours: Neighbours = "replace" if part.neighbours == "replace" else "add-remove"
+    guarantee, found = Zcdp(part.nano_rho), _sensitivity(part, neighbours)
+    yield Check("Δ²", found > 0 and str(found) == part.squared_sensitivity, part.squared_sensitivity, str(found))
+    variance = found / (2 * guarantee.exact)
+    yield Check("σ²", _same_fraction(part.noise_variance, variance), part.noise_variance, str(variance))
+    strategy = _strategy(part, workload, neighbours, found)
+    if isinstance(strategy, IntegerStrategy):
+        yield _unbiased(strategy, workload)
+    variances, weights = strategy.variances(guarantee), _weights(workload, neighbours)
+    yield _close("max variance", part.max_variance, float(variances.max()))
+    yield _close("mean variance", part.mean_variance, float(np.mean(weights * variances)))
+    for name, bound in (("max", part.max_bound), ("mean", part.mean_bound)):
+        if bound is not None:
+            yield from _checked_bound(f"lower bound, {name}", bound, workload, neighbours)
+
+
+def _bound(certificate: CuratorCertificate | None) -> ProvedBound | None:
+    if certificate is None:
+        return None
+    return ProvedBound(
+        norm=certificate.norm,
+        query_weights=Array.of(certificate.query_weights, "<f8"),
+        weights=Array.of(certificate.weights, "<f8") if certificate.weights.size else None,
+        holds_from_n=str(certificate.holds_from_n),
+    )
+
+
+def _sensitivity(part: CuratorPart, neighbours: Neighbours) -> int:
+    if isinstance(part.strategy, CharacterScales):
+        known = part.strategy.scales[0] == 0
+        if known != (neighbours == "replace"):
+            raise InvalidValue("the number of people is measured where it is secret, and nowhere else", part.strategy)
+        return squared_sensitivity_of_scales(len(part.domain.shape), part.strategy.scales)
+    rows = part.strategy.rows
+    if rows.shape[1] != part.domain.size:
+        raise InvalidValue(f"the rows have {rows.shape[1]} columns, the domain {part.domain.size} cells", rows.shape)
+    return squared_sensitivity(rows.numpy().astype(np.int64), neighbours)
+
+
+def _strategy(part: CuratorPart, workload: Workload, neighbours: Neighbours, found: int) -> Strategy:
+    if isinstance(part.strategy, CharacterScales):
+        operator = character_map(workload.operator)
+        if binary_orbits(operator, neighbours) is None or len(part.strategy.scales) != 1 + operator.characters.width:
+            raise InvalidValue("the scales are not those of the characters of the queries", part.strategy)
+        return CharacterStrategy(
+            neighbours=neighbours, operator=operator, scales=part.strategy.scales, squared_sensitivity=found
+        )
+    return _decoded(part.strategy.rows.numpy().astype(np.int64), workload, neighbours, found)
+
+
+def _decoded(rows: Floats, workload: Workload, neighbours: Neighbours, found: int) -> IntegerStrategy:
+    """The decoder of least variance for these rows, which the part need not state."""
+    matrix, _ = asked_rows(workload, neighbours)
+    scaled, wanted, offset = rows.astype(float), matrix, np.zeros(len(matrix))
+    if neighbours == "replace":
+        scaled = scaled - scaled.mean(axis=1, keepdims=True)
+        wanted = matrix - matrix.mean(axis=1, keepdims=True)
+    size = float(np.abs(scaled).max()) or 1.0
+    decoder = np.asarray(np.linalg.lstsq(scaled.T / size, wanted.T, rcond=None)[0].T / size, dtype=float)
+    if neighbours == "replace":
+        offset = matrix.mean(axis=1) - decoder @ rows.mean(axis=1)
+    return IntegerStrategy(
+        neighbours=neighbours, rows=rows.astype(np.int64), squared_sensitivity=found, decoder=decoder, offset=offset
+    )
+
+
+def _unbiased(strategy: IntegerStrategy, workload: Workload) -> Check:
+    matrix, _ = asked_rows(workload, strategy.neighbours)
+    error = float(np.abs(strategy.decoder @ strategy.rows + strategy.offset[:, None] - matrix).max())
+    holds = error <= _DECODING_TOLERANCE * max(1.0, float(np.abs(matrix).max()))
+    return Check("unbiased", holds, "W from the rows", f"off by {error:.2g}")
+
+
+def _weights(workload: Workload, neighbours: Neighbours) -> Floats:
+    if neighbours == "add-remove":
+        return np.append(workload.query_weights, 1.0)
+    return np.asarray(workload.query_weights[workload.varying_rows])
+
+
+def _close(name: str, published: float, recomputed: float) -> Check:
+    holds = math.isclose(published, recomputed, rel_tol=_RELATIVE)
+    return Check(name, holds, f"{published:.9g}", f"{recomputed:.9g}")
+
+
+def _checked_bound(name: str, bound: ProvedBound, workload: Workload, neighbours: Neighbours) -> Iterator[Check]:
+    try:
+        found = _recomputed(bound, workload, neighbours)
+    except InvalidValue as error:
+        yield Check(name, False, f"{bound.norm:.9g}", str(error))
+        return
+    yield Check(name, bound.norm <= found.norm * (1 + _RELATIVE), f"{bound.norm:.9g}", f"{found.norm:.9g}")
+    enough = int(bound.holds_from_n) >= found.holds_from_n
+    yield Check(f"people of the {name}", enough, bound.holds_from_n, str(found.holds_from_n))
+
+
+def _recomputed(bound: ProvedBound, workload: Workload, neighbours: Neighbours) -> CuratorCertificate:
+    queries = bound.query_weights.numpy().astype(float)
+    proof = np.zeros(0) if bound.weights is None else bound.weights.numpy().astype(float)
+    orbits = binary_orbits(workload.operator, neighbours)
+    if orbits is not None and len(queries) == len(orbits) and proof.shape in ((0,), (len(workload.domain.shape),)):
+        return certificate_of_orbits(len(workload.domain.shape), neighbours, orbits, queries, proof)
+    matrix, _ = asked_rows(workload, neighbours)
+    if len(queries) != len(matrix) or not (queries >= 0).all() or abs(queries.mean() - 1) > _RELATIVE:
+        raise InvalidValue("the weights of queries are not negative, one for each, and 1 on average")
+    if (proof.ndim == 2) != (neighbours == "replace"):
+        raise InvalidValue("the proof is for other neighbours")
+    return CuratorCertificate.of(matrix, proof, queries)
+
+
+def _same_fraction(text: str, expected: Fraction) -> bool:
+    try:
+        return Fraction(text) == expected
+    except (ValueError, ZeroDivisionError):
+        return False
