@@ -33,6 +33,9 @@ class Settings(BaseSettings):
     )
     host: str = Field("127.0.0.1", description="Address that `sordino serve` listens on.")
     port: int = Field(8000, ge=0, le=65535, description="Port that `sordino serve` listens on; 0 takes a free one.")
+    processes: int = Field(
+        1, ge=1, le=1024, description="Processes of `sordino serve`; more than one needs PostgreSQL."
+    )
     max_body_bytes: int = Field(
         16 << 20,
         ge=ReportBatch.limit,

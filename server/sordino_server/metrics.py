@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from time import sleep
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, start_http_server
 from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 from prometheus_client.registry import Collector
 
 from sordino_server import plans, rounds
@@ -21,6 +25,9 @@ from sordino_shared.protocol import ReportOutcomes
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 # Scrapers usually give up after ten seconds and then have no metric at all.
 _STORED_WITHIN_S = 2.0
+_QUEUE_EVERY_S = 1.0
+# Where this is set when prometheus_client is imported, processes keep their figures in files of this folder.
+MULTIPROCESS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 _REPORTS = (1, 4, 16, 64, 256, 1024, 4096)
 
 
@@ -54,6 +61,19 @@ class MetricsRegistry:
             thread.join()
 
 
+class MergedMetrics(MetricsRegistry):
+    """The metrics of several server processes that share `folder`; a counter never falls when one of them dies."""
+
+    def __init__(self, database: Database, folder: str) -> None:
+        super().__init__(database)
+        self._folder = folder
+        MultiProcessCollector(self.registry, path=folder)  # type: ignore[no-untyped-call]  # it has no types
+
+    def forget(self, process: int) -> None:
+        """Leave out what a process that died had at that moment, such as its queue; what it counted stays."""
+        mark_process_dead(process, self._folder)  # type: ignore[no-untyped-call]  # it has no types
+
+
 class Metrics(MetricsRegistry):
     """The metrics of one server process."""
 
@@ -84,7 +104,12 @@ class Metrics(MetricsRegistry):
             buckets=_REPORTS,
             registry=self.registry,
         )
-        self._queue = Gauge("sordino_queue_bytes", "Uploads that wait to be written.", registry=self.registry)
+        self._queue = Gauge(
+            "sordino_queue_bytes",
+            "Uploads that wait to be written.",
+            registry=self.registry,
+            multiprocess_mode="livesum",
+        )
         self._counted: dict[tuple[str, str, int], Counter] = {}
         self._timed: dict[str, Histogram] = {}
 
@@ -112,8 +137,16 @@ class Metrics(MetricsRegistry):
         self._commit_seconds.observe(seconds)
 
     def watch_queue(self, queued_bytes: Callable[[], int]) -> None:
-        """A metric whose value the function returns at each scrape."""
-        self._queue.set_function(queued_bytes)
+        """A metric whose value the function returns at each scrape; among several processes, once a second."""
+        if MULTIPROCESS_FOLDER not in os.environ:
+            self._queue.set_function(queued_bytes)
+            return
+        threading.Thread(target=self._write_queue, args=(queued_bytes,), name="queue metric", daemon=True).start()
+
+    def _write_queue(self, queued_bytes: Callable[[], int]) -> None:
+        while True:
+            self._queue.set(queued_bytes())
+            sleep(_QUEUE_EVERY_S)
 
 
 class _Stored(Collector):

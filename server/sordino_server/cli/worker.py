@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import threading
 from types import FrameType
@@ -12,12 +11,11 @@ import typer
 
 from sordino_server.cli.output import reports_errors
 from sordino_server.cli.processes import prepare_schema, started
+from sordino_server.cli.supervision import stop_without
 from sordino_server.jobs.planning_process import PlanningProcess
 from sordino_server.jobs.worker import Worker
 from sordino_server.jobs.worker_metrics import WorkerMetrics
 from sordino_server.kit.clock import WallClock
-
-_PARENT_CHECK_S = 1.0
 
 
 @reports_errors
@@ -37,7 +35,7 @@ def worker(
     work = Worker.of(database, WallClock(), settings, planner.compute, metrics.finished)
     _stop_on_signals(work.stop)
     if parent is not None:
-        threading.Thread(target=_stop_without, args=(parent, work.stop), daemon=True).start()
+        stop_without(parent, work.stop.set)
     with metrics.served(settings.metrics_host, settings.worker_metrics_port):
         work.run()
     database.close()
@@ -49,10 +47,3 @@ def _stop_on_signals(stop: threading.Event) -> None:
 
     signal.signal(signal.SIGTERM, handle)
     signal.signal(signal.SIGINT, handle)
-
-
-def _stop_without(parent: int, stop: threading.Event) -> None:
-    """Stop when the parent process changes: a server that was killed cannot stop its worker."""
-    while not stop.wait(_PARENT_CHECK_S):
-        if os.getppid() != parent:
-            stop.set()
