@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
-import anyio.to_thread
 from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import StringConstraints
 
 from sordino_server.answers.schemas import AnswerDocument
-from sordino_server.answers.service import AnsweringRound, answering_round
+from sordino_server.answers.service import computed
 from sordino_server.answers.table import as_csv
-from sordino_server.context import Context, Injected
+from sordino_server.context import Injected
 from sordino_server.estimates.endpoints import CSV_RESPONSES, Form, wants_csv
 from sordino_server.identifiers import DigestPath
 from sordino_server.keys.authentication import Analyst
@@ -59,19 +58,7 @@ async def get_answers(
     context: Injected, _: Analyst, request: Request, campaign_id: DigestPath, asked: Asked, form: Form = None
 ) -> Response:
     """Answers to questions about a closed campaign that its workload need not list; a table with `format=csv`."""
-    content = await _computed(context, campaign_id, *asked)
+    content = await computed(context, campaign_id, *asked)
     if wants_csv(request, form):
         return Response(as_csv(content), headers=_HEADERS, media_type="text/csv; header=present")
     return Response(content, headers=_HEADERS, media_type="application/json")
-
-
-async def _computed(context: Context, campaign: str, kind: str, texts: tuple[str, ...]) -> bytes:
-    closed = await anyio.to_thread.run_sync(_answering_round, context, campaign)
-    url = context.database.url.render_as_string(hide_password=False)
-    work = "sordino_server.answers.computing:compute_answers"
-    return cast("bytes", await context.answers.run(work, url, closed, kind, texts))
-
-
-def _answering_round(context: Context, campaign: str) -> AnsweringRound:
-    with context.database.read("read closed round") as session:
-        return answering_round(session, campaign, context.clock.now())

@@ -31,6 +31,7 @@ class ConsolePage:
     json: Callable[[], bytes]
     csv: Callable[[], str]
     values: Mapping[str, Any] = field(default_factory=dict)
+    status: int = 200
 
 
 def page(router: APIRouter, path: str) -> Callable[[Endpoint], Endpoint]:
@@ -52,7 +53,7 @@ def show(request: Request, visitor: Visitor, page: ConsolePage) -> Response:
         return Response(page.csv(), headers=_HEADERS, media_type=CSV_TYPE)
     asked = f"?{request.url.query}" if request.url.query else ""
     data = {form: f"{request.url.path}{form}{asked}" for form in (".json", ".csv")}
-    return render(page.template, page.title, visitor=visitor, data=data, **page.values)
+    return render(page.template, page.title, visitor=visitor, status=page.status, data=data, **page.values)
 
 
 def next_page(request: Request, token: str | None) -> str | None:

@@ -6,6 +6,7 @@ from fastapi import APIRouter, Depends
 
 from sordino_server.console import (
     action_pages,
+    answer_pages,
     campaign_pages,
     estimate_pages,
     key_pages,
@@ -22,7 +23,8 @@ from sordino_server.kit.known_parameters import check_parameters
 
 router = APIRouter(include_in_schema=False, dependencies=[Depends(check_parameters)])
 PARTS = (
-    static_files, sign_in, campaign_pages, action_pages, estimate_pages, picture_endpoints,
+    static_files, sign_in, campaign_pages, action_pages, estimate_pages, answer_pages,
+    picture_endpoints,
     new_question_pages, new_campaign_pages, plan_pages, plan_progress_pages, population_pages, key_pages,
 )  # fmt: skip
 for part in PARTS:

@@ -26,6 +26,7 @@ PAGES: dict[str, dict[Role | None, int]] = {
     "/console/campaigns": READ,
     "/console/campaigns/{campaign_id}": READ,
     "/console/campaigns/{campaign_id}/estimate": READ,
+    "/console/campaigns/{campaign_id}/answers": READ,
     "/console/plans": READ,
     "/console/plans/{request_id}": READ,
     "/console/populations": READ,
@@ -47,6 +48,8 @@ OTHER_GETS: dict[str, dict[Role | None, int]] = {
     "/console/campaigns/{campaign_id}/rounds/{index}/actions/{round_action}": READ,
     "/console/campaigns/{campaign_id}/estimate.svg": PICTURE,
     "/console/campaigns/{campaign_id}/reports.svg": PICTURE,
+    # A picture of no question.
+    "/console/campaigns/{campaign_id}/answers.svg": {None: 401, Role.ANALYST: 422, Role.ADMIN: 422},
     "/console/plans/{request_id}/kernel.svg": PICTURE,
     "/console/plans/{request_id}/variances.svg": PICTURE,
     "/console/populations/{population_id}/ledger.svg": PICTURE,

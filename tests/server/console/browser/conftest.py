@@ -90,10 +90,15 @@ class Window:
         found = self.page.evaluate("options => axe.run(document, options)", options)["violations"]
         return [f"{each['id']}: {each['help']}: {each['nodes'][0]['html'][:200]}" for each in found]
 
-    def overflow(self) -> int:
-        """By how many pixels the page is wider than the window."""
-        wide: int = self.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-        return wide
+    def overflow(self) -> list[str]:
+        """What is wider than the window, unless it stands in a part that scrolls by itself."""
+        script = """() => [...document.querySelectorAll('main *, header *')].filter(each =>
+            each.getBoundingClientRect().right > document.documentElement.clientWidth + 1 &&
+            !each.closest('.scroll, pre, .skip')).map(each => each.outerHTML.slice(0, 200))"""
+        found: list[str] = self.page.evaluate(script)
+        root = "document.documentElement"
+        wider = self.page.evaluate(f"{root}.scrollWidth > {root}.clientWidth")
+        return [*found, *(["the page scrolls sideways"] if wider else [])]
 
     def unseen_pictures(self) -> list[str]:
         """Addresses of pictures that did not load."""

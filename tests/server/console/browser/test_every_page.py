@@ -9,7 +9,7 @@ import pytest
 
 from sordino_server.models import Role
 from tests.server.console.browser.conftest import DESKTOP, PHONE, Window
-from tests.server.console.test_pages import PAGES, known
+from tests.server.console.test_pages import OTHER_GETS, PAGES, READ, known
 
 __all__ = ["known"]
 
@@ -18,9 +18,17 @@ def _name(path: str) -> str:
     return re.sub(r"[^a-z]+", "-", re.sub(r"\{[^}]*\}", "one", path.removeprefix("/console/"))).strip("-")
 
 
+def _whole_pages(window: Window, known: dict[str, str]) -> list[str]:
+    """Every path that shows a page: those of the table of roles, forms among the others, answers to a question."""
+    others = [path for path, roles in OTHER_GETS.items() if roles == READ]
+    found = [path for path in others if "<h1" in window.page.request.get(window.address + path.format(**known)).text()]
+    assert found, others
+    return [*PAGES, *found, "/console/campaigns/{campaign_id}/answers?pick=..15"]
+
+
 def test_pages_are_accessible_and_fit_a_phone(window: Window, known: dict[str, str]) -> None:
-    """Every page of the table of roles, in light and dark."""
-    for path in PAGES:
+    """In light and dark."""
+    for path in _whole_pages(window, known):
         address = path.format(**known)
         window.page.emulate_media(color_scheme="light")
         window.page.set_viewport_size(DESKTOP)
@@ -31,7 +39,7 @@ def test_pages_are_accessible_and_fit_a_phone(window: Window, known: dict[str, s
         window.page.emulate_media(color_scheme="dark")
         assert not (found := window.violations("color-contrast")), (path, "dark", found)
         window.page.set_viewport_size(PHONE)
-        assert window.overflow() <= 0, path
+        assert not (found := window.overflow()), (path, found)
         window.keep(f"{_name(path)}-390-dark")
 
 
@@ -47,7 +55,7 @@ def test_a_fault_of_a_page_is_found(window: Window, known: dict[str, str]) -> No
     window.page.evaluate(script)
     window.page.evaluate("document.body.append(Object.assign(new Image(), {src: '/console/static/none.png'}))")
     window.page.evaluate("document.querySelector('main').style.minWidth = '2000px'")
-    assert window.overflow() > 0
+    assert window.overflow()
     window.page.wait_for_function("[...document.images].every(image => image.complete)")
     assert window.unseen_pictures()
     assert window.page.evaluate("window.ran") is None

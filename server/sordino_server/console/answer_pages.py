@@ -1,0 +1,153 @@
+"""/console/campaigns/{id}/answers: questions that somebody picks, answered from the reports of a closed campaign"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import partial
+from typing import Annotated, Any
+
+import anyio.to_thread
+from fastapi import APIRouter, Depends, Query, Request, Response
+from pydantic import StringConstraints
+
+from sordino_analysis.questions.linear.asked import MOST_QUESTIONS, QuestionKind
+from sordino_server.answers import picture
+from sordino_server.answers.service import answering_round, computed
+from sordino_server.answers.table import as_csv
+from sordino_server.campaigns import service as campaigns
+from sordino_server.campaigns.question import Question
+from sordino_server.console.console_route import Analyst, ConsoleRoute
+from sordino_server.console.pages import ConsolePage, page, show
+from sordino_server.console.picked_questions import KINDS, as_curl, as_python, as_yaml, attributes_of, composed
+from sordino_server.console.picture_endpoints import svg
+from sordino_server.context import Context, Injected
+from sordino_server.errors import ServerError
+from sordino_server.identifiers import DigestPath
+from sordino_server.workloads import service as workloads
+from sordino_shared.domains import Domain, Ordered
+from sordino_shared.errors import InvalidValue
+from sordino_shared.protocol import Manifest, Problem
+
+router = APIRouter(prefix="/console", route_class=ConsoleRoute)
+
+_Text = Annotated[str, StringConstraints(max_length=900)]
+# The domain has up to 255 attributes; more of them are asked for as text.
+_MOST_PICKED = 12
+
+
+@dataclass(frozen=True)
+class PickedQuestions:
+    """What the form of the page sends: texts of one kind, and what is picked of each attribute for one text more."""
+
+    kind: QuestionKind | None
+    question: tuple[str, ...]
+    pick: tuple[str, ...]
+
+
+def picked_questions(
+    kind: QuestionKind | None = None,
+    question: Annotated[list[_Text] | None, Query(max_length=MOST_QUESTIONS + 1)] = None,
+    pick: Annotated[list[_Text] | None, Query(max_length=_MOST_PICKED)] = None,
+) -> PickedQuestions:
+    """The parameters of the form."""
+    return PickedQuestions(kind, tuple(each for each in question or () if each.strip()), tuple(pick or ()))
+
+
+Picked = Annotated[PickedQuestions, Depends(picked_questions)]
+
+
+@dataclass(frozen=True)
+class _Closed:
+    """A closed campaign that answers questions, and the specification of its workload."""
+
+    name: str
+    domain: Domain
+    specification: dict[str, Any]
+
+
+@page(router, "/campaigns/{campaign_id}/answers")
+async def get_answers(
+    visitor: Analyst, request: Request, context: Injected, campaign_id: DigestPath, picked: Picked
+) -> Response:
+    """The form, and below it the answers to what it asks; JSON and CSV are those of the API."""
+    closed = await anyio.to_thread.run_sync(_closed, context, campaign_id)
+    kind, asked = _asked(closed.domain, picked)
+    content, error = b"", None
+    if asked or not request.url.path.endswith("/answers"):
+        try:
+            content = await computed(context, campaign_id, kind, asked)
+        except InvalidValue as refused:
+            error = _unless_data(request, refused)
+        except ServerError as refused:
+            if refused.problem is not Problem.INVALID_REQUEST:
+                raise
+            error = _unless_data(request, refused)
+    address = f"{request.base_url}v1/campaigns/{campaign_id}/answers"
+    document = json.loads(content) if content else None
+    shown = ConsolePage(
+        template="answers.html",
+        title=f"Answers of {closed.name}",
+        json=lambda: content,
+        csv=partial(as_csv, content),
+        status=200 if error is None else 422,
+        values={
+            "campaign": campaign_id,
+            "kind": kind,
+            "kinds": KINDS,
+            "attributes": attributes_of(closed.domain, kind, ())[:_MOST_PICKED],
+            "questions": asked,
+            "room": len(asked) < MOST_QUESTIONS,
+            "error": error,
+            "document": document,
+            "query": _query(kind, asked),
+            "copies": _copies(closed, address, kind, asked) if content else (),
+        },
+    )
+    return show(request, visitor, shown)
+
+
+@router.get("/campaigns/{campaign_id}/answers.svg")
+async def draw_answers(_: Analyst, context: Injected, campaign_id: DigestPath, picked: Picked) -> Response:
+    """The same answers as a picture."""
+    closed = await anyio.to_thread.run_sync(_closed, context, campaign_id)
+    kind, asked = _asked(closed.domain, picked)
+    return svg(picture.draw(await computed(context, campaign_id, kind, asked), closed.name))
+
+
+def _closed(context: Context, campaign_id: str) -> _Closed:
+    with context.database.read("console answers") as session:
+        answering_round(session, campaign_id, context.clock.now())
+        row = campaigns.get(session, campaign_id)
+        question = None if row.question is None else Question.model_validate_json(row.question)
+        workload = None if question is None else workloads.get(session, question.workload)
+        specification = {} if workload is None else json.loads(workload.specification)
+    return _Closed(row.name, Manifest.read(row.manifest).domain, specification)
+
+
+def _asked(domain: Domain, picked: PickedQuestions) -> tuple[QuestionKind, tuple[str, ...]]:
+    """The kind, by default ranges where an attribute is ordered, and the questions with the one that is picked."""
+    ordered = any(isinstance(each, Ordered) for each in domain.attributes)
+    kind = picked.kind or ("range" if ordered else "marginal")
+    new = composed(domain, picked.pick)
+    return kind, picked.question if new is None or new in picked.question else (*picked.question, new)
+
+
+def _unless_data(request: Request, refused: InvalidValue | ServerError) -> str:
+    """What the page says beside the form; raises it again for JSON and CSV."""
+    if not request.url.path.endswith("/answers"):
+        raise refused
+    return refused.detail if isinstance(refused, ServerError) else str(refused)
+
+
+def _query(kind: str, asked: tuple[str, ...]) -> list[tuple[str, str]]:
+    return [("kind", kind), *(("question", text) for text in asked)]
+
+
+def _copies(closed: _Closed, address: str, kind: QuestionKind, asked: tuple[str, ...]) -> list[tuple[str, str]]:
+    """The questions as code, by what the page calls it."""
+    found = [("curl", as_curl(address, kind, asked)), ("Python", as_python(address, kind, asked))]
+    if "domain" in closed.specification:
+        yaml = as_yaml(f"questions about {closed.name}", closed.specification, closed.domain, kind, asked)
+        found += [("YAML: a workload that asks just this", yaml)] if yaml else []
+    return found
