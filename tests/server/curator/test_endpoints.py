@@ -1,0 +1,123 @@
+"""/v1/datasets and /v1/releases: roles, the audit log, conditions, and bad input that changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from sordino_server.models import Role
+from sordino_server.populations.names import identifier_of
+from sordino_shared.protocol import Problem
+
+Check = Callable[..., dict[str, Any]]
+DOMAIN = [
+    {"name": "delay", "kind": "ordinal", "edges": [0, 15, 60]},
+    {"name": "port", "kind": "categorical", "labels": ["north", "south"]},
+]
+COLUMNS = {"delay": [-5, 5, 30, 90] * 50, "port": ["north", "south"] * 100}
+ORDER: dict[str, Any] = {"name": "flights", "domain": DOMAIN, "cap": {"rho": "0.05"}, "columns": COLUMNS}
+PATH = f"/v1/datasets/{identifier_of('flights')}"
+OF_PORTS = {"name": "ports", "domain": DOMAIN[1:], "queries": "histogram"}
+
+
+def asked(server: Any, workload: str, key: str | None = "one", **order: Any) -> Any:
+    headers = {} if key is None else {"Idempotency-Key": key}
+    return server.api.post(f"{PATH}/releases", json={"workload": workload, "rho": "0.02"} | order, headers=headers)
+
+
+def test_a_release_about_some_attributes_with_every_read_and_entry(running: Any, check_problem: Check) -> None:
+    created = running.api.post("/v1/datasets", json=ORDER)
+    assert (created.status_code, created.headers["location"]) == (201, PATH)
+    workload = running.workload(OF_PORTS)
+    first = asked(running, workload)
+    assert first.status_code == 202
+    location = first.headers["location"]
+    waiting = check_problem(running.api.get(f"{location}/answers"), Problem.RELEASE_NOT_READY, "no worker")
+    assert waiting["state"] == "queued"
+    running.work()
+    again = asked(running, workload)
+    assert (again.headers["location"], again.json()["state"]) == (location, "released")
+    answers = running.api.get(f"{location}/answers")
+    document = answers.json()
+    assert answers.headers["etag"] == f'"{again.json()["digest"]}"'
+    assert answers.content == running.api.get(f"{location}/answers").content
+    assert [each["label"] for each in document["queries"]] == ["port: north", "port: south"]
+    # Half of the rows are of either port; the false alarm of 6 standard errors is 2e-9.
+    assert all(abs(each["value"] - 0.5) < 6 * each["standard_error"] for each in document["queries"])
+    assert (document["users"], document["guarantee"]["rho"], document["scale"]) == (200, 0.02, "share")
+    assert document["unbiased_bound"]["ratio_max"] >= 1
+    with running.client(running.key(Role.ANALYST)) as analyst:
+        assert analyst.get(PATH).json()["cap"] == {"rho": 0.05, "delta": 1e-6, "spent": 0.02}
+        etag = analyst.get(PATH).headers["etag"]
+        check_problem(analyst.post("/v1/datasets", json=ORDER), Problem.FORBIDDEN)
+        check_problem(analyst.patch(PATH, json={"rho": 1}, headers={"If-Match": etag}), Problem.FORBIDDEN)
+        check_problem(analyst.delete(PATH), Problem.FORBIDDEN)
+    check_problem(running.anonymous.get(f"{location}/answers"), Problem.UNAUTHORIZED)
+    stale = running.api.patch(PATH, json={"rho": "0.06"}, headers={"If-Match": '"9"'})
+    check_problem(stale, Problem.PRECONDITION_FAILED)
+    changed = running.api.patch(PATH, json={"rho": "0.06"}, headers={"If-Match": etag})
+    assert changed.json()["cap"]["rho"] == 0.06
+    assert running.api.delete(PATH).json()["rows"] is None
+    assert running.api.delete(PATH).status_code == 200
+    assert running.api.get(f"{location}/answers").content == answers.content
+    entries = running.api.get("/v1/audit-log").json()["entries"]
+    actions = [(each["action"], each["path"]) for each in entries]
+    assert actions.count(("request release", location)) == 1
+    assert actions.count(("delete dataset", PATH)) == 1
+    assert {("add dataset", PATH), ("change dataset", PATH)} <= set(actions)
+
+
+def test_wrong_datasets_are_refused_without_a_value_or_a_row(running: Any, check_problem: Check) -> None:
+    wrong: list[tuple[dict[str, Any], str]] = [
+        ({"neighbours": "swap"}, "neighbours"),
+        ({"cap": {"rho": "0"}}, "ρ must be"),
+        ({"cap": {"rho": "nan"}}, "ρ must be"),
+        ({"cap": {"rho": "0.1", "delta": 2}}, "delta"),
+        ({"cap": {}}, "rho"),
+        ({"name": "fl\u200bights"}, "dataset"),
+        ({"name": "flіghts"}, "script"),
+        ({"unit": " "}, "unit"),
+        ({"rows": 3}, "rows"),
+        ({"domain": [{"name": "word", "kind": "hashed", "bits": 8}], "columns": {"word": ["a"]}}, "hashed"),
+        ({"domain": [{"name": "id", "kind": "integers", "low": 0, "high": 2**20}], "columns": {"id": [1]}}, "cells"),
+        ({"columns": COLUMNS | {"port": ["north"] * 199 + ["w7654321"]}}, "'port'"),
+        ({"columns": COLUMNS | {"delay": [7654321.5] * 199 + [None]}}, "'delay'"),
+        ({"columns": COLUMNS | {"port": ["north"]}}, "different lengths"),
+        ({"columns": {"delay": [1]}}, "delay, port"),
+        ({"columns": {"delay": [], "port": []}}, "from 1 to"),
+    ]
+    for change, said in wrong:
+        problem = check_problem(running.api.post("/v1/datasets", json=ORDER | change), Problem.INVALID_REQUEST, said)
+        assert "7654321" not in str(problem)
+    not_finite = b'{"name": "x", "domain": [{"name": "a", "kind": "ordinal", "edges": [0]}], "cap": {"rho": 1}, '
+    response = running.api.post(
+        "/v1/datasets",
+        content=not_finite + b'"columns": {"a": [1, NaN]}}',
+        headers={"Content-Type": "application/json"},
+    )
+    check_problem(response, Problem.INVALID_REQUEST, "finite")
+    assert running.api.get("/v1/datasets").json()["datasets"] == []
+
+
+def test_wrong_releases_are_refused_before_anything_is_spent(running: Any, check_problem: Check) -> None:
+    running.api.post("/v1/datasets", json=ORDER).raise_for_status()
+    workload = running.workload(OF_PORTS)
+    check_problem(asked(running, workload, seed=1), Problem.INVALID_REQUEST, "operating system")
+    check_problem(asked(running, workload, key=None), Problem.INVALID_REQUEST, "Idempotency-Key")
+    check_problem(asked(running, workload, rho="-1"), Problem.INVALID_REQUEST, "ρ must be")
+    check_problem(asked(running, workload, rho="1e-9", objective="best"), Problem.INVALID_REQUEST, "objective")
+    check_problem(asked(running, "0" * 64), Problem.NOT_FOUND)
+    check_problem(asked(running, workload, rho="0.06"), Problem.BUDGET_EXCEEDED, "ρ = 0.05 that dataset 'flights'")
+    other = [OF_PORTS["domain"][0] | {"labels": ["north", "west"]}]  # type: ignore[index,operator]
+    check_problem(asked(running, running.workload(OF_PORTS | {"domain": other})), Problem.INVALID_REQUEST, "'port'")
+    fractions = {"matrix": [[0.1, 0.3]]}
+    unscaled = asked(running, running.workload(OF_PORTS | {"queries": fractions}), key="fractions")
+    tiny = asked(running, workload, key="tiny", rho="1e-9")
+    running.work()
+    failed = running.api.get(unscaled.headers["location"]).json()
+    assert (failed["state"], "multiple of 2^-20" in failed["error"]) == ("failed", True)
+    assert running.api.get(tiny.headers["location"]).json()["state"] == "released"
+    check_problem(asked(running, workload, key="tiny"), Problem.IDEMPOTENCY_CONFLICT)
+    lost = check_problem(running.api.get(f"{unscaled.headers['location']}/answers"), Problem.RELEASE_NOT_READY)
+    assert lost["state"] == "failed"
+    assert running.api.get(PATH).json()["cap"]["spent"] == 1e-9
