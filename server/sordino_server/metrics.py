@@ -13,7 +13,7 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 from prometheus_client.registry import Collector
 
-from sordino_server import plans, rounds
+from sordino_server import plans, releases, rounds
 from sordino_server.kit.clock import ServerClock, WallClock
 from sordino_server.kit.database_errors import DatabaseError
 from sordino_server.kit.db import Database
@@ -166,7 +166,11 @@ class _Stored(Collector):
     def _read(self) -> list[GaugeMetricFamily]:
         now = self._clock.now()
         with self._database.read("metrics") as session:
-            waiting = {"plan": plans.oldest_waiting(session, now), "round": rounds.oldest_waiting(session, now)}
+            waiting = {
+                "plan": plans.oldest_waiting(session, now),
+                "release": releases.oldest_waiting(session, now),
+                "round": rounds.oldest_waiting(session, now),
+            }
             return [
                 _gauge("sordino_plan_requests", "Plan requests by state.", "state", plans.count_by_state(session)),
                 _gauge("sordino_rounds", "Rounds by state.", "state", rounds.count_by_state(session)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from sordino_server.kit import leases
@@ -37,6 +37,12 @@ def claim(session: Session, state: ReleaseState, *, owner: str, now: int, second
     """The oldest release in this state that nobody works on, leased to `owner`."""
     wanted = Release.state == state
     return leases.claim(session, Release, wanted, Release.created_at, owner=owner, now=now, seconds=seconds)
+
+
+def oldest_waiting(session: Session, now: int) -> int | None:
+    """When the oldest release was asked for that nobody works on."""
+    waiting = select(func.min(Release.created_at)).where(Release.state == ReleaseState.QUEUED)
+    return session.scalar(waiting.where(leases.nobodys(Release, now)))
 
 
 def listed(session: Session, dataset: str, page: Page) -> Sequence[Release]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from sordino_server.datasets import service as datasets
 from sordino_server.datasets.schemas import CapChange
 from sordino_server.datasets.service import DatasetBudgetExceeded
 from sordino_server.errors import ServerError
+from sordino_server.jobs.worker_metrics import WorkerMetrics
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import Problem
 
@@ -135,3 +137,17 @@ def test_sealed_rows_open_under_their_key_and_their_terms_alone(curator: Any) ->
     other.work()
     assert (curator.release(asked.id).state, curator.spent(dataset.id)) == ("failed", 0)
     assert "holds no datasets" in (curator.release(asked.id).error or "")
+
+
+def test_a_release_that_waits_and_one_that_is_made_are_counted(curator: Any) -> None:
+    metrics = WorkerMetrics(curator.database, curator.clock)
+
+    def figure(name: str, **labels: str) -> float | None:
+        return metrics.registry.get_sample_value(name, {"kind": "release"} | labels)
+
+    curator.request(curator.add().id, "one")
+    curator.clock.advance(7)
+    assert figure("sordino_oldest_waiting_job_age_seconds") == 7
+    assert replace(curator.worker(), finished=metrics.finished).step()
+    assert figure("sordino_oldest_waiting_job_age_seconds") == 0
+    assert figure("sordino_jobs_total", outcome="done") == 1
