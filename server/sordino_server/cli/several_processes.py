@@ -33,7 +33,7 @@ def serve_several(
     worker: AbstractContextManager[Any],
 ) -> None:
     """Serve at (host, port) by so many processes until SIGTERM, which lets each of them drain, or Ctrl-C."""
-    # Another server on this port would share it silently: whoever binds it alone first learns of that.
+    # Another server of this user would share the port silently; binding it alone first fails where there is one.
     with listening(*place) as alone:
         host, port = alone.getsockname()[:2]
     with ExitStack() as stack:
