@@ -34,6 +34,8 @@ _CHUNKS_AFTER = text(_CHUNKS)
 _JOINED_AFTER = text(
     f"SELECT count(*), coalesce(max(id), :last), coalesce(string_agg(payloads, ''), '') FROM ({_CHUNKS}) AS page"
 ).execution_options(**AS_BYTES)
+# Of a series, whose later periods have the later reports.
+_NEWEST_ROUNDS = 60
 # The name of the share that is left of a round whose reports were given up.
 _WHOLE = "whole"
 _LAST_ID = (1 << 63) - 1
@@ -108,6 +110,17 @@ def counts_after(session: Session, round_id: int, last: int, limit: int) -> Sequ
     """(id, reports) of up to `limit` chunks of the round that follow chunk `last`, in order."""
     query = select(ReportChunk.id, ReportChunk.count).where(ReportChunk.round_id == round_id, ReportChunk.id > last)
     return [(number, count) for number, count in session.execute(query.order_by(ReportChunk.id).limit(limit))]
+
+
+def last_report_at(session: Session, campaign: str) -> int | None:
+    """When the log of the campaign got its newest reports; None before the first, and once they are purged."""
+    moments: list[int] = []
+    rounds = select(Round.id).where(Round.campaign_id == campaign).order_by(Round.index.desc()).limit(_NEWEST_ROUNDS)
+    for number in session.scalars(rounds).all():
+        # One round after the other: the index of each has its newest chunk at the end.
+        newest = select(func.max(ReportChunk.id)).where(ReportChunk.round_id == number).scalar_subquery()
+        moments += session.scalars(select(ReportChunk.created_at).where(ReportChunk.id == newest))
+    return max(moments, default=None)
 
 
 def logged(session: Session, round_id: int) -> int:

@@ -7,7 +7,6 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel
-from starlette.responses import HTMLResponse
 
 from sordino_server.campaigns import service as campaigns
 from sordino_server.campaigns.campaign_filter import CampaignFilter, CampaignSort
@@ -15,9 +14,8 @@ from sordino_server.campaigns.schemas import CampaignStatus
 from sordino_server.campaigns.status import status_of
 from sordino_server.console.campaign_actions import offered
 from sordino_server.console.console_route import Analyst, ConsoleRoute
+from sordino_server.console.live_counts import running_campaign
 from sordino_server.console.pages import ConsolePage, json_of, next_page, page, show, table_of
-from sordino_server.console.rendering import HEADERS, fragment
-from sordino_server.console.shared_texts import SharedTexts
 from sordino_server.context import Injected
 from sordino_server.identifiers import DigestPath
 from sordino_server.kit.pagination import AskedPage
@@ -105,14 +103,15 @@ def list_campaigns(
 def get_campaign(visitor: Analyst, request: Request, context: Injected, campaign_id: DigestPath) -> Response:
     """A campaign as `status` of the API has it; the table has a row for each round."""
     with context.database.read("console campaign") as session:
-        row = campaigns.get(session, campaign_id)
-        status = status_of(session, row, context.clock.now())
-        manifest = Manifest.read(row.manifest)
+        running = running_campaign(session, campaign_id, request.app.state)
+        manifest = Manifest.read(campaigns.get(session, campaign_id).manifest)
+    status = running.campaign
     values = {
         "purpose": manifest.purpose,
         "actions": offered(status),
         "attributes": manifest.domain.attributes,
-        **_counts(status),
+        "campaign": status,
+        "running": running,
     }
     return show(
         request,
@@ -125,25 +124,6 @@ def get_campaign(visitor: Analyst, request: Request, context: Injected, campaign
             values=values,
         ),
     )
-
-
-@router.get("/campaigns/{campaign_id}/counts")
-def get_counts(_: Analyst, request: Request, context: Injected, campaign_id: DigestPath) -> Response:
-    """The part of the page that changes while a campaign is open, at most a second old."""
-    texts: SharedTexts = request.app.state.live_counts
-
-    def make() -> str:
-        with context.database.read("console counts") as session:
-            status = status_of(session, campaigns.get(session, campaign_id), context.clock.now())
-        return fragment("counts.html", **_counts(status))
-
-    return HTMLResponse(texts.get(campaign_id, make), headers=HEADERS)
-
-
-def _counts(status: CampaignStatus) -> dict[str, object]:
-    """What `counts.html` shows; a campaign that is not open refreshes nothing."""
-    reports = sum(each.reports for each in status.rounds)
-    return {"campaign": status, "reports": reports, "live": status.state is CampaignState.OPEN}
 
 
 def _state(text: str | None) -> CampaignState | None:

@@ -40,7 +40,7 @@ _HEADERS = {
 }
 
 
-def svg(text: str) -> Response:
+def svg(text: str | bytes) -> Response:
     """An SVG file as an answer."""
     return Response(text, headers=_HEADERS, media_type="image/svg+xml")
 
@@ -55,10 +55,10 @@ def draw_estimate(_: Analyst, context: Injected, campaign_id: DigestPath) -> Res
 
 
 @router.get("/campaigns/{campaign_id}/reports.svg")
-def draw_reports(_: Analyst, request: Request, context: Injected, campaign_id: DigestPath) -> Response:
+async def draw_reports(_: Analyst, request: Request, context: Injected, campaign_id: DigestPath) -> Response:
     """Reports counted over time in each round, against the number wanted; at most a second old."""
     texts: SharedTexts = request.app.state.live_counts
-    return svg(texts.get(f"{campaign_id}/reports.svg", lambda: _reports(context, campaign_id)))
+    return svg(await texts.get(f"{campaign_id}/reports.svg", lambda: _reports(context, campaign_id).encode()))
 
 
 def _reports(context: Injected, campaign_id: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
@@ -20,6 +22,13 @@ def find_key(session: Session, id_sha256: str, now: int) -> Key | None:
     query = select(Key).join(ConsoleSession, ConsoleSession.key_id == Key.id)
     alive = (ConsoleSession.expires_at > now, Key.revoked_at.is_(None))
     return session.scalars(query.where(ConsoleSession.id_sha256 == id_sha256, *alive)).first()
+
+
+def alive(session: Session, ids_sha256: Collection[str], now: int) -> set[str]:
+    """Those of the sessions that have not expired, and whose keys are not revoked."""
+    query = select(ConsoleSession.id_sha256).join(Key, ConsoleSession.key_id == Key.id)
+    living = (ConsoleSession.expires_at > now, Key.revoked_at.is_(None))
+    return set(session.scalars(query.where(ConsoleSession.id_sha256.in_(ids_sha256), *living)))
 
 
 def remove(session: Session, id_sha256: str) -> None:

@@ -10,6 +10,7 @@ from sordino_server.console import (
     campaign_pages,
     estimate_pages,
     key_pages,
+    live_counts,
     new_campaign_pages,
     new_question_pages,
     picture_endpoints,
@@ -23,7 +24,7 @@ from sordino_server.kit.known_parameters import check_parameters
 
 router = APIRouter(include_in_schema=False, dependencies=[Depends(check_parameters)])
 PARTS = (
-    static_files, sign_in, campaign_pages, action_pages, estimate_pages, answer_pages,
+    static_files, sign_in, campaign_pages, live_counts, action_pages, estimate_pages, answer_pages,
     picture_endpoints,
     new_question_pages, new_campaign_pages, plan_pages, plan_progress_pages, population_pages, key_pages,
 )  # fmt: skip

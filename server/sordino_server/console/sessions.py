@@ -8,10 +8,12 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
+from collections.abc import Collection
 
 from sqlalchemy.orm import Session
 
 from sordino_server.console import repository
+from sordino_server.context import Context
 from sordino_server.errors import ServerError
 from sordino_server.keys import service as keys
 from sordino_server.models import ConsoleSession, Key, Role
@@ -32,7 +34,7 @@ def begin(session: Session, key_text: str, now: int) -> str:
     key = keys.authenticate(session, key_text.strip())
     keys.allow(key, Role.ANALYST)
     identifier = secrets.token_urlsafe(_ID_BYTES)
-    row = ConsoleSession(id_sha256=_hash(identifier), key_id=key.id, created_at=now, expires_at=now + LIFETIME_S)
+    row = ConsoleSession(id_sha256=hashed(identifier), key_id=key.id, created_at=now, expires_at=now + LIFETIME_S)
     repository.add(session, row)
     keys.record(session, key, "sign in", _AUDITED, now)
     return identifier
@@ -40,17 +42,23 @@ def begin(session: Session, key_text: str, now: int) -> str:
 
 def key_of(session: Session, identifier: str, now: int) -> Key:
     """The key of a session; raises `unauthorized` where the session or its key has ended."""
-    key = repository.find_key(session, _hash(identifier), now)
+    key = repository.find_key(session, hashed(identifier), now)
     if key is None:
         raise ServerError(Problem.UNAUTHORIZED, "the session has ended; sign in again")
     return key
 
 
+def alive(context: Context, ids_sha256: Collection[str]) -> set[str]:
+    """Those of the hashed ids whose sessions and keys have not ended."""
+    with context.database.read("console sessions") as session:
+        return repository.alive(session, ids_sha256, context.clock.now())
+
+
 def end(session: Session, identifier: str, now: int) -> None:
     """Forget a session; the audit log notes that it ended, where it was alive."""
-    key = repository.find_key(session, _hash(identifier), now)
+    key = repository.find_key(session, hashed(identifier), now)
     if key is not None:
-        repository.remove(session, _hash(identifier))
+        repository.remove(session, hashed(identifier))
         keys.record(session, key, "sign out", _AUDITED, now)
 
 
@@ -59,5 +67,6 @@ def form_token(identifier: str) -> str:
     return hmac.new(identifier.encode(), b"sordino console form", hashlib.sha256).hexdigest()
 
 
-def _hash(identifier: str) -> str:
+def hashed(identifier: str) -> str:
+    """The SHA-256 by which the database knows a session."""
     return hashlib.sha256(identifier.encode("utf-8", "surrogatepass")).hexdigest()

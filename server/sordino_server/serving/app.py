@@ -14,8 +14,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from sordino_server import __version__, problem_details
 from sordino_server.config import Settings
-from sordino_server.console import sign_in
-from sordino_server.console.shared_texts import SharedTexts
+from sordino_server.console import live_counts, sign_in
 from sordino_server.console.users_table import FoundSummaries
 from sordino_server.context import Context
 from sordino_server.datasets.schemas import DatasetOrder
@@ -74,7 +73,7 @@ def create_app(settings: Settings, database: Database | None = None, clock: Serv
     app.state.admission = Admission(context)
     if settings.console:
         app.state.sign_in_limit = sign_in.rate_limit()
-        app.state.live_counts = SharedTexts()
+        live_counts.prepare(app.state)
         app.state.found_summaries = FoundSummaries()
     app.add_middleware(UnreadBody)
     problem_details.install(app)
@@ -92,7 +91,10 @@ class _Application(FastAPI):
 
     @cached_property
     def _outermost(self) -> ASGIApp:
-        return RequestObserver(UploadEndpoint(super().__call__, self.state), observe=self.state.metrics.request)
+        pages: ASGIApp = super().__call__
+        if self.state.context.settings.console:
+            pages = live_counts.LiveCounts(pages, self.state)
+        return RequestObserver(UploadEndpoint(pages, self.state), observe=self.state.metrics.request)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await self._outermost(scope, receive, send)

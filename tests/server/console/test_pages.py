@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from fastapi.routing import APIRoute
 
-from sordino_server.console.rendering import POLICY
+from sordino_server.console.rendering import POLICY, _moment
 from sordino_server.console.routes import PARTS
 from sordino_server.console.shared_texts import SharedTexts
 from sordino_server.models import Role
@@ -311,7 +311,14 @@ def test_counts_of_an_open_campaign_refresh_until_it_is_closed(running: Any, bro
     assert '"allowEval": false' in page
     running.report(campaign, [0] * 70)
     running.app.state.live_counts = SharedTexts(0.0)
-    assert "<dd>70</dd>" in browser.page(f"{path}/counts")
+    counts = browser.page(f"{path}/counts")
+    assert "<dd>70</dd>" in counts
+    assert "Round 0 closes when an operator closes it." in counts
+    assert f"<dt>Last report</dt><dd>{_moment(running.clock.now())}</dd>" in counts
+    # The route behind the door says the same, but for the rate.
+    behind = browser.page(f"{path}/counts?")
+    assert "<dd>70</dd>" in behind
+    assert browser.http.get(f"/console/campaigns/{'0' * 64}/counts").status_code == 404
     running.api.post(f"/v1/campaigns/{campaign['id']}/close").raise_for_status()
     assert "hx-get" not in browser.page(f"{path}/counts")
     assert "htmx" not in browser.page(path)

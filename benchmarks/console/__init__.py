@@ -1,0 +1,1 @@
+"""What open consoles cost the server."""
