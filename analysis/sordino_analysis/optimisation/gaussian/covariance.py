@@ -70,7 +70,7 @@ def optimal_covariance(
     matrix that is not finite, or where no neighbours have different answers.
     """
     _check(matrix, gap, max_iterations)
-    basis, reduced = _reduced(matrix, neighbours)
+    basis, reduced = reduced_rows(matrix, neighbours)
     size = matrix.shape[1]
     start = np.full(size, 1 / size) if neighbours == "add-remove" else _equal(~np.eye(size, dtype=bool))
     best, lowest, iterations = _ascended(reduced, start, gap, max_iterations, should_stop)
@@ -93,7 +93,7 @@ def proof_from_types(matrix: Floats, present: Indices, gap: float = 0.005, max_i
     Raises InvalidValue for a matrix that is not finite, or where no such pair has different answers.
     """
     _check(matrix, gap, max_iterations)
-    _, reduced = _reduced(matrix, "replace")
+    _, reduced = reduced_rows(matrix, "replace")
     allowed = np.zeros((matrix.shape[1],) * 2, dtype=bool)
     allowed[present, :] = allowed[:, present] = True
     np.fill_diagonal(allowed, False)
@@ -198,8 +198,11 @@ def _sparse(reduced: Floats, point: _Point) -> _Point:
     return pruned if pruned.trace >= (1 - _LARGEST_LOSS) * point.trace else point
 
 
-def _reduced(matrix: Floats, neighbours: Neighbours) -> tuple[Floats, Floats]:
-    """U (Q, r) and C (r, k) with W = UC, up to constants of rows where only differences count."""
+def reduced_rows(matrix: Floats, neighbours: Neighbours) -> tuple[Floats, Floats]:
+    """U (Q, r) and C (r, k) with W = UC, up to constants of rows where only differences count; `matrix` (Q, k).
+
+    Raises InvalidValue where all neighbours have the same answers.
+    """
     if neighbours == "replace":
         matrix = matrix - matrix.mean(axis=1, keepdims=True)
     queries, size = matrix.shape
