@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sordino_analysis.analyst.estimates import Estimate, aggregate, estimate
     from sordino_analysis.analyst.items import Items, items
+    from sordino_analysis.analyst.on_average import rule_on_average
     from sordino_analysis.analyst.pairs import (
         PairwisePlan,
         PairwiseSimulation,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from sordino_analysis.analyst.simulation import Simulation, read_csv, simulate
     from sordino_analysis.analyst.tables import ColumnError
     from sordino_analysis.analyst.workloads import histogram, pairwise_statistic, prefix, ranges, workload
+    from sordino_analysis.average_case.answers import AverageCaseAnswer
     from sordino_analysis.estimation.linear import EstimationError
     from sordino_analysis.evaluation.accumulate import Aggregate
     from sordino_analysis.panel.rotation import Rotation
@@ -52,6 +54,8 @@ _MODULES = {
         "read_pairwise_plan",
         "simulate_pairwise",
     ),
+    "sordino_analysis.analyst.on_average": ("rule_on_average",),
+    "sordino_analysis.average_case.answers": ("AverageCaseAnswer",),
     "sordino_analysis.analyst.plans": ("Plan", "plan", "read_plan"),
     "sordino_analysis.analyst.results": ("read_estimates",),
     "sordino_analysis.analyst.rules": ("RankedRules", "best_rules"),
@@ -72,6 +76,7 @@ _PLACES = {name: module for module, names in _MODULES.items() for name in names}
 
 __all__ = [
     "Aggregate",
+    "AverageCaseAnswer",
     "ColumnError",
     "Estimate",
     "EstimationError",
@@ -104,6 +109,7 @@ __all__ = [
     "read_pairwise_plan",
     "read_plan",
     "rotation",
+    "rule_on_average",
     "series",
     "simulate",
     "simulate_pairwise",

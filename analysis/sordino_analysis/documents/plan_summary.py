@@ -107,6 +107,29 @@ class ShuffledPrivacy(_Frozen):
     delta: float | None
 
 
+class AverageCaseFigures(_Frozen):
+    """Users for one known rule of `width` of `indicators`, right on average over databases, not for each of them.
+
+    At error α and chance of failure β; `margin_users` and `lemma_users` are the paper's bound for its own scheme, with
+    the true margin and with that of its lemma.
+    """
+
+    width: int
+    indicators: int
+    error: float
+    failure: float
+    variance: float = Field(description="Of one report about the rule: a random indicator by randomised response.")
+    strong_users: int
+    weak_users: int = Field(description="To tell databases that the rule says no to from those it says yes to.")
+    laplace_users: int = Field(description="As strong_users, with Laplace noise on every indicator.")
+    margin_users: int
+    lemma_users: int
+    worst_case_users: int = Field(description="As strong_users, for answers that hold for each database.")
+    forster_bound: float
+    least_users: int = Field(description="Below it no scheme is weakly useful, by the Hellinger distance.")
+    least_users_of_paper: int = Field(description="The same by the paper's bound.")
+
+
 class LinearSummary(_Summary):
     """A plan for linear queries. Variances and bias are of one report; errors are of the `users` expected."""
 
@@ -161,6 +184,10 @@ class LinearSummary(_Summary):
     )
     top: int | None = Field(
         None, exclude_if=_is_none, description="Of three rounds: how many rules the second asks about."
+    )
+
+    average_case: AverageCaseFigures | None = Field(
+        None, exclude_if=_is_none, description="What the same reports tell of one known rule on average."
     )
 
     def of_first_round(self, users: int | None, rounds: RoundShares, protocol: str) -> Self:

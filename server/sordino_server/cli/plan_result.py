@@ -8,7 +8,12 @@ from functools import singledispatch
 from rich.console import Console
 from rich.table import Table
 
-from sordino_analysis.documents.plan_summary import LinearSummary, PairwiseSummary, ShuffledPrivacy
+from sordino_analysis.documents.plan_summary import (
+    AverageCaseFigures,
+    LinearSummary,
+    PairwiseSummary,
+    ShuffledPrivacy,
+)
 from sordino_server.cli.output import console
 from sordino_server.cli.statistics import fake_reports, print_protocols, shown_device_part
 
@@ -87,6 +92,8 @@ def _result(summary: LinearSummary) -> Iterator[str]:
         yield from _rules(summary)
     if summary.shuffled is not None:
         yield f"  {_shuffled(summary.shuffled)}"
+    if summary.average_case is not None:
+        yield from _average_case(summary.average_case)
     yield f"  {fake_reports('an answer', summary.manipulation)}"
     yield from (f"warning: {warning}" for warning in summary.warnings)
     if summary.cut_short:
@@ -118,6 +125,20 @@ def _rules(summary: LinearSummary) -> Iterator[str]:
     if summary.users is not None:
         certified = summary.certified_reach(_LEVEL, summary.users)
         yield f"  interval of the rule that is left, where a mistake costs 1: ± {certified:.3g} at most"
+
+
+def _average_case(found: AverageCaseFigures) -> Iterator[str]:
+    """Users for one rule that is known beforehand, beside those that answers for each database take."""
+    yield f"  one known rule of {found.width} of {found.indicators} indicators, only on average over databases:"
+    within = f"within {found.error:g} with a chance of failure of {found.failure:g}"
+    yield f"    users needed for its share {within}: {found.strong_users:,} (strongly useful)"
+    yield f"    to tell all from none: {found.weak_users:,} (weakly useful)"
+    yield f"    with Laplace noise on every indicator: {found.laplace_users:,}"
+    paper = f"{found.margin_users:,} with the true margin, {found.lemma_users:,} with its lemma's"
+    yield f"    by the bound of Aldà and Simon for their scheme: {paper}"
+    yield f"    for an answer that holds for each database: {found.worst_case_users:,}"
+    least = f"fewer than {found.least_users:,} users, by the paper's bound {found.least_users_of_paper:,}"
+    yield f"    no scheme tells all from none with {least} (Forster's bound {found.forster_bound:.4g})"
 
 
 def _over(queries: str | None) -> Iterator[str]:

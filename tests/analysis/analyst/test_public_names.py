@@ -16,6 +16,7 @@ import sordino_analysis as sa
 from sordino_analysis.analyst import (
     estimates,
     items,
+    on_average,
     pairs,
     plans,
     results,
@@ -27,13 +28,14 @@ from sordino_analysis.analyst import (
 )
 
 PUBLIC = {
-    "Aggregate", "ColumnError", "Estimate", "EstimationError", "Items", "PairwisePlan", "PairwiseSimulation",
-    "Plan", "PlanError", "Progress", "RankedRules", "Rotation", "SeriesEstimates", "Simulation", "SordinoError",
-    "Workload", "WorkloadError", "aggregate", "best_rules", "estimate", "histogram", "items", "marginal",
-    "pairwise_statistic", "plan", "plan_pairwise", "prefix", "ranges", "read_csv", "read_estimates",
-    "read_pairwise_plan", "read_plan", "rotation", "series", "simulate", "simulate_pairwise", "workload",
+    "Aggregate", "AverageCaseAnswer", "ColumnError", "Estimate", "EstimationError", "Items", "PairwisePlan",
+    "PairwiseSimulation", "Plan", "PlanError", "Progress", "RankedRules", "Rotation", "SeriesEstimates", "Simulation",
+    "SordinoError", "Workload", "WorkloadError", "aggregate", "best_rules", "estimate", "histogram", "items",
+    "marginal", "pairwise_statistic", "plan", "plan_pairwise", "prefix", "ranges", "read_csv", "read_estimates",
+    "read_pairwise_plan", "read_plan", "rotation", "rule_on_average", "series", "simulate", "simulate_pairwise",
+    "workload",
 }  # fmt: skip
-MODULES = (estimates, items, pairs, plans, results, rules, series, simulation, tables, workloads)
+MODULES = (estimates, items, on_average, pairs, plans, results, rules, series, simulation, tables, workloads)
 FUNCTIONS = sorted(name for name in PUBLIC if inspect.isfunction(getattr(sa, name)))
 
 

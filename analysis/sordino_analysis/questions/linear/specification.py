@@ -12,6 +12,7 @@ from sordino_analysis.documents import queries as documents
 from sordino_analysis.documents.elimination_plan import RoundShares
 from sordino_analysis.questions.linear.attributes import AttributeSpecification, Number, Strict, domain_of, readable
 from sordino_analysis.questions.linear.building import build_workload
+from sordino_analysis.questions.linear.concepts.arrangement import ArrangementSpecification, published_indicators
 from sordino_analysis.questions.linear.concepts.specification import ConceptSpecification, published_concepts
 from sordino_analysis.questions.linear.operators import DENSE_LIMIT
 from sordino_analysis.questions.linear.widths import check_width
@@ -78,6 +79,7 @@ def _form_of_queries(value: Any) -> str:
         ("matrix", MatrixQueries),
         ("width", WidthQueries),
         ("stack", StackQueries),
+        ("scheme", ArrangementSpecification),
         ("class", ConceptSpecification),
     )
     for form, model in models:
@@ -85,6 +87,8 @@ def _form_of_queries(value: Any) -> str:
             return form
     written = value if isinstance(value, Mapping) else {}
     # As with a width, an attribute may be called "class"; but then every field is a word, and a label is an object.
+    if written.get("scheme") is not None and isinstance(written.get("class"), str) and _is_class(written):
+        return "scheme"
     if isinstance(written.get("label"), Mapping) or (isinstance(written.get("class"), str) and _is_class(written)):
         return "class"
     listed = next((form for form in ("matrix", "stack") if isinstance(written.get(form), list)), None)
@@ -110,7 +114,8 @@ Queries = Annotated[
     | Annotated[MatrixQueries, Tag("matrix")]
     | Annotated[WidthQueries, Tag("width")]
     | Annotated[StackQueries, Tag("stack")]
-    | Annotated[ConceptSpecification, Tag("class")],
+    | Annotated[ConceptSpecification, Tag("class")]
+    | Annotated[ArrangementSpecification, Tag("scheme")],
     Discriminator(_form_of_queries),
 ]
 
@@ -129,6 +134,8 @@ class WorkloadSpecification(Strict):
     def build(self) -> Workload:
         """The workload described; raises WorkloadError where the description contradicts itself."""
         domain = domain_of(self.domain)
+        if isinstance(self.queries, ArrangementSpecification):
+            return build_workload(*published_indicators(self.queries, domain), self.name)
         if isinstance(self.queries, ConceptSpecification):
             rules = build_workload(*published_concepts(self.queries, domain), self.name)
             if self.rounds is not None:
@@ -140,6 +147,12 @@ class WorkloadSpecification(Strict):
     def rounds(self) -> RoundShares | None:
         """The three rounds asked for, about a class of rules; None for one round. Raises InvalidValue."""
         return self.queries.rounds if isinstance(self.queries, ConceptSpecification) else None
+
+    @property
+    def arrangement(self) -> tuple[str, int] | None:
+        """Class and width of the rules of which one is answered on average over databases; None for all else."""
+        asked = self.queries
+        return (asked.family, asked.width) if isinstance(asked, ArrangementSpecification) else None
 
     @property
     def asks_concepts(self) -> bool:

@@ -1,0 +1,82 @@
+"""How many users a scheme of Aldà and Simon's needs to be useful, and what answers for each database take.
+
+Strongly useful (Definition 5): within α with probability 1 − β. Weakly useful (Definition 6): it tells databases that
+the rule says no to from those that it says yes to. Both by the normal approximation, unless the paper's bound is named.
+"""
+
+from __future__ import annotations
+
+import math
+
+from scipy.special import ndtri
+
+from sordino_analysis.optimisation.arrangements.margins import users_of_scheme
+from sordino_shared.errors import InvalidValue
+
+
+def strong_users(variance: float, error: float, failure: float) -> int:
+    """n with z_{1−β/2}²·Var/α²; raises InvalidValue for α or β that is not between 0 and ½."""
+    _check(error, failure)
+    return max(1, math.ceil(float(ndtri(1 - failure / 2)) ** 2 * variance / error**2))
+
+
+def weak_users(variance: float, failure: float) -> int:
+    """n with (2 z_{1−β})²·Var: the answer errs by ½ on one side."""
+    _check(0.5, failure)
+    return max(1, math.ceil((2 * float(ndtri(1 - failure))) ** 2 * variance))
+
+
+def one_attribute_variance(indicators: int, separation: float, epsilon: float) -> float:
+    """Of one report: a random one of k indicators by randomised response, for class means ‖m₁ − m₀‖² apart.
+
+    Raises InvalidValue where the means are the same.
+    """
+    if separation <= 0:
+        raise InvalidValue("the means of both classes are the same: no single indicator tells them apart", separation)
+    return indicators / (math.tanh(epsilon / 2) ** 2 * separation)
+
+
+def worst_case_variance(indicators: int, width: int, epsilon: float) -> float:
+    """Of the best unbiased answers to all conjunctions of w of k indicators, whatever users hold, up to ε = ln 3.
+
+    (2^−w Σ_{j≥1} √(C(k,j)·C(w,j)))²/tanh²(ε/2): the closed form of `fourier` for rules without a label.
+    """
+    orbits = range(1, width + 1)
+    weights = math.fsum(math.sqrt(math.comb(indicators, j) * math.comb(width, j)) for j in orbits)
+    return float((weights / 2**width / math.tanh(epsilon / 2)) ** 2)
+
+
+def laplace_variance(indicators: int, width: int, epsilon: float) -> float:
+    """Of one report with Laplace noise of scale k/ε on each of k bits, for a conjunction of w of them."""
+    apart = width / (2 - 2.0 ** (1 - width))
+    return (width * 2 * (indicators / epsilon) ** 2 + width / 4) / apart**2
+
+
+def lemma_users(indicators: int, epsilon: float, error: float, failure: float) -> int:
+    """(20) for conjunctions with the margin 1/(4k) of Aldà and Simon's Lemma 9."""
+    return users_of_scheme(indicators + 1, 1 / (4 * indicators), epsilon, error, failure)
+
+
+def margin_users(indicators: int, width: int, epsilon: float, error: float, failure: float) -> int:
+    """(20) with the true margin of the vectors in Aldà and Simon's Lemma 9."""
+    return users_of_scheme(indicators + 1, conjunction_margin(indicators, width), epsilon, error, failure)
+
+
+def conjunction_margin(indicators: int, width: int) -> float:
+    """(γ₀ + γ₁)/2 of the unit vectors in Aldà and Simon's Lemma 9 for w of k bits that are on, by counting bits."""
+    threshold = width - 0.5
+    length = math.sqrt(width + threshold**2 / indicators)
+    free = indicators - width
+
+    def mean(held: int) -> float:
+        """Of ⟨u_x, v⟩ over the other bits, where `held` of those of the rule are on."""
+        shares = (math.comb(free, on) * 0.5**free / math.sqrt(held + on + indicators) for on in range(free + 1))
+        return (held - threshold) / length * math.fsum(shares)
+
+    below = math.fsum(math.comb(width, held) * mean(held) for held in range(width)) / float(2**width - 1)
+    return (mean(width) - below) / 2
+
+
+def _check(error: float, failure: float) -> None:
+    if not (0 < error <= 0.5 and 0 < failure <= 0.5):
+        raise InvalidValue(f"error and chance of failure are between 0 and 1/2, got {error} and {failure}", error)

@@ -1,0 +1,33 @@
+"""The written form of a class of rules of which one known rule is answered, on average over databases."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import ConfigDict, Field
+
+from sordino_analysis.documents.queries import MAX_CONCEPT_WIDTH, ParityQueries
+from sordino_analysis.questions.linear.attributes import Strict
+from sordino_analysis.questions.linear.concepts.tested import Tested, indicators_of
+from sordino_analysis.questions.linear.workload import WorkloadError
+from sordino_analysis.strict_model import Listed
+from sordino_shared.domains import Domain
+
+
+class ArrangementSpecification(Strict):
+    """Rules of exactly `width` indicators, without a label; reports are about single indicators."""
+
+    model_config = ConfigDict(frozen=True, validate_by_alias=True, validate_by_name=False, serialize_by_alias=True)
+
+    family: Literal["conjunctions", "clauses", "parities"] = Field(alias="class")
+    width: Annotated[int, Field(strict=True, ge=1, le=MAX_CONCEPT_WIDTH)]
+    scheme: Literal["arrangement"]
+    over: Listed[str | Tested] | None = None
+
+
+def published_indicators(written: ArrangementSpecification, domain: Domain) -> tuple[Domain, ParityQueries]:
+    """The domain of the indicators, and the mean sign of each; raises WorkloadError where they do not fit."""
+    indicators = indicators_of(written.over, domain, None)
+    if written.width > len(indicators):
+        raise WorkloadError(f"there are {len(indicators)} indicators, and rules look at {written.width}", written.width)
+    return Domain(tuple(indicators)), ParityQueries(1, True)

@@ -1,0 +1,49 @@
+"""What a plan with `scheme: arrangement` says, and what it refuses."""
+
+from __future__ import annotations
+
+import pytest
+
+from sordino_analysis.planning_options import PlanError, PlanningOptions
+from sordino_analysis.questions.specifications import parse_either
+from sordino_analysis.requests import request_for
+from sordino_shared.errors import InvalidValue
+
+SWITCHES = [{"name": f"a{number}", "kind": "categorical", "labels": ["off", "on"]} for number in range(16)]
+
+
+def compiled(epsilon=1, mechanism=None, **queries):
+    fields = {"class": "conjunctions", "width": 3, "scheme": "arrangement"} | queries
+    written = {"name": "w", "domain": SWITCHES, "queries": fields}
+    return request_for(parse_either(written), PlanningOptions.of(epsilon=epsilon, mechanism=mechanism)).compile()
+
+
+def test_the_plan_says_users_on_average_and_for_each_database():
+    found = compiled().summary.average_case
+    assert (found.strong_users, found.weak_users, found.worst_case_users) == (29_382, 207, 276_213)
+    assert found.least_users_of_paper < found.least_users < found.weak_users
+    assert found.lemma_users > found.margin_users > found.laplace_users > found.strong_users
+
+
+def test_parities_are_refused_with_forsters_bound_and_users():
+    with pytest.raises(InvalidValue, match=r"bound of 696 parities is 26\.38.*fewer than 4,016 users"):
+        compiled(**{"class": "parities"})
+
+
+def test_it_is_refused_where_an_answer_for_each_database_needs_no_more_users():
+    with pytest.raises(InvalidValue, match="ask for marginals"):
+        compiled(width=1)
+
+
+def test_other_mechanisms_are_refused():
+    with pytest.raises(PlanError, match="leave it open"):
+        compiled(mechanism="factorization")
+
+
+def test_rules_of_two_widths_have_plans_of_their_own():
+    def digest(width):
+        fields = {"class": "conjunctions", "width": width, "scheme": "arrangement"}
+        written = {"name": "w", "domain": SWITCHES, "queries": fields}
+        return request_for(parse_either(written), PlanningOptions.of(epsilon=1)).digest
+
+    assert digest(2) != digest(3)
