@@ -39,7 +39,7 @@ def print_answers(document: dict[str, Any], as_json: bool) -> None:
 
 def _terms(document: dict[str, Any]) -> list[str]:
     own = document["guarantee"]
-    rows = "counts, of a secret number of rows" if document["users"] is None else f"{document['users']:,} rows"
+    rows = f"{document['users']:,} rows" if document["rows"] is None else _noisy(document["rows"])
     ratio = document["unbiased_bound"]["ratio_max"]
     bound = "" if ratio is None else f"; worst variance {ratio:.4g} × the lower bound for unbiased releases"
     return [
@@ -47,6 +47,10 @@ def _terms(document: dict[str, Any]) -> list[str]:
         guarantee_text(own["rho"], own["epsilon"], own["delta"], own["neighbours"], own["unit"]),
         *(f"warning: {warning}" for warning in document["warnings"]),
     ]
+
+
+def _noisy(rows: dict[str, Any]) -> str:
+    return f"counts, of about {rows['value']:,.0f} rows (standard error {rows['standard_error']:,.0f})"
 
 
 def guarantee_text(rho: float, epsilon: float, delta: float, neighbours: str, unit: str) -> str:

@@ -14,11 +14,18 @@ from sordino_analysis.arrays import Floats
 from sordino_analysis.curator.noise import Integers
 from sordino_analysis.curator.plan import CuratorPlan
 from sordino_analysis.curator.release import released_estimate
-from sordino_analysis.curator.released_counts import released_counts
+from sordino_analysis.curator.released_counts import ReleasedCounts, released_counts
+from sordino_analysis.estimation.linear_estimate import LinearEstimate
 from sordino_analysis.questions.linear import Workload
 from sordino_analysis.questions.linear.scopes import bounds_of
 from sordino_server.estimates.schemas import Interval
-from sordino_server.releases.schemas import ReleasedAnswer, ReleaseDocument, ReleaseGuarantee, UnbiasedBound
+from sordino_server.releases.schemas import (
+    NumberOfRows,
+    ReleasedAnswer,
+    ReleaseDocument,
+    ReleaseGuarantee,
+    UnbiasedBound,
+)
 
 LEVEL = 0.95
 
@@ -37,7 +44,11 @@ class ReleaseSource:
 def release_document(source: ReleaseSource, plan: CuratorPlan, measured: Integers) -> ReleaseDocument:
     """The answers that the measurement (r,) gives."""
     summary, workload = plan.summary(source.delta), plan.workload
-    columns, warnings = _columns(plan, measured, source.users)
+    if source.users is None:
+        columns, rows, warnings = *_counted(plan, measured), summary.warnings
+    else:
+        shared = released_estimate(plan, measured, source.users, LEVEL)
+        columns, rows, warnings = _shared(shared), None, (*summary.warnings, *shared.warnings)
     return ReleaseDocument(
         release=source.release,
         dataset=source.dataset,
@@ -54,6 +65,7 @@ def release_document(source: ReleaseSource, plan: CuratorPlan, measured: Integer
         ),
         scale="count" if source.users is None else "share",
         users=source.users,
+        rows=rows,
         level=LEVEL,
         target="dataset",
         validity="worst_case",
@@ -65,29 +77,32 @@ def release_document(source: ReleaseSource, plan: CuratorPlan, measured: Integer
         ),
         squared_sensitivity=summary.squared_sensitivity,
         noise_variance=summary.noise_variance,
-        warnings=[*summary.warnings, *warnings],
+        warnings=list(warnings),
         queries=_rows(_labels(workload) | columns),
         unlisted=0,
-        compared=workload.queries,
+        compared=workload.queries + (rows is not None),
     )
 
 
-def _columns(plan: CuratorPlan, measured: Integers, users: int | None) -> tuple[dict[str, list[Any]], tuple[str, ...]]:
-    """The figures of all answers, and what is to be said of them."""
-    if users is None:
-        counted = released_counts(plan, measured, LEVEL)
-        nothing = [None] * plan.workload.queries
-        population: dict[str, list[Any]] = {"population_standard_error": nothing, "population_interval": nothing}
-        return _figures(counted) | population, ()
-    shared = released_estimate(plan, measured, users, LEVEL)
-    population = {
-        "population_standard_error": shared.population_standard_error.tolist(),
-        "population_interval": _pairs(shared.population_lower, shared.population_upper),
+def _counted(plan: CuratorPlan, measured: Integers) -> tuple[dict[str, list[Any]], NumberOfRows]:
+    """The figures of counts, and the number of rows."""
+    found = released_counts(plan, measured, LEVEL)
+    nothing = [None] * plan.workload.queries
+    population = {"population_standard_error": nothing, "population_interval": nothing}
+    rows = NumberOfRows(value=found.people, standard_error=found.people_standard_error)
+    return _figures(found) | population | {"share_interval": _pairs(found.share_lower, found.share_upper)}, rows
+
+
+def _shared(found: LinearEstimate) -> dict[str, list[Any]]:
+    """The figures of shares."""
+    return _figures(found) | {
+        "population_standard_error": found.population_standard_error.tolist(),
+        "population_interval": _pairs(found.population_lower, found.population_upper),
+        "share_interval": [None] * len(found.unbiased),
     }
-    return _figures(shared) | population, shared.warnings
 
 
-def _figures(found: Any) -> dict[str, list[Any]]:
+def _figures(found: LinearEstimate | ReleasedCounts) -> dict[str, list[Any]]:
     return {
         "value": found.unbiased.tolist(),
         "standard_error": found.standard_error.tolist(),

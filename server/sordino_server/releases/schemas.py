@@ -101,6 +101,9 @@ class ReleasedAnswer(BaseModel):
     )
     population_interval: Interval | None = Field(description="Contains the population's answer; null for counts.")
     consistent: float = Field(description="The answer of the nearest valid histogram: biased.")
+    share_interval: Interval | None = Field(
+        description="Of counts: contains the answer as a share of the secret number of rows (Fieller 1954); else null."
+    )
     coverage: None = Field(default=None, description="Null: the noise has the stated law for any number of rows.")
 
 
@@ -113,6 +116,13 @@ class ReleaseGuarantee(BaseModel):
     unit: str = Field(description="What one row stands for.")
     epsilon: float = Field(description="Of the (ε, δ) that ρ implies; never below the true one.")
     delta: float
+
+
+class NumberOfRows(BaseModel):
+    """The secret number of rows, as it was measured with noise in the same release."""
+
+    value: float
+    standard_error: float
 
 
 class UnbiasedBound(BaseModel):
@@ -134,6 +144,7 @@ class ReleaseDocument(BaseModel):
     guarantee: ReleaseGuarantee
     scale: Literal["share", "count"] = Field(description="Of the answers: counts where the number of rows is secret.")
     users: int | None = Field(description="Number of rows; null where it is secret.")
+    rows: NumberOfRows | None = Field(description="Where the number of rows is secret: what was measured of it.")
     level: float
     target: Literal["dataset"] = Field(description="The rows that `value` and `interval` refer to.")
     validity: Literal["worst_case"] = Field(description="Holds whatever the rows are.")
@@ -146,7 +157,7 @@ class ReleaseDocument(BaseModel):
     warnings: list[str]
     queries: list[ReleasedAnswer]
     unlisted: int
-    compared: int = Field(description="Number of queries whose bands hold at once.")
+    compared: int = Field(description="Number of answers whose bands hold at once, the number of rows included.")
 
     def content(self) -> bytes:
         """Canonical bytes."""

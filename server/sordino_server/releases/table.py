@@ -5,6 +5,7 @@ from __future__ import annotations
 from sordino_server.estimates.table import ANSWER_COLUMNS, written
 from sordino_server.releases.schemas import ReleaseDocument
 
+_SHARES = ("share_interval_low", "share_interval_high")
 _SHARED = ("users", "rho", "epsilon", "delta", "neighbours", "level", "compared", "dataset", "release")
 
 
@@ -13,9 +14,10 @@ def as_csv(content: bytes) -> str:
     document = ReleaseDocument.model_validate_json(content)
     own = document.guarantee
     terms = (document.users, own.rho, own.epsilon, own.delta, own.neighbours, document.level, document.compared)
-    rows: list[tuple[object, ...]] = [(*ANSWER_COLUMNS, *_SHARED)]
+    rows: list[tuple[object, ...]] = [(*ANSWER_COLUMNS, *_SHARES, *_SHARED)]
     for each in document.queries:
         population = (each.population_standard_error, *(each.population_interval or (None, None)))
+        share = each.share_interval or (None, None)
         answer = (each.label, each.value, each.standard_error, *each.interval, *each.band, *population, each.consistent)
-        rows.append((*answer, *terms, document.dataset, document.release))
+        rows.append((*answer, *share, *terms, document.dataset, document.release))
     return written(rows)
