@@ -10,7 +10,7 @@ import typer
 
 from sordino_server.cli.dataset_file import read_dataset
 from sordino_server.cli.output import JsonOption, console, moment, print_json, print_listing, reports_errors
-from sordino_server.cli.release_results import print_answers, print_release
+from sordino_server.cli.release_results import print_answers, print_release, write_plan
 from sordino_server.cli.remote import DEFAULT_SERVER, KeyOption, Remote, ServerOption
 from sordino_server.populations.names import identifier_of
 
@@ -170,6 +170,25 @@ def answers(
             typer.echo(remote.text(path, format="csv"), nl=False)
             return
         print_answers(remote.get(path), as_json)
+
+
+@app.command()
+@reports_errors
+def plan(
+    release: ReleaseArgument,
+    output: Annotated[Path, typer.Option(metavar="FOLDER", help="Folder to write the plan to.", show_default=False)],
+    server: ServerOption = DEFAULT_SERVER,
+    key: KeyOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Write the plan of a release to a folder, where `sordino audit FOLDER` proves it."""
+    with Remote(server, key) as remote:
+        content = remote.content(f"/v1/releases/{quote(release, safe='')}/plan")
+    digest = write_plan(content, output)
+    if as_json:
+        print_json({"folder": str(output), "digest": digest})
+        return
+    console.print(f"plan {digest}, written to {output}/", highlight=False, markup=False, soft_wrap=True)
 
 
 def path_of(name: str) -> str:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+from pathlib import Path
 from typing import Any
 
 from rich.table import Table
@@ -47,6 +50,15 @@ def _terms(document: dict[str, Any]) -> list[str]:
         guarantee_text(own["rho"], own["epsilon"], own["delta"], own["neighbours"], own["unit"]),
         *(f"warning: {warning}" for warning in document["warnings"]),
     ]
+
+
+def write_plan(content: bytes, folder: Path) -> str:
+    """Write the files that `sordino audit` reads; gives the plan's digest."""
+    digest = hashlib.sha256(content).hexdigest()
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "curator.cbor").write_bytes(content)
+    (folder / "plan.json").write_text(json.dumps({"digests": {"curator": digest}}) + "\n", encoding="utf-8")
+    return digest
 
 
 def _noisy(rows: dict[str, Any]) -> str:

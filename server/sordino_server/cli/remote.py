@@ -76,6 +76,10 @@ class Remote:
         """The text at `path`."""
         return self._checked(self._http.get(path, params=parameters)).text
 
+    def content(self, path: str) -> bytes:
+        """The bytes at `path`."""
+        return self._checked(self._http.get(path)).content
+
     def post(self, path: str, body: Any = None, *, idempotency_key: str | None = None) -> Any:
         """The JSON answer to `body`."""
         headers = {} if idempotency_key is None else {"Idempotency-Key": idempotency_key}

@@ -46,7 +46,10 @@ class ReleaseState(StrEnum):
 
 
 class Release(Leased, Base):
-    """One release from a dataset, and its answers as canonical JSON; `key` is the Idempotency-Key, kept permanently."""
+    """One release from a dataset: its answers as canonical JSON, its plan as CBOR.
+
+    `key` is the Idempotency-Key, which is kept permanently.
+    """
 
     __tablename__ = "releases"
     __table_args__ = (
@@ -63,6 +66,7 @@ class Release(Leased, Base):
     nano_rho: Mapped[int] = mapped_column(BigInteger)
     state: Mapped[str] = mapped_column(String(16), default=ReleaseState.QUEUED)
     content: Mapped[bytes | None] = mapped_column(LargeBinary, deferred=True)
+    plan: Mapped[bytes | None] = mapped_column(LargeBinary, deferred=True)
     digest: Mapped[str | None] = mapped_column(DigestText)
     error: Mapped[str | None] = mapped_column(Text)
     created_at: Mapped[int] = mapped_column(BigInteger)

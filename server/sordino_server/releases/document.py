@@ -32,9 +32,10 @@ LEVEL = 0.95
 
 @dataclass(frozen=True, kw_only=True)
 class ReleaseSource:
-    """Where a release comes from; `users` is the number of rows where it is public."""
+    """Where a release comes from: `plan` is the digest of its plan, `users` the number of rows where it is public."""
 
     release: str
+    plan: str
     dataset: str
     unit: str
     delta: Fraction
@@ -53,6 +54,7 @@ def release_document(source: ReleaseSource, plan: CuratorPlan, measured: Integer
         release=source.release,
         dataset=source.dataset,
         workload=workload.name,
+        plan=source.plan,
         mechanism=summary.mechanism,
         objective=plan.objective,
         guarantee=ReleaseGuarantee(

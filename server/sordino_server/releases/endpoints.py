@@ -22,6 +22,7 @@ from sordino_server.releases.checking import check_release
 from sordino_server.releases.schemas import ReleaseDocument, ReleaseList, ReleaseOrder, ReleaseStatus
 from sordino_server.releases.table import as_csv
 from sordino_server.workloads import service as workloads
+from sordino_shared.protocol import CBOR_MEDIA_TYPE
 
 router = APIRouter(tags=["datasets"], route_class=OperatorRoute)
 
@@ -78,6 +79,13 @@ def get_release(context: Injected, _: Analyst, release_id: RequestPath) -> Relea
     """How far a release is."""
     with context.database.read("get release") as session:
         return ReleaseStatus.of(service.get(session, release_id))
+
+
+@router.get("/releases/{release_id}/plan", response_class=Response, responses={200: {"content": {CBOR_MEDIA_TYPE: {}}}})
+def get_release_plan(context: Injected, _: Analyst, release_id: RequestPath) -> Response:
+    """The plan of a release as canonical CBOR: what was measured, and what is claimed and proved of it."""
+    with context.database.read("get release plan") as session:
+        return Response(service.plan(session, release_id), headers=_HEADERS, media_type=CBOR_MEDIA_TYPE)
 
 
 @router.get("/releases/{release_id}/answers", response_model=ReleaseDocument, responses=CSV_RESPONSES)

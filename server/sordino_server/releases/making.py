@@ -14,10 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy.orm import Session
 
+from sordino_analysis.curator.audit import part_of
 from sordino_analysis.curator.counts import check_part, marginal_counts
 from sordino_analysis.curator.noise import CuratorNoise, check_variance
 from sordino_analysis.curator.plan import CuratorPlan, plan_release
 from sordino_analysis.curator.release import measure
+from sordino_analysis.documents.curator_part import CuratorPart
 from sordino_analysis.guarantees.concentrated import Zcdp
 from sordino_analysis.questions.linear import Workload
 from sordino_analysis.request_terms import Objective
@@ -63,10 +65,11 @@ class ReleaseTask:
         domain = domain_of_terms(dataset.terms)
         check_part(domain, workload.domain)
         plan = _planned(release, dataset, workload, should_stop)
+        part = part_of(plan)
         counts = self._charged(identifier, dataset)
         measured = _measured(plan, domain, counts)
-        content = release_document(_source(release, dataset), plan, measured).content()
-        self._publish(identifier, content)
+        document = release_document(_source(release, dataset, part), plan, measured)
+        self._publish(identifier, service.MadeRelease(document.content(), part.content))
 
     def _charged(self, identifier: str, dataset: Dataset) -> NDArray[np.int64]:
         def charge(session: Session) -> NDArray[np.int64]:
@@ -75,9 +78,9 @@ class ReleaseTask:
 
         return self.database.run("charge release", charge)
 
-    def _publish(self, identifier: str, content: bytes) -> None:
+    def _publish(self, identifier: str, made: service.MadeRelease) -> None:
         def publish(session: Session) -> None:
-            service.publish(session, identifier, self.owner, content, self.clock.now())
+            service.publish(session, identifier, self.owner, made, self.clock.now())
 
         for _ in range(_ATTEMPTS - 1):
             try:
@@ -105,9 +108,10 @@ def _measured(plan: CuratorPlan, domain: Domain, counts: NDArray[np.int64]) -> N
     raise ReleaseFailed(f"the measurement failed ({name}), and there is no result")
 
 
-def _source(release: Release, dataset: Dataset) -> ReleaseSource:
+def _source(release: Release, dataset: Dataset, part: CuratorPart) -> ReleaseSource:
     return ReleaseSource(
         release=release.id,
+        plan=str(part.digest),
         dataset=dataset.name,
         unit=unit_of(dataset),
         delta=delta_of(dataset),

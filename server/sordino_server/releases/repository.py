@@ -33,6 +33,11 @@ def content(session: Session, identifier: str) -> bytes | None:
     return session.scalar(select(Release.content).where(Release.id == identifier))
 
 
+def plan(session: Session, identifier: str) -> bytes | None:
+    """The plan as a document."""
+    return session.scalar(select(Release.plan).where(Release.id == identifier))
+
+
 def claim(session: Session, state: ReleaseState, *, owner: str, now: int, seconds: int) -> Release | None:
     """The oldest release in this state that nobody works on, leased to `owner`."""
     wanted = Release.state == state

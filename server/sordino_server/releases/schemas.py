@@ -139,6 +139,7 @@ class ReleaseDocument(BaseModel):
     release: str
     dataset: str
     workload: str
+    plan: str = Field(description="Digest of the plan, which `sordino audit` proves.")
     mechanism: str
     objective: Objective
     guarantee: ReleaseGuarantee

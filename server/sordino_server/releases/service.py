@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +31,14 @@ from sordino_shared.protocol import Digest, Problem
 RETRY_AFTER_S = 2
 _MAX_ATTEMPTS = 3
 _LOST = "ρ is spent and there is no result: the worker ended before it stored one; a new release spends again"
+
+
+@dataclass(frozen=True)
+class MadeRelease:
+    """Answers and plan of a release as the bytes that are stored."""
+
+    content: bytes
+    plan: bytes
 
 
 def request(session: Session, dataset_id: str, order: ReleaseOrder, key: str, now: int) -> tuple[Release, bool]:
@@ -78,6 +87,15 @@ def answers(session: Session, identifier: str) -> tuple[bytes, str]:
     return content, row.digest
 
 
+def plan(session: Session, identifier: str) -> bytes:
+    """The plan of a release that has answers; raises as `answers` does."""
+    row = get(session, identifier)
+    content = repository.plan(session, identifier)
+    if content is None:
+        raise _not_ready(row)
+    return content
+
+
 def listed(session: Session, dataset_id: str, page: Page) -> tuple[Sequence[Release], str | None]:
     """A page of a dataset's releases, newest first, and the token of the next one; raises `not-found`."""
     datasets.get(session, dataset_id)
@@ -115,10 +133,10 @@ def charge(
     return counts
 
 
-def publish(session: Session, identifier: str, owner: str, content: bytes, now: int) -> None:
-    """Store the answers of a charged release; raises `LeaseLost`."""
+def publish(session: Session, identifier: str, owner: str, made: MadeRelease, now: int) -> None:
+    """Store the answers and the plan of a charged release; raises `LeaseLost`."""
     row = _held(session, identifier, owner, ReleaseState.SPENT)
-    row.content, row.digest = content, str(Digest.of(content))
+    row.content, row.digest, row.plan = made.content, str(Digest.of(made.content)), made.plan
     _finish(row, ReleaseState.RELEASED, now)
 
 

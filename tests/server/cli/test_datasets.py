@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,6 +12,8 @@ from typing import Any
 import pytest
 
 Run = Callable[..., Any]
+ROOT = Path(__file__).parents[3]
+PAGE = (ROOT / "docs" / "curator.md").read_text(encoding="utf-8")
 TERMS = """
 name: flights
 domain: [{name: delay, kind: ordinal, edges: [0, 15, 60], unit: min}]
@@ -55,6 +59,9 @@ def test_rows_are_added_and_released_under_the_cap(run_command: Run, json_of: Ru
     table = run_command("datasets", "answers", document["release"], "--csv", **operator).stdout
     assert table.startswith("label,value,standard_error")
     assert json_of("datasets", "release", document["release"], **operator)["state"] == "released"
+    written = json_of("datasets", "plan", document["release"], "--output", "made", **operator)
+    assert written["digest"] == document["plan"]
+    assert json_of("audit", "made")["holds"]
     assert document["release"] in run_command("datasets", "releases", "flights", **operator).stdout
     assert [each["rho"] for each in json_of("datasets", "ledger", "flights", **operator)["entries"]] == [0.02]
     refused = run_command(*RELEASE, "--rho", "0.04", "--yes", code=2, **operator)
@@ -74,6 +81,22 @@ def _caps_and_rows(run_command: Run, json_of: Run, operator: dict[str, str]) -> 
     assert "deleted" in run_command("datasets", "list", **operator).stdout
     assert json_of("datasets", "show", "flights", **operator)["cap"]["spent"] > 0.04
     assert "were deleted" in run_command(*RELEASE, "--rho", "0.02", "--yes", code=2, **operator).stderr
+
+
+def test_the_first_release_of_the_page_runs_as_it_is_written(
+    run_command: Run, json_of: Run, operator: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (commands,) = re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)
+    (shown,) = re.findall(r"```text\n(.*?)```", PAGE, re.DOTALL)
+    (error,) = re.findall(r"standard error of a share is (\.\d+) here", PAGE)
+    monkeypatch.chdir(ROOT)
+    said = [run_command(*shlex.split(line)[1:], **operator) for line in commands.splitlines()]
+    assert [line for line in shown.splitlines() if line not in said[1].stderr.splitlines()] == []
+    assert "ρ = 0.1; ρ = 0.02 spent" in said[2].stdout
+    entry = json_of("datasets", "releases", "departures 2013", **operator)["releases"][0]
+    document = json_of("datasets", "answers", entry["id"], **operator)
+    assert f"{document['predicted_rmse_max']:.4f}".lstrip("0") == error
+    assert document["users"] == 10_000
 
 
 def test_nothing_is_spent_without_a_yes(run_command: Run, operator: dict[str, str], json_of: Run) -> None:

@@ -33,13 +33,15 @@ def document(neighbours: Neighbours, counts: Any = COUNTS) -> ReleaseDocument:
     users = int(counts.sum()) if neighbours == "replace" else None
     plan = plan_release(workload, Zcdp.of("0.02"), "mean", users, neighbours=neighbours)
     noise = CuratorNoise(SeededRandomness(5), seeded_for_tests=True)
-    source = ReleaseSource(release="r", dataset="flights", unit="flight", delta=Fraction(1, 10**6), users=users)
+    source = ReleaseSource(
+        release="r", plan="p", dataset="flights", unit="flight", delta=Fraction(1, 10**6), users=users
+    )
     return release_document(source, plan, measure(plan, counts, noise))
 
 
 def test_answers_have_the_fields_of_estimates_from_devices() -> None:
     assert set(QueryEstimate.model_fields) <= set(ReleasedAnswer.model_fields)
-    others = {"campaign", "plan", "rounds", "epsilon"}
+    others = {"campaign", "rounds", "epsilon"}
     assert set(EstimateDocument.model_fields) - set(ReleaseDocument.model_fields) == others
     found = document("replace")
     assert (found.users, found.scale, found.compared) == (1000, "share", 3)
