@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         read_pairwise_plan,
         simulate_pairwise,
     )
+    from sordino_analysis.analyst.pictures import Picture, chart
     from sordino_analysis.analyst.plans import Plan, plan, read_plan
     from sordino_analysis.analyst.results import read_estimates
     from sordino_analysis.analyst.rules import RankedRules, best_rules
@@ -56,6 +57,7 @@ _MODULES = {
     ),
     "sordino_analysis.analyst.on_average": ("rule_on_average",),
     "sordino_analysis.average_case.answers": ("AverageCaseAnswer",),
+    "sordino_analysis.analyst.pictures": ("Picture", "chart"),
     "sordino_analysis.analyst.plans": ("Plan", "plan", "read_plan"),
     "sordino_analysis.analyst.results": ("read_estimates",),
     "sordino_analysis.analyst.rules": ("RankedRules", "best_rules"),
@@ -83,6 +85,7 @@ __all__ = [
     "Items",
     "PairwisePlan",
     "PairwiseSimulation",
+    "Picture",
     "Plan",
     "PlanError",
     "Progress",
@@ -95,6 +98,7 @@ __all__ = [
     "WorkloadError",
     "aggregate",
     "best_rules",
+    "chart",
     "estimate",
     "histogram",
     "items",

@@ -20,6 +20,8 @@ _UNITS_S = (
     *(days * _DAY_S for days in (1, 7, 28, 91, 364)),
 )
 _MOST_TICKS = 8
+# What happened within one second is drawn at the left end of this.
+_LEAST_SPAN_S = 60
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,8 @@ def draw_steps(chart: StepChart) -> str:
     """The text of an SVG file; every curve begins at its first event and is level between two of them."""
     times = [time for curve in chart.curves for time, _ in curve.steps]
     values = [value for curve in chart.curves for _, value in curve.steps]
-    begin, until = min(times), max(chart.until, max(times))
+    begin = min(times)
+    until = max(chart.until, max(times), begin + _LEAST_SPAN_S)
     high = max(*values, *(level for _, level in chart.levels), 0.0)
     plot = Plot.between((begin, until), (0.0, 1.1 * high), (LEFT, _BOTTOM), (RIGHT, _TOP))
     samples = [(curve.kind, curve.label) for curve in chart.curves]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from sordino_analysis.charts.plots import LEFT, RIGHT, WIDTH, Plot, Tick, heading, legend, signed
+from sordino_analysis.charts.scales import round_ticks
 from sordino_analysis.charts.svg import Point, document, dot, text
 from sordino_analysis.documents.plan_summary import LinearSummary
 from sordino_shared.errors import InvalidValue
@@ -71,8 +72,12 @@ def draw_variances(chart: VarianceChart) -> str:
         *plot.columns("ε of one report (logarithmic)", epsilons),
         *_curves(plot, plans, names),
     ]
-    description = f"{chart.subtitle}. {len(names)} mechanisms at {len(plans)} values of ε."
+    description = f"{chart.subtitle}. {_counted(len(names), 'mechanism')} at {_counted(len(plans), 'ε')}."
     return document(WIDTH, HEIGHT, chart.title, description, elements)
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"1 {noun}" if count == 1 else f"{count} values of ε" if noun == "ε" else f"{count} {noun}s"
 
 
 def _curves(plot: Plot, plans: Sequence[PlanVariances], names: Sequence[str]) -> list[str]:
@@ -107,8 +112,11 @@ def _point(plan: PlanVariances, value: float) -> Point:
 
 
 def _decades(low: float, high: float) -> list[Tick]:
-    """1, 2 and 5 times the powers of ten between two logarithms, or powers alone where these are many."""
+    """1, 2 and 5 times the powers of ten between two logarithms: powers alone where many, round numbers where few."""
     factors = (1, 2, 5) if high - low < 3 else (1,)
     powers = range(math.floor(low), math.ceil(high) + 1)
     found = [factor * 10.0**power for power in powers for factor in factors]
-    return [(math.log10(value), signed(value)) for value in found if low <= math.log10(value) <= high]
+    shown = [value for value in found if low <= math.log10(value) <= high]
+    if len(shown) < 2:
+        shown = [value for value in round_ticks(10.0**low, 10.0**high, 5) if value > 0]
+    return [(math.log10(value), signed(float(f"{value:.6g}"))) for value in shown]

@@ -9,6 +9,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from sordino_server.cli.campaign_argument import CampaignArgument
+from sordino_server.cli.chart_file import ChartOption, drawn
 from sordino_server.cli.output import JsonOption, console, print_json, reports_errors
 from sordino_server.cli.remote import DEFAULT_SERVER, KeyOption, Remote, ServerOption
 from sordino_shared.errors import InvalidValue
@@ -34,6 +35,7 @@ def answers(
         list[str] | None, typer.Option(metavar="Q", help="Quantile between 0 and 1: 0.5 or delay:0.5.")
     ] = None,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print a table as CSV.")] = False,
+    chart: ChartOption = None,
     server: ServerOption = DEFAULT_SERVER,
     key: KeyOption = None,
     as_json: JsonOption = False,
@@ -51,12 +53,14 @@ def answers(
     given = {kind: texts for kind, texts in asked.items() if texts}
     if len(given) != 1:
         raise InvalidValue("give one of --range, --rectangle, --cell, --marginal and --quantile; it may be repeated")
-    with Remote(server, key) as remote:
-        path = f"/v1/campaigns/{remote.campaign_id(campaign)}/answers"
+    with Remote(server, key) as remote, drawn(chart) as picture:
+        campaign = remote.campaign_id(campaign)
+        path = f"/v1/campaigns/{campaign}/answers"
+        document = remote.get(path, **given)
+        picture.draw("sordino_server.answers.picture", document, remote, campaign)
         if as_csv:
             typer.echo(remote.text(path, format="csv", **given), nl=False)
             return
-        document = remote.get(path, **given)
     if as_json:
         print_json(document)
     else:

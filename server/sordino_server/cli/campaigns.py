@@ -15,6 +15,7 @@ from sordino_server.cli.campaign_archive import archive, delete, restore
 from sordino_server.cli.campaign_argument import CampaignArgument
 from sordino_server.cli.campaign_results import print_created, print_estimates, print_status, print_summary
 from sordino_server.cli.candidates import MechanismOption, ProtocolOption
+from sordino_server.cli.chart_file import ChartOption, drawn
 from sordino_server.cli.concept_results import print_concepts
 from sordino_server.cli.output import (
     JsonOption,
@@ -270,12 +271,13 @@ def estimates(
     wait: Annotated[bool, typer.Option(help="Wait until the estimates are computed.")] = True,
     timeout: TimeoutOption = TIMEOUT_S,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print a table as CSV.")] = False,
+    chart: ChartOption = None,
     server: ServerOption = DEFAULT_SERVER,
     key: KeyOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Print the estimates of a campaign or of one closed round, with their errors."""
-    with Remote(server, key) as remote:
+    with Remote(server, key) as remote, drawn(chart) as picture:
         campaign = remote.campaign_id(campaign)
         path = estimates_path(campaign, index)
         if wait:
@@ -283,6 +285,7 @@ def estimates(
                 document = remote.awaited_estimates(campaign, index, Patience(timeout))
         else:
             document = remote.get(path)
+        picture.draw("sordino_server.estimates.picture", document, remote, campaign)
         if as_csv:
             typer.echo(remote.text(path, format="csv"), nl=False)
             return

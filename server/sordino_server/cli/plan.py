@@ -8,6 +8,8 @@ from typing import Annotated, get_args
 
 import typer
 
+from sordino_analysis.charts import PlanVariances, VarianceChart, draw_variances
+from sordino_analysis.documents.plan_summary import LinearSummary
 from sordino_analysis.planning.finished_plan import FinishedPlan
 from sordino_analysis.planning.plan_cache import PlanCache, default_folder
 from sordino_analysis.planning.plan_folder import ANALYST_FILE, DEVICE_FILE, FILES, PROTOCOL_FILE, write_parts
@@ -16,6 +18,7 @@ from sordino_analysis.questions.specifications import AnySpecification, kind_of
 from sordino_analysis.request_terms import Effort
 from sordino_analysis.requests import request_for
 from sordino_server.cli.candidates import MechanismOption, ProtocolOption
+from sordino_server.cli.chart_file import ChartOption, drawn
 from sordino_server.cli.curator_planning import (
     DeltaOption,
     NeighboursOption,
@@ -44,6 +47,7 @@ from sordino_server.cli.output import (
 from sordino_server.cli.plan_result import print_plan
 from sordino_server.cli.statistics import TargetOption
 from sordino_server.cli.unused_options import refuse_given
+from sordino_shared.errors import InvalidValue
 
 SUMMARY_FILE = "plan.json"
 OutputOption = Annotated[
@@ -103,6 +107,7 @@ def plan(
     delta: DeltaOption = None,
     neighbours: NeighboursOption = "replace",
     output: OutputOption = None,
+    chart: ChartOption = None,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Do not reuse or store plans on this machine.")] = False,
     cache_dir: CacheDirOption = None,
     verbose: VerboseOption = False,
@@ -135,12 +140,32 @@ def plan(
     finished = finished_plan(request, cache)
     if target_error is not None:
         finished = finished.for_target(target_error)
-    if output is not None:
-        _write(finished, output)
+    _keep(finished, output, chart)
     if as_json:
         print_json(json.loads(finished.summary.text()))
     else:
         print_plan(finished.summary, None if output is None else _written(finished, output), verbose)
+
+
+def _keep(plan: FinishedPlan, output: Path | None, chart: Path | None) -> None:
+    """Write the files that were asked for."""
+    if output is not None:
+        _write(plan, output)
+    _draw(plan, chart)
+
+
+def _draw(plan: FinishedPlan, chart: Path | None) -> None:
+    """The variances that were compared, with the bound; raises InvalidValue for a statistic, which has none."""
+    with drawn(chart) as picture:
+        if chart is None:
+            return
+        if not isinstance(plan.summary, LinearSummary):
+            raise InvalidValue("--chart draws variances; protocols of a pairwise statistic have none")
+        title = f"Variance of {plan.summary.workload}"
+        subtitle = f"{plan.summary.objective} over answers, of one report"
+        picture.write(
+            draw_variances(VarianceChart(title=title, subtitle=subtitle, plans=[PlanVariances.of(plan.summary)]))
+        )
 
 
 def _refuse_unused(context: typer.Context, specification: AnySpecification) -> None:

@@ -10,6 +10,7 @@ import typer
 from sordino_server.cli.campaign_argument import CampaignArgument
 from sordino_server.cli.campaigns import awaited_plan, opened
 from sordino_server.cli.candidates import MechanismOption
+from sordino_server.cli.chart_file import ChartOption, drawn
 from sordino_server.cli.output import JsonOption, console, print_json, print_listing, reports_errors
 from sordino_server.cli.remote import DEFAULT_SERVER, KeyOption, Remote, ServerOption
 from sordino_server.cli.series_file import read_series
@@ -135,6 +136,7 @@ def estimates(
         Literal["reports", "periods"], typer.Option(metavar="reports|periods", help="What weighs the periods.")
     ] = "reports",
     trend: Annotated[bool, typer.Option("--trend", help="Add the smoothed line.")] = False,
+    chart: ChartOption = None,
     server: ServerOption = DEFAULT_SERVER,
     key: KeyOption = None,
     as_json: JsonOption = False,
@@ -142,8 +144,10 @@ def estimates(
     """Print the estimates of the closed periods, of windows of them and of changes between windows."""
     options: dict[str, Any] = {"from": first, "to": last, "window": window, "by": by, "trend": str(trend).lower()}
     given = {name: value for name, value in options.items() if value is not None}
-    with Remote(server, key) as remote:
-        document = remote.get(f"/v1/campaigns/{remote.campaign_id(series)}/series", **given)
+    with Remote(server, key) as remote, drawn(chart) as picture:
+        series = remote.campaign_id(series)
+        document = remote.get(f"/v1/campaigns/{series}/series", **given)
+        picture.draw("sordino_server.series.picture", document, remote, series)
     if as_json:
         print_json(document)
     else:

@@ -95,7 +95,7 @@ def draw_plan_variances(_: Analyst, context: Injected, request_id: RequestPath) 
     kind = "largest" if found[0].objective == "max" else "mean"
     chart = VarianceChart(
         title=f"Variance of {found[0].workload} against ε",
-        subtitle=f"{kind} variance of one report; plans of this workload at {len(found)} values of ε",
+        subtitle=f"{kind} variance of one report, in the plans of this workload",
         plans=[PlanVariances.of(summary) for summary in found],
     )
     return svg(draw_variances(chart))

@@ -17,6 +17,7 @@ from sordino_server.console import (
     plan_pages,
     plan_progress_pages,
     population_pages,
+    series_pages,
     sign_in,
     static_files,
 )
@@ -25,7 +26,7 @@ from sordino_server.kit.known_parameters import check_parameters
 router = APIRouter(include_in_schema=False, dependencies=[Depends(check_parameters)])
 PARTS = (
     static_files, sign_in, campaign_pages, live_counts, action_pages, estimate_pages, answer_pages,
-    picture_endpoints,
+    picture_endpoints, series_pages,
     new_question_pages, new_campaign_pages, plan_pages, plan_progress_pages, population_pages, key_pages,
 )  # fmt: skip
 for part in PARTS:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, cast
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Query, Response
 
@@ -11,7 +11,7 @@ from sordino_server.identifiers import MOST_PERIODS, DigestPath
 from sordino_server.keys.authentication import Analyst
 from sordino_server.keys.operator_route import OperatorRoute
 from sordino_server.series.schemas import SeriesDocument
-from sordino_server.series.service import DEFAULT_SHOWN, MOST_SHOWN, SeriesQuestion
+from sordino_server.series.service import DEFAULT_SHOWN, MOST_SHOWN, SeriesQuestion, computed
 
 router = APIRouter(prefix="/campaigns", tags=["estimates"], route_class=OperatorRoute)
 
@@ -32,16 +32,14 @@ def asked_of_series(
     return SeriesQuestion(first=from_, last=to, window=window, by=by, trend=trend)
 
 
-Asked = Annotated[SeriesQuestion, Depends(asked_of_series)]
+AskedSeries = Annotated[SeriesQuestion, Depends(asked_of_series)]
 
 
 @router.get("/{campaign_id}/series", response_model=SeriesDocument)
-async def get_series(context: Injected, _: Analyst, campaign_id: DigestPath, asked: Asked) -> Response:
+async def get_series(context: Injected, _: Analyst, campaign_id: DigestPath, asked: AskedSeries) -> Response:
     """Estimates of a series: its periods, windows of them, changes between windows, a trend. Of at most 1,000 periods.
 
     What is said of closed periods never changes; `open` ones have the number of their reports so far.
     """
-    url = context.database.url.render_as_string(hide_password=False)
-    work = "sordino_server.series.computing:compute_series"
-    content = cast("bytes", await context.answers.run(work, url, campaign_id, asked, context.clock.now()))
+    content = await computed(context, campaign_id, asked)
     return Response(content, headers={"Cache-Control": "no-store"}, media_type="application/json")

@@ -12,8 +12,9 @@ from sordino_shared.protocol import Problem
 _MOST_TICKS = 10
 
 
-def draw(document: SeriesDocument, name: str) -> str:
+def draw(content: bytes, name: str) -> str:
     """The text of an SVG file of the series `name`; raises `not-found` while no period has an answer."""
+    document = SeriesDocument.model_validate_json(content)
     answered = [each for each in document.periods if each.answers is not None]
     if not answered:
         raise ServerError(Problem.NOT_FOUND, "no closed period of the series has an answer yet")

@@ -18,6 +18,7 @@ from sordino_analysis.analyst import (
     items,
     on_average,
     pairs,
+    pictures,
     plans,
     results,
     rules,
@@ -29,13 +30,13 @@ from sordino_analysis.analyst import (
 
 PUBLIC = {
     "Aggregate", "AverageCaseAnswer", "ColumnError", "Estimate", "EstimationError", "Items", "PairwisePlan",
-    "PairwiseSimulation", "Plan", "PlanError", "Progress", "RankedRules", "Rotation", "SeriesEstimates", "Simulation",
-    "SordinoError", "Workload", "WorkloadError", "aggregate", "best_rules", "estimate", "histogram", "items",
-    "marginal", "pairwise_statistic", "plan", "plan_pairwise", "prefix", "ranges", "read_csv", "read_estimates",
-    "read_pairwise_plan", "read_plan", "rotation", "rule_on_average", "series", "simulate", "simulate_pairwise",
-    "workload",
+    "PairwiseSimulation", "Picture", "Plan", "PlanError", "Progress", "RankedRules", "Rotation", "SeriesEstimates",
+    "Simulation", "SordinoError", "Workload", "WorkloadError", "aggregate", "best_rules", "chart", "estimate",
+    "histogram", "items", "marginal", "pairwise_statistic", "plan", "plan_pairwise", "prefix", "ranges", "read_csv",
+    "read_estimates", "read_pairwise_plan", "read_plan", "rotation", "rule_on_average", "series", "simulate",
+    "simulate_pairwise", "workload",
 }  # fmt: skip
-MODULES = (estimates, items, on_average, pairs, plans, results, rules, series, simulation, tables, workloads)
+MODULES = (estimates, items, on_average, pairs, pictures, plans, results, rules, series, simulation, tables, workloads)
 FUNCTIONS = sorted(name for name in PUBLIC if inspect.isfunction(getattr(sa, name)))
 
 

@@ -218,6 +218,12 @@ def test_variances_fall_with_epsilon_above_the_bound() -> None:
         VarianceChart(title="", subtitle="", plans=[])
 
 
+def test_one_plan_alone_has_numbers_beside_it() -> None:
+    plan = PlanVariances(epsilon=1, variances=[("haar", 2.76)], taken="haar", bound=2.25)
+    drawn = texts(ET.fromstring(draw_variances(VarianceChart(title="", subtitle="", plans=[plan]))))
+    assert len([label for label in drawn if re.fullmatch(r"2\.\d+", label)]) >= 3
+
+
 def test_steps_rise_to_the_level_that_is_wanted() -> None:
     curve = StepCurve("counted", "estimate", [(1_700_000_000, 10), (1_700_000_060, 50), (1_700_000_120, 100)])
     chart = StepChart(

@@ -19,6 +19,7 @@ from sordino_server import rounds
 from sordino_server.campaigns import retention
 from sordino_server.cli.output import moment
 from sordino_server.cli.wait import Patience, StillWaiting
+from sordino_server.estimates import picture
 from sordino_server.models import Round
 
 Run = Callable[..., Any]
@@ -182,6 +183,14 @@ def test_estimates_in_three_forms(run_command: Run, json_of: Run, running: Any, 
     text = run_command("campaigns", "estimates", campaign["id"], "--csv", **operator).stdout
     values = [float(row["value"]) for row in csv.DictReader(io.StringIO(text))]
     assert values == [query["value"] for query in document["queries"]]
+    run_command("campaigns", "estimates", campaign["id"], "--chart", "estimate.svg", **operator)
+    content = running.api.get(f"/v1/campaigns/{campaign['id']}/estimates").content
+    assert Path("estimate.svg").read_text(encoding="utf-8") == picture.draw(content, "delays")
+    nowhere = run_command("campaigns", "estimates", campaign["id"], "--chart", "no/where.svg", code=2, **operator)
+    assert "no/where.svg" in nowhere.stderr
+    unknown = run_command("campaigns", "estimates", "0" * 64, "--chart", "none.svg", "--no-wait", code=2, **operator)
+    assert "there is no campaign" in unknown.stderr
+    assert not Path("none.svg").exists()
 
 
 def test_answers_on_demand_in_three_forms(
@@ -192,7 +201,8 @@ def test_answers_on_demand_in_three_forms(
     run_command("campaigns", "close", campaign["id"], **operator)
     running.work()
     asked = ("campaigns", "answers", campaign["id"], "--range", "..15", "--range", "0..60")
-    document = json_of(*asked, **operator)
+    document = json_of(*asked, "--chart", "answers.svg", **operator)
+    assert "the band holds 9 questions of this kind at once" in Path("answers.svg").read_text(encoding="utf-8")
     assert [each["label"] for each in document["answers"]] == ["delay ≤ 15 min", "0 < delay ≤ 60 min"]
     table = run_command(*asked, **operator).stdout
     assert "0 < delay ≤ 60 min" in table

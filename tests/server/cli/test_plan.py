@@ -29,6 +29,14 @@ def test_the_summary_as_json(json_of):
     assert "predicted_errors" not in summary
 
 
+def test_the_chart_has_the_variances_and_the_bound(run_command, json_of, tmp_path):
+    order = ("plan", "--workload", "histogram", "--size", "3", "--epsilon", "1")
+    summary = json_of(*order, "--chart", "plan.svg")
+    drawn = (tmp_path / "plan.svg").read_text(encoding="utf-8")
+    assert all(each["name"] in drawn for each in summary["candidates"] if each["max_variance"])
+    assert "lower bound of any mechanism" in drawn
+
+
 def test_users_and_target_error(json_of):
     summary = json_of(*PREFIX, "--users", "1000")
     assert len(summary["predicted_errors"]) == 7

@@ -48,6 +48,11 @@ OTHER_GETS: dict[str, dict[Role | None, int]] = {
     "/console/campaigns/{campaign_id}/rounds/{index}/actions/{round_action}": READ,
     "/console/campaigns/{campaign_id}/estimate.svg": PICTURE,
     "/console/campaigns/{campaign_id}/reports.svg": PICTURE,
+    # The campaign is no series.
+    "/console/campaigns/{campaign_id}/series.svg": {None: 401, Role.ANALYST: 422, Role.ADMIN: 422},
+    "/console/campaigns/{campaign_id}/series": {None: 303, Role.ANALYST: 422, Role.ADMIN: 422},
+    "/console/campaigns/{campaign_id}/series.json": {None: 401, Role.ANALYST: 422, Role.ADMIN: 422},
+    "/console/campaigns/{campaign_id}/series.csv": {None: 401, Role.ANALYST: 422, Role.ADMIN: 422},
     # A picture of no question.
     "/console/campaigns/{campaign_id}/answers.svg": {None: 401, Role.ANALYST: 422, Role.ADMIN: 422},
     "/console/plans/{request_id}/kernel.svg": PICTURE,

@@ -79,7 +79,7 @@ def test_variances_of_all_plans_of_a_workload(running: Any, browsers: Any) -> No
     running.ready_plan(epsilon=4, objective="mean")
     browser = browsers.of(Role.ANALYST)
     drawn = browser.page(f"/console/plans/{plans[1]}/variances.svg")
-    assert "1 mechanisms at 2 values of ε" in description(drawn)
+    assert "1 mechanism at 2 values of ε" in description(drawn)
     assert "largest variance" in drawn
     waiting = running.plan_request(epsilon=3)["id"]
     assert browser.http.get(f"/console/plans/{waiting}/variances.svg").status_code == 409

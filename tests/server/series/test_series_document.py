@@ -8,12 +8,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import sordino_analysis as sa
-from sordino_server.models import Accumulator, Round
+from sordino_server.cli import app
+from sordino_server.models import Accumulator, Role, Round
 from sordino_server.rounds.periods import close_due_periods
 from sordino_server.series.computing import series_document
 from sordino_server.series.service import SeriesQuestion
+from tests.server.console.conftest import Browsers
 from tests.server.series.conftest import DAY, Series, a_year, begin
 
 
@@ -140,3 +143,26 @@ def test_a_year_of_large_periods_is_caught_up_and_shown_from_counts_alone(runnin
     print(f"closing {closing:.2f} s, document {seconds:.2f} s of CPU")
     assert seconds < 3
     assert closing < 30
+
+
+def test_the_console_and_the_command_draw_the_document(fortnight, tmp_path):
+    browsers = Browsers(fortnight.running)
+    browser, path = browsers.of(Role.ANALYST), f"/console/campaigns/{fortnight.id}/series"
+    asked = "?window=3&trend=true"
+    document = fortnight.document(window=3, trend="true")
+    assert browser.http.get(f"{path}.json{asked}").json() == document
+    assert len(browser.page(f"{path}.csv{asked}").splitlines()) == 1 + len(document["periods"])
+    page = browser.page(path + asked)
+    assert f"{document['periods'][0]['answers']['value'][0]:.4g} ±" in page
+    drawn = browser.page(f"{path}.svg{asked}")
+    held = [each["period"] for each in document["periods"] if each["answers"]]
+    assert f"Periods {held[0]} to {held[-1]}, {len(held)} with reports; 3 of 3 answers" in drawn
+    assert "smoothed line" in drawn
+    assert 'class="other"' not in browser.page(f"{path}.svg?window=3")
+    environment = {"SORDINO_SERVER": fortnight.running.address, "SORDINO_KEY": fortnight.running.admin_key}
+    words = ["series", "estimates", fortnight.id, "--window", "3", "--trend", "--chart", str(tmp_path / "series.svg")]
+    result = CliRunner().invoke(app, words, env=environment)
+    assert result.exit_code == 0, result.stderr
+    assert (tmp_path / "series.svg").read_text(encoding="utf-8") == drawn
+    assert "no series" in browser.page(f"/console/campaigns/{fortnight.running.campaign('open')['id']}/series", 422)
+    browsers.close()

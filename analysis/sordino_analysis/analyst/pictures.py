@@ -1,0 +1,166 @@
+"""Pictures of plans and estimates for a notebook or a file, the same as those of the console."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import singledispatch
+from pathlib import Path
+
+from sordino_analysis.analyst.estimates import Estimate
+from sordino_analysis.analyst.items import Items
+from sordino_analysis.analyst.plans import Plan
+from sordino_analysis.analyst.rules import RankedRules
+from sordino_analysis.arrays import Floats
+from sordino_analysis.charts import (
+    EstimateChart,
+    PlanVariances,
+    RankedChart,
+    RankedRow,
+    SeriesChart,
+    SeriesPoint,
+    VarianceChart,
+    draw_estimate,
+    draw_kernel,
+    draw_ranked,
+    draw_series,
+    draw_variances,
+)
+from sordino_analysis.panel.period_answers import PeriodAnswers
+from sordino_analysis.panel.series import SeriesEstimates
+from sordino_analysis.questions.linear.scopes import bounds_of
+from sordino_shared.errors import InvalidValue
+
+_WEEK = 7
+
+
+@dataclass(frozen=True)
+class Picture:
+    """An SVG file as text, which a notebook shows."""
+
+    svg: str
+
+    def save(self, path: Path | str) -> None:
+        """Write the file; raises OSError."""
+        Path(path).write_text(self.svg, encoding="utf-8")
+
+    def _repr_svg_(self) -> str:
+        return self.svg
+
+
+@singledispatch
+def chart(of: object) -> Picture:
+    """The picture of an Estimate, Items, RankedRules, a Plan (its kernel), several plans of one question, or a series.
+
+    Several plans show their variances against ε with the bounds. Raises TypeError for anything else, InvalidValue for a
+    plan whose reports are too many to draw.
+
+    >>> chart(estimate(three, Aggregate(600, np.array([300, 200, 100])))).svg[:4]
+    '<svg'
+    """
+    known = "an Estimate, Items, RankedRules, a Plan, a list of plans or a series"
+    raise TypeError(f"chart draws {known}, not a {type(of).__name__}")
+
+
+@chart.register
+def _of_estimate(of: Estimate) -> Picture:
+    workload = of.workload
+    scopes = [workload.scope(query) for query in range(workload.queries)]
+    drawn = EstimateChart(
+        title=workload.name,
+        subtitle=f"{of.users:,} users, ε = {of.plan.epsilon:g}",
+        level=of.level,
+        labels=of.labels,
+        values=of.values.tolist(),
+        intervals=_pairs(of.intervals),
+        bands=_pairs(of.band),
+        kinds=[scope.kind for scope in scopes],
+        bounds=[bounds_of(workload.domain, scope.sides) for scope in scopes],
+    )
+    return Picture(draw_estimate(drawn))
+
+
+@chart.register
+def _of_items(of: Items) -> Picture:
+    drawn = EstimateChart(
+        title="Items",
+        subtitle=f"{of.estimate.users:,} users",
+        level=of.estimate.level,
+        labels=[str(value) for value in of.values],
+        values=of.answers.tolist(),
+        intervals=_pairs(of.intervals),
+        bands=_pairs(of.band),
+    )
+    return Picture(draw_estimate(drawn))
+
+
+@chart.register
+def _of_rules(of: RankedRules) -> Picture:
+    best, found = set(of.may_be_best), of.estimate
+    base = found.known.text(found.base)
+    rows = zip(of.rules, of.losses.tolist(), _pairs(of.band), strict=True)
+    drawn = RankedChart(
+        title="Rules by loss",
+        subtitle=f"{len(of.rules):,} rules, {found.users:,} users",
+        axis="loss of the rule, a share of users",
+        leading="rule that may be the best",
+        interval=f"{100 * found.level:g} % band of all rules",
+        rows=[RankedRow(rule, loss, band, rule in best) for rule, loss, band in rows],
+        base=(f"better constant: {base}", float(found.losses[found.base])),
+    )
+    return Picture(draw_ranked(drawn))
+
+
+@chart.register
+def _of_plan(of: Plan) -> Picture:
+    subtitle = f"{of.mechanism}, {of.device.guarantee}, {of.domain.size:,} types of user"
+    return Picture(draw_kernel(f"Kernel of {of.analyst.workload}", subtitle, of.device.randomizer, of.domain))
+
+
+@chart.register(list)
+@chart.register(tuple)
+def _of_plans(of: Sequence[Plan]) -> Picture:
+    if not of or any(not isinstance(plan, Plan) for plan in of):
+        raise TypeError("chart draws a list of one or more plans")
+    if len({(plan.analyst.workload, plan.objective) for plan in of}) > 1:
+        raise InvalidValue("the variances of plans are compared for one workload and one objective", of)
+    plans = [
+        PlanVariances(
+            epsilon=plan.epsilon, variances=[(plan.mechanism, plan.variance)], taken=plan.mechanism, bound=plan.bound
+        )
+        for plan in of
+    ]
+    title = f"Variance of {of[0].analyst.workload}"
+    return Picture(draw_variances(VarianceChart(title=title, subtitle=f"objective {of[0].objective}", plans=plans)))
+
+
+@chart.register
+def _of_series(of: SeriesEstimates) -> Picture:
+    if not of.periods:
+        raise InvalidValue("the series has no period with reports yet", of)
+    first, last = min(of.periods), max(of.periods)
+    trend = of.trend(first, last)
+    drawn = SeriesChart(
+        title=f"Series of {of.estimator.workload.name}",
+        subtitle=f"windows of {_WEEK} periods end where they are drawn",
+        level=of.level,
+        labels=of.estimator.workload.labels(),
+        periods=[_point(found) for index in of.periods if (found := of.period(index)) is not None],
+        windows=[_point(found) for found in of.windows(_WEEK, first, last)],
+        trend=() if trend is None else list(zip(trend.held, trend.value.tolist(), strict=True)),
+    )
+    return Picture(draw_series(drawn))
+
+
+def _point(found: PeriodAnswers) -> SeriesPoint:
+    return SeriesPoint(
+        first=found.first,
+        last=found.last,
+        values=found.value.tolist(),
+        intervals=None if found.interval is None else _pairs(found.interval),
+        band=None if found.band is None else _pairs(found.band),
+    )
+
+
+def _pairs(ends: Floats) -> list[tuple[float, float]]:
+    return [(low, high) for low, high in ends.tolist()]

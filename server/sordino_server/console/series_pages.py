@@ -1,0 +1,59 @@
+"""/console/campaigns/{id}/series: the periods of a series, their windows and its trend"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import anyio.to_thread
+from fastapi import APIRouter, Request, Response
+
+from sordino_server.campaigns import service as campaigns
+from sordino_server.console.console_route import Analyst, ConsoleRoute
+from sordino_server.console.pages import ConsolePage, page, show, table_of
+from sordino_server.console.picture_endpoints import svg
+from sordino_server.context import Context, Injected
+from sordino_server.identifiers import DigestPath
+from sordino_server.series import picture
+from sordino_server.series.endpoints import AskedSeries
+from sordino_server.series.schemas import SeriesDocument
+from sordino_server.series.service import computed
+
+router = APIRouter(prefix="/console", route_class=ConsoleRoute)
+
+_COLUMNS = ("period", "start", "end", "state", "reports", "active", "active_standard_error")
+
+
+@page(router, "/campaigns/{campaign_id}/series")
+async def get_series(
+    visitor: Analyst, request: Request, context: Injected, campaign_id: DigestPath, asked: AskedSeries
+) -> Response:
+    """The document of the API as a page; the table has a row for each period."""
+    name = await anyio.to_thread.run_sync(_name, context, campaign_id)
+    content = await computed(context, campaign_id, asked)
+    document = SeriesDocument.model_validate_json(content)
+    shown = ConsolePage(
+        template="series.html",
+        title=f"Series {name}",
+        json=lambda: content,
+        csv=partial(table_of, document.periods, _COLUMNS),
+        values={
+            "campaign": campaign_id,
+            "document": document,
+            "asked": asked,
+            "query": [(name, value) for name, value in request.query_params.multi_items()],
+            "drawable": any(each.answers for each in document.periods),
+        },
+    )
+    return show(request, visitor, shown)
+
+
+@router.get("/campaigns/{campaign_id}/series.svg")
+async def draw_series(_: Analyst, context: Injected, campaign_id: DigestPath, asked: AskedSeries) -> Response:
+    """Each answer over the periods, with windows and their band."""
+    name = await anyio.to_thread.run_sync(_name, context, campaign_id)
+    return svg(picture.draw(await computed(context, campaign_id, asked), name))
+
+
+def _name(context: Context, campaign_id: str) -> str:
+    with context.database.read("console series") as session:
+        return campaigns.get(session, campaign_id).name
