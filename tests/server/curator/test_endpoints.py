@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable
 from typing import Any
+
+import pytest
 
 from sordino_server.models import Role
 from sordino_server.populations.names import identifier_of
@@ -97,6 +100,18 @@ def test_wrong_datasets_are_refused_without_a_value_or_a_row(running: Any, check
     )
     check_problem(response, Problem.INVALID_REQUEST, "finite")
     assert running.api.get("/v1/datasets").json()["datasets"] == []
+
+
+def test_rows_are_never_in_a_file(running: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A body of other routes that is as large is kept in one."""
+
+    def refused(*_: Any, **__: Any) -> Any:
+        raise AssertionError("a file was made")
+
+    monkeypatch.setattr(tempfile, "NamedTemporaryFile", refused)
+    large = {"delay": [5] * 40_000, "port": ["north"] * 40_000}
+    assert running.api.post("/v1/datasets", json=ORDER | {"columns": large}).json()["rows"] == 40_000
+    assert running.api.post("/v1/workloads", json={"queries": large}).status_code == 500
 
 
 def test_wrong_releases_are_refused_before_anything_is_spent(running: Any, check_problem: Check) -> None:
