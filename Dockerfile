@@ -8,7 +8,7 @@ COPY migrations migrations
 COPY server server
 COPY requirements requirements
 RUN python -m venv /opt/sordino \
-    && /opt/sordino/bin/pip install --no-cache-dir -c requirements/constraints.txt ./shared ./client ./analysis ./migrations "./server[postgres]" \
+    && /opt/sordino/bin/pip install --no-cache-dir -c requirements/constraints.txt ./shared ./client ./analysis ./migrations "./server[postgres,datasets]" \
     # Of cvxpy's solvers only Clarabel is asked, nothing is installed later and nobody runs the libraries' own tests.
     && /opt/sordino/bin/pip uninstall --quiet --yes scs setuptools pip \
     && find /opt/sordino -type d -name tests -prune -exec rm -rf {} +

@@ -184,18 +184,22 @@ class Worker:
             sealer = sealer_of(self.settings.dataset_key)
             task = ReleaseTask(database=self.database, clock=self.clock, sealer=sealer, owner=self.owner)
             try:
-                task.make(number, self._stopping)
+                task.make(number, self._stopping(monotonic() + self.settings.planning_time_limit_s))
             except Stopped:
                 self.database.run("give back", lambda session: releases.give_back(session, number, self.owner))
                 raise
             log.info("released", release=number)
         return True
 
-    def _stopping(self) -> bool:
-        """False; raises `Stopped` where the worker was asked to stop."""
-        if self.stop.is_set():
-            raise Stopped
-        return False
+    def _stopping(self, latest: float) -> Callable[[], bool]:
+        """Whether a search ends with what it has; raises `Stopped` where the worker was asked to stop."""
+
+        def stopping() -> bool:
+            if self.stop.is_set():
+                raise Stopped
+            return monotonic() >= latest
+
+        return stopping
 
     def _compute_a_plan(self) -> bool:
         row = self.database.run("claim plan request", lambda session: plans.begin(session, **self._lease()))

@@ -44,8 +44,9 @@ async def request_release(
     context: Injected, operator: Analyst, dataset_id: DigestPath, body: ReleaseOrder, idempotency_key: _Key
 ) -> Response:
     """Answer a workload from a dataset, once. A worker plans it, charges ρ, and draws the noise; poll its Location."""
-    terms, specification = await anyio.to_thread.run_sync(_asked, context, dataset_id, body)
-    await context.checks.run(check_release, terms, specification)
+    asked = await anyio.to_thread.run_sync(_asked, context, dataset_id, body, idempotency_key)
+    if asked is not None:
+        await context.checks.run(check_release, *asked)
 
     def act(session: Session) -> PostAnswer:
         now = context.clock.now()
@@ -59,10 +60,12 @@ async def request_release(
     return answer.response()
 
 
-def _asked(context: Context, dataset_id: str, order: ReleaseOrder) -> tuple[str, str]:
-    """The stored terms of the dataset, and the stored workload."""
+def _asked(context: Context, dataset_id: str, order: ReleaseOrder, key: str) -> tuple[str, str] | None:
+    """The stored terms of the dataset, and the stored workload; None where this key asked for a release before."""
     with context.database.read("read dataset and workload") as session:
         terms = datasets.get(session, dataset_id).terms
+        if service.is_known(session, dataset_id, key):
+            return None
         return terms, workloads.get(session, order.workload).specification
 
 

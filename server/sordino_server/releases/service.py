@@ -70,6 +70,11 @@ def request(session: Session, dataset_id: str, order: ReleaseOrder, key: str, no
     return row, True
 
 
+def is_known(session: Session, dataset_id: str, key: str) -> bool:
+    """Whether the key asked for a release from the dataset, which was checked then."""
+    return repository.find_by_key(session, dataset_id, key) is not None
+
+
 def get(session: Session, identifier: str) -> Release:
     """The release of this id; raises `not-found`."""
     row = repository.find(session, identifier)

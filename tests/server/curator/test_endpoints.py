@@ -62,6 +62,9 @@ def test_a_release_about_some_attributes_with_every_read_and_entry(running: Any,
     assert changed.json()["cap"]["rho"] == 0.06
     assert running.api.delete(PATH).json()["rows"] is None
     assert running.api.delete(PATH).status_code == 200
+    other = ORDER | {"domain": DOMAIN[:1], "columns": {"delay": [1]}}
+    running.api.post("/v1/datasets", json=other).raise_for_status()
+    assert asked(running, workload).headers["location"] == location
     assert running.api.get(f"{location}/answers").content == answers.content
     entries = running.api.get("/v1/audit-log").json()["entries"]
     actions = [(each["action"], each["path"]) for each in entries]

@@ -151,3 +151,17 @@ def test_a_release_that_waits_and_one_that_is_made_are_counted(curator: Any) -> 
     assert replace(curator.worker(), finished=metrics.finished).step()
     assert figure("sordino_oldest_waiting_job_age_seconds") == 0
     assert figure("sordino_jobs_total", outcome="done") == 1
+
+
+def test_a_worker_that_stops_gives_a_release_back_and_a_time_limit_ends_its_search(curator: Any) -> None:
+    dataset = curator.add()
+    asked = curator.request(dataset.id, "one")
+    stopped = curator.worker()
+    stopped.stop.set()
+    assert stopped.step()
+    row = curator.release(asked.id)
+    assert (row.state, row.attempts, row.lease_owner) == ("queued", 0, None)
+    limited = curator.elsewhere(settings=curator.settings.model_copy(update={"planning_time_limit_s": 0}))
+    limited.work()
+    assert curator.release(asked.id).state == "released"
+    assert curator.spent(dataset.id) == 20_000_000
