@@ -21,12 +21,14 @@ from sordino_analysis.estimation.concepts import ConceptEstimator
 from sordino_analysis.estimation.linear import LinearEstimator
 from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
 from sordino_analysis.evaluation.orbit_answers import OrbitAnswerMoments
+from sordino_analysis.optimisation.symmetry.approximate_conjunctions import approximate_conjunctions, best_bias
 from sordino_analysis.planning.planner import CompiledPlan, PlanRequest, compile_plan
 from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.linear import parse_specification
 from sordino_shared.randomness import SeededRandomness
 
 CASES = ((4, 2), (6, 2), (8, 2), (8, 3), (16, 3), (32, 3), (62, 2))
+WIDE = ((16, 5, 10**5), (32, 5, 10**5), (32, 5, 10**6), (32, 5, 10**7), (32, 8, 10**6), (32, 8, 10**7))
 _USERS = 1_000_000
 
 
@@ -103,6 +105,13 @@ def on_average(indicators: int, width: int, epsilon: float) -> dict[str, Any]:
     return {"class": f"one of k={indicators}, w={width}", **found.model_dump()}
 
 
+def with_bias(indicators: int, width: int, users: int, epsilon: float) -> dict[str, Any]:
+    """Root mean squared errors of a loss of conjunctions of exactly this width: without bias, and with the best one."""
+    unbiased, best = approximate_conjunctions(indicators, width, 0.0), best_bias(indicators, width, epsilon, users)
+    errors = {"unbiased": unbiased.loss_error(epsilon, users), "biased": best.loss_error(epsilon, users)}
+    return {"class": f"d={indicators}, w={width}", "users": users, **errors, "bias": best.bias / 2}
+
+
 def statements(indicators: int, width: int, epsilon: float, users: int = _USERS) -> dict[str, Any]:
     """A round of devices with correlated attributes, one of whose rules predicts the label."""
     plan, _ = plan_of(indicators, width, epsilon)
@@ -139,6 +148,7 @@ def main() -> None:
     options = parser.parse_args()
     rows = [measured(*case, options.epsilon) for case in CASES]
     rows += [by_marginals(*case, options.epsilon) for case in ((8, 2), (8, 3), (16, 3))]
+    rows += [with_bias(*case, options.epsilon) for case in WIDE]
     rows += [on_average(*case, options.epsilon) for case in ((8, 3), (16, 3), (32, 3), (32, 8))]
     rows += [statements(*case, options.epsilon) for case in ((8, 3), (16, 3), (32, 3))]
     text = "\n".join(json.dumps(row, ensure_ascii=False) for row in rows)

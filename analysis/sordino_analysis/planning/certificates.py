@@ -26,6 +26,7 @@ from sordino_analysis.optimisation.bounds.doubly_nonnegative import LARGEST_TYPE
 from sordino_analysis.optimisation.bounds.odd import odd_bound
 from sordino_analysis.optimisation.symmetry.character_bound import character_bound
 from sordino_analysis.optimisation.symmetry.odd_characters import recheck_odd_characters
+from sordino_analysis.optimisation.symmetry.pinned_bound import recheck_pinned
 from sordino_analysis.optimisation.symmetry.query_fourier_weights import query_fourier_weights
 from sordino_analysis.optimisation.symmetry.subset_sizes import best_bound
 from sordino_analysis.planning.interval_certificates import (
@@ -67,6 +68,8 @@ def lower_bound(work: SharedWork, objective: Objective, progress: ProgressCallba
     if workload.operator.intervals is not None and workload.size > MOST_DENSE_INTERVALS:
         return interval_bound(workload.operator.intervals, epsilon, objective)
     if work.too_large_for_dense is not None:
+        if isinstance(workload.operator, CharacterMap) and workload.operator.invariant_but_pinned:
+            return _but_pinned(workload.operator, epsilon, _block_weights(work, workload.operator, objective))
         return nothing_proved()
     work.factorization(objective, progress_of_part(progress, 0.0, _SHARE_OF_FACTORIZATION))
     trace = work.bound(objective)
@@ -93,6 +96,17 @@ def _of_characters(operator: CharacterMap, epsilon: float, weights: Floats) -> C
         spectrum=Array.of(found.spectrum, "<f8"),
         multipliers=Array.of(found.multipliers, "<f8"),
         level=found.level,
+    )
+
+
+def _but_pinned(operator: CharacterMap, epsilon: float, weights: Floats) -> CharacterBound:
+    """The trace bound of queries that shifts of the pinned attribute do not take to one another."""
+    return CharacterBound(
+        value=recheck_pinned(operator, epsilon, weights),
+        query_weights=Array.of(weights, "<f8"),
+        spectrum=Array.of(np.ones(len(operator.characters.orbits)), "<f8"),
+        multipliers=Array.of(np.ones(1), "<f8"),
+        level=0.0,
     )
 
 

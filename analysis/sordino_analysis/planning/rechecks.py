@@ -24,6 +24,7 @@ from sordino_analysis.optimisation.bounds import recheck, recheck_doubly_nonnega
 from sordino_analysis.optimisation.bounds.odd import recheck_odd
 from sordino_analysis.optimisation.symmetry.character_bound import recheck_characters
 from sordino_analysis.optimisation.symmetry.odd_characters import recheck_odd_characters
+from sordino_analysis.optimisation.symmetry.pinned_bound import recheck_pinned
 from sordino_analysis.optimisation.symmetry.query_fourier_weights import query_fourier_weights
 from sordino_analysis.optimisation.symmetry.subset_sizes import recheck_subset_sizes
 from sordino_analysis.planning.interval_certificates import recheck_intervals, recheck_plane
@@ -56,27 +57,26 @@ def _intervals(bound: IntervalBound, workload: Workload, epsilon: float, objecti
 
 
 def _characters(bound: CharacterBound, workload: Workload, epsilon: float, objective: Objective) -> float | None:
-    operator = _symmetric(bound, workload, objective)
-    if operator is None:
+    operator = workload.operator
+    if not isinstance(operator, CharacterMap) or not _about(bound, operator, objective):
         return None
     arrays = (bound.query_weights.numpy(), bound.spectrum.numpy(), bound.multipliers.numpy())
-    return recheck_characters(operator, epsilon, *arrays, bound.level)
+    if operator.invariant:
+        return recheck_characters(operator, epsilon, *arrays, bound.level)
+    trace = all((array == 1).all() for array in arrays[1:]) and len(arrays[2]) == 1 and bound.level == 0
+    return recheck_pinned(operator, epsilon, arrays[0]) if operator.invariant_but_pinned and trace else None
 
 
 def _odd_characters(bound: OddCharacterBound, workload: Workload, epsilon: float, objective: Objective) -> float | None:
-    operator = _symmetric(bound, workload, objective)
-    return None if operator is None else recheck_odd_characters(operator, epsilon, bound.query_weights.numpy())
-
-
-def _symmetric(
-    bound: CharacterBound | OddCharacterBound, workload: Workload, objective: Objective
-) -> CharacterMap | None:
-    """The queries, if they are symmetric and the weights of their blocks are about the objective."""
     operator = workload.operator
-    if not isinstance(operator, CharacterMap) or not operator.invariant:
+    if not isinstance(operator, CharacterMap) or not operator.invariant or not _about(bound, operator, objective):
         return None
-    shares = query_fourier_weights(operator).shares
-    return operator if objective == "max" or _close(bound.query_weights.numpy(), shares) else None
+    return recheck_odd_characters(operator, epsilon, bound.query_weights.numpy())
+
+
+def _about(bound: CharacterBound | OddCharacterBound, operator: CharacterMap, objective: Objective) -> bool:
+    """Whether the weights of the blocks of queries are about the objective."""
+    return objective == "max" or _close(bound.query_weights.numpy(), query_fourier_weights(operator).shares)
 
 
 def _own_types(bound: OwnTypesBound, workload: Workload, epsilon: float, objective: Objective) -> float | None:

@@ -180,9 +180,9 @@ def test_reports_that_are_not_there_or_of_another_class_have_no_estimate():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("lift", [0.0, 0.1])
-def test_statements_hold_in_a_thousand_campaigns(lift):
-    """Devices are drawn afresh from a fixed population. Each statement has 95 %: below 93.1 % the chance is 3.5·10^-3,
-    and 2 % for one of the six.
+def test_statements_hold_in_1500_campaigns(lift):
+    """Devices are drawn afresh from a fixed population. Each statement has 95 %: below 93.1 % the chance is 7·10^-4,
+    and .4 % for one of the six.
 
     The naive interval of the chosen rule fails the same test: it is what the band is for.
     """
@@ -190,7 +190,7 @@ def test_statements_hold_in_a_thousand_campaigns(lift):
     rng = np.random.default_rng(77)
     truth = estimator.estimator.workload.truth_of_codes(population(np.random.default_rng(1), 2_000_000, 6, lift))
     held = {"band": 0, "best": 0, "excess": 0, "naive": 0}
-    for seed in range(1000):
+    for seed in range(1000, 2500):
         found = estimator.estimate(reported(estimator, population(rng, users, 6, lift), seed))
         held["band"] += bool(((found.band_low <= truth) & (truth <= found.band_high)).all())
         held["best"] += int(truth.argmin()) in found.best.tolist()
@@ -198,5 +198,5 @@ def test_statements_hold_in_a_thousand_campaigns(lift):
         error = abs(found.losses[found.chosen] - truth[found.chosen])
         held["naive"] += bool(error <= 1.96 * found.standard_errors[found.chosen])
     print(held)
-    assert min(held[name] for name in ("band", "best", "excess")) >= 931
-    assert held["naive"] < 931
+    assert min(held[name] for name in ("band", "best", "excess")) >= 0.931 * 1500
+    assert held["naive"] < 0.931 * 1500

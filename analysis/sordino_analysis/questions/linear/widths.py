@@ -56,7 +56,8 @@ class CharacterBlock:
 class CharacterMap(LinearMap):
     """A map whose rows are combinations of a few characters, symmetric under shifts and exchanges of attributes.
 
-    Shifts may also take a query to the opposite of one. Without `invariant` exchanges alone take queries to queries.
+    Shifts may also take a query to the opposite of one. Without `invariant` exchanges alone take queries to queries,
+    and where they are `invariant_but_pinned` shifts of all attributes but the pinned one.
     """
 
     symmetry = Symmetry.ATTRIBUTES
@@ -68,8 +69,10 @@ class CharacterMap(LinearMap):
         characters: Characters | None = None,
         *,
         invariant: bool = True,
+        invariant_but_pinned: bool = False,
     ) -> None:
         self.blocks, self.invariant = tuple(blocks), invariant
+        self.invariant_but_pinned = invariant_but_pinned
         self.characters = characters or Characters(shape, max(block.supports.shape[1] for block in self.blocks))
         self.zero_one = all(np.isin(block.values, (0.0, 1.0)).all() for block in self.blocks)
 

@@ -105,7 +105,14 @@ def concepts(domain: Domain, queries: ConceptQueries) -> Factor:
     _check_extent(known)
     characters = Characters(domain.shape, queries.width + 1, known.indicators)
     blocks = [block for level in range(len(known.widths)) for block in _blocks(known, level, characters)]
-    operator = CharacterMap(domain.shape, blocks, characters, invariant=_invariant(known))
+    one_cost = queries.miss == queries.false_alarm
+    operator = CharacterMap(
+        domain.shape,
+        blocks,
+        characters,
+        invariant=one_cost and _closed(known, or_opposite=True),
+        invariant_but_pinned=_closed(known, or_opposite=False),
+    )
     return Factor(operator, known.text, lambda query: QueryScope("concept", None))
 
 
@@ -143,16 +150,16 @@ def _blocks(known: ConceptClass, level: int, characters: Characters) -> list[Cha
     ]
 
 
-def _invariant(known: ConceptClass) -> bool:
-    """Whether turning any attribute over takes every loss to one of the class, or to the opposite of one.
+def _closed(known: ConceptClass, *, or_opposite: bool) -> bool:
+    """Whether turning any indicator over takes every rule to one of the class, or to the opposite of one.
 
-    Turning the label over does so only where both mistakes cost the same.
+    Turning the label over takes a loss to that of the opposite rule, only where both mistakes cost the same.
     """
-    if known.queries.miss != known.queries.false_alarm:
-        return False
     for involved in known.widths:
         rules = known.rules(involved)
-        tables = {table.tobytes() for rule in rules for table in (rule.positive, ~rule.positive)}
+        tables = {rule.positive.tobytes() for rule in rules}
+        if or_opposite:
+            tables |= {(~rule.positive).tobytes() for rule in rules}
         cubes = (rule.positive.reshape((2,) * involved) for rule in rules)
         if any(np.flip(cube, axis).tobytes() not in tables for cube in cubes for axis in range(involved)):
             return False
