@@ -37,15 +37,22 @@ def table(*, quick: bool) -> Iterator[str]:
 def _line(name: str, plan: CuratorPlan, users: int) -> str:
     matrix, noise = plan.workload.operator.dense(), CuratorNoise()
     generator = np.random.default_rng(0)
+    people = list(zipf_people(plan.workload.size, users, _DRAWS))
+    noisy = [measure(plan, counts, noise).astype(float) for counts in people]
+    deviation = float(plan.strategy.noise_variance(RHO)) ** 0.5
+
+    def measured(counts: Counts) -> Floats:
+        """With and without the projection: the same noise."""
+        return next(found for known, found in zip(people, noisy, strict=True) if known is counts)
+
     dimension = int(min(max(8, users * 0.25), 256, len(matrix)))
     ways: list[Callable[[Counts], Floats]] = [
-        lambda counts: _unbiased(plan, counts, users),
-        lambda counts: _projected(plan, counts, users),
+        lambda counts: plan.strategy.decode(measured(counts)) / users + plan.strategy.known_part(),
+        lambda counts: plan.strategy.nearest(plan.workload, measured(counts), deviation, users).answers,
         lambda counts: isotropic(matrix).release(counts, RHO, noise),
         lambda counts: jl_release(matrix, dimension, generator).release(counts, RHO, noise),
         lambda counts: coarse_jl_release(matrix, _ALPHA, dimension, generator).release(counts, RHO, noise),
     ]
-    people = list(zipf_people(plan.workload.size, users, _DRAWS))
     errors = [_error(matrix, people, way) for way in ways]
     learned = min(
         _error(matrix, people, lambda counts, rounds=rounds: multiplicative_weights(matrix, counts, rounds, RHO, noise))
@@ -59,14 +66,3 @@ def _line(name: str, plan: CuratorPlan, users: int) -> str:
 def _error(matrix: Floats, people: list[Counts], answer: Callable[[Counts], Floats]) -> float:
     squares = [((answer(counts) - matrix @ counts / counts.sum()) ** 2).mean() for counts in people]
     return float(np.sqrt(np.mean(squares)))
-
-
-def _unbiased(plan: CuratorPlan, counts: Counts, users: int) -> Floats:
-    noisy = measure(plan, counts, CuratorNoise()).astype(float)
-    return np.asarray(plan.strategy.decode(noisy) / users + plan.strategy.known_part())
-
-
-def _projected(plan: CuratorPlan, counts: Counts, users: int) -> Floats:
-    noisy = measure(plan, counts, CuratorNoise()).astype(float)
-    deviation = float(plan.strategy.noise_variance(RHO)) ** 0.5
-    return plan.strategy.nearest(plan.workload, noisy, deviation, users).answers

@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -155,7 +156,7 @@ class IntegerStrategy(Strategy):
         return np.asarray(self.decoder[:-1] @ self.decoder[-1])
 
     def band_quantile(self, level: float) -> float:
-        return simultaneous_quantile(self.decoder, level)
+        return _band_quantile(self, level)
 
     def nearest(self, workload: Workload, noisy: Floats, deviation: float, users: int) -> Nearest:
         """argmin ‖R̂·users·h − measurement‖ over histograms h: of greatest likelihood, as the noise is spherical there.
@@ -178,6 +179,12 @@ class IntegerStrategy(Strategy):
             raise InvalidValue("with a secret number of people no query has a known part", self.offset)
         if not error <= _DECODING_TOLERANCE * max(1.0, np.abs(matrix).max()):
             raise InvalidValue(f"the decoder misses the workload by {error:.2g}: its answers would be biased", error)
+
+
+# The quantile is drawn from the decoder alone: releases of one plan share it.
+@lru_cache(maxsize=4)
+def _band_quantile(strategy: IntegerStrategy, level: float) -> float:
+    return simultaneous_quantile(strategy.decoder, level)
 
 
 def check_sensitivity(stated: int, found: int) -> None:

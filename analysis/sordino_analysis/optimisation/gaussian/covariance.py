@@ -30,6 +30,8 @@ _RECOVERY = 1.25
 _RANK_TOLERANCE = 1e-10
 _GRAM_RANK_TOLERANCE = 1e-6
 _EIGENVALUE_FLOOR = 1e-13
+# How much of a start is weights that were best before.
+_NEAR = 0.9
 # Pairs of less weight than this share of an equal one are left out of the proof, unless that costs this much of it.
 _LEAST_SHARE, _LARGEST_LOSS = 0.01, 1e-3
 
@@ -62,8 +64,11 @@ def optimal_covariance(
     gap: float = 0.005,
     max_iterations: int = 500,
     should_stop: Callable[[], bool] = lambda: False,
+    near: Floats | None = None,
 ) -> GaussianOptimum:
     """The covariance of least mean variance, to within 1 + gap in standard deviation; `matrix` (Q, k).
+
+    The search starts `near` weights P that were best for a similar matrix, or from equal ones.
 
     P ← P·(D/tr S^½)^η with S = W L_P Wᵀ and D_xx′ = (w_x−w_x′)ᵀ S^(−½) (w_x−w_x′); S^½·max D is feasible. Stops at the
     gap, or after `max_iterations` or once `should_stop()`, with the gap proved by then. Raises InvalidValue for a
@@ -73,6 +78,9 @@ def optimal_covariance(
     basis, reduced = reduced_rows(matrix, neighbours)
     size = matrix.shape[1]
     start = np.full(size, 1 / size) if neighbours == "add-remove" else _equal(~np.eye(size, dtype=bool))
+    if near is not None:
+        # Weights that are zero stay zero, so that all get some.
+        start = _NEAR * near + (1 - _NEAR) * start
     best, lowest, iterations = _ascended(reduced, start, gap, max_iterations, should_stop)
     scale = 1 / np.sqrt(len(matrix))
     proof = _sparse(reduced, best)

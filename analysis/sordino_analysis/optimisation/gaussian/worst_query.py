@@ -51,5 +51,5 @@ def weigh_worst_query(
         weights = np.maximum(weights * variances / (weights @ variances / len(weights)), _LEAST)
         weights *= len(weights) / weights.sum()
         weighted = np.sqrt(weights)[:, None] * matrix
-        optimum = optimal_covariance(weighted, start.neighbours, gap / 2, should_stop=should_stop)
+        optimum = optimal_covariance(weighted, start.neighbours, gap / 2, should_stop=should_stop, near=optimum.weights)
     return replace(best, gap=float(np.sqrt(least) / proved - 1))

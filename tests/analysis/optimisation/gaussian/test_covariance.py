@@ -172,3 +172,13 @@ def test_prefix_of_512_cells_is_solved_in_seconds() -> None:
     found = optimal_covariance(prefix(512), gap=0.005)
     assert found.gap <= 0.0062
     assert found.iterations <= 60
+
+
+def test_a_search_near_weights_that_were_good_is_shorter_and_proves_as_much() -> None:
+    matrix = prefix(64)
+    weighted = np.linspace(0.9, 1.1, len(matrix))[:, None] * matrix
+    far = optimal_covariance(weighted)
+    near = optimal_covariance(weighted, near=optimal_covariance(matrix).weights)
+    assert near.iterations < far.iterations / 2
+    assert near.gap <= 0.0062
+    assert near.lower == pytest.approx(far.lower, rel=0.006)
