@@ -16,13 +16,19 @@ from sordino_server.cli import app, output
 Run = Callable[..., Any]
 
 
+@pytest.fixture(scope="session")
+def plan_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where commands keep plans: a plan that several tests ask for is computed once."""
+    return tmp_path_factory.mktemp("plans")
+
+
 @pytest.fixture
-def run_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+def run_command(tmp_path: Path, plan_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Runs a command in an empty folder and checks its exit code; further words are its environment."""
     for name in [name for name in os.environ if name.startswith("SORDINO_")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("SORDINO_DATABASE_URL", f"sqlite:///{tmp_path}/sordino.sqlite3")
-    monkeypatch.setenv("SORDINO_CACHE_DIR", f"{tmp_path}/cache")
+    monkeypatch.setenv("SORDINO_CACHE_DIR", str(plan_cache))
     monkeypatch.chdir(tmp_path)
 
     def run(*arguments: str, code: int = 0, **environment: str) -> Any:

@@ -21,6 +21,13 @@ from sordino_shared.protocol import DevicePart, Digest
 PREFIX = ("plan", "--workload", "prefix", "--size", "8", "--epsilon", "1", "--mechanism", "factorization")
 
 
+@pytest.fixture
+def own_cache(run_command, monkeypatch, tmp_path):
+    """The folder of plans for a test that looks at it, or at what is computed."""
+    monkeypatch.setenv("SORDINO_CACHE_DIR", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
 def test_the_summary_as_json(json_of):
     summary = json_of(*PREFIX)
     assert (summary["mechanism"], summary["k"], summary["queries"], summary["epsilon"]) == ("factorization", 8, 7, 1.0)
@@ -164,7 +171,7 @@ def computed(monkeypatch):
     return requests
 
 
-def test_a_plan_is_computed_once(run_command, json_of, computed, tmp_path):
+def test_a_plan_is_computed_once(run_command, json_of, computed, own_cache):
     first = json_of(*PREFIX, "--users", "100")
     again = run_command(*PREFIX, "--users", "100", "--json")
     assert json.loads(again.stdout) == first
@@ -173,12 +180,12 @@ def test_a_plan_is_computed_once(run_command, json_of, computed, tmp_path):
     assert json_of(*PREFIX, "--users", "101")["users"] == 101
     assert json_of(*PREFIX, "--users", "100", "--no-cache")["digests"] == first["digests"]
     assert len(computed) == 3
-    assert sorted(path.suffix for path in (tmp_path / "cache").iterdir()) == [".plan", ".plan"]
+    assert sorted(path.suffix for path in own_cache.iterdir()) == [".plan", ".plan"]
 
 
-def test_a_damaged_entry_is_computed_again(json_of, computed, tmp_path):
+def test_a_damaged_entry_is_computed_again(json_of, computed, own_cache):
     first = json_of(*PREFIX)["digests"]
-    (entry,) = (tmp_path / "cache").iterdir()
+    (entry,) = own_cache.iterdir()
     whole = entry.read_bytes()
     for damaged in (b"", whole[:-1], whole[:40] + bytes([whole[40] ^ 1]) + whole[41:], bytes(32) + whole[32:]):
         entry.write_bytes(damaged)
@@ -194,7 +201,7 @@ def test_a_folder_that_cannot_hold_plans_costs_no_plan(run_command, tmp_path):
     assert "mechanism: factorization" in done.stdout
 
 
-def test_too_little_time_gives_what_needs_none(json_of, run_command, computed):
+def test_too_little_time_gives_what_needs_none(json_of, run_command, computed, own_cache):
     order = ("plan", "--workload", "prefix", "--size", "40", "--epsilon", "1", "--time-limit", "0.000001")
     summary = json_of(*order)
     assert (summary["mechanism"], summary["cut_short"]) == ("subset_selection", "time limit")
@@ -221,20 +228,20 @@ def interrupting(monkeypatch, stage, *signals):
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupted_search_gives_the_best_so_far(json_of, monkeypatch, tmp_path, number):
+def test_an_interrupted_search_gives_the_best_so_far(json_of, monkeypatch, own_cache, number):
     before = signal.getsignal(number)
     interrupting(monkeypatch, "evaluating hyperplane_codebook", number)
-    summary = json_of("plan", "--workload", "prefix", "--size", "24", "--epsilon", "1")
+    summary = json_of("plan", "--workload", "prefix", "--size", "10", "--epsilon", "1")
     assert summary["cut_short"] == "interrupted"
     reasons = {row["name"]: row["reason"] for row in summary["candidates"]}
     assert "the time was over" in reasons["optimised_kernel"]
     assert summary["lower_bound_max"] > 0
-    assert not list(tmp_path.glob("cache/*"))
+    assert not list(own_cache.glob("*"))
     assert signal.getsignal(number) == before
 
 
 def test_an_interruption_in_the_search_gives_the_kernel_it_has(json_of, monkeypatch):
-    order = ("plan", "--workload", "prefix", "--size", "16", "--epsilon", "1", "--mechanism", "optimised_kernel")
+    order = ("plan", "--workload", "prefix", "--size", "10", "--epsilon", "1", "--mechanism", "optimised_kernel")
     whole = json_of(*order, "--no-cache")
     interrupting(monkeypatch, "evaluating optimised_kernel", signal.SIGINT)
     summary = json_of(*order, "--no-cache")
@@ -242,10 +249,10 @@ def test_an_interruption_in_the_search_gives_the_kernel_it_has(json_of, monkeypa
     assert summary["max_variance"] > 1.01 * whole["max_variance"]
 
 
-def test_a_second_interruption_ends_the_command(run_command, monkeypatch):
+def test_a_second_interruption_ends_the_command(run_command, monkeypatch, own_cache):
     interrupting(monkeypatch, "evaluating hyperplane_codebook", signal.SIGINT, signal.SIGINT)
     monkeypatch.setattr("sordino_analysis.optimisation.deadline.Deadline.passed", lambda deadline: False)
-    run_command("plan", "--workload", "prefix", "--size", "24", "--epsilon", "1", code=130)
+    run_command("plan", "--workload", "prefix", "--size", "10", "--epsilon", "1", code=130)
 
 
 def test_progress_shows_how_good_the_best_is():
@@ -282,7 +289,7 @@ def test_protocols_for_a_statistic_of_pairs(run_command, json_of, tmp_path):
 ASKED_GINI = ("plan", "--file", "gini.yaml", "--epsilon", "1", "--users", "1000", "--effort", "quick")
 
 
-def test_a_protocol_is_computed_once(run_command, json_of, monkeypatch, tmp_path):
+def test_a_protocol_is_computed_once(run_command, json_of, monkeypatch, own_cache, tmp_path):
     (tmp_path / "gini.yaml").write_text(GINI)
     first = json_of(*ASKED_GINI, "--protocol", "one_round_split")
     computed = []
@@ -298,17 +305,17 @@ def test_a_protocol_is_computed_once(run_command, json_of, monkeypatch, tmp_path
     assert len(computed) == 1
 
 
-def test_a_plan_of_queries_is_no_plan_of_a_statistic(json_of, monkeypatch, tmp_path):
+def test_a_plan_of_queries_is_no_plan_of_a_statistic(json_of, own_cache, tmp_path):
     (tmp_path / "gini.yaml").write_text(GINI)
     json_of(*PREFIX)
-    (entry,) = (tmp_path / "cache").iterdir()
+    (entry,) = own_cache.iterdir()
     first = json_of(*ASKED_GINI, "--protocol", "one_round_split")
-    (added,) = set((tmp_path / "cache").iterdir()) - {entry}
+    (added,) = set(own_cache.iterdir()) - {entry}
     added.write_bytes(added.read_bytes()[:32] + entry.read_bytes()[32:])
     assert json_of(*ASKED_GINI, "--protocol", "one_round_split")["digest"] == first["digest"]
 
 
-def test_an_interrupted_comparison_gives_the_best_so_far(run_command, monkeypatch, tmp_path):
+def test_an_interrupted_comparison_gives_the_best_so_far(run_command, monkeypatch, own_cache, tmp_path):
     """Ctrl-C while the search of one_round is under way: the protocols without a search are designed by then."""
     (tmp_path / "gini.yaml").write_text(GINI)
     design = OneRound.design
@@ -324,7 +331,7 @@ def test_an_interrupted_comparison_gives_the_best_so_far(run_command, monkeypatc
     reasons = {row["name"]: row["reason"] for row in summary["protocols"]}
     assert reasons["two_round"] == reasons["two_round_shared"] == "the time was over before its turn"
     assert reasons["one_round"] is reasons["one_round_split"] is None
-    assert not list(tmp_path.glob("cache/*"))
+    assert not list(own_cache.glob("*"))
     assert "cut short (interrupted)" in run_command(*ASKED_GINI).stdout
 
 
