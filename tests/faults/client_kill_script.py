@@ -41,7 +41,7 @@ from sordino_shared.randomizers import RandomizedResponse
 from sordino_shared.randomness import SystemRandomness
 
 EPSILON = PureEpsilon.of(1)
-DOMAIN = Domain((Categorical("colour", tuple(f"colour {i}" for i in range(50)), other=True),))
+DOMAIN = Domain((Categorical("colour", tuple(f"colour {i}" for i in range(4)), other=True),))
 PART = DevicePart(DOMAIN, EPSILON, RandomizedResponse.for_guarantee(DOMAIN.size, EPSILON))
 TERMS = RoundTerms(EPSILON, PlanReference(PART.digest, Digest.of(b"analyst")))
 IS_SERIES = "--series" in sys.argv

@@ -111,7 +111,7 @@ def check_coverage(plan, campaigns, users, first_seed):
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_intervals_and_bands_hold_as_often_as_they_say(plan_of, mechanism):
-    check_coverage(plan_of("prefix", TYPES, mechanism=mechanism), campaigns=100, users=1000, first_seed=0)
+    check_coverage(plan_of("prefix", TYPES, mechanism=mechanism), campaigns=100, users=2000, first_seed=0)
 
 
 @pytest.mark.slow

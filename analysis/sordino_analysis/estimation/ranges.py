@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 from scipy.optimize import isotonic_regression
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from sordino_analysis.arrays import Floats
 from sordino_analysis.documents.analyst_part import AnalystPart
@@ -119,7 +119,7 @@ class RangeEstimator:
         questions = self.bins if prefixes else self.bins * (self.bins + 1) // 2
 
         def around(chance: float) -> Floats:
-            half = norm.isf(chance / 2) * error + bias
+            half = -ndtri(chance / 2) * error + bias
             return np.stack([value - half, value + half], axis=1)
 
         return RangeEstimate(

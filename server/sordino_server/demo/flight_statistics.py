@@ -6,7 +6,6 @@ from enum import StrEnum
 from typing import Any
 
 import numpy as np
-from scipy.stats import kendalltau, rankdata
 
 from sordino_server.demo.flights import Flights
 
@@ -67,6 +66,9 @@ def device_values(statistic: FlightStatistic, flights: Flights) -> list[dict[str
 
 def raw_truth(statistic: FlightStatistic, flights: Flights) -> float:
     """The statistic over the pairs of different flights, in whole minutes and without bins."""
+    # Here, since it takes a second and a demo of the delays does without.
+    from scipy.stats import kendalltau, rankdata
+
     match statistic:
         case FlightStatistic.KENDALL:
             departure, arrival = flights.departure_delay, flights.arrival_delay

@@ -55,6 +55,14 @@ def processes_in(folder: Path) -> list[str]:
     return found
 
 
+def await_no_processes_in(folder: Path) -> None:
+    """Processes end by themselves once their pipes are closed, on a busy machine some time after the command."""
+    deadline = time.monotonic() + PATIENCE_S
+    while processes_in(folder) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert not processes_in(folder)
+
+
 @pytest.fixture(scope="module")
 def histogram(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], Path]:
     folder = tmp_path_factory.mktemp("histogram")
@@ -96,17 +104,17 @@ def test_nothing_stays_behind(histogram: tuple[dict[str, Any], Path]) -> None:
     result, folder = histogram
     assert result["kept"] is None
     assert not list((folder / "tmp").iterdir())
-    assert not processes_in(folder)
+    await_no_processes_in(folder)
 
 
 def test_keeps_everything_when_asked_and_prints_a_table(tmp_path: Path) -> None:
-    options = ["--users", "300", "--workload", "ranges", "--bins", "4", "--keep", "--chart", "curve.svg"]
+    options = ["--users", "40", "--workload", "ranges", "--bins", "4", "--keep", "--chart", "curve.svg"]
     done = run_demo(tmp_path, *options)
     assert done.returncode == 0, done.stderr
     assert lines_but_for_numbers(done.stdout)[: len(README_SHOWS)] == README_SHOWS
     (kept,) = (tmp_path / "tmp").iterdir()
     assert str(kept) in "".join(done.stdout.split())
-    assert len(list((kept / "ledgers").iterdir())) == 200
+    assert len(list((kept / "ledgers").iterdir())) == 40
     estimates = json.loads((kept / "estimates.json").read_text())
     with (kept / "estimates.csv").open() as stream:
         assert len(list(csv.reader(stream))) == len(estimates["queries"]) + 1
@@ -141,10 +149,7 @@ def test_sigterm_stops_the_server_and_removes_the_folder(tmp_path: Path) -> None
     assert process.wait(timeout=PATIENCE_S) == 128 + signal.SIGTERM
     process.stderr.close()
     assert not list((tmp_path / "tmp").iterdir())
-    deadline = time.monotonic() + PATIENCE_S
-    while processes_in(tmp_path) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert not processes_in(tmp_path)
+    await_no_processes_in(tmp_path)
 
 
 @pytest.mark.parametrize(
