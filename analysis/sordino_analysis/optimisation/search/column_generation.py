@@ -14,6 +14,7 @@ import scipy.linalg
 
 from sordino_analysis.arrays import Floats, Mask
 from sordino_analysis.optimisation.search.balanced_rows import balanced_weights
+from sordino_analysis.optimisation.search.flips import climbed
 from sordino_analysis.optimisation.search.images import NO_IMAGES, Images
 from sordino_analysis.optimisation.search.objectives import averaged_by_type, information
 
@@ -34,7 +35,6 @@ _MOST_ROWS_PER_TYPE, _NEW_ROWS_PER_TYPE, _FEWEST_ROWS = 8, 1, 256
 _FIRST_EXPONENT, _EXPONENTS, _FASTER, _SLOWER, _SETTLED = 1.0, (0.05, 16.0), 1.3, 0.5, 1e-3
 _FIRST_SHARE = 0.2
 _NEGLIGIBLE = 1e-6
-_MOST_FLIPS_PER_TYPE = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,16 +63,7 @@ class Prices:
 
     def improved(self, members: Mask) -> Mask:
         """Each set after the single flips that raise its gain the most, until none does. `members` (n, k) → (n, k)."""
-        found, moving = members.copy(), np.arange(len(members))
-        for _ in range(_MOST_FLIPS_PER_TYPE * members.shape[1]):
-            gains, flipped = self._flips(found[moving])
-            best = flipped.argmax(axis=1)
-            better = flipped[np.arange(len(moving)), best] > gains + 1e-12 * np.abs(gains)
-            moving, best = moving[better], best[better]
-            if not len(moving):
-                break
-            found[moving, best] ^= True
-        return found
+        return climbed(members, self._flips)
 
     def _flips(self, members: Mask) -> tuple[Floats, Floats]:
         """(m,) gains, and (m, k) gains after flipping each type."""

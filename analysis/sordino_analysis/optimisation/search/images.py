@@ -103,6 +103,21 @@ class Images:
         """(Q,) weights of queries, averaged with their image."""
         return weights if self.image is None else (weights + weights[self.image.queries]) / 2
 
+    def kept_queries(self, queries: int) -> Indices:
+        """(h,) indices of one of every two queries that are images of each other, or of all."""
+        every = np.arange(queries)
+        return every if self.image is None else every[every <= self.image.queries]
+
+    def mirrored_queries(self, values: Floats) -> Floats:
+        """(Q, k) numbers of all queries from those of the kept ones, which change as the queries do."""
+        if self.image is None:
+            return values
+        kept, found = self.kept_queries(len(values)), values.copy()
+        turned = self.image.signs[kept, None] * values[kept]
+        found[self.image.queries[kept, None], self.image.types] = turned
+        found[kept] = values[kept]
+        return found
+
     def kept_types(self, types: int) -> Indices:
         """(h,) indices of one of every two mirrored types, or of all."""
         every = np.arange(types)

@@ -26,9 +26,11 @@ from sordino_analysis.optimisation.search.objectives import (
     gls_decoder,
     variances,
 )
+from sordino_analysis.optimisation.search.pace import Pace
 from sordino_analysis.optimisation.search.schedule import FEWEST_ROWS, SCHEDULES, TRIAL, Schedule
 from sordino_analysis.optimisation.search.starts import Start, begin, portfolio, short_intervals, small_sets
-from sordino_analysis.progress import Progress, ProgressCallback, ignore_progress
+from sordino_analysis.optimisation.search.worst_columns import own_prices
+from sordino_analysis.progress import ProgressCallback, ignore_progress
 from sordino_analysis.request_terms import Effort
 
 # With weight on single types the codebook's weights must be free to fall from the start.
@@ -42,6 +44,10 @@ _FEW_TYPES = 22
 _SMALL_SETS_SHARE = 0.2
 # Weights of rows that were added start far from their best; on fewer types than many, steps are cheap.
 _LONGER_POLISH, _MANY_TYPES = 3, 96
+# A last descent comes within a few per mille of the maximum over so many queries and types.
+_SHARPEST = 16
+# Evaluations of each of two descents after new rows; their first weights, and the least that is kept, to the mean.
+_ROUND_EVALUATIONS, _FIRST_SHARE, _LEAST_SHARE = 60, 0.1, 1e-4
 # At smaller ε a likely row has more types than a short interval.
 _LEAST_FOR_INTERVALS = 1.5
 _REWEIGHTINGS = 3
@@ -83,7 +89,7 @@ def search_kernel(
     made a kernel of. `progress` gets the fraction done and the objective's variance.
     """
     deadline = deadline or Deadline()
-    pace = _Pace(progress)
+    pace = Pace(progress)
     search = _Search(matrix, epsilon, factorization, pace, deadline.sooner(_SHARE_FOR_ROWS))
     schedule = SCHEDULES[effort].fitted(len(matrix), matrix.shape[1], epsilon, search.images.copies)
     start = search.best_start(seed, schedule)
@@ -98,35 +104,13 @@ def search_kernel(
     return search.with_new_rows(search.snap(point, schedule), schedule)
 
 
-class _Pace:
-    """Tells how far a search is at every step: an evaluation of a descent, or a round of new rows.
-
-    A step takes up to a tenth of a second at 256 types.
-    """
-
-    def __init__(self, progress: ProgressCallback) -> None:
-        self._progress = progress
-        self.variance: float | None = None
-        self.begin(0.0, 0.0, 1)
-
-    def begin(self, done: float, share: float, steps: int) -> None:
-        """At most so many steps follow, which take this share of the whole after what is done."""
-        self._done, self._share, self._steps, self._taken = done, share, steps, 0
-
-    def step(self) -> None:
-        """One step more; those beyond the promised number move nothing."""
-        self._taken = min(self._taken + 1, self._steps)
-        fraction = self._done + self._share * self._taken / self._steps
-        self._progress(Progress(fraction, variance=self.variance))
-
-
 class _Search:
     def __init__(
         self,
         matrix: Floats,
         epsilon: float,
         factorization: Factorization,
-        pace: _Pace,
+        pace: Pace,
         should_stop: Callable[[], bool],
     ) -> None:
         self.pace = pace
@@ -207,7 +191,7 @@ class _Search:
         levels = balance(logits, weights, self.epsilon, self.images).levels
         point = replace(point, logits=logits, weights=balanced_weights(levels, weights, self.images), free=None)
         if self.objective == "max" and schedule.averaged == 0:
-            return self._polished(point, members, schedule, soft)
+            return self._polished(point, schedule, soft)
         for _ in range(2):
             point = self._descend_averaged(point, 0.0, schedule.evaluations, rows_move=False)
         return self._design(point, members, None, soft)
@@ -243,15 +227,61 @@ class _Search:
             return np.zeros((0, self.types), dtype=bool)
         return self.images.distinct(short_intervals(ordered.order))
 
-    def _polished(self, point: Point, members: Mask, schedule: Schedule, soft: float) -> KernelDesign:
-        """Weights and decoder together, for the rows as they are."""
+    def _polished(self, point: Point, schedule: Schedule, soft: float) -> KernelDesign:
+        """Weights and decoder together, for the rows as they are and for those that are worth adding."""
         longer = _LONGER_POLISH if self.types < _MANY_TYPES else 1
-        evaluations = longer * schedule.evaluations
+        evaluations, done = longer * schedule.evaluations, _SHARE_OF_PHASES + _SHARE_OF_SNAPPING
         self.pace.begin(_SHARE_OF_PHASES, _SHARE_OF_SNAPPING, 2 * evaluations)
-        for sharpness in (schedule.last_sharpness / 4, schedule.last_sharpness):
+        point = self._settled(point, schedule.last_sharpness, evaluations)
+        self.pace.begin(done, 1.0 - done, 2 * (schedule.worst_rounds * _ROUND_EVALUATIONS + evaluations))
+        point = self._with_worst_rows(point, schedule)
+        sharper = self._settled(point, _SHARPEST * schedule.last_sharpness, evaluations)
+        point = min(point, sharper, key=self.worst)
+        decoder = self.images.all_outputs(self._decoder(point))
+        return self._design(point, point.logits > 0, decoder, soft)
+
+    def _settled(self, point: Point, sharpness: float, evaluations: int) -> Point:
+        """Weights and decoder for the rows as they are, under a soft maximum and then a sharper one."""
+        for sharper in (sharpness / 4, sharpness):
             point = replace(point, free=self._decoder(point))
-            point = self._descend(point, sharpness, 0.0, evaluations, rows_move=False)
-        return self._design(point, members, self.images.all_outputs(self._decoder(point)), soft)
+            point = self._descend(point, sharper, 0.0, evaluations, rows_move=False)
+        return point
+
+    def _with_worst_rows(self, point: Point, schedule: Schedule) -> Point:
+        """The best after rounds of new rows, each settled; rounds end when one gains next to nothing."""
+        least, best = self.worst(point), point
+        for _ in range(schedule.worst_rounds):
+            self.pace.variance = least
+            if self.should_stop():
+                break
+            try:
+                grown = self._grown(point, schedule.last_sharpness)
+                point = self._settled(grown, schedule.last_sharpness, _ROUND_EVALUATIONS)
+                value = self.worst(point)
+            except (ValueError, np.linalg.LinAlgError):
+                break
+            before = least
+            if value < least:
+                least, best = value, point
+            if least > before * (1.0 - schedule.least_gain):
+                break
+        return best
+
+    def _grown(self, point: Point, sharpness: float) -> Point:
+        """The rows that weigh something, and those besides that are worth the most."""
+        kernel, decoder = self._kernel(point), self._decoder(point)
+        variance = variances(kernel, decoder, self.matrix, self.images)
+        pressure = np.exp(sharpness * (variance / variance.max() - 1.0))
+        members, boost = point.logits > 0, float(np.expm1(self.epsilon))
+        prices = own_prices(self.matrix, members, point.weights, boost, pressure, self.images)
+        added = prices.worth_adding(members, self.images)
+        kept = point.weights > _LEAST_SHARE * point.weights.mean()
+        weights = np.concatenate([point.weights[kept], np.full(len(added), _FIRST_SHARE * point.weights.mean())])
+        members = np.vstack([members[kept], added])
+        levels = np.where(members, 1.0 + boost, 1.0)
+        weights = balanced_weights(levels, weights, self.images)
+        free = np.hstack([decoder[:, kept], prices.decoded(added)])
+        return replace(point, logits=np.where(members, np.inf, -np.inf), weights=weights, free=free)
 
     def _design(self, point: Point, members: Mask, decoder: Floats | None, soft: float) -> KernelDesign:
         """All rows; `decoder` (Q, all outputs)."""

@@ -12,9 +12,9 @@ _FEWEST_ROWS_PER_TYPE = 3
 FEWEST_ROWS = 256
 # Sizes Q·m·k past which a third, two thirds, all of the phases run under product weights.
 _JOINT_LIMITS = (2e7, 3e7, 9e8)
-# Q·m·k times the evaluations of a joint phase: 40 for prefix sums over 512 types, .7 seconds each. And m·k² times those
+# Q·m·k times the evaluations of a joint phase: 29 for prefix sums over 512 types, a second each. And m·k² times those
 # of an averaged phase: 18 at 1,024 types, a third of a second each.
-_MOST_ENTRIES, _MOST_PRODUCTS, _FEWEST_EVALUATIONS = 3.2e10, 2.9e10, 12
+_MOST_ENTRIES, _MOST_PRODUCTS, _FEWEST_EVALUATIONS = 2.4e10, 2.9e10, 12
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,7 +23,8 @@ class Schedule:
 
     The first `averaged` phases move the kernel under product weights and leave the decoder to GLS; the
     joint ones have at most `joint_evaluations`. For the mean the finished rows get `column_rounds` of new ones at 128
-    types, and more where a round costs less.
+    types, and more where a round costs less; for the worst query there are at most `worst_rounds`, which end after one
+    that gains less than the share `least_gain`.
     """
 
     phases: int
@@ -32,6 +33,8 @@ class Schedule:
     patience: float = 1.0
     averaged: int = 0
     column_rounds: int = 0
+    worst_rounds: int = 0
+    least_gain: float = 3e-3
     joint_evaluations: int = 1 << 20
     first_sharpness: float = 8.0
     last_sharpness: float = 400.0
@@ -75,7 +78,15 @@ class Schedule:
 
 SCHEDULES = {
     Effort.QUICK: Schedule(phases=3, evaluations=40, rows_per_type=6, patience=0.3),
-    Effort.STANDARD: Schedule(phases=6, evaluations=70, rows_per_type=8, column_rounds=14),
-    Effort.THOROUGH: Schedule(phases=8, evaluations=110, rows_per_type=12, patience=30.0, column_rounds=60),
+    Effort.STANDARD: Schedule(phases=6, evaluations=70, rows_per_type=8, column_rounds=14, worst_rounds=14),
+    Effort.THOROUGH: Schedule(
+        phases=8,
+        evaluations=110,
+        rows_per_type=12,
+        patience=30.0,
+        column_rounds=60,
+        worst_rounds=60,
+        least_gain=1e-3,
+    ),
 }
 TRIAL = Schedule(phases=3, evaluations=25, rows_per_type=4)

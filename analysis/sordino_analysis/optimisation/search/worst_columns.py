@@ -1,0 +1,95 @@
+"""New rows for the worst query: what a set of types is worth to a kernel whose decoder has few large variances.
+
+With weights Λ_q (k,) of each query's own types, Σ_qx Λ_qx Var_q(x) is least for V_qy = A_qᵀv_y/Λ_qᵀv_y, where
+A_q = M_q⁻¹w_q and M_q = Σ_y θ_y v_y v_yᵀ/(Λ_qᵀv_y). A unit of a further row v lowers it by Σ_q (A_qᵀv)²/(Λ_qᵀv) − νᵀv,
+with the multipliers ν of the columns' sums. At the optimum Λ is on the largest variances, as the soft maximum's slope.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sordino_analysis.arrays import Floats, Mask
+from sordino_analysis.optimisation.search.flips import climbed
+from sordino_analysis.optimisation.search.images import Images
+
+# Of Λ, on all queries and types alike: nothing is priced at no weight.
+_SPREAD = 1e-3
+_RIDGE = 1e-11
+# Sets that are climbed from, and of those found how many are taken: the best, per type and at least.
+_MOST_STARTS, _NEW_PER_TYPE, _FEWEST_NEW = 200, 2, 60
+# A row is worth its place where a unit of it lowers the value by this share.
+_WORTH = 1e-4
+
+
+@dataclass(frozen=True, eq=False)
+class OwnPrices:
+    """A and Λ (Q, k), ν (k,): what a row lowers the value by, and what its columns cost."""
+
+    answers: Floats
+    weights: Floats
+    columns: Floats
+    boost: float
+
+    def gains(self, members: Mask) -> Floats:
+        """(m,) Σ_q (A_qᵀv)²/(Λ_qᵀv) − νᵀv over the mean of v, above zero for a row that lowers the value."""
+        rows = 1.0 + self.boost * members
+        worth = ((self.answers @ rows.T) ** 2 / (self.weights @ rows.T)).sum(axis=0)
+        return np.asarray((worth - rows @ self.columns) / rows.mean(axis=1))
+
+    def flips(self, members: Mask) -> tuple[Floats, Floats]:
+        """(m,) gains, and (m, k) gains after flipping each type."""
+        rows, types = 1.0 + self.boost * members, members.shape[1]
+        changes = np.where(members, -self.boost, self.boost)
+        pushed, masses = self.answers @ rows.T, self.weights @ rows.T
+        flipped = np.empty(members.shape)
+        for place in range(types):
+            change = changes[:, place]
+            moved = pushed + self.answers[:, place : place + 1] * change
+            flipped[:, place] = (moved**2 / (masses + self.weights[:, place : place + 1] * change)).sum(axis=0)
+        flipped -= (rows @ self.columns)[:, None] + changes * self.columns
+        flipped /= rows.mean(axis=1)[:, None] + changes / types
+        return self.gains(members), flipped
+
+    def decoded(self, members: Mask) -> Floats:
+        """(Q, m) V of rows: the best under the weights."""
+        rows = 1.0 + self.boost * members
+        return np.asarray((self.answers @ rows.T) / (self.weights @ rows.T))
+
+    def worth_adding(self, members: Mask, images: Images) -> Mask:
+        """The sets with the largest gains that climb from `members` (m, k) and the single types, none of these."""
+        types = members.shape[1]
+        starts = images.distinct(np.vstack([members, np.eye(types, dtype=bool)]))
+        starts = starts[np.argsort(-self.gains(starts), kind="stable")[:_MOST_STARTS]]
+        found = images.distinct(climbed(starts, self.flips))
+        known = {row.tobytes() for row in images.distinct(members)}
+        fresh = np.array([row.tobytes() not in known for row in found]) & found.any(axis=1) & ~found.all(axis=1)
+        gains = np.where(fresh, self.gains(found), -np.inf)
+        most = max(_FEWEST_NEW, _NEW_PER_TYPE * types) // images.copies
+        order = np.argsort(-gains, kind="stable")[:most]
+        return np.asarray(found[order[gains[order] > _WORTH * abs(float(self.columns.sum()))]])
+
+
+def own_prices(
+    matrix: Floats, members: Mask, weights: Floats, boost: float, pressure: Floats, images: Images
+) -> OwnPrices:
+    """The prices of W (Q, k) for the kernel of `members` (m, k) under `weights` θ (m,) and their images.
+
+    `pressure` (Q, k) is Λ up to a factor. Raises LinAlgError where rows do not tell all types apart.
+    """
+    spread = (1.0 - _SPREAD) * pressure / pressure.sum() + _SPREAD / pressure.size
+    rows = 1.0 + boost * images.all_rows(members)
+    shares = np.tile(weights, images.copies)
+    answers = np.empty_like(matrix)
+    for query in images.kept_queries(len(matrix)):
+        system = (rows.T * (shares / (rows @ spread[query]))) @ rows
+        system[np.diag_indices_from(system)] += _RIDGE * np.trace(system) / len(system)
+        answers[query] = np.linalg.solve(system, matrix[query])
+    answers = images.mirrored_queries(answers)
+    # The rows in use are worth what their columns cost.
+    worth = ((answers @ rows.T) ** 2 / (spread @ rows.T)).sum(axis=0)
+    roots = np.sqrt(shares)
+    columns = np.linalg.lstsq(rows * roots[:, None], worth * roots, rcond=1e-12)[0]
+    return OwnPrices(answers, spread, columns, boost)
