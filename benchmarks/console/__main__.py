@@ -22,6 +22,7 @@ from sordino_server.cli.simulation.progress import Stages
 from sordino_server.cli.simulation.server_process import create_key, environment, local_server
 from sordino_server.console import sessions
 from sordino_server.console.console_route import COOKIE
+from sordino_server.keys import service as keys
 from sordino_server.kit.db import Database
 
 _WORKLOAD = {
@@ -120,7 +121,8 @@ def _sessions(folder: Path, key: str, count: int) -> list[str]:
     settings: Mapping[str, str] = environment(folder)
     database = Database(settings["SORDINO_DATABASE_URL"])
     with database.write("sign in") as session:
-        identifiers = [sessions.begin(session, key, int(time.time())) for _ in range(count)]
+        operator = keys.authenticate(session, key)
+        identifiers = [sessions.begin(session, operator, int(time.time())) for _ in range(count)]
     database.close()
     return identifiers
 

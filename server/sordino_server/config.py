@@ -114,6 +114,10 @@ class Settings(BaseSettings):
     )
     metrics_host: str = Field("127.0.0.1", description="Address of the metrics ports.")
     console: bool = Field(True, description="Whether `sordino serve` has the console, the pages under /console.")
+    console_networks: str = Field(
+        NO_PROXY,
+        description="Addresses and networks from which the console takes keys over plain HTTP, or none.",
+    )
     populations: PopulationMode = Field(
         "open",
         description="`declared` opens campaigns only for populations that an admin created; `open` creates them.",
@@ -143,7 +147,7 @@ class Settings(BaseSettings):
             check_key(key.get_secret_value())
         return key
 
-    @field_validator("trusted_proxies")
+    @field_validator("trusted_proxies", "console_networks")
     @classmethod
     def _check_proxies(cls, text: str) -> str:
         TrustedProxies.parse(text)

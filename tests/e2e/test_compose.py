@@ -42,7 +42,9 @@ def _services() -> dict[str, Any]:
 def _started(installation: Installation, name: str, environment: dict[str, str]) -> Any:
     service = _services()[name]
     assert service["command"][0] == "sordino"
-    return installation.start(*service["command"][1:], **(service["environment"] | environment))
+    # What compose puts in place of `${NAME:-value}` where NAME is not set.
+    stated = {name: re.sub(r"\$\{\w+:-([^}]*)\}", r"\1", text) for name, text in service["environment"].items()}
+    return installation.start(*service["command"][1:], **(stated | environment))
 
 
 def _free_ports(count: int) -> list[str]:
@@ -204,6 +206,7 @@ def test_the_demo_profile_leaves_a_finished_campaign(installation: Installation,
     key = installation.json("keys", "create", "--role", "analyst", "--name", "test", **here)["key"]
     listed = installation.json("campaigns", "list", SORDINO_SERVER=address, SORDINO_KEY=key)
     assert [campaign["state"] for campaign in listed["campaigns"]] == ["closed"], listed
+    assert "console: http://127.0.0.1:8000/console/sign-in#" in done.stdout
 
 
 def _campaign(operator: httpx.Client, wait_until: Callable[..., None]) -> None:

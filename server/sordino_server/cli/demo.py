@@ -94,7 +94,14 @@ def demo(
     chart: Annotated[Path, typer.Option(metavar="PATH", help="Write the chart (SVG) to this file.")] = Path(
         "sordino-demo.svg"
     ),
-    keep: Annotated[bool, typer.Option("--keep", help="Keep database, log, ledgers and estimates.")] = False,
+    keep: Annotated[
+        bool,
+        typer.Option("--keep", help="Keep database, log, ledgers and estimates, and show them in the console."),
+    ] = False,
+    console: Annotated[
+        str | None,
+        typer.Option("--console", metavar="URL", help="Print a sign-in link for the console of --server at this URL."),
+    ] = None,
     verbose: VerboseOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -111,9 +118,20 @@ def demo(
     --series DAYS asks the same question every day, one answer of a device in seven days: a version is released in
     the middle. The result compares every day and every week with the truth.
 
+    With --keep on a terminal the server runs on at the end: the command prints the console's address with a link that
+    signs in once, within 60 seconds, on this machine, and another link after every Enter.
+
     A pairwise statistic runs all rounds of its protocol. Its result has the truth with and without bins, and no chart.
     """
-    run = PresentedRun(apps=APPS, keep=keep, remote=RemoteServer.of(server, key), verbose=verbose, as_json=as_json)
+    run = PresentedRun(
+        apps=APPS,
+        keep=keep,
+        remote=RemoteServer.of(server, key),
+        verbose=verbose,
+        as_json=as_json,
+        shows_console=True,
+        console_address=console,
+    )
     check_users(users)
     epsilon = (_LEARN_EPSILON if learn else 1.0) if epsilon is None else epsilon
     check_round_guarantee(PureEpsilon.of(epsilon))

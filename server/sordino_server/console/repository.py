@@ -1,4 +1,4 @@
-"""Queries on the table of sessions."""
+"""Queries on the tables of sessions and of sign-in links."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Collection
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
-from sordino_server.models import ConsoleSession, Key
+from sordino_server.models import ConsoleSession, Key, SignInLink
 
 
 def add(session: Session, row: ConsoleSession) -> None:
@@ -34,3 +34,19 @@ def alive(session: Session, ids_sha256: Collection[str], now: int) -> set[str]:
 def remove(session: Session, id_sha256: str) -> None:
     """Delete a session."""
     session.execute(delete(ConsoleSession).where(ConsoleSession.id_sha256 == id_sha256))
+
+
+def add_link(session: Session, row: SignInLink) -> None:
+    """Insert a link, and delete those that expired before."""
+    session.execute(delete(SignInLink).where(SignInLink.expires_at <= row.created_at))
+    session.add(row)
+    session.flush()
+
+
+def take_link(session: Session, token_sha256: str, now: int) -> Key | None:
+    """The key of a link, which is deleted: None where there is none, or it expired, or the key is revoked."""
+    taken = delete(SignInLink).where(SignInLink.token_sha256 == token_sha256).returning(SignInLink)
+    link = session.scalars(taken).first()
+    if link is None or link.expires_at <= now:
+        return None
+    return session.scalars(select(Key).where(Key.id == link.key_id, Key.revoked_at.is_(None))).first()

@@ -19,15 +19,29 @@ from sordino_server.console import (
     population_pages,
     series_pages,
     sign_in,
+    sign_in_links,
     static_files,
 )
 from sordino_server.kit.known_parameters import check_parameters
 
 router = APIRouter(include_in_schema=False, dependencies=[Depends(check_parameters)])
 PARTS = (
-    static_files, sign_in, campaign_pages, live_counts, action_pages, estimate_pages, answer_pages,
-    picture_endpoints, series_pages,
-    new_question_pages, new_campaign_pages, plan_pages, plan_progress_pages, population_pages, key_pages,
-)  # fmt: skip
+    static_files,
+    sign_in,
+    sign_in_links,
+    campaign_pages,
+    live_counts,
+    action_pages,
+    estimate_pages,
+    answer_pages,
+    picture_endpoints,
+    series_pages,
+    new_question_pages,
+    new_campaign_pages,
+    plan_pages,
+    plan_progress_pages,
+    population_pages,
+    key_pages,
+)
 for part in PARTS:
     router.include_router(part.router)

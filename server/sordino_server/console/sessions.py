@@ -27,11 +27,8 @@ _ID_BYTES = 32
 _AUDITED = "/console"
 
 
-def begin(session: Session, key_text: str, now: int) -> str:
-    """The secret id of a new session of this key, noted in the audit log; raises `unauthorized`, or `forbidden` for a
-    key of a device.
-    """
-    key = keys.authenticate(session, key_text.strip())
+def begin(session: Session, key: Key, now: int) -> str:
+    """The secret id of a new session, noted in the audit log; raises `forbidden` for an upload token."""
     keys.allow(key, Role.ANALYST)
     identifier = secrets.token_urlsafe(_ID_BYTES)
     row = ConsoleSession(id_sha256=hashed(identifier), key_id=key.id, created_at=now, expires_at=now + LIFETIME_S)

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import math
 import secrets
+from collections.abc import Callable, Mapping
 
 from fastapi import APIRouter, Depends, Request, Response
+from sqlalchemy.orm import Session
 from starlette.responses import RedirectResponse
 
 from sordino_server.console import sessions
 from sordino_server.console.console_route import COOKIE, SIGN_IN, Analyst, ConsoleRoute, Form, check_token
 from sordino_server.console.rendering import render
 from sordino_server.console.transport import check_safe, is_secure
-from sordino_server.context import Injected
+from sordino_server.context import Context, Injected
 from sordino_server.errors import ServerError
+from sordino_server.keys import service as keys
 from sordino_server.kit.addresses import TrustedProxies
 from sordino_server.kit.token_buckets import TokenBuckets
+from sordino_server.models import Key
 from sordino_shared.protocol import Problem
 
 router = APIRouter(prefix="/console", route_class=ConsoleRoute)
@@ -49,7 +53,7 @@ async def sign_in_page(request: Request, context: Injected) -> Response:
     return response
 
 
-async def _limit(request: Request, context: Injected) -> None:
+async def limit(request: Request, context: Injected) -> None:
     """Take one of the address's attempts. Async, so that no two threads take the same one."""
     buckets: TokenBuckets = request.app.state.sign_in_limit
     wait = buckets.take(TrustedProxies.parse(context.settings.trusted_proxies).sender(request.scope))
@@ -59,19 +63,29 @@ async def _limit(request: Request, context: Injected) -> None:
         )
 
 
-@router.post("/sign-in", dependencies=[Depends(_limit)])
+@router.post("/sign-in", dependencies=[Depends(limit)])
 def sign_in(request: Request, context: Injected, form: Form) -> Response:
     """Begin a session with an operator's key."""
     check_safe(request, context.settings)
+    check_form(request, form)
+    return signed_in(request, context, lambda session: keys.authenticate(session, form.get("key", "").strip()))
+
+
+def check_form(request: Request, form: Mapping[str, str]) -> None:
+    """Raise `forbidden` unless the form came from the page that this browser loaded."""
     expected = request.cookies.get(_FORM_COOKIE, "")
     if not expected:
         raise ServerError(Problem.FORBIDDEN, "the form has expired, or the browser refuses cookies: load it again")
     check_token(form, expected)
-    before = request.cookies.get(COOKIE)
+
+
+def signed_in(request: Request, context: Context, find: Callable[[Session], Key]) -> Response:
+    """The first page, in a new session of the key that `find` raises for or returns; the browser's old one ends."""
+    before, now = request.cookies.get(COOKIE), context.clock.now()
     with context.database.write("console sign in") as session:
         if before is not None:
-            sessions.end(session, before, context.clock.now())
-        identifier = sessions.begin(session, form.get("key", ""), context.clock.now())
+            sessions.end(session, before, now)
+        identifier = sessions.begin(session, find(session), now)
     response = RedirectResponse(START, 303)
     _set_cookie(response, COOKIE, identifier, sessions.LIFETIME_S, is_secure(request, context.settings))
     response.delete_cookie(_FORM_COOKIE, path="/console")

@@ -1,4 +1,4 @@
-"""How a browser reached the server: over TLS, or over plain HTTP from this machine alone."""
+"""How a browser reached the server: over TLS, or over plain HTTP from this machine or a listed network."""
 
 from __future__ import annotations
 
@@ -25,18 +25,29 @@ def is_secure(request: HTTPConnection, settings: Settings) -> bool:
 
 def check_safe(request: HTTPConnection, settings: Settings) -> None:
     """Raise `forbidden` where a key would cross a network in the clear."""
-    if is_secure(request, settings) or _is_local(request):
+    if not is_secure(request, settings):
+        check_near(request, settings)
+
+
+def check_near(request: HTTPConnection, settings: Settings) -> None:
+    """Raise `forbidden` unless the peer is this machine, or in a network that SORDINO_CONSOLE_NETWORKS lists; a proxy
+    there that forwards for others is not.
+    """
+    forwarded = any(name in request.headers for name in _FORWARDING)
+    listed = TrustedProxies.parse(settings.console_networks).trusts_peer(request.scope)
+    if not forwarded and (listed or _is_local(request)):
         return
     raise ServerError(
         Problem.FORBIDDEN,
         "over plain HTTP the console takes keys from this machine alone: put a TLS proxy in front of the server and "
-        "list its address in SORDINO_TRUSTED_PROXIES, or tunnel the port with ssh",
+        "list its address in SORDINO_TRUSTED_PROXIES, or tunnel the port with ssh; for a network of Docker, "
+        "see SORDINO_CONSOLE_NETWORKS",
     )
 
 
 def _is_local(request: HTTPConnection) -> bool:
-    """Whether the peer is this machine; a proxy on it that forwards for others is not."""
-    if request.client is None or any(name in request.headers for name in _FORWARDING):
+    """Whether the peer is this machine."""
+    if request.client is None:
         return False
     try:
         address = ipaddress.ip_address(request.client.host)

@@ -3,7 +3,7 @@
 from sordino_server.models.base import Base
 from sordino_server.models.campaigns import Campaign, ClosingRule, Estimate, ManifestSignature, Round
 from sordino_server.models.datasets import Dataset, Release, ReleaseState, SpentRho
-from sordino_server.models.keys import AuditEntry, ConsoleSession, IdempotencyKey, Key, Role
+from sordino_server.models.keys import AuditEntry, ConsoleSession, IdempotencyKey, Key, Role, SignInLink
 from sordino_server.models.plans import (
     PlanPart,
     PlanPartKind,
@@ -44,6 +44,7 @@ __all__ = [
     "Round",
     "SeriesPause",
     "SeriesRow",
+    "SignInLink",
     "SpentRho",
     "WorkloadRow",
 ]

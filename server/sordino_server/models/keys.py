@@ -61,6 +61,17 @@ class ConsoleSession(Base):
     expires_at: Mapped[int] = mapped_column(BigInteger, index=True)
 
 
+class SignInLink(Base):
+    """A link that signs a browser in with a key, once: its token as SHA-256."""
+
+    __tablename__ = "sign_in_links"
+
+    token_sha256: Mapped[str] = mapped_column(String(64), primary_key=True)
+    key_id: Mapped[str] = mapped_column(ForeignKey("keys.id"))
+    created_at: Mapped[int] = mapped_column(BigInteger)
+    expires_at: Mapped[int] = mapped_column(BigInteger)
+
+
 class AuditEntry(Base):
     """One change that an operator made with a key; the database refuses to change a row.
 

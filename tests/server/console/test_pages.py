@@ -151,7 +151,7 @@ def test_the_tables_have_every_route() -> None:
     }
     pages = {("GET", path + form) for path in PAGES for form in FORMS}
     assert routes == pages | {("GET", path) for path in OTHER_GETS} | {
-        ("POST", path) for path in [*POSTS, "/console/sign-in"]
+        ("POST", path) for path in [*POSTS, "/console/sign-in", "/console/sign-in-link", "/console/sign-in-links"]
     }
 
 
@@ -186,7 +186,7 @@ def test_pages_load_nothing_from_elsewhere_and_say_what_they_are(browsers: Any, 
         assert 'lang="en"' in response.text
         for link in checked.links:
             assert link.startswith(("/", "#", "?")), (path, link)
-            if link.startswith("/") and not link.endswith(("/revoke", "/sign-out")):
+            if link.startswith("/") and not link.endswith(("/revoke", "/sign-out", "/sign-in-link")):
                 assert browser.http.get(link).status_code in (200, 303), (path, link)
 
 

@@ -16,7 +16,7 @@ from sordino_server.console import sessions
 from sordino_server.console.console_route import COOKIE
 from sordino_server.kit.clock import ManualClock
 from sordino_server.kit.db import Database
-from sordino_server.models import ConsoleSession, Role
+from sordino_server.models import ConsoleSession, Role, SignInLink
 from sordino_server.serving.app import create_app
 
 
@@ -111,13 +111,15 @@ def test_attempts_from_an_address_are_limited(browsers: Any) -> None:
         ("http://server.example", "10.0.0.1", {"X-Forwarded-Proto": "https"}, 200, True),
         ("http://server.example", "10.0.0.1", {"X-Forwarded-Proto": "https, http"}, 403, False),
         ("https://server.example", "192.0.2.7", {}, 200, True),
+        ("http://server.example", "172.18.0.1", {}, 200, False),
+        ("http://server.example", "172.18.0.1", {"X-Forwarded-For": "192.0.2.7"}, 403, False),
     ],
 )
 def test_keys_never_cross_a_network_in_the_clear(
     migrated_sqlite_url: str, url: str, peer: str, forwarded: dict[str, str], status: int, secure: bool
 ) -> None:
     database = Database(migrated_sqlite_url)
-    app = create_app(Settings(trusted_proxies="10.0.0.0/8"), database, ManualClock())
+    app = create_app(Settings(trusted_proxies="10.0.0.0/8", console_networks="172.16.0.0/12"), database, ManualClock())
 
     async def visit() -> tuple[httpx.Response, httpx.Response]:
         async with _client(app, url, peer, forwarded) as client:
@@ -132,6 +134,55 @@ def test_keys_never_cross_a_network_in_the_clear(
     assert ("Secure" in page.headers.get("set-cookie", "")) == secure
     assert answer.status_code == (401 if status == 200 else 403)
     database.close()
+
+
+def _link(running: Any, key: str) -> str:
+    made = running.client(key).post("/console/sign-in-links")
+    assert made.status_code == 201, made.text
+    assert made.json()["expires_at"] == running.clock.now() + 60
+    path, _, token = made.json()["path"].partition("#")
+    assert path == "/console/sign-in"
+    return str(token)
+
+
+def test_a_link_signs_in_once_within_a_minute(running: Any, browsers: Any) -> None:
+    key = running.key(Role.ANALYST)
+    link, page, target = _link(running, key), "/console/sign-in", "/console/sign-in-link"
+    browser = browsers.anonymous()
+    assert "/console/static/link.js" in browser.page(page)
+    assert browser.http.post(target, data={"link": link}).status_code == 403
+    assert browser.send(target, page, link=link + "x").status_code == 401
+    used = browser.send(target, page, link=link)
+    assert (used.status_code, used.headers["location"]) == (303, "/console/campaigns")
+    browser.page("/console/campaigns")
+    again = browsers.anonymous().send(target, page, link=link)
+    assert (again.status_code, link in again.text) == (401, False)
+    late = _link(running, key)
+    running.clock.advance(60)
+    assert browsers.anonymous().send(target, page, link=late).status_code == 401
+    last = _link(running, key)
+    running.api.delete(f"/v1/keys/{key.split('_')[2]}").raise_for_status()
+    assert browsers.anonymous().send(target, page, link=last).status_code == 401
+    with running.database.read("test") as session:
+        (row,) = session.scalars(select(SignInLink))
+    assert row.token_sha256 == hashlib.sha256(last.encode()).hexdigest()
+
+
+def test_links_are_for_operators_and_for_this_machine(running: Any, migrated_sqlite_url: str) -> None:
+    assert running.anonymous.post("/console/sign-in-links").status_code == 401
+    assert running.client(running.key(Role.UPLOADER)).post("/console/sign-in-links").status_code == 403
+    link = _link(running, running.key(Role.ANALYST))
+
+    async def visit(url: str, peer: str, headers: dict[str, str]) -> int:
+        async with _client(running.app, url, peer, headers) as client:
+            data = {"link": link, "token": "x"}
+            cookie = {"Cookie": "sordino_sign_in=x"}
+            return (await client.post("/console/sign-in-link", data=data, headers=cookie)).status_code
+
+    # Also over TLS, and for what a proxy on this machine forwards.
+    assert asyncio.run(visit("https://server.example", "192.0.2.7", {})) == 403
+    assert asyncio.run(visit("http://server.example", "127.0.0.1", {"X-Forwarded-For": "192.0.2.7"})) == 403
+    assert asyncio.run(visit("http://server.example", "127.0.0.1", {})) == 303
 
 
 def test_off_takes_all_of_it_away(migrated_sqlite_url: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,9 +10,11 @@ from pathlib import Path
 
 from sordino_analysis.charts import AnswerChart, draw_answers
 from sordino_server.cli.output import console, print_json, progress_console
+from sordino_server.cli.remote import Remote
 from sordino_server.cli.simulation.campaign import CampaignResult, CampaignTerms, run_campaign
 from sordino_server.cli.simulation.concept_campaign import run_concept_campaign
 from sordino_server.cli.simulation.concept_summary import concept_summary, print_concept_result
+from sordino_server.cli.simulation.kept_console import print_link, serve_kept
 from sordino_server.cli.simulation.repeated_campaigns import print_repeated, repeated_document, run_campaigns
 from sordino_server.cli.simulation.run import RemoteServer, run_simulation
 from sordino_server.cli.simulation.statistic_campaign import run_statistic_campaign
@@ -22,13 +24,19 @@ from sordino_server.cli.simulation.summary import print_result, result_document
 
 @dataclass(frozen=True, kw_only=True)
 class PresentedRun:
-    """Where a simulated campaign runs, how many devices are apps, and how its result is printed."""
+    """Where a simulated campaign runs, how many devices are apps, and how its result is printed.
+
+    With `shows_console` a campaign that is kept can be looked at in a browser afterwards; `console_address` is where
+    browsers reach the console of the server `remote`.
+    """
 
     apps: int
     keep: bool
     remote: RemoteServer | None
     verbose: bool
     as_json: bool
+    shows_console: bool = False
+    console_address: str | None = None
     started: float = field(default_factory=time.perf_counter)
 
     def linear(
@@ -59,6 +67,14 @@ class PresentedRun:
             print_json(result_document(result) | dict(fields) | {"seconds": seconds} | absent | places)
             return
         print_result(console, result, places | {"seconds": f"{seconds:.1f}"}, self.verbose)
+        self._show_console(kept)
+
+    def _show_console(self, kept: Path | None) -> None:
+        if self.remote is not None and self.console_address is not None:
+            with Remote(self.remote.address, self.remote.key) as connection:
+                print_link(connection, self.console_address, console)
+        elif self.shows_console and kept is not None and self.remote is None:
+            serve_kept(kept, console)
 
     def repeated(
         self, terms: CampaignTerms, values: Sequence[object], repeat: int, *, fields: Mapping[str, object]
@@ -95,6 +111,7 @@ class PresentedRun:
             print_json(concept_summary(result) | dict(fields) | place)
         else:
             print_concept_result(console, result)
+            self._show_console(kept)
         return result.statement_holds
 
     def pairwise(
@@ -120,3 +137,4 @@ class PresentedRun:
             print_json(statistic_document(result, raw_truth) | dict(fields) | place)
             return
         print_statistic_result(console, result, raw_truth, self.verbose)
+        self._show_console(kept)
