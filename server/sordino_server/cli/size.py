@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 import typer
 from rich.table import Table
 
+from sordino_analysis.documents.plan_summary import LinearSummary
 from sordino_analysis.evaluation.variance import answer_moments
 from sordino_analysis.pairwise.pairwise_request import PairwiseRequest
 from sordino_analysis.pairwise.pairwise_sample_size import pairwise_sample_size
@@ -142,12 +144,19 @@ def _row(
     queries = build_workload(plan.device.domain, plan.analyst.queries, plan.analyst.workload)
     law = answer_moments(plan.device.randomizer, plan.analyst.decoder, queries)
     needed = SampleSizes.of(statement, law, queries)
+    assert isinstance(plan.summary, LinearSummary)
+    share = plan.summary.first_share
+
+    def in_all(answering: int) -> int:
+        """Users of the campaign, of whom that many answer all queries."""
+        return answering if share == 1 else math.ceil(answering / share)
+
     return _Row(
         epsilon=str(options.epsilon),
         mechanism=plan.analyst.mechanism,
-        users=needed.most,
-        band=needed.band,
-        queries=tuple(zip(law.workload.labels(), needed.users.tolist(), strict=True)),
+        users=in_all(needed.most),
+        band=in_all(needed.band),
+        queries=tuple(zip(law.workload.labels(), map(in_all, needed.users.tolist()), strict=True)),
     )
 
 

@@ -35,6 +35,19 @@ def test_a_plan_of_the_same_error_agrees(json_of):
     assert json_of(*QUICK, "--margin", "1%", "--epsilon", "1")["rows"][0]["users"] == json_of(*plan)["users_needed"]
 
 
+def test_of_three_rounds_the_users_are_those_of_all(json_of, tmp_path):
+    """A quarter of them answers the first round, which alone is about all rules."""
+    switches = [{"name": name, "kind": "categorical", "labels": ["off", "on"]} for name in ("dark", "beta", "crashed")]
+    asked = {"class": "conjunctions", "width": 1, "label": {"attribute": "crashed", "positive": "on"}}
+    needed = []
+    for name, protocol in (("one", {}), ("three", {"protocol": {"shares": [0.25, 0.5, 0.25], "top": 2}})):
+        written = {"name": "w", "domain": switches, "queries": asked | protocol}
+        (tmp_path / f"{name}.json").write_text(json.dumps(written))
+        needed.append(json_of("size", "--file", f"{name}.json", "--margin", "0.05", "--epsilon", "1")["rows"][0])
+    assert needed[1]["users"] == 4 * needed[0]["users"]
+    assert needed[1]["band_users"] == 4 * needed[0]["band_users"]
+
+
 def test_a_pairwise_statistic_states_its_protocol(json_of, run_command, tmp_path):
     cells = [{"name": "carrier", "kind": "categorical", "labels": ["AA", "UA", "WN"]}]
     written = {"name": "carriers", "domain": cells, "statistic": {"kind": "gini_diversity"}}

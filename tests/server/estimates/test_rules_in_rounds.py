@@ -36,6 +36,7 @@ def test_rounds_that_nobody_answers_leave_the_band_of_the_first(running: Any) ->
     assert (plan.top, plan.shares.shares) == (5, (0.5, 0.25, 0.25))
     with pytest.raises(InvalidValue):
         read_protocol_plan(content.replace(b'"top":5', b'"top":1'))
+    question = running.api.get(f"/v1/campaigns/{campaign['id']}/status").json()["question"]
     assert running.report(campaign, CELLS).status_code == 200
     running.api.post(f"/v1/campaigns/{campaign['id']}/rounds/0/close").raise_for_status()
     running.work()
@@ -47,6 +48,10 @@ def test_rounds_that_nobody_answers_leave_the_band_of_the_first(running: Any) ->
     assert (document["rounds"], document["users_by_round"]) == ([0], [len(CELLS)])
     assert (document["interval"], document["certified_by_round"]) == (None, None)
     assert document["band"][0] < document["loss"] < document["band"][1]
+    # Half of the users answer the first round; the status predicts errors for all of them.
+    summary = running.api.get(f"/v1/plan-requests/{question['plan_request']}").json()["summary"]
+    assert question["variance"] == pytest.approx(2 * summary["largest_variance"])
+    assert (summary["shares"], summary["top"]) == ([0.5, 0.25, 0.25], 5)
 
 
 @pytest.mark.parametrize(
