@@ -144,13 +144,13 @@ def test_the_floor_leaves_out_fake_reports() -> None:
 @pytest.mark.parametrize("local", [1, 2, 4])
 def test_devices_that_are_needed_suffice_and_few_less_do_not(local: int) -> None:
     clones, guarantee, nano = Clones.of_any(exponential(local)), PureEpsilon.of(local), NANO // 2
-    needed = honest_needed(clones, nano, DELTA)
+    needed = honest_needed([clones], nano, DELTA)
     assert shuffled_of(guarantee, [clones], needed, DELTA).nano_epsilon <= nano * (1 + 2**-16)
     assert shuffled_of(guarantee, [clones], needed * 99 // 100, DELTA).nano_epsilon > nano
 
 
 def test_four_thousand_devices_hide_an_epsilon_of_four() -> None:
-    assert honest_needed(Clones.of_any(exponential(4)), NANO, DELTA) == pytest.approx(4332, rel=1e-3)
+    assert honest_needed([Clones.of_any(exponential(4))], NANO, DELTA) == pytest.approx(4332, rel=1e-3)
 
 
 @pytest.mark.parametrize(

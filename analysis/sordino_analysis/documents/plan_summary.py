@@ -10,6 +10,7 @@ from typing import Protocol, Self
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from sordino_analysis.documents.elimination_plan import RoundShares
+from sordino_analysis.documents.price_of_locality import PriceOfLocality
 from sordino_analysis.request_terms import CutShort, Objective, Target
 from sordino_shared.errors import MalformedDocument
 
@@ -175,6 +176,9 @@ class LinearSummary(_Summary):
     )
     target_error: float | None = Field(None, exclude_if=_is_none)
     users_needed: int | None = Field(None, exclude_if=_is_none)
+    price_of_locality: PriceOfLocality | None = Field(
+        None, exclude_if=_is_none, description="Users for the target error, by whom they trust."
+    )
     asks_rules: bool | None = Field(
         None, exclude_if=_is_none, description="True where the queries are the losses of a class of rules."
     )

@@ -22,6 +22,7 @@ from sordino_shared.guarantees import PureEpsilon
 _LEFT_OUT = 1e-5
 # ε is decided to this part of itself.
 _PRECISION_BITS = 17
+_MOST_HONEST = 10**9
 FAKE_SHARE = Fraction(1, 10)
 
 
@@ -79,23 +80,44 @@ def shuffled_of(local: PureEpsilon, clones: Sequence[Clones], honest: int, delta
     return Shuffled(local=local, nano_epsilon=spent, delta=delta, honest=honest)
 
 
-def honest_needed(clones: Clones, nano_epsilon: int, delta: Fraction) -> int:
+def honest_needed(clones: Sequence[Clones], nano_epsilon: int, delta: Fraction) -> int:
     """The least number of honest devices found whose reports, shuffled, are proved (ε, δ)-private; within .1 %.
 
     Raises InvalidValue for a δ outside [10⁻¹⁵, 1), and where 10⁹ devices do not suffice.
     """
     check_delta(delta)
-    low, high = 0, 1
-    while _reports(clones, high, delta).delta(nano_epsilon) > delta:
-        low, high = high, 4 * high
-        if high > 4 * 10**9:
+    found = 1
+    for kind in clones:
+        if _reports(kind, found, delta, coarse=True).delta(nano_epsilon) > delta:
+            found = _least_honest(kind, found, nano_epsilon, delta)
+    return found
+
+
+def _least_honest(clones: Clones, low: int, nano_epsilon: int, delta: Fraction) -> int:
+    """The same of one kind, of at least `low`; ln δ falls about in proportion to the devices."""
+    goal = math.log(delta)
+
+    def excess(honest: int) -> float:
+        return math.log(_reports(clones, honest, delta).delta(nano_epsilon)) - goal
+
+    high, above = low, excess(low)
+    if above <= 0:
+        return low
+    below = above
+    while below > 0:
+        low, above, high = high, below, 2 * high
+        if high > _MOST_HONEST:
             raise InvalidValue("more than 10^9 devices are needed to hide one of them: allow a larger ε", nano_epsilon)
+        below = excess(high)
+    halve = False
     while high - low > max(1, high >> 10):
-        middle = (low + high) // 2
-        if _reports(clones, middle, delta).delta(nano_epsilon) <= delta:
-            high = middle
+        share = 0.5 if halve else above / (above - below)
+        middle = min(high - 1, max(low + 1, low + math.ceil((high - low) * share) + (high >> 11)))
+        found, halve = excess(middle), not halve
+        if found <= 0:
+            high, below = middle, found
         else:
-            low = middle
+            low, above = middle, found
     return high
 
 

@@ -45,6 +45,7 @@ from sordino_server.cli.output import (
     reports_errors,
 )
 from sordino_server.cli.plan_result import print_plan
+from sordino_server.cli.price_of_locality import with_price
 from sordino_server.cli.statistics import TargetOption
 from sordino_server.cli.unused_options import refuse_given
 from sordino_shared.errors import InvalidValue
@@ -139,7 +140,7 @@ def plan(
     cache = None if no_cache else PlanCache(cache_dir or default_folder())
     finished = finished_plan(request, cache)
     if target_error is not None:
-        finished = finished.for_target(target_error)
+        finished = with_price(finished.for_target(target_error), asked, target_error)
     _keep(finished, output, chart)
     if as_json:
         print_json(json.loads(finished.summary.text()))

@@ -15,6 +15,7 @@ from sordino_analysis.documents.plan_summary import (
     ShuffledPrivacy,
 )
 from sordino_server.cli.output import console
+from sordino_server.cli.price_of_locality import price_lines
 from sordino_server.cli.statistics import fake_reports, print_protocols, shown_device_part
 
 _SHOWN_ERRORS = 12
@@ -96,6 +97,8 @@ def _result(summary: LinearSummary) -> Iterator[str]:
         yield from _average_case(summary.average_case)
     yield f"  {fake_reports('an answer', summary.manipulation)}"
     yield from (f"warning: {warning}" for warning in summary.warnings)
+    if summary.price_of_locality is not None:
+        yield from price_lines(summary.price_of_locality)
     if summary.cut_short:
         yield f"  cut short ({summary.cut_short}): more time may give a better mechanism and bound"
 

@@ -1,8 +1,13 @@
-"""The check of an order before it is queued, in a process of its own: its workload may be megabytes of text."""
+"""What takes long on a workload that somebody sent, in a process of its own: it may be megabytes of text."""
 
 from __future__ import annotations
 
+import json
+
+from sordino_analysis.documents.plan_summary import LinearSummary
+from sordino_analysis.documents.price_of_locality import PriceOfLocality
 from sordino_server.plans.schemas import PlanOrder
+from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import Digest
 
 
@@ -18,3 +23,20 @@ def content_key(order: PlanOrder, specification: str, queries: int) -> str:
     request.check(queries)
     digest: Digest = request.digest
     return str(digest)
+
+
+def price(specification: str, summary: LinearSummary, target_error: float, delta: float) -> PriceOfLocality:
+    """The price of locality of a finished plan; raises InvalidValue where its bias alone exceeds the target.
+
+    `specification` is the text of the workload as it was registered.
+    """
+    # Imported here for the same reason.
+    from sordino_analysis.planning.shuffling import fraction
+    from sordino_analysis.price_of_locality import price_of_locality
+    from sordino_analysis.questions.linear import WorkloadSpecification
+    from sordino_analysis.questions.specifications import parse_either
+
+    asked = parse_either(json.loads(specification))
+    if not isinstance(asked, WorkloadSpecification):
+        raise InvalidValue("a pairwise statistic has no price of locality", asked)
+    return price_of_locality(asked.build(), summary, target_error, fraction(delta))

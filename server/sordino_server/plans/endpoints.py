@@ -10,6 +10,8 @@ from fastapi import APIRouter, Query, Request, Response
 from sqlalchemy.orm import Session
 
 from sordino_analysis.documents.analyst_part import AnalystPart
+from sordino_analysis.documents.plan_summary import LinearSummary
+from sordino_analysis.documents.price_of_locality import PriceOfLocality
 from sordino_server.context import Context, Injected
 from sordino_server.identifiers import DigestPath, RequestPath
 from sordino_server.keys.authentication import Analyst
@@ -19,9 +21,10 @@ from sordino_server.kit.immutable import immutable_response
 from sordino_server.kit.pagination import AskedPage
 from sordino_server.models import PlanPart, PlanPartKind, WorkloadRow
 from sordino_server.plans import service
-from sordino_server.plans.checking import content_key
+from sordino_server.plans.checking import content_key, price
 from sordino_server.plans.readable import readable_document
 from sordino_server.plans.schemas import PlanOrder, PlanRequestDocument, PlanRequestList, SampleSizeDocument
+from sordino_server.workloads import service as workloads
 from sordino_shared.protocol import CBOR_MEDIA_TYPE, DevicePart
 
 router = APIRouter(tags=["plans"], route_class=OperatorRoute)
@@ -85,6 +88,25 @@ def get_sample_size(
     """How many users the statement "each answer ± margin" needs with a finished plan for linear queries."""
     with context.database.read("get sample size") as session:
         return service.sample_size(service.get(session, request_id), margin, level, difference)
+
+
+@router.get("/plan-requests/{request_id}/price-of-locality")
+async def get_price_of_locality(
+    context: Injected,
+    _: Analyst,
+    request_id: RequestPath,
+    target_error: Annotated[float, Query(gt=0, allow_inf_nan=False, description="Root mean squared error.")],
+    delta: Annotated[float, Query(ge=1e-15, lt=1, description="Of the privacy under a shuffler or a curator.")] = 1e-6,
+) -> PriceOfLocality:
+    """How many users the error takes if devices, a shuffler or a curator are trusted, with a finished plan."""
+
+    def read() -> tuple[str, LinearSummary]:
+        with context.database.read("get price of locality") as session:
+            row = service.get(session, request_id)
+            return workloads.get(session, row.workload_id).specification, service.linear_summary(row)
+
+    specification, summary = await anyio.to_thread.run_sync(read)
+    return await context.checks.run(price, specification, summary, target_error, delta)
 
 
 @router.get(

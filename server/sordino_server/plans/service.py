@@ -95,13 +95,19 @@ def _linear_summary(row: PlanRequestRow) -> LinearSummary | None:
     return summary if isinstance(summary, LinearSummary) else None
 
 
-def sample_size(row: PlanRequestRow, margin: float, level: float, difference: bool) -> SampleSizeDocument:
-    """Users that a statement needs with the row's plan; raises `plan-not-ready`, and InvalidValue where none do."""
+def linear_summary(row: PlanRequestRow) -> LinearSummary:
+    """The summary of the row's plan; raises `plan-not-ready`, and InvalidValue for a pairwise statistic."""
     if row.summary is None:
         raise ServerError(Problem.PLAN_NOT_READY, "the plan has no summary yet: wait until its state is ready")
     summary = read_summary(row.summary)
     if not isinstance(summary, LinearSummary):
         raise InvalidValue("the protocol of a pairwise statistic depends on the users: run `sordino size` instead")
+    return summary
+
+
+def sample_size(row: PlanRequestRow, margin: float, level: float, difference: bool) -> SampleSizeDocument:
+    """Users that a statement needs with the row's plan; raises `plan-not-ready`, and InvalidValue where none do."""
+    summary = linear_summary(row)
     needed = summary.users_within(margin, level, difference)
     if needed is None:
         raise InvalidValue(f"no number of users gives ± {margin:g}: the bias alone may be {summary.bias_bound:.3g}")

@@ -101,8 +101,22 @@ def test_the_result_comes_first_and_fits_the_window(run_command, json_of):
     assert "users needed for an error of 0.1" in text
     moved = json_of(*PREFIX)["manipulation"] / 100
     assert f"1 % of fake reports can move an answer by up to {moved:.3g}" in text
-    assert len(lines) < 10
+    assert len(lines) < 15
     assert max(map(len, lines)) <= 80
+
+
+def test_a_target_error_ends_with_the_price_of_locality(run_command, json_of):
+    order = ("plan", "--workload", "histogram", "--size", "12", "--epsilon", "1", "--mechanism", "subset_selection")
+    summary = json_of(*order, "--target-error", "0.01")
+    price = summary["price_of_locality"]
+    local, shuffled, curator = price["rows"]
+    assert (price["target_error"], price["delta"], price["neighbours"]) == (0.01, 1e-6, "replace")
+    assert local["users"] == summary["users_needed"] > shuffled["users"] > curator["users"]
+    text = run_command(*order, "--target-error", "0.01").stdout
+    assert "honest users for an error of 0.01 and a privacy of (1, 1e-06)" in text
+    for row in price["rows"]:
+        assert re.search(rf"^  {row['against']} +{row['users']:,}  ", text, re.MULTILINE)
+    assert "price_of_locality" not in json_of(*order)
 
 
 def test_the_output_folder_holds_the_parts_that_the_digests_name(run_command, json_of, tmp_path):

@@ -36,6 +36,20 @@ def test_a_plan_from_order_to_parts(running: Any) -> None:
     assert check_guarantee(device).nano <= device.guarantee.nano == 5 * 10**8
 
 
+def test_a_finished_plan_states_the_price_of_locality(running: Any, check_problem: Check) -> None:
+    ready = running.ready_plan()
+    path = f"/v1/plan-requests/{ready['id']}/price-of-locality"
+    found = running.api.get(path, params={"target_error": 0.01}).json()
+    local, shuffled, curator = found["rows"]
+    assert (found["epsilon"], found["delta"], found["neighbours"]) == (ready["summary"]["epsilon"], 1e-6, "replace")
+    assert local["users"] == math.ceil(ready["summary"]["largest_variance"] / 0.01**2)
+    assert curator["users"] < shuffled["users"] < local["users"]
+    for wrong in ({}, {"target_error": 0}, {"target_error": "nan"}, {"target_error": 0.1, "delta": 1}):
+        check_problem(running.api.get(path, params=wrong), Problem.INVALID_REQUEST)
+    waiting = f"/v1/plan-requests/{running.plan_request(seed=8)['id']}/price-of-locality"
+    check_problem(running.api.get(waiting, params={"target_error": 0.1}), Problem.PLAN_NOT_READY)
+
+
 _DIGESTS = ("device_digest", "analyst_digest")
 
 

@@ -1,0 +1,40 @@
+"""The last lines of `sordino plan --target-error`: the users that more trust would take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from sordino_analysis.documents.plan_summary import LinearSummary
+from sordino_analysis.documents.price_of_locality import PriceOfLocality, UsersUnderTrust
+from sordino_analysis.planning.finished_plan import FinishedPlan
+from sordino_analysis.price_of_locality import price_of_locality
+from sordino_analysis.questions.linear import WorkloadSpecification
+from sordino_analysis.questions.specifications import AnySpecification
+
+
+def with_price(plan: FinishedPlan, asked: AnySpecification, target_error: float) -> FinishedPlan:
+    """The plan with the users of every kind of trust in its summary; a pairwise statistic has none."""
+    if not (isinstance(plan.summary, LinearSummary) and isinstance(asked, WorkloadSpecification)):
+        return plan
+    price = price_of_locality(asked.build(), plan.summary, target_error)
+    return replace(plan, summary=plan.summary.model_copy(update={"price_of_locality": price}))
+
+
+def price_lines(price: PriceOfLocality) -> Iterator[str]:
+    """A heading, and a line for each kind of trust."""
+    yield f"honest users for an error of {price.target_error:g} and a privacy of ({price.epsilon:g}, {price.delta:g})"
+    yield "  where one user's value is replaced, against the one named:"
+    users = {row.trust: "none known" if row.users is None else f"{row.users:,}" for row in price.rows}
+    width = max(len(row.against) for row in price.rows)
+    for row in price.rows:
+        yield f"  {row.against:{width}}  {users[row.trust]:>{max(map(len, users.values()))}}  {_terms(row)}"
+    yield from (f"  {row.trust}: {row.reason}" for row in price.rows if row.reason is not None)
+
+
+def _terms(row: UsersUnderTrust) -> str:
+    if row.trust == "curator":
+        return "" if row.rho is None else f"ρ = {row.rho:.4g}"
+    if row.users_for_privacy is None:
+        return f"ε = {row.device_epsilon:g}, pure" if row.device_epsilon else ""
+    return f"ε = {row.device_epsilon:g} on devices"
