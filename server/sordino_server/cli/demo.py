@@ -74,34 +74,38 @@ LearnOption = Annotated[
     bool, typer.Option("--learn", help="Find out which flights arrive late: carrier, hour, month and origin.")
 ]
 
+UsersOption = Annotated[int, typer.Option(metavar="N", help="Number of simulated devices, one flight each.")]
+BinsOption = Annotated[int, typer.Option(metavar="N", help="Number of bins of the delays, 2 to 240.")]
+SeedOption = Annotated[
+    int, typer.Option(min=0, metavar="N", help="Seed of the drawn flights, the plan and the devices.")
+]
+ChartOption = Annotated[Path, typer.Option(metavar="PATH", help="Write the chart (SVG) to this file.")]
+KeepOption = Annotated[
+    bool, typer.Option("--keep", help="Keep database, log, ledgers and estimates, and show them in the console.")
+]
+ConsoleOption = Annotated[
+    str | None,
+    typer.Option("--console", metavar="URL", help="Print a sign-in link for the console of --server at this URL."),
+]
+
 
 @reports_errors
 def demo(
     context: typer.Context,
-    users: Annotated[int, typer.Option(metavar="N", help="Number of simulated devices, one flight each.")] = 50_000,
+    users: UsersOption = 50_000,
     epsilon: EpsilonOption = None,
     workload: WorkloadOption = DelayQueries.PREFIX,
-    bins: Annotated[int, typer.Option(metavar="N", help="Number of bins of the delays, 2 to 240.")] = 64,
+    bins: BinsOption = 64,
     mechanism: MechanismOption = None,
     statistic: StatisticOption = None,
     series: SeriesOption = None,
     learn: LearnOption = False,
-    seed: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Seed of the drawn flights, the plan and the devices.")
-    ] = 0,
+    seed: SeedOption = 0,
     server: TemporaryServerOption = None,
     key: TemporaryServerKeyOption = None,
-    chart: Annotated[Path, typer.Option(metavar="PATH", help="Write the chart (SVG) to this file.")] = Path(
-        "sordino-demo.svg"
-    ),
-    keep: Annotated[
-        bool,
-        typer.Option("--keep", help="Keep database, log, ledgers and estimates, and show them in the console."),
-    ] = False,
-    console: Annotated[
-        str | None,
-        typer.Option("--console", metavar="URL", help="Print a sign-in link for the console of --server at this URL."),
-    ] = None,
+    chart: ChartOption = Path("sordino-demo.svg"),
+    keep: KeepOption = False,
+    console: ConsoleOption = None,
     verbose: VerboseOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -124,14 +128,9 @@ def demo(
     A pairwise statistic runs all rounds of its protocol. Its result has the truth with and without bins, and no chart.
     """
     run = PresentedRun(
-        apps=APPS,
-        keep=keep,
-        remote=RemoteServer.of(server, key),
-        verbose=verbose,
-        as_json=as_json,
-        shows_console=True,
-        console_address=console,
-    )
+        apps=APPS, keep=keep, remote=RemoteServer.of(server, key), verbose=verbose, as_json=as_json,
+        shows_console=True, console_address=console,
+    )  # fmt: skip
     check_users(users)
     epsilon = (_LEARN_EPSILON if learn else 1.0) if epsilon is None else epsilon
     check_round_guarantee(PureEpsilon.of(epsilon))
