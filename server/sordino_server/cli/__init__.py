@@ -31,6 +31,7 @@ COMMANDS = (
     "keys",
     "plan",
     "plan-requests",
+    "pool",
     "populations",
     "release",
     "series",
