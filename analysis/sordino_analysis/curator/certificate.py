@@ -9,6 +9,7 @@ has 2ρ for e^{2ρ} − 1. (Edmonds, Nikolov and Ullman 2020, Section 5, with it
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -57,7 +58,11 @@ class CuratorCertificate:
 
 
 def certify(
-    matrix: Floats, optimum: GaussianOptimum, users: int | None = None, query_weights: Floats | None = None
+    matrix: Floats,
+    optimum: GaussianOptimum,
+    users: int | None = None,
+    query_weights: Floats | None = None,
+    should_stop: Callable[[], bool] = lambda: False,
 ) -> CuratorCertificate | None:
     """The certificate that speaks of data sets of so many people; None where none does. `matrix` (Q, k).
 
@@ -73,7 +78,8 @@ def certify(
     if users < 1:
         return None
     present = np.linspace(0, matrix.shape[1] - 1, users).round().astype(np.int64)
-    return CuratorCertificate.of(matrix, proof_from_types(np.sqrt(counted)[:, None] * matrix, present), counted)
+    proof = proof_from_types(np.sqrt(counted)[:, None] * matrix, present, should_stop=should_stop)
+    return CuratorCertificate.of(matrix, proof, counted)
 
 
 def cover_size(pairs: Mask) -> int:

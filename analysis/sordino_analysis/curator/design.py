@@ -58,12 +58,14 @@ def dense_design(
     if objective == "max":
         worst = weigh_worst_query(matrix, own, mean, should_stop=should_stop)
         weights, chosen, gap = worst.query_weights, worst.optimum, worst.gap
-    mean_certificate = certify(matrix, mean, users, own)
+    mean_certificate = max_certificate = certify(matrix, mean, users, own, should_stop)
+    if chosen is not mean:
+        max_certificate = _stronger(mean_certificate, certify(matrix, chosen, users, weights, should_stop))
     return Design(
         strategy=integer_strategy(matrix, chosen, weights),
         weights=own,
         mean_certificate=mean_certificate,
-        max_certificate=_stronger(mean_certificate, certify(matrix, chosen, users, weights)),
+        max_certificate=max_certificate,
         gap=gap,
         uniform_error=uniform_error(matrix, own),
     )

@@ -94,6 +94,17 @@ def test_a_plan_stopped_at_once_is_private_and_says_what_it_may_lose(objective: 
     assert getattr(best, name) < getattr(summary, name) <= getattr(best, name) * (1 + plan.design.gap) ** 2 * 1.01
 
 
+def test_a_bound_for_few_users_is_stopped_in_time_too() -> None:
+    workload = builtin_specification("prefix", 24).build()
+    asked: list[bool] = []
+    stopped = plan_release(workload, RHO, "mean", 3, lambda: asked.append(True) or True).summary()
+    assert len(asked) <= 2
+    whole = planned(users=3).summary()
+    assert stopped.lower_bound_mean is not None
+    assert whole.lower_bound_mean is not None
+    assert 0 < stopped.lower_bound_mean < whole.lower_bound_mean
+
+
 def test_what_cannot_be_planned_is_refused() -> None:
     workload = builtin_specification("prefix", 8).build()
     with pytest.raises(InvalidValue, match="releases nothing"):

@@ -95,8 +95,16 @@ def optimal_covariance(
     )
 
 
-def proof_from_types(matrix: Floats, present: Indices, gap: float = 0.005, max_iterations: int = 500) -> Floats:
+def proof_from_types(
+    matrix: Floats,
+    present: Indices,
+    gap: float = 0.005,
+    max_iterations: int = 500,
+    should_stop: Callable[[], bool] = lambda: False,
+) -> Floats:
     """(k, k) weights P of pairs with a member in `present` (m,), whose `dual_value` is nearly the most there is.
+
+    Once `should_stop()` they are the best so far, and prove what their `dual_value` says.
 
     Raises InvalidValue for a matrix that is not finite, or where no such pair has different answers.
     """
@@ -107,7 +115,7 @@ def proof_from_types(matrix: Floats, present: Indices, gap: float = 0.005, max_i
     np.fill_diagonal(allowed, False)
     if not allowed.any():
         raise InvalidValue("no pair of types has a member among those present", present)
-    return _ascended(reduced, _equal(allowed), gap, max_iterations, lambda: False)[0].weights
+    return _ascended(reduced, _equal(allowed), gap, max_iterations, should_stop)[0].weights
 
 
 def dual_value(matrix: Floats, weights: Floats) -> float:
