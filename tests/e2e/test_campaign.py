@@ -39,9 +39,9 @@ def test_a_campaign_by_commands_and_devices(installation: Installation, workload
 
     path = f"/v1/campaigns/{campaign['id']}/rounds/0/estimates"
     headers = {"Authorization": f"Bearer {operator['SORDINO_KEY']}"}
-    first = httpx.get(address + path, headers=headers)
+    first = httpx.get(address + path, headers=headers, timeout=PATIENCE_S)
     assert first.json() == document
     process.terminate()
     assert process.wait(PATIENCE_S) == 0
     _, address = installation.serve("--no-worker")
-    assert httpx.get(address + path, headers=headers).content == first.content
+    assert httpx.get(address + path, headers=headers, timeout=PATIENCE_S).content == first.content

@@ -153,13 +153,19 @@ def test_the_stated_commands_run_a_campaign_on_postgresql(
     assert address == f"http://127.0.0.1:{port}"
     worker, _ = _started(installation, "worker", here | {"SORDINO_WORKER_METRICS_PORT": jobs})
     key = installation.json("keys", "create", "--role", "admin", "--name", "test", **here)["key"]
-    with httpx.Client(base_url=address, headers={"Authorization": f"Bearer {key}"}) as operator:
+    with httpx.Client(base_url=address, headers={"Authorization": f"Bearer {key}"}, timeout=PATIENCE_S) as operator:
         assert operator.get("/readyz").json() == {"status": "ok"}
         assert _run_check(_image_check(), installation.environment, port) == 0
         assert _run_check(_services()["worker"]["healthcheck"]["test"][1:], installation.environment | here) == 0
         _campaign(operator, wait_until)
-    assert 'sordino_reports_total{outcome="accepted"} 1000.0' in httpx.get(f"http://127.0.0.1:{figures}/metrics").text
-    assert 'sordino_jobs_total{kind="round",outcome="done"} 1.0' in httpx.get(f"http://127.0.0.1:{jobs}/metrics").text
+    assert (
+        'sordino_reports_total{outcome="accepted"} 1000.0'
+        in httpx.get(f"http://127.0.0.1:{figures}/metrics", timeout=PATIENCE_S).text
+    )
+    assert (
+        'sordino_jobs_total{kind="round",outcome="done"} 1.0'
+        in httpx.get(f"http://127.0.0.1:{jobs}/metrics", timeout=PATIENCE_S).text
+    )
     for process in (api, worker):
         process.terminate()
         assert process.wait(PATIENCE_S) == 0

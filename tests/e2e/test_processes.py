@@ -66,7 +66,7 @@ def test_the_worker_comes_back_and_leaves_with_the_server(
     wait_until(lambda: _worker_of(process.pid) not in (None, first), "another worker runs")
     second = _worker_of(process.pid)
     wait_until(lambda: _shows(jobs, "sordino_jobs_total"), "the other worker has the same port")
-    assert httpx.get(f"{address}/readyz").status_code == 200
+    assert httpx.get(f"{address}/readyz", timeout=PATIENCE_S).status_code == 200
     process.send_signal(signal.SIGINT)
     assert process.wait(PATIENCE_S) == 0
     wait_until(lambda: _is_gone(second), "the worker leaves with the server")
@@ -91,7 +91,7 @@ def test_a_plan_survives_the_death_of_its_worker(
     headers = {"Authorization": f"Bearer {installation.operator(address)['SORDINO_KEY']}"}
     line = {"name": "value", "kind": "ordinal", "edges": list(range(255))}
     workload = {"name": "large", "domain": [line], "queries": "prefix"}
-    with httpx.Client(base_url=address, headers=headers) as api:
+    with httpx.Client(base_url=address, headers=headers, timeout=PATIENCE_S) as api:
         order = {"workload": api.post("/v1/workloads", json=workload).json()["id"], "epsilon": 1}
         path = api.post("/v1/plan-requests", json=order | {"mechanism": "factorization"}).headers["location"]
         first, _ = installation.start("worker")

@@ -152,7 +152,7 @@ def test_three_rounds_certify_a_rule_though_workers_are_killed_between_them(
     assert (document["rounds"], document["certified_by_round"]) == ([0, 1, 2], 2)
     assert (document["users"], sum(document["users_by_round"])) == (len(SETTINGS) + 1,) * 2
     asked = [each["device_digest"] for each in workers.api.get(f"{path}/status").json()["rounds"]]
-    last = DevicePart.read(httpx.get(f"{address}/v1/plans/{asked[2]}").content)
+    last = DevicePart.read(httpx.get(f"{address}/v1/plans/{asked[2]}", timeout=PATIENCE_S).content)
     assert len(last.domain.attributes) < len(RULES["domain"])
     # A report of the last round has a standard deviation of at most .66: six standard errors.
     reach = 6 * 0.66 / document["users_by_round"][2] ** 0.5

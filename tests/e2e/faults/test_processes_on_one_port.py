@@ -61,7 +61,7 @@ def test_two_processes_share_a_port_and_a_killed_one_comes_back(
     assert set(counts.values()) == {1}
     assert clients.acknowledged <= set(counts)
     # What the killed process counted is still in the sum; what it had not answered yet may be missing.
-    text = httpx.get(f"http://127.0.0.1:{metrics}/metrics").text
+    text = httpx.get(f"http://127.0.0.1:{metrics}/metrics", timeout=PATIENCE_S).text
     counted = float(text.split('sordino_reports_total{outcome="accepted"} ')[1].split()[0])
     assert len(counts) - clients.clients * BATCH <= counted <= len(counts)
     assert "sordino_queue_bytes" in text
