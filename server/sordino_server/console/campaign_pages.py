@@ -7,7 +7,9 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel
+from sqlalchemy.orm import Session
 
+from sordino_server.aggregates import last_report_at
 from sordino_server.campaigns import service as campaigns
 from sordino_server.campaigns.campaign_filter import CampaignFilter, CampaignSort
 from sordino_server.campaigns.schemas import CampaignStatus
@@ -19,6 +21,8 @@ from sordino_server.console.pages import ConsolePage, json_of, next_page, page, 
 from sordino_server.context import Injected
 from sordino_server.identifiers import DigestPath
 from sordino_server.kit.pagination import AskedPage
+from sordino_server.kit.times import iso_8601_or_none
+from sordino_server.models import Campaign
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import CampaignState, Manifest
 
@@ -29,7 +33,8 @@ _ROUND_COLUMNS = (
     "device_digest", "analyst_digest", "error",
 )  # fmt: skip
 _LIST_COLUMNS = (
-    "id", "name", "population", "state", "epsilon", "reports", "users_wanted", "refused", "created", "opened", "closed",
+    "id", "name", "population", "state", "epsilon", "reports", "users_wanted", "refused", "last_report",
+    "created", "opened", "closed",
 )  # fmt: skip
 
 _Text = Annotated[str | None, Query(max_length=200)]
@@ -37,6 +42,13 @@ _Text = Annotated[str | None, Query(max_length=200)]
 
 class ListedCampaign(CampaignStatus):
     """A campaign with the sums of its rounds."""
+
+    last_report_at: int | None
+
+    @property
+    def last_report(self) -> str | None:
+        """The time of the last report as ISO 8601."""
+        return iso_8601_or_none(self.last_report_at)
 
     @property
     def reports(self) -> int:
@@ -77,7 +89,7 @@ def list_campaigns(
     now = context.clock.now()
     with context.database.read("console campaigns") as session:
         rows, token = campaigns.listed(session, asked, chosen, sort)
-        found = [ListedCampaign.model_validate(status_of(session, row, now).model_dump()) for row in rows]
+        found = [_listed(session, row, now) for row in rows]
     values = {
         "campaigns": found,
         "next": next_page(request, token),
@@ -97,6 +109,11 @@ def list_campaigns(
             values=values,
         ),
     )
+
+
+def _listed(session: Session, row: Campaign, now: int) -> ListedCampaign:
+    status = status_of(session, row, now).model_dump()
+    return ListedCampaign.model_validate(status | {"last_report_at": last_report_at(session, row.id)})
 
 
 @page(router, "/campaigns/{campaign_id}")

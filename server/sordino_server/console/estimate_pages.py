@@ -6,18 +6,25 @@ import csv
 import io
 import json
 from functools import partial
-from typing import Any
+from importlib.util import find_spec
+from typing import Any, cast
 
+import anyio.to_thread
 from fastapi import APIRouter, Request, Response
 
+from sordino_analysis.documents.result_table import ResultTable
 from sordino_server.campaigns import service as campaigns
 from sordino_server.console.console_route import Analyst, ConsoleRoute
+from sordino_server.console.estimate_copies import copies
 from sordino_server.console.pages import ConsolePage, page, show
 from sordino_server.context import Context, Injected
+from sordino_server.errors import ServerError
 from sordino_server.estimates import service
 from sordino_server.estimates.picture import answers_of
 from sordino_server.estimates.table import as_csv
+from sordino_server.exports import service as exports
 from sordino_server.identifiers import DigestPath
+from sordino_shared.protocol import Problem
 
 router = APIRouter(prefix="/console", route_class=ConsoleRoute)
 
@@ -35,9 +42,36 @@ def get_estimate(visitor: Analyst, request: Request, context: Injected, campaign
         title=f"Estimate of {name}",
         json=lambda: content,
         csv=partial(as_csv, content),
-        values={"campaign": campaign_id} | _values(content) if in_html else {},
+        values=_of_page(request, campaign_id) | _values(content) if in_html else {},
     )
     return show(request, visitor, shown)
+
+
+@router.get("/campaigns/{campaign_id}/estimate.parquet")
+async def get_parquet(_: Analyst, context: Injected, campaign_id: DigestPath) -> Response:
+    """The rows of `sordino export estimates` as Parquet; 404 where the server has no pyarrow."""
+    if not _has_pyarrow():
+        detail = "this server writes no Parquet: install the extra `parquet` of sordino-server, or take the CSV"
+        raise ServerError(Problem.NOT_FOUND, detail)
+    table = await anyio.to_thread.run_sync(_table, context, campaign_id)
+    content = await context.answers.run("sordino_server.exports.parquet_bytes:parquet_bytes", table)
+    named = f'attachment; filename="estimate-{campaign_id[:12]}.parquet"'
+    headers = {"Content-Disposition": named, "Cache-Control": "no-store"}
+    return Response(cast("bytes", content), headers=headers, media_type="application/vnd.apache.parquet")
+
+
+def _has_pyarrow() -> bool:
+    return find_spec("pyarrow") is not None
+
+
+def _table(context: Context, campaign_id: str) -> ResultTable:
+    with context.database.read("console parquet") as session:
+        return exports.table_of(session, [campaign_id], context.clock.now())
+
+
+def _of_page(request: Request, campaign_id: str) -> dict[str, Any]:
+    address = str(request.base_url)
+    return {"campaign": campaign_id, "parquet": _has_pyarrow(), "copies": copies(address, campaign_id)}
 
 
 def _stored(context: Context, campaign_id: str) -> tuple[bytes, str]:

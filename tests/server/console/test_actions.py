@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from sordino_server.models import Role
+from sqlalchemy import select
+
+from sordino_server.models import Role, Round
 
 
 def _log(running: Any) -> list[tuple[str, str]]:
@@ -94,6 +96,25 @@ def test_actions_are_offered_where_they_apply_and_done(running: Any, browsers: A
     assert browser.send(delete, delete).headers["location"] == "/console/campaigns"
     assert browser.http.get(f"/console/campaigns/{other}").status_code == 404
     assert ("delete campaign", f"/v1/campaigns/{other}") in _log(running)
+
+
+def test_a_round_that_failed_says_why_and_is_retried(running: Any, browsers: Any) -> None:
+    campaign = running.campaign("open")
+    running.report(campaign, [0, 1, 2] * 20)
+    running.api.post(f"/v1/campaigns/{campaign['id']}/close").raise_for_status()
+    with running.database.write("test") as session:
+        row = session.scalars(select(Round).where(Round.campaign_id == campaign["id"])).one()
+        row.error = "the plan is <gone>; restore it, then retry"
+    browser, path = browsers.of(Role.ANALYST), f"/console/campaigns/{campaign['id']}"
+    page = browser.page(path)
+    assert "the plan is &lt;gone&gt;; restore it, then retry" in page
+    retry = f"{path}/rounds/0/actions/retry"
+    assert retry in page
+    assert browser.http.get(f"{path}/estimate").status_code == 409
+    assert browser.send(retry, retry).status_code == 303
+    assert retry not in browser.page(path)
+    running.work()
+    assert browser.http.get(f"{path}/estimate").status_code == 200
 
 
 def test_a_key_is_made_once_and_shown_once(running: Any, browsers: Any) -> None:

@@ -5,12 +5,16 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
+import re
+from html import unescape
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import Any
 
 import pytest
 from fastapi.routing import APIRoute
 
+from sordino_analysis.documents.result_parquet import read_parquet
 from sordino_server.console.rendering import POLICY, _moment
 from sordino_server.console.routes import PARTS
 from sordino_server.console.shared_texts import SharedTexts
@@ -44,6 +48,7 @@ OTHER_GETS: dict[str, dict[Role | None, int]] = {
     "/console/sign-in": {None: 200, Role.ANALYST: 200, Role.ADMIN: 200},
     "/console/static/{name}": {None: 200, Role.ANALYST: 200, Role.ADMIN: 200},
     "/console/campaigns/{campaign_id}/counts": READ,
+    "/console/campaigns/{campaign_id}/estimate.parquet": {None: 303, Role.ANALYST: 200, Role.ADMIN: 200},
     "/console/campaigns/{campaign_id}/actions/{action}": READ,
     "/console/campaigns/{campaign_id}/rounds/{index}/actions/{round_action}": READ,
     "/console/campaigns/{campaign_id}/estimate.svg": PICTURE,
@@ -221,6 +226,29 @@ def test_the_data_of_a_page_is_that_of_the_api(running: Any, browsers: Any, know
     shown = browser.http.get(f"/console/populations/{known['population_id']}.json").json()
     assert shown["entries"] == ledger
     assert shown["population"] == running.api.get(f"/v1/populations/{known['population_id']}").json()
+
+
+def test_an_estimate_is_copied_and_read_elsewhere(
+    running: Any, browsers: Any, known: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    browser, path = browsers.of(Role.ANALYST), f"/console/campaigns/{known['campaign_id']}"
+    page = browser.page(f"{path}/estimate")
+    code = re.search(r"(import os\n.*?)</code>", page, re.DOTALL)
+    assert code is not None
+    monkeypatch.setenv("SORDINO_KEY", running.admin_key)
+    names: dict[str, Any] = {}
+    exec(unescape(code[1]).replace("read_estimates(", "read_estimates(frame='columns', source="), names)
+    exported = running.api.get(f"/v1/estimates?campaign={known['campaign_id']}&format=rows").json()["rows"]
+    assert list(names["frame"]["value"]) == [row["value"] for row in exported]
+    assert f"{path}/estimate.parquet" in page
+    file = tmp_path / "estimate.parquet"
+    file.write_bytes(browser.http.get(f"{path}/estimate.parquet").raise_for_status().content)
+    assert list(read_parquet(file).columns["value"]) == [row["value"] for row in exported]
+    listed = browser.http.get("/console/campaigns.json").json()["campaigns"][0]
+    assert listed["last_report_at"] == running.clock.now()
+    monkeypatch.setattr("sordino_server.console.estimate_pages.find_spec", lambda _: None)
+    assert "estimate.parquet" not in browser.page(f"{path}/estimate")
+    assert browser.http.get(f"{path}/estimate.parquet").status_code == 404
 
 
 @pytest.mark.parametrize("engine", ["running", "running_on_postgres"])
