@@ -18,8 +18,12 @@ from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import DevicePart
 from sordino_shared.randomizers import (
     AnyRandomizer,
+    Coarsened,
     DenseRows,
     FiniteKernel,
+    GridPartition,
+    Level,
+    LinearLabel,
     RandomizedResponse,
     SeededDirection,
     SubsetSelection,
@@ -35,6 +39,11 @@ def kernel() -> FiniteKernel:
     table = np.full((4, SIZE), 2**57, dtype=np.uint64)
     table[np.arange(4), np.arange(4)] = 2**58
     return FiniteKernel(60, DenseRows(Array.of(table, "<u8")))
+
+
+def cells() -> Coarsened:
+    """Cells of two types, with the largest weight for e."""
+    return Coarsened.for_guarantee((SIZE,), [Level(1 << 32, GridPartition((2,)), LinearLabel(2), b"\x01")], ONE)
 
 
 def coins() -> SeededDirection:
@@ -96,12 +105,25 @@ def test_a_flipped_bit_of_a_table_is_harmless_or_found(entry: int, bit: int) -> 
         dataclasses.replace(SubsetSelection.for_guarantee(SIZE, 2, ONE), subset_size=1),
         dataclasses.replace(coins(), keep_weights=Array.of(np.array([2**59] * 4 + [1], dtype=np.uint64), "<u8")),
         dataclasses.replace(coins(), bits=62),
+        dataclasses.replace(cells(), high=cells().high + 1),
     ],
-    ids=["no noise", "rescaled", "always included", "smaller subsets", "a coin reversed", "coins rescaled"],
+    ids=[
+        "no noise",
+        "rescaled",
+        "always included",
+        "smaller subsets",
+        "a coin reversed",
+        "coins rescaled",
+        "a weight of cells one above the largest",
+    ],
 )
 def test_tampered_laws_are_refused(randomizer: AnyRandomizer) -> None:
     with pytest.raises(GuaranteeNotMet):
         check_guarantee(DevicePart(DOMAIN, ONE, randomizer))
+
+
+def test_cells_with_the_largest_weight_pass() -> None:
+    check_guarantee(DevicePart(DOMAIN, ONE, cells()))
 
 
 def test_no_finite_epsilon_is_named_as_such() -> None:
