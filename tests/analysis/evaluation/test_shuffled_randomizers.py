@@ -12,13 +12,21 @@ import pytest
 from sordino_analysis.arrays import Floats
 from sordino_analysis.evaluation.pair_distances import clones_by_distance, column_distances
 from sordino_analysis.evaluation.randomizers import for_randomizer
-from sordino_analysis.guarantees.clones import ShuffledReports
+from sordino_analysis.guarantees.clones import Clones, ShuffledReports
 from sordino_analysis.guarantees.shuffled import shuffled_of
 from sordino_shared.arrays import Array
 from sordino_shared.guarantees import NANO, PureEpsilon, exp_lower_bound
-from sordino_shared.randomizers import AnyRandomizer, DenseRows, FiniteKernel, RandomizedResponse, SubsetSelection
+from sordino_shared.randomizers import (
+    AnyRandomizer,
+    DenseRows,
+    FiniteKernel,
+    RandomizedResponse,
+    SubsetMixture,
+    SubsetSelection,
+)
 from tests.randomizers import Sample, every_sample, law_of
 
+Fractions = list[Fraction]
 EPSILONS = (0, NANO // 4, 3 * NANO // 4)
 # Entries of the array of all sequences of reports.
 MOST_SEQUENCES = 5000
@@ -69,6 +77,52 @@ def test_no_randomizer_hides_less_than_is_said(sample: Sample) -> None:
     laws = some(np.array([[float(law.get(outcome, 0)) for outcome in outcomes] for law in listed]))
     users = max(users for users in (2, 3, 4) if users == 2 or len(outcomes) ** users <= MOST_SEQUENCES)
     check(sample.randomizer, laws, users)
+
+
+def covers(clones: Clones, one: Fractions, two: Fractions, least: Fractions) -> bool:
+    """Whether the premise holds for two values with these laws, where everybody sends each report at `least` so often.
+
+    Chances are α(E, 1) + β(1, 1), or mirrored; α and β of the pair are drawn in proportion from the kinds of report.
+    """
+    ratio = clones.ratio
+    apart = [abs(p - q) / (ratio - 1) for p, q in zip(one, two, strict=True)]
+    alike = [min(p, q) - own for p, q, own in zip(one, two, apart, strict=True)]
+    own, even = sum(apart) / 2, sum(alike)
+    assert min(alike) >= 0
+    assert own * (ratio + 1) + even == 1
+    sent = [
+        clones.floor * each / own + (clones.even_floor * both / even if even else 0)
+        for each, both in zip(apart, alike, strict=True)
+    ]
+    return own <= clones.own and all(some <= floor for some, floor in zip(sent, least, strict=True))
+
+
+def premise_holds(randomizer: AnyRandomizer, laws: list[Fractions]) -> bool:
+    """Whether each two of all values are covered by one of the clones that are said of the randomizer."""
+    claimed = for_randomizer(randomizer).clones()
+    least = [min(chances) for chances in zip(*laws, strict=True)]
+    pairs = [(one, two) for one, two in combinations(laws, 2) if one != two]
+    return all(any(covers(clones, one, two, least) for clones in claimed) for one, two in pairs)
+
+
+COMPARED = (RandomizedResponse, SubsetSelection, SubsetMixture, FiniteKernel)
+
+
+@pytest.mark.parametrize("sample", list(every_sample(COMPARED)))
+def test_the_premise_holds_for_every_pair_of_values_exactly(sample: Sample) -> None:
+    listed = [law_of(sample.randomizer, cell) for cell in range(sample.randomizer.size)]
+    outcomes = sorted({outcome for law in listed for outcome in law})
+    assert premise_holds(sample.randomizer, [[law.get(outcome, Fraction(0)) for outcome in outcomes] for law in listed])
+
+
+def test_the_premise_holds_for_pairs_in_groups() -> None:
+    """Twelve columns between two: their distances are many, and close to one another."""
+    steps = np.arange(12)
+    table = np.stack([20_000 + 700 * steps + steps**2, 30_000 - 500 * steps, np.zeros(12, dtype=np.int64)])
+    table[2] = (1 << 16) - table.sum(axis=0)
+    kernel = FiniteKernel(16, DenseRows(Array.of(table, "<u8")))
+    assert len(for_randomizer(kernel).clones()) < len(column_distances(kernel.table) or ())
+    assert premise_holds(kernel, [[Fraction(int(entry), 1 << 16) for entry in column] for column in table.T])
 
 
 @pytest.mark.parametrize("seed", range(6))
