@@ -38,6 +38,10 @@ class CampaignOrder(StrictModel):
         False,
         description="Whether reports require the campaign's upload token, which the response then contains. Permanent.",
     )
+    public: bool = Field(
+        False,
+        description="Whether anybody may read /status/{id}: purpose, ε, rounded counts, the estimate. Permanent.",
+    )
     close_after_reports: _Reports | Listed[_Reports | None] | None = Field(
         None, description="Close a round after this number of reports: one number for all rounds, or one per round."
     )
@@ -175,6 +179,7 @@ class CampaignStatus(CampaignEntry):
     )
     planned_rounds: int
     needs_token: bool = Field(description="Whether reports require the campaign's upload token.")
+    public: bool = Field(description="Whether anybody may read the page /status/{id}.")
     rounds: list[RoundStatus] = Field(
         description=f"The rounds with a sealed plan; of a series the last {SHOWN_PERIODS} periods that have reports."
     )
@@ -206,6 +211,7 @@ class CampaignStatus(CampaignEntry):
             protocol=None if manifest.protocol is None else str(manifest.protocol),
             planned_rounds=len(manifest.rounds),
             needs_token=row.needs_token,
+            public=row.public,
             rounds=[RoundStatus.of(each, counts[each.id], rules.get(each.index)) for each in rounds],
             refusals=dict(refusals),
             series=series,

@@ -62,6 +62,7 @@ def create(session: Session, order: CampaignOrder, now: int, mode: PopulationMod
         state=CampaignState.READY,
         created_at=now,
         needs_token=order.upload_token,
+        public=order.public,
         question=_question(order, ready),
     )
     if not repository.add(session, campaign, _belongings(session, order, manifest, ready, now)):

@@ -65,6 +65,9 @@ CloseAfterReports = Annotated[
 CloseAfterSeconds = Annotated[
     list[int] | None, typer.Option(min=0, metavar="SECONDS", help=f"Close a round after this time. {_FOR_EACH}")
 ]
+PublicOption = Annotated[
+    bool, typer.Option("--public", help="Let anybody read /status/ID: purpose, ε, rounded counts, the estimate.")
+]
 
 
 for command in (answers, archive, restore, delete, sign):
@@ -96,6 +99,7 @@ def create(
     upload_token: Annotated[
         bool, typer.Option("--upload-token", help="Accept reports only with the campaign's token, printed once.")
     ] = False,
+    public: PublicOption = False,
     open_now: Annotated[bool, typer.Option("--open", help="Open the campaign immediately.")] = False,
     timeout: TimeoutOption = TIMEOUT_S,
     server: ServerOption = DEFAULT_SERVER,
@@ -122,7 +126,7 @@ def create(
             order |= {"mechanism": mechanism, "users": users, "protocol": protocol, "target": target}
             plan_request = awaited_plan(remote, order, Patience(timeout))
         terms: dict[str, Any] = {"name": name, "purpose": purpose, "population": population}
-        terms |= {"plan_request": plan_request, "upload_token": upload_token}
+        terms |= {"plan_request": plan_request, "upload_token": upload_token, "public": public}
         closing = {"close_after_reports": _rule(close_after_reports), "close_after_s": _rule(close_after_s)}
         status = remote.post("/v1/campaigns", terms | closing)
         try:

@@ -41,6 +41,8 @@ _FIXED = [_TYPE, *((name.lower().encode(), value.encode()) for name, value in HE
 def prepare(app_state: State) -> None:
     """Give the state what is shared between requests."""
     app_state.live_counts = SharedTexts()
+    # Anybody may ask for these, and for any number of campaigns that there are not.
+    app_state.public_texts = SharedTexts()
     app_state.report_rates = ReportRates()
     app_state.alive_sessions = AliveSessions(partial(sessions.alive, app_state.context))
 

@@ -78,7 +78,7 @@ def create(visitor: Analyst, context: Injected, once: FormOnce, request_id: Requ
 
 def _order(form: Mapping[str, str], request_id: str) -> CampaignOrder:
     given: dict[str, Any] = {name: form.get(name, "").strip() for name in ("name", "purpose", "population")}
-    given |= {"plan_request": request_id, "upload_token": "upload_token" in form}
+    given |= {"plan_request": request_id, "upload_token": "upload_token" in form, "public": "public" in form}
     given |= {name: _whole(form, name) for name in ("close_after_reports", "close_after_s")}
     if form.get("every"):
         given["series"] = _series(form)

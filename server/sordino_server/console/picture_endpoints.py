@@ -33,11 +33,7 @@ from sordino_shared.protocol import Problem
 router = APIRouter(prefix="/console", route_class=ConsoleRoute)
 
 _PARTS_OF_LOG = 200
-# A picture is a document of its own: its styles are inside, and it loads nothing.
-_HEADERS = {
-    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
-    "Cache-Control": "no-store",
-}
+_HEADERS = {"Content-Security-Policy": picture.POLICY, "Cache-Control": "no-store"}
 
 
 def svg(text: str | bytes) -> Response:

@@ -21,12 +21,14 @@ from sordino_server.console import (
     sign_in,
     sign_in_links,
     static_files,
+    status_pages,
 )
 from sordino_server.kit.known_parameters import check_parameters
 
 router = APIRouter(include_in_schema=False, dependencies=[Depends(check_parameters)])
 PARTS = (
     static_files,
+    status_pages,
     sign_in,
     sign_in_links,
     campaign_pages,

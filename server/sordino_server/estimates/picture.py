@@ -10,6 +10,9 @@ from sordino_server.estimates.concept_schemas import ConceptDocument
 from sordino_server.estimates.schemas import EstimateDocument
 from sordino_shared.protocol import Problem
 
+# A picture is a document of its own: its styles are inside, and it loads nothing.
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
+
 
 def draw(content: bytes, name: str) -> str:
     """The text of an SVG file of the estimate of the campaign `name`; raises `not-found` for one that is a number."""

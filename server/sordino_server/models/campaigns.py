@@ -21,6 +21,7 @@ class Campaign(Base):
     population: Mapped[str] = mapped_column(String(200), index=True)
     manifest: Mapped[bytes] = mapped_column(LargeBinary)
     needs_token: Mapped[bool] = mapped_column(default=False, server_default=false())
+    public: Mapped[bool] = mapped_column(default=False, server_default=false())
     state: Mapped[str] = mapped_column(String(16), default=CampaignState.READY)
     created_at: Mapped[int] = mapped_column(BigInteger, index=True)
     opened_at: Mapped[int | None] = mapped_column(BigInteger)

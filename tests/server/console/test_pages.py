@@ -39,6 +39,9 @@ PAGES: dict[str, dict[Role | None, int]] = {
     "/console/audit-log": READ_BY_ADMIN,
 }
 OTHER_GETS: dict[str, dict[Role | None, int]] = {
+    # The campaign is not public.
+    "/status/{campaign_id}": {None: 404, Role.ANALYST: 404, Role.ADMIN: 404},
+    "/status/{campaign_id}/estimate.svg": {None: 404, Role.ANALYST: 404, Role.ADMIN: 404},
     "/console/new-campaign": READ,
     "/console/plans/{request_id}/new-campaign": READ,
     "/console/plans/{request_id}/progress": READ,

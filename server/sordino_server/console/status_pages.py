@@ -1,0 +1,133 @@
+"""/status/{id}: what device owners may read of a campaign that is public, without a key"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fastapi import APIRouter, Request, Response
+from sqlalchemy.orm import Session
+from starlette.responses import HTMLResponse
+
+from sordino_server.campaigns import service as campaigns
+from sordino_server.campaigns.status import status_of
+from sordino_server.console.console_route import ConsoleRoute
+from sordino_server.console.rendering import HEADERS, fragment
+from sordino_server.console.shared_texts import SharedTexts
+from sordino_server.context import Context, Injected
+from sordino_server.errors import ServerError
+from sordino_server.estimates import picture
+from sordino_server.estimates import service as estimates
+from sordino_server.estimates.schemas import EstimateDocument
+from sordino_server.identifiers import DigestPath
+from sordino_shared.protocol import CampaignState, Manifest, Problem, RoundState
+
+router = APIRouter(prefix="/status", route_class=ConsoleRoute)
+
+MAX_AGE_S = 60
+_SHOWN_ANSWERS = 100
+_DIGITS = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class PublicStatus:
+    """What anybody may know; `reports` is rounded down while a round is open."""
+
+    name: str
+    purpose: str
+    state: str
+    epsilon: float
+    attributes: tuple[str, ...]
+    opened_at: int | None
+    closed_at: int | None
+    reports: int
+    rounded: bool
+    estimate: bytes | None
+
+
+@router.get("/{campaign_id}")
+async def get_status(request: Request, context: Injected, campaign_id: DigestPath) -> Response:
+    """The page, the same for everybody, made once a second at most; 404 for a campaign that is not public."""
+    texts: SharedTexts = request.app.state.public_texts
+    content = await texts.get(f"/status/{campaign_id}", lambda: _page(context, campaign_id))
+    return _shared(HTMLResponse(content, headers=HEADERS))
+
+
+def _page(context: Context, campaign_id: str) -> bytes:
+    status = _public(context, campaign_id)
+    answers = None if status.estimate is None else picture.answers_of(status.estimate)
+    text = fragment(
+        "status.html",
+        title=status.name,
+        campaign=campaign_id,
+        status=status,
+        document=answers,
+        answers=[] if answers is None else answers.queries[:_SHOWN_ANSWERS],
+        drawable=status.estimate is not None and _is_drawable(answers, status.estimate),
+    )
+    return text.encode()
+
+
+@router.get("/{campaign_id}/estimate.svg")
+async def draw_status(request: Request, context: Injected, campaign_id: DigestPath) -> Response:
+    """The estimate as a picture; 404 until there is one."""
+    texts: SharedTexts = request.app.state.public_texts
+    content = await texts.get(f"/status/{campaign_id}/estimate.svg", lambda: _drawn(context, campaign_id))
+    headers = {"Content-Security-Policy": picture.POLICY}
+    return _shared(Response(content, headers=headers, media_type="image/svg+xml"))
+
+
+def _drawn(context: Context, campaign_id: str) -> bytes:
+    status = _public(context, campaign_id)
+    if status.estimate is None:
+        raise ServerError(Problem.NOT_FOUND, "the campaign has no estimate yet")
+    return picture.draw(status.estimate, status.name).encode()
+
+
+def rounded_down(count: int) -> int:
+    """The count with all digits after the second as zeros: 12,999 is 12,000."""
+    scale: int = 10 ** max(0, len(str(count)) - _DIGITS)
+    return count // scale * scale
+
+
+def _public(context: Context, campaign_id: str) -> PublicStatus:
+    with context.database.read("public status") as session:
+        row = campaigns.get(session, campaign_id)
+        if not row.public:
+            raise ServerError(Problem.NOT_FOUND, "there is no public campaign of this id")
+        now = context.clock.now()
+        status = status_of(session, row, now)
+        estimate = _estimate(session, campaign_id, now) if status.state is CampaignState.CLOSED else None
+    manifest = Manifest.read(row.manifest)
+    reports = sum(each.reports for each in status.rounds)
+    is_open = any(each.state is RoundState.OPEN for each in status.rounds)
+    return PublicStatus(
+        name=status.name,
+        purpose=manifest.purpose,
+        state=status.state.value,
+        epsilon=status.epsilon,
+        attributes=tuple(each.name for each in manifest.domain.attributes),
+        opened_at=status.opened_at,
+        closed_at=status.closed_at,
+        reports=rounded_down(reports) if is_open else reports,
+        rounded=is_open,
+        estimate=estimate,
+    )
+
+
+def _estimate(session: Session, campaign_id: str, now: int) -> bytes | None:
+    try:
+        return estimates.stored_last(session, campaign_id, now)
+    except ServerError as error:
+        if error.problem is not Problem.ESTIMATE_NOT_READY:
+            raise
+        return None
+
+
+def _is_drawable(answers: EstimateDocument | None, content: bytes) -> bool:
+    return answers is not None or b'"kind":"concepts"' in content
+
+
+def _shared(response: Response) -> Response:
+    """What caches may keep for a minute."""
+    response.headers["Cache-Control"] = f"public, max-age={MAX_AGE_S}"
+    return response

@@ -1,0 +1,66 @@
+"""The public page of a campaign: for everybody, without a key, cacheable, and no more than it may say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from sordino_server.console.shared_texts import SharedTexts
+from sordino_server.console.status_pages import rounded_down
+
+TERMS = {"name": "<delays>", "purpose": "We ask how late you were.", "population": "travellers"}
+
+
+@pytest.mark.parametrize(
+    ("count", "shown"),
+    [(0, 0), (7, 7), (42, 42), (99, 99), (123, 120), (999, 990), (12_999, 12_000), (10**9 - 1, 99 * 10**7)],
+)
+def test_counts_are_rounded_down_to_two_digits(count: int, shown: int) -> None:
+    assert rounded_down(count) == shown
+
+
+def test_owners_read_the_status_of_a_public_campaign(running: Any) -> None:
+    running.app.state.public_texts = SharedTexts(0.0)
+    plan = running.ready_plan()["id"]
+    public = running.api.post("/v1/campaigns", json={**TERMS, "plan_request": plan, "public": True}).json()
+    assert public["public"]
+    running.clock.advance(1)
+    private = running.api.post("/v1/campaigns", json={**TERMS, "plan_request": plan}).json()
+    assert not private["public"]
+    path = f"/status/{public['id']}"
+    assert running.anonymous.get(f"/status/{private['id']}").status_code == 404
+    assert running.anonymous.get(f"/status/{'0' * 64}").status_code == 404
+    running.api.post(f"/v1/campaigns/{public['id']}/open").raise_for_status()
+    running.report(public, [0] * 77 + [1] * 48)
+    page = running.anonymous.get(path)
+    assert page.status_code == 200
+    assert page.headers["cache-control"] == "public, max-age=60"
+    assert page.headers["content-security-policy"].startswith("default-src 'self'")
+    assert "set-cookie" not in page.headers
+    assert "We ask how late you were." in page.text
+    assert "&lt;delays&gt;" in page.text
+    assert "at least 120" in page.text
+    assert "125" not in page.text
+    assert running.anonymous.get(f"{path}/estimate.svg").status_code == 404
+
+    running.api.post(f"/v1/campaigns/{public['id']}/close").raise_for_status()
+    assert "What came of it" not in running.anonymous.get(path).text
+    running.work()
+    page = running.anonymous.get(path)
+    assert "<dd>125</dd>" in page.text
+    estimate = running.api.get(f"/v1/campaigns/{public['id']}/estimates").json()
+    assert f"{estimate['queries'][0]['value']:.4g}" in page.text
+    picture = running.anonymous.get(f"{path}/estimate.svg")
+    assert picture.headers["cache-control"] == "public, max-age=60"
+    assert picture.text.count('class="band"') == 1 + 3
+
+
+def test_a_page_is_made_once_for_all_who_ask(running: Any) -> None:
+    plan = running.ready_plan()["id"]
+    public = running.api.post("/v1/campaigns", json={**TERMS, "plan_request": plan, "public": True}).json()
+    running.api.post(f"/v1/campaigns/{public['id']}/open").raise_for_status()
+    running.app.state.public_texts = SharedTexts(3600.0)
+    before = running.anonymous.get(f"/status/{public['id']}").text
+    running.report(public, [0] * 10)
+    assert running.anonymous.get(f"/status/{public['id']}").text == before
