@@ -23,6 +23,8 @@ _GAP = 110
 class HeatMap:
     """A table `cells` (r, c), NaN where nothing is drawn, with the names of its rows and columns.
 
+    The colours begin at 0 or below, unless `from_zero` is false: then at the least cell.
+
     Raises InvalidValue unless there is a name for each row and column and a number to draw.
     """
 
@@ -32,6 +34,7 @@ class HeatMap:
     row_axis: str
     column_axis: str
     cells: Floats
+    from_zero: bool = True
 
     def __post_init__(self) -> None:
         if self.cells.shape != (len(self.rows), len(self.columns)) or not np.isfinite(self.cells).any():
@@ -47,11 +50,12 @@ class HeatMap:
             row_axis=self.row_axis,
             column_axis=self.column_axis,
             cells=self.cells[np.ix_(rows, columns)],
+            from_zero=self.from_zero,
         )
 
 
 def draw_heat_maps(title: str, subtitle: str, maps: Sequence[HeatMap]) -> str:
-    """One or two maps side by side as the text of an SVG file, each with a scale of its own from 0."""
+    """One or two maps side by side as the text of an SVG file, each with a scale of its own."""
     width = (RIGHT - LEFT - _GAP * (len(maps) - 1)) / len(maps)
     elements = heading(title, subtitle)
     for place, given in enumerate(maps):
@@ -65,10 +69,12 @@ def _map(drawn: HeatMap, left: float, width: float) -> list[str]:
     count, across = drawn.cells.shape
     plot = Plot.between((0.0, float(across)), (0.0, float(count)), (left, _BOTTOM), (left + width, _TOP))
     high = float(np.nanmax(drawn.cells))
-    low = min(0.0, float(np.nanmin(drawn.cells)))
+    low = float(np.nanmin(drawn.cells))
+    low = min(0.0, low) if drawn.from_zero else low
     shades = np.full(drawn.cells.shape, -1)
     known = np.isfinite(drawn.cells)
-    span = high - low or 1.0
+    # Cells that differ by rounding alone have one colour.
+    span = high - low if high - low > 1e-9 * max(abs(low), abs(high)) else 1.0
     shades[known] = np.minimum(SHADES - 1, ((drawn.cells[known] - low) / span * SHADES).astype(int))
     width_of_cell, height_of_cell = width / across, (_BOTTOM - _TOP) / count
     cells = [

@@ -22,7 +22,7 @@ def draw_ranges(chart: EstimateChart) -> str:
         shares[rows[begin], columns[stop]] = value
         halves[rows[begin], columns[stop]] = (high - low) / 2
 
-    def drawn(title: str, cells: Floats) -> HeatMap:
+    def drawn(title: str, cells: Floats, from_zero: bool) -> HeatMap:
         return HeatMap(
             title=title,
             rows=[_written(begin) for begin in begins],
@@ -30,9 +30,10 @@ def draw_ranges(chart: EstimateChart) -> str:
             row_axis=f"from {chart.axis}",
             column_axis=f"to {chart.axis}",
             cells=cells,
+            from_zero=from_zero,
         )
 
-    maps = [drawn("share of users", shares), drawn(f"± of the {chart.level_text} band", halves)]
+    maps = [drawn("share of users", shares, True), drawn(f"± of the {chart.level_text} band", halves, False)]
     return draw_heat_maps(chart.title, chart.subtitle, maps)
 
 

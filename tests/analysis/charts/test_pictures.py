@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 import xml.etree.ElementTree as ET
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -27,6 +28,7 @@ from sordino_analysis.charts import (
     draw_series,
     draw_steps,
     draw_variances,
+    svg,
 )
 from sordino_analysis.charts.kernels import draw_kernel, kernel_table
 from sordino_analysis.charts.svg import SHADES, STYLE
@@ -83,10 +85,11 @@ def ranges(bins: int) -> EstimateChart:
 def test_ranges_are_two_triangles() -> None:
     root = ET.fromstring(draw_estimate(ranges(10)))
     drawn = cells(root)
-    # Two triangles of 55 cells, and a sample of each shade for either; the second has one number in all cells.
+    # Two triangles of 55 cells, and a sample of each shade for either; the second has its least number in all cells.
     assert sum(drawn.values()) == 2 * 55 + 2 * SHADES
     # A tenth of the shares is below .1 of the largest …: of lengths 1 to 10 there are 10 to 1.
-    assert drawn[SHADES - 1] == 2 + (2 + 1) + 55
+    assert drawn[SHADES - 1] == 2 + (2 + 1)
+    assert drawn[0] >= 55
     assert {"from delay in min", "to delay in min", "share of users", "± of the 95 % band"} <= set(texts(root))
     assert "10 × 10 cells, from 0.1 to 1" in (root.findtext(SVG + "desc") or "")
 
@@ -267,6 +270,16 @@ def test_a_heat_map_needs_a_name_for_each_row() -> None:
         HeatMap(title="", rows=["a"], columns=["b", "c"], row_axis="", column_axis="", cells=np.ones((2, 2)))
     drawn = HeatMap(title="t", rows=["a"], columns=["b"], row_axis="", column_axis="", cells=np.zeros((1, 1)))
     ET.fromstring(draw_heat_maps("", "", [drawn]))
+
+
+def test_lines_are_not_filled() -> None:
+    """A polyline without `fill: none` is a black area."""
+    (hollow,) = re.findall(r"([^\n{}]+) \{ fill: none;", STYLE)
+    classes = {name.strip().lstrip(".") for name in hollow.split(",")}
+    texts_of_modules = "".join(path.read_text(encoding="utf-8") for path in Path(svg.__file__).parent.glob("*.py"))
+    drawn = set(re.findall(r'curve\([^\n"]*"(\w+)"\)', texts_of_modules))
+    assert drawn
+    assert drawn <= classes
 
 
 def luminance(colour: str) -> float:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, Response, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, FloatRect, Page, Response, sync_playwright
 
 from sordino_server.models import Role
 from tests.patience import PATIENCE_S
@@ -106,12 +106,15 @@ class Window:
         found: list[str] = self.page.evaluate(script)
         return found
 
-    def keep(self, name: str) -> Path:
-        """Write a screenshot of the whole page to the folder SCREENSHOTS, by default build/screenshots."""
+    def keep(self, name: str, most: int = 20_000) -> Path:
+        """Write a screenshot of the first `most` pixels of the page to the folder SCREENSHOTS or build/screenshots."""
         folder = Path(os.environ.get("SCREENSHOTS") or ROOT / "build" / "screenshots")
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / f"{name}.png"
-        self.page.screenshot(path=path, full_page=True)
+        height: int = self.page.evaluate("document.documentElement.scrollHeight")
+        width: int = self.page.evaluate("document.documentElement.clientWidth")
+        shown = FloatRect(x=0, y=0, width=width, height=min(height, most))
+        self.page.screenshot(path=path, full_page=True, clip=shown)
         return path
 
 
