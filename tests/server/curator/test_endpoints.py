@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import tempfile
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+from sqlalchemy import select
 
-from sordino_server.models import Role
+from sordino_server.models import IdempotencyKey, Role
 from sordino_server.populations.names import identifier_of
 from sordino_shared.protocol import Problem
 
@@ -139,3 +142,15 @@ def test_wrong_releases_are_refused_before_anything_is_spent(running: Any, check
     lost = check_problem(running.api.get(f"{unscaled.headers['location']}/answers"), Problem.RELEASE_NOT_READY)
     assert lost["state"] == "failed"
     assert running.api.get(PATH).json()["cap"]["spent"] == 1e-9
+
+
+def test_no_digest_by_which_rows_can_be_guessed_is_stored(running: Any, check_problem: Check) -> None:
+    body, headers = json.dumps(ORDER).encode(), {"Idempotency-Key": "one", "Content-Type": "application/json"}
+    first = running.api.post("/v1/datasets", content=body, headers=headers)
+    assert first.status_code == 201
+    assert running.api.post("/v1/datasets", content=body, headers=headers).content == first.content
+    other = running.api.post("/v1/datasets", content=body + b" ", headers=headers)
+    check_problem(other, Problem.IDEMPOTENCY_CONFLICT)
+    with running.database.read("test") as session:
+        kept = session.scalars(select(IdempotencyKey.body_sha256)).one()
+    assert kept != hashlib.sha256(body).hexdigest()
