@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from collections.abc import Iterator
 from copy import deepcopy
 from typing import Any
 from urllib.parse import quote
 
+import httpx
 import pytest
 
 from sordino_shared.protocol import PROBLEM_MEDIA_TYPE
+from tests.patience import PATIENCE_S
 
 # PostgreSQL refuses the first, UTF-8 has no bytes for the second.
 ILLEGIBLE = ["\x00", "\ud800"]
@@ -109,6 +112,20 @@ def test_in_a_page_token(server: Any, bad: str) -> None:
     for token in (base64.urlsafe_b64encode(content).decode(), quote(bad, errors="surrogatepass")):
         for name in LISTS:
             check_refused(server.api.get(f"/v1/{name}?page_token={token}"), name)
+
+
+def test_in_a_filter_of_a_list(server: Any) -> None:
+    for query in ("name=a%00", "population=%00"):
+        check_refused(server.api.get(f"/v1/campaigns?{query}"), query)
+
+
+def test_in_a_form_of_the_console(server: Any) -> None:
+    with httpx.Client(base_url=server.address, timeout=PATIENCE_S) as browser:
+        token = re.search(r'name="token" value="([^"]+)"', browser.get("/console/sign-in").text)
+        assert token is not None
+        for key in ("sdo_admin_\x00_\x00", "\x00"):
+            response = browser.post("/console/sign-in", data={"token": token[1], "key": key})
+            assert (response.status_code, "U+0000" in response.text) == (400, True), response.text
 
 
 def test_bytes_beyond_ascii_in_headers_are_text_like_any_other(server: Any) -> None:

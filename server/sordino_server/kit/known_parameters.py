@@ -16,6 +16,10 @@ async def check_parameters(request: Request) -> None:
     route = request.scope["route"]
     known = parameters_of(route.dependant) if isinstance(route, APIRoute) else set()
     check_known(request.query_params.keys(), known)
+    for name, value in request.query_params.multi_items():
+        if "\x00" in value:
+            # PostgreSQL compares no such text.
+            raise InvalidValue(f"/query/{name}: it has the character U+0000, which no text has: leave it out", value)
 
 
 def check_known(given: Iterable[str], known: set[str]) -> None:
