@@ -12,7 +12,10 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from sordino_analysis.documents.elimination_plan import RoundShares
 from sordino_analysis.documents.price_of_locality import PriceOfLocality
 from sordino_analysis.request_terms import CutShort, Objective, Target
-from sordino_shared.errors import MalformedDocument
+from sordino_shared.errors import InvalidValue, MalformedDocument
+
+# The whole numbers up to here are those of a float.
+_MOST_USERS = 2**53
 
 
 def _is_none(value: object) -> bool:
@@ -235,17 +238,17 @@ class LinearSummary(_Summary):
 
         The second is enough however the answers are correlated (Šidák 1967). `difference`: of two campaigns, with so
         many users each. None where the bias alone exceeds the margin. `level` is a probability between 0 and 1.
+        Raises InvalidValue for a margin that takes more than 2^53 users.
         """
         campaigns = 2 if difference else 1
         room = margin - campaigns * self.bias_bound
         if room <= 0:
             return None
         largest = self.largest_variance / self.first_share
-        needed = [
-            max(1, math.ceil(campaigns * _two_sided(level, queries) ** 2 * largest / room**2))
-            for queries in (1, max(1, self.queries))
-        ]
-        return needed[0], needed[1]
+        one, every = (campaigns * _two_sided(level, queries) ** 2 * largest for queries in (1, max(1, self.queries)))
+        if every > _MOST_USERS * room**2:
+            raise InvalidValue(f"± {margin:g} takes more than 2^53 users: allow a larger margin", margin)
+        return max(1, math.ceil(one / room**2)), max(1, math.ceil(every / room**2))
 
 
 def _two_sided(level: float, queries: int) -> float:

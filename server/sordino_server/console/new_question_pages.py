@@ -67,7 +67,7 @@ async def _checked(context: Context, form: Mapping[str, str]) -> tuple[CheckedWo
 
 def _order(form: Mapping[str, str], workload: str) -> PlanOrder:
     users = form.get("users", "").strip()
-    if users and not (users.isascii() and users.isdigit()):
+    if users and not (users.isascii() and users.isdigit() and len(users) <= 18):
         raise InvalidValue("users is a whole number, such as 10000, or empty", users)
     try:
         return PlanOrder.model_validate(

@@ -145,3 +145,15 @@ def test_a_summary_says_how_many_users_all_of_2_to_the_64_items_take() -> None:
     planned = compile_plan(PlanRequest(sa.workload(written), PlanningOptions.of(epsilon=1)))
     one, every = planned.summary.users_within(0.01, 0.95, difference=False) or (0, 0)
     assert every / one == pytest.approx((bonferroni_quantile(0.95, 1 << 64) / Z) ** 2, rel=0.006)
+
+
+@pytest.mark.parametrize("margin", [1e-300, 1e-9])
+def test_a_margin_that_no_number_of_users_reaches_is_refused(margin: float) -> None:
+    written = {
+        "name": "d",
+        "domain": [{"name": "a", "kind": "categorical", "labels": ["x", "y"]}],
+        "queries": "histogram",
+    }
+    planned = compile_plan(PlanRequest(sa.workload(written), PlanningOptions.of(epsilon=1)))
+    with pytest.raises(InvalidValue, match="larger margin"):
+        planned.summary.model_copy(update={"bias_bound": 0.0}).users_within(margin, 0.95, difference=False)

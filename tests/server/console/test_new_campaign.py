@@ -104,6 +104,7 @@ def test_a_form_that_does_not_fit_comes_back_with_the_reason(running: Any, brows
         ({"epsilon": "one"}, "ε must be"),
         ({"epsilon": "<i>1</i>"}, "ε must be"),
         ({"users": "many"}, "users is a whole number"),
+        ({"users": "9" * 5000}, "users is a whole number"),
         ({"objective": "median"}, "objective"),
     ]:
         response = browser.send(NEW, NEW, **(good | changed))
