@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -69,15 +69,19 @@ def write_archive(
     """Write what the folder does not have yet, the manifest last; one part is in memory at a time.
 
     A second run arrives at the same manifest. Raises AggregateMismatch where the log does not hold what the writers
-    counted, LogPurged where it is given up meanwhile, ArchiveError where the folder cannot be written.
+    counted, LogPurged where it is given up meanwhile, ArchiveError where the folder cannot be written, and InvalidValue
+    where it holds another finished archive, of which nothing is overwritten.
     """
     device = archived.device
     known = set(folder.names())
+    finished = _finished(folder, known)
     parts: list[ArchivedPart] = []
     written = 0
     for payloads in _payloads_of_parts(database, archived):
         content = part_content(payloads, str(device.digest))
         part = archived_part(part_name(len(parts)), len(payloads), content)
+        if finished is not None and part not in finished.parts:
+            raise _another(folder, finished)
         if part.name not in known or folder.read(part.name) != content:
             folder.write(part.name, content)
         parts.append(part)
@@ -95,11 +99,23 @@ def write_archive(
         width=device.randomizer.payload_bytes,
         parts=tuple(parts),
     )
-    if others := [name for name in known if manifest_digest(name) and name != manifest.name]:
-        raise InvalidValue(f"{folder.url} holds another archive's {others[0]}: choose another folder", others)
+    if finished is not None and finished != manifest:
+        raise _another(folder, finished)
     folder.write(device_part_name(manifest.device), device.content)
     folder.write(manifest.name, manifest.content)
     return manifest
+
+
+def _finished(folder: Folder, known: Collection[str]) -> ArchiveManifest | None:
+    """The archive that somebody finished in the folder: its parts may be mended, and never become others."""
+    for name in sorted(filter(manifest_digest, known)):
+        if (content := folder.read(name)) is not None:
+            return ArchiveManifest.read(name, content)
+    return None
+
+
+def _another(folder: Folder, finished: ArchiveManifest) -> InvalidValue:
+    return InvalidValue(f"{folder.url} holds another archive's {finished.name}: choose another folder", finished.name)
 
 
 def _payloads_of_parts(database: Database, archived: ArchivedRound) -> Iterator[np.ndarray]:

@@ -146,6 +146,23 @@ def test_an_export_that_was_broken_off_goes_on_to_the_same_manifest(sqlite, stor
     assert unchanged == set(kept) - {part.name for part in manifest.parts[:2]}
 
 
+def test_an_export_with_other_parts_leaves_a_finished_archive_as_it_is(sqlite, store_round, tmp_path, monkeypatch):
+    stored = closed_round(sqlite, store_round, RANDOMIZERS["a byte"])
+    monkeypatch.setattr(archiving, "PART_BYTES", 200)
+    archive, _ = exported(sqlite, stored, tmp_path)
+    expected = archive.sums(archive.chosen(None, None))
+    # Another version of the software, or of pyarrow, may cut or write parts in another way.
+    for size in (100, 300):
+        monkeypatch.setattr(archiving, "PART_BYTES", size)
+        with pytest.raises(InvalidValue, match="another archive's _manifest"):
+            exported(sqlite, stored, tmp_path)
+        assert archive.sums(archive.chosen(None, None)) == expected
+    monkeypatch.setattr(archiving, "PART_BYTES", 200)
+    (Path(archive.folder.path) / "part-00001.parquet").write_bytes(b"half")
+    exported(sqlite, stored, tmp_path)
+    assert archive.sums(archive.chosen(None, None)) == expected
+
+
 def remove(part: Path) -> None:
     part.unlink()
 
