@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from time import monotonic
 
 import structlog
 
@@ -16,7 +17,7 @@ from sordino_server.cli.output import progress_console
 
 log = structlog.get_logger(__name__)
 
-# Backoff between restarts of a process that keeps dying, up to this pause.
+# Backoff between restarts of a process that keeps dying, up to this pause; one that ran for longer begins anew.
 _LONGEST_PAUSE_S = 30.0
 _FIRST_PAUSE_S = 0.5
 _PARENT_CHECK_S = 1.0
@@ -57,14 +58,22 @@ def _supervise(
 ) -> None:
     pause = _FIRST_PAUSE_S
     while not done.is_set():
-        process = start()
-        while process.poll() is None and not done.wait(_FIRST_PAUSE_S):
-            pass
-        if done.is_set():
-            _stop(name, process, longest_s)
-            return
-        ended(process)
-        log.error(f"the {name} died and is restarted", exit_code=process.returncode, pause_s=pause)
+        begun = monotonic()
+        try:
+            process = start()
+        except OSError as error:
+            # Too many processes, or no memory for one more: that may pass.
+            log.error(f"the {name} cannot be started yet", problem=str(error), pause_s=pause)
+        else:
+            while process.poll() is None and not done.wait(_FIRST_PAUSE_S):
+                pass
+            if done.is_set():
+                _stop(name, process, longest_s)
+                return
+            ended(process)
+            if monotonic() - begun > _LONGEST_PAUSE_S:
+                pause = _FIRST_PAUSE_S
+            log.error(f"the {name} died and is restarted", exit_code=process.returncode, pause_s=pause)
         done.wait(pause)
         pause = min(2 * pause, _LONGEST_PAUSE_S)
 
