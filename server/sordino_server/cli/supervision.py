@@ -17,7 +17,7 @@ from sordino_server.cli.output import progress_console
 
 log = structlog.get_logger(__name__)
 
-# Backoff between restarts of a process that keeps dying, up to this pause; one that ran for longer begins anew.
+# Backoff between restarts of a process that keeps dying, up to this pause; one that ran for longer is no such process.
 _LONGEST_PAUSE_S = 30.0
 _FIRST_PAUSE_S = 0.5
 _PARENT_CHECK_S = 1.0
