@@ -6,6 +6,7 @@ import signal
 import tempfile
 import threading
 import time
+from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
 from functools import partial
 from types import FrameType
@@ -32,7 +33,10 @@ def serve_several(
     processes: int,
     worker: AbstractContextManager[Any],
 ) -> None:
-    """Serve at (host, port) by so many processes until SIGTERM, which lets each of them drain, or Ctrl-C."""
+    """Serve at (host, port) by so many processes until SIGTERM, which lets each of them drain.
+
+    Ctrl-C and a second signal end each of them without that.
+    """
     # Another server of this user would share the port silently; binding it alone first fails where there is one.
     with listening(*place) as alone:
         host, port = alone.getsockname()[:2]
@@ -43,12 +47,13 @@ def serve_several(
         metrics = MergedMetrics(database, folder)
         stack.enter_context(metrics.served(settings.metrics_host, settings.metrics_port))
         stack.enter_context(worker)
-        stop = _stop_on_signals()
         command = ["serve", "--host", host, "--port", str(port), "--no-worker", "--no-migrate"]
-        start = partial(start_command, command, {MULTIPROCESS_FOLDER: folder, "SORDINO_METRICS_PORT": "0"})
+        environment = {MULTIPROCESS_FOLDER: folder, "SORDINO_METRICS_PORT": "0"}
+        serving = _Serving(partial(start_command, command, environment), metrics)
+        stop = _stop_on_signals(serving)
         longest = settings.drain_s + settings.shutdown_s + _ENDING_S
         ends = [
-            stack.enter_context(supervised("server process", start, longest, ended=_forgotten_by(metrics)))
+            stack.enter_context(supervised("server process", serving.start, longest, ended=serving.forget))
             for _ in range(processes)
         ]
         if _answers(address_of(listener), stop):
@@ -59,17 +64,37 @@ def serve_several(
             end.set()
 
 
-def _forgotten_by(metrics: MergedMetrics) -> Any:
-    def ended(process: Process) -> None:
-        metrics.forget(process.pid)
+class _Serving:
+    """The processes that serve now."""
 
-    return ended
+    def __init__(self, start: Callable[[], Process], metrics: MergedMetrics) -> None:
+        self._start = start
+        self._metrics = metrics
+        self._running: dict[int, Process] = {}
+
+    def start(self) -> Process:
+        """One more."""
+        process = self._start()
+        self._running[process.pid] = process
+        return process
+
+    def forget(self, process: Process) -> None:
+        """Leave out one that died."""
+        self._running.pop(process.pid, None)
+        self._metrics.forget(process.pid)
+
+    def end_now(self) -> None:
+        """Let none of them drain."""
+        for process in tuple(self._running.values()):
+            process.send_signal(signal.SIGINT)
 
 
-def _stop_on_signals() -> threading.Event:
+def _stop_on_signals(serving: _Serving) -> threading.Event:
     stop = threading.Event()
 
     def handle(number: int, frame: FrameType | None) -> None:
+        if number == signal.SIGINT or stop.is_set():
+            serving.end_now()
         stop.set()
 
     for each in (signal.SIGTERM, signal.SIGINT):

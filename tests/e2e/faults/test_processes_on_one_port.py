@@ -89,6 +89,28 @@ def test_processes_leave_with_a_killed_parent(
         free.listen()
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("signals", [(signal.SIGINT,), (signal.SIGTERM, signal.SIGTERM)], ids=["one", "two"])
+def test_ctrl_c_and_a_second_signal_wait_for_no_draining(
+    installation: Installation, migrated_postgres_url: str, wait_until: Callable[..., None], signals: tuple[int, ...]
+) -> None:
+    here = {"SORDINO_DATABASE_URL": migrated_postgres_url, "SORDINO_DRAIN_S": "600"}
+    process, address = installation.serve("--no-worker", "--processes", "2", **here)
+    wait_until(lambda: len(_children(process.pid)) == 2, "two processes serve")
+    for number in signals:
+        process.send_signal(number)
+        # Two signals of one kind that follow too closely are one.
+        wait_until(lambda: not _is_ready(address), "no process is ready")
+    assert process.wait(PATIENCE_S) == 0
+
+
+def _is_ready(address: str) -> bool:
+    try:
+        return httpx.get(f"{address}/readyz", timeout=PATIENCE_S).is_success
+    except httpx.TransportError:
+        return False
+
+
 def test_sqlite_and_a_taken_port_are_refused(installation: Installation, migrated_postgres_url: str) -> None:
     refused = installation.run("serve", "--port", "0", "--processes", "2", code=2)
     assert "needs PostgreSQL" in " ".join(refused.stderr.split())
