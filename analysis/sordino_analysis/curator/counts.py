@@ -45,7 +45,7 @@ def count_rows(domain: Domain, columns: Mapping[str, Sequence[object]], most_row
     if len(lengths) > 1:
         raise InvalidValue("the columns have different lengths: give every row a value of each attribute, or null")
     if not 1 <= next(iter(lengths)) <= most_rows:
-        raise InvalidValue(f"a data set has from 1 to {most_rows} rows (SORDINO_DATASET_MAX_ROWS)")
+        raise InvalidValue(f"a data set has from 1 to {most_rows} rows")
     cells = np.zeros(next(iter(lengths)), dtype=np.int64)
     for attribute, size in zip(domain.attributes, domain.shape, strict=True):
         cells *= size
