@@ -17,7 +17,7 @@ from sordino_analysis.guarantees import ConcentratedComposition, kind_of
 from sordino_analysis.guarantees.concentrated import Zcdp
 from sordino_server.datasets import repository
 from sordino_server.datasets.checking import CheckedDataset
-from sordino_server.datasets.schemas import CapChange, DatasetDocument, DatasetLedger, SpentEntry
+from sordino_server.datasets.schemas import CapChange, DatasetDocument, DatasetLedger, SpentEntry, neighbours_of
 from sordino_server.datasets.sealing import open_counts, seal_counts
 from sordino_server.errors import ServerError
 from sordino_server.kit.pagination import Page, cut
@@ -52,7 +52,7 @@ def add(session: Session, checked: CheckedDataset, sealer: Sealer, now: int) -> 
     """A dataset whose rows are sealed; what its name spent before stays spent.
 
     Raises `already-exists` where its name is taken, and InvalidValue where the cap of one that was deleted is raised,
-    or is below what was spent.
+    or is below what was spent, or where its neighbours change though something was spent.
     """
     check_population(checked.name, "dataset")
     identifier = identifier_of(checked.name)
@@ -87,7 +87,14 @@ def _added_again(session: Session, row: Dataset) -> Dataset:
             f"the cap of dataset {known.name!r} was ρ = {known.cap_nano / NANO:g} before its rows were deleted: add it "
             "with that cap, then raise it"
         )
-    _check_cap(known, row.cap_nano, repository.spent(session, known.id))
+    spent = repository.spent(session, known.id)
+    _check_cap(known, row.cap_nano, spent)
+    # ρ of releases that protect the content of a row does not add up with ρ of those that protect its presence.
+    if spent and neighbours_of(row) != neighbours_of(known):
+        raise InvalidValue(
+            f"dataset {known.name!r} has spent ρ with `neighbours: {neighbours_of(known)}`, and ρ of another kind does "
+            "not add up with it: keep that"
+        )
     known.terms, known.rows, known.cells = row.terms, row.rows, row.cells
     known.cap_nano, known.deleted_at = row.cap_nano, None
     known.version += 1

@@ -76,6 +76,18 @@ def test_deleting_rows_and_adding_others_refills_nothing(curator: Any) -> None:
         changed_cap(curator, dataset, "0.049999999")
 
 
+def test_rows_are_added_again_with_other_neighbours_only_where_nothing_is_spent(curator: Any) -> None:
+    dataset = curator.add()
+    deleted(curator, dataset)
+    assert curator.add(neighbours="add-remove").rows is None
+    curator.request(dataset.id, "one")
+    curator.work()
+    deleted(curator, dataset)
+    with pytest.raises(InvalidValue, match="has spent ρ with `neighbours: add-remove`"):
+        curator.add()
+    assert curator.add(neighbours="add-remove").deleted_at is None
+
+
 def test_a_name_is_taken_once_and_writes_alike(curator: Any) -> None:
     curator.add()
     with pytest.raises(ServerError) as refused:
