@@ -29,7 +29,7 @@ def draw_kernel(title: str, subtitle: str, randomizer: AnyRandomizer, domain: Do
     weights = ratios + 1e-9
     order = np.argsort(weights @ np.arange(table.shape[1]) / weights.sum(axis=1), kind="stable")
     drawn = HeatMap(
-        title="ln of how much more likely a report is than from its least likely type",
+        title="log of the chance of a report over its chance from its least likely type",
         rows=[f"{number + 1:,}" for number in range(len(table))],
         columns=[domain.label(cell) for cell in range(table.shape[1])],
         row_axis=f"report, of {len(table):,}",

@@ -31,6 +31,8 @@ from sordino_shared.protocol import WHOLE_WEIGHT, DrawOneRound, Manifest
 
 router = APIRouter(prefix="/console", route_class=ConsoleRoute)
 
+# Caches keep such a page for a minute, and a large estimate takes long to draw.
+_PUBLIC_S = 10.0
 _PATH = re.compile(r"/console/campaigns/([0-9a-f]{64})/counts")
 # As the server sets it; what is written in another way is left to the route.
 _COOKIE = re.compile(rb"(?:^|; ?)" + COOKIE.encode() + rb"=([A-Za-z0-9_-]+)(?:;|$)")
@@ -42,7 +44,7 @@ def prepare(app_state: State) -> None:
     """Give the state what is shared between requests."""
     app_state.live_counts = SharedTexts()
     # Anybody may ask for these, and for any number of campaigns that there are not.
-    app_state.public_texts = SharedTexts()
+    app_state.public_texts = SharedTexts(_PUBLIC_S)
     app_state.report_rates = ReportRates()
     app_state.alive_sessions = AliveSessions(partial(sessions.alive, app_state.context))
 

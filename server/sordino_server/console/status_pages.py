@@ -19,7 +19,7 @@ from sordino_server.estimates import picture
 from sordino_server.estimates import service as estimates
 from sordino_server.estimates.schemas import EstimateDocument
 from sordino_server.identifiers import DigestPath
-from sordino_shared.protocol import CampaignState, Manifest, Problem, RoundState
+from sordino_shared.protocol import CampaignState, Manifest, Problem
 
 router = APIRouter(prefix="/status", route_class=ConsoleRoute)
 
@@ -30,7 +30,7 @@ _DIGITS = 2
 
 @dataclass(frozen=True, kw_only=True)
 class PublicStatus:
-    """What anybody may know; `reports` is rounded down while a round is open."""
+    """What anybody may know; `reports` is rounded down while the campaign is open."""
 
     name: str
     purpose: str
@@ -46,7 +46,7 @@ class PublicStatus:
 
 @router.get("/{campaign_id}")
 async def get_status(request: Request, context: Injected, campaign_id: DigestPath) -> Response:
-    """The page, the same for everybody, made once a second at most; 404 for a campaign that is not public."""
+    """The page, the same for everybody, made once in ten seconds at most; 404 for a campaign that is not public."""
     texts: SharedTexts = request.app.state.public_texts
     content = await texts.get(f"/status/{campaign_id}", lambda: _page(context, campaign_id))
     return _shared(HTMLResponse(content, headers=HEADERS))
@@ -99,7 +99,8 @@ def _public(context: Context, campaign_id: str) -> PublicStatus:
         estimate = _estimate(session, campaign_id, now) if status.state is CampaignState.CLOSED else None
     manifest = Manifest.read(row.manifest)
     reports = sum(each.reports for each in status.rounds)
-    is_open = any(each.state is RoundState.OPEN for each in status.rounds)
+    # Between two rounds a later count minus this one would tell who answered at the end.
+    is_open = status.state is CampaignState.OPEN
     return PublicStatus(
         name=status.name,
         purpose=manifest.purpose,

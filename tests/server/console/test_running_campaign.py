@@ -28,7 +28,8 @@ def _running(*rounds: RoundStatus, wanted: int = 1000, **given: Any) -> RunningC
     status = CampaignStatus(
         id=DIGEST, name="delays", population="travellers", state=CampaignState.OPEN, archived_at=None,
         created_at=OPENED, opened_at=OPENED, closed_at=None, question=None, epsilon=1.0, predicted=predicted,
-        protocol=None, planned_rounds=1, needs_token=False, rounds=list(rounds), refusals=given.pop("refusals", {}),
+        protocol=None, planned_rounds=1, needs_token=False, public=False, rounds=list(rounds),
+        refusals=given.pop("refusals", {}),
     )  # fmt: skip
     shown: dict[str, Any] = {"last_report_at": OPENED + 5, "rate": 2.0, "first_share": None, "now": OPENED + 60}
     return RunningCampaign(campaign=status, **(shown | given))
