@@ -9,7 +9,6 @@ from fastapi import APIRouter, Depends, Request
 from starlette.responses import JSONResponse
 from starlette.routing import BaseRoute
 
-from sordino_server import console
 from sordino_server.answers import endpoints as answers
 from sordino_server.campaigns import endpoints as campaigns
 from sordino_server.datasets import endpoints as datasets
@@ -55,6 +54,10 @@ async def describe(request: Request) -> JSONResponse:
 def all_routes(with_console: bool) -> tuple[BaseRoute, ...]:
     """The routes of every application: FastAPI analyses the endpoints of an included router at its first request."""
     whole = APIRouter()
-    for each in (router, console.router) if with_console else (router,):
-        whole.include_router(each)
+    whole.include_router(router)
+    if with_console:
+        # Imported here: a server without pages does not load them.
+        from sordino_server import console
+
+        whole.include_router(console.router)
     return tuple(whole.routes)

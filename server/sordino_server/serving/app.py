@@ -14,8 +14,6 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from sordino_server import __version__, problem_details
 from sordino_server.config import Settings
-from sordino_server.console import live_counts, sign_in
-from sordino_server.console.users_table import FoundSummaries
 from sordino_server.context import Context
 from sordino_server.datasets.schemas import DatasetOrder
 from sordino_server.kit.clock import ServerClock, WallClock
@@ -72,12 +70,20 @@ def create_app(settings: Settings, database: Database | None = None, clock: Serv
     app.state.draining = False
     app.state.admission = Admission(context)
     if settings.console:
-        app.state.sign_in_limit = sign_in.rate_limit()
-        live_counts.prepare(app.state)
-        app.state.found_summaries = FoundSummaries()
+        _prepare_console(app)
     app.add_middleware(UnreadBody)
     problem_details.install(app)
     return app
+
+
+def _prepare_console(app: FastAPI) -> None:
+    """Give the state what pages share between requests. Imported here: a server without pages does not load them."""
+    from sordino_server.console import live_counts, sign_in
+    from sordino_server.console.users_table import FoundSummaries
+
+    app.state.sign_in_limit = sign_in.rate_limit()
+    live_counts.prepare(app.state)
+    app.state.found_summaries = FoundSummaries()
 
 
 class _Application(FastAPI):
@@ -93,7 +99,9 @@ class _Application(FastAPI):
     def _outermost(self) -> ASGIApp:
         pages: ASGIApp = super().__call__
         if self.state.context.settings.console:
-            pages = live_counts.LiveCounts(pages, self.state)
+            from sordino_server.console.live_counts import LiveCounts
+
+            pages = LiveCounts(pages, self.state)
         return RequestObserver(UploadEndpoint(pages, self.state), observe=self.state.metrics.request)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -66,6 +66,8 @@ def test_every_operation_that_changes_something_has_an_entry(running: Any) -> No
     described = running.api.get("/v1/openapi.json").json()["paths"]
     writes = {(method, path) for path, each in described.items() for method in each if method not in ("get", "head")}
     writes -= {("post", "/v1/campaigns/{campaign}/rounds/{index}/reports")}
+    # Those of datasets need a key of their own; tests/server/curator/test_endpoints.py has their entries.
+    writes = {(method, path) for method, path in writes if not path.startswith("/v1/datasets")}
     assert len({entry["action"] for entry in entries}) == len(writes), writes
     opened = next(entry for entry in entries if entry["path"] == f"/v1/campaigns/{campaign}/open")
     assert (opened["action"], opened["role"], opened["key_name"]) == ("open campaign", "analyst", "test")

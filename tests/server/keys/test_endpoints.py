@@ -35,6 +35,9 @@ ADMINS = {
     "GET /v1/audit-log",
     "POST /v1/populations",
     "PATCH /v1/populations/{population_id}",
+    "POST /v1/datasets",
+    "PATCH /v1/datasets/{dataset_id}",
+    "DELETE /v1/datasets/{dataset_id}",
 }
 
 

@@ -78,7 +78,10 @@ def task(**changes: Any) -> Task:
 
 
 def test_every_document_type_has_its_own_name(document_types: dict[str, type[Document]]) -> None:
-    assert set(Document.__subclasses__()) == set(document_types.values())
+    """Also among those of other distributions, which other tests of this process may have imported."""
+    kinds = Document.__subclasses__()
+    assert {kind for kind in kinds if kind.__module__.startswith("sordino_shared.")} <= set(document_types.values())
+    assert len({kind.document for kind in kinds}) == len(kinds)
 
 
 def test_no_document_reads_as_another_type(
