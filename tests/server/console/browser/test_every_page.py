@@ -26,21 +26,53 @@ def _whole_pages(window: Window, known: dict[str, str]) -> list[str]:
     return [*PAGES, *found, "/console/campaigns/{campaign_id}/answers?pick=..15"]
 
 
+def _look_at(window: Window, address: str, name: str) -> None:
+    """In light and dark, at a desk and on a phone."""
+    window.page.emulate_media(color_scheme="light")
+    window.page.set_viewport_size(DESKTOP)
+    window.open(address)
+    assert window.page.url == window.address + address
+    assert not window.unseen_pictures(), address
+    window.keep(f"{name}-1440")
+    assert not (found := window.violations()), (address, found)
+    window.page.emulate_media(color_scheme="dark")
+    assert not (found := window.violations("color-contrast")), (address, "dark", found)
+    window.page.set_viewport_size(PHONE)
+    assert not (found := window.overflow()), (address, found)
+    window.keep(f"{name}-390-dark")
+
+
 def test_pages_are_accessible_and_fit_a_phone(window: Window, known: dict[str, str]) -> None:
-    """In light and dark."""
     for path in _whole_pages(window, known):
-        address = path.format(**known)
-        window.page.emulate_media(color_scheme="light")
-        window.page.set_viewport_size(DESKTOP)
-        window.open(address)
-        assert not window.unseen_pictures(), path
-        window.keep(f"{_name(path)}-1440")
-        assert not (found := window.violations()), (path, found)
-        window.page.emulate_media(color_scheme="dark")
-        assert not (found := window.violations("color-contrast")), (path, "dark", found)
-        window.page.set_viewport_size(PHONE)
-        assert not (found := window.overflow()), (path, found)
-        window.keep(f"{_name(path)}-390-dark")
+        _look_at(window, path.format(**known), _name(path))
+
+
+def _opened(running: Any, **terms: Any) -> dict[str, Any]:
+    """A campaign with these terms that is open."""
+    named = {"name": "delays", "purpose": "We ask how late you were.", "population": "travellers", **terms}
+    order = named | {"plan_request": running.ready_plan()["id"]}
+    campaign: dict[str, Any] = running.api.post("/v1/campaigns", json=order).raise_for_status().json()
+    running.api.post(f"/v1/campaigns/{campaign['id']}/open").raise_for_status()
+    return campaign
+
+
+def test_so_are_the_pages_of_a_series_and_of_public_campaigns(window: Window, running: Any) -> None:
+    """A public campaign that is open, one with an estimate, and a series that has closed two periods."""
+    opened, closed = _opened(running, public=True), _opened(running, public=True, name="later")
+    assert running.report(closed, [0, 1, 2, 3] * 25).status_code == 200
+    running.api.post(f"/v1/campaigns/{closed['id']}/close").raise_for_status()
+    running.work()
+    series = _opened(running, name="daily", series={"slots": 7, "answers_max": 12})
+    running.clock.advance(3 * 86_400)
+    running.work()
+    # The first session has ended since.
+    window.sign_in(running.key(Role.ADMIN))
+    for name, path in (
+        ("status-open", f"/status/{opened['id']}"),
+        ("status-closed", f"/status/{closed['id']}"),
+        ("series", f"/console/campaigns/{series['id']}/series"),
+    ):
+        _look_at(window, path, name)
 
 
 def test_a_fault_of_a_page_is_found(window: Window, known: dict[str, str]) -> None:
