@@ -57,7 +57,7 @@ def _opened(running: Any, **terms: Any) -> dict[str, Any]:
 
 
 def test_so_are_the_pages_of_a_series_and_of_public_campaigns(window: Window, running: Any) -> None:
-    """A public campaign that is open, one with an estimate, and a series that has closed two periods."""
+    """A public campaign that is open, one with an estimate, and a series of three periods."""
     opened, closed = _opened(running, public=True), _opened(running, public=True, name="later")
     assert running.report(closed, [0, 1, 2, 3] * 25).status_code == 200
     running.api.post(f"/v1/campaigns/{closed['id']}/close").raise_for_status()
