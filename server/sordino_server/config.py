@@ -11,6 +11,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from sordino_analysis.evaluation.randomizers import IngestSums
 from sordino_analysis.validation_messages import reason
 from sordino_server.kit.addresses import NO_PROXY, TrustedProxies
+from sordino_server.kit.cores import usable_cores
 from sordino_server.kit.default_passwords import has_default_password
 from sordino_server.kit.sealing import check_key
 from sordino_shared.errors import InvalidValue
@@ -131,7 +132,7 @@ class Settings(BaseSettings):
     @property
     def processes_that_add_up(self) -> int:
         """`aggregation_processes`, or the cores that this process may use."""
-        return self.aggregation_processes or len(os.sched_getaffinity(0))
+        return self.aggregation_processes or usable_cores()
 
     @field_validator("database_url")
     @classmethod

@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from sordino_analysis.archive.errors import ArchiveError
+from sordino_analysis.documents.result_parquet import check_pyarrow
 
 _UNFINISHED = ".unfinished"
 
@@ -26,7 +28,7 @@ class Folder:
     def open(cls, url: str) -> Folder:
         """The folder at `url`: a path, or file://, s3://, gs://, abfs://.
 
-        Raises ArchiveError without pyarrow, and for an address that it cannot open.
+        Raises SordinoError without pyarrow, and ArchiveError for an address that it cannot open.
         """
         fs = _pyarrow_fs()
         if "://" not in url:
@@ -89,12 +91,13 @@ def _write_renamed(target: Path, content: bytes) -> None:
     os.replace(unfinished, target)
 
 
+def check_archives() -> ModuleType:
+    """pyarrow; raises SordinoError, which names the extra, where it is not installed."""
+    return check_pyarrow("an archive", "lake", "")
+
+
 def _pyarrow_fs() -> Any:
-    try:
-        from pyarrow import fs
-    except ImportError as error:
-        raise ArchiveError(
-            "archives need pyarrow, which is not installed: install the extra `lake` of sordino-analysis or "
-            "sordino-server, or pyarrow itself"
-        ) from error
+    check_archives()
+    from pyarrow import fs
+
     return fs

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sordino_analysis.archive.errors import ArchiveError, BadPart
-from sordino_analysis.archive.folder import Folder
+from sordino_analysis.archive.errors import BadPart
+from sordino_analysis.archive.folder import Folder, check_archives
 from sordino_analysis.archive.manifest import ArchivedPart
 from sordino_analysis.evaluation.accumulate import Aggregate, add_payloads
 from sordino_shared.protocol.documents import PROTOCOL_VERSION
@@ -107,12 +107,7 @@ def _blocks(name: str, content: bytes, device: str, width: int) -> Iterator[Payl
 
 
 def _pyarrow() -> tuple[Any, Any]:
-    try:
-        import pyarrow
-        from pyarrow import parquet
-    except ImportError as error:
-        raise ArchiveError(
-            "archives need pyarrow, which is not installed: install the extra `lake` of sordino-analysis or "
-            "sordino-server, or pyarrow itself"
-        ) from error
-    return pyarrow, parquet
+    arrow = check_archives()
+    from pyarrow import parquet
+
+    return arrow, parquet

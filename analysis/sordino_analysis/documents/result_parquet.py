@@ -33,14 +33,16 @@ def read_parquet(path: Path) -> ResultTable:
     return ResultTable.of_rows(rows)
 
 
-def check_pyarrow() -> ModuleType:
+def check_pyarrow(
+    purpose: str = "Parquet", extra: str = "parquet", instead: str = "; or use CSV or JSON"
+) -> ModuleType:
     """The module; raises SordinoError, which names the extra, where it is not installed."""
     try:
         import pyarrow
     except ImportError as error:
         raise SordinoError(
-            "Parquet needs pyarrow, which is not installed: install the extra `parquet` of sordino-analysis or "
-            "sordino-server, or pyarrow itself; or use CSV or JSON"
+            f"{purpose} needs pyarrow, which is not installed: install the extra `{extra}` of sordino-analysis or "
+            f"sordino-server, or pyarrow itself{instead}"
         ) from error
     module: ModuleType = pyarrow
     return module

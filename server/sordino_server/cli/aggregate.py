@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 from typing import Annotated
@@ -10,6 +9,7 @@ from typing import Annotated
 import typer
 
 from sordino_server.cli.output import JsonOption, print_json, reports_errors, say
+from sordino_server.kit.cores import usable_cores
 from sordino_shared.errors import InvalidValue
 
 _PARTS = re.compile(r"([0-9]+)(?:-([0-9]+))?")
@@ -46,7 +46,7 @@ def aggregate(
     archive = Archive.open(source)
     numbers = archive.chosen(*_range(parts))
     with displayed_progress("adding up") as show:
-        sums = archive.sums(numbers, processes or len(os.sched_getaffinity(0)), show)
+        sums = archive.sums(numbers, processes or usable_cores(), show)
     if output is not None:
         output.write_bytes(sums.content)
     if as_json:
