@@ -105,12 +105,12 @@ def _mean(column: Floats) -> float | None:
     return float(known.mean()) if len(known) else None
 
 
-def _standard_error(held: Floats) -> float:
-    """Of the mean of `held` (first rounds, second rounds), at least that of as many independent campaigns at 95 %."""
-    groups = held[~np.isnan(held).any(axis=1)].mean(axis=1)
+def _standard_error(coverage: Floats) -> float:
+    """Of the mean of `coverage` (first rounds, second rounds), at least that of as many independent ones at 95 %."""
+    groups = coverage[~np.isnan(coverage).any(axis=1)].mean(axis=1)
     if len(groups) < 2:
         return 1.0
-    independent = LEVEL * (1 - LEVEL) / (len(groups) * held.shape[1])
+    independent = LEVEL * (1 - LEVEL) / (len(groups) * coverage.shape[1])
     return float(np.sqrt(max(groups.var(ddof=1) / len(groups), independent)))
 
 

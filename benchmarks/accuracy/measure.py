@@ -90,10 +90,10 @@ def cases(workloads: Iterable[Workload], epsilons: Sequence[float], seed: int) -
     }
 
 
-def sweep(asked: dict[Case, Workload], results: Path | None) -> Iterator[Outcome]:
+def sweep(cases: dict[Case, Workload], results: Path | None) -> Iterator[Outcome]:
     """Plan each case at standard effort; what `results` holds already is not planned again, the rest is added to it."""
     known = {} if results is None or not results.exists() else dict(_read(results))
-    for case, workload in asked.items():
+    for case, workload in cases.items():
         if case in known:
             yield known[case]
             continue

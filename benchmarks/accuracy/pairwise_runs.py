@@ -51,12 +51,12 @@ class Measured:
 
 
 def designed(
-    case: Case, epsilon: float, users: int, effort: str, asked: Sequence[str] | None
+    case: Case, epsilon: float, users: int, effort: str, names: Sequence[str] | None
 ) -> Iterator[ProtocolDesign]:
     """The design of every protocol, or of those asked, that applies to the statistic."""
     request = ProtocolRequest(case.statistic, PlanningOptions.of(epsilon=epsilon, users=users, effort=Effort(effort)))
     for protocol in PROTOCOLS:
-        if (asked is None or protocol.name in asked) and protocol.reason_against(request) is None:
+        if (names is None or protocol.name in names) and protocol.reason_against(request) is None:
             yield protocol.design(request, lambda fraction: None)
 
 
@@ -168,15 +168,17 @@ def measure_subset_selection(case: Case, epsilon: float, users: int, runs: int, 
     )
 
 
-def _subset_values(case: Case, counts: Integers, held: int, epsilon: float, generator: np.random.Generator) -> Floats:
+def _subset_values(
+    case: Case, counts: Integers, subset_size: int, epsilon: float, generator: np.random.Generator
+) -> Floats:
     """[SᵀWS − Σ_i g_iᵀWg_i]/(n(n − 1)) of every form for g = (1_S − P(x' ∈ S))/(P(x ∈ S) − P(x' ∈ S))."""
     size, users = len(counts), int(counts.sum())
-    include = np.exp(epsilon) * held / (np.exp(epsilon) * held + size - held)
-    other = (include * (held - 1) + (1 - include) * held) / (size - 1)
+    include = np.exp(epsilon) * subset_size / (np.exp(epsilon) * subset_size + size - subset_size)
+    other = (include * (subset_size - 1) + (1 - include) * subset_size) / (size - 1)
     total, own = np.zeros(size), np.zeros(len(case.statistic.forms))
     cells = np.repeat(np.arange(size), counts)
     for start in range(0, users, _BATCH):
-        bits = _subsets(cells[start : start + _BATCH], size, held, include, generator)
+        bits = _subsets(cells[start : start + _BATCH], size, subset_size, include, generator)
         decoded = (bits - other) / (include - other)
         total += decoded.sum(axis=0)
         own += [np.einsum("nx,nx->", decoded @ form.matrix, decoded) for form in case.statistic.forms]
@@ -185,13 +187,13 @@ def _subset_values(case: Case, counts: Integers, held: int, epsilon: float, gene
 
 
 def _subsets(
-    cells: Integers, size: int, held: int, include: float, generator: np.random.Generator
+    cells: Integers, size: int, subset_size: int, include: float, generator: np.random.Generator
 ) -> NDArray[np.float64]:
     """(n, k) indicators of random subsets that hold the user's cell with chance `include`."""
     keys = generator.random((len(cells), size), dtype=np.float32)
     inside = generator.random(len(cells)) < include
     keys[np.arange(len(cells)), cells] = np.where(inside, -1.0, 2.0)
-    chosen = np.argpartition(keys, held - 1, axis=1)[:, :held]
+    chosen = np.argpartition(keys, subset_size - 1, axis=1)[:, :subset_size]
     bits = np.zeros((len(cells), size))
     np.put_along_axis(bits, chosen, 1.0, axis=1)
     return bits

@@ -155,18 +155,18 @@ def measured(estimator: LinearEstimator, histogram: Floats, users: int, campaign
 
 
 def summary(
-    found: Floats, judged: Sequence[Reliability], varying: np.ndarray[Any, Any], campaigns: int
+    coverage: Floats, judged: Sequence[Reliability], varying: np.ndarray[Any, Any], campaigns: int
 ) -> dict[str, Any]:
     """From the coverage (2, Q) of the intervals about the users' and the population's answers."""
     known = [[one.normality[query] for query in varying] for one in judged]
     expected = np.array([[[one.coverage, one.population_coverage] for one in row if one] for row in known])
     doubted = np.array([[one is not None and one.enough_reports is not None for one in row] for row in known])
-    worse, often = found.min(axis=0), doubted.mean(axis=0) > 0.5
+    worse, often = coverage.min(axis=0), doubted.mean(axis=0) > 0.5
     error = 3 * np.sqrt(0.05 * 0.95 / campaigns)
     return {
-        "interval": float(found[0].mean()),
+        "interval": float(coverage[0].mean()),
         "expected": float(expected[..., 0].mean()),
-        "population": float(found[1].mean()),
+        "population": float(coverage[1].mean()),
         "population_expected": float(expected[..., 1].mean()),
         "least": float(worse.min()),
         "warned": float(doubted.mean()),

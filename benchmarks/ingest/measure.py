@@ -83,9 +83,9 @@ def figures(extent: Extent, engine: str) -> Iterator[Figure]:
     yield _decoding(extent.repeats)
 
 
-def as_json(found: list[Figure]) -> list[dict[str, object]]:
+def as_json(figures: list[Figure]) -> list[dict[str, object]]:
     """ErrorFigures as plain dictionaries."""
-    return [asdict(figure) for figure in found]
+    return [asdict(figure) for figure in figures]
 
 
 @contextmanager

@@ -19,13 +19,13 @@ class Spending:
     lifetime: int
 
 
-def check_budget(spending: Spending, asked: PureEpsilon, manifest: Manifest, caps: Caps) -> None:
-    """Raise `BudgetExceeded` if `asked` on top of `spending` passes the campaign's ε or a cap."""
+def check_budget(spending: Spending, charge: PureEpsilon, manifest: Manifest, caps: Caps) -> None:
+    """Raise `BudgetExceeded` if `charge` on top of `spending` passes the campaign's ε or a cap."""
     limits = (
         ("to a device by the campaign", spending.campaign, manifest.device_guarantee),
         (f"in {caps.period_days} days", spending.period, caps.per_period),
         ("for life", spending.lifetime, caps.lifetime),
     )
     for scope, spent, cap in limits:
-        if spent + asked.nano > cap.nano:
-            raise BudgetExceeded(scope, asked, PureEpsilon(min(spent, MAX_NANO)), cap, manifest.campaign)
+        if spent + charge.nano > cap.nano:
+            raise BudgetExceeded(scope, charge, PureEpsilon(min(spent, MAX_NANO)), cap, manifest.campaign)

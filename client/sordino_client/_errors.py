@@ -124,14 +124,14 @@ class BudgetExceeded(ClientError):
     """Spending `asked` on top of `spent` would pass `cap`, which is the device's cap named `scope`."""
 
     def __init__(
-        self, scope: str, asked: PureEpsilon, spent: PureEpsilon, cap: PureEpsilon, campaign: CampaignId
+        self, scope: str, charge: PureEpsilon, spent: PureEpsilon, cap: PureEpsilon, campaign: CampaignId
     ) -> None:
         super().__init__(
-            f"the round costs {asked} and {exact_decimal(spent.nano)} of the {exact_decimal(cap.nano)} "
+            f"the round costs {charge} and {exact_decimal(spent.nano)} of the {exact_decimal(cap.nano)} "
             f"allowed {scope} is spent; nothing was randomised"
         )
         self.scope = scope
-        self.asked = asked
+        self.asked = charge
         self.spent = spent
         self.cap = cap
         self.campaign = campaign

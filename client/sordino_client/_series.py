@@ -185,19 +185,19 @@ class Series:
         self,
         session: Session,
         law: Rotating,
-        asked: Period,
+        period: Period,
         verified: VerifiedPart,
         codes: NDArray[np.uint64],
         retry: RetryWindow,
     ) -> AnswerStatus:
         """Judge again, randomise and write {debit, report, what the next answer waits for} under one lock."""
-        campaign, number = session.campaign, asked.number
+        campaign, number = session.campaign, period.number
         terms = AnswerTerms(
             retry=retry,
             until=None,
             expires_at=law.accepted_until(number),
             wait_s=self._wait_s(retry, law.accepted_until(number)) if self._config.background else 0.0,
-            counts_from=asked.start,
+            counts_from=period.start,
         )
         with self._storage.write() as connection:
             now = int(seconds(self._clock))
@@ -206,7 +206,7 @@ class Series:
                 state = rows.state_of(connection, campaign)
             if isinstance(again, AnswerStatus):
                 return again
-            if again != asked or state is None:
+            if again != period or state is None:
                 # The period ended while the server was asked: the value is about the one before.
                 return AnswerStatus.NOT_THIS_PERIOD
             status = self._ledger.spend(
@@ -218,7 +218,7 @@ class Series:
                 lambda: session.randomize(verified, codes, law.epoch(number), self._randomness),
             )
             if status is AnswerStatus.RECORDED:
-                rows.update(connection, campaign, state.after(law, asked, now))
+                rows.update(connection, campaign, state.after(law, period, now))
         return status
 
     def _wait_s(self, retry: RetryWindow, expires_at: int) -> float:
@@ -236,4 +236,4 @@ def _judged(connection: sqlite3.Connection, campaign: CampaignId, law: Rotating,
     state = rows.state_of(connection, campaign)
     if state is None:
         raise ValueError("a series without its phase")
-    return state.asked(law, now)
+    return state.period_to_answer(law, now)

@@ -26,7 +26,7 @@ class SeriesState:
     ended: bool
     replaced_by: CampaignId | None
 
-    def asked(self, law: Rotating, now: int) -> Period | AnswerStatus:
+    def period_to_answer(self, law: Rotating, now: int) -> Period | AnswerStatus:
         """The period to answer at `now`, or why there is none."""
         if self.replaced_by is not None or self.ended:
             return AnswerStatus.NOT_OPEN

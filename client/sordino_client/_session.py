@@ -153,9 +153,9 @@ class Session:
         codes = domain.codes(value, strict=strict)
         for attribute, became in domain.coerced(value).items():
             _LOG.warning("campaign %s, attribute %r: %s", self.campaign, attribute, became)
-        return self.asked(verified, codes[None]).ravel()
+        return self.codes_of_part(verified, codes[None]).ravel()
 
-    def asked(self, verified: VerifiedPart, codes: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    def codes_of_part(self, verified: VerifiedPart, codes: NDArray[np.uint64]) -> NDArray[np.uint64]:
         """(n, attributes of the part) of the codes of values in the manifest's domain, (n, attributes)."""
         return codes[:, verified.part.domain.places_in(self.manifest.domain)]
 

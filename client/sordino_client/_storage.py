@@ -261,12 +261,12 @@ def _create(path: str) -> None:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 
 
-def _missing(found: int) -> Iterator[str]:
-    """The statements that bring a ledger of format `found` (0: an empty file) to today's."""
-    if found == SCHEMA_VERSION:
+def _missing(format_number: int) -> Iterator[str]:
+    """The statements that bring a ledger of format `format_number` (0: an empty file) to today's."""
+    if format_number == SCHEMA_VERSION:
         return
-    yield from () if found else _SCHEMA
-    for version in range(max(found, 1), SCHEMA_VERSION):
+    yield from () if format_number else _SCHEMA
+    for version in range(max(format_number, 1), SCHEMA_VERSION):
         yield from _SINCE[version]
     yield f"PRAGMA user_version = {SCHEMA_VERSION}"
 

@@ -103,7 +103,9 @@ class DeviceFleet:
         for value in values:
             domain.check_shape(value)
         codes = domain.codes_many(values, strict=self._device.config.strict)
-        return self._answer_codes(devices, self._session.asked(verified, codes), task, task.round, verified, randomness)
+        return self._answer_codes(
+            devices, self._session.codes_of_part(verified, codes), task, task.round, verified, randomness
+        )
 
     def flush(self, patience_s: float = PATIENCE_S, progress: Callable[[int], None] | None = None) -> FleetFlushed:
         """Send what waits in batches; `progress` is told how many reports are settled after every batch."""

@@ -50,11 +50,11 @@ class MalformedDocument(ProtocolError):
 class UnsupportedVersion(ProtocolError):
     """A document of protocol version `found`; this code speaks `supported`."""
 
-    def __init__(self, found: object, supported: int) -> None:
+    def __init__(self, value: object, supported: int) -> None:
         super().__init__(
-            f"document has protocol version {found!r}, this software speaks version {supported}; upgrade it"
+            f"document has protocol version {value!r}, this software speaks version {supported}; upgrade it"
         )
-        self.found = found
+        self.found = value
         self.supported = supported
 
 

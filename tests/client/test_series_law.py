@@ -67,7 +67,7 @@ def answered(law: Rotating, phase: int, active: set[int], joined: int) -> Iterat
     for i in sorted(active):
         if i < joined:
             continue
-        period = state.asked(law, law.period(i).start + DAY_S // 3)
+        period = state.period_to_answer(law, law.period(i).start + DAY_S // 3)
         if isinstance(period, Period):
             yield period.number
             state = state.after(law, period, law.period(i).start + DAY_S // 3)
@@ -126,8 +126,8 @@ def test_other_laws_have_other_chances(other: Callable[..., Iterator[int]]) -> N
 
 def test_a_state_says_why_there_is_nothing_to_answer() -> None:
     state = first_state(WEEKLY, 3, None)
-    assert state.asked(WEEKLY, SERIES_START - 1) is AnswerStatus.NOT_THIS_PERIOD
+    assert state.period_to_answer(WEEKLY, SERIES_START - 1) is AnswerStatus.NOT_THIS_PERIOD
     ended = dataclasses.replace(state, ended=True)
-    assert ended.asked(WEEKLY, SERIES_START + 3 * DAY_S) is AnswerStatus.NOT_OPEN
+    assert ended.period_to_answer(WEEKLY, SERIES_START + 3 * DAY_S) is AnswerStatus.NOT_OPEN
     full = dataclasses.replace(state, answers=WEEKLY.answers_max)
-    assert full.asked(WEEKLY, SERIES_START + 3 * DAY_S) is AnswerStatus.ALREADY_ANSWERED
+    assert full.period_to_answer(WEEKLY, SERIES_START + 3 * DAY_S) is AnswerStatus.ALREADY_ANSWERED

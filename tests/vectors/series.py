@@ -97,7 +97,7 @@ def _device(name: str, law: Rotating, phase: int, days: Sequence[float], replaci
     state, tries = first_state(law, phase, None), []
     for day in days:
         now = law.start + int(day * DAY_S)
-        asked = state.asked(law, now)
+        asked = state.period_to_answer(law, now)
         answered = asked if isinstance(asked, Period) else None
         state = state if answered is None else state.after(law, answered, now)
         tries.append(

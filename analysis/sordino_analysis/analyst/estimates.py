@@ -18,7 +18,7 @@ from sordino_analysis.estimation.linear import LinearEstimate, LinearEstimator
 from sordino_analysis.estimation.marginals import MarginalEstimator
 from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
 from sordino_analysis.questions.linear import Workload
-from sordino_analysis.questions.linear.asked import QuestionKind
+from sordino_analysis.questions.linear.on_demand import QuestionKind
 from sordino_shared.errors import InvalidValue
 
 _HEADINGS = ("query", "answer", "std. error", "interval", "consistent")

@@ -147,18 +147,18 @@ def _of_series(of: SeriesEstimates) -> Picture:
         labels=of.estimator.workload.labels(),
         periods=[_point(found) for index in of.periods if (found := of.period(index)) is not None],
         windows=[_point(found) for found in of.windows(_WEEK, first, last)],
-        trend=() if trend is None else list(zip(trend.held, trend.value.tolist(), strict=True)),
+        trend=() if trend is None else list(zip(trend.periods, trend.value.tolist(), strict=True)),
     )
     return Picture(draw_series(drawn))
 
 
-def _point(found: PeriodAnswers) -> SeriesPoint:
+def _point(answers: PeriodAnswers) -> SeriesPoint:
     return SeriesPoint(
-        first=found.first,
-        last=found.last,
-        values=found.value.tolist(),
-        intervals=None if found.interval is None else _pairs(found.interval),
-        band=None if found.band is None else _pairs(found.band),
+        first=answers.first,
+        last=answers.last,
+        values=answers.value.tolist(),
+        intervals=None if answers.interval is None else _pairs(answers.interval),
+        band=None if answers.band is None else _pairs(answers.band),
     )
 
 

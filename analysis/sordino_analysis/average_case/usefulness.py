@@ -68,10 +68,10 @@ def conjunction_margin(indicators: int, width: int) -> float:
     length = math.sqrt(width + threshold**2 / indicators)
     free = indicators - width
 
-    def mean(held: int) -> float:
-        """Of ⟨u_x, v⟩ over the other bits, where `held` of those of the rule are on."""
-        shares = (math.comb(free, on) * 0.5**free / math.sqrt(held + on + indicators) for on in range(free + 1))
-        return (held - threshold) / length * math.fsum(shares)
+    def mean(satisfied: int) -> float:
+        """Of ⟨u_x, v⟩ over the other bits, where `satisfied` of those of the rule are on."""
+        shares = (math.comb(free, on) * 0.5**free / math.sqrt(satisfied + on + indicators) for on in range(free + 1))
+        return (satisfied - threshold) / length * math.fsum(shares)
 
     below = math.fsum(math.comb(width, held) * mean(held) for held in range(width)) / float(2**width - 1)
     return (mean(width) - below) / 2

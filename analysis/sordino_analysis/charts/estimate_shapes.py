@@ -88,5 +88,5 @@ def _with_unit(attribute: str, unit: str | None) -> str:
     return attribute if unit is None else f"{attribute} in {unit}"
 
 
-def _only(found: set[str | None] | set[str]) -> str | None:
-    return next(iter(found)) if len(found) == 1 else None
+def _only(values: set[str | None] | set[str]) -> str | None:
+    return next(iter(values)) if len(values) == 1 else None

@@ -95,18 +95,18 @@ def _sensitivity(part: CuratorPart, neighbours: Neighbours) -> int:
     return squared_sensitivity(rows.numpy().astype(np.int64), neighbours)
 
 
-def _strategy(part: CuratorPart, workload: Workload, neighbours: Neighbours, found: int) -> Strategy:
+def _strategy(part: CuratorPart, workload: Workload, neighbours: Neighbours, sensitivity: int) -> Strategy:
     if isinstance(part.strategy, CharacterScales):
         operator = character_map(workload.operator)
         if binary_orbits(operator, neighbours) is None or len(part.strategy.scales) != 1 + operator.characters.width:
             raise InvalidValue("the scales are not those of the characters of the queries", part.strategy)
         return CharacterStrategy(
-            neighbours=neighbours, operator=operator, scales=part.strategy.scales, squared_sensitivity=found
+            neighbours=neighbours, operator=operator, scales=part.strategy.scales, squared_sensitivity=sensitivity
         )
-    return _decoded(part.strategy.rows.numpy().astype(np.int64), workload, neighbours, found)
+    return _decoded(part.strategy.rows.numpy().astype(np.int64), workload, neighbours, sensitivity)
 
 
-def _decoded(rows: Floats, workload: Workload, neighbours: Neighbours, found: int) -> IntegerStrategy:
+def _decoded(rows: Floats, workload: Workload, neighbours: Neighbours, sensitivity: int) -> IntegerStrategy:
     """The decoder of least variance for these rows, which the part need not state."""
     matrix, _ = asked_rows(workload, neighbours)
     scaled, wanted, offset = rows.astype(float), matrix, np.zeros(len(matrix))
@@ -118,7 +118,11 @@ def _decoded(rows: Floats, workload: Workload, neighbours: Neighbours, found: in
     if neighbours == "replace":
         offset = matrix.mean(axis=1) - decoder @ rows.mean(axis=1)
     return IntegerStrategy(
-        neighbours=neighbours, rows=rows.astype(np.int64), squared_sensitivity=found, decoder=decoder, offset=offset
+        neighbours=neighbours,
+        rows=rows.astype(np.int64),
+        squared_sensitivity=sensitivity,
+        decoder=decoder,
+        offset=offset,
     )
 
 

@@ -187,10 +187,10 @@ def _band_quantile(strategy: IntegerStrategy, level: float) -> float:
     return simultaneous_quantile(strategy.decoder, level)
 
 
-def check_sensitivity(stated: int, found: int) -> None:
+def check_sensitivity(stated: int, counted: int) -> None:
     """Raise InvalidValue unless the stated Δ² is that of the integers, and positive."""
-    if found != stated or found <= 0:
-        raise InvalidValue(f"the strategy states Δ² = {stated}, its integers have {found}: do not run it", stated)
+    if counted != stated or counted <= 0:
+        raise InvalidValue(f"the strategy states Δ² = {stated}, its integers have {counted}: do not run it", stated)
 
 
 def squared_sensitivity(rows: Integers, neighbours: Neighbours) -> int:

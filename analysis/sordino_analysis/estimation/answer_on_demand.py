@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from sordino_analysis.estimation.linear_estimate import LinearEstimate
-from sordino_analysis.questions.linear.asked import BoxKind, Quantile
 from sordino_analysis.questions.linear.boxes import Box
+from sordino_analysis.questions.linear.on_demand import BoxKind, Quantile
 
 Ends = tuple[float, float]
 

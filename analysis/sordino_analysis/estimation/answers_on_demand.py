@@ -18,7 +18,7 @@ from sordino_analysis.evaluation.accumulate import Aggregate
 from sordino_analysis.evaluation.grids.answers import GridAnswers
 from sordino_analysis.evaluation.grids.plane_answers import PlaneAnswers
 from sordino_analysis.evaluation.orbit_answers import OrbitAnswerMoments
-from sordino_analysis.questions.linear.asked import QuestionKind, parse_boxes, parse_quantiles
+from sordino_analysis.questions.linear.on_demand import QuestionKind, parse_boxes, parse_quantiles
 from sordino_shared.domains import Domain
 from sordino_shared.protocol import DevicePart
 from sordino_shared.randomizers import Coarsened
@@ -55,7 +55,7 @@ def answerer_of(
 def answer(
     answerer: Answerer, domain: Domain, kind: QuestionKind, texts: Sequence[str], level: float = 0.95
 ) -> OnDemand:
-    """Answers to the questions of one kind that `texts` ask, see `questions.linear.asked`.
+    """Answers to the questions of one kind that `texts` ask, see `questions.linear.on_demand`.
 
     Raises WorkloadError for what is no question about the domain, EstimationError for one that the reports leave open.
     """

@@ -107,11 +107,11 @@ def _largest_errors(outputs: OutputCounts, histogram: Floats, users: int) -> Flo
     return np.concatenate(largest) * (1 + _ROOM * seeded_generator().random(_CAMPAIGNS))
 
 
-def _drawn_counts(chances: Floats, held: Indices, batch: int = 1000) -> Iterator[Floats]:
+def _drawn_counts(chances: Floats, users_of: Indices, batch: int = 1000) -> Iterator[Floats]:
     """(m, some) how often each output is reported."""
     generator = seeded_generator()
     for _ in range(_CAMPAIGNS // batch):
         counts = np.zeros((batch, len(chances)), dtype=np.int64)
-        for users, chance in zip(held, chances.T, strict=True):
+        for users, chance in zip(users_of, chances.T, strict=True):
             counts += generator.multinomial(users, chance, size=batch)
         yield counts.T.astype(float)

@@ -12,7 +12,7 @@ from scipy.optimize import isotonic_regression
 
 from sordino_analysis.arrays import Floats
 from sordino_analysis.estimation.answer_on_demand import QuantileAnswer
-from sordino_analysis.questions.linear.asked import Quantile
+from sordino_analysis.questions.linear.on_demand import Quantile
 from sordino_analysis.questions.linear.operators import Indices
 from sordino_shared.domains import Domain
 

@@ -47,7 +47,7 @@ class GridsOnDemand(LinearOnDemand):
             operator=Intervals(first, last + 1, self.law.workload.size),
             name_query=lambda query: boxes[query].label,
         )
-        return self.estimator.asked(workload, self.estimator.decoder, self.law.asked(workload))
+        return self.estimator.for_queries(workload, self.estimator.decoder, self.law.for_queries(workload))
 
     def _bias(self, estimator: LinearEstimator) -> float:
         """That of all intervals: what the rounding of a solution leaves."""
@@ -88,7 +88,7 @@ class PlanesOnDemand(LinearOnDemand):
             operator=Boxes(boxes, self.law.plane.shape),
             name_query=lambda query: boxes[query].label,
         )
-        return self.estimator.asked(workload, self.estimator.decoder, self.law.asked(workload))
+        return self.estimator.for_queries(workload, self.estimator.decoder, self.law.for_queries(workload))
 
     def _bias(self, estimator: LinearEstimator) -> float:
         """That of all rectangles: what the rounding of a solution leaves."""

@@ -12,8 +12,8 @@ from sordino_analysis.estimation.items import Integers, ItemEstimator, Words
 from sordino_analysis.estimation.linear_estimate import EstimationError
 from sordino_analysis.evaluation.accumulate import Aggregate
 from sordino_analysis.evaluation.item_counts import counts_of_table
-from sordino_analysis.questions.linear.asked import BoxKind, Quantile
 from sordino_analysis.questions.linear.boxes import Box
+from sordino_analysis.questions.linear.on_demand import BoxKind, Quantile
 
 CountItems = Callable[[Words], Integers]
 

@@ -91,7 +91,7 @@ class LinearEstimator:
         """The histogram whose answers are nearest to the unbiased ones (Q,)."""
         return _nearest(self.workload, answers, self.law, users)
 
-    def asked(self, workload: Workload, decoder: PlainDecoder, law: AnswerMoments) -> LinearEstimator:
+    def for_queries(self, workload: Workload, decoder: PlainDecoder, law: AnswerMoments) -> LinearEstimator:
         """The same plan made ready to answer other queries, with a decoder and the law of their answers."""
         return replace(self, workload=workload, decoder=decoder, law=law)
 

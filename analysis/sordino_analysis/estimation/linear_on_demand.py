@@ -15,9 +15,9 @@ from sordino_analysis.estimation.derived_queries import derived_decoder
 from sordino_analysis.estimation.linear import EstimationError, LinearEstimator
 from sordino_analysis.evaluation.accumulate import Aggregate
 from sordino_analysis.evaluation.variance import answer_moments
-from sordino_analysis.questions.linear.asked import BoxKind, Quantile, prefix_box, unnamed_prefixes
 from sordino_analysis.questions.linear.boxes import Box, Boxes
 from sordino_analysis.questions.linear.factors import prefix_count, range_count, rectangle_count
+from sordino_analysis.questions.linear.on_demand import BoxKind, Quantile, prefix_box, unnamed_prefixes
 from sordino_analysis.questions.linear.operators import Indices
 from sordino_shared.domains import Ordered
 
@@ -111,7 +111,7 @@ class LinearOnDemand:
             name_query=lambda query: boxes[query].label,
         )
         decoder = derived_decoder(plan.decoder, plan.device.randomizer, plan.workload, workload)
-        return plan.asked(workload, decoder, answer_moments(plan.device.randomizer, decoder, workload))
+        return plan.for_queries(workload, decoder, answer_moments(plan.device.randomizer, decoder, workload))
 
     def _bias(self, estimator: LinearEstimator) -> float:
         """The largest bias of the asked answers; raises EstimationError where that is no rounding."""

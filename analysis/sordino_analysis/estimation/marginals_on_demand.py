@@ -11,8 +11,8 @@ from sordino_analysis.estimation.answer_on_demand import OnDemand, ShareAnswer, 
 from sordino_analysis.estimation.linear_estimate import EstimationError, LinearEstimate
 from sordino_analysis.estimation.marginals import MarginalEstimator
 from sordino_analysis.evaluation.accumulate import Aggregate
-from sordino_analysis.questions.linear.asked import BoxKind, Quantile
 from sordino_analysis.questions.linear.boxes import Box
+from sordino_analysis.questions.linear.on_demand import BoxKind, Quantile
 
 
 @dataclass(frozen=True, eq=False)

@@ -161,10 +161,10 @@ def assembled(
 
 
 def _of_form(
-    found: LinearisedForm, correction: float, errors: Errors, level: float, drawn: DrawnCampaigns | None
+    form: LinearisedForm, correction: float, errors: Errors, level: float, drawn: DrawnCampaigns | None
 ) -> tuple[Spread, Spread]:
-    value = found.value(correction)
-    own, population = (QuadraticError(each, -correction) for each in errors(np.zeros_like(found.matrix)))
+    value = form.value(correction)
+    own, population = (QuadraticError(each, -correction) for each in errors(np.zeros_like(form.matrix)))
     return _seen(Spread.of(value, own, level), own, drawn, level), Spread.of(value, population, level)
 
 
@@ -176,27 +176,27 @@ def _seen(spread: Spread, error: QuadraticError, drawn: DrawnCampaigns | None, l
 
 
 def _of_ratio(
-    found: LinearisedForm, correction: float, errors: Errors, level: float, drawn: DrawnCampaigns | None
+    form: LinearisedForm, correction: float, errors: Errors, level: float, drawn: DrawnCampaigns | None
 ) -> tuple[Spread, Spread]:
-    ratio, left = found.ratio, found.form + correction
+    ratio, left = form.ratio, form.form + correction
     assert ratio is not None
-    value = ratio.offset + found.at if found.may_be_zero else found.value(correction)
+    value = ratio.offset + form.at if form.may_be_zero else form.value(correction)
     nodes = fieller_nodes(ratio, ratio.cut(value - ratio.offset, 1.0))
-    known = [errors((found.at - node) * ratio.denominator) for node in nodes]
+    known = [errors((form.at - node) * ratio.denominator) for node in nodes]
 
     def spread(moments: list[ErrorMoments]) -> Spread:
-        places = fieller_set(ratio, nodes, moments, lambda r: left - (r - found.at) * found.scale, -correction, level)
+        places = fieller_set(ratio, nodes, moments, lambda r: left - (r - form.at) * form.scale, -correction, level)
         error, low, high = (
             QuadraticError(moments[2], -correction),
             ratio.offset + places.low,
             ratio.offset + places.high,
         )
-        if found.may_be_zero or places.unbounded:
+        if form.may_be_zero or places.unbounded:
             return Spread(
                 value=None, standard_error=None, low=low, high=high, rarity=error.rarity, unbounded=places.unbounded
             )
         return Spread(
-            value=value, standard_error=error.standard_error / found.scale, low=low, high=high, rarity=error.rarity
+            value=value, standard_error=error.standard_error / form.scale, low=low, high=high, rarity=error.rarity
         )
 
     own, population = (spread([both[which] for both in known]) for which in (0, 1))

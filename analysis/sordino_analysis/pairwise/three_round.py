@@ -83,7 +83,7 @@ class ThreeRound:
             return _second(plan, closed[0].plan, mechanism, guess)
         values = mechanism.remainders(mechanism.left_mean(closed[1]), guess)
         if len(closed) == 2:
-            return _third(plan, closed[0].plan, values, mechanism.asked(values, guess))
+            return _third(plan, closed[0].plan, values, mechanism.third_query(values, guess))
         return _estimate(plan, closed, mechanism, guess)
 
     def conclude(self, plan: ProtocolPlan, closed: tuple[ClosedRound, ...]) -> PairwiseEstimate:
@@ -113,7 +113,7 @@ def _first(request: ProtocolRequest, mechanism: ThreeRoundMechanism) -> RoundPla
 def _second(plan: ProtocolPlan, first: RoundPlan, mechanism: ThreeRoundMechanism, guess: Floats) -> RoundPlan:
     """Reports of L e_x, which answer Wh through R, and of ⟨L e_x, μ⟩."""
     products, left = mechanism.products_with(guess), mechanism.left
-    query = mechanism.asked(products, guess)
+    query = mechanism.third_query(products, guess)
     matrix, dimension = np.vstack([mechanism.matrix, products]), len(left.columns)
     decoder = np.zeros((len(matrix), dimension + query.kernel.outputs))
     decoder[:-1, :dimension] = left.scale * mechanism.right.columns.T

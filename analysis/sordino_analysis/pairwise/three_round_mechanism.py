@@ -102,7 +102,7 @@ class ThreeRoundMechanism:
         along = left_mean @ self.right.columns
         return np.asarray(along - along @ guess)
 
-    def asked(self, values: Floats, guess: Floats) -> QueryKernel:
+    def third_query(self, values: Floats, guess: Floats) -> QueryKernel:
         """How users report a number with these values (k,), which depends on h̃."""
         return number_kernel(values, _likely(guess), self.quarter)
 

@@ -19,7 +19,7 @@ By = Literal["reports", "periods"]
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PeriodAnswers:
-    """Answers (Q,) about the periods `first` … `last`, of which those in `held` have reports.
+    """Answers (Q,) about the periods `first` … `last`, of which those in `periods` have reports.
 
     `standard_error` (Q,) is about the devices that reported, `population_standard_error` (Q,) about what `target`
     names, of which they are a sample. `interval` and `population_interval` (Q, 2) are None where the reports are too
@@ -28,7 +28,7 @@ class PeriodAnswers:
 
     first: int
     last: int
-    held: tuple[int, ...]
+    periods: tuple[int, ...]
     reports: int
     target: str
     value: Floats
@@ -41,7 +41,7 @@ class PeriodAnswers:
     @property
     def missing(self) -> int:
         """How many of the periods have no reports."""
-        return self.last - self.first + 1 - len(self.held)
+        return self.last - self.first + 1 - len(self.periods)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

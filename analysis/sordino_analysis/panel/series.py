@@ -117,17 +117,17 @@ class SeriesEstimates:
             return tuple(index for index in self.periods if first <= index <= last)
         return tuple(index for index in range(first, last + 1) if index in self.periods)
 
-    def _pooled(self, held: Iterable[int]) -> PooledMean:
-        aggregate = reduce(add, (self.periods[index] for index in held))
+    def _pooled(self, periods: Iterable[int]) -> PooledMean:
+        aggregate = reduce(add, (self.periods[index] for index in periods))
         return PooledMean.of(self.estimator, aggregate, self.slots, self.level)
 
-    def _mean(self, held: tuple[int, ...], by: By) -> Mean:
-        if len(held) == 1:
-            return self._means[held[0]]
-        return self._pooled(held) if by == "reports" else WeightedMean.of(self._weights(held, by), self._means)
+    def _mean(self, periods: tuple[int, ...], by: By) -> Mean:
+        if len(periods) == 1:
+            return self._means[periods[0]]
+        return self._pooled(periods) if by == "reports" else WeightedMean.of(self._weights(periods, by), self._means)
 
-    def _weights(self, held: Iterable[int], by: By) -> dict[int, float]:
-        counts = {index: self.periods[index].count if by == "reports" else 1 for index in held}
+    def _weights(self, periods: Iterable[int], by: By) -> dict[int, float]:
+        counts = {index: self.periods[index].count if by == "reports" else 1 for index in periods}
         total = sum(counts.values())
         return {index: count / total for index, count in counts.items()}
 
@@ -144,7 +144,7 @@ class SeriesEstimates:
         return PeriodAnswers(
             first=window[0],
             last=window[1],
-            held=held,
+            periods=held,
             reports=sum(self.periods[index].count for index in held),
             target=target_of(*window, by),
             value=mean.answers,

@@ -25,12 +25,12 @@ SENTENCES = (
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Trend:
-    """The line `value` (m, Q) through the `held` periods, with `variance` (m, Q) if the model were true.
+    """The line `value` (m, Q) through the `periods` periods, with `variance` (m, Q) if the model were true.
 
     `step_variance` (Q,) is σ², `decay` (Q,) is the a of SENTENCES at the median noise.
     """
 
-    held: tuple[int, ...]
+    periods: tuple[int, ...]
     noise: Floats
     value: Floats
     variance: Floats
@@ -39,24 +39,24 @@ class Trend:
 
     def weights(self, query: int) -> Floats:
         """(m, m) what each estimate (column) counts in each value of the trend (row); rows sum to 1."""
-        size = len(self.held)
+        size = len(self.periods)
         noise = np.repeat(self.noise[:, query, None], size, axis=1)
-        filtered = _filtered(_steps(self.held), np.eye(size), noise, np.full(size, self.step_variance[query]))
+        filtered = _filtered(_steps(self.periods), np.eye(size), noise, np.full(size, self.step_variance[query]))
         return _backward(*filtered)[0]
 
 
-def smoothed_trend(held: Sequence[int], values: Floats, noise: Floats) -> Trend:
-    """The trend through `values` (m, Q) with variances `noise` (m, Q) of the periods `held`, in order."""
+def smoothed_trend(periods: Sequence[int], values: Floats, noise: Floats) -> Trend:
+    """The trend through `values` (m, Q) with variances `noise` (m, Q) of the periods `periods`, in order."""
     typical = np.median(noise, axis=0)
     variances = GRID[:, None] * typical
     grid = (len(GRID), *noise.shape[1:])
-    steps = _steps(held)
+    steps = _steps(periods)
     likelihoods = _log_likelihoods(steps, values, noise, np.broadcast_to(variances, grid))
     best = np.take_along_axis(variances, likelihoods.argmax(axis=0)[None], axis=0)[0]
     value, variance = _backward(*_filtered(steps, values, noise, best))
     ratio = np.divide(best, typical, out=np.zeros_like(best), where=typical > 0)
     return Trend(
-        held=tuple(held), noise=noise, value=value, variance=variance, step_variance=best, decay=decay_of(ratio)
+        periods=tuple(periods), noise=noise, value=value, variance=variance, step_variance=best, decay=decay_of(ratio)
     )
 
 
@@ -65,8 +65,8 @@ def decay_of(ratio: Floats) -> Floats:
     return np.asarray(1 + ratio / 2 - np.sqrt(ratio + ratio**2 / 4))
 
 
-def _steps(held: Sequence[int]) -> NDArray[np.int64]:
-    numbers = np.asarray(held, dtype=np.int64)
+def _steps(periods: Sequence[int]) -> NDArray[np.int64]:
+    numbers = np.asarray(periods, dtype=np.int64)
     return np.concatenate([numbers[:1] * 0, numbers[1:] - numbers[:-1]])
 
 

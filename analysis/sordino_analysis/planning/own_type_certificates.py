@@ -82,9 +82,9 @@ def recheck_own_types_certificate(bound: OwnTypesBound, workload: Workload, epsi
     return recheck_own_types(thresholds, len(order), epsilon, *arrays) * float(_least_height(found, weights))
 
 
-def _least_height(found: ThresholdQueries, weights: np.ndarray[tuple[int, int], np.dtype[np.float64]]) -> float:
+def _least_height(thresholds: ThresholdQueries, weights: np.ndarray[tuple[int, int], np.dtype[np.float64]]) -> float:
     """Of the queries that have weight: the worst of all variances is at least that many times the worst threshold's."""
-    return float(found.heights[weights.any(axis=1)].min())
+    return float(thresholds.heights[weights.any(axis=1)].min())
 
 
 def _steps(types: int, effort: Effort) -> int:

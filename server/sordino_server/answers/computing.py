@@ -15,7 +15,7 @@ from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_analysis.estimation.answers_on_demand import Answerer, answer, answerer_of
 from sordino_analysis.estimation.linear import EstimationError
 from sordino_analysis.evaluation.item_counts import count_items
-from sordino_analysis.questions.linear.asked import QuestionKind
+from sordino_analysis.questions.linear.on_demand import QuestionKind
 from sordino_server.aggregates import LogPurged, aggregate, logged_payloads
 from sordino_server.answers.schemas import AnswerDocument
 from sordino_server.answers.service import AnsweringRound

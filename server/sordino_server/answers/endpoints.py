@@ -19,8 +19,8 @@ from sordino_shared.errors import InvalidValue
 
 router = APIRouter(prefix="/campaigns", tags=["estimates"], route_class=OperatorRoute)
 
-# What `sordino_analysis.questions.linear.asked` takes at once. With the length of a text it keeps a URL below 64 KiB,
-# beyond which uvicorn takes no request.
+# What `sordino_analysis.questions.linear.on_demand` takes at once. With the length of a text it keeps a URL below
+# 64 KiB, beyond which uvicorn takes no request.
 MOST_QUESTIONS = 16
 _Text = Annotated[str, StringConstraints(max_length=900)]
 Texts = list[_Text] | None
@@ -50,15 +50,20 @@ def asked_questions(
     return given[0]
 
 
-Asked = Annotated[tuple[str, tuple[str, ...]], Depends(asked_questions)]
+QuestionsQuery = Annotated[tuple[str, tuple[str, ...]], Depends(asked_questions)]
 
 
 @router.get("/{campaign_id}/answers", response_model=AnswerDocument, responses=CSV_RESPONSES)
 async def get_answers(
-    context: Injected, _: Analyst, request: Request, campaign_id: DigestPath, asked: Asked, form: Form = None
+    context: Injected,
+    _: Analyst,
+    request: Request,
+    campaign_id: DigestPath,
+    questions: QuestionsQuery,
+    form: Form = None,
 ) -> Response:
     """Answers to questions about a closed campaign that its workload need not list; a table with `format=csv`."""
-    content = await computed(context, campaign_id, *asked)
+    content = await computed(context, campaign_id, *questions)
     if wants_csv(request, form):
         return Response(as_csv(content), headers=_HEADERS, media_type="text/csv; header=present")
     return Response(content, headers=_HEADERS, media_type="application/json")

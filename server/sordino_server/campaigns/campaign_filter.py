@@ -61,4 +61,4 @@ def campaign_filter_of(
     )
 
 
-AskedCampaigns = Annotated[CampaignFilter, Depends(campaign_filter_of)]
+CampaignsQuery = Annotated[CampaignFilter, Depends(campaign_filter_of)]

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Path, Request, Response
 from sqlalchemy.orm import Session
 
 from sordino_server.campaigns import finding, service
-from sordino_server.campaigns.campaign_filter import AskedCampaigns
+from sordino_server.campaigns.campaign_filter import CampaignsQuery
 from sordino_server.campaigns.schemas import (
     CampaignEntry,
     CampaignList,
@@ -29,7 +29,7 @@ from sordino_server.keys.idempotency import IdempotentPost, Once, PostAnswer
 from sordino_server.keys.operator_route import OperatorRoute
 from sordino_server.kit.db import Database
 from sordino_server.kit.immutable import immutable_response
-from sordino_server.kit.pagination import AskedPage
+from sordino_server.kit.pagination import PageQuery
 from sordino_server.models import Campaign, Role
 from sordino_server.plans.readable import readable_document
 from sordino_shared.protocol import CBOR_MEDIA_TYPE, Document, Manifest, Problem
@@ -60,7 +60,7 @@ def create_campaign(context: Injected, _: Analyst, once: Once, body: CampaignOrd
 
 
 @router.get("")
-def list_campaigns(context: Injected, _: Analyst, page: AskedPage, chosen: AskedCampaigns) -> CampaignList:
+def list_campaigns(context: Injected, _: Analyst, page: PageQuery, chosen: CampaignsQuery) -> CampaignList:
     """Campaigns, newest first; those that agree with every filter that is given."""
     with context.database.read("list campaigns") as session:
         rows, token = service.listed(session, page, chosen)

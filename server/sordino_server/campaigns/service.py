@@ -21,7 +21,7 @@ from sordino_server.models import Base, Campaign, ClosingRule, Round
 from sordino_server.plans import service as plans
 from sordino_server.plans.service import ReadyPlan
 from sordino_server.populations import service as populations
-from sordino_server.populations.service import Asked, CapUse
+from sordino_server.populations.service import CampaignCharge, CapUse
 from sordino_server.rounds import periods, round_lifecycle
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon
@@ -239,7 +239,7 @@ def open_campaign(
     campaign = round_lifecycle.lock_campaign(session, identifier)
     round_lifecycle.change_campaign(campaign, CampaignState.OPEN, now)
     campaign.archived_at = None
-    asked = _asked(session, campaign)
+    asked = _charge(session, campaign)
     populations.charge(session, campaign.population, asked, now, mode)
     if asked.series is None:
         round_lifecycle.open_round(database, session, identifier, 0, now)
@@ -248,13 +248,13 @@ def open_campaign(
 
 def cap_uses(session: Session, campaign: Campaign, now: int, mode: PopulationMode = "open") -> list[CapUse]:
     """What opening the campaign would do to each cap of its population; raises InvalidValue where it may not."""
-    asked = _asked(session, campaign)
+    asked = _charge(session, campaign)
     return populations.uses(session, campaign.population, asked, now, mode)
 
 
-def _asked(session: Session, campaign: Campaign) -> Asked:
+def _charge(session: Session, campaign: Campaign) -> CampaignCharge:
     allowed = Manifest.read(campaign.manifest).device_guarantee
-    return Asked(campaign.id, allowed, periods.find_series(session, campaign.id))
+    return CampaignCharge(campaign.id, allowed, periods.find_series(session, campaign.id))
 
 
 def close_campaign(database: Database, session: Session, identifier: str, now: int) -> Campaign:

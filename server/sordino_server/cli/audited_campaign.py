@@ -95,14 +95,14 @@ class AuditedCampaign:
         return max(each) if isinstance(law, DrawOneRound) else sum(each)
 
     @staticmethod
-    def _is_pinned(pinned: PlanReference, found: AuditedRound) -> bool:
-        return found.analyst is not None and pinned == PlanReference(found.device.digest, found.analyst.digest)
+    def _is_pinned(pinned: PlanReference, audited: AuditedRound) -> bool:
+        return audited.analyst is not None and pinned == PlanReference(audited.device.digest, audited.analyst.digest)
 
 
-def _keeps(whole: Domain, asked: Domain) -> bool:
+def _keeps(whole: Domain, domain: Domain) -> bool:
     """Whether a round asks about attributes of the manifest alone."""
     try:
-        asked.places_in(whole)
+        domain.places_in(whole)
     except InvalidValue:
         return False
     return True

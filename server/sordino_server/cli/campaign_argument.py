@@ -28,11 +28,11 @@ def is_id_prefix(text: str) -> bool:
     return _ID_PREFIX.fullmatch(text) is not None
 
 
-def only_campaign(text: str, found: Mapping[str, str]) -> str:
+def only_campaign(text: str, campaigns: Mapping[str, str]) -> str:
     """The id of the one campaign that is meant, of the names by id that were found; raises SordinoError otherwise."""
-    if len(found) == 1:
-        return next(iter(found))
-    if not found:
+    if len(campaigns) == 1:
+        return next(iter(campaigns))
+    if not campaigns:
         raise SordinoError(f"no campaign has the name or the id {text!r}: see `sordino campaigns list`")
-    names = ", ".join(f"{each[:_SHOWN_DIGITS]} ({name})" for each, name in list(found.items())[:_SHOWN])
-    raise SordinoError(f"{text!r} means {len(found)} campaigns, give more of the id: {names}")
+    names = ", ".join(f"{each[:_SHOWN_DIGITS]} ({name})" for each, name in list(campaigns.items())[:_SHOWN])
+    raise SordinoError(f"{text!r} means {len(campaigns)} campaigns, give more of the id: {names}")

@@ -76,14 +76,16 @@ def check_trust(context: typer.Context) -> Trust:
     return trust
 
 
-def print_curator_plan(context: typer.Context, asked: AnySpecification) -> None:
+def print_curator_plan(context: typer.Context, specification: AnySpecification) -> None:
     """Plan and print; raises InvalidValue for a pairwise statistic, or a ρ or δ that is no number in its range."""
-    if not isinstance(asked, WorkloadSpecification):
-        raise InvalidValue("a curator's plan is for linear queries; this file holds a pairwise statistic", asked)
+    if not isinstance(specification, WorkloadSpecification):
+        raise InvalidValue(
+            "a curator's plan is for linear queries; this file holds a pairwise statistic", specification
+        )
     options = context.params
     delta = delta_of(options["delta"])
     guarantee = guarantee_of(options["rho"], options["epsilon"], delta)
-    workload, objective, users = asked.build(), options["objective"], options["users"]
+    workload, objective, users = specification.build(), options["objective"], options["users"]
     with finishing_when_asked() as interrupted:
         deadline = Deadline(_limit(options["time_limit"]), interrupted)
         plan = plan_release(workload, guarantee, objective, users, deadline.passed, options["neighbours"])

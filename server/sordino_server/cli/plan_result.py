@@ -130,18 +130,18 @@ def _rules(summary: LinearSummary) -> Iterator[str]:
         yield f"  interval of the rule that is left, where a mistake costs 1: ± {certified:.3g} at most"
 
 
-def _average_case(found: AverageCaseFigures) -> Iterator[str]:
+def _average_case(figures: AverageCaseFigures) -> Iterator[str]:
     """Users for one rule that is known beforehand, beside those that answers for each database take."""
-    yield f"  one known rule of {found.width} of {found.indicators} indicators, only on average over databases:"
-    within = f"within {found.error:g} with a chance of failure of {found.failure:g}"
-    yield f"    users needed for its share {within}: {found.strong_users:,} (strongly useful)"
-    yield f"    to tell all from none: {found.weak_users:,} (weakly useful)"
-    yield f"    with Laplace noise on every indicator: {found.laplace_users:,}"
-    paper = f"{found.margin_users:,} with the true margin, {found.lemma_users:,} with its lemma's"
+    yield f"  one known rule of {figures.width} of {figures.indicators} indicators, only on average over databases:"
+    within = f"within {figures.error:g} with a chance of failure of {figures.failure:g}"
+    yield f"    users needed for its share {within}: {figures.strong_users:,} (strongly useful)"
+    yield f"    to tell all from none: {figures.weak_users:,} (weakly useful)"
+    yield f"    with Laplace noise on every indicator: {figures.laplace_users:,}"
+    paper = f"{figures.margin_users:,} with the true margin, {figures.lemma_users:,} with its lemma's"
     yield f"    by the bound of Aldà and Simon for their scheme: {paper}"
-    yield f"    for an answer that holds for each database: {found.worst_case_users:,}"
-    least = f"fewer than {found.least_users:,} users, by the paper's bound {found.least_users_of_paper:,}"
-    yield f"    no scheme tells all from none with {least} (Forster's bound {found.forster_bound:.4g})"
+    yield f"    for an answer that holds for each database: {figures.worst_case_users:,}"
+    least = f"fewer than {figures.least_users:,} users, by the paper's bound {figures.least_users_of_paper:,}"
+    yield f"    no scheme tells all from none with {least} (Forster's bound {figures.forster_bound:.4g})"
 
 
 def _over(queries: str | None) -> Iterator[str]:

@@ -13,11 +13,11 @@ from sordino_analysis.questions.linear import WorkloadSpecification
 from sordino_analysis.questions.specifications import AnySpecification
 
 
-def with_price(plan: FinishedPlan, asked: AnySpecification, target_error: float) -> FinishedPlan:
+def with_price(plan: FinishedPlan, specification: AnySpecification, target_error: float) -> FinishedPlan:
     """The plan with the users of every kind of trust in its summary; a pairwise statistic has none."""
-    if not (isinstance(plan.summary, LinearSummary) and isinstance(asked, WorkloadSpecification)):
+    if not (isinstance(plan.summary, LinearSummary) and isinstance(specification, WorkloadSpecification)):
         return plan
-    price = price_of_locality(asked.build(), plan.summary, target_error)
+    price = price_of_locality(specification.build(), plan.summary, target_error)
     return replace(plan, summary=plan.summary.model_copy(update={"price_of_locality": price}))
 
 

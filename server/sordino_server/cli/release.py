@@ -79,19 +79,21 @@ def release(
         print_answers(_awaited(remote, asked["id"], Patience(timeout)), as_json)
 
 
-def _guarantee(rho: str | None, epsilon: str | None, delta: str | None, held: dict[str, Any]) -> tuple[Zcdp, Fraction]:
+def _guarantee(
+    rho: str | None, epsilon: str | None, delta: str | None, document: dict[str, Any]
+) -> tuple[Zcdp, Fraction]:
     """What is spent, and the δ at which ε is shown."""
     if (rho is None) == (epsilon is None):
         fail("give --rho, or --epsilon and --delta: what the release spends", code=2)
-    shown_at = Fraction(str(held["cap"]["delta"])) if delta is None else delta_of(delta)
+    shown_at = Fraction(str(document["cap"]["delta"])) if delta is None else delta_of(delta)
     return guarantee_of(rho, epsilon, shown_at), shown_at
 
 
-def _confirm(guarantee: Zcdp, delta: Fraction, held: dict[str, Any], yes: bool) -> None:
+def _confirm(guarantee: Zcdp, delta: Fraction, document: dict[str, Any], yes: bool) -> None:
     epsilon = approximate_of(guarantee, delta).nano_epsilon / NANO
-    say(guarantee_text(guarantee.rho, epsilon, float(delta), held["neighbours"], held["unit"]))
-    left = held["cap"]["rho"] - held["cap"]["spent"]
-    say(f"dataset {held['name']} has ρ = {left:g} left of {held['cap']['rho']:g}")
+    say(guarantee_text(guarantee.rho, epsilon, float(delta), document["neighbours"], document["unit"]))
+    left = document["cap"]["rho"] - document["cap"]["spent"]
+    say(f"dataset {document['name']} has ρ = {left:g} left of {document['cap']['rho']:g}")
     if not yes:
         typer.confirm("Spend it?", abort=True, err=True)
 

@@ -39,20 +39,20 @@ def rates(series: dict[str, Any], variance: float, active: int | None) -> dict[s
     }
 
 
-def print_rates(found: dict[str, Any]) -> None:
+def print_rates(rates: dict[str, Any]) -> None:
     """Cost and errors in three lines."""
-    per_year, life = found["epsilon_per_year"], found["epsilon_for_life"]
+    per_year, life = rates["epsilon_per_year"], rates["epsilon_for_life"]
     console.print(f"a device spends at most ε = {per_year:g} a year, ε = {life:g} for life", highlight=False)
-    if "active" not in found:
+    if "active" not in rates:
         console.print("give --active to see predicted errors", highlight=False)
         return
-    period, week, month = (found[f"error_of_{span}"] for span in ("period", "week", "month"))
+    period, week, month = (rates[f"error_of_{span}"] for span in ("period", "week", "month"))
     console.print(
-        f"with {found['active']:,} active devices, standard errors: {period:.3g} a period, {week:.3g} a week, "
+        f"with {rates['active']:,} active devices, standard errors: {period:.3g} a period, {week:.3g} a week, "
         f"{month:.3g} a month",
         highlight=False,
     )
-    changes = [found[f"smallest_change_between_{span}"] for span in ("periods", "weeks")]
+    changes = [rates[f"smallest_change_between_{span}"] for span in ("periods", "weeks")]
     console.print(
         f"changes seen with 80 % power: {changes[0]:.3g} between periods, {changes[1]:.3g} between weeks",
         highlight=False,

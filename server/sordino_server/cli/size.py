@@ -128,19 +128,19 @@ def _margin(text: str) -> float:
 
 def _row(
     context: typer.Context,
-    asked: AnySpecification,
+    specification: AnySpecification,
     statement: Statement,
     options: PlanningOptions,
     cache: PlanCache | None,
 ) -> _Row:
-    if isinstance(asked, PairwiseSpecification):
+    if isinstance(specification, PairwiseSpecification):
         refuse_given(context, ("objective", "mechanism"), "they apply to linear queries; this file has a statistic")
         with finishing_when_asked() as interrupted, displayed_progress() as show:
-            request = PairwiseRequest(asked, options.model_copy(update={"users": 2}))
+            request = PairwiseRequest(specification, options.model_copy(update={"users": 2}))
             found = pairwise_sample_size(request, statement, show, interrupted)
         return _Row(epsilon=str(options.epsilon), mechanism=found.protocol, users=found.users, predicted=found.margin)
     refuse_given(context, ("protocol", "target"), "they apply to pairwise statistics; this workload has linear queries")
-    plan = finished_plan(LinearRequest.of(asked, options), cache)
+    plan = finished_plan(LinearRequest.of(specification, options), cache)
     queries = build_workload(plan.device.domain, plan.analyst.queries, plan.analyst.workload)
     law = answer_moments(plan.device.randomizer, plan.analyst.decoder, queries)
     needed = SampleSizes.of(statement, law, queries)

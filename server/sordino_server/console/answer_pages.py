@@ -11,7 +11,7 @@ import anyio.to_thread
 from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import StringConstraints
 
-from sordino_analysis.questions.linear.asked import MOST_QUESTIONS, QuestionKind
+from sordino_analysis.questions.linear.on_demand import MOST_QUESTIONS, QuestionKind
 from sordino_server.answers import picture
 from sordino_server.answers.service import answering_round, computed
 from sordino_server.answers.table import as_csv
@@ -140,14 +140,14 @@ def _unless_data(request: Request, refused: InvalidValue | ServerError) -> str:
     return refused.detail if isinstance(refused, ServerError) else str(refused)
 
 
-def _query(kind: str, asked: tuple[str, ...]) -> list[tuple[str, str]]:
-    return [("kind", kind), *(("question", text) for text in asked)]
+def _query(kind: str, questions: tuple[str, ...]) -> list[tuple[str, str]]:
+    return [("kind", kind), *(("question", text) for text in questions)]
 
 
-def _copies(closed: _Closed, address: str, kind: QuestionKind, asked: tuple[str, ...]) -> list[tuple[str, str]]:
+def _copies(closed: _Closed, address: str, kind: QuestionKind, questions: tuple[str, ...]) -> list[tuple[str, str]]:
     """The questions as code, by what the page calls it."""
-    found = [("curl", as_curl(address, kind, asked)), ("Python", as_python(address, kind, asked))]
+    found = [("curl", as_curl(address, kind, questions)), ("Python", as_python(address, kind, questions))]
     if "domain" in closed.specification:
-        yaml = as_yaml(f"questions about {closed.name}", closed.specification, closed.domain, kind, asked)
+        yaml = as_yaml(f"questions about {closed.name}", closed.specification, closed.domain, kind, questions)
         found += [("YAML: a workload that asks just this", yaml)] if yaml else []
     return found

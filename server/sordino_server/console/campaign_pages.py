@@ -20,7 +20,7 @@ from sordino_server.console.live_counts import running_campaign
 from sordino_server.console.pages import ConsolePage, json_of, next_page, page, show, table_of
 from sordino_server.context import Injected
 from sordino_server.identifiers import DigestPath
-from sordino_server.kit.pagination import AskedPage
+from sordino_server.kit.pagination import PageQuery
 from sordino_server.kit.times import iso_8601_or_none
 from sordino_server.models import Campaign
 from sordino_shared.errors import InvalidValue
@@ -78,7 +78,7 @@ def list_campaigns(
     visitor: Analyst,
     request: Request,
     context: Injected,
-    asked: AskedPage,
+    requested: PageQuery,
     state: _Text = None,
     population: _Text = None,
     name: _Text = None,
@@ -88,7 +88,7 @@ def list_campaigns(
     chosen = CampaignFilter(state=_state(state), population=population or None, name=name or None)
     now = context.clock.now()
     with context.database.read("console campaigns") as session:
-        rows, token = campaigns.listed(session, asked, chosen, sort)
+        rows, token = campaigns.listed(session, requested, chosen, sort)
         found = [_listed(session, row, now) for row in rows]
     values = {
         "campaigns": found,

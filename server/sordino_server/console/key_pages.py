@@ -17,7 +17,7 @@ from sordino_server.context import Injected
 from sordino_server.keys import service
 from sordino_server.keys.idempotency import PostAnswer
 from sordino_server.keys.schemas import KeyDocument
-from sordino_server.kit.pagination import AskedPage
+from sordino_server.kit.pagination import PageQuery
 from sordino_server.models import Role
 from sordino_shared.errors import InvalidValue
 
@@ -29,10 +29,10 @@ _KeyPath = Annotated[str, Path(pattern="^[0-9a-f]{16}$")]
 
 
 @page(router, "/keys")
-def list_keys(visitor: Admin, request: Request, context: Injected, asked: AskedPage) -> Response:
+def list_keys(visitor: Admin, request: Request, context: Injected, requested: PageQuery) -> Response:
     """All keys, revoked ones too, newest first."""
     with context.database.read("console keys") as session:
-        document = service.listed(session, asked)
+        document = service.listed(session, requested)
     shown = ConsolePage(
         template="keys.html",
         title="Keys",
@@ -74,10 +74,10 @@ def revoke_key(visitor: Admin, context: Injected, key_id: _KeyPath) -> Response:
 
 
 @page(router, "/audit-log")
-def read_audit_log(visitor: Admin, request: Request, context: Injected, asked: AskedPage) -> Response:
+def read_audit_log(visitor: Admin, request: Request, context: Injected, requested: PageQuery) -> Response:
     """What operators changed, newest first."""
     with context.database.read("console audit log") as session:
-        document = service.read_audit_log(session, asked)
+        document = service.read_audit_log(session, requested)
     shown = ConsolePage(
         template="audit_log.html",
         title="Audit log",

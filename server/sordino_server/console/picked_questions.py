@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from sordino_analysis.questions.linear.asked import BoxKind, QuestionKind, parse_boxes
+from sordino_analysis.questions.linear.on_demand import BoxKind, QuestionKind, parse_boxes
 from sordino_shared.domains import Attribute, Categorical, Domain, Ordered, Ordinal
 
 KINDS: dict[QuestionKind, str] = {
@@ -88,12 +88,14 @@ answers = httpx.get(
 ).raise_for_status().json()"""
 
 
-def as_yaml(name: str, specification: dict[str, Any], domain: Domain, kind: QuestionKind, asked: Sequence[str]) -> str:
+def as_yaml(
+    name: str, specification: dict[str, Any], domain: Domain, kind: QuestionKind, questions: Sequence[str]
+) -> str:
     """A workload whose queries are these questions, for a campaign that asks nothing else; empty where it has none."""
     if kind == "quantile" or domain.size > _MOST_CELLS:
         return ""
     box_kind: BoxKind = kind
-    boxes = parse_boxes(domain, box_kind, asked)
+    boxes = parse_boxes(domain, box_kind, questions)
     lines = [f"name: {_text(name)}", "domain:"]
     lines += [f"  - {_text(attribute)}" for attribute in specification["domain"]]
     lines += ["queries:", "  matrix:"]

@@ -16,7 +16,7 @@ from sordino_server.console.users_table import FoundSummaries, Margin, row_at, s
 from sordino_server.context import Context, Injected
 from sordino_server.estimates.table import written
 from sordino_server.identifiers import RequestPath
-from sordino_server.kit.pagination import AskedPage
+from sordino_server.kit.pagination import PageQuery
 from sordino_server.models import PlanRequestRow, PlanRequestState
 from sordino_server.plans import service
 from sordino_server.plans.schemas import PlanRequestDocument
@@ -34,10 +34,10 @@ _Epsilon = Annotated[Literal["0.25", "0.5", "1", "2", "4"] | None, Query()]
 
 
 @page(router, "/plans")
-def list_plans(visitor: Analyst, request: Request, context: Injected, asked: AskedPage) -> Response:
+def list_plans(visitor: Analyst, request: Request, context: Injected, requested: PageQuery) -> Response:
     """Plan requests, newest first."""
     with context.database.read("console plans") as session:
-        document = service.listed(session, asked)
+        document = service.listed(session, requested)
     shown = ConsolePage(
         template="plans.html",
         title="Plans",

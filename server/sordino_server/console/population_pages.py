@@ -11,7 +11,7 @@ from sordino_server.console.console_route import Analyst, ConsoleRoute
 from sordino_server.console.pages import ConsolePage, json_of, next_page, page, show, table_of
 from sordino_server.context import Injected
 from sordino_server.identifiers import DigestPath
-from sordino_server.kit.pagination import AskedPage
+from sordino_server.kit.pagination import PageQuery
 from sordino_server.populations import service
 from sordino_server.populations.schemas import LedgerPage, PopulationDocument
 
@@ -38,11 +38,11 @@ class PopulationWithLedger(LedgerPage):
 
 
 @page(router, "/populations")
-def list_populations(visitor: Analyst, request: Request, context: Injected, asked: AskedPage) -> Response:
+def list_populations(visitor: Analyst, request: Request, context: Injected, requested: PageQuery) -> Response:
     """Populations, newest first, with the ε that was asked of each of their devices."""
     now = context.clock.now()
     with context.database.read("console populations") as session:
-        rows, token = service.listed(session, asked)
+        rows, token = service.listed(session, requested)
         found = [service.document(session, row, now) for row in rows]
     shown = ConsolePage(
         template="populations.html",
@@ -56,12 +56,12 @@ def list_populations(visitor: Analyst, request: Request, context: Injected, aske
 
 @page(router, "/populations/{population_id}")
 def get_population(
-    visitor: Analyst, request: Request, context: Injected, population_id: DigestPath, asked: AskedPage
+    visitor: Analyst, request: Request, context: Injected, population_id: DigestPath, requested: PageQuery
 ) -> Response:
     """A population's caps and its ledger; the table has a row for each campaign that opened."""
     with context.database.read("console population") as session:
         population = service.document(session, service.get(session, population_id), context.clock.now())
-        ledger = service.ledger(session, population_id, asked)
+        ledger = service.ledger(session, population_id, requested)
     document = PopulationWithLedger(population=population, **dict(ledger))
     shown = ConsolePage(
         template="population.html",

@@ -14,7 +14,7 @@ from sordino_server.console.picture_endpoints import svg
 from sordino_server.context import Context, Injected
 from sordino_server.identifiers import DigestPath
 from sordino_server.series import picture
-from sordino_server.series.endpoints import AskedSeries
+from sordino_server.series.endpoints import SeriesQuery
 from sordino_server.series.schemas import SeriesDocument
 from sordino_server.series.service import computed
 
@@ -25,11 +25,11 @@ _COLUMNS = ("period", "start", "end", "state", "reports", "active", "active_stan
 
 @page(router, "/campaigns/{campaign_id}/series")
 async def get_series(
-    visitor: Analyst, request: Request, context: Injected, campaign_id: DigestPath, asked: AskedSeries
+    visitor: Analyst, request: Request, context: Injected, campaign_id: DigestPath, question: SeriesQuery
 ) -> Response:
     """The document of the API as a page; the table has a row for each period."""
     name = await anyio.to_thread.run_sync(_name, context, campaign_id)
-    content = await computed(context, campaign_id, asked)
+    content = await computed(context, campaign_id, question)
     document = SeriesDocument.model_validate_json(content)
     shown = ConsolePage(
         template="series.html",
@@ -39,7 +39,7 @@ async def get_series(
         values={
             "campaign": campaign_id,
             "document": document,
-            "asked": asked,
+            "asked": question,
             "query": [(name, value) for name, value in request.query_params.multi_items()],
             "drawable": any(each.answers for each in document.periods),
         },
@@ -48,10 +48,10 @@ async def get_series(
 
 
 @router.get("/campaigns/{campaign_id}/series.svg")
-async def draw_series(_: Analyst, context: Injected, campaign_id: DigestPath, asked: AskedSeries) -> Response:
+async def draw_series(_: Analyst, context: Injected, campaign_id: DigestPath, question: SeriesQuery) -> Response:
     """Each answer over the periods, with windows and their band."""
     name = await anyio.to_thread.run_sync(_name, context, campaign_id)
-    return svg(picture.draw(await computed(context, campaign_id, asked), name))
+    return svg(picture.draw(await computed(context, campaign_id, question), name))
 
 
 def _name(context: Context, campaign_id: str) -> str:

@@ -103,12 +103,12 @@ def statement_of(margin: str) -> float:
     return value
 
 
-async def table_of_plan(context: Context, found: FoundSummaries, request_id: str, margin: float) -> list[UsersRow]:
+async def table_of_plan(context: Context, summaries: FoundSummaries, request_id: str, margin: float) -> list[UsersRow]:
     """Rows of all ε, also of the plan's own, in order; those that nobody searched have no summary."""
     asked = await anyio.to_thread.run_sync(_asked, context, request_id)
     own = f"{asked.summary.epsilon:g}"
     rows = [
-        UsersRow(request=request_id, margin=margin, epsilon=each, summary=found.find(asked.key(each)))
+        UsersRow(request=request_id, margin=margin, epsilon=each, summary=summaries.find(asked.key(each)))
         for each in EPSILONS
         if each != own
     ]
@@ -116,14 +116,14 @@ async def table_of_plan(context: Context, found: FoundSummaries, request_id: str
     return sorted(rows, key=lambda row: float(row.epsilon))
 
 
-async def row_at(context: Context, found: FoundSummaries, request_id: str, margin: float, epsilon: str) -> UsersRow:
+async def row_at(context: Context, summaries: FoundSummaries, request_id: str, margin: float, epsilon: str) -> UsersRow:
     """The row of an ε, searched where nobody did."""
     asked = await anyio.to_thread.run_sync(_asked, context, request_id)
     key = asked.key(epsilon)
-    summary = found.find(key)
+    summary = summaries.find(key)
     if summary is None:
         summary = await asked.search(context, epsilon)
-        found.keep(key, summary)
+        summaries.keep(key, summary)
     return UsersRow(request=request_id, margin=margin, epsilon=epsilon, summary=summary)
 
 

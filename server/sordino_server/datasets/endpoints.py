@@ -25,7 +25,7 @@ from sordino_server.keys import service as keys
 from sordino_server.keys.authentication import Admin, Analyst
 from sordino_server.keys.idempotency import Once, PostAnswer
 from sordino_server.keys.operator_route import OperatorRequest, OperatorRoute, PrivateBodyRoute
-from sordino_server.kit.pagination import AskedPage
+from sordino_server.kit.pagination import PageQuery
 
 router = APIRouter(prefix="/datasets", tags=["datasets"], route_class=OperatorRoute)
 additions = APIRouter(prefix="/datasets", tags=["datasets"], route_class=PrivateBodyRoute)
@@ -62,7 +62,7 @@ def add_dataset(context: Injected, _: Admin, once: Once, checked: Checked) -> Re
 
 
 @router.get("")
-def list_datasets(context: Injected, _: Analyst, page: AskedPage) -> DatasetList:
+def list_datasets(context: Injected, _: Analyst, page: PageQuery) -> DatasetList:
     """Datasets, newest first, those whose rows were deleted included."""
     with context.database.read("list datasets") as session:
         rows, token = service.listed(session, page)
@@ -109,7 +109,7 @@ def delete_dataset(context: Injected, operator: Admin, dataset_id: DigestPath) -
 
 
 @router.get("/{dataset_id}/ledger")
-def get_dataset_ledger(context: Injected, _: Analyst, dataset_id: DigestPath, page: AskedPage) -> DatasetLedger:
+def get_dataset_ledger(context: Injected, _: Analyst, dataset_id: DigestPath, page: PageQuery) -> DatasetLedger:
     """What releases from this dataset spent, newest first."""
     with context.database.read("get dataset ledger") as session:
         return service.ledger(session, dataset_id, page)

@@ -39,59 +39,61 @@ _DIGITS = 6
 
 
 def concept_document(
-    campaign: str, index: int, device: DevicePart, analyst: AnalystPart, found: ConceptEstimate
+    campaign: str, index: int, device: DevicePart, analyst: AnalystPart, estimate: ConceptEstimate
 ) -> ConceptDocument:
     """The document of one round's estimate."""
-    name = partial(_name, found.known)
-    order = found.losses.argsort(kind="stable")[:MOST_LISTED].tolist()
-    best = found.best.tolist()
+    name = partial(_name, estimate.known)
+    order = estimate.losses.argsort(kind="stable")[:MOST_LISTED].tolist()
+    best = estimate.best.tolist()
     return ConceptDocument(
         campaign=campaign,
         plan=PlanDigests(device=str(device.digest), analyst=str(analyst.digest)),
         rounds=[index],
         workload=analyst.workload,
         mechanism=analyst.mechanism,
-        rule=name(found.chosen),
-        loss=float(found.losses[found.chosen]),
-        band=_band(found, found.chosen),
+        rule=name(estimate.chosen),
+        loss=float(estimate.losses[estimate.chosen]),
+        band=_band(estimate, estimate.chosen),
         interval=None,
         certified_by_round=None,
-        base=BaseRule(rule=name(found.base), loss=float(found.losses[found.base]), band=_band(found, found.base)),
-        excess_at_most=found.excess,
-        beats_base=found.beats_base,
-        statement=found.statement,
+        base=BaseRule(
+            rule=name(estimate.base), loss=float(estimate.losses[estimate.base]), band=_band(estimate, estimate.base)
+        ),
+        excess_at_most=estimate.excess,
+        beats_base=estimate.beats_base,
+        statement=estimate.statement,
         confidence_set=BestRules(
             size=len(best), rules=[name(rule) for rule in best[:MOST_LISTED]], truncated=len(best) > MOST_LISTED
         ),
-        concepts=len(found.losses),
-        rules=list(_rules(found, name, order)),
-        class_of_rules=_class(found.known, len(found.losses)),
-        all_losses=_in_full(found) if len(found.losses) <= _MOST_IN_FULL else None,
+        concepts=len(estimate.losses),
+        rules=list(_rules(estimate, name, order)),
+        class_of_rules=_class(estimate.known, len(estimate.losses)),
+        all_losses=_in_full(estimate) if len(estimate.losses) <= _MOST_IN_FULL else None,
         target="population",
         validity="worst_case",
-        users=found.users,
-        users_by_round=[found.users],
+        users=estimate.users,
+        users_by_round=[estimate.users],
         epsilon=device.guarantee.epsilon,
-        level=found.level,
-        warnings=list(found.warnings),
+        level=estimate.level,
+        warnings=list(estimate.warnings),
     )
 
 
-def certified_document(campaign: str, first: RoundPlan, found: CertifiedRule) -> ConceptDocument:
+def certified_document(campaign: str, first: RoundPlan, rule: CertifiedRule) -> ConceptDocument:
     """The document of three rounds, or of those that there were; `first` is the plan of round 0."""
-    of_class = concept_document(campaign, 0, first.device, first.analyst, found.first)
+    of_class = concept_document(campaign, 0, first.device, first.analyst, rule.first)
     rounds: dict[str, Any] = {
-        "rounds": list(range(len(found.users))),
-        "users": sum(found.users),
-        "users_by_round": list(found.users),
+        "rounds": list(range(len(rule.users))),
+        "users": sum(rule.users),
+        "users_by_round": list(rule.users),
     }
-    if found.interval is not None:
-        low, high = found.interval
+    if rule.interval is not None:
+        low, high = rule.interval
         certified = f"{of_class.rule.text} has a loss from {low:.4f} to {high:.4f}"
         rounds |= {
-            "loss": found.loss,
-            "interval": found.interval,
-            "certified_by_round": found.certified_by_round,
+            "loss": rule.loss,
+            "interval": rule.interval,
+            "certified_by_round": rule.certified_by_round,
             "statement": f"{certified}; {of_class.statement}",
         }
     return of_class.model_copy(update=rounds)
@@ -102,16 +104,16 @@ def _name(known: ClassOfRules, rule: int) -> RuleName:
     return RuleName(number=rule, text=known.text(rule), width=known.width(rule))
 
 
-def _rules(found: ConceptEstimate, name: Callable[[int], RuleName], order: Iterable[int]) -> Iterator[RuleLoss]:
-    best = set(found.best.tolist())
+def _rules(estimate: ConceptEstimate, name: Callable[[int], RuleName], order: Iterable[int]) -> Iterator[RuleLoss]:
+    best = set(estimate.best.tolist())
     for rule in order:
-        loss, error = float(found.losses[rule]), float(found.standard_errors[rule])
-        band = _band(found, rule)
+        loss, error = float(estimate.losses[rule]), float(estimate.standard_errors[rule])
+        band = _band(estimate, rule)
         yield RuleLoss(rule=name(rule), loss=loss, standard_error=error, band=band, may_be_best=rule in best)
 
 
-def _band(found: ConceptEstimate, rule: int) -> tuple[float, float]:
-    return float(found.band_low[rule]), float(found.band_high[rule])
+def _band(estimate: ConceptEstimate, rule: int) -> tuple[float, float]:
+    return float(estimate.band_low[rule]), float(estimate.band_high[rule])
 
 
 def _class(known: ClassOfRules, rules: int) -> BooleanRules | OrderedRules:
@@ -123,13 +125,13 @@ def _class(known: ClassOfRules, rules: int) -> BooleanRules | OrderedRules:
     return OrderedRules(**asdict(known.queries), texts=texts, widths=widths)
 
 
-def _in_full(found: ConceptEstimate) -> AllLosses:
-    reach = found.band_high - found.losses
+def _in_full(estimate: ConceptEstimate) -> AllLosses:
+    reach = estimate.band_high - estimate.losses
     return AllLosses(
-        loss=_rounded(found.losses),
-        standard_error=_rounded(found.standard_errors),
+        loss=_rounded(estimate.losses),
+        standard_error=_rounded(estimate.standard_errors),
         band_reach=_rounded(reach),
-        may_be_best=np.isin(np.arange(len(reach)), found.best).tolist(),
+        may_be_best=np.isin(np.arange(len(reach)), estimate.best).tolist(),
     )
 
 

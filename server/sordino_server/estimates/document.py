@@ -38,16 +38,16 @@ def document_of(
 
 
 def document_of_items(
-    campaign: str, index: int, device: DevicePart, analyst: AnalystPart, found: ItemEstimate
+    campaign: str, index: int, device: DevicePart, analyst: AnalystPart, estimate: ItemEstimate
 ) -> EstimateDocument:
     """The document of a histogram that is too long to list: of the items that were looked at."""
     return EstimateDocument(
-        **_origin(campaign, index, device, analyst, found.users),
-        level=found.level,
+        **_origin(campaign, index, device, analyst, estimate.users),
+        level=estimate.level,
         unbiased=counts_as_unbiased(analyst.figures),
-        warnings=list(found.warnings),
-        queries=_items(device.domain, found),
-        unlisted=device.domain.size - len(found.labels),
+        warnings=list(estimate.warnings),
+        queries=_items(device.domain, estimate),
+        unlisted=device.domain.size - len(estimate.labels),
         compared=device.domain.size,
     )
 
@@ -71,18 +71,18 @@ def _origin(campaign: str, index: int, device: DevicePart, analyst: AnalystPart,
     }
 
 
-def _items(domain: Domain, found: ItemEstimate) -> list[QueryEstimate]:
+def _items(domain: Domain, estimate: ItemEstimate) -> list[QueryEstimate]:
     columns: dict[str, list[Any]] = {
-        "label": list(found.labels),
-        "kind": ["histogram"] * len(found.labels),
-        "bounds": [bounds_of(domain, [(code, code) for code in codes]) for codes in found.codes.tolist()],
-        "value": found.value.tolist(),
-        "standard_error": found.standard_error.tolist(),
-        "interval": found.interval.tolist(),
-        "band": found.band.tolist(),
-        "population_standard_error": found.population_standard_error.tolist(),
-        "population_interval": found.interval.tolist(),
-        "consistent": found.consistent.tolist(),
+        "label": list(estimate.labels),
+        "kind": ["histogram"] * len(estimate.labels),
+        "bounds": [bounds_of(domain, [(code, code) for code in codes]) for codes in estimate.codes.tolist()],
+        "value": estimate.value.tolist(),
+        "standard_error": estimate.standard_error.tolist(),
+        "interval": estimate.interval.tolist(),
+        "band": estimate.band.tolist(),
+        "population_standard_error": estimate.population_standard_error.tolist(),
+        "population_interval": estimate.interval.tolist(),
+        "consistent": estimate.consistent.tolist(),
     }
     return _rows(columns)
 

@@ -13,7 +13,7 @@ from sordino_server.keys.authentication import Admin
 from sordino_server.keys.idempotency import Once, PostAnswer
 from sordino_server.keys.operator_route import OperatorRoute
 from sordino_server.keys.schemas import AuditLog, KeyDocument, KeyList, KeyRequest, NewKeyDocument
-from sordino_server.kit.pagination import AskedPage
+from sordino_server.kit.pagination import PageQuery
 
 router = APIRouter(prefix="/keys", tags=["keys"], route_class=OperatorRoute)
 audit_log = APIRouter(prefix="/audit-log", tags=["keys"], route_class=OperatorRoute)
@@ -33,7 +33,7 @@ def create_key(context: Injected, _: Admin, once: Once, body: KeyRequest) -> Res
 
 
 @router.get("")
-def list_keys(context: Injected, _: Admin, page: AskedPage) -> KeyList:
+def list_keys(context: Injected, _: Admin, page: PageQuery) -> KeyList:
     """All keys, including revoked ones, newest first."""
     with context.database.read("list keys") as session:
         return service.listed(session, page)
@@ -53,7 +53,7 @@ def revoke_key(
 
 
 @audit_log.get("")
-def read_audit_log(context: Injected, _: Admin, page: AskedPage) -> AuditLog:
+def read_audit_log(context: Injected, _: Admin, page: PageQuery) -> AuditLog:
     """What operators changed, newest first: one entry for every POST, PATCH and DELETE that changed something."""
     with context.database.read("read audit log") as session:
         return service.read_audit_log(session, page)

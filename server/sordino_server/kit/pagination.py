@@ -78,7 +78,7 @@ def page_of(
     return Page(page_size, None if page_token is None else Position.parse(page_token))
 
 
-AskedPage = Annotated[Page, Depends(page_of)]
+PageQuery = Annotated[Page, Depends(page_of)]
 
 
 def newest_first(

@@ -18,7 +18,7 @@ from sordino_server.keys.authentication import Analyst
 from sordino_server.keys.idempotency import Once, PostAnswer
 from sordino_server.keys.operator_route import OperatorRoute
 from sordino_server.kit.immutable import immutable_response
-from sordino_server.kit.pagination import AskedPage
+from sordino_server.kit.pagination import PageQuery
 from sordino_server.models import PlanPart, PlanPartKind, WorkloadRow
 from sordino_server.plans import service
 from sordino_server.plans.checking import content_key, price
@@ -50,7 +50,7 @@ def _workload(context: Context, order: PlanOrder) -> WorkloadRow:
 
 
 @router.get("/plan-requests")
-def list_plan_requests(context: Injected, _: Analyst, page: AskedPage) -> PlanRequestList:
+def list_plan_requests(context: Injected, _: Analyst, page: PageQuery) -> PlanRequestList:
     """Plan requests, newest first."""
     with context.database.read("list plan requests") as session:
         return service.listed(session, page)

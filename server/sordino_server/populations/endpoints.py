@@ -13,7 +13,7 @@ from sordino_server.keys import service as keys
 from sordino_server.keys.authentication import Admin, Analyst
 from sordino_server.keys.idempotency import Once, PostAnswer
 from sordino_server.keys.operator_route import OperatorRoute
-from sordino_server.kit.pagination import AskedPage
+from sordino_server.kit.pagination import PageQuery
 from sordino_server.populations import service
 from sordino_server.populations.schemas import (
     LedgerPage,
@@ -42,7 +42,7 @@ def create_population(context: Injected, _: Admin, once: Once, body: PopulationO
 
 
 @router.get("")
-def list_populations(context: Injected, _: Analyst, page: AskedPage) -> PopulationList:
+def list_populations(context: Injected, _: Analyst, page: PageQuery) -> PopulationList:
     """Populations, newest first."""
     with context.database.read("list populations") as session:
         rows, token = service.listed(session, page)
@@ -81,7 +81,7 @@ def change_population(
 
 
 @router.get("/{population_id}/ledger")
-def get_ledger(context: Injected, _: Analyst, population_id: DigestPath, page: AskedPage) -> LedgerPage:
+def get_ledger(context: Injected, _: Analyst, population_id: DigestPath, page: PageQuery) -> LedgerPage:
     """The opened campaigns of this population with their ε per device, newest first."""
     with context.database.read("get ledger") as session:
         return service.ledger(session, population_id, page)

@@ -55,7 +55,7 @@ class PopulationDocument(Created):
     version: int = Field(description="Number of changes of the caps; in quotes, the ETag.")
 
     @classmethod
-    def of(cls, row: Population, asked_in_period: int | None, asked: int) -> Self:
+    def of(cls, row: Population, asked_in_period: int | None, charged: int) -> Self:
         """The row with the sums of its ledger in nano-ε."""
         return cls(
             id=row.id,
@@ -64,7 +64,7 @@ class PopulationDocument(Created):
             period_days=row.period_days,
             epsilon_lifetime=_epsilon(row.lifetime_nano),
             asked_in_period=_epsilon(asked_in_period),
-            asked=asked / NANO,
+            asked=charged / NANO,
             declared=row.declared,
             version=row.version,
             created_at=row.created_at,

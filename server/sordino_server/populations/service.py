@@ -125,7 +125,7 @@ def check_open_to(session: Session, name: str, mode: PopulationMode) -> None:
 
 
 @dataclass(frozen=True)
-class Asked:
+class CampaignCharge:
     """What a campaign asks of every device: a guarantee for life, and for a `series` some of it in every period."""
 
     campaign: str
@@ -142,7 +142,7 @@ class Asked:
         return self.life_nano if self.series is None else price_within(self.series, days)
 
 
-def charge(session: Session, name: str, asked: Asked, now: int, mode: PopulationMode = "open") -> None:
+def charge(session: Session, name: str, charged: CampaignCharge, now: int, mode: PopulationMode = "open") -> None:
     """Enter in the ledger that a campaign opens; raises `PopulationBudgetExceeded` where a cap does not allow it.
 
     The population stays locked until the transaction ends, so that two campaigns cannot both take what is left.
@@ -150,34 +150,34 @@ def charge(session: Session, name: str, asked: Asked, now: int, mode: Population
     check_open_to(session, name, mode)
     repository.add(session, _without_caps(name, now))
     population = _found(repository.find_for_change(session, identifier_of(name)))
-    for use in _uses(session, population, asked, now):
+    for use in _uses(session, population, charged, now):
         if use.exceeded:
             raise PopulationBudgetExceeded(population, use)
-    kind = kind_of(asked.guarantee)
+    kind = kind_of(charged.guarantee)
     entry = AskedEpsilon(
-        id=asked.campaign, population_id=population.id, kind=kind, nano=asked.life_nano, created_at=now
+        id=charged.campaign, population_id=population.id, kind=kind, nano=charged.life_nano, created_at=now
     )
     repository.add_entry(session, entry)
 
 
-def uses(session: Session, name: str, asked: Asked, now: int, mode: PopulationMode = "open") -> list[CapUse]:
+def uses(session: Session, name: str, charged: CampaignCharge, now: int, mode: PopulationMode = "open") -> list[CapUse]:
     """What opening a campaign would do to each cap of its population, empty without caps; changes nothing.
 
     Raises InvalidValue where no campaign may ask this population.
     """
     check_open_to(session, name, mode)
     population = repository.find(session, identifier_of(name))
-    return [] if population is None else list(_uses(session, population, asked, now))
+    return [] if population is None else list(_uses(session, population, charged, now))
 
 
-def _uses(session: Session, population: Population, asked: Asked, now: int) -> Iterator[CapUse]:
+def _uses(session: Session, population: Population, charged: CampaignCharge, now: int) -> Iterator[CapUse]:
     days = population.period_days
     if population.period_nano is not None and days is not None:
         before = _asked_in_period(session, population, now)
-        yield CapUse(span=f"in {days} days", cap=population.period_nano, asked=before, asks=asked.period_nano(days))
+        yield CapUse(span=f"in {days} days", cap=population.period_nano, asked=before, asks=charged.period_nano(days))
     if population.lifetime_nano is not None:
         before = repository.asked(session, population.id)
-        yield CapUse(span="for life", cap=population.lifetime_nano, asked=before, asks=asked.life_nano)
+        yield CapUse(span="for life", cap=population.lifetime_nano, asked=before, asks=charged.life_nano)
 
 
 def listed(session: Session, page: Page) -> tuple[Sequence[Population], str | None]:

@@ -95,22 +95,22 @@ def _counted(plan: CuratorPlan, measured: Integers) -> tuple[dict[str, list[Any]
     return _figures(found) | population | {"share_interval": _pairs(found.share_lower, found.share_upper)}, rows
 
 
-def _shared(found: LinearEstimate) -> dict[str, list[Any]]:
+def _shared(estimate: LinearEstimate) -> dict[str, list[Any]]:
     """The figures of shares."""
-    return _figures(found) | {
-        "population_standard_error": found.population_standard_error.tolist(),
-        "population_interval": _pairs(found.population_lower, found.population_upper),
-        "share_interval": [None] * len(found.unbiased),
+    return _figures(estimate) | {
+        "population_standard_error": estimate.population_standard_error.tolist(),
+        "population_interval": _pairs(estimate.population_lower, estimate.population_upper),
+        "share_interval": [None] * len(estimate.unbiased),
     }
 
 
-def _figures(found: LinearEstimate | ReleasedCounts) -> dict[str, list[Any]]:
+def _figures(estimate: LinearEstimate | ReleasedCounts) -> dict[str, list[Any]]:
     return {
-        "value": found.unbiased.tolist(),
-        "standard_error": found.standard_error.tolist(),
-        "interval": _pairs(found.lower, found.upper),
-        "band": _pairs(found.band_lower, found.band_upper),
-        "consistent": found.consistent.tolist(),
+        "value": estimate.unbiased.tolist(),
+        "standard_error": estimate.standard_error.tolist(),
+        "interval": _pairs(estimate.lower, estimate.upper),
+        "band": _pairs(estimate.band_lower, estimate.band_upper),
+        "consistent": estimate.consistent.tolist(),
     }
 
 

@@ -16,7 +16,7 @@ from sordino_server.keys import service as keys
 from sordino_server.keys.authentication import Analyst
 from sordino_server.keys.idempotency import PostAnswer
 from sordino_server.keys.operator_route import OperatorRoute
-from sordino_server.kit.pagination import AskedPage
+from sordino_server.kit.pagination import PageQuery
 from sordino_server.releases import service
 from sordino_server.releases.checking import check_release
 from sordino_server.releases.schemas import ReleaseDocument, ReleaseList, ReleaseOrder, ReleaseStatus
@@ -70,7 +70,7 @@ def _asked(context: Context, dataset_id: str, order: ReleaseOrder, key: str) -> 
 
 
 @router.get("/datasets/{dataset_id}/releases")
-def list_releases(context: Injected, _: Analyst, dataset_id: DigestPath, page: AskedPage) -> ReleaseList:
+def list_releases(context: Injected, _: Analyst, dataset_id: DigestPath, page: PageQuery) -> ReleaseList:
     """Releases from a dataset, newest first."""
     with context.database.read("list releases") as session:
         rows, token = service.listed(session, dataset_id, page)

@@ -27,15 +27,15 @@ from sordino_server.kit.db import Database
 from sordino_server.plans import service as plans
 from sordino_server.series import repository
 from sordino_server.series.schemas import (
-    AskedQuery,
     ChangeEntry,
+    ListedQuery,
     PeriodEntry,
     PeriodFigures,
     SeriesDocument,
     TrendEntry,
     WindowEntry,
 )
-from sordino_server.series.service import AskedPeriods, SeriesQuestion, asked_periods
+from sordino_server.series.service import PeriodsOfAnswer, SeriesQuestion, asked_periods
 from sordino_shared.protocol import Manifest, Problem
 
 _KEPT_PLANS = 4
@@ -80,28 +80,32 @@ def _estimator(url: str, device: str, analyst: str) -> LinearEstimator:
 
 
 def _aggregates(
-    database: Database, asked: AskedPeriods, estimator: LinearEstimator, shards: Iterable[tuple[int, int, bytes]]
+    database: Database, request: PeriodsOfAnswer, estimator: LinearEstimator, shards: Iterable[tuple[int, int, bytes]]
 ) -> dict[int, Aggregate]:
     """What the reports of each closed period add up to; from the log where sums are not kept on ingest."""
     randomizer = estimator.device.randomizer
     if not aggregates.summed_on_ingest(randomizer):
-        return {number: aggregates.aggregate(database, row, randomizer) for number, row in asked.closed.items()}
-    by_row = {row: Aggregate.empty(randomizer) for row in asked.closed.values()}
+        return {number: aggregates.aggregate(database, row, randomizer) for number, row in request.closed.items()}
+    by_row = {row: Aggregate.empty(randomizer) for row in request.closed.values()}
     for row, count, content in shards:
         if row in by_row:
             by_row[row] += Aggregate.from_bytes(count, content)
-    return {number: by_row[row] for number, row in asked.closed.items()}
+    return {number: by_row[row] for number, row in request.closed.items()}
 
 
 def _document(
-    manifest: Manifest, asked: AskedPeriods, question: SeriesQuestion, series: SeriesEstimates, counts: dict[int, int]
+    manifest: Manifest,
+    request: PeriodsOfAnswer,
+    question: SeriesQuestion,
+    series: SeriesEstimates,
+    counts: dict[int, int],
 ) -> SeriesDocument:
-    estimator, row = series.estimator, asked.row
+    estimator, row = series.estimator, request.row
     published = PublishedQueries.of(estimator.device, estimator.analyst)
     chosen = published.numbers
-    changes = series.changes(question.window, asked.first, asked.last, question.by)
-    trend = series.trend(asked.first, asked.last) if question.trend else None
-    windows = series.windows(question.window, asked.first, asked.last, question.by)
+    changes = series.changes(question.window, request.first, request.last, question.by)
+    trend = series.trend(request.first, request.last) if question.trend else None
+    windows = series.windows(question.window, request.first, request.last, question.by)
     return SeriesDocument(
         campaign=str(manifest.campaign),
         plan=PlanDigests(device=str(estimator.device.digest), analyst=str(estimator.analyst.digest)),
@@ -115,9 +119,9 @@ def _document(
         by=question.by,
         window=question.window,
         comparisons=changes[0].comparisons if changes else 0,
-        warnings=[*published.note, *_warnings(asked)],
+        warnings=[*published.note, *_warnings(request)],
         queries=_queries(published),
-        periods=_periods(asked, series, counts, chosen),
+        periods=_periods(request, series, counts, chosen),
         windows=[
             WindowEntry(first=one.first, last=one.last, missing=one.missing, answers=_answers(one, chosen))
             for one in windows
@@ -127,8 +131,8 @@ def _document(
     )
 
 
-def _warnings(asked: AskedPeriods) -> list[str]:
-    row = asked.row
+def _warnings(request: PeriodsOfAnswer) -> list[str]:
+    row = request.row
     if not row.lag:
         return []
     return [
@@ -137,23 +141,23 @@ def _warnings(asked: AskedPeriods) -> list[str]:
     ]
 
 
-def _queries(published: PublishedQueries) -> list[AskedQuery]:
+def _queries(published: PublishedQueries) -> list[ListedQuery]:
     workload = published.workload
     scopes = [(query, workload.scope(query)) for query in published.numbers.tolist()]
     return [
-        AskedQuery(label=workload.label(query), kind=scope.kind, bounds=bounds_of(workload.domain, scope.sides))
+        ListedQuery(label=workload.label(query), kind=scope.kind, bounds=bounds_of(workload.domain, scope.sides))
         for query, scope in scopes
     ]
 
 
 def _periods(
-    asked: AskedPeriods, series: SeriesEstimates, counts: dict[int, int], chosen: Indices
+    request: PeriodsOfAnswer, series: SeriesEstimates, counts: dict[int, int], chosen: Indices
 ) -> list[PeriodEntry]:
-    row = asked.row
-    points = {one.first: one for one in series.windows(1, asked.first, asked.last)}
+    row = request.row
+    points = {one.first: one for one in series.windows(1, request.first, request.last)}
     entries = []
-    for number in range(asked.first, asked.last + 1):
-        reports = counts.get(asked.closed.get(number, asked.open.get(number, -1)), 0)
+    for number in range(request.first, request.last + 1):
+        reports = counts.get(request.closed.get(number, request.open.get(number, -1)), 0)
         start = row.start + number * row.period_s
         known = number in points
         entries.append(
@@ -161,7 +165,7 @@ def _periods(
                 period=number,
                 start=start,
                 end=start + row.period_s,
-                state=asked.states[number],
+                state=request.states[number],
                 reports=reports,
                 active=row.slots * reports if known else None,
                 active_standard_error=math.sqrt(row.slots * reports * (row.slots - 1)) if known else None,
@@ -171,42 +175,42 @@ def _periods(
     return entries
 
 
-def _answers(found: PeriodAnswers, chosen: Indices) -> PeriodFigures:
+def _answers(answers: PeriodAnswers, chosen: Indices) -> PeriodFigures:
     return PeriodFigures(
-        target=found.target,
-        reports=found.reports,
-        value=found.value[chosen].tolist(),
-        standard_error=found.standard_error[chosen].tolist(),
-        interval=_intervals(found.interval, chosen),
-        population_standard_error=found.population_standard_error[chosen].tolist(),
-        population_interval=_intervals(found.population_interval, chosen),
-        band=_intervals(found.band, chosen),
+        target=answers.target,
+        reports=answers.reports,
+        value=answers.value[chosen].tolist(),
+        standard_error=answers.standard_error[chosen].tolist(),
+        interval=_intervals(answers.interval, chosen),
+        population_standard_error=answers.population_standard_error[chosen].tolist(),
+        population_interval=_intervals(answers.population_interval, chosen),
+        band=_intervals(answers.band, chosen),
     )
 
 
-def _change(found: Change, chosen: Indices) -> ChangeEntry:
+def _change(change: Change, chosen: Indices) -> ChangeEntry:
     return ChangeEntry(
-        earlier=found.earlier,
-        later=found.later,
-        value=found.value[chosen].tolist(),
-        standard_error=found.standard_error[chosen].tolist(),
-        population_standard_error=found.population_standard_error[chosen].tolist(),
-        interval=_intervals(found.interval, chosen),
-        marked=found.marked[chosen].tolist(),
+        earlier=change.earlier,
+        later=change.later,
+        value=change.value[chosen].tolist(),
+        standard_error=change.standard_error[chosen].tolist(),
+        population_standard_error=change.population_standard_error[chosen].tolist(),
+        interval=_intervals(change.interval, chosen),
+        marked=change.marked[chosen].tolist(),
     )
 
 
-def _trend(found: Trend, chosen: Indices) -> TrendEntry:
+def _trend(trend: Trend, chosen: Indices) -> TrendEntry:
     return TrendEntry(
-        periods=list(found.held),
-        value=found.value[:, chosen].tolist(),
-        variance=found.variance[:, chosen].tolist(),
-        step_variance=found.step_variance[chosen].tolist(),
-        decay=found.decay[chosen].tolist(),
-        weights=[found.weights(query)[-1].tolist() for query in chosen.tolist()],
+        periods=list(trend.periods),
+        value=trend.value[:, chosen].tolist(),
+        variance=trend.variance[:, chosen].tolist(),
+        step_variance=trend.step_variance[chosen].tolist(),
+        decay=trend.decay[chosen].tolist(),
+        weights=[trend.weights(query)[-1].tolist() for query in chosen.tolist()],
         notes=list(SENTENCES),
     )
 
 
-def _intervals(found: Floats | None, chosen: Indices) -> list[Interval] | None:
-    return None if found is None else [(low, high) for low, high in found[chosen].tolist()]
+def _intervals(intervals: Floats | None, chosen: Indices) -> list[Interval] | None:
+    return None if intervals is None else [(low, high) for low, high in intervals[chosen].tolist()]

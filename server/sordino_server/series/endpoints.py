@@ -32,14 +32,14 @@ def asked_of_series(
     return SeriesQuestion(first=from_, last=to, window=window, by=by, trend=trend)
 
 
-AskedSeries = Annotated[SeriesQuestion, Depends(asked_of_series)]
+SeriesQuery = Annotated[SeriesQuestion, Depends(asked_of_series)]
 
 
 @router.get("/{campaign_id}/series", response_model=SeriesDocument)
-async def get_series(context: Injected, _: Analyst, campaign_id: DigestPath, asked: AskedSeries) -> Response:
+async def get_series(context: Injected, _: Analyst, campaign_id: DigestPath, request: SeriesQuery) -> Response:
     """Estimates of a series: its periods, windows of them, changes between windows, a trend. Of at most 1,000 periods.
 
     What is said of closed periods never changes; `open` ones have the number of their reports so far.
     """
-    content = await computed(context, campaign_id, asked)
+    content = await computed(context, campaign_id, request)
     return Response(content, headers={"Cache-Control": "no-store"}, media_type="application/json")

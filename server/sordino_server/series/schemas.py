@@ -13,7 +13,7 @@ PeriodState = Literal["open", "closed", "estimated", "failed", "missing", "pause
 _FEW = "Null for fewer than 30 reports."
 
 
-class AskedQuery(BaseModel):
+class ListedQuery(BaseModel):
     """A query whose answers are listed."""
 
     label: str
@@ -102,7 +102,7 @@ class SeriesDocument(BaseModel):
     window: int
     comparisons: int = Field(description="Changes that are compared, over all queries.")
     warnings: list[str]
-    queries: list[AskedQuery]
+    queries: list[ListedQuery]
     periods: list[PeriodEntry]
     windows: list[WindowEntry]
     changes: list[ChangeEntry]

@@ -35,7 +35,7 @@ class SeriesQuestion:
 
 
 @dataclass(frozen=True, kw_only=True)
-class AskedPeriods:
+class PeriodsOfAnswer:
     """The periods of an answer: their states, and row numbers of those whose counts are final."""
 
     row: SeriesRow
@@ -64,7 +64,7 @@ def series_of(session: Session, campaign: Campaign) -> SeriesRow:
     return row
 
 
-def asked_periods(session: Session, identifier: str, question: SeriesQuestion, now: int) -> AskedPeriods:
+def asked_periods(session: Session, identifier: str, question: SeriesQuestion, now: int) -> PeriodsOfAnswer:
     """The periods that the question is about; raises `not-found`, and InvalidValue for a range that is too long."""
     campaign = campaigns.get(session, identifier)
     row = series_of(session, campaign)
@@ -77,7 +77,7 @@ def asked_periods(session: Session, identifier: str, question: SeriesQuestion, n
         )
     known = repository.periods_between(session, identifier, first, last)
     final = {each.number: each.id for each in known if each.state in (RoundState.CLOSED, RoundState.ESTIMATED)}
-    return AskedPeriods(
+    return PeriodsOfAnswer(
         row=row,
         first=first,
         last=last,

@@ -12,7 +12,7 @@ from sordino_server.identifiers import DigestPath
 from sordino_server.keys.authentication import Analyst
 from sordino_server.keys.idempotency import Once, PostAnswer
 from sordino_server.keys.operator_route import LargeBodyRoute, OperatorRequest
-from sordino_server.kit.pagination import AskedPage, cut
+from sordino_server.kit.pagination import PageQuery, cut
 from sordino_server.workloads import repository, service
 from sordino_server.workloads.checking import CheckedWorkload, check_workload
 from sordino_server.workloads.schemas import WorkloadDocument, WorkloadEntry, WorkloadList
@@ -53,7 +53,7 @@ def register_workload(
 
 
 @router.get("")
-def list_workloads(context: Injected, _: Analyst, page: AskedPage) -> WorkloadList:
+def list_workloads(context: Injected, _: Analyst, page: PageQuery) -> WorkloadList:
     """Registered workloads, newest first."""
     with context.database.read("list workloads") as session:
         rows, token = cut(repository.listed(session, page), page)

@@ -12,7 +12,7 @@ from sordino_analysis.conformance.coarsened import CoarsenedReport
 from sordino_analysis.conformance.enumeration import digits
 from sordino_analysis.evaluation.accumulate import accumulate
 from sordino_analysis.evaluation.coarsened import label_rows, membership, membership_counts, transform
-from sordino_analysis.evaluation.coarsened.tables import held, is_walsh, looked_at, split_sums
+from sordino_analysis.evaluation.coarsened.tables import is_walsh, looked_at, reports_holding, split_sums
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.randomizers import (
@@ -81,7 +81,7 @@ def test_tables_hold_what_every_report_holds_by_the_page() -> None:
     for number, (count, table) in enumerate(split_sums(randomizer, sums)):
         level = randomizer.levels[number]
         assert count == np.count_nonzero((payloads[:, 0] & 3) == number)
-        assert (held(level, randomizer.sizes, table).ravel() == expected[number]).all()
+        assert (reports_holding(level, randomizer.sizes, table).ravel() == expected[number]).all()
         assert is_walsh(level) == (number < 2)
 
 
@@ -93,7 +93,7 @@ def test_a_transform_counts_what_membership_counts(label) -> None:
     randomizer = Coarsened.for_guarantee((3000,), (level,), ONE)
     payloads = drawn(randomizer, 5000)
     ((count, table),) = split_sums(randomizer, accumulate(randomizer, payloads))
-    counts = held(level, (3000,), table)
+    counts = reports_holding(level, (3000,), table)
     ((_, reports),) = randomizer.unpack(payloads)
     points = looked_at(level.partition, (3000,))
     assert count == 5000

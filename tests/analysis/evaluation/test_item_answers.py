@@ -10,7 +10,7 @@ from sordino_analysis.documents.decoders import ScaledHistogramDecoder
 from sordino_analysis.documents.queries import ProductQueries
 from sordino_analysis.evaluation.accumulate import Aggregate, accumulate, mean_accumulator
 from sordino_analysis.evaluation.coarsened import membership_counts
-from sordino_analysis.evaluation.coarsened.tables import held as counted
+from sordino_analysis.evaluation.coarsened.tables import reports_holding as counted
 from sordino_analysis.evaluation.item_answers import ItemChances, item_level
 from sordino_analysis.evaluation.variance import answer_moments
 from sordino_analysis.mechanisms.coarsened_histogram import best_density

@@ -71,10 +71,10 @@ def test_missing_periods_are_absent_and_a_window_says_how_many_it_has(bits):
     assert series.window(1, 1) is None
     assert series.change((0, 0), (1, 1)) is None
     found = series.window(0, 6, "periods")
-    assert (found.held, found.missing) == ((0, 2), 5)
+    assert (found.periods, found.missing) == ((0, 2), 5)
     np.testing.assert_allclose(found.value, (series.period(0).value + series.period(2).value) / 2)
-    assert [window.held for window in series.windows(2, 0, 3)] == [(0,), (2,), (2,)]
-    assert series.trend(0, 2).held == (0, 2)
+    assert [window.periods for window in series.windows(2, 0, 3)] == [(0,), (2,), (2,)]
+    assert series.trend(0, 2).periods == (0, 2)
     assert series.trend(1, 1) is None
 
 

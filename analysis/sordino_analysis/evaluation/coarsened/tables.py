@@ -45,7 +45,7 @@ def is_walsh(level: Level) -> bool:
     return level.is_exact and not isinstance(level.label, ResidueLabel)
 
 
-def held(level: Level, sizes: Sizes, table: Numbers) -> Numbers:
+def reports_holding(level: Level, sizes: Sizes, table: Numbers) -> Numbers:
     """How many reports, or which share, hold each combination of members that a grid looks at.
 
     (m_1, …, m_d) for the attributes that the grid looks at, from `table` (s,); the last varies fastest.

@@ -10,7 +10,7 @@ import numpy as np
 
 from sordino_analysis.arrays import Floats
 from sordino_analysis.evaluation.answer_moments import AnswerMoments, ErrorProfile, regression_slopes
-from sordino_analysis.evaluation.coarsened.tables import held
+from sordino_analysis.evaluation.coarsened.tables import reports_holding
 from sordino_analysis.evaluation.grids.families import IntervalFamily, family_of
 from sordino_analysis.evaluation.grids.law import GridLaw
 from sordino_analysis.evaluation.grids.means import mean_variances
@@ -50,7 +50,7 @@ class GridAnswers(AnswerMoments):
         law = GridLaw(shipped_levels(randomizer), workload.size)
         return cls(listed_intervals(workload), family, randomizer, law)
 
-    def asked(self, workload: Workload) -> Self:
+    def for_queries(self, workload: Workload) -> Self:
         """The law of the answers to other intervals."""
         return replace(self, workload=workload)
 
@@ -165,7 +165,7 @@ class GridAnswers(AnswerMoments):
         levels = zip(self.law.levels, self.randomizer.levels, self.randomizer.table_sizes, strict=True)
         for level, shipped, entries in levels:
             share, table = mean[start], mean[start + 1 : start + 1 + entries]
-            holding = held(shipped, self.randomizer.sizes, table)
+            holding = reports_holding(shipped, self.randomizer.sizes, table)
             excess += level.factor(size) * ((level.high - level.low) * holding + (level.low - 1) * share)
             start += 1 + entries
         return self.law.histogram(excess)

@@ -60,9 +60,9 @@ class IntervalFamily(ABC):
         """Of numbers of types those of the bins."""
         return np.asarray(vectors[..., : self.bins])
 
-    def _padded(self, found: Floats) -> Floats:
-        whole = np.zeros((*found.shape[:-1], self.size))
-        whole[..., : self.bins] = found
+    def _padded(self, table: Floats) -> Floats:
+        whole = np.zeros((*table.shape[:-1], self.size))
+        whole[..., : self.bins] = table
         return whole
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from sordino_analysis.arrays import Floats
 from sordino_analysis.evaluation.answer_moments import AnswerMoments, ErrorProfile, check_dense, regression_slopes
-from sordino_analysis.evaluation.coarsened.tables import held
+from sordino_analysis.evaluation.coarsened.tables import reports_holding
 from sordino_analysis.evaluation.grids.plane_law import PlaneLaw
 from sordino_analysis.evaluation.grids.plane_levels import Pair
 from sordino_analysis.evaluation.grids.plane_prefixes import PlanePrefixes, listed_plane
@@ -44,7 +44,7 @@ class PlaneAnswers(AnswerMoments):
         law = PlaneLaw(shipped_plane_levels(randomizer), plane.shape)
         return cls(listed_plane(workload, plane), plane, randomizer, law)
 
-    def asked(self, workload: Workload) -> Self:
+    def for_queries(self, workload: Workload) -> Self:
         """The law of the answers to other rectangles."""
         return replace(self, workload=workload)
 
@@ -166,7 +166,7 @@ class PlaneAnswers(AnswerMoments):
         for level, shipped, entries in levels:
             share, table = mean[start], mean[start + 1 : start + 1 + entries]
             looked_at = [size if width else 1 for size, width in zip(self.plane.shape, level.widths, strict=True)]
-            holding = held(shipped, self.randomizer.sizes, table).reshape(looked_at)
+            holding = reports_holding(shipped, self.randomizer.sizes, table).reshape(looked_at)
             excess += level.factor(self.plane.shape) * ((level.high - level.low) * holding + (level.low - 1) * share)
             start += 1 + entries
         return self.law.histogram(excess).ravel()

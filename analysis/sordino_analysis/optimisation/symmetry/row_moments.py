@@ -39,17 +39,17 @@ class LocalQuery:
 
 
 def moments(
-    coefficients: Complex, characters: Characters, asked: Sequence[Kind], answers: Floats
+    coefficients: Complex, characters: Characters, kinds: Sequence[Kind], answers: Floats
 ) -> tuple[Floats, Floats]:
     """(n, c, K) E[F_i | x] and (n, c, c, K) E[F_i F_j | x] at each local cell x, for n rows over the same slots.
 
-    `coefficients` (n, slots …) are û of the rows, `characters` those of the domain, `asked` the kinds of the attributes
+    `coefficients` (n, slots …) are û of the rows, `characters` those of the domain, `kinds` the kinds of the attributes
     asked about, and `answers` f (n, c, overlaps, K) at each overlap, 0 to all of the support, and local frequency.
     """
-    rows, count, support = len(coefficients), answers.shape[1], [size for size, _ in asked]
+    rows, count, support = len(coefficients), answers.shape[1], [size for size, _ in kinds]
     means, squares = (np.zeros((rows, *lead, *support)) for lead in ((count,), (count, count)))
     tables = answers.reshape(*answers.shape[:3], *support)
-    for slots, chance in partial_maps(characters.slot_kinds(coefficients.shape[1:]), asked, characters.kinds):
+    for slots, chance in partial_maps(characters.slot_kinds(coefficients.shape[1:]), kinds, characters.kinds):
         mapped = [axis for axis, slot in enumerate(slots) if slot is not None]
         local = _on_slots(coefficients, [slot for slot in slots if slot is not None])
         used = tuple(slice(None) if axis in mapped else 0 for axis in range(len(slots)))
@@ -72,14 +72,14 @@ def moments(
 
 
 def report_laws(
-    coefficients: Complex, characters: Characters, asked: Sequence[Kind], answers: Floats
+    coefficients: Complex, characters: Characters, kinds: Sequence[Kind], answers: Floats
 ) -> Iterator[tuple[Floats, Floats]]:
     """F (n, shifts) and the chances (n, shifts, K) at each local cell of reports that map the support alike.
 
     `answers` (n, overlaps, K) are of one query; over all maps the chances of a row and a cell add up to 1.
     """
-    support = [size for size, _ in asked]
-    for slots, chance in partial_maps(characters.slot_kinds(coefficients.shape[1:]), asked, characters.kinds):
+    support = [size for size, _ in kinds]
+    for slots, chance in partial_maps(characters.slot_kinds(coefficients.shape[1:]), kinds, characters.kinds):
         mapped = [axis for axis, slot in enumerate(slots) if slot is not None]
         local = _on_slots(coefficients, [slot for slot in slots if slot is not None])
         used = tuple(slice(None) if axis in mapped else 0 for axis in range(len(slots)))

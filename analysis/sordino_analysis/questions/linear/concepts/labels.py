@@ -25,22 +25,22 @@ class Label(Strict):
     high: End | None = Field(default=None, alias="to")
 
 
-def label_of(asked: Label, domain: Domain) -> tuple[Attribute, int]:
+def label_of(wanted: Label, domain: Domain) -> tuple[Attribute, int]:
     """The attribute of two members, and which of them is positive; raises WorkloadError where there is none."""
-    label = named(domain, asked.attribute, "the label")
-    if asked.low is not None or asked.high is not None:
-        if asked.positive is not None:
-            raise WorkloadError("the label has either a `positive` member or a range, not both", asked.positive)
-        return range_indicator(label, asked.low, asked.high), 1
+    label = named(domain, wanted.attribute, "the label")
+    if wanted.low is not None or wanted.high is not None:
+        if wanted.positive is not None:
+            raise WorkloadError("the label has either a `positive` member or a range, not both", wanted.positive)
+        return range_indicator(label, wanted.low, wanted.high), 1
     if label.size != 2:
         raise WorkloadError(
             f"the label {label.name!r} has {label.size} members, and a rule says yes or no: give it two members, or a "
             "range with `from` and `to`",
             label.name,
         )
-    if asked.positive is None:
+    if wanted.positive is None:
         raise WorkloadError(f"say which member of the label {label.name!r} is `positive`", label.name)
-    return label, _member(label, asked.positive)
+    return label, _member(label, wanted.positive)
 
 
 def named(domain: Domain, name: str, where: str) -> Attribute:
