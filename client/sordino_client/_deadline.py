@@ -36,7 +36,7 @@ def deadline(seconds: float) -> Iterator[None]:
 
 
 def time_left(timeout: float | None = None) -> float | None:
-    """The shorter of `timeout` and what is left of the deadline; raises `DeadlinePassed` when nothing is."""
+    """Seconds, the shorter of `timeout` and what is left of the deadline; raises `DeadlinePassed` when nothing is."""
     end = _end.get()
     if end is None:
         return timeout

@@ -126,8 +126,8 @@ def plan_pairwise(
     """The protocol with the least predicted error for `users` devices that spend at most ε each in all rounds.
 
     `protocol` names the only one to consider. `target` is the mean over pairs of different users ("pairs") or hᵀWh of
-    the histogram h ("histogram"). The rest is as for `plan`. Raises PairwiseError where no protocol applies, and
-    InvalidValue for an ε outside [.001, 16].
+    the histogram h ("histogram"). The search ends after `time_limit` seconds with the best so far. The rest is as
+    for `plan`. Raises PairwiseError where no protocol applies, and InvalidValue for an ε outside [.001, 16].
     """
     if not isinstance(statistic, PairwiseSpecification):
         raise TypeError(

@@ -28,7 +28,7 @@ class OperatorRequest(Request):
     arrived: ArrivingBody
 
     async def load(self, limit: int, in_memory: int = SMALL_LIMIT) -> None:
-        """Take the body, and parse it where it is small JSON and may be read here."""
+        """Take a body of at most `limit` bytes, in a file beyond `in_memory` of them; parse small JSON."""
         self.arrived = ArrivingBody(limit, in_memory=in_memory)
         await self.arrived.read(self.receive, self.headers.get("content-length"))
         content = self.arrived.content
