@@ -93,7 +93,7 @@ def _write_renamed(target: Path, content: bytes) -> None:
 
 def check_archives() -> ModuleType:
     """pyarrow; raises SordinoError, which names the extra, where it is not installed."""
-    return check_pyarrow("an archive", "lake", "")
+    return check_pyarrow("an archive", "")
 
 
 def _pyarrow_fs() -> Any:

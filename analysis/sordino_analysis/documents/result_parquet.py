@@ -1,4 +1,4 @@
-"""Tables of estimates as Parquet, which needs pyarrow: the extra `parquet` of sordino-analysis and sordino-server."""
+"""Tables of estimates as Parquet, which needs pyarrow: the extra `lake` of sordino-analysis and sordino-server."""
 
 from __future__ import annotations
 
@@ -33,15 +33,13 @@ def read_parquet(path: Path) -> ResultTable:
     return ResultTable.of_rows(rows)
 
 
-def check_pyarrow(
-    purpose: str = "Parquet", extra: str = "parquet", instead: str = "; or use CSV or JSON"
-) -> ModuleType:
+def check_pyarrow(purpose: str = "Parquet", instead: str = "; or use CSV or JSON") -> ModuleType:
     """The module; raises SordinoError, which names the extra, where it is not installed."""
     try:
         import pyarrow
     except ImportError as error:
         raise SordinoError(
-            f"{purpose} needs pyarrow, which is not installed: install the extra `{extra}` of sordino-analysis or "
+            f"{purpose} needs pyarrow, which is not installed: install the extra `lake` of sordino-analysis or "
             f"sordino-server, or pyarrow itself{instead}"
         ) from error
     module: ModuleType = pyarrow
