@@ -24,6 +24,7 @@ from sordino_client._errors import (
     PlanRefused,
     PlanUnavailable,
     ServedElsewhere,
+    ServerChanged,
     SpoolFull,
     TransportFailed,
 )
@@ -89,6 +90,7 @@ __all__ = [
     "Request",
     "Response",
     "ServedElsewhere",
+    "ServerChanged",
     "SpoolFull",
     "SystemClock",
     "Transport",

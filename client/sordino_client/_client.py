@@ -138,7 +138,8 @@ class Client:
     def rehome(self, campaign: Campaign | CampaignId | str, address: str) -> Campaign:
         """Have a campaign that was joined at another address served by this client's server, which is at `address`.
 
-        The server must show the same manifest. Raises what `join` raises, and `NotJoined`: nothing has moved then.
+        The server must show the same manifest; where that names its servers, it must be the same one of them, or
+        `ServerChanged` is raised. Raises what `join` raises, and `NotJoined`: nothing has moved then.
         """
         return self._run(self._device.rehome(campaign_id(campaign), address))
 

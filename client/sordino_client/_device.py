@@ -87,13 +87,15 @@ class Device:
         return found
 
     def rehome(self, campaign: CampaignId, address: str) -> Flow[Campaign]:
-        """Move a joined campaign to this client's server, once that has shown the same manifest."""
+        """Move a joined campaign to this client's server, once that has shown the same manifest.
+
+        One whose manifest names its servers moves to another address of the same server only.
+        """
         if self._ledger.left_all():
             raise OptedOut
         if check_address(address, allow_http=True) != self.origin:
             raise InvalidValue(f"this client talks to {self.origin}; rehome with a client of {address!r}", address)
-        if not self._ledger.knows(campaign):
-            raise NotJoined(campaign)
+        self._ledger.check_movable(campaign)
         self._ledger.rehome((yield from self._fetch_manifest(campaign)))
         return self._describe(self._ledger.session(campaign))
 

@@ -8,6 +8,7 @@ SordinoError (sordino_shared)
     ├── BudgetExceeded       answering would spend more ε than a cap allows
     ├── SpoolFull            too many reports wait to be sent
     ├── ServedElsewhere      the campaign was joined at another address; `rehome` moves it
+    │   └── ServerChanged    the manifest names several servers, and the device keeps to another one of them
     ├── NotASuccessor        a series may not take the place of the one that it names
     ├── OptedOut             the owner left all campaigns of this ledger
     ├── LedgerUnavailable    the ledger is locked, read-only, full, damaged or not a ledger
@@ -47,6 +48,22 @@ class ServedElsewhere(ClientError):
         )
         self.campaign = campaign
         self.origin = origin
+        self.server = server
+
+
+class ServerChanged(ServedElsewhere):
+    """`campaign` names its servers, and this device keeps to the one called `source`, joined at `origin`."""
+
+    def __init__(self, campaign: CampaignId, origin: str, source: str, server: str) -> None:
+        ClientError.__init__(
+            self,
+            f"campaign {campaign} was joined at its server {source!r} ({origin}), this client talks to {server}, which "
+            "is no address of that one; a report that both counted would count twice, so rehome() does not move it: "
+            f"use a client of {origin}. A name that leads to several of a campaign's servers is a wrong set-up",
+        )
+        self.campaign = campaign
+        self.origin = origin
+        self.source = source
         self.server = server
 
 

@@ -30,7 +30,7 @@ class FoundCampaigns:
     """What became of the campaigns of a list. Empty, with `looked` False, before the list is due in `next_in_s`.
 
     `declined` by the app; `repeated`: another open campaign asks the same; `postponed`: the period has had its joins;
-    `refused`: an app that pins keys, and none of them signed the manifest.
+    `refused`: the manifest names servers and not this one, or the app pins keys and none of them signed it.
     """
 
     looked: bool
@@ -59,7 +59,8 @@ class Finding:
             return FoundCampaigns(looked=False, next_in_s=wait)
         listed, next_in_s = yield from self._list(population, path)
         manifests = yield from self._manifests(listed)
-        refused = yield from self._unsigned(manifests)
+        elsewhere = tuple(each.campaign for each in manifests if not self._rows.serves(each))
+        refused = elsewhere + (yield from self._unsigned(each for each in manifests if self._rows.serves(each)))
         known = self._rows.known(listed.campaigns)
         left_out = {each.campaign for each in known} | set(refused)
         candidates = [each for each in manifests if each.campaign not in left_out]

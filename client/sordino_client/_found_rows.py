@@ -71,6 +71,10 @@ class FoundRows:
             joined = {blob(row[0]) for row in connection.execute("SELECT campaign FROM campaigns")}
             return [self._ledger.pinned(connection, each) for each in campaigns if bytes(each) in joined]
 
+    def serves(self, manifest: Manifest) -> bool:
+        """Whether this server may take the campaign's reports: the manifest names it, or none."""
+        return not manifest.servers or manifest.server_at(self._origin) is not None
+
     def join(self, manifest: Manifest) -> bool:
         """Pin a manifest from its population's list; False where the period has had its joins."""
         with self._storage.write() as connection:

@@ -16,6 +16,7 @@ from sordino_client._errors import NotJoined, OptedOut, PlanRefused, ServedElsew
 from sordino_client._kept import Kept
 from sordino_client._marks import come_back, high_water, leave, leave_all, left, left_all, opted_out, set_high_water
 from sordino_client._series_rows import SeriesState, states
+from sordino_client._servers import check_pinned, check_same_server, source_at
 from sordino_client._session import AnswerStatus, Session, draw_assignment, pin_manifest
 from sordino_client._spool import AnswerTerms, Spool
 from sordino_client._storage import Storage, blob, whole
@@ -78,11 +79,15 @@ class Ledger:
         return self.session(manifest.campaign)
 
     def pin(self, connection: sqlite3.Connection, manifest: Manifest, assigned: int | None) -> None:
-        """Write the manifest and the round drawn, in the caller's transaction; raises `OptedOut`."""
+        """Write manifest, server and the round drawn, in the caller's transaction.
+
+        Raises `OptedOut`, and `PlanRefused` where the manifest names servers and this one is none of them.
+        """
         if left_all(connection):
             raise OptedOut
         connection.execute(
-            "INSERT INTO campaigns (campaign, manifest, assigned_round, joined_at, origin) VALUES (?, ?, ?, ?, ?)"
+            "INSERT INTO campaigns (campaign, manifest, assigned_round, joined_at, origin, source)"
+            " VALUES (?, ?, ?, ?, ?, ?)"
             " ON CONFLICT (campaign) DO UPDATE SET origin = excluded.origin WHERE origin IS NULL",
             (
                 bytes(manifest.campaign),
@@ -90,6 +95,7 @@ class Ledger:
                 assigned,
                 int(seconds(self._clock)),
                 self._origin,
+                source_at(manifest, self._origin),
             ),
         )
 
@@ -114,35 +120,35 @@ class Ledger:
     def session(self, campaign: CampaignId) -> Session:
         """The session of a campaign joined at this server, its pinned manifest checked again.
 
-        Raises `NotJoined`, and `ServedElsewhere` for another server's campaign.
+        Raises `NotJoined`, and `ServedElsewhere` for another server's campaign: `ServerChanged` where the manifest
+        names its servers and this is another one than the device keeps to.
         """
         session, origin = self._joined(campaign)
         if origin != self._origin:
             raise ServedElsewhere(campaign, origin, self._origin)
         return session
 
-    def knows(self, campaign: CampaignId) -> bool:
-        """Whether the campaign was joined, at any server; raises `LedgerUnavailable` where its manifest is damaged."""
-        try:
-            self._joined(campaign)
-        except NotJoined:
-            return False
-        return True
+    def check_movable(self, campaign: CampaignId) -> None:
+        """Raise `NotJoined` for a campaign joined nowhere, `ServerChanged` where it may not move to this server."""
+        self._joined(campaign)
 
     def _joined(self, campaign: CampaignId) -> tuple[Session, str | None]:
+        """The session and the address that the campaign was joined at."""
         with self._storage.read() as connection:
             row = connection.execute(
-                "SELECT manifest, assigned_round, origin FROM campaigns WHERE campaign = ?", (bytes(campaign),)
+                "SELECT manifest, assigned_round, origin, source FROM campaigns WHERE campaign = ?", (bytes(campaign),)
             ).fetchone()
             if row is None:
                 raise NotJoined(campaign)
-            content, assigned, origin = row
+            content, assigned, origin, source = row
             session = Session(self._pinned(content, campaign), assigned)
             if (assigned is None) is isinstance(session.manifest.assignment, DrawOneRound) or assigned not in (
                 None,
                 *range(len(session.manifest.rounds)),
             ):
                 raise ValueError("a round that nobody draws")
+            check_pinned(session.manifest, source, origin)
+        check_same_server(session.manifest, source, origin, self._origin)
         return session, origin
 
     def pin_plans(self, session: Session, task: Task) -> None:

@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 MEMORY = ":memory:"
 BUSY_TIMEOUT_S = 5.0
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 _APPLICATION_ID = 0x536F7264
 
 _SCHEMA = (
@@ -85,6 +85,13 @@ _SINCE = {
         " due_at REAL NOT NULL, number INTEGER NOT NULL DEFAULT -1, digest BLOB, PRIMARY KEY (origin, population))",
         "CREATE TABLE found (campaign BLOB PRIMARY KEY REFERENCES campaigns (campaign), population TEXT NOT NULL,"
         " at INTEGER NOT NULL)",
+    ),
+    # The one of a campaign's servers that the device keeps to, null where the manifest names none.
+    5: (
+        "ALTER TABLE campaigns ADD COLUMN source TEXT",
+        "CREATE TRIGGER sources_are_final BEFORE UPDATE OF source ON campaigns"
+        " WHEN OLD.source IS NOT NULL AND NEW.source IS NOT OLD.source"
+        " BEGIN SELECT RAISE(ABORT, 'sources are final'); END",
     ),
 }
 

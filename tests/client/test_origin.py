@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import sqlite3
+from pathlib import Path
 
 import httpx
 import pytest
@@ -14,13 +15,16 @@ from sordino_client import (
     AsyncHttpxTransport,
     Client,
     HttpxTransport,
+    LedgerUnavailable,
     NotJoined,
     PlanRefused,
     PlanUnavailable,
     ServedElsewhere,
+    ServerChanged,
 )
+from sordino_client._storage import SCHEMA_VERSION
 from sordino_shared.errors import InvalidValue
-from sordino_shared.protocol import Problem
+from sordino_shared.protocol import CampaignServer, Problem
 
 A, B = "https://a.example", "https://b.example"
 
@@ -137,6 +141,8 @@ def test_an_older_ledger_is_brought_up_and_asks_to_join_again(two, ledger, versi
     client(A).answer(campaign, "red")
     client(A).close()
     with sqlite3.connect(ledger) as connection:
+        connection.execute("DROP TRIGGER sources_are_final")
+        connection.execute("ALTER TABLE campaigns DROP COLUMN source")
         connection.execute("ALTER TABLE campaigns DROP COLUMN origin")
         connection.execute("DROP TABLE tasks")
         connection.execute("DROP TABLE series")
@@ -155,3 +161,96 @@ def test_an_older_ledger_is_brought_up_and_asks_to_join_again(two, ledger, versi
     assert again.join(campaign.id) == campaign
     assert again.flush().delivered == 1
     assert client(A).account().lifetime_nano == campaign.guarantee.nano
+
+
+EU, BACKUP, US = "https://eu.example", "https://backup.example", "https://us.example"
+SERVERS = (CampaignServer("eu", (EU, BACKUP)), CampaignServer("us", (US,)))
+
+
+@pytest.fixture
+def regions(make_world, make_client):
+    """One campaign that names two servers, and clients of any address that leads to it."""
+    world = make_world(servers=SERVERS)
+
+    def client(address: str, **changes) -> Client:
+        handler = httpx.MockTransport(world.handle)
+        return make_client(world, server=address, transport=HttpxTransport(address, handler=handler), **changes)
+
+    return world, client
+
+
+def test_a_device_keeps_to_the_server_that_it_joined(regions, ledger) -> None:
+    world, client = regions
+    campaign = client(EU).join(world.campaign)
+    client(EU).answer(campaign, "red")
+    before = len(world.requests)
+    steps = [
+        lambda: client(US).join(campaign.id),
+        lambda: client(US).answer(campaign, "red"),
+        lambda: client(US).rehome(campaign, US),
+        lambda: client(A).rehome(campaign, A),
+    ]
+    for step in steps:
+        with pytest.raises(ServerChanged, match="would count twice") as caught:
+            step()
+        assert (caught.value.source, caught.value.origin, caught.value.campaign) == ("eu", EU, campaign.id)
+    assert client(US).flush().waiting == 0
+    assert len(world.requests) == before
+    with sqlite3.connect(ledger) as connection, pytest.raises(sqlite3.IntegrityError, match="sources are final"):
+        connection.execute("UPDATE campaigns SET source = 'us'")
+
+
+def test_a_campaign_moves_to_another_address_of_the_same_server(regions) -> None:
+    world, client = regions
+    campaign = client(EU).join(world.campaign)
+    client(EU).answer(campaign, "red")
+    with pytest.raises(ServedElsewhere) as caught:
+        client(BACKUP).answer(campaign, "red")
+    assert not isinstance(caught.value, ServerChanged)
+    client(BACKUP).rehome(campaign, BACKUP)
+    assert client(BACKUP).flush().delivered == 1
+    with pytest.raises(ServerChanged):
+        client(US).rehome(campaign, US)
+
+
+def test_a_server_that_the_manifest_does_not_name_is_not_joined(regions) -> None:
+    world, client = regions
+    with pytest.raises(PlanRefused, match=r"it names the servers https://eu\.example"):
+        client(A).join(world.campaign)
+    with pytest.raises(NotJoined):
+        client(A).answer(world.campaign, "red")
+
+
+def test_what_waits_for_a_server_that_is_gone_expires(regions, clock) -> None:
+    world, client = regions
+    world.task = dataclasses.replace(world.task, accept_until=int(clock.time) + 1000)
+    campaign = client(EU).join(world.campaign)
+    client(EU).answer(campaign, "red")
+    clock.time += 1001
+    assert client(EU).flush().waiting == 0
+    assert [entry.state for entry in client(US).account().campaigns[0].entries] == ["expired"]
+
+
+def test_a_moved_row_is_damage(regions, ledger) -> None:
+    world, client = regions
+    client(EU).join(world.campaign)
+    with sqlite3.connect(ledger) as connection:
+        connection.execute("UPDATE campaigns SET origin = ?", (US,))
+    with pytest.raises(LedgerUnavailable, match="damaged"):
+        client(US).answer(world.campaign, "red")
+
+
+def test_a_ledger_of_format_5_is_brought_up(make_client, world, ledger) -> None:
+    """`ledgers/format_5.sql` is a dump by the code before: one report delivered, one waiting."""
+    with sqlite3.connect(ledger) as connection:
+        connection.executescript((Path(__file__).parent / "ledgers" / "format_5.sql").read_text())
+    waiting = type(world)(created_at=1_700_000_001)
+    client = make_client(waiting)
+    assert [[entry.state for entry in each.entries] for each in client.account().campaigns] == [
+        ["delivered"],
+        ["spooled"],
+    ]
+    assert client.flush().delivered == 1
+    with sqlite3.connect(ledger) as connection:
+        assert connection.execute("PRAGMA user_version").fetchone() == (SCHEMA_VERSION,) == (6,)
+        assert connection.execute("SELECT DISTINCT source FROM campaigns").fetchall() == [(None,)]

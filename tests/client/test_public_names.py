@@ -14,7 +14,7 @@ PUBLIC = {
     "Flushed", "FoundCampaigns", "HttpxTransport", "LedgerUnavailable", "NotASuccessor", "NotJoined", "OptedOut",
     "Period",
     "PlanRefused", "PlanUnavailable", "Preview", "PureEpsilon",
-    "RefusedUpload", "Request", "Response", "ServedElsewhere", "SpoolFull", "SystemClock",
+    "RefusedUpload", "Request", "Response", "ServedElsewhere", "ServerChanged", "SpoolFull", "SystemClock",
     "Transport", "TransportFailed",
 }  # fmt: skip
 

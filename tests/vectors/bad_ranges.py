@@ -75,6 +75,7 @@ def _manifests() -> list[dict[str, Any]]:
         *one_past(
             *one, ("domain", "attributes"), [], other * 2, [_categorical(["AA"])], why="distinct, at least two cells"
         ),
+        *_servers(),
         *one_past(*one, (*first, "name"), "", long, " a", why="1 to 200 characters, no blank ends"),
         *one_past(*one, (*first, "unit"), long, "a ", why="0 to 200 characters, no blank ends"),
         *one_past(*one, (*first, "edges"), [1.0, 1.0], [2.0, 1.0], why="edges increase strictly"),
@@ -83,6 +84,41 @@ def _manifests() -> list[dict[str, Any]]:
         *one_past(*one, (*carrier, "categories", 0), "", long, "AA\u3000", why="1 to 200 characters, no blank ends"),
         *one_past(*one, carrier, _categorical([]), why="an attribute without a member"),
         *_without_lists(carrier),
+    ]
+
+
+def _servers() -> list[dict[str, Any]]:
+    some, limits = ("manifest", "servers"), ("manifest", "at_limits")
+    known = plain(documents()["manifest"]["servers"])["servers"]
+    seventeenth = [*plain(documents()["manifest"]["at_limits"])["servers"], {"name": "q", "urls": ["https://q"]}]
+    addresses = [
+        *("", "https:/", "https://a/".ljust(201, "x"), "ftp://eu.example", "https://", "//eu.example", "https://-a"),
+        *("https://EU.example", "https://eu.example/", "https://eu.example:443", "http://eu.example:80", "https://a."),
+        *(
+            "https://a:65536",
+            "https://a:08000",
+            "https://a:",
+            "https://u@a",
+            "https://a?b",
+            "https://a#b",
+            "https://a/.",
+        ),
+        *("https://a/../b", "https://a//b", "https://a/%41", "https://a b", "https://\u00fc.example", "https://[::g]"),
+    ]
+    return [
+        *one_past(*limits, ("servers",), seventeenth, why="at most 16 servers"),
+        *one_past(*some, ("servers",), known + known[:1], why="distinct names of servers"),
+        *one_past(
+            *some, ("servers", 1, "name"), "", "x" * 25, "EU", "-eu", "e u", "\u00e9", why="letters, digits, hyphens"
+        ),
+        *one_past(
+            *some,
+            ("servers", 1, "urls"),
+            *([], ["https://a"] * 2, known[0]["urls"]),
+            why="at least one address, each once, also among servers",
+        ),
+        *one_past(*limits, ("servers", 0, "urls"), [f"https://a{n}" for n in range(5)], why="at most 4 addresses"),
+        *one_past(*some, ("servers", 1, "urls", 0), *addresses, why="an address in its one spelling"),
     ]
 
 

@@ -47,6 +47,7 @@ from sordino_shared.domains import Categorical, Domain, EvenEdges, Hashed, Indic
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import (
     CampaignId,
+    CampaignServer,
     CampaignState,
     DevicePart,
     Digest,
@@ -396,6 +397,13 @@ def odd_analyst_parts() -> dict[str, AnalystPart]:
     }
 
 
+def _server_at_limits(number: int) -> CampaignServer:
+    """The longest name, and four addresses, the longest and the shortest among them."""
+    letter = "abcdefghijklmnop"[number]
+    urls = (f"http://{letter}", f"https://{letter}", f"https://{letter}:65535", f"https://{letter}/".ljust(200, "x"))
+    return CampaignServer(letter.ljust(24, "-"), urls)
+
+
 def manifests() -> dict[str, Manifest]:
     reference = PlanReference(device_parts()["randomized_response"].digest, analyst_parts()["scaled_histogram"].digest)
     first = RoundTerms(EPSILON, reference)
@@ -437,6 +445,15 @@ def manifests() -> dict[str, Manifest]:
             assignment=DrawOneRound((2**31, 2**30, 2**30)),
         ),
         "unlisted": replace(one_round, name="urls", created_at=0, domain=UNLISTED),
+        "servers": replace(
+            one_round,
+            created_at=0,
+            servers=(
+                CampaignServer("eu", ("https://eu.telemetry.example", "https://backup.telemetry.example:8443/eu")),
+                CampaignServer("us-2", ("https://us.telemetry.example",)),
+                CampaignServer("9", ("http://[::1]:8000", "http://127.0.0.1:8000/v.1/~a_b-c")),
+            ),
+        ),
         **series_manifests(first, PRODUCT),
         "at_limits": replace(
             one_round,
@@ -447,6 +464,7 @@ def manifests() -> dict[str, Manifest]:
             domain=most,
             device_guarantee=PureEpsilon(10**12),
             rounds=(first,) * 16,
+            servers=tuple(_server_at_limits(number) for number in range(16)),
         ),
     }
 

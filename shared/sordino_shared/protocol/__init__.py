@@ -20,6 +20,7 @@ from sordino_shared.protocol.plans import (
 from sordino_shared.protocol.problems import CBOR_MEDIA_TYPE, PROBLEM_MEDIA_TYPE, Problem
 from sordino_shared.protocol.reports import MAX_REPORTS, Refusal, RefusedReport, ReportBatch, ReportOutcomes
 from sordino_shared.protocol.series import Period, Rotating, ValueOf
+from sordino_shared.protocol.servers import CampaignServer, check_source, epochs_of_source
 from sordino_shared.protocol.states import (
     CAMPAIGN_TRANSITIONS,
     ROUND_TRANSITIONS,
@@ -40,6 +41,7 @@ __all__ = [
     "ROUND_TRANSITIONS",
     "WHOLE_WEIGHT",
     "CampaignId",
+    "CampaignServer",
     "CampaignState",
     "DevicePart",
     "Digest",
@@ -68,6 +70,8 @@ __all__ = [
     "ValueOf",
     "check_campaign_transition",
     "check_round_transition",
+    "check_source",
+    "epochs_of_source",
     "signed_message",
     "successor_faults",
 ]

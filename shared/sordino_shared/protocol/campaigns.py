@@ -16,6 +16,7 @@ from sordino_shared.protocol.documents import Document
 from sordino_shared.protocol.ids import CampaignId, Digest
 from sordino_shared.protocol.plans import PlanReference
 from sordino_shared.protocol.series import MAX_TIME, Rotating
+from sordino_shared.protocol.servers import CampaignServer, check_servers
 from sordino_shared.protocol.states import CampaignState
 
 MAX_ROUNDS = 16
@@ -70,7 +71,9 @@ class Manifest(Document):
 
     `purpose` is shown to the owner; `created_at`, in Unix seconds, distinguishes campaigns that are otherwise equal.
     `protocol` is the digest of the plan by which the server makes one answer of the rounds, null where round 0 is
-    all: it pins the analysis before the first report, and a device has no use for it.
+    all: it pins the analysis before the first report, and a device has no use for it. `servers` is empty where any
+    server may take the reports; otherwise a device keeps to the one that it joined, and the first one is the home,
+    which decides when rounds end.
     """
 
     document: ClassVar[str] = "manifest"
@@ -85,6 +88,7 @@ class Manifest(Document):
     rounds: tuple[RoundTerms, ...]
     assignment: RoundAssignment
     protocol: Digest | None = None
+    servers: tuple[CampaignServer, ...] = ()
 
     def __post_init__(self) -> None:
         check_name(self.name, "campaign name")
@@ -96,6 +100,9 @@ class Manifest(Document):
         if self.rounds[0].plan is None:
             raise InvalidValue("the plan of the first round must be known", self.rounds)
         self._check_spending()
+        check_servers(self.servers)
+        if self.servers and isinstance(self.assignment, Rotating):
+            raise InvalidValue("a series has one server: leave `servers` empty", self.servers)
 
     def _check_purpose(self) -> None:
         shown = self.purpose.replace("\n", " ")
@@ -123,6 +130,10 @@ class Manifest(Document):
     def campaign(self) -> CampaignId:
         """The campaign's id."""
         return CampaignId(self.digest)
+
+    def server_at(self, url: str) -> CampaignServer | None:
+        """The server that has this address; None where the manifest names no such."""
+        return next((server for server in self.servers if url in server.urls), None)
 
 
 @dataclass(frozen=True)
