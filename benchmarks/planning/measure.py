@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from benchmarks.planning.semidefinite import SemidefiniteSolution, solve_semidefinite
 from sordino_analysis.optimisation.bounds import trace_bound
 from sordino_analysis.optimisation.factorization import check_certificate, factorize
-from sordino_analysis.optimisation.factorization.semidefinite import SemidefiniteSolution, solve_semidefinite
 from sordino_analysis.questions.linear import builtin
 from sordino_analysis.request_terms import Objective
 

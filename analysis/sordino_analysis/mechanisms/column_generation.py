@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from sordino_analysis.evaluation.integer_kernels import answer_decoder, histogram_decoder, integer_kernel
@@ -14,11 +12,10 @@ from sordino_analysis.optimisation.search.column_generation import (
     generate_columns,
     unevenness,
 )
+from sordino_analysis.optimisation.search.cone_columns import settle_columns
+from sordino_analysis.optimisation.search.cone_program import ConeDesign, ConeProgramFailed
 from sordino_analysis.progress import Progress, ProgressCallback
 from sordino_analysis.questions.linear.operators import Symmetry
-
-if TYPE_CHECKING:
-    from sordino_analysis.optimisation.search.cone_program import ConeDesign
 
 # Up to here it takes a second; beyond, the joint search does most of the work faster and ends with the same rounds.
 _MAX_TYPES = 32
@@ -69,10 +66,6 @@ def _settled(work: SharedWork, rows: WeightedRows) -> ConeDesign | None:
     dimensions = min(len(matrix), matrix.shape[1]) * len(rows.members)
     if unevenness(matrix, epsilon, rows) <= _AT_REST or dimensions > _LARGEST_PROGRAM:
         return None
-    # The solver takes seconds to import, which is not for those who need no cone program.
-    from sordino_analysis.optimisation.search.cone_columns import settle_columns
-    from sordino_analysis.optimisation.search.cone_program import ConeProgramFailed
-
     try:
         return settle_columns(matrix, epsilon, rows.members, work.deadline.passed)
     except ConeProgramFailed:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sordino_analysis.evaluation.integer_kernels import answer_decoder, histogram_decoder, integer_kernel
 from sordino_analysis.mechanisms.mechanism import MechanismFailed, Proposal, SharedWork
+from sordino_analysis.optimisation.search.cone_program import ConeProgramFailed, all_sets, solve_cone_program
 from sordino_analysis.progress import Progress, ProgressCallback
 from sordino_analysis.questions.linear.operators import Symmetry
 
@@ -32,9 +33,6 @@ class ExtremeRowsMechanism:
         return work.too_large_for_dense
 
     def propose(self, work: SharedWork, progress: ProgressCallback) -> Proposal:
-        # The solver takes seconds to import, which is not for those who never ask for few types.
-        from sordino_analysis.optimisation.search.cone_program import ConeProgramFailed, all_sets, solve_cone_program
-
         request, matrix = work.request, work.matrix
         try:
             sets = all_sets(request.workload.size)

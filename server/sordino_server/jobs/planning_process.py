@@ -32,8 +32,7 @@ from sordino_shared.errors import SordinoError
 
 log = structlog.get_logger(__name__)
 
-# Some mechanisms import cvxpy when they are tried: it is imported once for all plans.
-_PRELOADED = ("sordino_server.jobs.planning_process", "sordino_analysis.requests", "cvxpy")
+_PRELOADED = ("sordino_server.jobs.planning_process", "sordino_analysis.requests")
 # How often `progress` is called while nothing is new, so that it can raise and stop the computation.
 _HEARTBEAT_S = 0.25
 # Single steps between two looks at the clock take up to a minute at the largest dense workloads.

@@ -68,10 +68,10 @@ def test_any_other_name_is_an_attribute_error() -> None:
 def test_the_import_loads_no_library_and_building_a_workload_no_solver() -> None:
     code = (
         "import sys, sordino_analysis as sa\n"
-        "heavy = {'numpy', 'scipy', 'cvxpy', 'pydantic', 'yaml'}\n"
+        "heavy = {'numpy', 'scipy', 'clarabel', 'pydantic', 'yaml'}\n"
         "assert not heavy & set(sys.modules), heavy & set(sys.modules)\n"
         "sa.prefix(8)\n"
-        "assert not {'cvxpy', 'sordino_server', 'sordino_client'} & set(sys.modules)\n"
+        "assert not {'clarabel', 'sordino_server', 'sordino_client'} & set(sys.modules)\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
 

@@ -111,16 +111,3 @@ def test_the_lists_hold_whatever_their_code_imports() -> None:
             assert any(f"{module}.".startswith(f"{package}.") for package in PLAN_PACKAGES), (path, module)
         else:
             assert set(DISTRIBUTIONS[root]) & set(PLAN_LIBRARIES), (path, module)
-
-
-def test_the_solver_below_cvxpy_is_in_the_list() -> None:
-    """Nothing imports it: cvxpy does, by the name that it is given."""
-    asked = {node.value for path in package_folder("sordino_analysis").rglob("*.py") for node in _texts(path)}
-    assert {name for name in asked if name in ("CLARABEL", "SCS", "OSQP", "ECOS", "HIGHS")} == {"CLARABEL"}
-    assert "clarabel" in PLAN_LIBRARIES
-
-
-def _texts(path: Path) -> Iterator[ast.Constant]:
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            yield node

@@ -75,9 +75,17 @@ def test_the_measure_notices_a_solver(module: str, of_the_libraries: int) -> Non
     assert calls > 2.6 * of_the_libraries
 
 
-@pytest.mark.parametrize("module", ["sordino_server.cli.worker", "sordino_analysis.requests"])
-def test_nothing_imports_the_modelling_library_before_a_mechanism_needs_it(module: str) -> None:
-    """It takes as long to import as the rest of the planner; so does scipy.stats, which it imports."""
-    code = f"import sys, {module}; print(sorted({{'cvxpy', 'scipy.stats'}} & set(sys.modules)))"
+WORKER = "import sordino_server.cli.worker"
+CONE_PROGRAM = """
+import numpy as np
+from sordino_analysis.optimisation.search.cone_program import all_sets, solve_cone_program
+assert len(solve_cone_program(np.eye(3), all_sets(3), 1.0, "max").low)
+"""
+
+
+@pytest.mark.parametrize("code", [WORKER, CONE_PROGRAM], ids=["worker", "cone program"])
+def test_neither_the_worker_nor_a_cone_program_needs_a_modelling_library(code: str) -> None:
+    """It takes as long to import as the planner; so does scipy.stats, which it imports."""
+    code += "\nimport sys; print(sorted({'cvxpy', 'scipy.stats'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"

@@ -6,16 +6,13 @@ maximum over types, of every query or of their mean, is a second-order cone prog
 
 from __future__ import annotations
 
-import contextlib
-import warnings
 from dataclasses import dataclass
 
-import cvxpy as cp
 import numpy as np
-from cvxpy.atoms.affine.reshape import reshape
-from cvxpy.atoms.affine.vstack import vstack
+from scipy import sparse
 
 from sordino_analysis.arrays import Floats, Mask
+from sordino_analysis.optimisation.conic_program import Affine, ConicProgram
 from sordino_analysis.optimisation.search.balanced_rows import balanced_weights
 from sordino_analysis.request_terms import Objective
 from sordino_shared.errors import SordinoError
@@ -77,14 +74,14 @@ def solve_cone_program(matrix: Floats, members: Mask, epsilon: float, objective:
         low=low,
         decoder=decoder,
         type_weights=found.by_type / found.by_type.sum(),
-        answer_prices=-found.by_answer / 2,
-        column_prices=found.by_column,
+        answer_prices=found.by_answer / 2,
+        column_prices=-found.by_column,
     )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class _Solution:
-    """θ (m,) and f (Q, m) for rows of mean one, and the multipliers of types, of VK = W and of the columns."""
+    """θ (m,) and f (Q, m) for rows of mean one, and the prices of types, of VK = W and of the columns."""
 
     weights: Floats
     decoded: Floats
@@ -94,34 +91,35 @@ class _Solution:
 
 
 def _solved(target: Floats, rows: Floats, objective: Objective) -> _Solution:
-    queries, outputs = len(target), len(rows)
-    weights, decoded, worst = cp.Variable(outputs), cp.Variable((queries, outputs)), cp.Variable()
-    balance, unbiased = rows.T @ weights == 1, decoded @ rows == target
-    constraints = [balance, unbiased]
-    if objective == "max":
-        squares = cp.Variable((queries, outputs))
-        for query in range(queries):
-            sides = vstack([2 * decoded[query], squares[query] - weights])
-            constraints.append(cp.SOC(squares[query] + weights, sides, axis=0))
-        by_type = squares @ rows - target**2 <= worst
-    else:
-        sums = cp.Variable(outputs)
-        sides = vstack([2 * decoded, reshape(sums - weights, (1, outputs), order="C")])
-        constraints.append(cp.SOC(sums + weights, sides, axis=0))
-        by_type = sums @ rows - (target**2).sum(axis=0) <= worst
-    problem = cp.Problem(cp.Minimize(worst), [*constraints, by_type])
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        with contextlib.suppress(cp.SolverError):
-            problem.solve(solver="CLARABEL", **_TOLERANCES)
-    found = [weights.value, decoded.value, by_type.dual_value, unbiased.dual_value, balance.dual_value]
-    if any(value is None or not np.isfinite(value).all() for value in found):
-        raise ConeProgramFailed(f"the cone program for the rows' weights ended {problem.status}")
-    by_type_weights = np.maximum(found[2], 1e-12).reshape(-1, target.shape[1]).sum(axis=0)
+    (queries, types), outputs = target.shape, len(rows)
+    each = sparse.eye_array(outputs)
+    # Queries whose squares have one variable a row: "max" compares them, "mean" adds them.
+    groups = [[query] for query in range(queries)] if objective == "max" else [list(range(queries))]
+    sizes = {"weights": outputs, "decoded": queries * outputs, "squares": len(groups) * outputs, "worst": 1}
+    program = ConicProgram(sizes, {"worst": np.ones(1)})
+    balance = program.zero(Affine({"weights": rows.T}, -1.0))
+    unbiased = program.zero(Affine({"decoded": sparse.kron(np.eye(queries), rows.T)}, -target.ravel()))
+    for number, group in enumerate(groups):
+        # Σ f² ≤ square · θ
+        square = _places(number, len(groups), outputs)
+        decoded = [Affine({"decoded": 2 * _places(query, queries, outputs)}) for query in group]
+        above, below = ({"squares": square, "weights": sign * each} for sign in (1, -1))
+        program.second_order([Affine(above), *decoded, Affine(below)])
+    moments = sparse.kron(np.eye(len(groups)), rows.T)
+    means = np.array([(target[group] ** 2).sum(axis=0) for group in groups]).ravel()
+    by_type = program.not_negative(Affine({"squares": -moments, "worst": np.ones((len(means), 1))}, means))
+    found = program.solve(**_TOLERANCES)
+    if not found.values:
+        raise ConeProgramFailed(f"the cone program for the rows' weights ended {found.status}")
     return _Solution(
-        weights=np.maximum(found[0], 0.0),
-        decoded=found[1],
-        by_type=by_type_weights,
-        by_answer=found[3],
-        by_column=found[4],
+        weights=np.maximum(found.values["weights"], 0.0),
+        decoded=found.values["decoded"].reshape(queries, outputs),
+        by_type=np.maximum(found.prices[by_type], 1e-12).reshape(-1, types).sum(axis=0),
+        by_answer=found.prices[unbiased].reshape(queries, types),
+        by_column=found.prices[balance],
     )
+
+
+def _places(number: int, count: int, size: int) -> sparse.csr_array:
+    """(size, count · size) picks the part of this number out of `count` parts."""
+    return sparse.kron(np.eye(count)[number : number + 1], sparse.eye_array(size), format="csr")

@@ -25,6 +25,7 @@ import numpy as np
 
 from sordino_analysis.arrays import Floats
 from sordino_analysis.optimisation.symmetry.group_orbits import GroupOrbits, group_orbits
+from sordino_analysis.optimisation.symmetry.programs import best_multipliers
 from sordino_analysis.optimisation.symmetry.query_fourier_weights import query_fourier_weights
 from sordino_analysis.questions.linear.widths import CharacterMap
 from sordino_shared.errors import InvalidValue
@@ -92,9 +93,6 @@ def character_bound(operator: CharacterMap, epsilon: float, block_weights: Float
     found = [(trace, np.ones(1), 0.0)]
     orbits = group_orbits(characters)
     if orbits is not None:
-        # The solver takes seconds to import, which is not for those who only recheck.
-        from sordino_analysis.optimisation.symmetry.programs import best_multipliers
-
         needed = characters.orbit_sizes * (block_weights @ query_fourier_weights(operator).by_orbit)
         found.append(best_multipliers(needed, orbits, epsilon))
     values = [recheck_characters(operator, epsilon, block_weights, *weights) for weights in found]

@@ -17,6 +17,7 @@ from scipy.optimize import linprog
 
 from sordino_analysis.arrays import Floats, Mask
 from sordino_analysis.optimisation.symmetry.orbit_rows import RowShape, row_shapes
+from sordino_analysis.optimisation.symmetry.programs import best_chances
 from sordino_analysis.optimisation.symmetry.query_fourier_weights import query_fourier_weights
 from sordino_analysis.questions.linear.characters import Characters
 from sordino_analysis.questions.linear.widths import CharacterMap
@@ -63,9 +64,6 @@ class OrbitDesign:
 
 def design_rows(operator: CharacterMap, epsilon: float, objective: Objective, seed: int) -> OrbitDesign:
     """The mixture with the least mean variance over queries, or over the worst block of them."""
-    # The solver takes seconds to import, which is not for those who never ask about characters.
-    from sordino_analysis.optimisation.symmetry.programs import best_chances
-
     characters, needs = operator.characters, query_fourier_weights(operator)
     source = _RowSource(characters, epsilon, seed)
     rows = source.first()

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
-import warnings
 
-import cvxpy as cp
 import numpy as np
-from cvxpy.atoms.affine.binary_operators import multiply
-from cvxpy.atoms.affine.sum import sum as cvx_sum
-from cvxpy.atoms.elementwise.power import power
+from scipy import sparse
 
 from sordino_analysis.arrays import Floats
+from sordino_analysis.optimisation.conic_program import Affine, ConicProgram
 from sordino_analysis.optimisation.symmetry.group_orbits import GroupOrbits
 from sordino_analysis.optimisation.symmetry.query_fourier_weights import QueryFourierWeights
 from sordino_analysis.optimisation.symmetry.rows_not_found import RowsNotFound
+from sordino_analysis.questions.linear.characters import Integers
 from sordino_analysis.request_terms import Objective
 
 _GRID = 64
@@ -32,22 +29,26 @@ def best_chances(
     typical = profiles[:, used].mean(axis=0)
     costs = needs.by_orbit[:, used] * orbit_sizes[used] / typical
     scale = float((needs.shares @ costs).sum())
-    chances = cp.Variable(len(profiles), nonneg=True)
-    information = (profiles[:, used] / typical).T @ chances
-    blocks = (costs / scale) @ power(information, -1) - needs.by_orbit.sum(axis=1) / scale
-    constraints = [cvx_sum(chances) == 1]
-    if objective == "mean":
-        problem, worst = cp.Problem(cp.Minimize(needs.shares @ blocks), constraints), None
-    else:
-        top = cp.Variable()
-        worst = blocks <= top
-        problem = cp.Problem(cp.Minimize(top), [*constraints, worst])
-    _solve(problem)
-    if chances.value is None:
-        raise RowsNotFound(f"the program for the rows' chances ended {problem.status}", problem.status)
-    weights = needs.shares if worst is None else np.maximum(worst.dual_value, 0.0)
+    informed = (profiles[:, used] / typical).T
+    # "mean" is one block: their mean.
+    blocks = np.eye(len(needs.shares)) if objective == "max" else needs.shares[None]
+    orbits, size = informed.shape
+    program = ConicProgram({"chances": size, "variances": orbits, "worst": 1}, {"worst": np.ones(1)})
+    program.zero(Affine({"chances": np.ones((1, size))}, -1.0))
+    program.not_negative(Affine({"chances": sparse.eye_array(size)}))
+    # 1 ≤ variance · information of each orbit
+    above, below = ({"chances": informed, "variances": sign * sparse.eye_array(orbits)} for sign in (1, -1))
+    two = Affine({"variances": sparse.csr_array((orbits, orbits))}, 2.0)
+    program.second_order([Affine(above), Affine(below), two])
+    told = blocks @ needs.by_orbit.sum(axis=1) / scale
+    worst = {"variances": -blocks @ costs / scale, "worst": np.ones((len(blocks), 1))}
+    by_block = program.not_negative(Affine(worst, told))
+    solution = program.solve()
+    if not solution.values:
+        raise RowsNotFound(f"the program for the rows' chances ended {solution.status}", solution.status)
+    weights = np.maximum(solution.prices[by_block], 0.0) @ blocks
     weights = weights / weights.sum()
-    found = np.maximum(chances.value, 0.0)
+    found = np.maximum(solution.values["chances"], 0.0)
     found /= found.sum()
     prices = np.zeros(len(orbit_sizes))
     prices[used] = (weights @ (needs.by_orbit * orbit_sizes)[:, used]) / (found @ profiles[:, used]) ** 2
@@ -59,34 +60,42 @@ def best_multipliers(needed: Floats, orbits: GroupOrbits, epsilon: float) -> tup
 
     `needed` (orbits,) is N_o Σ n_r over each orbit. What the grid misses is counted by the recheck.
     """
-    scale = math.sinh(epsilon / 2) ** 2
-    used, cells = np.flatnonzero(needed > 0), float(orbits.sizes.sum())
-    spectrum = cp.Variable(len(used), nonneg=True)
-    multipliers = cp.Variable(len(orbits.sizes) - 1, nonneg=True)
-    level, falls = cp.Variable(), cp.Variable(len(orbits.sizes) - 1, nonneg=True)
-    weighted = multiply(orbits.sizes, orbits.table[:, 1:] @ multipliers / cells - level / cells)
-    rises = weighted[1:] + falls
-    low = 1 - np.union1d(np.linspace(math.exp(-epsilon), 1.0, _GRID), np.geomspace(math.exp(-epsilon), 1.0, _GRID))
-    high = np.maximum(math.exp(epsilon) * (1 - low) - 1, 0.0)
-    mixed, least = low * high / scale, np.minimum(low, high) ** 2 / scale
-    form = mixed * (weighted[0] + cvx_sum(rises)) + least * cvx_sum(falls)
-    problem = cp.Problem(
-        cp.Maximize(np.sqrt(needed[used] / needed.max()) @ power(spectrum, 0.5)),
-        [form <= 1, rises >= 0, multipliers[orbits.places[used] - 1] >= spectrum],
-    )
-    _solve(problem)
-    if spectrum.value is None or multipliers.value is None or level.value is None:
+    used = np.flatnonzero(needed > 0)
+    solution = _multiplier_program(
+        np.sqrt(needed[used] / needed.max()), orbits.places[used] - 1, orbits, epsilon
+    ).solve()
+    if not solution.values:
         return np.ones(len(needed)), np.ones(1), 0.0
     found = np.zeros(len(needed))
-    found[used] = np.maximum(spectrum.value, 0.0)
-    dominating = np.maximum(multipliers.value, 0.0)
+    found[used] = np.maximum(solution.values["spectrum"], 0.0)
+    dominating = np.maximum(solution.values["multipliers"], 0.0)
     dominating[orbits.places - 1] = np.maximum(dominating[orbits.places - 1], found)
-    return found, dominating, float(level.value) / cells
+    return found, dominating, float(solution.values["level"][0]) / float(orbits.sizes.sum())
 
 
-def _solve(problem: cp.Problem) -> None:
-    """Run the solver; where it fails, variables have no value. An inaccurate point is as good as another here."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        with contextlib.suppress(cp.SolverError):
-            problem.solve(solver="CLARABEL")
+def _multiplier_program(gains: Floats, places: Integers, orbits: GroupOrbits, epsilon: float) -> ConicProgram:
+    """max Σ gains · √spectrum for spectrum (used,) at most the multipliers at its `places`, and F ≤ 1 on the grid."""
+    low = 1 - np.union1d(np.linspace(math.exp(-epsilon), 1.0, _GRID), np.geomspace(math.exp(-epsilon), 1.0, _GRID))
+    high = np.maximum(math.exp(epsilon) * (1 - low) - 1, 0.0)
+    mixed, least = np.array([low * high, np.minimum(low, high) ** 2]) / math.sinh(epsilon / 2) ** 2
+    used, others = len(gains), len(orbits.sizes) - 1
+    sizes = {"roots": used, "spectrum": used, "multipliers": others, "level": 1, "falls": others}
+    program = ConicProgram(sizes, {"roots": -gains})
+    each, every = sparse.eye_array(used, format="csr"), sparse.eye_array(others, format="csr")
+    for name, identity in {"spectrum": each, "multipliers": every, "falls": every}.items():
+        program.not_negative(Affine({name: identity}))
+    program.not_negative(Affine({"multipliers": every[places], "spectrum": -each}))
+    # root² ≤ spectrum
+    roots = Affine({"roots": 2 * each})
+    program.second_order([Affine({"spectrum": each}, 1.0), roots, Affine({"spectrum": each}, -1.0)])
+    # t of each orbit, the first that of z = 0; a positive part is t and the fall below zero.
+    multipliers = orbits.sizes[:, None] * orbits.table[:, 1:] / orbits.sizes.sum()
+    level = -orbits.sizes[:, None] / orbits.sizes.sum()
+    program.not_negative(Affine({"multipliers": multipliers[1:], "level": level[1:], "falls": every}))
+    form = {
+        "multipliers": np.outer(mixed, multipliers.sum(axis=0)),
+        "level": np.outer(mixed, level.sum(axis=0)),
+        "falls": np.outer(mixed + least, np.ones(others)),
+    }
+    program.not_negative(Affine({name: -weights for name, weights in form.items()}, 1.0))
+    return program

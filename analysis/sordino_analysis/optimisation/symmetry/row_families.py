@@ -10,6 +10,7 @@ import numpy as np
 from sordino_analysis.arrays import Floats, Mask
 from sordino_analysis.optimisation.symmetry.orbit_design import OrbitDesign, few_rows
 from sordino_analysis.optimisation.symmetry.orbit_rows import RowShape
+from sordino_analysis.optimisation.symmetry.programs import best_chances
 from sordino_analysis.optimisation.symmetry.query_fourier_weights import query_fourier_weights
 from sordino_analysis.optimisation.symmetry.rows_not_found import RowsNotFound
 from sordino_analysis.questions.linear.widths import CharacterMap
@@ -31,9 +32,6 @@ def drawn_rows(families: Sequence[RowFamily], operator: CharacterMap, objective:
 
     Raises RowsNotFound where queries need an orbit of characters about which no family is informative.
     """
-    # The solver takes seconds to import, which is not for those who never ask about characters.
-    from sordino_analysis.optimisation.symmetry.programs import best_chances
-
     needs, profiles = query_fourier_weights(operator), np.stack([family.profile for family in families])
     if ((needs.by_orbit.max(axis=0) > 0) & (profiles.max(axis=0) <= 0)).any():
         raise RowsNotFound("its rows carry no information on a character that the queries need", "not told")

@@ -1,4 +1,4 @@
-"""The error of a search for rows, apart from the programs, which import the modelling library."""
+"""The error of a search for rows."""
 
 from __future__ import annotations
 

@@ -6,6 +6,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
+from benchmarks.planning.semidefinite import solve_semidefinite
 from sordino_analysis.optimisation.factorization import (
     FactorizationError,
     approximate,
@@ -15,7 +16,6 @@ from sordino_analysis.optimisation.factorization import (
 )
 from sordino_analysis.optimisation.factorization import zeta as zeta_bounds
 from sordino_analysis.optimisation.factorization.approximation import tangent
-from sordino_analysis.optimisation.factorization.semidefinite import solve_semidefinite
 
 # The accuracy of the cone solver.
 SOLVER = 1e-5

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
+from benchmarks.planning.semidefinite import solve_semidefinite
 from sordino_analysis.optimisation.factorization import FactorizationError, check_certificate, factorize
-from sordino_analysis.optimisation.factorization.semidefinite import solve_semidefinite
 
 CASES = list(itertools.product(("max", "mean"), (True, False)))
 

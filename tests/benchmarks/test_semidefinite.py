@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
+from benchmarks.planning.semidefinite import solve_semidefinite
 from sordino_analysis.optimisation.factorization import FactorizationError
-from sordino_analysis.optimisation.factorization.semidefinite import solve_semidefinite
 
 
 @pytest.mark.parametrize(("objective", "centred"), list(itertools.product(("max", "mean"), (True, False))))
