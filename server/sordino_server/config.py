@@ -41,7 +41,8 @@ class Settings(BaseSettings):
         16 << 20,
         ge=ReportBatch.limit,
         le=1 << 30,
-        description="Largest body of a workload, in bytes; other requests of operators have 64 KiB.",
+        description="Largest body of a workload or of sums from elsewhere, in bytes; other requests of operators have "
+        "64 KiB.",
     )
     anonymous_uploads_per_s: float = Field(
         0.0, ge=0, le=10**6, description="Uploads per second that one address may send without a token; 0: no limit."

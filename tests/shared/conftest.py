@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from sordino_analysis.archive.aggregate_document import AggregateDocument
 from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_shared.arrays import Array
 from sordino_shared.guarantees import PureEpsilon
@@ -35,6 +36,7 @@ DOCUMENTS = (
     AnalystPart,
     ReportBatch,
     ReportOutcomes,
+    AggregateDocument,
 )
 
 

@@ -14,6 +14,7 @@ from sordino_shared.protocol.schema import to_plain
 
 Place = tuple[str | int, ...]
 WHOLE = 2**60
+_MOST = "0 to 2^53 − 1"
 BLANKS = "\u0020\u00a0\u1680\u2000\u200a\u202f\u205f\u3000"
 
 
@@ -344,7 +345,21 @@ def _analyst_parts() -> list[dict[str, Any]]:
     ]
 
 
+def _aggregates() -> list[dict[str, Any]]:
+    whole, parts, most = ("aggregate", "whole"), ("aggregate", "parts"), 2**53
+    names = ["", "e" * 25, "EU", "-eu", "eu west", "eu\u2013west"]
+    return [
+        *(step for name in ("round", "number", "count") for step in one_past(*whole, (name,), -1, most, why=_MOST)),
+        *one_past(*whole, ("source",), *names, why="1 to 24 lower-case letters, digits and hyphens"),
+        *one_past(*whole, ("sums",), bytes(7), bytes(25), why="whole integers of 8 bytes"),
+        *one_past(*whole, ("parts_in_all",), 1, why="0 without a manifest"),
+        *one_past(*parts, ("parts_in_all",), -1, 0, 3, most, why="more than any part's number"),
+        *one_past(*parts, ("parts",), [3, 0], [0, 0], [-1], [4], why="increasing, below parts_in_all"),
+    ]
+
+
 def bad_ranges() -> dict[str, Any]:
     """The file of values beyond their ranges, by path."""
     vectors = [*_manifests(), *_series(), *_tasks(), *_finding(), *_parts(), *_reports(), *_analyst_parts()]
+    vectors += _aggregates()
     return {"bad/ranges.json": {"vectors": vectors}}

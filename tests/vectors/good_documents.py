@@ -9,6 +9,7 @@ import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from series import series_manifests
 
+from sordino_analysis.archive.aggregate_document import AggregateDocument
 from sordino_analysis.documents.analyst_part import AnalystPart, ErrorFigures, Factors
 from sordino_analysis.documents.certificate import (
     Certificate,
@@ -586,6 +587,26 @@ def outcomes() -> dict[str, ReportOutcomes]:
     return {"accepted": ReportOutcomes(1, 0, ()), "refused": ReportOutcomes(255, 3, refused)}
 
 
+def aggregates() -> dict[str, AggregateDocument]:
+    """Sums that name a source, and sums of two parts of an archive whose source is not said."""
+    device = device_parts()["randomized_response"].digest
+    whole = AggregateDocument(
+        campaign=CampaignId(Digest.of(b"campaign")),
+        round=1,
+        device_digest=device,
+        source="eu-west",
+        number=2**53 - 1,
+        count=7,
+        sums=np.array([4, 0, 3], dtype="<i8").tobytes(),
+        manifest=None,
+        parts=(),
+        parts_in_all=0,
+    )
+    negative = np.array([-(2**62), 2**62, -1], dtype="<i8").tobytes()
+    parts = {"manifest": Digest.of(b"manifest"), "parts": (0, 3), "parts_in_all": 4}
+    return {"whole": whole, "parts": replace(whole, source=None, number=0, sums=negative, **parts)}
+
+
 def documents() -> dict[str, dict[str, Document]]:
     """Every example by document type and name."""
     return {
@@ -597,6 +618,7 @@ def documents() -> dict[str, dict[str, Document]]:
         "analyst_part": {**analyst_parts()},
         "report_batch": {**batches()},
         "report_outcomes": {**outcomes()},
+        "aggregate": {**aggregates()},
     }
 
 

@@ -7,7 +7,9 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from typing import ClassVar
 
+from sordino_analysis.archive.source_name import MAX_NUMBER, check_source
 from sordino_analysis.evaluation.accumulate import Aggregate
+from sordino_shared._checks import check_range
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import CampaignId, Digest
 from sordino_shared.protocol.documents import Document
@@ -17,8 +19,10 @@ from sordino_shared.protocol.documents import Document
 class AggregateDocument(Document):
     """`count` reports of a round and their sums, p little-endian 64-bit integers.
 
-    `device_digest` names the plan that the devices ran. Sums of an archive name its manifest, which of its parts they
-    are of, in increasing order, and how many parts it has; sums without an archive have None, no parts and 0.
+    `device_digest` names the plan that the devices ran, `source` who took the reports in, None while that is not said.
+    Of two documents of a source the one with the higher `number` stands. Sums of an archive name its manifest, which of
+    its parts they are of, in increasing order, and how many parts it has; sums without an archive have None, no parts
+    and 0.
     """
 
     document: ClassVar[str] = "aggregate"
@@ -28,6 +32,8 @@ class AggregateDocument(Document):
     campaign: CampaignId
     round: int
     device_digest: Digest
+    source: str | None
+    number: int
     count: int
     sums: bytes
     manifest: Digest | None
@@ -35,11 +41,14 @@ class AggregateDocument(Document):
     parts_in_all: int
 
     def __post_init__(self) -> None:
-        if min(self.round, self.count, self.parts_in_all) < 0:
-            raise InvalidValue("round, count and parts_in_all are 0 or more", self)
-        increasing = list(self.parts) == sorted(set(self.parts))
-        if not increasing or any(not 0 <= part < self.parts_in_all for part in self.parts):
-            raise InvalidValue("parts are increasing numbers below parts_in_all", self.parts)
+        if self.source is not None:
+            check_source(self.source)
+        for name in ("round", "number", "count", "parts_in_all"):
+            check_range(getattr(self, name), 0, MAX_NUMBER, name)
+        for part in self.parts:
+            check_range(part, 0, self.parts_in_all - 1, "part")
+        if list(self.parts) != sorted(set(self.parts)):
+            raise InvalidValue("parts are increasing numbers, each once", self.parts)
         if (self.manifest is None) != (self.parts_in_all == 0):
             raise InvalidValue("parts are those of a manifest", self.parts_in_all)
         Aggregate.from_bytes(self.count, self.sums)
@@ -56,7 +65,7 @@ class AggregateDocument(Document):
 
 
 def added(documents: Sequence[AggregateDocument]) -> AggregateDocument:
-    """Sums of different parts of one archive, together.
+    """Sums of different parts of one archive and of one source, together, with the highest of their numbers.
 
     Raises InvalidValue for sums of different archives or of a part that is in two of them, and for none at all.
     """
@@ -66,14 +75,17 @@ def added(documents: Sequence[AggregateDocument]) -> AggregateDocument:
     parts: list[int] = []
     for each in documents:
         if each.manifest is None or _archive(each) != _archive(first):
-            raise InvalidValue("only sums of parts of the same archive are added; these name different ones", each)
+            raise InvalidValue(
+                "only sums of parts of one archive and one source are added; these name others too", each
+            )
         if both := sorted(set(parts) & set(each.parts)):
             raise InvalidValue(f"part {both[0]} is in two of the files: it would count twice", both)
         parts += each.parts
     total = reduce(Aggregate.__add__, (each.aggregate for each in documents))
-    return replace(first, count=total.count, sums=total.to_bytes(), parts=tuple(sorted(parts)))
+    number = max(each.number for each in documents)
+    return replace(first, number=number, count=total.count, sums=total.to_bytes(), parts=tuple(sorted(parts)))
 
 
 def _archive(document: AggregateDocument) -> tuple[object, ...]:
     of = document
-    return of.campaign, of.round, of.device_digest, of.manifest, of.parts_in_all, len(of.sums)
+    return of.campaign, of.round, of.device_digest, of.source, of.manifest, of.parts_in_all, len(of.sums)

@@ -77,6 +77,8 @@ class Archive:
             campaign=CampaignId.parse(self.manifest.campaign),
             round=self.manifest.round,
             device_digest=self.device.digest,
+            source=None,
+            number=0,
             count=total.count,
             sums=total.to_bytes(),
             manifest=self.manifest.digest,

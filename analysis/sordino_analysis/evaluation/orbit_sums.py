@@ -27,7 +27,7 @@ class CharacterSums:
         spectrum = RowSpectrum(kernel)
         least = 0 if kernel.overlaps else 1
         self._places = _Places(spectrum.characters, least)
-        self._one = round(scale / spectrum.unit)
+        self.one = round(scale / spectrum.unit)
         self._tables = [
             [(slots, np.rint(table * (scale / spectrum.unit)).astype(np.int64)) for slots, table in contributions]
             for contributions in (_contributions(c, kernel.width, least) for c in spectrum.coefficients)
@@ -38,7 +38,7 @@ class CharacterSums:
         sums = np.zeros((len(self._tables), self._block), dtype=np.int64)
         for number, total in enumerate(sums):
             attributes, shifts = self.kernel.parse(payloads, number)
-            total[0] = self._one * len(shifts)
+            total[0] = self.one * len(shifts)
             for places, values in self._entries(number, attributes, shifts):
                 np.add.at(total, places, values)
         return sums.ravel()
@@ -48,10 +48,15 @@ class CharacterSums:
         found = np.zeros((len(self._tables), self._block, len(payloads)), dtype=np.int64)
         for number in range(len(self._tables)):
             holders = np.flatnonzero(payloads[:, 0] == number)
-            found[number, 0, holders] = self._one
+            found[number, 0, holders] = self.one
             for places, values in self._entries(number, *self.kernel.parse(payloads, number)):
                 found[number, places, holders[:, None]] = values
         return found.reshape(-1, len(payloads))
+
+    @property
+    def largest(self) -> list[int]:
+        """For each row the largest |entry| that a report adds to a sum, besides the first, which is `one`."""
+        return [max(int(np.abs(table).max()) for _, table in tables) for tables in self._tables]
 
     @property
     def _block(self) -> int:

@@ -1,6 +1,13 @@
 """What a round's reports add up to: one share a writer, merged exactly in any order, and recomputed from the log."""
 
-from sordino_server.aggregates.aggregation import AggregateMismatch, LogPurged, aggregate, logged_payloads, re_aggregate
+from sordino_server.aggregates.aggregation import (
+    AggregateMismatch,
+    LogPurged,
+    aggregate,
+    logged_payloads,
+    own_aggregate,
+    re_aggregate,
+)
 from sordino_server.aggregates.log_pages import ranges_of_reports
 from sordino_server.aggregates.purging import purge
 from sordino_server.aggregates.repository import (
@@ -10,6 +17,8 @@ from sordino_server.aggregates.repository import (
     last_report_at,
     log_bytes,
     put_shard,
+    put_source,
+    source_counts,
     summed_on_ingest,
 )
 
@@ -23,9 +32,12 @@ __all__ = [
     "last_report_at",
     "log_bytes",
     "logged_payloads",
+    "own_aggregate",
     "purge",
     "put_shard",
+    "put_source",
     "ranges_of_reports",
     "re_aggregate",
+    "source_counts",
     "summed_on_ingest",
 ]

@@ -50,10 +50,26 @@ def aggregate(
     progress: ProgressCallback = ignore_progress,
     processes: int = 1,
 ) -> Aggregate:
+    """All that was counted in a closed round: this server's own reports, and the sums that came from elsewhere.
+
+    Raises `AggregateMismatch` where shards and log, unless it was given up, do not count the same.
+    """
+    own = own_aggregate(database, round_id, randomizer, progress, processes)
+    with database.read("read sums from elsewhere") as session:
+        shares = repository.source_shares(session, round_id)
+    return reduce(Aggregate.__add__, (Aggregate.from_bytes(*share) for share in shares.values()), own)
+
+
+def own_aggregate(
+    database: Database,
+    round_id: int,
+    randomizer: AnyRandomizer,
+    progress: ProgressCallback = ignore_progress,
+    processes: int = 1,
+) -> Aggregate:
     """The merged shards of a closed round; where sums were not kept on ingest, its log added up by `processes`.
 
-    Raises `AggregateMismatch` where shards and log, unless it was given
-    up, do not count the same.
+    Raises `AggregateMismatch` where shards and log, unless it was given up, do not count the same.
     """
     with database.read("read shards") as session:
         shards = repository.shards(session, round_id)

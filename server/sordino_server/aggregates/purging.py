@@ -6,7 +6,7 @@ from sqlalchemy.orm import Session
 
 from sordino_analysis.evaluation.accumulate import Aggregate
 from sordino_server.aggregates import repository
-from sordino_server.aggregates.aggregation import LogPurged, aggregate
+from sordino_server.aggregates.aggregation import LogPurged, own_aggregate
 from sordino_server.kit.db import Database
 from sordino_server.models import Round
 from sordino_shared.randomizers import AnyRandomizer
@@ -22,7 +22,7 @@ def purge(database: Database, round_id: int, randomizer: AnyRandomizer, now: int
     then nothing is deleted.
     """
     try:
-        whole = aggregate(database, round_id, randomizer)
+        whole = own_aggregate(database, round_id, randomizer)
     except LogPurged:
         # Somebody else has just begun to delete it.
         pass

@@ -38,6 +38,9 @@ _JOINED_AFTER = text(
 _NEWEST_ROUNDS = 60
 # The name of the share that is left of a round whose reports were given up.
 _WHOLE = "whole"
+# What the name of a share begins with whose reports are elsewhere: only their sums came.
+_SOURCE = "source:"
+_OWN = Accumulator.shard.not_like(f"{_SOURCE}%")
 _LAST_ID = (1 << 63) - 1
 
 
@@ -73,15 +76,36 @@ def put_shard(session: Session, round_id: int, shard: str, count: int, sums: byt
 
 
 def shards(session: Session, round_id: int) -> Sequence[tuple[int, bytes]]:
-    """(count, sums) of every writer's share."""
-    query = select(Accumulator.count, Accumulator.sums).where(Accumulator.round_id == round_id)
+    """(count, sums) of every writer's share; nothing from elsewhere."""
+    query = select(Accumulator.count, Accumulator.sums).where(Accumulator.round_id == round_id, _OWN)
     return [(count, sums) for count, sums in session.execute(query.order_by(Accumulator.shard))]
 
 
-def counts_by_round(session: Session, rounds: Iterable[int]) -> dict[int, int]:
-    """Reports counted so far, for each of the rounds."""
+def put_source(session: Session, round_id: int, source: str, count: int, sums: bytes) -> None:
+    """Replace what a source has counted."""
+    put_shard(session, round_id, _SOURCE + source, count, sums)
+
+
+def source_shares(session: Session, round_id: int) -> dict[str, tuple[int, bytes]]:
+    """(count, sums) that came from each source."""
+    query = select(Accumulator.shard, Accumulator.count, Accumulator.sums)
+    chosen = query.where(Accumulator.round_id == round_id, ~_OWN).order_by(Accumulator.shard)
+    return {shard.removeprefix(_SOURCE): (count, sums) for shard, count, sums in session.execute(chosen)}
+
+
+def source_counts(session: Session, round_id: int) -> dict[str, int]:
+    """How many reports came from each source: no sums are read."""
+    query = select(Accumulator.shard, Accumulator.count).where(Accumulator.round_id == round_id, ~_OWN)
+    found = session.execute(query.order_by(Accumulator.shard))
+    return {shard.removeprefix(_SOURCE): count for shard, count in found}
+
+
+def counts_by_round(session: Session, rounds: Iterable[int], *, own: bool = False) -> dict[int, int]:
+    """Reports counted so far, for each of the rounds; with `own` those in this server's log alone."""
     wanted = list(rounds)
     query = select(Accumulator.round_id, func.sum(Accumulator.count)).where(Accumulator.round_id.in_(wanted))
+    if own:
+        query = query.where(_OWN)
     found = {number: int(total) for number, total in session.execute(query.group_by(Accumulator.round_id))}
     return {number: found.get(number, 0) for number in wanted}
 
@@ -141,8 +165,8 @@ def log_bytes(session: Session, round_id: int) -> int:
 
 
 def keep_one_share(session: Session, round_id: int, count: int, sums: bytes) -> None:
-    """Replace all shards of the round by one that is whole, also where sums were not kept on ingest."""
-    session.execute(delete(Accumulator).where(Accumulator.round_id == round_id))
+    """Replace the writers' shards by one that is whole, also where sums were not kept on ingest."""
+    session.execute(delete(Accumulator).where(Accumulator.round_id == round_id, _OWN))
     put_shard(session, round_id, _WHOLE, count, sums)
 
 

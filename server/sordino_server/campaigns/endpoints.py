@@ -219,6 +219,16 @@ def retry_round(context: Injected, _: Analyst, once: Once, campaign_id: DigestPa
     return _changed(context, once, "retry round", campaign_id, change)
 
 
+@router.post("/{campaign_id}/rounds/{index}/waive-sources", response_model=CampaignStatus)
+def waive_sources(context: Injected, _: Analyst, once: Once, campaign_id: DigestPath, index: RoundPath) -> Response:
+    """Wait no longer for the sources whose sums of a closed round have not come."""
+
+    def change(database: Database, session: Session, identifier: str, now: int) -> Campaign:
+        return service.waive_sources(database, session, identifier, index, now)
+
+    return _changed(context, once, "waive sources", campaign_id, change)
+
+
 def _changed(context: Context, once: IdempotentPost, name: str, campaign_id: str, change: Change) -> Response:
     def act(session: Session) -> PostAnswer:
         now = context.clock.now()

@@ -24,6 +24,7 @@ from sordino_server.models import (
     Round,
     SeriesPause,
     SeriesRow,
+    Source,
 )
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import CampaignState, RoundState
@@ -83,7 +84,7 @@ def names_by_id(session: Session, text: str) -> dict[str, str]:
 
 def delete(session: Session, campaign: Campaign) -> None:
     """Delete a campaign that took no report, and what refers to it."""
-    for table in (Key, RefusalCount, ManifestSignature, ClosingRule, SeriesPause, SeriesRow, Round):
+    for table in (Key, RefusalCount, ManifestSignature, ClosingRule, SeriesPause, SeriesRow, Source, Round):
         session.execute(sql_delete(table).where(table.campaign_id == campaign.id))
     session.delete(campaign)
     session.flush()

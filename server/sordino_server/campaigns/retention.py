@@ -31,7 +31,7 @@ def old_reports(database: Database, days: int, now: int) -> list[OldReports]:
     """
     with database.read("find old reports") as session:
         rows = repository.ended_rounds(session, now - days * _DAY_S)
-        counts = aggregates.counts_by_round(session, [row.id for row in rows])
+        counts = aggregates.counts_by_round(session, [row.id for row in rows], own=True)
         return [
             OldReports(
                 round_id=row.id,

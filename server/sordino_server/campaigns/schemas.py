@@ -13,6 +13,7 @@ from sordino_server.campaigns.series_terms import SeriesOrder
 from sordino_server.identifiers import RequestText
 from sordino_server.kit.times import Created, Opened, iso_8601_or_none
 from sordino_server.models import Campaign, ClosingRule, Round, SeriesRow
+from sordino_server.sources.schemas import RoundSources, SourceStatus
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import NANO
 from sordino_shared.protocol import CampaignState, Manifest, RoundState, ValueOf
@@ -48,7 +49,9 @@ class CampaignOrder(StrictModel):
     close_after_s: _Seconds | Listed[_Seconds | None] | None = Field(
         None, description="Close a round after this number of seconds: one number for all rounds, or one per round."
     )
-
+    sources_deadline_s: Annotated[int, Field(strict=True, ge=0, le=366 * 86400)] = Field(
+        86400, description="Seconds that a closed round waits for the sums of its sources, if the campaign has any."
+    )
     series: SeriesOrder | None = Field(
         None, description="Terms of a series, whose rounds are its periods; null for a campaign that asks once."
     )
@@ -107,7 +110,11 @@ class RoundStatus(Opened):
 
     index: int
     state: RoundState
-    reports: int
+    reports: int = Field(description="Reports counted, those of sources too.")
+    sources: list[SourceStatus] = Field(description="Sums that came from elsewhere.")
+    waiting_for: list[str] = Field(
+        description="Of a closed round: sources without whose sums nothing comes of it before the campaign's deadline."
+    )
     device_digest: str
     analyst_digest: str
     purged_at: int | None = Field(description="When the reports were deleted; their aggregate stays.")
@@ -120,12 +127,14 @@ class RoundStatus(Opened):
         return iso_8601_or_none(self.purged_at)
 
     @classmethod
-    def of(cls, row: Round, reports: int, rule: ClosingRule | None) -> Self:
+    def of(cls, row: Round, reports: int, elsewhere: RoundSources, rule: ClosingRule | None) -> Self:
         """What is shown of a row."""
         return cls(
             index=row.index,
             state=RoundState(row.state),
             reports=reports,
+            sources=elsewhere.came,
+            waiting_for=elsewhere.waiting_for,
             device_digest=row.device_digest,
             analyst_digest=row.analyst_digest,
             opened_at=row.opened_at,
@@ -180,6 +189,7 @@ class CampaignStatus(CampaignEntry):
     planned_rounds: int
     needs_token: bool = Field(description="Whether reports require the campaign's upload token.")
     public: bool = Field(description="Whether anybody may read the page /status/{id}.")
+    sources_deadline_s: int = Field(description="Seconds that a closed round waits for the sums of its sources.")
     rounds: list[RoundStatus] = Field(
         description=f"The rounds with a sealed plan; of a series the last {SHOWN_PERIODS} periods that have reports."
     )
@@ -192,6 +202,7 @@ class CampaignStatus(CampaignEntry):
         row: Campaign,
         rounds: Sequence[Round],
         counts: Mapping[int, int],
+        elsewhere: Mapping[int, RoundSources],
         rules: Mapping[int, ClosingRule],
         refusals: Mapping[str, int],
         series: SeriesStatus | None = None,
@@ -212,7 +223,10 @@ class CampaignStatus(CampaignEntry):
             planned_rounds=len(manifest.rounds),
             needs_token=row.needs_token,
             public=row.public,
-            rounds=[RoundStatus.of(each, counts[each.id], rules.get(each.index)) for each in rounds],
+            sources_deadline_s=row.sources_deadline_s,
+            rounds=[
+                RoundStatus.of(each, counts[each.id], elsewhere[each.id], rules.get(each.index)) for each in rounds
+            ],
             refusals=dict(refusals),
             series=series,
         )

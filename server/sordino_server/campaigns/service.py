@@ -64,6 +64,7 @@ def create(session: Session, order: CampaignOrder, now: int, mode: PopulationMod
         needs_token=order.upload_token,
         public=order.public,
         question=_question(order, ready),
+        sources_deadline_s=order.sources_deadline_s,
     )
     if not repository.add(session, campaign, _belongings(session, order, manifest, ready, now)):
         raise ServerError(
@@ -332,4 +333,11 @@ def retry_round(database: Database, session: Session, identifier: str, index: in
     """Have a worker take up a closed round again that failed."""
     campaign = round_lifecycle.lock_campaign(session, identifier)
     round_lifecycle.retry_round(database, session, identifier, index)
+    return campaign
+
+
+def waive_sources(database: Database, session: Session, identifier: str, index: int, now: int) -> Campaign:
+    """Have a worker go on from a closed round without the sums that have not come."""
+    campaign = round_lifecycle.lock_campaign(session, identifier)
+    round_lifecycle.waive_sources(database, session, identifier, index, now)
     return campaign

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from sordino_server.cli.aggregates import NumberOption, renamed
 from sordino_server.cli.output import JsonOption, print_json, reports_errors, say
 from sordino_server.kit.cores import usable_cores
 from sordino_shared.errors import InvalidValue
@@ -27,6 +28,10 @@ def aggregate(
     processes: Annotated[
         int, typer.Option(min=0, max=1024, metavar="N", help="Processes; 0: as many as there are cores.")
     ] = 0,
+    name: Annotated[
+        str | None, typer.Option("--source", metavar="NAME", help="The source of the campaign that the sums are of.")
+    ] = None,
+    number: NumberOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Add up the reports of an archive, without a database.
@@ -46,7 +51,7 @@ def aggregate(
     archive = Archive.open(source)
     numbers = archive.chosen(*_range(parts))
     with displayed_progress("adding up") as show:
-        sums = archive.sums(numbers, processes or usable_cores(), show)
+        sums = renamed(archive.sums(numbers, processes or usable_cores(), show), name, number)
     if output is not None:
         output.write_bytes(sums.content)
     if as_json:

@@ -2,26 +2,42 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from sordino_server.cli.output import JsonOption, print_json, reports_errors, say
+from sordino_server.cli.remote import DEFAULT_SERVER, KeyOption, Remote, ServerOption
 from sordino_shared.errors import InvalidValue, ProtocolError
+from sordino_shared.protocol import CBOR_MEDIA_TYPE
+
+if TYPE_CHECKING:
+    from sordino_analysis.archive.aggregate_document import AggregateDocument
 
 app = typer.Typer(
     name="aggregates",
     add_completion=False,
     pretty_exceptions_enable=False,
-    help="Put sums together that several machines made of one archive.",
+    help="Put sums together that several machines made of one archive, and add those of a source to a campaign.",
     no_args_is_help=True,
 )
 
 
-@app.callback()
-def _sums() -> None:
-    """A group, though it has one command so far."""
+SourceOption = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="The source of the campaign that the sums are of.", show_default=False),
+]
+NumberOption = Annotated[
+    int | None,
+    typer.Option(
+        min=0,
+        metavar="N",
+        help="Of two documents of a source the one with the higher number stands.",
+        show_default=False,
+    ),
+]
 
 
 @app.command()
@@ -29,6 +45,8 @@ def _sums() -> None:
 def add(
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Files of `sordino aggregate --out`.")],
     output: Annotated[Path, typer.Option("--out", metavar="FILE", help="Write the sums to this file.")],
+    source: SourceOption = None,
+    number: NumberOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Add sums of different parts of one archive; each part counts once.
@@ -37,17 +55,11 @@ def add(
 
         sordino aggregates add first.cbor second.cbor --out sums.cbor
     """
-    from sordino_analysis.archive.aggregate_document import AggregateDocument, added
+    from sordino_analysis.archive.aggregate_document import added
 
     if output.exists():
         raise InvalidValue(f"{output} exists: choose another file", output)
-    documents = []
-    for file in files:
-        try:
-            documents.append(AggregateDocument.read(file.read_bytes()))
-        except ProtocolError as error:
-            raise InvalidValue(f"{file} holds no sums of `sordino aggregate`: {error}", file) from error
-    total = added(documents)
+    total = renamed(added([_document(file) for file in files]), source, number)
     output.write_bytes(total.content)
     if as_json:
         print_json({"reports": total.count, "missing_parts": total.missing, "digest": str(total.digest)})
@@ -55,3 +67,46 @@ def add(
     missing = f"; {total.missing} of {total.parts_in_all} parts are still missing" if total.missing else ""
     say(f"{total.count:,} reports{missing}")
     typer.echo(str(total.digest))
+
+
+@app.command("import")
+@reports_errors
+def import_sums(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Sums of a whole round that name their source.")],
+    server: ServerOption = DEFAULT_SERVER,
+    key: KeyOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Add the sums of a source to a round of a running server.
+
+    Example:
+
+        sordino aggregates import eu.cbor
+
+    The same file twice changes nothing. Needs a key of role aggregator for this campaign and source, or an admin's.
+    Uses SORDINO_SERVER and SORDINO_KEY.
+    """
+    document = _document(file)
+    path = f"/v1/campaigns/{document.campaign}/rounds/{document.round}/aggregates"
+    with Remote(server, key) as remote:
+        taken = remote.send(path, document.content, CBOR_MEDIA_TYPE)
+    if as_json:
+        print_json(taken)
+        return
+    say(f"{taken['reports']:,} reports of {taken['source']} count in round {document.round}, number {taken['number']}")
+    typer.echo(taken["digest"])
+
+
+def renamed(sums: AggregateDocument, source: str | None, number: int | None) -> AggregateDocument:
+    """The sums under another source and number, where these are given; raises InvalidValue for no name of a source."""
+    changed = replace(sums, source=sums.source if source is None else source)
+    return changed if number is None else replace(changed, number=number)
+
+
+def _document(file: Path) -> AggregateDocument:
+    from sordino_analysis.archive.aggregate_document import AggregateDocument
+
+    try:
+        return AggregateDocument.read(file.read_bytes())
+    except ProtocolError as error:
+        raise InvalidValue(f"{file} holds no sums of `sordino aggregate`: {error}", file) from error

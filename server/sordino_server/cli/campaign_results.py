@@ -31,6 +31,9 @@ def print_summary(status: dict[str, Any]) -> None:
     if refused:
         console.print(f"{refused:,} reports refused (--verbose shows why)", highlight=False)
     for each in status["rounds"]:
+        if each["waiting_for"]:
+            names = ", ".join(each["waiting_for"])
+            console.print(f"round {each['index']} waits for the sums of {names}", highlight=False)
         if each["error"]:
             console.print(f"round {each['index']} failed: {each['error']}", highlight=False, markup=False)
 
@@ -49,8 +52,11 @@ def print_status(status: dict[str, Any], as_json: bool) -> None:
     for each in status["rounds"]:
         purged = f", purged {moment(each['purged_at'])}" if each["purged_at"] else ""
         error = f"; {each['error']}" if each["error"] else ""
-        counted = f"{each['reports']} reports{purged}{error}"
+        waiting = f", waiting for {', '.join(each['waiting_for'])}" if each["waiting_for"] else ""
+        counted = f"{each['reports']} reports{waiting}{purged}{error}"
         console.print(f"round {each['index']}: {each['state']}, {counted}", highlight=False)
+        for one in each["sources"]:
+            console.print(f"  {one['reports']} of them from {one['source']}, number {one['number']}", highlight=False)
     for reason, count in status["refusals"].items():
         console.print(f"refused, {reason}: {count}", highlight=False)
 

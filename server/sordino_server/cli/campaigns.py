@@ -255,6 +255,19 @@ def retry_round(
     _act(f"rounds/{index}/retry", campaign, server, key, as_json)
 
 
+@app.command("waive-sources")
+@reports_errors
+def waive_sources(
+    campaign: CampaignArgument,
+    index: RoundArgument,
+    server: ServerOption = DEFAULT_SERVER,
+    key: KeyOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Wait no longer for the sums of sources that a closed round still lacks."""
+    _act(f"rounds/{index}/waive-sources", campaign, server, key, as_json)
+
+
 @app.command()
 @reports_errors
 def cancel(

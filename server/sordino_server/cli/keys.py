@@ -18,6 +18,7 @@ from sordino_server.cli.output import (
 from sordino_server.cli.processes import prepare_schema, started
 from sordino_server.keys import repository, service
 from sordino_server.keys.schemas import KeyDocument
+from sordino_server.keys.source_terms import source_terms
 from sordino_server.kit.clock import WallClock
 from sordino_server.kit.db import Database
 from sordino_server.kit.pagination import MAX_PAGE, Page, Position, cut
@@ -39,7 +40,17 @@ def create(
     name: Annotated[str, typer.Option(metavar="TEXT", help="Who or what uses the key.")],
     campaign: Annotated[
         str | None,
-        typer.Option(metavar="ID", help="Role uploader: the campaign for which the key is the upload token."),
+        typer.Option(
+            metavar="ID",
+            help="Role uploader: the campaign for which the key is the upload token. Role aggregator: its campaign.",
+        ),
+    ] = None,
+    source: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Role aggregator: the source whose sums are sent with the key.")
+    ] = None,
+    max_reports: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="Role aggregator: the most reports of a round that the source may have."),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -50,11 +61,12 @@ def create(
         export SORDINO_KEY=$(sordino keys create --role admin --name me)
 
     An analyst runs campaigns. An admin also creates keys and sets the caps of populations. An uploader only sends
-    reports.
+    reports. An aggregator only sends the sums of one source of one campaign.
     """
     database = _database()
+    terms = source_terms(source, max_reports)
     with database.write("create key") as session:
-        new = service.create(session, name, role, WallClock().now(), campaign)
+        new = service.create(session, name, role, WallClock().now(), campaign, terms)
         document = _plain(KeyDocument.of(new.key))
     if as_json:
         print_json(document | {"key": new.text})
@@ -113,6 +125,7 @@ def _all(database: Database) -> list[KeyDocument]:
 def _row(document: KeyDocument) -> tuple[str, ...]:
     state = "in use" if document.revoked_at is None else "revoked"
     opens = document.campaign or ("all" if document.role is Role.UPLOADER else "")
+    opens = f"{document.source} of {opens}" if document.source else opens
     return document.id, document.role, document.name, moment(document.created_at), state, opens
 
 

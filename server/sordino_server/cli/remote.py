@@ -85,6 +85,10 @@ class Remote:
         headers = {} if idempotency_key is None else {"Idempotency-Key": idempotency_key}
         return _json(self._checked(self._http.post(path, json=body, headers=headers)))
 
+    def send(self, path: str, content: bytes, media_type: str) -> Any:
+        """The JSON answer to bytes of this media type."""
+        return _json(self._checked(self._http.post(path, content=content, headers={"Content-Type": media_type})))
+
     def patch(self, path: str, body: Any, etag: str) -> Any:
         """The JSON answer to a change of what has this ETag."""
         return _json(self._checked(self._http.patch(path, json=body, headers={"If-Match": etag})))

@@ -47,7 +47,7 @@ def archived_round(database: Database, campaign: str, index: int) -> ArchivedRou
         if row.purged_at is not None:
             raise LogPurged(row.id, row.purged_at)
         device = plans.device_part(session, row.device_digest)
-        counted = aggregates.counts_by_round(session, [row.id])[row.id]
+        counted = aggregates.counts_by_round(session, [row.id], own=True)[row.id]
         return ArchivedRound(
             campaign=campaign,
             index=index,

@@ -36,9 +36,16 @@ async def admin(request: Request, _: _Described) -> Key:
     return key
 
 
+async def aggregator(request: Request, _: _Described) -> Key:
+    """The key of an aggregator, bound to a campaign and a source, or of an admin."""
+    key: Key = request.state.key
+    return key
+
+
+Aggregator = Annotated[Key, Depends(aggregator)]
 Analyst = Annotated[Key, Depends(analyst)]
 Admin = Annotated[Key, Depends(admin)]
-_ROLES = {analyst: Role.ANALYST, admin: Role.ADMIN}
+_ROLES = {analyst: Role.ANALYST, admin: Role.ADMIN, aggregator: Role.AGGREGATOR}
 
 
 def wanted_role(dependant: Dependant) -> Role | None:

@@ -8,7 +8,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from sordino_server.kit.pagination import Page, newest_first
-from sordino_server.models import AuditEntry, Campaign, Key
+from sordino_server.models import AuditEntry, Campaign, Key, SeriesRow, Source
 
 
 def add(session: Session, key: Key) -> None:
@@ -25,6 +25,20 @@ def find(session: Session, identifier: str) -> Key | None:
 def has_campaign(session: Session, identifier: str) -> bool:
     """Whether there is a campaign of this id."""
     return session.get(Campaign, identifier) is not None
+
+
+def is_series(session: Session, campaign: str) -> bool:
+    """Whether the campaign is a series."""
+    return session.get(SeriesRow, campaign) is not None
+
+
+def put_source(session: Session, campaign: str, name: str, max_reports: int, now: int) -> None:
+    """Insert a source of a campaign, or change its limit."""
+    row = session.get(Source, (campaign, name), with_for_update=True)
+    if row is None:
+        session.add(Source(campaign_id=campaign, name=name, max_reports=max_reports, created_at=now))
+    else:
+        row.max_reports = max_reports
 
 
 def listed(session: Session, page: Page) -> Sequence[Key]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Annotated, Self
 
 from pydantic import BaseModel, Field, computed_field
 
+from sordino_analysis.archive.source_name import MAX_NUMBER, SOURCE_PATTERN
 from sordino_analysis.strict_model import StrictModel
 from sordino_server.identifiers import DigestText
+from sordino_server.keys.source_terms import SourceTerms, source_terms
 from sordino_server.kit.times import Created, iso_8601_or_none
 from sordino_server.models import AuditEntry, Key, Role
 
@@ -18,8 +20,22 @@ class KeyRequest(StrictModel):
     name: str = Field(min_length=1, max_length=200, description="Who or what uses the key.")
     role: Role
     campaign: DigestText | None = Field(
-        None, description="Role uploader: the campaign whose upload token this is; default: all campaigns."
+        None,
+        description="Role uploader: the campaign whose upload token this is; default: all campaigns. Role aggregator: "
+        "the campaign whose sums are sent with it.",
     )
+    source: str | None = Field(
+        None,
+        pattern=f"^{SOURCE_PATTERN}$",
+        description="Role aggregator: the source of the campaign whose sums are sent with it.",
+    )
+    max_reports: Annotated[int, Field(strict=True, ge=1, le=MAX_NUMBER)] | None = Field(
+        None, description="Role aggregator: the most reports of a round that the source may have, by its latest key."
+    )
+
+    def source_terms(self) -> SourceTerms | None:
+        """The source that the key belongs to; raises InvalidValue where name or limit is missing."""
+        return source_terms(self.source, self.max_reports)
 
 
 class KeyDocument(Created):
@@ -29,6 +45,7 @@ class KeyDocument(Created):
     name: str
     role: Role
     campaign: str | None
+    source: str | None
     revoked_at: int | None
 
     @computed_field
@@ -43,6 +60,7 @@ class KeyDocument(Created):
             name=key.name,
             role=Role(key.role),
             campaign=key.campaign_id,
+            source=key.source,
             created_at=key.created_at,
             revoked_at=key.revoked_at,
         )

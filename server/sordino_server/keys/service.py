@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 from sordino_server.errors import ServerError
 from sordino_server.keys import repository
 from sordino_server.keys.schemas import AuditEntryDocument, AuditLog, KeyDocument, KeyList
+from sordino_server.keys.source_terms import SourceTerms
 from sordino_server.kit.pagination import Page, cut
 from sordino_server.models import AuditEntry, Key, Role
 from sordino_shared._checks import check_name
@@ -20,11 +21,12 @@ from sordino_shared.protocol import Problem
 PREFIX = "sdo"
 _SECRET_BYTES = 32
 _ID_BYTES = 8
-# What each role may stand in for: an admin may do everything, an uploader only send reports.
+# What each role may stand in for: an admin may do everything, an uploader only send reports, an aggregator only sums.
 _INCLUDES = {
     Role.ADMIN: frozenset(Role),
     Role.ANALYST: frozenset({Role.ANALYST, Role.UPLOADER}),
     Role.UPLOADER: frozenset({Role.UPLOADER}),
+    Role.AGGREGATOR: frozenset({Role.AGGREGATOR}),
 }
 
 
@@ -39,13 +41,32 @@ class NewKey:
         return f"NewKey({self.key.id})"
 
 
-def create(session: Session, name: str, role: Role, now: int, campaign: str | None = None) -> NewKey:
-    """A new key sdo_<role>_<id>_<secret> with 256 random bits of secret; with `campaign`, its upload token."""
+def create(
+    session: Session, name: str, role: Role, now: int, campaign: str | None = None, source: SourceTerms | None = None
+) -> NewKey:
+    """A new key sdo_<role>_<id>_<secret> with 256 random bits of secret; with `campaign`, its upload token.
+
+    With `source`, the key by which sums of that source of the campaign come: the limit of reports is the source's, and
+    that of its latest key stands.
+    """
     check_name(name, "name of a key")
-    if campaign is not None:
-        _check_campaign(session, role, campaign)
+    _check_bounds(role, campaign, source)
+    if campaign is not None and not repository.has_campaign(session, campaign):
+        raise ServerError(Problem.NOT_FOUND, "there is no campaign of this id")
+    if campaign is not None and source is not None:
+        if repository.is_series(session, campaign):
+            raise InvalidValue("the periods of a series take no sums from elsewhere: run a series for each region")
+        repository.put_source(session, campaign, source.name, source.max_reports, now)
     identifier, secret = secrets.token_hex(_ID_BYTES), secrets.token_hex(_SECRET_BYTES)
-    key = Key(id=identifier, name=name, role=role, campaign_id=campaign, secret_sha256=_hash(secret), created_at=now)
+    key = Key(
+        id=identifier,
+        name=name,
+        role=role,
+        campaign_id=campaign,
+        source=None if source is None else source.name,
+        secret_sha256=_hash(secret),
+        created_at=now,
+    )
     repository.add(session, key)
     return NewKey(key, f"{PREFIX}_{role}_{identifier}_{secret}")
 
@@ -62,13 +83,32 @@ def authenticate(session: Session, text: str) -> Key:
     return key
 
 
-def _check_campaign(session: Session, role: Role, campaign: str) -> None:
-    if role is not Role.UPLOADER:
+def _check_bounds(role: Role, campaign: str | None, source: SourceTerms | None) -> None:
+    """Raise InvalidValue unless a key of the role belongs to what is given, and to nothing less."""
+    if role is Role.AGGREGATOR:
+        if campaign is None or source is None:
+            raise InvalidValue(
+                f"a key of role {role} belongs to one campaign and one source: give both, and the most reports of a "
+                "round that the source may have"
+            )
+        return
+    if source is not None:
+        raise InvalidValue(f"only a key of role {Role.AGGREGATOR} belongs to a source, not one of role {role}")
+    if campaign is not None and role is not Role.UPLOADER:
         raise InvalidValue(
-            f"only a key of role {Role.UPLOADER} belongs to a campaign, not one of role {role}", campaign
+            f"only a key of role {Role.UPLOADER} or {Role.AGGREGATOR} belongs to a campaign, not one of role {role}",
+            campaign,
         )
-    if not repository.has_campaign(session, campaign):
-        raise ServerError(Problem.NOT_FOUND, "there is no campaign of this id")
+
+
+def check_sender(key: Key, campaign: str, source: str) -> None:
+    """Raise `forbidden` unless sums of this source of the campaign may come with the key."""
+    if Role(key.role) is Role.AGGREGATOR and (key.campaign_id, key.source) != (campaign, source):
+        raise ServerError(
+            Problem.FORBIDDEN,
+            f"key {key.id} is for sums of source {key.source} of campaign {key.campaign_id}, not for {source} of "
+            f"{campaign}",
+        )
 
 
 def authenticate_uploader(session: Session, text: str, campaign: str) -> Key:

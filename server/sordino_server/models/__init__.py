@@ -15,6 +15,7 @@ from sordino_server.models.plans import (
 from sordino_server.models.populations import AskedEpsilon, Population
 from sordino_server.models.reports import Accumulator, RefusalCount, Report, ReportChunk
 from sordino_server.models.series import SeriesPause, SeriesRow
+from sordino_server.models.sources import Source, SourceSums
 
 __all__ = [
     "Accumulator",
@@ -45,6 +46,8 @@ __all__ = [
     "SeriesPause",
     "SeriesRow",
     "SignInLink",
+    "Source",
+    "SourceSums",
     "SpentRho",
     "WorkloadRow",
 ]

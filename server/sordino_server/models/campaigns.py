@@ -11,7 +11,10 @@ from sordino_shared.protocol import CampaignState, RoundState
 
 
 class Campaign(Base):
-    """A manifest under its digest, and the state that may change; `question` is JSON, null from earlier versions."""
+    """A manifest under its digest, and the state that may change; `question` is JSON, null from earlier versions.
+
+    A closed round waits `sources_deadline_s` at most for sums from elsewhere.
+    """
 
     __tablename__ = "campaigns"
     __table_args__ = (one_of("state", CampaignState),)
@@ -28,6 +31,7 @@ class Campaign(Base):
     closed_at: Mapped[int | None] = mapped_column(BigInteger)
     archived_at: Mapped[int | None] = mapped_column(BigInteger)
     question: Mapped[str | None] = mapped_column(Text)
+    sources_deadline_s: Mapped[int] = mapped_column(BigInteger, default=86400, server_default="86400")
 
 
 class ClosingRule(Base):
@@ -56,7 +60,8 @@ class Round(Leased, Base):
     """One round of a campaign; its row exists once its plan is sealed.
 
     The lease belongs to the worker that computes the next round or the estimate; `error` says why
-    neither can be had. From `purged_at` on the reports are gone, and what they add up to is one accumulator.
+    neither can be had. From `purged_at` on the reports are gone, and what they add up to is one accumulator. A closed
+    round waits for the sums of every source until the campaign's deadline, or until `sources_waived_at`.
     """
 
     __tablename__ = "rounds"
@@ -76,6 +81,7 @@ class Round(Leased, Base):
     opened_at: Mapped[int | None] = mapped_column(BigInteger)
     closed_at: Mapped[int | None] = mapped_column(BigInteger)
     purged_at: Mapped[int | None] = mapped_column(BigInteger)
+    sources_waived_at: Mapped[int | None] = mapped_column(BigInteger)
     error: Mapped[str | None] = mapped_column(Text)
 
 

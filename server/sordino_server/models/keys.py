@@ -16,12 +16,14 @@ class Role(StrEnum):
     ADMIN = "admin"
     ANALYST = "analyst"
     UPLOADER = "uploader"
+    AGGREGATOR = "aggregator"
 
 
 class Key(Base):
     """A key by the SHA-256 of its secret; revoked ones stay, so that old entries still have a name.
 
-    An uploader's key may belong to one campaign: it is that campaign's upload token.
+    An uploader's key may belong to one campaign: it is that campaign's upload token. An aggregator's key belongs to one
+    campaign and one of its sources.
     """
 
     __tablename__ = "keys"
@@ -31,6 +33,7 @@ class Key(Base):
     name: Mapped[str] = mapped_column(String(200))
     role: Mapped[str] = mapped_column(String(16))
     campaign_id: Mapped[str | None] = mapped_column(ForeignKey("campaigns.id"))
+    source: Mapped[str | None] = mapped_column(String(24))
     secret_sha256: Mapped[str] = mapped_column(String(64))
     created_at: Mapped[int] = mapped_column(BigInteger)
     revoked_at: Mapped[int | None] = mapped_column(BigInteger)

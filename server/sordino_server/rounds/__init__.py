@@ -8,6 +8,8 @@ from sordino_server.rounds.repository import (
     current_epoch,
     epochs_begun,
     find,
+    is_waiting,
+    lacking_sources,
     lock_for_reports,
     of_campaign,
     oldest_waiting,
@@ -23,6 +25,8 @@ from sordino_server.rounds.round_lifecycle import (
     mark_failed,
     open_round,
     retry_round,
+    take_sums,
+    waive_sources,
 )
 
 __all__ = [
@@ -39,6 +43,8 @@ __all__ = [
     "epochs_begun",
     "find",
     "give_back",
+    "is_waiting",
+    "lacking_sources",
     "lock_for_reports",
     "mark_estimated",
     "mark_failed",
@@ -46,4 +52,6 @@ __all__ = [
     "oldest_waiting",
     "open_round",
     "retry_round",
+    "take_sums",
+    "waive_sources",
 ]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from sqlalchemy import ColumnElement, exists, func, or_, select, tuple_, update
+from sqlalchemy import ColumnElement, and_, exists, func, or_, select, tuple_, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from sordino_server import aggregates
 from sordino_server.kit import leases
 from sordino_server.kit.db import FOR_CHANGE, Database
-from sordino_server.models import Accumulator, Campaign, ClosingRule, Round, SeriesPause, SeriesRow
+from sordino_server.models import Accumulator, Campaign, ClosingRule, Round, SeriesPause, SeriesRow, Source, SourceSums
 from sordino_shared.protocol import CampaignState, RoundState
 
 # Names the kind of thing that is locked; any other constant of the system's own locks must differ.
@@ -54,7 +54,7 @@ def epochs_begun(session: Session, row: Round) -> int:
 
     The round's own is the first; ids of every epoch that has begun are taken for as long as the round is open.
     """
-    counted = aggregates.counts_by_round(session, [row.id])[row.id]
+    counted = aggregates.counts_by_round(session, [row.id], own=True)[row.id]
     return min(1 + counted // REPORTS_PER_EPOCH, EPOCHS)
 
 
@@ -143,15 +143,35 @@ def count_by_state(session: Session) -> dict[str, int]:
 
 def oldest_waiting(session: Session, now: int) -> int | None:
     """When the oldest round was closed that something is to come of and that nobody works on."""
-    return session.scalar(select(func.min(Round.closed_at)).where(to_go_on(), leases.nobodys(Round, now)))
+    return session.scalar(select(func.min(Round.closed_at)).where(to_go_on(now), leases.nobodys(Round, now)))
 
 
-def to_go_on() -> ColumnElement[bool]:
-    """Whether a round is closed and another round, or its estimate, is still to come of it."""
-    return (Round.state == RoundState.CLOSED) & Round.error.is_(None)
+def to_go_on(now: int) -> ColumnElement[bool]:
+    """Whether a round is closed and another round, or its estimate, is still to come of it, and may come now."""
+    return (Round.state == RoundState.CLOSED) & Round.error.is_(None) & ~_waits(now)
+
+
+def _waits(now: int) -> ColumnElement[bool]:
+    """Whether sums of a source have not come, are not waived and not late."""
+    came = exists().where(SourceSums.round_id == Round.id, SourceSums.source == Source.name)
+    lacking = exists().where(Source.campaign_id == Round.campaign_id, ~came)
+    in_time = exists().where(Campaign.id == Round.campaign_id, Round.closed_at + Campaign.sources_deadline_s > now)
+    return and_(Round.sources_waived_at.is_(None), lacking, in_time)
+
+
+def lacking_sources(session: Session, row: Round) -> Sequence[str]:
+    """The sources of the campaign whose sums of the round have not come, by name."""
+    came = exists().where(SourceSums.round_id == row.id, SourceSums.source == Source.name)
+    query = select(Source.name).where(Source.campaign_id == row.campaign_id, ~came)
+    return session.scalars(query.order_by(Source.name)).all()
+
+
+def is_waiting(session: Session, row: Round, now: int) -> bool:
+    """Whether a closed round waits for sums from elsewhere, so that nothing comes of it now."""
+    return session.scalar(select(_waits(now)).where(Round.id == row.id)) or False
 
 
 def give_up(session: Session, attempts: int, error: str, now: int) -> None:
     """Note `error` on closed rounds that were claimed `attempts` times and that nobody holds any more."""
     left = (Round.attempts >= attempts) & (Round.lease_until <= now)
-    session.execute(update(Round).where(to_go_on(), left).values(error=error))
+    session.execute(update(Round).where(to_go_on(now), left).values(error=error))

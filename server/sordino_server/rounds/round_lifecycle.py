@@ -162,7 +162,7 @@ def _close_due(database: Database, campaign: str, index: int, now: int) -> bool:
 def claim_closed_round(session: Session, *, owner: str, now: int, seconds: int) -> Round | None:
     """A closed round that something is to come of, held by `owner` for `seconds`; None if there is none."""
     repository.give_up(session, MAX_ATTEMPTS, GIVEN_UP, now)
-    return leases.claim(session, Round, repository.to_go_on(), Round.id, owner=owner, now=now, seconds=seconds)
+    return leases.claim(session, Round, repository.to_go_on(now), Round.id, owner=owner, now=now, seconds=seconds)
 
 
 def finish(database: Database, session: Session, number: int, owner: str, outcome: Outcome, now: int) -> None:
@@ -217,6 +217,37 @@ def check_next_round(manifest: Manifest, index: int, following: NextRound) -> No
     check_guarantee(device)
     if device.guarantee > allowed:
         raise InvalidValue(f"the plan of round {index} spends more than the manifest's {allowed}", following)
+
+
+def take_sums(database: Database, session: Session, campaign: str, index: int) -> Round:
+    """The round, to which sums from elsewhere are added in this transaction; a worker that holds it begins again.
+
+    Raises `illegal-transition` unless the round is open, or closed and nothing came of it yet.
+    """
+    row = _locked(database, session, campaign, index)
+    if row.state not in (RoundState.OPEN, RoundState.CLOSED):
+        raise ServerError(
+            Problem.ILLEGAL_TRANSITION,
+            f"round {index} is {row.state}: what came of it never changes, and it takes no sums any more",
+            state=row.state,
+        )
+    if row.lease_owner is not None:
+        row.attempts -= 1
+        leases.release(row)
+    return row
+
+
+def waive_sources(database: Database, session: Session, campaign: str, index: int, now: int) -> Round:
+    """A closed round waits no longer for sums that have not come; raises `illegal-transition` unless it waits."""
+    row = _locked(database, session, campaign, index)
+    if row.state != RoundState.CLOSED or not repository.is_waiting(session, row, now):
+        raise ServerError(
+            Problem.ILLEGAL_TRANSITION,
+            f"round {index} is {row.state} and waits for no sums from elsewhere",
+            state=row.state,
+        )
+    row.sources_waived_at = now
+    return row
 
 
 def mark_failed(session: Session, number: int, owner: str, error: str) -> None:

@@ -234,7 +234,7 @@ def test_sums_of_other_archives_and_of_the_same_part_are_not_added(sqlite, store
     some = archive.sums(archive.chosen(0, 1))
     with pytest.raises(InvalidValue, match="part 1 is in two"):
         added([some, archive.sums(archive.chosen(1, 2))])
-    with pytest.raises(InvalidValue, match="same archive"):
+    with pytest.raises(InvalidValue, match="one archive"):
         added([some, other.sums(other.chosen(2, 2))])
     with pytest.raises(InvalidValue, match="not 1 to 99"):
         archive.chosen(1, 99)

@@ -16,6 +16,7 @@ from sordino_shared.protocol import Problem
 Check = Callable[..., dict[str, Any]]
 
 # As docs/operations.md says it, under "Who may do what"; everything else is for analysts.
+SUMS = "POST /v1/campaigns/{campaign_id}/rounds/{index}/aggregates"
 ANYBODYS = {
     "GET /livez",
     "GET /readyz",
@@ -64,12 +65,17 @@ def test_every_operation_wants_the_role_that_is_documented(running: Any) -> None
         for method in operations
     ]
     opened: dict[str, set[str]] = {}
-    for who, key in {"anybody": "none", **{role.value: running.key(role) for role in Role}}.items():
+    unbound = [role for role in Role if role is not Role.AGGREGATOR]
+    bound = {"name": "eu", "role": "aggregator", "source": "eu", "max_reports": 1, "campaign": running.campaign()["id"]}
+    aggregator = running.api.post("/v1/keys", json=bound).raise_for_status().json()["key"]
+    holders = {"anybody": "none", "aggregator": aggregator} | {role.value: running.key(role) for role in unbound}
+    for who, key in holders.items():
         with running.client(key) as client:
             answers = {name: client.request(name.split()[0], path).status_code for name, path in named}
         opened[who] = {name for name, status in answers.items() if status not in (401, 403)}
     assert opened["anybody"] == opened["uploader"] == ANYBODYS
-    assert opened["analyst"] == {name for name, _ in named} - ADMINS
+    assert opened["aggregator"] == ANYBODYS | {SUMS}
+    assert opened["analyst"] == {name for name, _ in named} - ADMINS - {SUMS}
     assert opened["admin"] == {name for name, _ in named}
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sordino_analysis.evaluation.coarsened.grid_counts import grid_counts, is_countable
 from sordino_analysis.evaluation.coarsened.membership import Sizes, membership_counts, walsh_table
 from sordino_analysis.evaluation.coarsened.walsh import transform
+from sordino_shared.errors import InvalidValue
 from sordino_shared.randomizers import Coarsened, GridPartition, Level, ResidueLabel
 from sordino_shared.randomizers.coarsened import LevelReports
 
@@ -38,6 +39,24 @@ def add_reports(level: Level, sizes: Sizes, reports: LevelReports, table: Intege
         return
     assert isinstance(level.partition, GridPartition)
     table += membership_counts(level, sizes, reports, looked_at(level.partition, sizes))
+
+
+def check_table(level: Level, reports: int, table: Integers) -> None:
+    """Raise InvalidValue unless `reports` of the level can have this `table` (s,): each holds a value or does not.
+
+    Of a Walsh table the transform is looked at, in the arithmetic of the estimate: what passes here is what counts.
+    """
+    held_by, one = table, 1
+    if is_walsh(level):
+        held_by, one = table.copy(), level.label.count
+        transform(held_by)
+    most = reports * one
+    if reports < 0 or int(held_by.min()) < 0 or int(held_by.max()) > most or (held_by % one).any():
+        raise InvalidValue(
+            f"of {reports} reports none to all hold a value; these say {held_by.min() / one:g} to "
+            f"{held_by.max() / one:g}",
+            reports,
+        )
 
 
 def is_walsh(level: Level) -> bool:

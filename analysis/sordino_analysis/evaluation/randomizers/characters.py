@@ -17,7 +17,13 @@ from sordino_analysis.evaluation.contribution_law import ContributionLaw, Moment
 from sordino_analysis.evaluation.orbit_answers import OrbitAnswerMoments, orbit_answers
 from sordino_analysis.evaluation.orbit_sums import CharacterSums
 from sordino_analysis.evaluation.randomizers.directions import DIRECTION_SCALE
-from sordino_analysis.evaluation.randomizers.server_half import Ends, IngestSums, Integers, ServerHalf
+from sordino_analysis.evaluation.randomizers.server_half import MAX_SUM, Ends, IngestSums, Integers, ServerHalf
+from sordino_analysis.evaluation.randomizers.sum_bounds import (
+    check_between,
+    check_length,
+    check_reports,
+    whole_number,
+)
 from sordino_analysis.optimisation.symmetry.row_spectrum import RowSpectrum
 from sordino_analysis.questions.linear import Workload
 from sordino_analysis.questions.linear.characters import shifted_cells
@@ -49,6 +55,24 @@ class CharacterHalf(ServerHalf):
 
     def _sum(self, payloads: NDArray[np.uint8]) -> Integers:
         return self._sums(payloads)
+
+    def check(self, sums: Integers, count: int) -> None:
+        """Row by row: how many reports it has, and no sum beyond what so many of its largest entries make.
+
+        `sums` (s,).
+        """
+        check_length(sums, self.randomizer.accumulator_size)
+        found = 0
+        largest = self._sums.largest
+        for block, most in zip(np.split(sums, len(largest)), largest, strict=True):
+            reports = whole_number(int(block[0]), self._sums.one, "the first sum of a row")
+            check_between(block[1:], -reports * most, reports * most, reports)
+            found += reports
+        check_reports(found, count)
+
+    @property
+    def most_reports(self) -> int:
+        return MAX_SUM // DIRECTION_SCALE
 
     def units(self) -> Floats:
         unit = DIRECTION_SCALE / RowSpectrum(self.randomizer).unit

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sordino_analysis.arrays import Floats
 from sordino_analysis.documents.decoders import GridDecoder, PlainDecoder, ScaledHistogramDecoder
 from sordino_analysis.evaluation.answer_moments import AnswerMoments
-from sordino_analysis.evaluation.coarsened.tables import add_reports, split_sums
+from sordino_analysis.evaluation.coarsened.tables import add_reports, check_table, split_sums
 from sordino_analysis.evaluation.contribution_law import ContributionLaw, Moments
 from sordino_analysis.evaluation.grids.answers import GridAnswers
 from sordino_analysis.evaluation.grids.listing import listed_by_grids
@@ -21,6 +21,7 @@ from sordino_analysis.evaluation.grids.plane_answers import PlaneAnswers
 from sordino_analysis.evaluation.grids.plane_prefixes import plane_of
 from sordino_analysis.evaluation.item_answers import ItemAnswers
 from sordino_analysis.evaluation.randomizers.server_half import Ends, IngestSums, Integers, ServerHalf
+from sordino_analysis.evaluation.randomizers.sum_bounds import check_length, check_reports
 from sordino_analysis.questions.linear import Workload
 from sordino_shared.errors import InvalidValue
 from sordino_shared.randomizers import Coarsened
@@ -47,6 +48,24 @@ class CoarsenedHalf(ServerHalf):
         for number, reports in self.randomizer.unpack(payloads):
             total[starts[number]] += len(reports)
             add_reports(self.randomizer.levels[number], self.randomizer.sizes, reports, tables[number])
+
+    def check(self, sums: Integers, count: int) -> None:
+        """Level by level: how many reports it has, and that no value is held by more of them, or by a broken number.
+
+        Raises InvalidValue too where no table is kept: items are then counted in the log itself, which sums do not
+        have. `sums` (p,).
+        """
+        check_length(sums, self.randomizer.accumulator_size)
+        if not all(self.randomizer.table_sizes):
+            raise InvalidValue(
+                "sums of this plan are not taken from elsewhere: its answers are counted in the reports themselves",
+                count,
+            )
+        found = 0
+        for level, (reports, table) in zip(self.randomizer.levels, split_sums(self.randomizer, sums), strict=True):
+            check_table(level, reports, table)
+            found += reports
+        check_reports(found, count)
 
     def _starts(self) -> list[int]:
         """Where each level's sums begin."""

@@ -13,6 +13,7 @@ from sordino_analysis.arrays import Floats
 from sordino_analysis.evaluation.accumulator_moments import AccumulatorMoments
 from sordino_analysis.evaluation.pair_distances import clones_by_distance, column_distances
 from sordino_analysis.evaluation.randomizers.server_half import Ends, Integers, Outputs, ServerHalf
+from sordino_analysis.evaluation.randomizers.sum_bounds import check_counts, check_length
 from sordino_analysis.guarantees.clones import Clones
 from sordino_shared.errors import InvalidValue
 from sordino_shared.randomizers import FiniteKernel
@@ -59,6 +60,10 @@ class FiniteKernelHalf(ServerHalf):
 
     def _sum(self, payloads: NDArray[np.uint8]) -> Integers:
         return counts(payloads, self.randomizer.outputs)
+
+    def check(self, sums: Integers, count: int) -> None:
+        check_length(sums, self.randomizer.outputs)
+        check_counts(sums, count)
 
     def extremes(self, rows: Floats, reach: float) -> Ends:
         return rows.min(axis=1), rows.max(axis=1)

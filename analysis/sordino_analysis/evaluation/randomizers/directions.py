@@ -17,7 +17,9 @@ from sordino_analysis.evaluation.accumulator_moments import AccumulatorMoments
 from sordino_analysis.evaluation.contribution_law import Moments
 from sordino_analysis.evaluation.linear_answers import linear_decoder
 from sordino_analysis.evaluation.randomizers.server_half import Ends, IngestSums, Integers, ServerHalf
+from sordino_analysis.evaluation.randomizers.sum_bounds import check_length
 from sordino_analysis.questions.linear import Workload
+from sordino_shared.errors import InvalidValue
 from sordino_shared.randomizers import SeededDirection, directions
 from sordino_shared.randomizers.directions import SEED_BYTES
 
@@ -90,6 +92,16 @@ class DirectionHalf(ServerHalf):
 
     def _sum(self, payloads: NDArray[np.uint8]) -> Integers:
         return np.asarray(unit_vectors(payloads, self.randomizer.dimension).sum(axis=0))
+
+    def check(self, sums: Integers, count: int) -> None:
+        """A sum of unit vectors is no longer than their number, each entry being rounded; `sums` (d,).
+
+        Raises InvalidValue for a longer one.
+        """
+        check_length(sums, self.randomizer.dimension)
+        longest = DIRECTION_SCALE + self.randomizer.dimension
+        if sum(value * value for value in sums.tolist()) > (count * longest) ** 2:
+            raise InvalidValue(f"the sum of {count} unit vectors is no longer than {count}", count)
 
     def units(self) -> Floats:
         return np.full(self.randomizer.dimension, float(DIRECTION_SCALE))

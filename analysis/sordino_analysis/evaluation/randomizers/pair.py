@@ -13,6 +13,7 @@ from sordino_analysis.arrays import Floats
 from sordino_analysis.evaluation.accumulator_moments import AccumulatorMoments
 from sordino_analysis.evaluation.randomizers.directions import DIRECTION_ERROR, DIRECTION_SCALE, unit_vectors
 from sordino_analysis.evaluation.randomizers.server_half import Ends, IngestSums, Integers, ServerHalf
+from sordino_analysis.evaluation.randomizers.sum_bounds import check_between, check_length
 from sordino_shared.randomizers import Pair
 
 # Entries of two unit vectors are multiplied as multiples of 2^-24, so that sums of products fit a word.
@@ -107,6 +108,16 @@ class PairHalf(ServerHalf):
             products = np.einsum("nd,nd->n", left, right)
             sums.append(np.array([(products >> (32 - 2 * _PRODUCT_SHIFT)).sum()]))
         return np.concatenate(sums)
+
+    def check(self, sums: Integers, count: int) -> None:
+        check_length(sums, self.randomizer.accumulator_size)
+        size = self.randomizer.first.accumulator_size
+        second = size + self.randomizer.second.accumulator_size
+        self.first.check(sums[:size], count)
+        self.second.check(sums[size:second], count)
+        # Two vectors in units of 2^-24, every entry rounded.
+        most = (((1 << (32 - _PRODUCT_SHIFT)) + size) ** 2 >> (32 - 2 * _PRODUCT_SHIFT)) + 1
+        check_between(sums[second:], -count * most, count * most, count)
 
     def units(self) -> Floats:
         products = np.full(int(self.randomizer.has_products), float(DIRECTION_SCALE))

@@ -29,6 +29,8 @@ IngestSums = Literal["cheap", "all"]
 Outputs = tuple[Floats | None, Floats]
 
 _BATCH_ENTRIES = 1 << 22
+# No entry of an accumulator is above twice its unit.
+MAX_SUM = 1 << 62
 
 
 class ServerHalf(ABC):
@@ -72,6 +74,20 @@ class ServerHalf(ABC):
     @abstractmethod
     def _sum(self, payloads: NDArray[np.uint8]) -> Integers:
         """The same for one step."""
+
+    def check(self, sums: Integers, count: int) -> None:
+        """Raise InvalidValue unless `count` reports can add up to `sums` (p,), or where no bound of them is known.
+
+        Sums that pass move an answer no further than `count` reports can.
+        """
+        raise InvalidValue(
+            f"sums of {self.randomizer.kind} reports are not taken from elsewhere: what they can be is not known", count
+        )
+
+    @property
+    def most_reports(self) -> int:
+        """How many reports have sums that fit 64 bits, whatever they say."""
+        return MAX_SUM // int(self.units().max())
 
     def units(self) -> Floats:
         """(p,) how many of the accumulator's units are one."""

@@ -28,6 +28,13 @@ from sordino_analysis.evaluation.indicator_answers import IndicatorAnswers, Mixe
 from sordino_analysis.evaluation.linear_answers import linear_decoder
 from sordino_analysis.evaluation.randomizers.counts import COUNTED_AT_ONCE, counts
 from sordino_analysis.evaluation.randomizers.server_half import Ends, Integers, Outputs, ServerHalf
+from sordino_analysis.evaluation.randomizers.sum_bounds import (
+    check_between,
+    check_counts,
+    check_length,
+    check_reports,
+    whole_number,
+)
 from sordino_analysis.evaluation.sums_of_draws import drawn_sums, moved
 from sordino_analysis.guarantees.clones import Clones
 from sordino_analysis.questions.linear import Workload
@@ -61,6 +68,15 @@ class SetHalf(ServerHalf):
     @abstractmethod
     def pair_distance(self) -> Fraction:
         """Total variation between the reports of any two values, exact."""
+
+    def check(self, sums: Integers, count: int) -> None:
+        check_length(sums, len(self.sizes) * self.randomizer.size)
+        found = 0
+        for block, size in zip(np.split(sums, len(self.sizes)), self.sizes, strict=True):
+            sets = whole_number(sum(block.tolist()), size, f"the sum over sets of {size}")
+            check_between(block, 0, sets, sets)
+            found += sets
+        check_reports(found, count)
 
     def clones(self) -> tuple[Clones, ...]:
         """One, since every pair of values is as far apart."""
@@ -209,6 +225,10 @@ class RandomizedResponseHalf(_OneSizeHalf):
 
     def _sum(self, payloads: NDArray[np.uint8]) -> Integers:
         return counts(payloads, self.randomizer.size)
+
+    def check(self, sums: Integers, count: int) -> None:
+        check_length(sums, self.randomizer.size)
+        check_counts(sums, count)
 
     @property
     def pair_distance(self) -> Fraction:
