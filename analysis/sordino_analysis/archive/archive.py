@@ -1,19 +1,15 @@
-"""An archive that somebody finished, and the sums of its parts by any number of processes."""
+"""An archive that somebody finished, and the sums of its parts by any engine."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from concurrent.futures import as_completed
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 
 from sordino_analysis.archive.aggregate_document import AggregateDocument
+from sordino_analysis.archive.engines import Engine, PartSums, one_process
 from sordino_analysis.archive.errors import ArchiveError
 from sordino_analysis.archive.folder import Folder
-from sordino_analysis.archive.manifest import ArchivedPart, ArchiveManifest, manifest_digest
-from sordino_analysis.archive.parts import sums_of_part
-from sordino_analysis.archive.process_pool import process_pool
+from sordino_analysis.archive.manifest import ArchiveManifest, manifest_digest
 from sordino_analysis.evaluation.accumulate import Aggregate
 from sordino_analysis.progress import Progress, ProgressCallback, ignore_progress
 from sordino_shared.errors import InvalidValue, ProtocolError
@@ -53,7 +49,7 @@ class Archive:
             raise ArchiveError(f"{url}: the manifest is of payloads of {manifest.width} bytes, the plan of others")
         return cls(folder, manifest, device)
 
-    def chosen(self, first: int | None, last: int | None) -> tuple[int, ...]:
+    def chosen(self, first: int | None = None, last: int | None = None) -> tuple[int, ...]:
         """The numbers of the parts from `first` to `last`, both included; raises InvalidValue where one is missing."""
         number = len(self.manifest.parts)
         start, stop = first or 0, number - 1 if last is None else last
@@ -62,15 +58,15 @@ class Archive:
         return tuple(range(start, stop + 1))
 
     def sums(
-        self, numbers: Sequence[int], processes: int = 1, progress: ProgressCallback = ignore_progress
+        self, numbers: Sequence[int], engine: Engine = one_process, progress: ProgressCallback = ignore_progress
     ) -> AggregateDocument:
-        """What the parts with these numbers add up to; the same bytes for any number of processes.
+        """What the parts with these numbers add up to; the same bytes by any engine.
 
         Raises BadPart, which names the file, where a part is not what the manifest says.
         """
         parts = [self.manifest.parts[number] for number in numbers]
         reports, total = sum(part.reports for part in parts), Aggregate.empty(self.device.randomizer)
-        for found in self._sums(parts, min(processes, max(1, len(parts)))):
+        for found in engine(PartSums(self.device.randomizer, self.manifest.device, self.folder.address), parts):
             total += found
             progress(Progress(min(1.0, total.count / max(1, reports))))
         return AggregateDocument(
@@ -85,21 +81,6 @@ class Archive:
             parts=tuple(numbers),
             parts_in_all=len(self.manifest.parts),
         )
-
-    def _sums(self, parts: Sequence[ArchivedPart], processes: int) -> Iterator[Aggregate]:
-        work = partial(sums_of_part, self.device.randomizer, self.manifest.device, self.folder.url)
-        if processes == 1:
-            yield from map(work, parts)
-            return
-        try:
-            with process_pool(processes) as pool:
-                for future in as_completed([pool.submit(work, part) for part in parts]):
-                    yield future.result()
-        except BrokenProcessPool as error:
-            raise ArchiveError(
-                "a process that added up parts was killed, most likely for want of memory: run it again with fewer "
-                "--processes"
-            ) from error
 
 
 def _manifest(folder: Folder) -> ArchiveManifest:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+from urllib.parse import urlsplit
 
 from sordino_analysis.archive.errors import ArchiveError
 from sordino_analysis.documents.result_parquet import check_pyarrow
 
 _UNFINISHED = ".unfinished"
+_SCHEMES = "use a path, file://, s3://, gs:// or abfs://"
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,7 @@ class Folder:
         Raises SordinoError without pyarrow, and ArchiveError for an address that it cannot open.
         """
         fs = _pyarrow_fs()
+        _check_address(url)
         if "://" not in url:
             return cls(url, fs.LocalFileSystem(), str(Path(url).absolute()))
         from pyarrow import ArrowException
@@ -38,12 +42,20 @@ class Folder:
         try:
             filesystem, path = fs.FileSystem.from_uri(url)
         except (ValueError, OSError, ArrowException) as error:
-            raise ArchiveError(f"{url} cannot be opened: {error}; use a path, s3://, gs:// or abfs://") from error
+            raise ArchiveError(f"{url} cannot be opened: {' '.join(str(error).split())}; {_SCHEMES}") from error
         return cls(url, filesystem, path)
+
+    @property
+    def address(self) -> str:
+        """The same folder for processes with another working directory."""
+        return self.url if "://" in self.url else self.path
 
     def below(self, *names: str) -> Folder:
         """A folder in this one."""
-        return Folder("/".join((self.url.rstrip("/"), *names)), self.filesystem, "/".join((self.path, *names)))
+        # A store that is not Amazon's has its address behind a question mark.
+        address, mark, options = self.url.partition("?") if "://" in self.url else (self.url, "", "")
+        url = "/".join((address.rstrip("/"), *names)) + mark + options
+        return Folder(url, self.filesystem, "/".join((self.path, *names)))
 
     def names(self) -> list[str]:
         """The files of the folder in order; none where there is no folder."""
@@ -52,12 +64,12 @@ class Folder:
             found = self.filesystem.get_file_info(fs.FileSelector(self.path, allow_not_found=True))
         return sorted(each.base_name for each in found if each.type == fs.FileType.File)
 
-    def read(self, name: str) -> bytes | None:
-        """The content of a file; None where there is none."""
+    def read(self, name: str, at_most: int | None = None) -> bytes | None:
+        """The content of a file, the first `at_most` bytes of it; None where there is none."""
         with self._explained():
             try:
                 with self.filesystem.open_input_stream(f"{self.path}/{name}") as stream:
-                    content: bytes = stream.read()
+                    content: bytes = stream.read(at_most)
             except FileNotFoundError:
                 return None
         return content
@@ -76,10 +88,27 @@ class Folder:
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
+        from pyarrow import ArrowException
+
         try:
             yield
-        except OSError as error:
-            raise ArchiveError(f"{self.url}: {error}") from error
+        except (OSError, ArrowException) as error:
+            raise ArchiveError(f"{self.url}: {' '.join(str(error).split())}") from error
+
+
+def _check_address(url: str) -> None:
+    """Raises ArchiveError for what pyarrow would misread, or would show in its messages."""
+    if not url:
+        raise ArchiveError(f"the address of an archive is empty: {_SCHEMES}")
+    if re.match(r"[A-Za-z][\w+.-]+:/(?!/)", url):
+        raise ArchiveError(f"{url} is neither a path nor a URL, which has two slashes: {_SCHEMES}")
+    if url.startswith(("s3a://", "s3n://")):
+        raise ArchiveError(f"{url} is Hadoop's way to write it: say s3://{url[6:]}")
+    if "://" in url and ":" in urlsplit(url).netloc.rpartition("@")[0]:
+        raise ArchiveError(
+            "leave the password out of the archive's address, which messages and results show: pyarrow takes "
+            "credentials from the environment or from the machine"
+        )
 
 
 def _write_renamed(target: Path, content: bytes) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -51,7 +52,9 @@ def test_from_the_database_to_the_sums(
     assert (document.count, document.sums) == (600, expected.to_bytes())
 
 
-def test_refusals_say_what_to_do(run_command: Run, closed: Any, tmp_path: Path) -> None:
+def test_refusals_say_what_to_do(
+    run_command: Run, closed: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     campaign, database = closed
 
     def refused(*arguments: str, **environment: str) -> str:
@@ -64,6 +67,15 @@ def test_refusals_say_what_to_do(run_command: Run, closed: Any, tmp_path: Path) 
     folder = run_command("export", "reports", campaign, "--to", "lake", **database).stdout.strip()
     assert "0-99" in refused("aggregate", "--from", folder, "--parts", "all")
     assert "parts 0 to 0" in refused("aggregate", "--from", folder, "--parts", "0-99")
+    assert "only --engine spark has one" in refused("aggregate", "--from", folder, "--master", "spark://a:7077")
+    several = "--engine", "spark", "--master", "spark://a:7077", "--processes", "2"
+    assert "the cluster has its own" in refused("aggregate", "--from", folder, *several)
+    with monkeypatch.context() as without:
+        without.setitem(sys.modules, "pyspark", None)
+        assert "install the extra `spark`" in refused("aggregate", "--from", folder, "--engine", "spark")
+        without.setitem(sys.modules, "pyarrow", None)
+        assert "install the extra `lake`" in refused("aggregate", "--from", "s3://bucket/campaign/round=0")
+        assert "install the extra `lake`" in refused("export", "reports", campaign, "--to", "s3://bucket", **database)
     (tmp_path / "mine.cbor").write_bytes(b"mine")
     assert "choose another file" in refused("aggregate", "--from", folder, "--out", "mine.cbor")
     assert "holds no sums" in refused("aggregates", "add", "mine.cbor", "--out", "new.cbor")

@@ -13,6 +13,7 @@ from sqlalchemy import delete, select
 
 from sordino_analysis.archive.aggregate_document import AggregateDocument, added
 from sordino_analysis.archive.archive import Archive
+from sordino_analysis.archive.engines import ProcessEngine
 from sordino_analysis.archive.errors import ArchiveError, BadPart
 from sordino_analysis.archive.manifest import ArchiveManifest
 from sordino_server import aggregates
@@ -110,10 +111,10 @@ def test_an_archive_adds_up_to_the_bytes_of_the_log(database, store_round, tmp_p
 def test_two_processes_add_up_to_the_bytes_of_one(sqlite, store_round, tmp_path, small_parts):
     archive, manifest = exported(sqlite, closed_round(sqlite, store_round, RANDOMIZERS["a direction"]), tmp_path)
     numbers = archive.chosen(None, None)
-    assert archive.sums(numbers, processes=2).content == archive.sums(numbers).content
+    assert archive.sums(numbers, ProcessEngine(2)).content == archive.sums(numbers).content
     (Path(archive.folder.path) / manifest.parts[2].name).unlink()
     with pytest.raises(BadPart, match=r"part-00002\.parquet is missing"):
-        archive.sums(numbers, processes=2)
+        archive.sums(numbers, ProcessEngine(2))
 
 
 def test_no_order_of_arrival_and_no_id_is_in_a_part(sqlite, store_round, tmp_path, small_parts):

@@ -1,0 +1,75 @@
+"""Addresses of archives: what is refused before anything is read, and in which words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sordino_analysis.archive.archive import Archive
+from sordino_analysis.archive.errors import ArchiveError, BadPart
+from sordino_analysis.archive.folder import Folder
+from sordino_shared.randomness import SeededRandomness
+from tests.analysis.archive.conftest import Write
+from tests.randomizers import RESPONSE
+
+
+@pytest.mark.parametrize(
+    ("url", "words"),
+    [
+        ("s3a://bucket/x", "say s3://bucket/x"),
+        ("s3n://bucket/x", "say s3://bucket/x"),
+        ("s3:/bucket/x", "two slashes"),
+        ("dbfs:/Volumes/x", "use a path"),
+        ("ftp://host/x", "use a path, file://, s3://"),
+        ("", "empty"),
+    ],
+)
+def test_an_address_that_is_none(url: str, words: str) -> None:
+    with pytest.raises(ArchiveError, match=words):
+        Folder.open(url)
+
+
+def test_a_password_in_an_address_is_refused_and_not_shown() -> None:
+    with pytest.raises(ArchiveError, match="leave the password out") as refused:
+        Folder.open("s3://me:open-sesame@bucket/x")
+    assert "sesame" not in str(refused.value)
+
+
+def test_what_is_below_comes_before_the_options_of_a_store() -> None:
+    folder = Folder("s3://bucket/lake/?endpoint_override=minio:9000", None, "bucket/lake")
+    assert folder.below("a", "b").url == "s3://bucket/lake/a/b?endpoint_override=minio:9000"
+    assert Folder("what?", None, "/what?").below("a").url == "what?/a"
+
+
+def test_a_store_that_fails_is_an_error_of_the_archive(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(ArchiveError, match="folder"):
+        Folder.open(str(tmp_path)).read("folder")
+
+
+def test_a_file_that_is_far_too_long_is_not_read_to_its_end(written: Write) -> None:
+    archive = written(RESPONSE, RESPONSE.randomize_many(np.arange(10) % 5, SeededRandomness(5)), 2)
+    part = Path(archive.folder.path) / "part-00001.parquet"
+    with open(part, "r+b") as stream:
+        stream.truncate(1 << 40)
+    with pytest.raises(BadPart, match=r"part-00001\.parquet is not the file"):
+        archive.sums(archive.chosen())
+
+
+def test_the_manifest_of_another_round_names_other_files(written: Write) -> None:
+    def answers(seed: int) -> Archive:
+        return written(RESPONSE, RESPONSE.randomize_many(np.arange(10) % 5, SeededRandomness(seed)), 2)
+
+    other = answers(5)
+    folder = Path(other.folder.path)
+    content = (folder / other.manifest.name).read_bytes()
+    (folder / other.manifest.name).unlink()
+    (folder / answers(6).manifest.name).unlink()
+    (folder / other.manifest.name).write_bytes(content)
+    with pytest.raises(BadPart, match=r"part-00000\.parquet is not the file that the manifest names"):
+        other.sums(Archive.open(other.folder.url).chosen())
+    (folder / f"device-{other.manifest.device}.cbor").unlink()
+    with pytest.raises(ArchiveError, match=r"device-.*\.cbor is missing"):
+        Archive.open(other.folder.url)
