@@ -29,6 +29,7 @@ from sordino_shared.protocol import Digest, EveryRound, Manifest, PlanReference,
 from sordino_shared.protocol.plans import DevicePart
 from sordino_shared.randomizers import AnyRandomizer, RandomizedResponse
 from sordino_shared.randomizers.base import pack_indices
+from tests import warm_commands
 
 pytest_plugins = ["tests.postgres"]
 
@@ -50,6 +51,13 @@ def _certificates_read_once() -> Iterator[None]:
     """Every HTTP client reads all authorities' certificates, which takes longer than to start a server for a test."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ssl, "create_default_context", cache(ssl.create_default_context))
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _commands_imported_once() -> Iterator[None]:
+    """Most commands take longer to import than to do what a test asks of them."""
+    with warm_commands.started():
         yield
 
 
