@@ -28,11 +28,14 @@ from sordino_analysis.questions.linear import parse_specification
 from sordino_shared.randomness import SeededRandomness
 
 CASES = ((4, 2), (6, 2), (8, 2), (8, 3), (16, 3), (32, 3), (62, 2))
-WIDE = ((16, 5, 10**5), (32, 5, 10**5), (32, 5, 10**6), (32, 5, 10**7), (32, 8, 10**6), (32, 8, 10**7))
+WIDE = ((16, 5, 10**5), (32, 4, 10**5), (32, 5, 10**5), (32, 5, 10**6), (32, 5, 10**7), (32, 8, 10**6), (32, 8, 10**7))
+SHIPPED = ((16, 5, 10**5, True), (32, 4, 10**5, False))
 _USERS = 1_000_000
 
 
-def plan_of(indicators: int, width: int, epsilon: float) -> tuple[CompiledPlan, float]:
+def plan_of(
+    indicators: int, width: int, epsilon: float, stated: int | None = None, **queries: Any
+) -> tuple[CompiledPlan, float]:
     """The plan of all conjunctions, and the processor seconds that it took."""
     names = [*(f"a{number}" for number in range(indicators)), "crashed"]
     asked = {
@@ -42,10 +45,12 @@ def plan_of(indicators: int, width: int, epsilon: float) -> tuple[CompiledPlan, 
             "class": "conjunctions",
             "width": width,
             "label": {"attribute": "crashed", "positive": "on"},
+            **queries,
         },
     }
     began = time.process_time()
-    plan = compile_plan(PlanRequest(parse_specification(asked).build(), PlanningOptions.of(epsilon=epsilon)))
+    options = PlanningOptions.of(epsilon=epsilon, users=stated)
+    plan = compile_plan(PlanRequest(parse_specification(asked).build(), options))
     return plan, time.process_time() - began
 
 
@@ -112,6 +117,21 @@ def with_bias(indicators: int, width: int, users: int, epsilon: float) -> dict[s
     return {"class": f"d={indicators}, w={width}", "users": users, **errors, "bias": best.bias / 2}
 
 
+def shipped_with_bias(indicators: int, width: int, users: int, negations: bool, epsilon: float) -> dict[str, Any]:
+    """The same error and bias of the plan that is shipped, from its integers, with the processor seconds it took."""
+    asked = {"exactly": True, "bias": "allowed", "negations": negations}
+    plan, seconds = plan_of(indicators, width, epsilon, users, **asked)
+    figures = plan.analyst.figures
+    return {
+        "class": f"d={indicators}, w={width}, shipped",
+        "mechanism": plan.analyst.mechanism,
+        "users": users,
+        "biased": math.hypot(math.sqrt(figures.max_variance / users), figures.bias_bound),
+        "bias": figures.bias_bound,
+        "plan_seconds": seconds,
+    }
+
+
 def statements(indicators: int, width: int, epsilon: float, users: int = _USERS) -> dict[str, Any]:
     """A round of devices with correlated attributes, one of whose rules predicts the label."""
     plan, _ = plan_of(indicators, width, epsilon)
@@ -149,6 +169,7 @@ def main() -> None:
     rows = [measured(*case, options.epsilon) for case in CASES]
     rows += [by_marginals(*case, options.epsilon) for case in ((8, 2), (8, 3), (16, 3))]
     rows += [with_bias(*case, options.epsilon) for case in WIDE]
+    rows += [shipped_with_bias(*case, options.epsilon) for case in SHIPPED]
     rows += [on_average(*case, options.epsilon) for case in ((8, 3), (16, 3), (32, 3), (32, 8))]
     rows += [statements(*case, options.epsilon) for case in ((8, 3), (16, 3), (32, 3))]
     text = "\n".join(json.dumps(row, ensure_ascii=False) for row in rows)

@@ -370,9 +370,17 @@ def symmetric_analyst_parts() -> dict[str, AnalystPart]:
 def odd_analyst_parts() -> dict[str, AnalystPart]:
     """What workloads that an involution turns over have of their own, and thresholds with weights of each query's."""
     concepts = ConceptQueries(
-        family="lists", width=3, exactly=False, negations=True, changes=2, positive=1, miss=5, false_alarm=1
+        family="lists",
+        width=3,
+        exactly=False,
+        negations=True,
+        changes=2,
+        positive=1,
+        miss=5,
+        false_alarm=1,
+        bias_allowed=False,
     )
-    ordered = OrderedConceptQueries(family="boxes", positive=0, miss=5, false_alarm=1)
+    ordered = OrderedConceptQueries(family="boxes", positive=0, miss=5, false_alarm=1, bias_allowed=True)
     decoder = CharacterDecoder(_reals([1, 2]), _reals([0, 0.5]))
     of_characters = OddCharacterBound(4.5, _reals(0.25, 0.75))
     return {

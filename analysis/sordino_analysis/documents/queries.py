@@ -81,7 +81,8 @@ class ConceptQueries:
     """The expected loss of every rule of a class over the attributes before the last, which is the label.
 
     All attributes have two members. Rules go by the number of their attributes, 0 for the rules never and always, then
-    lexicographically by these, then in the order of their class. `changes` limits decision lists.
+    lexicographically by these, then in the order of their class. `changes` limits decision lists. With `bias_allowed`
+    answers may have a bias that the plan states.
     """
 
     kind: ClassVar[str] = "concepts"
@@ -93,6 +94,7 @@ class ConceptQueries:
     positive: int
     miss: float
     false_alarm: float
+    bias_allowed: bool
 
     def __post_init__(self) -> None:
         if self.family not in FAMILIES:
@@ -113,6 +115,7 @@ class OrderedConceptQueries:
 
     The label has two members. First come the rules never and always, then boxes: the side of the last attribute moves
     first, each side goes by its first bin, then by its last. `positive` is the member of the label that counts as yes.
+    With `bias_allowed` answers may have a bias that the plan states.
     """
 
     kind: ClassVar[str] = "ordered_concepts"
@@ -120,6 +123,7 @@ class OrderedConceptQueries:
     positive: int
     miss: float
     false_alarm: float
+    bias_allowed: bool
 
     def __post_init__(self) -> None:
         if self.family not in ORDERED_FAMILIES:

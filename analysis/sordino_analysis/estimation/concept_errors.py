@@ -23,7 +23,6 @@ from sordino_analysis.evaluation.answer_moments import AnswerMoments
 from sordino_analysis.evaluation.linear_answers import LinearAnswers
 from sordino_analysis.evaluation.orbit_answers import OrbitAnswerMoments
 from sordino_analysis.optimisation.symmetry.query_fourier_weights import query_fourier_weights
-from sordino_analysis.optimisation.symmetry.row_spectrum import RowSpectrum
 from sordino_analysis.questions.linear.operators import Indices, LinearMap
 from sordino_analysis.questions.linear.widths import CharacterBlock, CharacterMap, character_map
 
@@ -95,7 +94,8 @@ class WorstTypeErrors(ConceptErrors):
     def second_moments(self) -> Floats:
         low, high = self.operator.entry_range()
         farthest = np.maximum(np.abs(low - self.constants), np.abs(high - self.constants))
-        return np.asarray(self.law.profile().variance + farthest**2)
+        profile = self.law.profile()
+        return np.asarray(profile.variance + (farthest + profile.bias) ** 2)
 
     def differences(self, rule: int, users: int) -> Floats:
         roots = np.sqrt(self.second_moments)
@@ -138,7 +138,10 @@ class TypeErrors(ConceptErrors):
 
 @dataclass(frozen=True, eq=False)
 class CharacterErrors(ConceptErrors):
-    """Of a kernel whose rows tell one character each: covariances are exact for all users."""
+    """Of a kernel whose rows tell one character each: covariances are exact for all users.
+
+    Biased answers take the share g of a character that their block's slope gives them, g·l_cT for l_cT.
+    """
 
     law: OrbitAnswerMoments
     operator: CharacterMap
@@ -146,7 +149,7 @@ class CharacterErrors(ConceptErrors):
     @cached_property
     def second_moments(self) -> Floats:
         found, (noise, _) = np.empty(self.operator.shape[0]), self._by_orbit
-        by_orbit = query_fourier_weights(self.operator).by_orbit
+        by_orbit = query_fourier_weights(self.operator).by_orbit * self._gains**2
         for block, energies in zip(self.operator.blocks, by_orbit, strict=True):
             found[block.queries] = energies @ noise / block.weight
         return found
@@ -184,8 +187,21 @@ class CharacterErrors(ConceptErrors):
         """(orbits,) 1/λ of the characters that rules need, 0 of the others; and the same for each character, (p,)."""
         needed = query_fourier_weights(self.operator).by_orbit.max(axis=0) > 0
         information = self.law.spectrum.information.sum(axis=0)
-        noise = np.divide(1.0, information, out=np.zeros_like(information), where=needed)
+        noise = np.divide(1.0, information, out=np.zeros_like(information), where=needed & (information > 0))
         return noise, noise[self.operator.characters.orbit_of]
+
+    @cached_property
+    def _gains(self) -> Floats:
+        """(blocks, orbits) the share g of each character that answers take."""
+        blocks = range(len(self.operator.blocks))
+        return np.stack([(self.law.spectrum.information * self.law.slopes_of(b)[:, 0]).sum(axis=0) for b in blocks])
+
+    def _answers(self, coefficients: Floats) -> Floats:
+        """(Q, …) what errors of the characters (1 + p, …) make of the losses."""
+        if np.allclose(self._gains[:, self._by_orbit[0] > 0], 1.0):
+            return self.operator.answers([coefficients] * len(self._gains))
+        shares = np.hstack([np.ones((len(self._gains), 1)), self._gains[:, self.operator.characters.orbit_of]])
+        return self.operator.answers([np.einsum("p,p...->p...", share, coefficients) for share in shares])
 
     def _products(self, rule: int) -> Floats:
         """(Q,) Σ_T l_cT l_rT/λ_T of every rule c with one rule r."""
@@ -196,35 +212,32 @@ class CharacterErrors(ConceptErrors):
         coefficients = np.zeros(1 + operator.characters.count)
         coefficients[places] = block.table[row]
         coefficients[0] = 0.0
-        coefficients[1:] *= self._by_orbit[1]
-        return operator.answers([coefficients] * len(operator.blocks))
+        coefficients[1:] *= self._by_orbit[1] * self._gains[number, operator.characters.orbit_of]
+        return self._answers(coefficients)
 
     def _drawn_errors(self) -> Iterator[Floats]:
         """(Q, n) normal errors of the losses of one user, DRAWS in all."""
-        operator, generator = self.operator, np.random.Generator(np.random.PCG64(_SEED))
+        generator = np.random.Generator(np.random.PCG64(_SEED))
         used = self._by_orbit[1] > 0
         for _ in range(DRAWS // _BATCH):
             coefficients = np.zeros((1 + len(used), _BATCH))
             drawn = generator.standard_normal((int(used.sum()), _BATCH))
             coefficients[1:][used] = drawn * np.sqrt(self._by_orbit[1][used])[:, None]
-            yield operator.answers([coefficients] * len(operator.blocks))
+            yield self._answers(coefficients)
 
 
 def errors_of(law: AnswerMoments, operator: LinearMap) -> ConceptErrors:
     """Exact ones where the kernel allows them."""
     if isinstance(law, LinearAnswers) and not isinstance(operator, CharacterMap):
         return TypeErrors(law, operator)
-    if isinstance(law, OrbitAnswerMoments) and _one_character_a_row(law.spectrum):
+    if isinstance(law, OrbitAnswerMoments) and _is_of_single_characters(law):
         return CharacterErrors(law, character_map(operator))
     return WorstTypeErrors(law, operator)
 
 
-def _one_character_a_row(spectrum: RowSpectrum) -> bool:
-    for coefficients in spectrum.coefficients:
-        sizes = np.abs(coefficients.ravel()[1:])
-        if np.count_nonzero(sizes > _SINGLE * sizes.max()) != 1:
-            return False
-    return True
+def _is_of_single_characters(law: OrbitAnswerMoments) -> bool:
+    """Whether a report tells one character, of which a block's answers take the same share whatever the report."""
+    return law.levels == 1 and not law.offsets.any() and bool(law.spectrum.single.all())
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,6 +22,7 @@ from sordino_analysis.estimation.linear import LinearEstimator
 from sordino_analysis.estimation.linear_estimate import EstimationError
 from sordino_analysis.evaluation.accumulate import Aggregate
 from sordino_analysis.evaluation.randomizers import for_randomizer
+from sordino_analysis.evaluation.variance import counts_as_unbiased
 from sordino_analysis.questions.linear.concepts.losses import ConceptClass
 from sordino_analysis.questions.linear.concepts.ordered import OrderedClass
 from sordino_analysis.questions.linear.operators import Indices
@@ -48,7 +49,8 @@ def rules_of_plan(domain: Domain, queries: RuleQueries) -> ClassOfRules:
 class ConceptEstimate:
     """Losses (Q,) of all rules with standard errors and a simultaneous band, about the population of the reporters.
 
-    `chosen` is the rule with the least estimated loss, unless later rounds chose another one, and `base` the better
+    An estimate of a loss has a bias of at most `bias_bound`, by which band, set and excess are widened. `chosen` is the
+    rule with the least estimated loss, unless later rounds chose another one, and `base` the better
     constant; `best` are the rules that may be the best, by estimated loss, at `level`; the loss of `chosen` exceeds the
     least by at most `excess`, at `level`.
     """
@@ -62,6 +64,7 @@ class ConceptEstimate:
     base: int
     best: Indices
     excess: float
+    bias_bound: float
     users: int
     level: float
     warnings: tuple[str, ...]
@@ -73,7 +76,14 @@ class ConceptEstimate:
 
     @property
     def statement(self) -> str:
-        """One sentence that is true at `level`."""
+        """What is sure at `level`, in one sentence or two."""
+        if self.bias_bound == 0:
+            return self._of_the_best
+        allowed = f"estimated losses have a bias of {self.bias_bound:.3g} at most, which this allows for"
+        return f"{self._of_the_best}; {allowed}"
+
+    @property
+    def _of_the_best(self) -> str:
         if not self.beats_base:
             constants = [self.known.text(rule) for rule in (NEVER, ALWAYS) if rule in self.best]
             return f"no rule of the class is shown to beat saying {' or '.join(constants)}"
@@ -90,6 +100,7 @@ class ConceptEstimator:
     known: ClassOfRules
     estimator: LinearEstimator
     errors: ConceptErrors
+    biases: Floats
 
     @classmethod
     def of(cls, device: DevicePart, analyst: AnalystPart) -> ConceptEstimator:
@@ -101,6 +112,7 @@ class ConceptEstimator:
             rules_of_plan(device.domain, analyst.queries),
             estimator,
             errors_of(estimator.law, estimator.workload.operator),
+            _biases(estimator),
         )
 
     def estimate(self, aggregate: Aggregate, level: float = 0.95, chosen: int | None = None) -> ConceptEstimate:
@@ -120,12 +132,13 @@ class ConceptEstimator:
             known=self.known,
             losses=losses,
             standard_errors=self.errors.standard(losses, users),
-            band_low=losses - reach,
-            band_high=losses + reach,
+            band_low=losses - reach - self.biases,
+            band_high=losses + reach + self.biases,
             chosen=chosen,
             base=NEVER if losses[NEVER] <= losses[ALWAYS] else ALWAYS,
             best=best,
             excess=excess,
+            bias_bound=float(self.biases.max()),
             users=users,
             level=level,
             warnings=self._doubts(users) if few else (),
@@ -163,9 +176,10 @@ class ConceptEstimator:
             else:
                 assert widths is not None, "few reports have widths"
                 reach = bernstein_reach(spread**2 * users, widths + widths[rival], users, tail)
+            reach = np.where(spread > 0, reach + self.biases + self.biases[rival], 0.0)
             stays &= losses - losses[rival] <= reach
             if rival == chosen:
-                excess = max(0.0, float((losses[rival] - losses + np.where(spread > 0, reach, 0.0)).max()))
+                excess = max(0.0, float((losses[rival] - losses + reach).max()))
         return order[stays[order]], excess
 
     def _doubts(self, users: int) -> tuple[str, ...]:
@@ -175,3 +189,10 @@ class ConceptEstimator:
             "approximation does not hold: band, set and excess are Bernstein's, which hold for any number of reports "
             "and are wide",
         )
+
+
+def _biases(estimator: LinearEstimator) -> Floats:
+    """(Q,) bounds on the bias of each loss, from the shipped integers; 0 where the plan counts as unbiased."""
+    if counts_as_unbiased(estimator.analyst.figures):
+        return np.zeros(estimator.workload.operator.shape[0])
+    return estimator.law.profile().bias

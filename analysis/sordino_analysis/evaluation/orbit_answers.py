@@ -10,7 +10,7 @@ from itertools import chain, combinations
 
 import numpy as np
 
-from sordino_analysis.arrays import Floats
+from sordino_analysis.arrays import Floats, Mask
 from sordino_analysis.documents.decoders import CharacterDecoder, PlainDecoder
 from sordino_analysis.evaluation.answer_moments import (
     AnswerMoments,
@@ -25,10 +25,13 @@ from sordino_analysis.optimisation.symmetry.row_moments import LocalQuery, local
 from sordino_analysis.optimisation.symmetry.row_spectrum import RowSpectrum
 from sordino_analysis.progress import ProgressCallback, ignore_progress
 from sordino_analysis.questions.linear import Workload
-from sordino_analysis.questions.linear.characters import orbit_key, shifted_cells
+from sordino_analysis.questions.linear.characters import cas_table, orbit_key, shifted_cells
+from sordino_analysis.questions.linear.operators import Indices
 from sordino_analysis.questions.linear.widths import CharacterBlock, CharacterMap
 from sordino_shared.errors import InvalidValue
 from sordino_shared.randomizers import OrbitKernel
+
+_DIGITS = 9
 
 
 def orbit_answers(randomizer: OrbitKernel, decoder: PlainDecoder, workload: Workload) -> OrbitAnswerMoments:
@@ -184,9 +187,10 @@ class OrbitAnswerMoments(AnswerMoments):
         """Variances (rows, K) and worst biases (rows,); of the first row only where the others are shifts of it."""
         found = []
         for number, block in enumerate(self.operator.blocks):
-            rows = range(1 if block.shifted else len(block.table))
-            laws = [self._law(number, row) for row in rows]
-            found.append((np.stack([law[0] for law in laws]), np.array([law[1] for law in laws])))
+            homes = [(0, np.arange(1))] if block.shifted else _shifts_of_rows(block)
+            laws = {row: self._law(number, row) for row in {row for row, _ in homes}}
+            variances = [laws[row][0] if block.shifted else laws[row][0][cells] for row, cells in homes]
+            found.append((np.stack(variances), np.array([laws[row][1] for row, _ in homes])))
         return found
 
     def _law(self, number: int, row: int) -> tuple[Floats, float]:
@@ -200,13 +204,25 @@ class OrbitAnswerMoments(AnswerMoments):
         """(K,) the mean, and the mean square, of one query's answer without its constant at each cell of a support."""
         query, tables = self._answer_tables(number, row)
         characters = self.operator.characters
-        mean, squares = (np.zeros(len(query.weights)) for _ in range(2))
-        for rows in self.spectrum.rows_by_shape():
+        single = self.spectrum.single & (self.levels == 1) & ~self.offsets_of(number).any(axis=1)
+        mean, squares = self._moments_of_single(number, query, single)
+        for of_shape in self.spectrum.rows_by_shape():
+            rows = [index for index in of_shape if not single[index]]
+            if not rows:
+                continue
             coefficients = np.stack([self.spectrum.coefficients[index] for index in rows])
             first, second = moments(coefficients, characters, query.kinds, tables[rows, None])
             mean = mean + self.spectrum.chances[rows] @ first[:, 0]
             squares = squares + self.spectrum.chances[rows] @ second[:, 0, 0]
         return mean, squares
+
+    def _moments_of_single(self, number: int, query: LocalQuery, rows: Mask) -> tuple[Floats, Floats]:
+        """(K,) what `rows` of one character each give: β l cas(x) on average, (β l)² in the square if it is drawn."""
+        information, slopes = self.spectrum.information[rows], self.slopes_of(number)[rows, 0]
+        shares, noise = ((information * slopes**power).sum(axis=0) for power in (1, 2))
+        mean = np.where(query.orbits >= 0, shares[query.orbits], 0.0) * query.weights @ cas_table(query.shape)
+        square = (np.where(query.orbits >= 0, noise[query.orbits], 0.0) * query.weights**2).sum()
+        return mean, np.full(len(query.weights), square)
 
     def report_law(self, number: int, row: int) -> tuple[Floats, Floats]:
         """Values (m,) of one query's answer from a report, and the chance (m, K) of each at each cell of a support."""
@@ -266,6 +282,24 @@ class OrbitAnswerMoments(AnswerMoments):
 def _every_row(block: CharacterBlock, variances: Floats) -> Floats:
     """(rows, K) the variances of every row of a block."""
     return np.asarray(variances[0][shifted_cells(block.shape)]) if block.shifted else variances
+
+
+def _shifts_of_rows(block: CharacterBlock) -> list[tuple[int, Indices]]:
+    """For each row the first one that it is a shift of, and that row's cell (K,) at each of its own cells.
+
+    A report is shifted at random, so that the law of an answer at a cell is the other one's at the shifted cell. Only
+    attributes of two members are shifted.
+    """
+    cells, homes = np.arange(block.table.shape[1]), dict[bytes, tuple[int, int]]()
+    moves = range(len(cells)) if set(block.shape) == {2} else range(1)
+    rows = []
+    for row, values in enumerate(np.round(block.values, _DIGITS) + 0.0):
+        if values.tobytes() not in homes:
+            for move in moves:
+                homes.setdefault(values[cells ^ move].tobytes(), (row, move))
+        first, moved = homes[values.tobytes()]
+        rows.append((first, cells ^ moved))
+    return rows
 
 
 def _subsets(axes: int) -> Iterator[tuple[int, ...]]:

@@ -7,6 +7,7 @@ import math
 from sordino_analysis.mechanisms.factorization import vector_mechanism
 from sordino_analysis.mechanisms.least_variances import least_of_approximations
 from sordino_analysis.mechanisms.mechanism import MechanismFailed, Proposal, SharedWork
+from sordino_analysis.mechanisms.request import NOT_ALLOWED
 from sordino_analysis.optimisation.factorization import cheapest
 from sordino_analysis.progress import ProgressCallback
 
@@ -25,6 +26,8 @@ class ApproximateFactorizationMechanism:
 
     def reason_against(self, work: SharedWork) -> str | None:
         request = work.request
+        if not request.allows_bias:
+            return NOT_ALLOWED
         if request.options.users is None:
             return "biased by design: it is compared by mean squared error at a stated number of users only"
         queries, size = request.workload.operator.shape

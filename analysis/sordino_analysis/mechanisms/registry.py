@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sordino_analysis.mechanisms.approximate_factorization import ApproximateFactorizationMechanism
+from sordino_analysis.mechanisms.biased_characters import BiasedCharactersMechanism
 from sordino_analysis.mechanisms.coarsened_histogram import CoarsenedHistogramMechanism
 from sordino_analysis.mechanisms.column_generation import ColumnGenerationMechanism
 from sordino_analysis.mechanisms.extreme_rows import ExtremeRowsMechanism
@@ -45,6 +46,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
     ColumnGenerationMechanism(),
     FactorizationMechanism(),
     ApproximateFactorizationMechanism(),
+    BiasedCharactersMechanism(),
 )
 
 # Made for what the queries have in common, so nothing else is built where its formula says that it cannot win.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from sordino_analysis.documents.queries import RuleQueries
 from sordino_analysis.planning_options import PlanError, PlanningOptions
 from sordino_analysis.questions.linear import Workload
 from sordino_shared.guarantees import PureEpsilon, check_round_guarantee
@@ -12,6 +13,7 @@ from sordino_shared.guarantees import PureEpsilon, check_round_guarantee
 MAX_QUERIES = 1 << 20
 # All intervals of one attribute need no list.
 MAX_INTERVALS = 1 << 32
+NOT_ALLOWED = "biased by design, and the class of rules is asked without bias: write `bias: allowed`"
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +31,12 @@ class PlanRequest:
         check_round_guarantee(self.guarantee)
         if self.workload.operator.intervals is None:
             check_number_of_queries(self.workload.queries, MAX_QUERIES)
+
+    @property
+    def allows_bias(self) -> bool:
+        """Whether biased answers may be published: those about classes of rules only where that was said."""
+        queries = self.workload.published
+        return queries.bias_allowed if isinstance(queries, RuleQueries) else True
 
     @property
     def guarantee(self) -> PureEpsilon:

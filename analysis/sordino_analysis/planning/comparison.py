@@ -16,7 +16,7 @@ from sordino_analysis.evaluation.manipulation import largest_moves
 from sordino_analysis.evaluation.variance import counts_as_unbiased
 from sordino_analysis.mechanisms.mechanism import Mechanism, MechanismFailed, Predicted, Proposal, SharedWork
 from sordino_analysis.mechanisms.registry import mechanism_names
-from sordino_analysis.mechanisms.request import PlanRequest
+from sordino_analysis.mechanisms.request import NOT_ALLOWED, PlanRequest
 from sordino_analysis.planning_options import PlanError
 from sordino_analysis.progress import ProgressCallback, progress_of_part
 from sordino_analysis.questions.linear.widths import CharacterMap
@@ -184,7 +184,11 @@ class Comparison:
         return largest_moves(proposal.randomizer, proposal.decoder, workload, figures.bias_bound, law)
 
     def _objection(self, figures: ErrorFigures) -> str | None:
-        if self.request.options.users is None and not counts_as_unbiased(figures):
+        if counts_as_unbiased(figures):
+            return None
+        if not self.request.allows_bias:
+            return NOT_ALLOWED
+        if self.request.options.users is None:
             return (
                 f"biased by up to {figures.bias_bound:.3g}: it is compared by mean squared error at a stated number of "
                 "users only"

@@ -26,6 +26,8 @@ def print_concepts(document: Mapping[str, Any], console: Console, truth: Mapping
         f"the rule exceeds the least of {document['concepts']:,} losses by at most {document['excess_at_most']:.4f}",
         f"{document['confidence_set']['size']:,} rules may be the best",
     ]
+    if document["bias_bound"] > 0:
+        lines.append(f"losses have a bias of at most {document['bias_bound']:.4f}: band, set and excess allow for it")
     if document["interval"] is not None:
         number = document["certified_by_round"]
         lines.insert(2, f"{level} interval of its loss from round {number}: {_span(document['interval'])}")

@@ -20,6 +20,8 @@ from sordino_server.cli.statistics import fake_reports, print_protocols, shown_d
 
 _SHOWN_ERRORS = 12
 _LOSS_MARGINS, _LEVEL = (0.05, 0.02), 0.95
+# Answers without bias have that of their decoder's floats.
+_ROUNDING = 1e-9
 
 
 @singledispatch
@@ -82,6 +84,8 @@ def _result(summary: LinearSummary) -> Iterator[str]:
     yield from _over(summary.max_variance_over)
     yield f"  variance of one report, mean: {_number(summary.mean_variance)}{_ratio(summary.ratio_mean)}"
     yield from _over(summary.mean_variance_over)
+    if summary.bias_bound > _ROUNDING:
+        yield f"  bias of an answer: at most {summary.bias_bound:.3g}, by which intervals and bands are wider"
     if summary.uniform_mean_variance is not None:
         yield f"  and for users spread evenly over all types: {_number(summary.uniform_mean_variance)}"
     if summary.users_needed is not None:

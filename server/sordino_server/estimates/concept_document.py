@@ -60,6 +60,7 @@ def concept_document(
             rule=name(estimate.base), loss=float(estimate.losses[estimate.base]), band=_band(estimate, estimate.base)
         ),
         excess_at_most=estimate.excess,
+        bias_bound=estimate.bias_bound,
         beats_base=estimate.beats_base,
         statement=estimate.statement,
         confidence_set=BestRules(

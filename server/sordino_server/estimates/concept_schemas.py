@@ -56,6 +56,7 @@ class BooleanRules(BaseModel):
     positive: int
     miss: float
     false_alarm: float
+    bias_allowed: bool
     literals: list[tuple[str, str]]
 
 
@@ -69,6 +70,7 @@ class OrderedRules(BaseModel):
     positive: int
     miss: float
     false_alarm: float
+    bias_allowed: bool
     texts: list[str] | None
     widths: list[int] | None
 
@@ -100,6 +102,7 @@ class ConceptDocument(BaseModel):
     certified_by_round: int | None = Field(description="The round that `interval` comes from.")
     base: BaseRule
     excess_at_most: float = Field(description="The chosen rule's loss exceeds the least of the class by no more.")
+    bias_bound: float = Field(description="What an estimated loss is biased by at most; 0 unless bias is allowed.")
     beats_base: bool = Field(description="Whether no constant rule may be the best.")
     statement: str
     confidence_set: BestRules

@@ -80,6 +80,7 @@ SAMPLES: dict[str, tuple[Sample, ...]] = {
     "column_generation": (Sample("prefix", "mean"),),
     "factorization": (Sample("prefix"), Sample("prefix", "mean")),
     "approximate_factorization": (Sample("prefix", users=60),),
+    "biased_characters": (Sample("wide_rules", users=3_000, reports=10**5),),
 }
 
 
@@ -104,6 +105,9 @@ def workload(name: str) -> Workload:
     lines = [{"name": attribute, "kind": "ordinal", "edges": [1.0]} for attribute in "abcd"]
     if name == "parities":
         return parse_specification({"name": name, "domain": lines, "queries": {"kind": "parities", "width": 2}}).build()
+    if name == "wide_rules":
+        rules = {"class": "conjunctions", "width": 3, "label": {"attribute": "d", "positive": "> 1"}, "bias": "allowed"}
+        return parse_specification({"name": name, "domain": lines, "queries": rules}).build()
     domain = [{"name": "a", "kind": "ordinal", "edges": [1.0, 2.0, 3.0, 4.0]}]
     return parse_specification({"name": name, "domain": domain, "queries": {"matrix": [[1, 2, 0, -1, 0]]}}).build()
 

@@ -16,6 +16,9 @@ from sordino_shared.randomizers import OrbitKernel
 Complex = NDArray[np.complex128]
 
 
+_ROUNDING = 1e-9
+
+
 class RowSpectrum:
     """The rows of a kernel as likelihood ratios u_b (mean 1) and their coefficients û_b(r) = E_z u_b(z) e^{−iθ_r(z)}.
 
@@ -30,6 +33,16 @@ class RowSpectrum:
         self.ratios = tuple(likelihood_ratios(row.inside.reshape(row.shape), ratio) for row in kernel.rows)
         self.coefficients = tuple(np.fft.fftn(u) / u.size for u in self.ratios)
         self.chances = np.array(kernel.row_weights) / float(1 << kernel.bits)
+
+    @cached_property
+    def single(self) -> Mask:
+        """(rows,) whether a row tells one character alone, of attributes of two members."""
+        found = []
+        for coefficients in self.coefficients:
+            sizes = np.abs(coefficients.ravel()[1:])
+            told = np.count_nonzero(sizes > _ROUNDING * sizes.max())
+            found.append(told == 1 and set(coefficients.shape) == {2})
+        return np.array(found)
 
     @cached_property
     def information(self) -> Floats:

@@ -120,11 +120,19 @@ def _check_extent(known: ConceptClass) -> None:
     count, width = known.starts[-1], known.queries.width
     if not 1 <= width <= known.indicators:
         raise WorkloadError(f"the width must be from 1 to the {known.indicators} indicators, not {width}", width)
-    sums = sum(math.comb(known.indicators + 1, involved) for involved in range(width + 2)) * (width + 1)
-    if count > MOST_CONCEPTS or sums > MAX_SUMS:
-        fitting = [w for w in range(1, width) if _count(known, w) <= MOST_CONCEPTS]
-        advice = f"the largest width that fits is {fitting[-1]}" if fitting else "use fewer indicators (`over`)"
+    sums = _sums(known, width)
+    if count <= MOST_CONCEPTS and sums <= MAX_SUMS:
+        return
+    fitting = [w for w in range(1, width) if _count(known, w) <= MOST_CONCEPTS and _sums(known, w) <= MAX_SUMS]
+    advice = f"the largest width that fits is {fitting[-1]}" if fitting else "use fewer indicators (`over`)"
+    if count > MOST_CONCEPTS:
         raise WorkloadError(f"the class has {count} rules, at most {MOST_CONCEPTS} can be asked: {advice}", count)
+    raise WorkloadError(f"reports of the class are added up in {sums} sums, at most {MAX_SUMS}: {advice}", sums)
+
+
+def _sums(known: ConceptClass, width: int) -> int:
+    """What an aggregator keeps: each character of indicators and the label, for a row of each size."""
+    return sum(math.comb(known.indicators + 1, involved) for involved in range(width + 2)) * (width + 1)
 
 
 def _count(known: ConceptClass, width: int) -> int:

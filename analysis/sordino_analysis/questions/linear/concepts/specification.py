@@ -51,6 +51,7 @@ class ConceptSpecification(Strict):
     negations: bool = True
     exactly: bool = False
     cost: Costs = Costs()
+    bias: Literal["allowed"] | None = None
     protocol: Rounds | None = None
 
     @property
@@ -70,7 +71,11 @@ def published_concepts(written: ConceptSpecification, domain: Domain) -> tuple[D
         raise WorkloadError(f"one mistake costs {ratio:g} times the other, at most {_LARGEST_RATIO:g} is asked", ratio)
     if written.family in documents.ORDERED_FAMILIES:
         ordered = documents.OrderedConceptQueries(
-            family=written.family, positive=positive, miss=written.cost.miss, false_alarm=written.cost.false_alarm
+            family=written.family,
+            positive=positive,
+            miss=written.cost.miss,
+            false_alarm=written.cost.false_alarm,
+            bias_allowed=written.bias is not None,
         )
         return Domain((*_ordered(written, domain), label)), ordered
     indicators = indicators_of(written.over, domain, written.label.attribute)
@@ -84,6 +89,7 @@ def published_concepts(written: ConceptSpecification, domain: Domain) -> tuple[D
         positive=positive,
         miss=written.cost.miss,
         false_alarm=written.cost.false_alarm,
+        bias_allowed=written.bias is not None,
     )
     return Domain((*indicators, label)), queries
 
