@@ -7,12 +7,14 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from typing import ClassVar
 
-from sordino_analysis.archive.source_name import MAX_NUMBER, check_source
 from sordino_analysis.evaluation.accumulate import Aggregate
 from sordino_shared._checks import check_range
 from sordino_shared.errors import InvalidValue
-from sordino_shared.protocol import CampaignId, Digest
+from sordino_shared.protocol import CampaignId, Digest, check_source
 from sordino_shared.protocol.documents import Document
+
+# The largest integer that every reader of JSON keeps.
+_MAX_NUMBER = (1 << 53) - 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +46,7 @@ class AggregateDocument(Document):
         if self.source is not None:
             check_source(self.source)
         for name in ("round", "number", "count", "parts_in_all"):
-            check_range(getattr(self, name), 0, MAX_NUMBER, name)
+            check_range(getattr(self, name), 0, _MAX_NUMBER, name)
         for part in self.parts:
             check_range(part, 0, self.parts_in_all - 1, "part")
         if list(self.parts) != sorted(set(self.parts)):

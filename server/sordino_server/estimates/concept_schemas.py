@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from sordino_server.estimates.schemas import Interval, PlanDigests, canonical_bytes
+from sordino_server.estimates.schemas import Interval, PlanDigests, SourceReports, canonical_bytes
 
 MOST_LISTED = 1000
 
@@ -117,6 +117,10 @@ class ConceptDocument(BaseModel):
     epsilon: float
     level: float
     warnings: list[str]
+
+    sources: list[SourceReports] = Field(
+        default=[], description="Reports of each round that others added up, by source; empty for a campaign without."
+    )
 
     def content(self) -> bytes:
         """Canonical bytes."""

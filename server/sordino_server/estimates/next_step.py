@@ -11,6 +11,7 @@ from sordino_server import rounds
 from sordino_server.aggregates import aggregate
 from sordino_server.campaigns import service as campaigns
 from sordino_server.estimates.campaign_kinds import LinearCampaign, campaign_kind
+from sordino_server.estimates.sources import with_sources
 from sordino_server.kit.db import Database
 from sordino_server.models import Round
 from sordino_server.plans import service as plans
@@ -50,7 +51,9 @@ def compute(database: Database, number: int, processes: int = 1) -> Outcome:
     outcome = campaign_kind(manifest, plan).follow(closed, conclude=closed_early)
     if isinstance(outcome, RoundPlan):
         return NextRound(outcome.device, outcome.analyst)
-    return EstimateReady(outcome.content())
+    with database.read("read sources of estimate") as session:
+        known = rounds.of_campaign(session, row.campaign_id)[: len(closed)]
+        return EstimateReady(with_sources(session, manifest, known, outcome).content())
 
 
 def _closed_round(database: Database, row: Round, processes: int) -> ClosedRound:

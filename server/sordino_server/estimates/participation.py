@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 # Users who stay away because of what they hold move a mean by up to their share of the range of the statistic: a
@@ -27,6 +27,17 @@ def participation_warnings(first_share: float | None, users: Sequence[int]) -> l
         for index, (before, after) in enumerate(pairwise(users))
         if after < (1 - TOLERATED_LOSS) * before
     ]
+
+
+def source_warnings(name: str, first_share: float | None, reports: Mapping[int, int | None]) -> list[str]:
+    """The same of one source of sums, by its reports in each round; None where it sent nothing."""
+    came = [count for count in reports.values() if count is not None]
+    lacking = [
+        f"source {name} sent no sums of round {index}: its users are not in the answer"
+        for index, count in reports.items()
+        if count is None
+    ]
+    return lacking or [f"source {name}: {text}" for text in participation_warnings(first_share, came)]
 
 
 def _of_drawn_rounds(first_share: float, users: Sequence[int]) -> list[str]:

@@ -31,6 +31,14 @@ class ExpectedCoverage(BaseModel):
     )
 
 
+class SourceReports(BaseModel):
+    """How many reports of a round came from a source as sums; 0 where none came."""
+
+    source: str
+    round: int
+    reports: int
+
+
 class QueryEstimate(BaseModel):
     """One query's answer."""
 
@@ -86,6 +94,10 @@ class EstimateDocument(BaseModel):
         "otherwise some that do not depend on the answers.",
     )
     compared: int = Field(description="Number of queries whose bands hold at once, listed or not.")
+
+    sources: list[SourceReports] = Field(
+        default=[], description="Reports of each round that others added up, by source; empty for a campaign without."
+    )
 
     def content(self) -> bytes:
         """Canonical bytes."""
@@ -152,6 +164,10 @@ class PairwiseDocument(BaseModel):
     epsilon: float = Field(description="Total ε of one device over all rounds.")
     predicted_rmse: float = Field(description="Error predicted before the campaign for the expected number of users.")
     warnings: list[str]
+
+    sources: list[SourceReports] = Field(
+        default=[], description="Reports of each round that others added up, by source; empty for a campaign without."
+    )
 
     def content(self) -> bytes:
         """Canonical bytes."""

@@ -6,12 +6,12 @@ from typing import Annotated, Self
 
 from pydantic import BaseModel, Field, computed_field
 
-from sordino_analysis.archive.source_name import MAX_NUMBER, SOURCE_PATTERN
 from sordino_analysis.strict_model import StrictModel
 from sordino_server.identifiers import DigestText
-from sordino_server.keys.source_terms import SourceTerms, source_terms
+from sordino_server.keys.source_terms import MAX_REPORTS, SourceTerms, source_terms
 from sordino_server.kit.times import Created, iso_8601_or_none
 from sordino_server.models import AuditEntry, Key, Role
+from sordino_shared.protocol.servers import MAX_SOURCE
 
 
 class KeyRequest(StrictModel):
@@ -26,10 +26,10 @@ class KeyRequest(StrictModel):
     )
     source: str | None = Field(
         None,
-        pattern=f"^{SOURCE_PATTERN}$",
+        max_length=MAX_SOURCE,
         description="Role aggregator: the source of the campaign whose sums are sent with it.",
     )
-    max_reports: Annotated[int, Field(strict=True, ge=1, le=MAX_NUMBER)] | None = Field(
+    max_reports: Annotated[int, Field(strict=True, ge=1, le=MAX_REPORTS)] | None = Field(
         None, description="Role aggregator: the most reports of a round that the source may have, by its latest key."
     )
 

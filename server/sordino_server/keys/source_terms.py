@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sordino_analysis.archive.source_name import MAX_NUMBER, check_source
 from sordino_shared._checks import check_range
 from sordino_shared.errors import InvalidValue
+from sordino_shared.protocol import check_source
+
+# The largest integer that every reader of JSON keeps.
+MAX_REPORTS = (1 << 53) - 1
 
 
 @dataclass(frozen=True)
@@ -18,7 +21,7 @@ class SourceTerms:
 
     def __post_init__(self) -> None:
         check_source(self.name)
-        check_range(self.max_reports, 1, MAX_NUMBER, "max_reports of a source")
+        check_range(self.max_reports, 1, MAX_REPORTS, "max_reports of a source")
 
 
 def source_terms(name: str | None, max_reports: int | None) -> SourceTerms | None:

@@ -96,7 +96,9 @@ def test_the_estimate_is_of_the_reports_of_both(region: Region, running: Any) ->
     shown = region.round()
     assert (shown["reports"], shown["waiting_for"], shown["sources"][0]["source"]) == (280, [], EU)
     running.work()
-    assert region.estimate().json()["users"] == 280
+    estimate = region.estimate().json()
+    assert (estimate["users"], estimate["sources"]) == (280, [{"source": EU, "round": 0, "reports": 200}])
+    assert not [text for text in estimate["warnings"] if "source" in text]
 
 
 def test_the_same_document_changes_nothing_and_a_newer_one_replaces_it(region: Region, check_problem: Any) -> None:
@@ -184,6 +186,7 @@ def test_a_round_waits_for_its_sources_until_the_deadline(region: Region, runnin
     assert region.round()["state"] == "closed"
     running.clock.advance(1)
     running.work()
+    assert "source eu sent no sums of round 0" in " ".join(region.estimate().json()["warnings"])
     assert (region.round()["state"], region.round()["waiting_for"]) == ("estimated", [])
     check_problem(region.send(region.sums([0] * 4)), Problem.ILLEGAL_TRANSITION, "takes no sums any more")
 
