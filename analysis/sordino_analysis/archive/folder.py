@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -85,6 +85,11 @@ class Folder:
                 return
             with self.filesystem.open_output_stream(target, compression=None) as stream:
                 stream.write(content)
+
+    def delete(self, name: str) -> None:
+        """Delete a file, if it is there."""
+        with self._explained(), suppress(FileNotFoundError):
+            self.filesystem.delete_file(f"{self.path}/{name}")
 
     @contextmanager
     def _explained(self) -> Iterator[None]:

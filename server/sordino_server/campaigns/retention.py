@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sordino_server import aggregates
+from sordino_server import aggregates, archives
 from sordino_server.campaigns import repository
 from sordino_server.kit.db import Database
 from sordino_server.plans import service as plans
@@ -46,7 +46,12 @@ def old_reports(database: Database, days: int, now: int) -> list[OldReports]:
 
 
 def purge(database: Database, old: OldReports, now: int) -> None:
-    """Delete the reports; raises `AggregateMismatch`, and deletes nothing, where they do not add up."""
+    """Delete the reports, in archives too that this database made.
+
+    Raises `AggregateMismatch` where the reports do not add up, and `ArchiveKept` where an archive cannot be deleted:
+    then the log is kept.
+    """
+    archives.delete_archives(database, old.round_id, old.campaign, old.index, now)
     with database.read("read device part") as session:
         randomizer = plans.device_part(session, old.device_digest).randomizer
     aggregates.purge(database, old.round_id, randomizer, now)

@@ -10,7 +10,7 @@ from sordino_server.cli.output import JsonOption, console, print_json, print_lis
 from sordino_server.cli.processes import started
 from sordino_server.kit import migrations, schema_version
 from sordino_server.kit.clock import WallClock
-from sordino_shared.errors import InvalidValue
+from sordino_shared.errors import InvalidValue, SordinoError
 
 if TYPE_CHECKING:
     from sordino_server.campaigns.retention import OldReports
@@ -75,6 +75,7 @@ def purge(
     Without --older-than-days the setting SORDINO_RAW_REPORT_RETENTION_DAYS applies.
     """
     # Imported here: the other commands need no numerical libraries.
+    from sordino_server.archives import ArchiveKept
     from sordino_server.campaigns import retention
 
     settings, database = started()
@@ -86,10 +87,15 @@ def purge(
         )
     now = WallClock().now()
     found = retention.old_reports(database, days, now)
-    if not dry_run:
-        for old in found:
+    refused: dict[int, str] = {}
+    for old in () if dry_run else found:
+        try:
             retention.purge(database, old, now)
-    _print_purged(found, dry_run, as_json)
+        except ArchiveKept as error:
+            refused[old.round_id] = str(error)
+    _print_purged([old for old in found if old.round_id not in refused], dry_run, as_json)
+    if refused:
+        raise SordinoError("; ".join(refused.values()))
 
 
 def _print_purged(purged: list[OldReports], dry_run: bool, as_json: bool) -> None:

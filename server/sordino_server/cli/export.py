@@ -16,6 +16,7 @@ from sordino_server.cli.campaign_argument import CampaignArgument, only_campaign
 from sordino_server.cli.output import JsonOption, print_json, reports_errors, say
 from sordino_server.cli.processes import started
 from sordino_server.cli.remote import DEFAULT_SERVER, KeyOption, Remote, ServerOption
+from sordino_server.kit.clock import WallClock
 from sordino_server.kit.schema_version import check_schema
 from sordino_shared.errors import InvalidValue
 
@@ -27,6 +28,8 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 
+_KEPT = "deleting them is up to you from now on"
+_MANAGED = "they are deleted when the reports are purged"
 Form = Literal["csv", "json", "parquet"]
 FORMS: tuple[Form, ...] = get_args(Form)
 
@@ -75,6 +78,9 @@ def reports(
     campaign: CampaignArgument,
     to: Annotated[str, typer.Option("--to", metavar="URL", help="A folder: a path, s3://, gs:// or abfs://.")],
     index: Annotated[int, typer.Option("--round", min=0, metavar="N", help="The round, from 0 on.")] = 0,
+    keep: Annotated[
+        bool, typer.Option("--keep", help="Leave the archive to you: no retention of sordino deletes it.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Write the reports of a closed round as an archive that any machine can add up.
@@ -83,12 +89,13 @@ def reports(
 
         sordino export reports 3f0c9a71 --round 0 --to s3://bucket/lake
 
-    Reads the database SORDINO_DATABASE_URL. An export that was broken off goes on where it stopped. Reports in an
-    archive are yours to delete: no retention of sordino reaches them.
+    Reads the database SORDINO_DATABASE_URL. An export that was broken off goes on where it stopped. When the reports
+    are purged, the worker deletes the archive too, and purges nothing where it cannot reach it; with --keep deleting is
+    up to you.
     """
     from sordino_server.campaigns.repository import names_by_id
     from sordino_server.cli.progress_bar import displayed_progress
-    from sordino_server.exports.archiving import archive_folder, archived_round, write_archive
+    from sordino_server.exports.archiving import ExportTerms, archive_folder, archived_round, export_round
 
     _, database = started()
     check_schema(database)
@@ -97,12 +104,32 @@ def reports(
     archived = archived_round(database, only_campaign(campaign, found), index)
     folder = archive_folder(to, archived)
     with displayed_progress("writing") as show:
-        manifest = write_archive(database, archived, folder, show)
+        manifest = export_round(database, archived, folder, ExportTerms(not keep, WallClock().now()), show)
     if as_json:
         print_json({"archive": folder.url, "manifest": manifest.name, **asdict(manifest)})
         return
-    say(f"{manifest.reports:,} reports in {len(manifest.parts)} parts; deleting them is up to you from now on")
+    say(f"{manifest.reports:,} reports in {len(manifest.parts)} parts; {_KEPT if keep else _MANAGED}")
     typer.echo(folder.url)
+
+
+@app.command()
+@reports_errors
+def forget(
+    url: Annotated[str, typer.Argument(metavar="URL", help="The folder that `sordino export reports` printed.")],
+) -> None:
+    """Leave an archive to you: deleting it is up to you from now on, and it keeps no reports from being purged.
+
+    Uses the database SORDINO_DATABASE_URL.
+    """
+    from sordino_analysis.archive.folder import Folder
+    from sordino_server import archives
+
+    _, database = started()
+    check_schema(database)
+    address = url if "://" in url else Folder.open(url).address
+    if not database.run("forget archive", lambda session: archives.give_to_operator(session, address)):
+        raise InvalidValue(f"{address} is no archive of this database", url)
+    say(f"{address}: {_KEPT}")
 
 
 Write = Callable[[Path | None], str]

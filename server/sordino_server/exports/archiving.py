@@ -6,13 +6,14 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from sqlalchemy.orm import Session
 
 from sordino_analysis.archive.archive import device_part_name
 from sordino_analysis.archive.folder import Folder
 from sordino_analysis.archive.manifest import ArchivedPart, ArchiveManifest, manifest_digest, part_name
 from sordino_analysis.archive.parts import archived_part, part_content
 from sordino_analysis.progress import Progress, ProgressCallback, ignore_progress
-from sordino_server import aggregates, rounds
+from sordino_server import aggregates, archives, rounds
 from sordino_server.aggregates import AggregateMismatch, LogPurged
 from sordino_server.aggregates.log_pages import log_pages
 from sordino_server.kit.db import Database
@@ -34,6 +35,14 @@ class ArchivedRound:
     device: DevicePart
     analyst: str
     counted: int
+
+
+@dataclass(frozen=True)
+class ExportTerms:
+    """Whether retention deletes a `managed` archive with the reports, or the operator does; and the time."""
+
+    managed: bool
+    now: int
 
 
 def archived_round(database: Database, campaign: str, index: int) -> ArchivedRound:
@@ -63,6 +72,39 @@ def archive_folder(url: str, archived: ArchivedRound) -> Folder:
     return Folder.open(url).below(f"campaign={archived.campaign}", f"round={archived.index}")
 
 
+def export_round(
+    database: Database,
+    archived: ArchivedRound,
+    folder: Folder,
+    terms: ExportTerms,
+    progress: ProgressCallback = ignore_progress,
+) -> ArchiveManifest:
+    """The same as `write_archive`, noted with the round before the first file is there, so that retention knows of it.
+
+    Raises as `write_archive` does; where the log was given up meanwhile, nothing that was written is left.
+    """
+    address, known = folder.address, set(folder.names())
+
+    def note(session: Session) -> None:
+        archives.begin(session, archived.number, address, terms.managed, terms.now)
+
+    if _finished(folder, known) is None:
+        database.run("begin archive", note)
+    try:
+        manifest = write_archive(database, archived, folder, progress)
+    except LogPurged:
+        for name in set(folder.names()) - known:
+            folder.delete(name)
+        raise
+
+    def finish(session: Session) -> None:
+        note(session)
+        archives.finish(session, archived.number, address, str(manifest.digest))
+
+    database.run("finish archive", finish)
+    return manifest
+
+
 def write_archive(
     database: Database, archived: ArchivedRound, folder: Folder, progress: ProgressCallback = ignore_progress
 ) -> ArchiveManifest:
@@ -78,6 +120,8 @@ def write_archive(
     parts: list[ArchivedPart] = []
     written = 0
     for payloads in _payloads_of_parts(database, archived):
+        if not len(payloads):  # the log goes meanwhile
+            break
         content = part_content(payloads, str(device.digest))
         part = archived_part(part_name(len(parts)), len(payloads), content)
         if finished is not None and part not in finished.parts:

@@ -23,6 +23,7 @@ from sordino_analysis.progress import Progress, ProgressCallback
 from sordino_analysis.requests import StoredRequest
 from sordino_server import rounds
 from sordino_server.campaigns import retention
+from sordino_server.campaigns.retention import OldReports
 from sordino_server.config import Settings
 from sordino_server.datasets.sealing import sealer_of
 from sordino_server.estimates import next_step
@@ -133,14 +134,24 @@ class Worker:
         days, now, begun = self.settings.raw_report_retention_days, self.clock.now(), monotonic()
         try:
             for old in retention.old_reports(self.database, days, now) if days else ():
-                begun = monotonic()
-                retention.purge(self.database, old, now)
-                self.finished("purge", "done", monotonic() - begun)
-                log.info("reports purged", campaign=old.campaign, round=old.index, reports=old.reports, bytes=old.bytes)
-        except SordinoError as error:
-            outcome: Outcome = "interrupted" if isinstance(error, DatabaseError) else "failed"
-            self.finished("purge", outcome, monotonic() - begun)
+                self._purge_round(old, now)
+        except DatabaseError as error:
+            self.finished("purge", "interrupted", monotonic() - begun)
             log.error("reports could not be purged", problem=str(error))
+
+    def _purge_round(self, old: OldReports, now: int) -> None:
+        """Delete the reports of a round; what is wrong with it keeps no other round from being purged."""
+        begun = monotonic()
+        try:
+            retention.purge(self.database, old, now)
+        except DatabaseError:
+            raise
+        except SordinoError as error:
+            self.finished("purge", "failed", monotonic() - begun)
+            log.error("reports could not be purged", campaign=old.campaign, round=old.index, problem=str(error))
+            return
+        self.finished("purge", "done", monotonic() - begun)
+        log.info("reports purged", campaign=old.campaign, round=old.index, reports=old.reports, bytes=old.bytes)
 
     def step(self) -> bool:
         """Do one piece of work, if there is any; estimates are waited for by people, so they go first."""

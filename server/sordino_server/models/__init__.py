@@ -1,5 +1,6 @@
 """The tables."""
 
+from sordino_server.models.archives import ArchiveRow
 from sordino_server.models.base import Base
 from sordino_server.models.campaigns import Campaign, ClosingRule, Estimate, ManifestSignature, Round
 from sordino_server.models.datasets import Dataset, Release, ReleaseState, SpentRho
@@ -19,6 +20,7 @@ from sordino_server.models.sources import Source, SourceSums
 
 __all__ = [
     "Accumulator",
+    "ArchiveRow",
     "AskedEpsilon",
     "AuditEntry",
     "Base",

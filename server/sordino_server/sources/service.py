@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from sordino_analysis.archive.aggregate_document import AggregateDocument
 from sordino_analysis.evaluation.randomizers import for_randomizer
-from sordino_server import aggregates, rounds
+from sordino_server import aggregates, archives, rounds
 from sordino_server.errors import ServerError
 from sordino_server.keys import service as keys
 from sordino_server.kit.db import Database
@@ -85,6 +85,11 @@ def take(
             f"source {source} may have {known.max_reports} reports in a round, these sums are of {document.count}; "
             "an admin raises the limit with another key of the source",
             document.count,
+        )
+    if document.manifest is not None and archives.holds(session, row.id, str(document.manifest)):
+        raise ServerError(
+            Problem.ALREADY_EXISTS,
+            f"the sums are of an archive of this server's own reports of round {index}, which count already",
         )
     _check_total(session, row, sums)
     return _put(session, row, sums, last, now), True

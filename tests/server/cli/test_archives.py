@@ -32,10 +32,12 @@ def test_from_the_database_to_the_sums(
 ) -> None:
     monkeypatch.setattr(archiving, "PART_BYTES", 1)
     campaign, database = closed
-    shown = run_command("export", "reports", campaign, "--to", "lake", **database)
+    shown = run_command("export", "reports", campaign, "--to", "lake", "--keep", **database)
     assert "deleting them is up to you" in " ".join(shown.stderr.split())
     folder = shown.stdout.strip()
     assert Path(folder) == Path("lake", f"campaign={campaign}", "round=0")
+    shown = run_command("export", "reports", campaign, "--to", "lake", **database)
+    assert "deleted when the reports are purged" in " ".join(shown.stderr.split())
     again = json_of("export", "reports", campaign[:12], "--to", "lake", **database)
     assert len(again["parts"]) == 3
     whole = json_of("aggregate", "--from", folder, "--processes", "1", "--out", "whole.cbor")
@@ -81,3 +83,21 @@ def test_refusals_say_what_to_do(
     assert "holds no sums" in refused("aggregates", "add", "mine.cbor", "--out", "new.cbor")
     assert (tmp_path / "mine.cbor").read_bytes() == b"mine"
     assert not (tmp_path / "new.cbor").exists()
+
+
+def test_an_archive_out_of_reach_keeps_the_reports_until_it_is_forgotten(
+    run_command: Run, json_of: Run, closed: Any, running: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    campaign, database = closed
+    running.clock.advance(1)
+    monkeypatch.setattr("sordino_server.cli.db.WallClock", lambda: running.clock)
+    folder = run_command("export", "reports", campaign, "--to", "lake", **database).stdout.strip()
+    (tmp_path / folder).rename(tmp_path / "elsewhere")
+    purge = ("db", "purge", "--older-than-days", "0")
+    shown = run_command(*purge, code=2, **database)
+    assert f"sordino export forget {tmp_path / folder}" in " ".join(shown.stderr.split())
+    assert len(json_of(*purge, "--dry-run", **database)["rounds"]) == 1
+    assert "no archive of this database" in run_command("export", "forget", "nowhere", code=2, **database).stderr
+    run_command("export", "forget", folder, **database)
+    assert len(json_of(*purge, **database)["rounds"]) == 1
+    assert (tmp_path / "elsewhere" / "part-00000.parquet").exists()

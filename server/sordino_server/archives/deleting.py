@@ -1,0 +1,60 @@
+"""The end of an archive: its files go with the reports that they hold, or nothing goes and the reason is said."""
+
+from __future__ import annotations
+
+import re
+
+from sordino_analysis.archive.folder import Folder
+from sordino_server.archives import repository
+from sordino_server.kit.db import Database
+from sordino_server.models import ArchiveRow
+from sordino_shared.errors import SordinoError
+
+_MANIFEST = re.compile(r"_manifest-([0-9a-f]{64})\.json")
+_OTHER_FILES = re.compile(r"part-[0-9]{5,9}\.parquet|device-[0-9a-f]{64}\.cbor")
+
+
+class ArchiveKept(SordinoError):
+    """The archive of round `index` of a campaign at `url` could not be deleted, so its reports are kept too."""
+
+    def __init__(self, campaign: str, index: int, url: str, reason: str) -> None:
+        super().__init__(
+            f"the reports of round {index} of campaign {campaign} are kept, since their archive {url} {reason}; make "
+            f"it reachable from here, or delete it yourself and say so with: sordino export forget {url}"
+        )
+        self.campaign = campaign
+        self.index = index
+        self.url = url
+
+
+def delete_archives(database: Database, round_id: int, campaign: str, index: int, now: int) -> None:
+    """Delete the files of every managed archive of a round, and forget them; may be broken off and done again.
+
+    Raises `ArchiveKept` for the first that cannot be deleted.
+    """
+    with database.read("read archives") as session:
+        rows = [row for row in repository.of_round(session, round_id) if row.managed]
+    for row in rows:
+        try:
+            _delete(database, row, now)
+        except SordinoError as error:
+            raise ArchiveKept(campaign, index, row.url, f"cannot be deleted ({error})") from error
+
+
+def _delete(database: Database, row: ArchiveRow, now: int) -> None:
+    folder = Folder.open(row.url)
+    names = folder.names()
+    manifests = [found[1] for found in map(_MANIFEST.fullmatch, names) if found]
+    if any(manifest != row.manifest for manifest in manifests):
+        raise SordinoError("it holds the manifest of another archive")
+    files = [name for name in names if _OTHER_FILES.fullmatch(name)]
+    # An empty folder is no proof: this may be another machine than the one that exported.
+    lacking = not manifests if row.manifest is not None else not files
+    if lacking and row.deleting_at is None:
+        raise SordinoError("it is not there, or not as it was left")
+    number, url = row.round_id, row.url
+    database.run("begin to delete archive", lambda session: repository.set_deleting(session, number, url, now))
+    # The manifest last: while it is there, what was broken off goes on.
+    for name in [*files, *(f"_manifest-{manifest}.json" for manifest in manifests)]:
+        folder.delete(name)
+    database.run("forget archive", lambda session: repository.forget(session, number, url))
