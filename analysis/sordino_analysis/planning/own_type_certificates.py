@@ -9,7 +9,7 @@ import numpy as np
 from sordino_analysis.documents.certificate import OwnTypesBound
 from sordino_analysis.mechanisms.mechanism import SharedWork
 from sordino_analysis.optimisation.bounds.own_types import LARGEST_TYPES, LONGEST_WINDOW, recheck_own_types
-from sordino_analysis.optimisation.bounds.own_types_ascent import ascent_states, own_types_bound
+from sordino_analysis.optimisation.bounds.own_types_ascent import first_length, own_types_bound
 from sordino_analysis.optimisation.bounds.smooth_enumeration import MOST_ENUMERATED
 from sordino_analysis.optimisation.bounds.thresholds import ThresholdQueries, find_thresholds, steps_of
 from sordino_analysis.progress import Progress, ProgressCallback
@@ -22,8 +22,8 @@ from sordino_shared.errors import InvalidValue
 _LENGTHS = {Effort.QUICK: 2, Effort.STANDARD: 4, Effort.THOROUGH: 8}
 _STEPS = {Effort.QUICK: 40, Effort.STANDARD: 60, Effort.THOROUGH: 100}
 _STATES = {Effort.QUICK: 2e4, Effort.STANDARD: 1.5e6, Effort.THOROUGH: 3e7}
-# Few types need many steps, which are cheap there: where rows are enumerated, 100 take up to a quarter of a second.
-_THOROUGH_STEPS, _LEAST_OF_ENUMERATED = 3200, 100
+# Few types need many steps, which are cheap there: where rows are enumerated, 150 take up to a quarter of a second.
+_THOROUGH_STEPS, _LEAST_OF_ENUMERATED = 3200, 150
 # On more types, below this ε sets are longer than any window: the bounds with common weights prove more.
 _MANY_TYPES, _LEAST_OF_MANY, _LEAST = 32, 3.0, 0.5
 # Beyond this ε the ascent ends at zero.
@@ -34,8 +34,7 @@ _SHARE_OF_TIME = 0.15
 def own_types_certificate(work: SharedWork, progress: ProgressCallback) -> OwnTypesBound | None:
     """For the worst query, None where no thresholds are found or the bound would take more than its effort."""
     options, epsilon = work.request.options, work.request.guarantee.epsilon
-    length = _affordable(work)
-    if options.objective != "max" or length == 0 or work.deadline.passed():
+    if options.objective != "max" or not _affordable(work) or work.deadline.passed():
         return None
     found = find_thresholds(work.matrix)
     # The weights of a single query are common weights, with which the other bounds prove as much.
@@ -46,10 +45,18 @@ def own_types_certificate(work: SharedWork, progress: ProgressCallback) -> OwnTy
     taken, passed = count(1), work.deadline.sooner(_SHARE_OF_TIME)
 
     def should_stop() -> bool:
-        progress(Progress(1 - 1 / (1 + next(taken) / (9 * steps))))
+        progress(Progress(1 - 1 / (1 + next(taken) / (4 * steps))))
         return passed()
 
-    bound = own_types_bound(found.thresholds, types, epsilon, length=length, steps=steps, should_stop=should_stop)
+    bound = own_types_bound(
+        found.thresholds,
+        types,
+        epsilon,
+        length=LONGEST_WINDOW if types <= MOST_ENUMERATED else _LENGTHS[options.effort],
+        steps=steps,
+        most_states=_STATES[options.effort],
+        should_stop=should_stop,
+    )
     return OwnTypesBound(
         value=bound.value * float(_least_height(found, bound.weights)),
         order=Array.of(found.order, "<i4"),
@@ -95,15 +102,12 @@ def _steps(types: int, effort: Effort) -> int:
     return max(steps, _LEAST_OF_ENUMERATED) if types <= MOST_ENUMERATED else steps
 
 
-def _affordable(work: SharedWork) -> int:
-    """The longest windows that the effort allows, 0 for none."""
+def _affordable(work: SharedWork) -> bool:
+    """Whether the effort allows the bound."""
     types, epsilon = work.request.workload.size, work.request.guarantee.epsilon
     effort = work.request.options.effort
     if not (2 <= types <= LARGEST_TYPES and _LEAST <= epsilon <= _MOST):
-        return 0
+        return False
     if types > _MANY_TYPES and epsilon < _LEAST_OF_MANY and effort is not Effort.THOROUGH:
-        return 0
-    if types <= MOST_ENUMERATED:
-        return min(types, LONGEST_WINDOW)
-    lengths = range(2, _LENGTHS[effort] + 1, 2)
-    return max((one for one in lengths if ascent_states(types, epsilon, one) <= _STATES[effort]), default=0)
+        return False
+    return first_length(types, epsilon, _LENGTHS[effort], _STATES[effort]) > 0

@@ -71,9 +71,9 @@ def test_it_is_left_out_where_it_takes_more_than_the_effort():
 
 @pytest.mark.slow
 def test_a_certificate_of_128_types_is_small_and_above_what_was_asked():
-    """Standard effort on 127 prefix sums at ε = 4: 25 s of a processor, of which the last check takes one."""
+    """Standard effort on 127 prefix sums at ε = 4: 8 s of a processor, of which the last check takes one."""
     found = certificate("prefix", 128, 4)
     arrays = (found.order, found.queries, found.weights, found.numerators, found.multipliers)
     assert sum(len(array.data) for array in arrays) < 15_000
-    assert found.value >= 0.39
+    assert found.value >= 0.405
     assert recheck_bound(found, builtin("prefix", 128), 4.0, "max") == found.value

@@ -1,15 +1,15 @@
 """Maximising the bound of `own_types` over weights, numerators and multipliers: concave, smoothed, by L-BFGS.
 
-The largest violation over all rows is replaced by its smooth maximum at a temperature that falls. Over few types
-windows have their full length at once, as all rows are enumerated at the same cost; over more they grow by two types,
-at which the far cells' numbers go on unchanged.
+The largest violation over all rows is replaced by its smooth maximum at a temperature that falls. After the first one
+only rows with likely numbers of high types are kept, and windows become as long as is affordable for these; the far
+cells' numbers go on unchanged.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
+from typing import Protocol
 
 import numpy as np
 from scipy.optimize import minimize
@@ -17,12 +17,13 @@ from scipy.optimize import minimize
 from sordino_analysis.arrays import Floats
 from sordino_analysis.optimisation.bounds.own_types import OwnTypes, recheck_own_types, signed_sizes
 from sordino_analysis.optimisation.bounds.smooth_enumeration import MOST_ENUMERATED, EveryRow
-from sordino_analysis.optimisation.bounds.smooth_paths import SmoothMaximum, smooth_maximum
+from sordino_analysis.optimisation.bounds.smooth_paths import SmoothMaximum, SmoothPaths
 from sordino_analysis.optimisation.bounds.window_paths import Form, Integers, Lattice, Windows
 
-# Relative to the value; after a lift, or from the solution for a smaller ε, the last ones are enough.
-_TEMPERATURES: tuple[float, ...] = (0.1, 0.03, 0.01, 0.003, 0.001, 0.0003)
-_WARMER, _WARM = _TEMPERATURES[1:], _TEMPERATURES[3:]
+# Relative to the value; from the solution for a smaller ε, all but the first are enough.
+_TEMPERATURES: tuple[float, ...] = (0.05, 0.01, 0.002, 0.0004)
+# On the way to a large ε, where values fall fast.
+_MORE_TEMPERATURES: tuple[float, ...] = (0.1, 0.03, 0.01, 0.003)
 # A value that no ε up to the largest cold one is below, and by how much one for ε + 1 may be smaller.
 _FIRST_EXPECTED, _EXPECTED_AFTER = 0.03, 0.35
 _MEMORY = 30
@@ -30,6 +31,8 @@ _MEMORY = 30
 _LARGEST_COLD = 4.5
 # Rows with more high types than some, and these times k/(e^ε + 1), hardly ever are the worst; the last check has all.
 _MOST_HIGH, _FEWEST_HIGH = 4.0, 16
+# Longer windows than these wait until unlikely rows are left out.
+_LONGEST_FIRST = 4
 # A share of the level, small against any gain.
 _NO_TEMPERATURE = 1e-4
 _LEAST_ROOT = 1e-3
@@ -63,45 +66,76 @@ def own_types_bound(
     types: int,
     epsilon: float,
     *,
-    length: int = 2,
-    steps: int = 100,
+    length: int = 4,
+    steps: int = 60,
+    most_states: float = np.inf,
     should_stop: Callable[[], bool] = lambda: False,
 ) -> OwnTypes:
     """The bound of `recheck_own_types` ascended at windows of up to `length` types; keeps what it has when stopped.
 
-    `thresholds` (Q,) increase; there are up to `steps` at each of six temperatures and of three after a lift, and
-    `should_stop()` is asked at every one. Raises InvalidValue for what `recheck_own_types` refuses.
+    `thresholds` (Q,) increase; there are up to `steps` at each of four temperatures, again for every smaller ε on the
+    way to a large one, and `should_stop()` is asked at every one. Windows are longer than `first_length` only while one
+    step goes through up to `most_states`. Raises InvalidValue for what `recheck_own_types` refuses.
     """
     before = max(0, int(np.ceil(epsilon - _LARGEST_COLD)))
-    length, temperatures = min(length, types), _TEMPERATURES
-    first = length if types <= MOST_ENUMERATED else min(2, length)
-    point, expected = _begun(thresholds, types, first), _FIRST_EXPECTED
+    length, expected = min(length, types), _FIRST_EXPECTED
+    temperatures = _MORE_TEMPERATURES if before else _TEMPERATURES
+    point = _begun(thresholds, types, first_length(types, epsilon, length, most_states))
     for earlier in range(before, -1, -1):
         ascent = _OwnTypesAscent(thresholds, epsilon - earlier, steps, expected, should_stop)
-        point = ascent.climb(point, temperatures)
-        temperatures, expected = _WARMER, _EXPECTED_AFTER * ascent.expected
-    while point.windows.length < length and not should_stop():
-        point = ascent.climb(_lifted(point, thresholds, min(2 + point.windows.length, length)), _WARM)
+        rows = _every_row(point.windows, ascent.epsilon)
+        point = ascent.climb(point, rows, temperatures[:1])
+        rows = rows.likely(point.form, temperatures[0] * ascent.expected)
+        if earlier == 0:
+            affordable = [one for one in _lengths(point.windows.length, length) if rows.states(one) <= most_states]
+            point = lifted(point, thresholds, max([point.windows.length, *affordable]))
+            rows = rows.at(point.windows)
+        point = ascent.climb(point, rows, temperatures[1:])
+        temperatures, expected = _MORE_TEMPERATURES[1:], _EXPECTED_AFTER * ascent.expected
     return ascent.proved(point)
 
 
-def ascent_states(types: int, epsilon: float, length: int) -> int:
-    """How many states of windows an evaluation goes through, on the way to windows of `length` types."""
-    return (_most_high(types, epsilon) + 1) ** 2 * types << length
+def first_length(types: int, epsilon: float, length: int, most_states: float) -> int:
+    """How long the windows of the first steps are, up to `length`; 0 if their states are too many."""
+    if types <= MOST_ENUMERATED:
+        return min(length, types)
+    states = (_most_high(types, epsilon) + 1) ** 2 * types
+    lengths = _lengths(min(2, length), min(_LONGEST_FIRST, length))
+    return max((one for one in lengths if states << one <= most_states), default=0)
+
+
+def _lengths(shortest: int, longest: int) -> list[int]:
+    """Those of `shortest`, + 2, … types, and `longest`."""
+    return [*range(shortest, longest, 2), longest]
 
 
 def _most_high(types: int, epsilon: float) -> int:
     return int(min(types, _FEWEST_HIGH + _MOST_HIGH * types / (np.exp(epsilon) + 1)))
 
 
-# The smooth maximum over the rows of one ε, of a form at a temperature.
-_Smooth = Callable[[Form, float], SmoothMaximum]
+class _Rows(Protocol):
+    """The rows of one ε over which a form has its smooth maximum at a temperature."""
+
+    def smooth_maximum(self, form: Form, temperature: float) -> SmoothMaximum:
+        """With its slopes."""
+
+    def value(self, form: Form, temperature: float) -> float:
+        """Alone."""
+
+    def likely(self, form: Form, temperature: float) -> _Rows:
+        """Fewer rows, with nearly all of the sum."""
+
+    def states(self, length: int) -> float:
+        """How many states of windows of so many types a step goes through."""
+
+    def at(self, windows: Windows) -> _Rows:
+        """The same rows, for forms of other windows."""
 
 
-def _smooth_maximum(windows: Windows, epsilon: float) -> _Smooth:
+def _every_row(windows: Windows, epsilon: float) -> _Rows:
     if windows.types <= MOST_ENUMERATED:
-        return EveryRow(windows, epsilon).smooth_maximum
-    return partial(smooth_maximum, Lattice(windows, epsilon, np.arange(_most_high(windows.types, epsilon) + 1)))
+        return EveryRow(windows, epsilon)
+    return SmoothPaths(Lattice(windows, epsilon, np.arange(_most_high(windows.types, epsilon) + 1)))
 
 
 class _OwnTypesAscent:
@@ -113,36 +147,34 @@ class _OwnTypesAscent:
         self.thresholds, self.epsilon, self.steps, self.should_stop = thresholds, epsilon, steps, should_stop
         self.expected = expected
 
-    def climb(self, point: WindowPoint, temperatures: tuple[float, ...]) -> WindowPoint:
+    def climb(self, point: WindowPoint, rows: _Rows, temperatures: tuple[float, ...]) -> WindowPoint:
         """The point after the steps at each temperature."""
-        windows = point.windows
-        smooth = _smooth_maximum(windows, self.epsilon)
-        point = self._scaled(point, smooth)
+        point = self._scaled(point, rows)
         for temperature in temperatures:
             if self.should_stop():
                 break
-            point = self._descended(point, smooth, temperature * self.expected)
-            self._scaled(point, smooth)
+            point = self._descended(point, rows, temperature * self.expected)
+            self._scaled(point, rows)
         return point
 
-    def _scaled(self, point: WindowPoint, smooth: _Smooth) -> WindowPoint:
+    def _scaled(self, point: WindowPoint, rows: _Rows) -> WindowPoint:
         """The point with ν raised to what the rows need and A scaled best; notes what it about proves."""
         form = point.form
         correlation = float((form.numerators * signed_sizes(point.windows, self.thresholds)).sum()) / 2
         scale = max(abs(correlation), float(np.abs(form.multipliers).sum()))
         level = float(form.multipliers.sum())
-        level += smooth(form, _NO_TEMPERATURE * scale).value
+        level += rows.value(form, _NO_TEMPERATURE * scale)
         factor = correlation / level
         raised = factor**2 * (point.multipliers + level - float(form.multipliers.sum()))
         self.expected = max(self.expected, correlation**2 / level - 0.25)
         return replace(point, profiles=factor * point.profiles, multipliers=raised)
 
-    def _descended(self, point: WindowPoint, smooth: _Smooth, temperature: float) -> WindowPoint:
+    def _descended(self, point: WindowPoint, rows: _Rows, temperature: float) -> WindowPoint:
         variables = _CellVariables(point, signed_sizes(point.windows, self.thresholds))
 
         def objective(values: Floats) -> tuple[float, Floats]:
             moved = variables.point(values)
-            return variables.slopes(moved, smooth(moved.form, temperature))
+            return variables.slopes(moved, rows.smooth_maximum(moved.form, temperature))
 
         def stop_when_late(_: Floats) -> None:
             if self.should_stop():
@@ -200,8 +232,8 @@ def _begun(thresholds: Integers, types: int, length: int) -> WindowPoint:
     return WindowPoint(windows, windows.totals(signs * by_type), roots, np.zeros(types))
 
 
-def _lifted(point: WindowPoint, thresholds: Integers, length: int) -> WindowPoint:
-    """The same numbers of every type at longer windows."""
+def lifted(point: WindowPoint, thresholds: Integers, length: int) -> WindowPoint:
+    """The same numbers of every type at longer windows, of `length` types around `thresholds` (Q,)."""
     windows = Windows.around(thresholds, point.windows.types, length)
     sizes = np.maximum(point.windows.sizes, 1.0)
     profiles = windows.totals(point.windows.spread(point.profiles / sizes))

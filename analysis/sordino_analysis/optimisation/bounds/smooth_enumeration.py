@@ -15,7 +15,7 @@ class EveryRow:
     """The rows {1, e^ε}^k (2^k, k) for windows over k types, with the mean of each."""
 
     def __init__(self, windows: Windows, epsilon: float) -> None:
-        self.windows = windows
+        self.windows, self.epsilon = windows, epsilon
         high = (np.arange(1 << windows.types)[:, None] >> np.arange(windows.types)) & 1
         self.rows = np.where(high, np.exp(epsilon), 1.0)
         self.means = self.rows.mean(axis=1)
@@ -39,3 +39,19 @@ class EveryRow:
             weights=-self.windows.totals((pushed * ratios) @ self.rows),
             multipliers=-(chances @ self.rows),
         )
+
+    def value(self, form: Form, temperature: float) -> float:
+        """The smooth maximum alone."""
+        return self.smooth_maximum(form, temperature).value
+
+    def likely(self, form: Form, temperature: float) -> EveryRow:
+        """All rows: they are few."""
+        return self
+
+    def states(self, length: int) -> float:
+        """The number of rows, at windows of any length."""
+        return float(len(self.rows))
+
+    def at(self, windows: Windows) -> EveryRow:
+        """The same rows, for forms of other windows."""
+        return EveryRow(windows, self.epsilon)

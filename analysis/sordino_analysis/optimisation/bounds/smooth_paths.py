@@ -1,19 +1,25 @@
 """log Σ_v exp(f(v)/τ) over all 2^k rows and its slopes, by sums along the paths of `window_paths`.
 
-A forward pass keeps how likely either dropped type was; a backward pass turns that into the chances of all states.
+A forward pass keeps how likely either dropped type was; a backward pass turns that into the chances of all states. What
+needs no path, the terms of the queries and their slopes, is computed for many queries at once.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from sordino_analysis.arrays import Floats
-from sordino_analysis.optimisation.bounds.window_paths import Form, Lattice
+from sordino_analysis.optimisation.bounds.window_paths import Form, Integers, Lattice, Windows
 
 # In place of −∞, whose differences are no numbers.
 _NEVER = -1e30
+# Entries of the arrays of one block of queries, which stay in a processor's cache.
+_BLOCK = 1 << 16
+# Numbers of high types that are less likely are left out, but for some next to the others.
+_UNLIKELY, _SPARE = 1e-6, 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,95 +32,136 @@ class SmoothMaximum:
     multipliers: Floats
 
 
-def smooth_maximum(lattice: Lattice, form: Form, temperature: float) -> SmoothMaximum:
-    """Over the rows with the lattice's numbers of high types; derivatives of shapes (Q, L + 2) twice, and (k,)."""
-    passes = _Passes(lattice, form, temperature)
-    passes.forward()
-    return passes.backward()
+class SmoothPaths:
+    """The rows with the lattice's numbers of high types."""
 
+    def __init__(self, lattice: Lattice) -> None:
+        self.lattice, self.windows = lattice, lattice.windows
+        self.positions = len(self.windows.by_start)
+        states = int(np.prod(lattice.shape))
+        self.ratios = np.empty((len(self.windows.starts), states))
+        half = (lattice.shape[0] // 2, *lattice.shape[1:])
+        self.shares = np.empty((self.positions - 1, *half))
+        self.inverse_means = np.broadcast_to(1.0 / lattice.means, lattice.shape).ravel()
+        self.queries_of_block = max(1, _BLOCK // states)
 
-class _Passes:
-    def __init__(self, lattice: Lattice, form: Form, temperature: float) -> None:
-        self.lattice, self.form, self.temperature = lattice, form, temperature
-        self.windows = lattice.windows
-        self.scale = (1.0 / (temperature * lattice.means))[:, None, None]
-        self.ratios: dict[int, Floats] = {}
-        self.shares: list[Floats] = []
+    def smooth_maximum(self, form: Form, temperature: float) -> SmoothMaximum:
+        """Value, and derivatives of shapes (Q, L + 2) twice, and (k,)."""
+        masses, value = self._last(self._forward(form, temperature), temperature)
+        return self._backward(masses, value)
 
-    def forward(self) -> None:
-        """Messages up to the last window, and the shares of the dropped low types on the way."""
-        windows, boost = self.windows, self.lattice.boost
-        values = np.maximum(self.lattice.begin(self.form.multipliers) * self.scale, _NEVER)
+    def value(self, form: Form, temperature: float) -> float:
+        """The smooth maximum alone."""
+        return self._last(self._forward(form, temperature), temperature)[1]
+
+    def likely(self, form: Form, temperature: float) -> SmoothPaths:
+        """Only the rows whose number of high types is among those that have nearly all of Σ_v exp(f(v)/τ)."""
+        chances = self._last(self._forward(form, temperature), temperature)[0].sum(axis=0)
+        (places,) = np.nonzero(chances > _UNLIKELY)
+        first, last = max(0, places[0] - _SPARE), min(len(chances), places[-1] + 1 + _SPARE)
+        return SmoothPaths(Lattice(self.windows, self.lattice.epsilon, self.lattice.totals[first:last]))
+
+    def states(self, length: int) -> float:
+        """How many states windows of so many types have."""
+        lattice = self.lattice
+        return float((len(lattice.left) * len(lattice.totals) * lattice.windows.types) << length)
+
+    def at(self, windows: Windows) -> SmoothPaths:
+        """The same rows, for forms of other windows."""
+        return SmoothPaths(Lattice(windows, self.lattice.epsilon, self.lattice.totals))
+
+    def _forward(self, form: Form, temperature: float) -> Floats:
+        """Messages up to the last window; keeps the shares of the dropped low types and the ratios of all queries."""
+        lattice, windows = self.lattice, self.windows
+        scale = 1.0 / (temperature * lattice.means)
+        terms = self._terms(form, np.broadcast_to(scale, lattice.shape).ravel())
+        values = np.maximum(lattice.begin(form.multipliers) * scale, _NEVER)
+        half = lattice.shape[0] // 2
         for start, queries in enumerate(windows.by_start):
             if start:
-                low, high = values[:, :, 0::2], np.full_like(values[:, :, 1::2], _NEVER)
-                high[:, 1:] = values[:, :-1, 1::2]
-                top = np.maximum(low, high)
-                both = top + np.log1p(np.exp(-np.abs(low - high)))
-                self.shares.append(np.exp(low - both))
-                cost = self.form.multipliers[start + windows.length - 1] * self.scale
-                values = np.concatenate([both - cost, both - cost * (1.0 + boost)], axis=2)
-            for query in queries:
-                values += self._term(int(query), start)
-        self.last = values
+                both = self._merged(values, self.shares[start - 1])
+                cost = form.multipliers[start + windows.length - 1] * scale
+                np.subtract(both, cost, out=values[:half])
+                np.subtract(both, cost * (1.0 + lattice.boost), out=values[half:])
+            for _ in queries:
+                values += next(terms)
+        return values
 
-    def _term(self, query: int, start: int) -> Floats:
-        numerators, weights = self.form.numerators[query], self.form.weights[query]
-        least = float(weights @ self.windows.sizes[query])
-        sums = self.lattice.sums(numerators, start)
-        ratio = sums / np.maximum(self.lattice.sums(weights, start), least)
-        self.ratios[query] = ratio
-        return np.asarray(sums * ratio * self.scale)
+    @staticmethod
+    def _merged(values: Floats, share: Floats) -> Floats:
+        """log(e^low + e^high) over the two types that may be dropped; `share` is filled with the low one's part."""
+        low, high = values[0::2], np.full_like(values[1::2], _NEVER)
+        high[:, 1:] = values[1::2, :-1]
+        below = low < high
+        smaller = np.exp(-np.abs(low - high))
+        np.divide(1.0, 1.0 + smaller, out=share)
+        both = np.maximum(low, high)
+        both -= np.log(share)
+        np.multiply(share, smaller, out=share, where=below)
+        return both
 
-    def backward(self) -> SmoothMaximum:
-        """Chances of the states from the last window to the first, and the slopes from them."""
-        windows, lattice = self.windows, self.lattice
-        numerators, weights = np.zeros_like(self.form.numerators), np.zeros_like(self.form.weights)
-        multipliers = np.zeros(windows.types)
-        chances, value = self._last_chances()
-        for start in range(len(windows.by_start) - 1, -1, -1):
-            for query in windows.by_start[start]:
-                pushed = chances * self.ratios[int(query)]
-                numerators[query] = 2.0 * self._by_cell(pushed, start)
-                weights[query] = -self._by_cell(pushed * self.ratios[int(query)], start)
-            if start:
-                half = chances.shape[2] // 2
-                high = float(chances[:, :, half:].sum(axis=(1, 2)) @ (1.0 / lattice.means))
-                every = float(chances.sum(axis=(1, 2)) @ (1.0 / lattice.means))
-                multipliers[start + windows.length - 1] = -(every + lattice.boost * high)
-                chances = self._earlier(chances[:, :, :half] + chances[:, :, half:], self.shares[start - 1])
-        by_pattern = (chances / lattice.means[:, None, None]).sum(axis=(0, 1))
-        multipliers[: windows.length] = -(by_pattern @ (1.0 + lattice.boost * windows.bits))
-        return SmoothMaximum(value, numerators, weights, multipliers)
+    def _terms(self, form: Form, scale: Floats) -> Iterator[Floats]:
+        """The queries' terms over τ mean(v), one after the other; keeps the ratios of their sums."""
+        lattice, least = self.lattice, (form.weights * self.windows.sizes).sum(axis=1)
+        for queries in self._blocks():
+            sums = lattice.coefficients(form.numerators, queries) @ lattice.features
+            below = lattice.coefficients(form.weights, queries) @ lattice.features
+            # v ≥ 1: states that no row has may have less.
+            np.maximum(below, least[queries, None], out=below)
+            ratios = self.ratios[queries[0] : queries[-1] + 1]
+            np.divide(sums, below, out=ratios)
+            sums *= ratios
+            sums *= scale
+            yield from sums.reshape(-1, *lattice.shape)
 
-    def _last_chances(self) -> tuple[Floats, float]:
-        ends = self.lattice.ends(self.last)
+    def _blocks(self) -> Iterator[Integers]:
+        every = np.arange(len(self.windows.starts))
+        for start in range(0, len(every), self.queries_of_block):
+            yield every[start : start + self.queries_of_block]
+
+    def _last(self, values: Floats, temperature: float) -> tuple[Floats, float]:
+        """(2^L, number of N) chances of the last states, and the smooth maximum."""
+        ends = self.lattice.ends(values)
         top = float(ends.max())
         masses = np.exp(ends - top)
         total = float(masses.sum())
-        rest = np.clip(self.lattice.totals[:, None] - self.lattice.high, 0, len(self.lattice.left) - 1).astype(int)
-        chances = np.zeros(self.lattice.shape)
-        places = np.arange(len(self.lattice.totals))[:, None], rest, np.arange(chances.shape[2])
-        np.add.at(chances, places, masses / total)
-        return chances, self.temperature * (top + np.log(total))
+        return masses / total, temperature * (top + float(np.log(total)))
+
+    def _backward(self, masses: Floats, value: float) -> SmoothMaximum:
+        """Chances of the states from the last window to the first, and the slopes from them."""
+        windows, lattice = self.windows, self.lattice
+        count, features = len(windows.starts), len(lattice.features)
+        pushed, squared = np.empty((count, features)), np.empty((count, features))
+        multipliers = np.zeros(windows.types)
+        chances = np.zeros(lattice.shape)
+        np.put_along_axis(chances, lattice.last_left[:, None, :], masses[:, None, :], axis=1)
+        half = lattice.shape[0] // 2
+        for start in range(self.positions - 1, -1, -1):
+            shown = chances.ravel() * self.inverse_means
+            for query in windows.by_start[start]:
+                moved = shown * self.ratios[query]
+                pushed[query] = lattice.features @ moved
+                moved *= self.ratios[query]
+                squared[query] = lattice.features @ moved
+            if start:
+                every, high = float(shown.sum()), float(shown[shown.size // 2 :].sum())
+                multipliers[start + windows.length - 1] = -(every + lattice.boost * high)
+                chances = self._earlier(chances[:half] + chances[half:], self.shares[start - 1])
+        by_pattern = shown.reshape(lattice.shape[0], -1).sum(axis=1)
+        multipliers[: windows.length] = -(by_pattern @ (1.0 + lattice.boost * windows.bits))
+        return SmoothMaximum(value, 2.0 * self._by_cell(pushed), -self._by_cell(squared), multipliers)
 
     def _earlier(self, merged: Floats, share: Floats) -> Floats:
         """The chances of the states before one type was dropped."""
-        low = merged * share
-        chances = np.zeros(self.lattice.shape)
-        chances[:, :, 0::2] = low
-        chances[:, :-1, 1::2] = (merged - low)[:, 1:]
+        chances = np.empty(self.lattice.shape)
+        np.multiply(merged, share, out=chances[0::2])
+        merged -= chances[0::2]
+        chances[1::2, :-1] = merged[:, 1:]
+        chances[1::2, -1] = 0.0
         return chances
 
-    def _by_cell(self, pushed: Floats, start: int) -> Floats:
-        """(L + 2,) Σ pushed·(v's sum over each cell)/mean(v)."""
-        lattice, windows = self.lattice, self.windows
-        pushed = pushed / lattice.means[:, None, None]
-        by_pattern, by_place = pushed.sum(axis=(0, 1)), pushed.sum(axis=2)
-        every = float(by_pattern.sum())
-        left = float(by_place.sum(axis=0) @ lattice.left)
-        inside = by_pattern @ windows.bits
-        right = float(by_place.sum(axis=1) @ lattice.totals) - left - float(inside.sum())
-        behind = windows.types - start - windows.length
-        counts = np.concatenate([[start * every], np.full(windows.length, every), [behind * every]])
-        return np.asarray(counts + lattice.boost * np.concatenate([[left], inside, [right]]))
+    def _by_cell(self, sums: Floats) -> Floats:
+        """(Q, L + 2) Σ over states of v's sum over each cell, from the sums (Q, L + 3) of the features."""
+        every, left, total, inside = sums[:, :1], sums[:, 1:2], sums[:, 2:3], sums[:, 3:]
+        right = total - left - inside.sum(axis=1, keepdims=True)
+        return np.asarray(self.windows.sizes * every + self.lattice.boost * np.hstack([left, inside, right]))

@@ -87,14 +87,19 @@ class Form:
 
 
 class Lattice:
-    """The states (N, n, p): N high types in all, n of them left of the window, the pattern p in it."""
+    """The states (p, n, N): the pattern p in the window, n high types left of it, N high types in all.
+
+    Arrays of states have the shape (2^L, most N + 1, number of N), patterns first, so that dropping a type and taking
+    one in move blocks of memory.
+    """
 
     def __init__(self, windows: Windows, epsilon: float, totals: Integers) -> None:
-        self.windows, self.boost, self.totals = windows, float(np.expm1(epsilon)), totals
+        self.windows, self.epsilon, self.totals = windows, epsilon, totals
+        self.boost = float(np.expm1(epsilon))
         self.left = np.arange(int(totals.max()) + 1)
         self.means = 1.0 + self.boost * totals / windows.types
-        self.shape = (len(totals), len(self.left), 1 << windows.length)
         self.high = windows.bits.sum(axis=1)
+        self.shape = (len(self.high), len(self.left), len(totals))
 
     @classmethod
     def blocks(cls, windows: Windows, epsilon: float, most: int) -> Iterator[Lattice]:
@@ -107,33 +112,40 @@ class Lattice:
             yield cls(windows, epsilon, np.arange(start, stop))
             start = stop
 
+    @cached_property
+    def features(self) -> Floats:
+        """(L + 3, states) one, n, N, and the L bits of p: sums over a row's types are linear in them."""
+        pattern, left, place = (axis.ravel() for axis in np.indices(self.shape))
+        ones = np.ones(len(pattern))
+        return np.vstack([ones, left, self.totals[place], self.windows.bits[pattern].T])
+
+    def coefficients(self, cells: Floats, queries: Integers) -> Floats:
+        """(n, L + 3) what cellsᵀv has of the features for `queries` (n,), whose numbers are `cells` (Q, L + 2)."""
+        own = cells[queries]
+        left, inside, right = own[:, :1], own[:, 1:-1], own[:, -1:]
+        constant = (own * self.windows.sizes[queries]).sum(axis=1, keepdims=True)
+        return np.hstack([constant, self.boost * np.hstack([left - right, right, inside - right])])
+
     def begin(self, multipliers: Floats) -> Floats:
         """−νᵀv of the first window for every state, ν = `multipliers` (k,); −∞ where there is something left of it."""
         levels = 1.0 + self.boost * self.windows.bits
+        costs = levels @ multipliers[: self.windows.length]
         values = np.full(self.shape, -np.inf)
-        values[:, 0, :] = -levels @ multipliers[: self.windows.length]
-        values[:, 0, :][self.high > self.totals[:, None]] = -np.inf
+        values[:, 0, :] = np.where(self.high[:, None] > self.totals, -np.inf, -costs[:, None])
         return values
 
-    def sums(self, cells: Floats, start: int) -> Floats:
-        """cellsᵀv in every state, for a query whose window begins at `start`: `cells` (L + 2,)."""
-        left, inside, right = cells[0], cells[1:-1], cells[-1]
-        behind = self.windows.types - start - self.windows.length
-        constant = left * start + inside.sum() + right * behind
-        by_pattern = self.boost * (self.windows.bits @ (inside - right))
-        by_left = self.boost * (left - right) * self.left
-        by_total = constant + self.boost * right * self.totals
-        return np.asarray(by_total[:, None, None] + (by_left[:, None] + by_pattern))
-
     def ends(self, values: Floats) -> Floats:
-        """Of `values` (totals, left, patterns) those of the last window's states with nothing right of it: (totals,
-        patterns), −∞ where there is none."""
-        rest = self.totals[:, None] - self.high
-        inside = (rest >= 0) & (rest < len(self.left))
-        picked = values[
-            np.arange(len(self.totals))[:, None], np.where(inside, rest, 0).astype(int), np.arange(self.shape[2])
-        ]
-        return np.where(inside, picked, -np.inf)
+        """Of `values` of all states those of the last window's with nothing right of it: (2^L, number of N), −∞ where
+        there is none."""
+        rest = self.totals - self.high[:, None]
+        picked = np.take_along_axis(values, self.last_left[:, None, :], axis=1)[:, 0]
+        return np.where((rest >= 0) & (rest < len(self.left)), picked, -np.inf)
+
+    @cached_property
+    def last_left(self) -> Integers:
+        """(2^L, number of N) the n of a row that has nothing right of the last window; 0 where there is none."""
+        rest = self.totals - self.high[:, None]
+        return np.where((rest >= 0) & (rest < len(self.left)), rest, 0).astype(np.int64)
 
 
 def largest(windows: Windows, epsilon: float, form: Form, rounding: float = ROUNDING) -> float:
@@ -144,28 +156,26 @@ def largest(windows: Windows, epsilon: float, form: Form, rounding: float = ROUN
         for start, queries in enumerate(windows.by_start):
             if start:
                 values = _moved(lattice, values, form.multipliers[start + windows.length - 1])
-            for query in queries:
-                values += _term(lattice, form, int(query), start, rounding)
-        found = max(found, float((lattice.ends(values) / lattice.means[:, None]).max()))
+            if len(queries):
+                values += _terms(lattice, form, queries, rounding).reshape(lattice.shape)
+        found = max(found, float((lattice.ends(values) / lattice.means).max()))
     return found
 
 
 def _moved(lattice: Lattice, values: Floats, multiplier: float) -> Floats:
     """The same, of the better of the two types that may be dropped, with either of those that may be taken in."""
-    low, high = values[:, :, 0::2], values[:, :, 1::2]
-    best = low.copy()
-    np.maximum(best[:, 1:], high[:, :-1], out=best[:, 1:])
-    return np.concatenate([best - multiplier, best - multiplier * (1.0 + lattice.boost)], axis=2)
+    best = values[0::2].copy()
+    np.maximum(best[:, 1:], values[1::2, :-1], out=best[:, 1:])
+    return np.concatenate([best - multiplier, best - multiplier * (1.0 + lattice.boost)])
 
 
-def _term(lattice: Lattice, form: Form, query: int, start: int, rounding: float) -> Floats:
-    numerators, weights = form.numerators[query], form.weights[query]
-    least = float(weights @ lattice.windows.sizes[query])
-    if least <= 0:
-        return np.zeros(1)
+def _terms(lattice: Lattice, form: Form, queries: Integers, rounding: float) -> Floats:
+    """(states,) the sum of the terms of `queries` (n,)."""
+    least = (form.weights * lattice.windows.sizes).sum(axis=1)
+    queries = queries[least[queries] > 0]
     # v ≥ 1: states that no row has may have less.
-    below = np.maximum(lattice.sums(weights, start), least)
-    terms = lattice.sums(numerators, start) ** 2
+    below = np.maximum(lattice.coefficients(form.weights, queries) @ lattice.features, least[queries, None])
+    terms = (lattice.coefficients(form.numerators, queries) @ lattice.features) ** 2
     if rounding:
-        terms += rounding * lattice.sums(np.abs(numerators), start) ** 2
-    return np.asarray(terms / below)
+        terms += rounding * (lattice.coefficients(np.abs(form.numerators), queries) @ lattice.features) ** 2
+    return np.asarray((terms / below).sum(axis=0))

@@ -5,10 +5,10 @@ import itertools
 import numpy as np
 import pytest
 
-from sordino_analysis.optimisation.bounds.own_types import recheck_own_types
-from sordino_analysis.optimisation.bounds.own_types_ascent import own_types_bound
+from sordino_analysis.optimisation.bounds.own_types import recheck_own_types, signed_sizes
+from sordino_analysis.optimisation.bounds.own_types_ascent import WindowPoint, lifted, own_types_bound
 from sordino_analysis.optimisation.bounds.smooth_enumeration import EveryRow
-from sordino_analysis.optimisation.bounds.smooth_paths import smooth_maximum
+from sordino_analysis.optimisation.bounds.smooth_paths import SmoothPaths
 from sordino_analysis.optimisation.bounds.thresholds import find_thresholds
 from sordino_analysis.optimisation.bounds.window_paths import Form, Lattice, Windows, largest
 from sordino_analysis.questions.linear import builtin
@@ -48,7 +48,7 @@ def test_the_path_finds_the_largest_of_all_rows_and_their_sum(types, length):
     expected = values(windows, 2.0, form, 1e-3)
     assert largest(windows, 2.0, form, 1e-3) == pytest.approx(expected.max(), rel=1e-12)
     plain, temperature = values(windows, 2.0, form), 0.3 * abs(expected.max())
-    smooth = smooth_maximum(Lattice(windows, 2.0, np.arange(types + 1)), form, temperature).value
+    smooth = SmoothPaths(Lattice(windows, 2.0, np.arange(types + 1))).smooth_maximum(form, temperature).value
     assert smooth == pytest.approx(
         plain.max() + temperature * np.log(np.exp((plain - plain.max()) / temperature).sum())
     )
@@ -58,7 +58,7 @@ def test_the_path_finds_the_largest_of_all_rows_and_their_sum(types, length):
 def test_all_rows_at_once_have_the_same_smooth_maximum_and_slopes_as_paths(length):
     windows = Windows.around(THRESHOLDS, 8, length)
     form = random_form(windows, np.random.default_rng(length))
-    paths = smooth_maximum(Lattice(windows, 2.0, np.arange(9)), form, 0.5)
+    paths = SmoothPaths(Lattice(windows, 2.0, np.arange(9))).smooth_maximum(form, 0.5)
     rows_at_once = EveryRow(windows, 2.0).smooth_maximum(form, 0.5)
     for name, expected in vars(paths).items():
         assert getattr(rows_at_once, name) == pytest.approx(expected, rel=1e-9, abs=1e-12), name
@@ -68,16 +68,51 @@ def test_all_rows_at_once_have_the_same_smooth_maximum_and_slopes_as_paths(lengt
 def test_slopes_of_the_smooth_maximum(name):
     rng = np.random.default_rng(6)
     windows = Windows.around(THRESHOLDS, 8, 4)
-    form, lattice = random_form(windows, rng), Lattice(windows, 1.5, np.arange(9))
+    form, paths = random_form(windows, rng), SmoothPaths(Lattice(windows, 1.5, np.arange(9)))
     numbers = getattr(form, name)
     direction = rng.normal(size=numbers.shape) * (numbers != 0)
 
     def moved(step):
         arrays = {key: getattr(form, key) for key in ("numerators", "weights", "multipliers")}
-        return smooth_maximum(lattice, Form(**arrays | {name: numbers + step * numbers.max() * direction}), 5.0)
+        return paths.smooth_maximum(Form(**arrays | {name: numbers + step * numbers.max() * direction}), 5.0)
 
     slope = float((getattr(moved(0.0), name) * direction).sum()) * numbers.max()
     assert (moved(1e-6).value - moved(-1e-6).value) / 2e-6 == pytest.approx(slope, rel=1e-5)
+
+
+def test_lifting_to_longer_windows_leaves_the_value_unchanged():
+    rng = np.random.default_rng(5)
+    thresholds = np.array([1, 2, 4, 5, 7, 8, 9])
+    windows = Windows.around(thresholds, 10, 2)
+    cells = windows.sizes > 0
+    point = WindowPoint(
+        windows, rng.normal(size=cells.shape) * cells, (0.1 + rng.random(cells.shape)) * cells, rng.random(10)
+    )
+    rows = EveryRow(windows, 2.0)
+    expected = rows.smooth_maximum(point.form, 0.1)
+    correlation = float((point.form.numerators * signed_sizes(windows, thresholds)).sum())
+    for length in (4, 5, 8):
+        longer = lifted(point, thresholds, length)
+        assert longer.windows.length == length
+        assert rows.at(longer.windows).smooth_maximum(longer.form, 0.1).value == pytest.approx(
+            expected.value, rel=1e-12
+        )
+        moved = float((longer.form.numerators * signed_sizes(longer.windows, thresholds)).sum())
+        assert moved == pytest.approx(correlation, rel=1e-12)
+
+
+def test_likely_rows_have_nearly_all_of_the_sum():
+    windows = Windows.around(np.arange(1, 16), 16, 2)
+    rng = np.random.default_rng(6)
+    weights = np.ones((15, 4)) * (windows.sizes > 0)
+    form = Form(
+        rng.normal(size=(15, 4)) * (windows.sizes > 0), weights / (weights * windows.sizes).sum(), np.full(16, 4.0)
+    )
+    paths = SmoothPaths(Lattice(windows, 3.0, np.arange(17)))
+    likely = paths.likely(form, 1.0)
+    assert len(likely.lattice.totals) < 12
+    assert likely.value(form, 1.0) == pytest.approx(paths.value(form, 1.0), abs=1e-4)
+    assert likely.states(4) < paths.states(4) == 17 * 17 * 16 << 4
 
 
 @pytest.fixture(scope="module")
