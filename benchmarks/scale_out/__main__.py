@@ -16,26 +16,20 @@ import numpy as np
 
 from benchmarks.ingest import processes
 from benchmarks.ingest.store import Store
+from benchmarks.scale_out.archives import ONE, direction, random_archive, random_payloads, response
+from benchmarks.scale_out.model import model_figures
 from sordino_analysis.archive.archive import Archive
 from sordino_analysis.evaluation.accumulate import accumulate
 from sordino_server import aggregates
 from sordino_server.aggregates import log_pages
 from sordino_server.aggregates.log_pool import add_up_in_pool
 from sordino_server.exports.archiving import ArchivedRound, archive_folder, write_archive
-from sordino_shared.arrays import Array
 from sordino_shared.domains import Categorical, Domain
-from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import DevicePart
 from sordino_shared.randomizers import AnyRandomizer, SeededDirection
 
-DIMENSION, CHUNK = 64, 4096
+CHUNK, BYTE_PART = 4096, 16_000_000
 Figure = dict[str, object]
-
-
-def _direction() -> SeededDirection:
-    weights = np.full(2, SeededDirection.largest_keep_weight(PureEpsilon(10**9)), dtype=np.uint64)
-    vectors = Array.of(np.eye(2, DIMENSION, dtype=np.int32), "<i4")
-    return SeededDirection(60, vectors, Array.of(weights, "<u8"))
 
 
 def _archived(store: Store, randomizer: AnyRandomizer, reports: int) -> tuple[ArchivedRound, np.ndarray]:
@@ -44,19 +38,16 @@ def _archived(store: Store, randomizer: AnyRandomizer, reports: int) -> tuple[Ar
         while aggregates.repository.delete_reports(session, store.round, 10_000):
             pass
     draw = np.random.default_rng(0)
-    payloads = draw.integers(0, 256, (CHUNK, randomizer.payload_bytes), dtype=np.uint8)
+    payloads = random_payloads(randomizer, CHUNK, draw)
+    domain = store.part.domain
     if isinstance(randomizer, SeededDirection):
-        payloads[:, -1] &= 1
         domain = Domain((Categorical("type", tuple(map(str, range(2)))),))
-    else:
-        payloads %= 64
-        domain = store.part.domain
     for first in range(0, reports, 100 * CHUNK):
         with store.database.write("fill the log") as session:
             for _ in range(first, min(first + 100 * CHUNK, reports), CHUNK):
                 draw.shuffle(payloads)
                 aggregates.add_chunk(session, store.round, CHUNK, payloads.tobytes(), 0)
-    device = DevicePart(domain, PureEpsilon(10**9), randomizer)
+    device = DevicePart(domain, ONE, randomizer)
     counted = -(-reports // CHUNK) * CHUNK
     archived = ArchivedRound(
         campaign=store.campaign,
@@ -73,7 +64,7 @@ def _figures(engine: str, bytes_: int, directions: int) -> Iterator[Figure]:
     make = processes.sqlite if engine == "sqlite" else processes.postgres
     with make() as url, tempfile.TemporaryDirectory() as lake:
         store = Store.create(url)
-        kinds = (("1 byte", store.part.randomizer, bytes_), ("17 bytes", _direction(), directions))
+        kinds = (("1 byte", store.part.randomizer, bytes_), ("17 bytes", direction(), directions))
         for name, randomizer, reports in kinds:
             archived, payloads = _archived(store, randomizer, reports)
             folder = archive_folder(os.path.join(lake, name.replace(" ", "-")), archived)
@@ -117,15 +108,36 @@ def _figure(name: str, value: float, unit: str) -> Figure:
     return {"figure": name, "value": value, "unit": unit}
 
 
+def _hundred_million(share: int) -> Iterator[Figure]:
+    """10⁸ reports of a byte by one process."""
+    with tempfile.TemporaryDirectory() as folder:
+        archive = random_archive(os.path.join(folder, "archive"), response(), 6, 100_000_000 // 6 // share)
+        taken = _processor(lambda: archive.sums(archive.chosen()))
+        reports = sum(part.reports for part in archive.manifest.parts)
+        yield _figure(f"{reports:,} reports of a byte, added up", taken, "CPU-s")
+
+
+def _chosen_figures(chosen: argparse.Namespace) -> Iterator[Figure]:
+    share = 10 if chosen.quick else 1
+    if chosen.spark:
+        from benchmarks.scale_out.spark_jobs import spark_figures
+
+        yield from (_figure(*each) for each in spark_figures(share))
+        return
+    yield from _figures(chosen.database, 40_000_000 // share, 10_000_000 // share)
+    yield from _hundred_million(share)
+    yield from (_figure(*each) for each in model_figures(share))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.scale_out", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a tenth of the reports")
     parser.add_argument("--database", choices=["sqlite", "postgres"], default="sqlite")
+    parser.add_argument("--spark", action="store_true", help="jobs of Spark instead; needs requirements/spark.txt")
     parser.add_argument("--json", action="store_true", help="one JSON array instead of a table")
     chosen = parser.parse_args()
-    share = 10 if chosen.quick else 1
     found = []
-    for figure in _figures(chosen.database, 40_000_000 // share, 10_000_000 // share):
+    for figure in _chosen_figures(chosen):
         found.append(figure)
         if not chosen.json:
             print("| {figure} | {value:.3g} {unit} |".format(**figure), flush=True)

@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-import json
 import re
 import socket
 import subprocess
 import sys
 import tomllib
 from collections.abc import Callable
-from contextlib import ExitStack
-from pathlib import Path
 from typing import Any
 
 import httpx
 import numpy as np
 import pytest
-import yaml
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
 from sordino_server.config import PREFIX, Settings
 from sordino_shared.protocol import CBOR_MEDIA_TYPE, DevicePart, ReportBatch, Task
 from sordino_shared.randomness import SeededRandomness
+from tests.e2e.compose import ROOT, free_ports, image_check, run_check, services, started
 from tests.patience import PATIENCE_S
 
-ROOT = Path(__file__).parents[2]
 Installation = Any
 WORKLOAD = {
     "name": "delays",
@@ -34,66 +30,37 @@ WORKLOAD = {
 }
 
 
-def _services() -> dict[str, Any]:
-    services: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
-    return services
-
-
 def _started(installation: Installation, name: str, environment: dict[str, str]) -> Any:
-    service = _services()[name]
+    service = services()[name]
     assert service["command"][0] == "sordino"
     # What compose puts in place of `${NAME:-value}` where NAME is not set.
     stated = {name: re.sub(r"\$\{\w+:-([^}]*)\}", r"\1", text) for name, text in service["environment"].items()}
     return installation.start(*service["command"][1:], **(stated | environment))
 
 
-def _free_ports(count: int) -> list[str]:
-    with ExitStack() as stack:
-        probes = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for probe in probes:
-            probe.bind(("127.0.0.1", 0))
-        return [str(probe.getsockname()[1]) for probe in probes]
-
-
-def _image_check() -> list[str]:
-    """The command of the image's health check."""
-    found = re.search(r"^HEALTHCHECK .* CMD (\[.*\])$", (ROOT / "Dockerfile").read_text(), flags=re.MULTILINE)
-    assert found is not None
-    command: list[str] = json.loads(found[1])
-    return command
-
-
-def _run_check(command: list[str], environment: dict[str, str], port: str = "8000") -> int:
-    """Exit code of a health check, whose processes run here and not in a container."""
-    program = {"python": [sys.executable], "sordino": [sys.executable, "-m", "sordino_server"]}[command[0]]
-    arguments = [argument.replace(":8000/", f":{port}/") for argument in command[1:]]
-    done = subprocess.run([*program, *arguments], env=environment, capture_output=True, timeout=PATIENCE_S, check=False)
-    return done.returncode
-
-
 def test_the_order_of_the_services() -> None:
-    services = _services()
-    assert set(services) == {"postgres", "migrate", "api", "worker", "demo"}
-    assert services["migrate"]["depends_on"] == {"postgres": {"condition": "service_healthy"}}
+    listed = services()
+    assert set(started()) == {"postgres", "migrate", "api", "worker"}
+    assert listed["migrate"]["depends_on"] == {"postgres": {"condition": "service_healthy"}}
     for name in ("api", "worker"):
-        assert services[name]["depends_on"] == {"migrate": {"condition": "service_completed_successfully"}}
-    assert services["demo"]["profiles"] == ["demo"]
-    assert services["demo"]["depends_on"]["api"] == {"condition": "service_healthy"}
+        assert listed[name]["depends_on"] == {"migrate": {"condition": "service_completed_successfully"}}
+    assert listed["demo"]["profiles"] == ["demo"]
+    assert listed["demo"]["depends_on"]["api"] == {"condition": "service_healthy"}
     known = {PREFIX + name.upper() for name in Settings.model_fields}
     for name in ("migrate", "api", "worker", "demo"):
-        assert set(services[name]["environment"]) <= known
+        assert set(listed[name]["environment"]) <= known
 
 
 def test_every_service_that_goes_on_has_a_health_check_and_time_to_drain() -> None:
-    services = _services()
-    assert services["postgres"]["healthcheck"]["test"][:2] == ["CMD-SHELL", "pg_isready -U sordino -d sordino"]
-    assert services["worker"]["healthcheck"]["test"][0] == "CMD"
-    assert "healthcheck" not in services["api"], "the image's own is used"
-    assert "/readyz" in _image_check()[-1]
+    listed = services()
+    assert listed["postgres"]["healthcheck"]["test"][:2] == ["CMD-SHELL", "pg_isready -U sordino -d sordino"]
+    assert listed["worker"]["healthcheck"]["test"][0] == "CMD"
+    assert "healthcheck" not in listed["api"], "the image's own is used"
+    assert "/readyz" in image_check()[-1]
     for name in ("api", "worker"):
-        assert services[name]["init"], "SIGTERM stops it while it starts, too"
+        assert listed[name]["init"], "SIGTERM stops it while it starts, too"
         # Docker kills after ten seconds unless told otherwise.
-        assert int(services[name]["stop_grace_period"].removesuffix("s")) > Settings().drain_s + Settings().shutdown_s
+        assert int(listed[name]["stop_grace_period"].removesuffix("s")) > Settings().drain_s + Settings().shutdown_s
 
 
 def test_the_image_runs_as_somebody_and_starts_the_server() -> None:
@@ -103,7 +70,16 @@ def test_the_image_runs_as_somebody_and_starts_the_server() -> None:
     assert int(user[1]) > 0
     assert f"useradd --uid {user[1]} " in text
     assert 'CMD ["sordino", "serve"]' in text
-    assert text.count("\nFROM ") == 2, "what builds is left behind"
+    stages = re.findall(r"^FROM (\S+)(?: AS (\S+))?$", text, flags=re.MULTILINE)
+    assert stages == [
+        ("python:3.11-slim", "build"),
+        ("python:3.11-slim", "server"),
+        ("build", "build-spark"),
+        ("server", "spark"),
+        # Without a target the last one is built.
+        ("server", ""),
+    ], "what builds is left behind"
+    assert re.findall(r"^USER (\d+)$", text, flags=re.MULTILINE)[-1] == user[1], "root only installs Java"
 
 
 def test_the_image_is_made_of_what_is_sent_to_the_engine() -> None:
@@ -132,16 +108,21 @@ def test_the_image_has_a_python_that_the_packages_take_and_keeps_what_they_need(
 
 def test_one_service_builds_the_image_that_all_use() -> None:
     """Several that build would write one tag at the same time, which fails on a machine that does not have it yet."""
-    services = _services()
-    own = [service for name, service in services.items() if name != "postgres"]
-    assert {(service["image"], service["pull_policy"]) for service in own} == {("sordino", "never")}
-    assert [name for name, service in services.items() if "build" in service] == ["migrate"]
+    listed = services()
+    own = [service for name, service in listed.items() if name != "postgres"]
+    images = {(service["image"], service["pull_policy"]) for service in own}
+    assert images == {("sordino", "never"), ("sordino-spark", "never")}
+    built = {name: (service["image"], service["build"]) for name, service in listed.items() if "build" in service}
+    assert built == {
+        "migrate": ("sordino", "."),
+        "spark-master": ("sordino-spark", {"context": ".", "target": "spark"}),
+    }
 
 
 def test_the_stated_commands_run_a_campaign_on_postgresql(
     installation: Installation, postgres_url: str, written: Callable[..., str], wait_until: Callable[..., None]
 ) -> None:
-    port, figures, jobs = _free_ports(3)
+    port, figures, jobs = free_ports(3)
     here = {"SORDINO_DATABASE_URL": postgres_url, "SORDINO_METRICS_HOST": "127.0.0.1"}
     early = installation.run("serve", "--no-worker", code=2, **here)
     assert "sordino db upgrade" in early.stderr
@@ -155,8 +136,8 @@ def test_the_stated_commands_run_a_campaign_on_postgresql(
     key = installation.json("keys", "create", "--role", "admin", "--name", "test", **here)["key"]
     with httpx.Client(base_url=address, headers={"Authorization": f"Bearer {key}"}, timeout=PATIENCE_S) as operator:
         assert operator.get("/readyz").json() == {"status": "ok"}
-        assert _run_check(_image_check(), installation.environment, port) == 0
-        assert _run_check(_services()["worker"]["healthcheck"]["test"][1:], installation.environment | here) == 0
+        assert run_check(image_check(), installation.environment, port) == 0
+        assert run_check(services()["worker"]["healthcheck"]["test"][1:], installation.environment | here) == 0
         _campaign(operator, wait_until)
     assert (
         'sordino_reports_total{outcome="accepted"} 1000.0'
@@ -172,20 +153,20 @@ def test_the_stated_commands_run_a_campaign_on_postgresql(
 
 
 def test_figures_stay_inside_the_network_of_the_containers() -> None:
-    services = _services()
+    listed = services()
     for name, setting in (("api", "SORDINO_METRICS_PORT"), ("worker", "SORDINO_WORKER_METRICS_PORT")):
-        stated = services[name]["environment"]
+        stated = listed[name]["environment"]
         assert stated["SORDINO_METRICS_HOST"] == "0.0.0.0"
         assert int(stated[setting]) > 0
-        assert not any(stated[setting] in port for port in services[name].get("ports", ()))
+        assert not any(stated[setting] in port for port in listed[name].get("ports", ()))
 
 
 def test_health_checks_fail_where_nothing_is_healthy(installation: Installation, postgres_url: str) -> None:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
-        assert _run_check(_image_check(), installation.environment, str(probe.getsockname()[1])) != 0
+        assert run_check(image_check(), installation.environment, str(probe.getsockname()[1])) != 0
     here = installation.environment | {"SORDINO_DATABASE_URL": postgres_url}
-    assert _run_check(_services()["worker"]["healthcheck"]["test"][1:], here) != 0
+    assert run_check(services()["worker"]["healthcheck"]["test"][1:], here) != 0
 
 
 @pytest.mark.slow
@@ -193,7 +174,7 @@ def test_the_demo_profile_leaves_a_finished_campaign(installation: Installation,
     """The stated shell command, with the API at another address and for fewer devices."""
     here = {"SORDINO_DATABASE_URL": migrated_postgres_url}
     _, address = installation.serve("--worker", **here)
-    shell, option, script = _services()["demo"]["command"]
+    shell, option, script = services()["demo"]["command"]
     # Compose writes a dollar as two.
     script = script.replace("$$", "$").replace("http://api:8000", address).replace("--users 20000", "--users 500")
     (installation.folder / "sordino").write_text(f'#!/bin/sh\nexec {sys.executable} -m sordino_server "$@"\n')

@@ -7,12 +7,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks.scale_out.archives import archive_of
 from sordino_analysis.archive.archive import Archive
 from sordino_analysis.archive.errors import ArchiveError, BadPart
 from sordino_analysis.archive.folder import Folder
 from sordino_shared.randomness import SeededRandomness
-from tests.analysis.archive.conftest import Write
 from tests.randomizers import RESPONSE
+
+
+def answers(folder: Path, seed: int) -> Archive:
+    """Two parts of five reports."""
+    payloads = RESPONSE.randomize_many(np.arange(10) % 5, SeededRandomness(seed))
+    return archive_of(str(folder / "archive"), RESPONSE, np.split(payloads, 2))
 
 
 @pytest.mark.parametrize(
@@ -49,8 +55,8 @@ def test_a_store_that_fails_is_an_error_of_the_archive(tmp_path: Path) -> None:
         Folder.open(str(tmp_path)).read("folder")
 
 
-def test_a_file_that_is_far_too_long_is_not_read_to_its_end(written: Write) -> None:
-    archive = written(RESPONSE, RESPONSE.randomize_many(np.arange(10) % 5, SeededRandomness(5)), 2)
+def test_a_file_that_is_far_too_long_is_not_read_to_its_end(tmp_path: Path) -> None:
+    archive = answers(tmp_path, 5)
     part = Path(archive.folder.path) / "part-00001.parquet"
     with open(part, "r+b") as stream:
         stream.truncate(1 << 40)
@@ -58,15 +64,12 @@ def test_a_file_that_is_far_too_long_is_not_read_to_its_end(written: Write) -> N
         archive.sums(archive.chosen())
 
 
-def test_the_manifest_of_another_round_names_other_files(written: Write) -> None:
-    def answers(seed: int) -> Archive:
-        return written(RESPONSE, RESPONSE.randomize_many(np.arange(10) % 5, SeededRandomness(seed)), 2)
-
-    other = answers(5)
+def test_the_manifest_of_another_round_names_other_files(tmp_path: Path) -> None:
+    other = answers(tmp_path, 5)
     folder = Path(other.folder.path)
     content = (folder / other.manifest.name).read_bytes()
     (folder / other.manifest.name).unlink()
-    (folder / answers(6).manifest.name).unlink()
+    (folder / answers(tmp_path, 6).manifest.name).unlink()
     (folder / other.manifest.name).write_bytes(content)
     with pytest.raises(BadPart, match=r"part-00000\.parquet is not the file that the manifest names"):
         other.sums(Archive.open(other.folder.url).chosen())

@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,6 +20,7 @@ import numpy as np
 import pytest
 
 import sordino_shared
+from benchmarks.scale_out.archives import archive_of
 from sordino_analysis.archive import spark
 from sordino_analysis.archive.archive import Archive
 from sordino_analysis.archive.engines import Engine, PartSums
@@ -29,7 +30,7 @@ from sordino_analysis.evaluation.accumulate import Aggregate
 from sordino_shared.errors import SordinoError
 from sordino_shared.randomness import SeededRandomness
 from tests.patience import PATIENCE_S
-from tests.randomizers import RESPONSE, direction
+from tests.randomizers import direction
 
 ROOT = Path(__file__).parents[3]
 WITH_SPARK = [
@@ -40,13 +41,13 @@ WITH_SPARK = [
     pytest.mark.skipif(shutil.which("java") is None, reason="no Java: apt-get install openjdk-17-jre-headless"),
 ]
 PLANE = direction((10, 0), (0, 10), (-6, 8))
-Write = Callable[..., Archive]
 
 
 @pytest.fixture
-def archive(written: Write) -> Archive:
+def archive(tmp_path: Path) -> Archive:
     """Ten parts of 2,000 random directions."""
-    return written(PLANE, PLANE.randomize_many(np.arange(20_000) % 3, SeededRandomness(5)), 10)
+    payloads = PLANE.randomize_many(np.arange(20_000) % 3, SeededRandomness(5))
+    return archive_of(str(tmp_path / "archive"), PLANE, np.split(payloads, 10))
 
 
 def dying(sums_of: PartSums, folder: Path, deaths: int, ancestors: int) -> Any:
@@ -217,9 +218,8 @@ class TestCluster:
         assert survived == archive.sums(archive.chosen())
 
     def test_a_wrong_interpreter_is_named_before_the_first_part_is_read(
-        self, written: Write, cluster: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+        self, archive: Archive, cluster: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        archive = written(RESPONSE, RESPONSE.randomize_many(np.arange(10) % 5, SeededRandomness(5)), 2)
         for part in Path(archive.folder.path).glob("part-*"):
             part.unlink()
         bare = tmp_path / "bare"

@@ -1,0 +1,55 @@
+"""What docker-compose.yml and the Dockerfile state, for tests that run it without Docker."""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+import subprocess
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tests.patience import PATIENCE_S
+
+ROOT = Path(__file__).parents[2]
+
+
+def services() -> dict[str, Any]:
+    """Every service by name, of all profiles."""
+    found: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
+    return found
+
+
+def started(profile: str | None = None) -> dict[str, Any]:
+    """What `docker compose up` starts, or with a profile what it starts besides."""
+    wanted = [] if profile is None else [profile]
+    return {name: service for name, service in services().items() if service.get("profiles", []) == wanted}
+
+
+def free_ports(count: int) -> list[str]:
+    """Different ports that nobody uses at the moment."""
+    with ExitStack() as stack:
+        probes = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for probe in probes:
+            probe.bind(("127.0.0.1", 0))
+        return [str(probe.getsockname()[1]) for probe in probes]
+
+
+def image_check() -> list[str]:
+    """The command of the image's health check."""
+    found = re.search(r"^HEALTHCHECK .* CMD (\[.*\])$", (ROOT / "Dockerfile").read_text(), flags=re.MULTILINE)
+    assert found is not None
+    command: list[str] = json.loads(found[1])
+    return command
+
+
+def run_check(command: list[str], environment: dict[str, str], port: str = "8000") -> int:
+    """Exit code of a health check, whose processes run here and not in a container."""
+    program = {"python": [sys.executable], "sordino": [sys.executable, "-m", "sordino_server"]}[command[0]]
+    arguments = [argument.replace(":8000/", f":{port}/") for argument in command[1:]]
+    done = subprocess.run([*program, *arguments], env=environment, capture_output=True, timeout=PATIENCE_S, check=False)
+    return done.returncode
