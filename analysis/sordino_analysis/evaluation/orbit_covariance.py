@@ -6,9 +6,9 @@ import numpy as np
 
 from sordino_analysis.arrays import Floats
 from sordino_analysis.evaluation.answer_moments import AnswerMoments
+from sordino_analysis.evaluation.character_tables import CharacterTables
 from sordino_analysis.evaluation.linear_answers import covariance_square_root
 from sordino_analysis.evaluation.orbit_sums import CharacterSums
-from sordino_analysis.optimisation.symmetry.row_spectrum import RowSpectrum
 from sordino_shared.randomizers import OrbitKernel
 from sordino_shared.randomness import SeededRandomness
 
@@ -32,7 +32,7 @@ def drawn_root(kernel: OrbitKernel, law: AnswerMoments, histogram: Floats) -> Fl
     cells = np.sort(drawn).astype(np.int64)
     payloads = kernel.randomize_many(cells, SeededRandomness(_SEED))
     sums, covariance = CharacterSums(kernel, _SCALE), np.zeros((workload.queries, workload.queries))
-    unit = RowSpectrum(kernel).unit / _SCALE
+    unit = CharacterTables(kernel, _SCALE).unit / _SCALE
     at_once = max(1, _MOST_HELD // max(kernel.accumulator_size, workload.queries))
     for start in range(0, ROOT_REPORTS, at_once):
         here, place = np.unique(cells[start : start + at_once], return_inverse=True)

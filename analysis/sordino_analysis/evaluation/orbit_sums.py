@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from itertools import combinations, product
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sordino_analysis.arrays import Floats
-from sordino_analysis.optimisation.symmetry.row_spectrum import RowSpectrum
+from sordino_analysis.evaluation.character_tables import CharacterTables
 from sordino_analysis.questions.linear.characters import Characters, Integers
 from sordino_shared.randomizers import OrbitKernel
 
@@ -24,14 +22,12 @@ class CharacterSums:
 
     def __init__(self, kernel: OrbitKernel, scale: int) -> None:
         self.kernel = kernel
-        spectrum = RowSpectrum(kernel)
-        least = 0 if kernel.overlaps else 1
-        self._places = _Places(spectrum.characters, least)
-        self.one = round(scale / spectrum.unit)
-        self._tables = [
-            [(slots, np.rint(table * (scale / spectrum.unit)).astype(np.int64)) for slots, table in contributions]
-            for contributions in (_contributions(c, kernel.width, least) for c in spectrum.coefficients)
-        ]
+        tables = CharacterTables(kernel, scale)
+        characters = Characters(kernel.shape, kernel.width, kernel.pinned)
+        self._places = _Places(characters, tables.least)
+        self.one = tables.one
+        self.largest = tables.largest
+        self._tables = tables.rows
 
     def __call__(self, payloads: NDArray[np.uint8]) -> Integers:
         """(rows · (1 + p),) the sums over (n, width) payloads."""
@@ -52,11 +48,6 @@ class CharacterSums:
             for places, values in self._entries(number, *self.kernel.parse(payloads, number)):
                 found[number, places, holders[:, None]] = values
         return found.reshape(-1, len(payloads))
-
-    @property
-    def largest(self) -> list[int]:
-        """For each row the largest |entry| that a report adds to a sum, besides the first, which is `one`."""
-        return [max(int(np.abs(table).max()) for _, table in tables) for tables in self._tables]
 
     @property
     def _block(self) -> int:
@@ -99,20 +90,3 @@ class _Places:
         length, last = supports.shape[1], len(self._choices) - 2
         later = self._choices[last - self._rank_of[supports], np.arange(length, 0, -1)].sum(axis=1)
         return np.asarray(self._choices[-1, 1 : length + 1].sum() - 1 - later)
-
-
-def _contributions(coefficients: NDArray[np.complex128], width: int, least: int) -> list[tuple[list[int], Floats]]:
-    """Slots and (shifts, frequencies from `least` on) H_r of a row, for every set of up to `width` slots."""
-    shape, found = coefficients.shape, []
-    shifts = np.indices(shape).reshape(len(shape), -1)
-    for involved in range(1, min(width, len(shape)) + 1):
-        for slots in combinations(range(len(shape)), involved):
-            columns = []
-            for values in product(*(range(least, shape[slot]) for slot in slots)):
-                frequency = np.zeros(len(shape), dtype=np.intp)
-                frequency[list(slots)] = values
-                phase = 2 * np.pi * (frequency / np.array(shape)) @ shifts
-                value = np.conj(coefficients[tuple(frequency)]) * np.exp(1j * phase)
-                columns.append(value.real + value.imag)
-            found.append((list(slots), np.stack(columns, axis=1)))
-    return found

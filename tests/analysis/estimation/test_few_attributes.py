@@ -16,6 +16,7 @@ from sordino_analysis.estimation.few_attributes import projected_onto_simplex
 from sordino_analysis.estimation.linear import EstimationError, LinearEstimator
 from sordino_analysis.estimation.marginals import MarginalEstimator
 from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
+from sordino_analysis.evaluation.character_tables import CharacterTables
 from sordino_analysis.planning.planner import CompiledPlan, PlanRequest, compile_plan
 from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.linear import parse_specification
@@ -80,7 +81,8 @@ def test_marginals_of_many_attributes_are_estimated_with_their_errors(attributes
     assert ((found.band_lower <= truth) & (truth <= found.band_upper)).all()
     covered = ((found.lower <= truth) & (truth <= found.upper)).mean()
     assert covered == pytest.approx(0.95, abs=0.03)
-    assert ((found.consistent - truth) ** 2).mean() <= ((found.unbiased - truth) ** 2).mean()
+    # Answers that are consistent already stay, up to their last bits.
+    assert ((found.consistent - truth) ** 2).mean() <= ((found.unbiased - truth) ** 2).mean() * (1 + 1e-9)
     assert found.consistent.reshape(-1, 4).sum(axis=1) == pytest.approx(1.0)
 
 
@@ -227,9 +229,7 @@ def test_variances_are_those_of_every_report_in_rationals() -> None:
 
 def unit_of(kernel: OrbitKernel) -> float:
     """A device's largest character, as an aggregator writes it."""
-    from sordino_analysis.optimisation.symmetry.row_spectrum import RowSpectrum
-
-    return RowSpectrum(kernel).unit
+    return CharacterTables(kernel, 1 << 32).unit
 
 
 def test_rows_are_projected_like_one_by_one() -> None:

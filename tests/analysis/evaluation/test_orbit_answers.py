@@ -9,11 +9,11 @@ import pytest
 
 from sordino_analysis.documents.decoders import CharacterDecoder
 from sordino_analysis.evaluation.accumulate import accumulate
+from sordino_analysis.evaluation.character_tables import CharacterTables
 from sordino_analysis.evaluation.orbit_answers import orbit_answers
 from sordino_analysis.evaluation.randomizers import for_randomizer
 from sordino_analysis.evaluation.randomizers.directions import DIRECTION_SCALE
 from sordino_analysis.evaluation.variance import answer_moments
-from sordino_analysis.optimisation.symmetry.row_spectrum import RowSpectrum
 from sordino_analysis.questions.linear import parse_specification
 from sordino_shared.arrays import Array
 from sordino_shared.randomizers import BaseRow, OrbitKernel
@@ -101,7 +101,7 @@ def test_variances_are_those_of_every_output_written_out(shape, width, rows, que
     assert (table.max(axis=1) / table.min(axis=1)).max() == pytest.approx(HIGH / LOW)
     payloads = np.frombuffer(b"".join(payload for payload, _ in listed), dtype=np.uint8).reshape(len(listed), -1)
     assert randomizer.in_alphabet(payloads).all()
-    unit = RowSpectrum(randomizer).unit / DIRECTION_SCALE
+    unit = CharacterTables(randomizer, DIRECTION_SCALE).unit / DIRECTION_SCALE
     sums = np.array([accumulate(randomizer, payload[None]) for payload in payloads])
     assert np.abs(sums).max() <= DIRECTION_SCALE
     assert np.array_equal(accumulate(randomizer, payloads), sums.sum(axis=0))

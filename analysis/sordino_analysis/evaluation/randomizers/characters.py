@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sordino_analysis.arrays import Floats
 from sordino_analysis.documents.decoders import PlainDecoder
 from sordino_analysis.evaluation.accumulator_moments import AccumulatorMoments
+from sordino_analysis.evaluation.character_tables import CharacterTables
 from sordino_analysis.evaluation.contribution_law import ContributionLaw, Moments, gathered
 from sordino_analysis.evaluation.orbit_answers import OrbitAnswerMoments, orbit_answers
 from sordino_analysis.evaluation.orbit_sums import CharacterSums
@@ -24,7 +25,6 @@ from sordino_analysis.evaluation.randomizers.sum_bounds import (
     check_reports,
     whole_number,
 )
-from sordino_analysis.optimisation.symmetry.row_spectrum import RowSpectrum
 from sordino_analysis.questions.linear import Workload
 from sordino_analysis.questions.linear.characters import shifted_cells
 from sordino_shared.errors import InvalidValue
@@ -75,7 +75,7 @@ class CharacterHalf(ServerHalf):
         return MAX_SUM // DIRECTION_SCALE
 
     def units(self) -> Floats:
-        unit = DIRECTION_SCALE / RowSpectrum(self.randomizer).unit
+        unit = DIRECTION_SCALE / CharacterTables(self.randomizer, DIRECTION_SCALE).unit
         return np.full(self.randomizer.accumulator_size, unit)
 
     def answer_moments(self, decoder: PlainDecoder, workload: Workload) -> OrbitAnswerMoments:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from functools import cached_property
 from itertools import product
 
@@ -58,12 +57,6 @@ class RowSpectrum:
         for number, row in enumerate(self.kernel.rows):
             by_shape.setdefault(row.shape, []).append(number)
         return list(by_shape.values())
-
-    @cached_property
-    def unit(self) -> float:
-        """A power of two that neither 1 nor any H_r exceeds: aggregators divide by it, so integers stay small."""
-        largest = max(float(np.abs(c.ravel()[1:]).max()) for c in self.coefficients)
-        return 2.0 ** max(0, math.ceil(math.log2(math.sqrt(2) * largest)))
 
 
 def likelihood_ratios(inside: Mask, ratio: float) -> Floats:
