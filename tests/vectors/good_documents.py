@@ -34,6 +34,7 @@ from sordino_analysis.documents.decoders import (
 )
 from sordino_analysis.documents.queries import (
     ConceptQueries,
+    IndicatorQueries,
     MarginalQueries,
     MatrixQueries,
     OrderedConceptQueries,
@@ -397,6 +398,11 @@ def odd_analyst_parts() -> dict[str, AnalystPart]:
             *("orbit_kernel", "delays", ParityQueries(1, True), "orbit_kernel"),
             *(decoder, FIGURES),
             certificate=Certificate(of_characters, OddBound(4, _reals(0.5, 0.5), _reals(1, 0))),
+        ),
+        "indicators": analyst_part(
+            *("orbit_kernel", "delays", IndicatorQueries("clauses", 2), "orbit_kernel"),
+            *(decoder, FIGURES),
+            certificate=Certificate(of_characters, of_characters),
         ),
         "own_types": analyst_part(
             *("randomized_response", "delays", ProductQueries(("total", "prefix")), "randomized_response"),

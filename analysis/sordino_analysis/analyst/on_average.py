@@ -5,22 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sordino_analysis.analyst.plans import Plan
-from sordino_analysis.average_case.answers import AverageCaseAnswer, average_case_answer
-from sordino_analysis.average_case.rule_classes import Literals
-from sordino_analysis.documents.queries import ParityQueries
-from sordino_analysis.estimation.linear import LinearEstimator
-from sordino_analysis.estimation.linear_estimate import EstimationError
+from sordino_analysis.average_case.answers import AverageCaseAnswer
+from sordino_analysis.average_case.rule_estimator import RuleEstimator
 from sordino_analysis.evaluation.accumulate import Aggregate
 
 
 def rule_on_average(
-    plan: Plan, aggregate: Aggregate, rule: Mapping[str, bool], *, any_holds: bool = False, level: float = 0.95
+    plan: Plan, aggregate: Aggregate, rule: Mapping[str, bool], level: float = 0.95
 ) -> AverageCaseAnswer:
-    """The share of users for whom every indicator of `rule` is as given, or with `any_holds` at least one.
+    """The share of users for whom every indicator of `rule` is as given, or of a plan for clauses at least one.
 
     From the sum of the reports of a plan whose workload has `scheme: arrangement`. It holds if those whom the rule says
     yes and no to are spread evenly over all combinations of indicators, and has no interval where the reports
-    contradict that. Raises EstimationError for other plans, and InvalidValue for an indicator that there is not.
+    contradict that. Raises EstimationError for other plans, and InvalidValue for an indicator that there is not, or a
+    rule of another width.
 
     >>> asked = workload({
     ...     "name": "both",
@@ -33,10 +31,4 @@ def rule_on_average(
     >>> abs(found.value - 0.25) < 0.1, found.validity
     (True, 'average_case')
     """
-    if plan.analyst.queries != ParityQueries(1, True) or any(size != 2 for size in plan.device.domain.shape):
-        raise EstimationError("an answer on average over databases needs a plan with `scheme: arrangement`")
-    found = LinearEstimator.of(plan.device, plan.analyst).estimate(aggregate, level)
-    names = tuple(attribute.name for attribute in plan.device.domain.attributes)
-    classes = Literals.named(names, rule, any_holds=any_holds).means()
-    # Characters count an indicator that is on as −1.
-    return average_case_answer(-found.unbiased, found.population_standard_error**2, classes, found.users, level)
+    return RuleEstimator.of(plan.device, plan.analyst, aggregate, level).answer(rule)

@@ -15,6 +15,7 @@ from sordino_shared.randomizers.orbit_kernel import MAX_ATTRIBUTES as MAX_WIDTH
 MAX_LABELS = MAX_ITEMS // 2
 MAX_CONCEPT_WIDTH = 8
 FAMILIES = ("conjunctions", "clauses", "parities", "juntas", "lists")
+ARRANGED_FAMILIES = ("conjunctions", "clauses", "parities")
 ORDERED_FAMILIES = ("thresholds", "intervals", "boxes")
 
 
@@ -59,6 +60,24 @@ class ParityQueries:
 
     def __post_init__(self) -> None:
         check_range(self.width, 1, MAX_WIDTH, "width of the parities")
+
+
+@dataclass(frozen=True)
+class IndicatorQueries:
+    """(−1)^x for each attribute x, of two members: what is needed to answer one known rule on average over databases.
+
+    Rules are of a class, `conjunctions` or `clauses`, and look at exactly `width` attributes.
+    """
+
+    kind: ClassVar[str] = "indicators"
+    family: str
+    width: int
+
+    def __post_init__(self) -> None:
+        if self.family not in ARRANGED_FAMILIES:
+            names = " or ".join(map(repr, ARRANGED_FAMILIES))
+            raise InvalidValue(f"a class that single indicators tell of is {names}, not {self.family!r}", self.family)
+        check_range(self.width, 1, MAX_CONCEPT_WIDTH, "width of the rules")
 
 
 @dataclass(frozen=True)
@@ -161,4 +180,6 @@ class StackQueries:
 
 
 RuleQueries = ConceptQueries | OrderedConceptQueries
-Queries = ProductQueries | MatrixQueries | ParityQueries | MarginalQueries | StackQueries | RuleQueries
+Queries = (
+    ProductQueries | MatrixQueries | ParityQueries | MarginalQueries | StackQueries | RuleQueries | IndicatorQueries
+)

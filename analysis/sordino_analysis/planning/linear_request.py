@@ -8,6 +8,7 @@ from typing import ClassVar, Self
 from sordino_analysis.average_case.figures import average_case_figures
 from sordino_analysis.documents.elimination_plan import EliminationPlan, RoundShares
 from sordino_analysis.documents.plan_summary import LinearSummary
+from sordino_analysis.documents.queries import IndicatorQueries
 from sordino_analysis.mechanisms.registry import mechanism_names
 from sordino_analysis.mechanisms.request import PlanRequest, check_number_of_queries
 from sordino_analysis.planning.finished_plan import FinishedPlan
@@ -34,7 +35,6 @@ class LinearRequest:
     workload: Workload
     options: PlanningOptions
     rounds: RoundShares | None = None
-    arrangement: tuple[str, int] | None = None
 
     def __post_init__(self) -> None:
         self.check(self.options, self.workload.queries)
@@ -42,7 +42,7 @@ class LinearRequest:
     @classmethod
     def of(cls, specification: WorkloadSpecification, options: PlanningOptions) -> Self:
         """For the workload that is written down, which is built here."""
-        return cls(specification.build(), options, specification.rounds, specification.arrangement)
+        return cls(specification.build(), options, specification.rounds)
 
     @classmethod
     def check(cls, options: PlanningOptions, queries: int) -> None:
@@ -65,14 +65,12 @@ class LinearRequest:
         question = self.workload.digest
         if self.rounds is not None:
             question = Digest.of(question + EliminationPlan.of(self.rounds, self.options.guarantee).content)
-        if self.arrangement is not None:
-            question = Digest.of(question + repr(self.arrangement).encode())
         return request_digest(question, self.options, self.unused)
 
     def compile(self, progress: ProgressCallback = ignore_progress, interrupted: Interrupted = never) -> FinishedPlan:
         """The plan of the best mechanism; of several rounds it predicts errors for the users of the first."""
-        if self.arrangement is not None:
-            return self._of_single_indicators(self.arrangement, progress, interrupted)
+        if isinstance(self.workload.published, IndicatorQueries):
+            return self._of_single_indicators(self.workload.published, progress, interrupted)
         if self.rounds is None:
             return compile_plan(PlanRequest(self.workload, self.options), progress, interrupted).finished()
         users, protocol = self.options.users, EliminationPlan.of(self.rounds, self.options.guarantee)
@@ -84,13 +82,13 @@ class LinearRequest:
         return FinishedPlan(first.device, first.analyst, summary, protocol)
 
     def _of_single_indicators(
-        self, arrangement: tuple[str, int], progress: ProgressCallback, interrupted: Interrupted
+        self, asked: IndicatorQueries, progress: ProgressCallback, interrupted: Interrupted
     ) -> FinishedPlan:
         """Each report tells one indicator, so that estimates are nearly independent; raises PlanError."""
         if self.options.mechanism not in (None, SINGLE_INDICATORS):
             raise PlanError(f"`scheme: arrangement` has the mechanism {SINGLE_INDICATORS}: leave it open", self.options)
-        family, width = arrangement
-        figures = average_case_figures(family, self.workload.queries, width, self.options.guarantee.epsilon)
+        epsilon = self.options.guarantee.epsilon
+        figures = average_case_figures(asked.family, self.workload.queries, asked.width, epsilon)
         options = self.options.model_copy(update={"mechanism": SINGLE_INDICATORS})
         found = compile_plan(PlanRequest(self.workload, options), progress, interrupted).finished()
         return replace(found, summary=found.summary.model_copy(update={"average_case": figures}))

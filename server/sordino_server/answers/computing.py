@@ -7,17 +7,19 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from functools import lru_cache, partial
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sordino_analysis.average_case.rule_estimator import RuleEstimator
 from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_analysis.estimation.answers_on_demand import Answerer, answer, answerer_of
 from sordino_analysis.estimation.linear import EstimationError
 from sordino_analysis.evaluation.item_counts import count_items
 from sordino_analysis.questions.linear.on_demand import QuestionKind
 from sordino_server.aggregates import LogPurged, aggregate, logged_payloads
-from sordino_server.answers.schemas import AnswerDocument
+from sordino_server.answers.schemas import AnswerDocument, RuleOnAverage
 from sordino_server.answers.service import AnsweringRound
 from sordino_server.errors import ServerError
 from sordino_server.estimates.schemas import PlanDigests
@@ -39,8 +41,12 @@ class _Decoded:
     answerer: Answerer
 
 
-def compute_answers(url: str, closed: AnsweringRound, kind: QuestionKind, texts: tuple[str, ...]) -> bytes:
+def compute_answers(
+    url: str, closed: AnsweringRound, kind: QuestionKind | Literal["rule"], texts: tuple[str, ...]
+) -> bytes:
     """The document of the answers; raises ServerError or InvalidValue for a question that has none."""
+    if kind == "rule":
+        return _rules_on_average(url, closed, texts)
     decoded = _decoded(url, closed)
     try:
         found = answer(decoded.answerer, decoded.device.domain, kind, texts)
@@ -64,6 +70,37 @@ def compute_answers(url: str, closed: AnsweringRound, kind: QuestionKind, texts:
     ).content()
 
 
+def _rules_on_average(url: str, closed: AnsweringRound, texts: tuple[str, ...]) -> bytes:
+    """Known rules from the means of single indicators, on average over databases."""
+    database = _database(url)
+    device, analyst = _plan(database, closed)
+    try:
+        found = RuleEstimator.of(device, analyst, aggregate(database, closed.number, device.randomizer))
+    except EstimationError as error:
+        raise ServerError(Problem.INVALID_REQUEST, str(error)) from error
+    except LogPurged as error:
+        raise ServerError(Problem.ILLEGAL_TRANSITION, str(error)) from error
+    answers = []
+    for text in texts:
+        own = asdict(found.answer_text(text))
+        fields = {name: own[name] for name in RuleOnAverage.model_fields if name != "label"}
+        answers.append(RuleOnAverage(label=text, **fields))
+    return AnswerDocument(
+        campaign=closed.campaign,
+        plan=PlanDigests(device=str(device.digest), analyst=str(analyst.digest)),
+        round=closed.index,
+        kind="rule",
+        users=found.indicators.users,
+        epsilon=device.guarantee.epsilon,
+        level=found.indicators.level,
+        target="population",
+        compared=1,
+        bias_bound=0.0,
+        warnings=[],
+        answers=answers,
+    ).content()
+
+
 @lru_cache(maxsize=1)
 def _database(url: str) -> Database:
     return Database(url, connections=1)
@@ -72,9 +109,7 @@ def _database(url: str) -> Database:
 @lru_cache(maxsize=_KEPT_ROUNDS)
 def _decoded(url: str, closed: AnsweringRound) -> _Decoded:
     database = _database(url)
-    with database.read("read plan of closed round") as session:
-        device = plans.device_part(session, closed.device_digest)
-        analyst = plans.analyst_part(session, closed.analyst_digest)
+    device, analyst = _plan(database, closed)
     randomizer = device.randomizer
     total, count = aggregate(database, closed.number, randomizer), None
     if isinstance(randomizer, Coarsened):
@@ -83,6 +118,12 @@ def _decoded(url: str, closed: AnsweringRound) -> _Decoded:
         return _Decoded(device, analyst, answerer_of(device, analyst, total, count))
     except EstimationError as error:
         raise ServerError(Problem.INVALID_REQUEST, str(error)) from error
+
+
+def _plan(database: Database, closed: AnsweringRound) -> tuple[DevicePart, AnalystPart]:
+    with database.read("read plan of closed round") as session:
+        device = plans.device_part(session, closed.device_digest)
+        return device, plans.analyst_part(session, closed.analyst_digest)
 
 
 def _counted(

@@ -40,9 +40,19 @@ def asked_questions(
     cell: Annotated[Texts, _asked("A value of every attribute, as `linux`, or `os:linux,wifi:yes`.")] = None,
     marginal: Annotated[Texts, _asked("Values of some attributes, as `os:linux` or `os:linux,wifi:yes`.")] = None,
     quantile: Annotated[Texts, _asked("Between 0 and 1, as `0.5` or `delay:0.5`.")] = None,
+    rule: Annotated[
+        Texts, _asked("One known rule of a plan with `scheme: arrangement`, as `wifi:on,beta:off`.")
+    ] = None,
 ) -> tuple[str, tuple[str, ...]]:
     """The kind of the questions and their texts; raises InvalidValue unless they are of one kind."""
-    kinds = {"range": range_, "rectangle": rectangle, "cell": cell, "marginal": marginal, "quantile": quantile}
+    kinds = {
+        "range": range_,
+        "rectangle": rectangle,
+        "cell": cell,
+        "marginal": marginal,
+        "quantile": quantile,
+        "rule": rule,
+    }
     given = [(kind, tuple(texts)) for kind, texts in kinds.items() if texts]
     if len(given) != 1:
         named = " and ".join(kind for kind, _ in given) or "none of them"

@@ -9,11 +9,14 @@ from sordino_shared.protocol import Problem
 
 
 def draw(content: bytes, name: str) -> str:
-    """The text of an SVG file: shares with intervals and band; raises `not-found` for quantiles, which are members."""
+    """The text of an SVG file: shares with intervals and band; raises `not-found` for quantiles and rules."""
     document = AnswerDocument.model_validate_json(content)
     shares = [each for each in document.answers if isinstance(each, ShareOnDemand)]
     if not shares:
-        raise ServerError(Problem.NOT_FOUND, "a quantile is a member of its attribute and has no picture")
+        raise ServerError(
+            Problem.NOT_FOUND,
+            "there are pictures of shares that hold for all users, not of quantiles or rules",
+        )
     chart = EstimateChart(
         title=name,
         subtitle=(

@@ -37,21 +37,35 @@ class QuantileOnDemand(BaseModel):
     band: tuple[str, str] = Field(description="First and last member that may be it, for all quantiles at once.")
 
 
+class RuleOnAverage(BaseModel):
+    """The share of users whom one known rule says yes to, on an assumption about their attributes."""
+
+    label: str
+    value: float
+    standard_error: float = Field(description="For the population the users came from, on the assumption.")
+    interval: Interval | None = Field(
+        description="On the assumption, for a rule that was fixed before anybody looked; null at a p-value below .01."
+    )
+    p_value: float = Field(description="Of the test whether all indicators' means are as the assumption says.")
+    validity: Literal["average_case"]
+    sentence: str = Field(description="The assumption.")
+
+
 class AnswerDocument(BaseModel):
     """Answers to questions of one kind about a closed campaign; they never change."""
 
     campaign: str = Field(description="Digest of the manifest.")
     plan: PlanDigests
     round: int = Field(description="Index of the round that the reports came from.")
-    kind: Literal["range", "rectangle", "cell", "marginal", "quantile"]
+    kind: Literal["range", "rectangle", "cell", "marginal", "quantile", "rule"]
     users: int
     epsilon: float
     level: float
-    target: Literal["reporters"] = Field(description="The users that `value` and `interval` refer to.")
+    target: Literal["reporters", "population"] = Field(description="The users that `value` and `interval` refer to.")
     compared: int = Field(description="Number of questions whose bands hold at once.")
     bias_bound: float
     warnings: list[str]
-    answers: list[ShareOnDemand] | list[QuantileOnDemand]
+    answers: list[ShareOnDemand] | list[QuantileOnDemand] | list[RuleOnAverage]
 
     def content(self) -> bytes:
         """Canonical bytes."""

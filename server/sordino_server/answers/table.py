@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from sordino_server.answers.schemas import AnswerDocument, ShareOnDemand
+from sordino_server.answers.schemas import AnswerDocument, RuleOnAverage, ShareOnDemand
 from sordino_server.estimates.table import ANSWER_COLUMNS, written
 
+RULE_COLUMNS = ("label", "value", "standard_error", "interval_low", "interval_high", "p_value", "validity", "sentence")
 QUANTILE_COLUMNS = ("label", "value", "interval_low", "interval_high", "band_low", "band_high")
 _SHARED = ("users", "epsilon", "level", "compared", "campaign", "device_plan", "analyst_plan")
 
@@ -14,10 +15,14 @@ def as_csv(content: bytes) -> str:
     document = AnswerDocument.model_validate_json(content)
     terms = (document.users, document.epsilon, document.level, document.compared)
     shared = (*terms, document.campaign, document.plan.device, document.plan.analyst)
-    columns = QUANTILE_COLUMNS if document.kind == "quantile" else ANSWER_COLUMNS
+    columns = {"quantile": QUANTILE_COLUMNS, "rule": RULE_COLUMNS}.get(document.kind, ANSWER_COLUMNS)
     rows: list[tuple[object, ...]] = [(*columns, *_SHARED)]
     for each in document.answers:
         own: tuple[object, ...] = (each.label, each.value)
+        if isinstance(each, RuleOnAverage):
+            ends = each.interval or (None, None)
+            rows.append((*own, each.standard_error, *ends, each.p_value, each.validity, each.sentence, *shared))
+            continue
         if isinstance(each, ShareOnDemand):
             population = (each.population_standard_error, *each.population_interval, each.consistent)
             own += (each.standard_error, *each.interval, *each.band, *population)

@@ -34,6 +34,10 @@ def answers(
     quantile: Annotated[
         list[str] | None, typer.Option(metavar="Q", help="Quantile between 0 and 1: 0.5 or delay:0.5.")
     ] = None,
+    rule: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME:VALUE,…", help="One known rule of `scheme: arrangement`: wifi:on,beta:off."),
+    ] = None,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print a table as CSV.")] = False,
     chart: ChartOption = None,
     server: ServerOption = DEFAULT_SERVER,
@@ -49,10 +53,17 @@ def answers(
     Ask one kind of question at a time; repeat the option for several questions. Use the interval for a question that
     you fixed before you saw any answer, and the band for one that you chose by looking.
     """
-    asked = {"range": range_, "rectangle": rectangle, "cell": cell, "marginal": marginal, "quantile": quantile}
+    asked = {
+        "range": range_,
+        "rectangle": rectangle,
+        "cell": cell,
+        "marginal": marginal,
+        "quantile": quantile,
+        "rule": rule,
+    }
     given = {kind: texts for kind, texts in asked.items() if texts}
     if len(given) != 1:
-        raise InvalidValue("give one of --range, --rectangle, --cell, --marginal and --quantile; it may be repeated")
+        raise InvalidValue(f"give one of {', '.join(f'--{kind}' for kind in asked)}; it may be repeated")
     with Remote(server, key) as remote, drawn(chart) as picture:
         campaign = remote.campaign_id(campaign)
         path = f"/v1/campaigns/{campaign}/answers"
@@ -64,7 +75,24 @@ def answers(
     if as_json:
         print_json(document)
     else:
-        _print_answers(document)
+        (_print_rules if document["kind"] == "rule" else _print_answers)(document)
+
+
+def _print_rules(document: dict[str, Any]) -> None:
+    """Each rule with the assumption that its answer rests on, and whether the reports contradict it."""
+    percent = f"{100 * document['level']:g} %"
+    table = Table("rule", "share", "standard error", f"{percent} interval", "p-value of the assumption")
+    for each in document["answers"]:
+        ends = each["interval"]
+        span = "none: the reports contradict the assumption" if ends is None else f"{ends[0]:.4f} … {ends[1]:.4f}"
+        figures = (f"{each['value']:.4f}", f"{each['standard_error']:.4f}", span, f"{each['p_value']:.3g}")
+        table.add_row(*map(escape, (each["label"], *figures)))
+    console.print(table)
+    console.print(
+        f"{document['users']} users, ε = {document['epsilon']:g}; on average over databases, not for each of them: "
+        f"{document['answers'][0]['sentence']}",
+        highlight=False,
+    )
 
 
 def _print_answers(document: dict[str, Any]) -> None:

@@ -119,7 +119,10 @@ def test_a_plan_of_single_indicators_answers_one_rule():
     run = sa.simulate(sa.plan(asked(), epsilon=2), even, seed=3)
     found = sa.rule_on_average(run.plan, run.aggregate, {"a": True, "c": True, "f": False})
     assert abs(found.value - 1 / 8) < 6 * found.standard_error < 0.1
-    either = sa.rule_on_average(run.plan, run.aggregate, {"a": True, "c": False}, any_holds=True)
+    with pytest.raises(InvalidValue, match="conjunctions of 3 indicators, and the rule has 1"):
+        sa.rule_on_average(run.plan, run.aggregate, {"a": True})
+    clauses = sa.simulate(sa.plan(asked(**{"class": "clauses", "width": 2}), epsilon=2), even, seed=3)
+    either = sa.rule_on_average(clauses.plan, clauses.aggregate, {"a": True, "c": False})
     assert abs(either.value - 3 / 4) < 6 * either.standard_error < 0.1
     with pytest.raises(InvalidValue, match="there is no indicator 'z'"):
         sa.rule_on_average(run.plan, run.aggregate, {"z": True})

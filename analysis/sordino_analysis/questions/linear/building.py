@@ -8,6 +8,7 @@ from typing import assert_never
 
 from sordino_analysis.documents.queries import (
     ConceptQueries,
+    IndicatorQueries,
     MarginalQueries,
     MatrixQueries,
     OrderedConceptQueries,
@@ -53,6 +54,8 @@ def _whole(domain: Domain, queries: Queries) -> Factor:
             return _matrix(domain, queries)
         case ParityQueries():
             return parities(domain, queries.width, exactly=queries.exactly)
+        case IndicatorQueries():
+            return parities(domain, 1, exactly=True)
         case MarginalQueries():
             return marginals(domain, queries.width, exactly=queries.exactly)
         case ConceptQueries():

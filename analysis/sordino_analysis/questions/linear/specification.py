@@ -149,12 +149,6 @@ class WorkloadSpecification(Strict):
         return self.queries.rounds if isinstance(self.queries, ConceptSpecification) else None
 
     @property
-    def arrangement(self) -> tuple[str, int] | None:
-        """Class and width of the rules of which one is answered on average over databases; None for all else."""
-        asked = self.queries
-        return (asked.family, asked.width) if isinstance(asked, ArrangementSpecification) else None
-
-    @property
     def asks_concepts(self) -> bool:
         """Whether the queries are the losses of a class of rules."""
         return isinstance(self.queries, ConceptSpecification)

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
 
-from sordino_analysis.documents.queries import MAX_CONCEPT_WIDTH, ParityQueries
+from sordino_analysis.documents.queries import MAX_CONCEPT_WIDTH, IndicatorQueries
 from sordino_analysis.questions.linear.attributes import Strict
 from sordino_analysis.questions.linear.concepts.tested import Tested, indicators_of
 from sordino_analysis.questions.linear.workload import WorkloadError
@@ -25,9 +25,9 @@ class ArrangementSpecification(Strict):
     over: Listed[str | Tested] | None = None
 
 
-def published_indicators(written: ArrangementSpecification, domain: Domain) -> tuple[Domain, ParityQueries]:
+def published_indicators(written: ArrangementSpecification, domain: Domain) -> tuple[Domain, IndicatorQueries]:
     """The domain of the indicators, and the mean sign of each; raises WorkloadError where they do not fit."""
     indicators = indicators_of(written.over, domain, None)
     if written.width > len(indicators):
         raise WorkloadError(f"there are {len(indicators)} indicators, and rules look at {written.width}", written.width)
-    return Domain(tuple(indicators)), ParityQueries(1, True)
+    return Domain(tuple(indicators)), IndicatorQueries(written.family, written.width)
