@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass, field
 from typing import Literal, Self
+from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -15,12 +17,21 @@ from sordino_server.kit.cores import usable_cores
 from sordino_server.kit.default_passwords import has_default_password
 from sordino_server.kit.sealing import check_key
 from sordino_shared.errors import InvalidValue
-from sordino_shared.protocol import ReportBatch
+from sordino_shared.protocol import ReportBatch, check_source
 
 PREFIX = "SORDINO_"
 PopulationMode = Literal["open", "declared"]
 # Read by commands of analysts and operators; not settings of a server, but with the same prefix.
 CLIENT_VARIABLES = frozenset({"SORDINO_SERVER", "SORDINO_KEY", "SORDINO_CACHE_DIR"})
+
+
+@dataclass(frozen=True)
+class Collecting:
+    """The home's address, the name of this collector, and its keys at the home."""
+
+    home: str
+    source: str
+    keys: tuple[str, ...] = field(repr=False)
 
 
 class Settings(BaseSettings):
@@ -127,8 +138,37 @@ class Settings(BaseSettings):
     dataset_key: SecretStr | None = Field(
         None, description="64 hexadecimal digits that seal the rows of datasets; without it there are none."
     )
+    collect_for: str | None = Field(
+        None, description="Address of the home, on a server that only collects reports for the home's campaigns."
+    )
+    source: str | None = Field(None, description="Name of a collector in the manifests of its campaigns.")
+    aggregator_keys: SecretStr | None = Field(
+        None, description="A collector's keys of role aggregator at its home, one a campaign, separated by commas."
+    )
+    collect_every_s: float = Field(
+        5.0, gt=0, le=3600, description="Seconds between two looks of a collector at its home."
+    )
+    collect_offline_s: int = Field(
+        86400,
+        ge=60,
+        le=366 * 86400,
+        description="Seconds without its home after which a collector closes rounds that have no end by time.",
+    )
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="Lowest logged severity.")
     log_format: Literal["text", "json"] = Field("text", description="One readable line, or one JSON object, per event.")
+
+    @property
+    def collecting(self) -> Collecting | None:
+        """Where a collector collects for, and as whom; None on any other server."""
+        if self.collect_for is None or self.source is None or self.aggregator_keys is None:
+            return None
+        keys = tuple(each.strip() for each in self.aggregator_keys.get_secret_value().split(","))
+        return Collecting(self.collect_for, self.source, keys)
+
+    @property
+    def has_console(self) -> bool:
+        """Whether `sordino serve` has the console: a collector decides nothing that its pages could change."""
+        return self.console and self.collect_for is None
 
     @property
     def processes_that_add_up(self) -> int:
@@ -148,6 +188,33 @@ class Settings(BaseSettings):
         if key is not None:
             check_key(key.get_secret_value())
         return key
+
+    @field_validator("collect_for")
+    @classmethod
+    def _check_home(cls, url: str | None) -> str | None:
+        if url is None:
+            return None
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+            raise ValueError("write the home's address as in https://telemetry.example")
+        return url.rstrip("/")
+
+    @field_validator("source")
+    @classmethod
+    def _check_source(cls, name: str | None) -> str | None:
+        if name is not None:
+            check_source(name)
+        return name
+
+    @model_validator(mode="after")
+    def _check_collecting(self) -> Self:
+        given = [self.collect_for, self.source, self.aggregator_keys]
+        if any(given) and not all(given):
+            raise ValueError(
+                "SORDINO_COLLECT_FOR, SORDINO_SOURCE and SORDINO_AGGREGATOR_KEYS belong together: set all three on a "
+                "collector, and none on any other server"
+            )
+        return self
 
     @field_validator("trusted_proxies", "console_networks")
     @classmethod

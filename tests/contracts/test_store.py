@@ -161,6 +161,28 @@ class StoreContract:
         assert [current(), count(1, 1)] == [1, 1]
         assert refusals(database, stored) == {"wrong-epoch": 3}
 
+    def test_a_round_refuses_reports_before_it_reaches_the_epochs_of_another_server(
+        self, database, writer, store_round, monkeypatch
+    ):
+        monkeypatch.setattr(rounds_repository, "REPORTS_PER_EPOCH", 2)
+        stored = store_round(database)
+        with database.write("two epochs") as session:
+            session.get_one(models.Round, stored.id).epochs = 2
+
+        def outcome(*numbers: int, cell: int = 10, epoch: int = stored.epoch + 1) -> ReportOutcomes:
+            ids = [epoch.to_bytes(2, "big") + number.to_bytes(14, "big") for number in numbers]
+            return writer.submit(stored.upload(ids, stored.payloads(*[cell] * len(ids)))).result()
+
+        assert outcome(1, 2, epoch=stored.epoch).accepted == 2
+        assert outcome(1, 2).accepted == 2
+        assert outcome(3, epoch=stored.epoch + 2).refused == (RefusedReport(0, Refusal.WRONG_EPOCH),)
+        full = (RefusedReport(1, Refusal.ROUND_FULL),)
+        assert outcome(1, 3) == ReportOutcomes(0, 1, full)
+        assert outcome(1, cell=11).refused == (RefusedReport(0, Refusal.ID_CONFLICT),)
+        assert outcome(4, epoch=stored.epoch).refused == (RefusedReport(0, Refusal.ROUND_FULL),)
+        assert counts(database, stored) == {10: 4}
+        assert refusals(database, stored) == {"wrong-epoch": 1, "round-full": 2, "report-id-conflict": 1}
+
     def test_payloads_of_another_width_are_outside_the_alphabet(self, database, writer, store_round):
         stored = store_round(database)
         wide = stored.upload([stored.report_id(1)], np.zeros((1, 2), dtype=np.uint8))

@@ -17,7 +17,7 @@ RECIPES = {
 WORDS = {
     "campaign", "round", "plan", "device part", "analyst part", "manifest", "population", "ledger", "cell", "report",
     "bin", "item", "salt", "level", "grid", "public randomness", "on demand", "band", "series",
-    "phase", "dataset", "release",
+    "phase", "dataset", "release", "source", "home", "collector",
 }  # fmt: skip
 DOCS = sorted((ROOT / "docs").rglob("*.md"))
 

@@ -191,9 +191,10 @@ class _PromptServer(uvicorn.Server):
 
 
 @contextmanager
-def served(url: str) -> Iterator[RunningServer]:
+def served(url: str, clock: ManualClock | None = None, **settings_changed: Any) -> Iterator[RunningServer]:
     """A server on a migrated database, for as long as the block runs."""
-    database, clock, settings = Database(url), ManualClock(), Settings(dataset_key=SecretStr(DATASET_KEY))
+    database, clock = Database(url), clock or ManualClock()
+    settings = Settings(dataset_key=SecretStr(DATASET_KEY), **settings_changed)
     configure_logs(settings.log_level, settings.log_format)
     app = create_app(settings, database, clock)
     server = _PromptServer(uvicorn.Config(app, port=0, log_config=None, lifespan="on"))

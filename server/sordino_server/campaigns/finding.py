@@ -37,11 +37,15 @@ def open_list(session: Session, population: str) -> OpenCampaigns:
 def signatures_of(session: Session, identifier: str) -> ManifestSignatures:
     """The signatures of a campaign's manifest; raises `not-found` where there are none."""
     service.get(session, identifier)
-    rows = repository.signatures(session, identifier)
-    if not rows:
+    signed = known_signatures(session, identifier)
+    if not signed:
         raise ServerError(Problem.NOT_FOUND, "nobody signed the manifest of this campaign")
-    signed = tuple(KeySignature(row.key, row.signature) for row in rows)
     return ManifestSignatures(CampaignId.parse(identifier), signed)
+
+
+def known_signatures(session: Session, identifier: str) -> tuple[KeySignature, ...]:
+    """The same, none where there are none."""
+    return tuple(KeySignature(row.key, row.signature) for row in repository.signatures(session, identifier))
 
 
 def sign(session: Session, identifier: str, order: SignatureOrder, now: int) -> None:
@@ -56,6 +60,12 @@ def sign(session: Session, identifier: str, order: SignatureOrder, now: int) -> 
     known = {row.key for row in repository.signatures(session, identifier)}
     if key not in known and len(known) >= MAX_SIGNATURES:
         raise InvalidValue(f"the manifest has the signatures of {MAX_SIGNATURES} keys, and no more are allowed")
+    keep_signature(session, identifier, order, now)
+
+
+def keep_signature(session: Session, identifier: str, order: SignatureOrder, now: int) -> None:
+    """Keep a signature that was verified, or that devices alone verify."""
+    key, signature = bytes.fromhex(order.key), bytes.fromhex(order.signature)
     row = ManifestSignature(campaign_id=identifier, key=key, signature=signature, created_at=now)
     repository.add_signature(session, row)
 

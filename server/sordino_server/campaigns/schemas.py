@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field, StrictFloat, StrictInt, computed_field
 from sordino_analysis.strict_model import Listed, StrictModel
 from sordino_server.campaigns.question import CampaignError, Question
 from sordino_server.campaigns.series_terms import SeriesOrder
+from sordino_server.campaigns.server_terms import ServerTerms
 from sordino_server.identifiers import RequestText
 from sordino_server.kit.times import Created, Opened, iso_8601_or_none
 from sordino_server.models import Campaign, ClosingRule, Round, SeriesRow
@@ -17,6 +18,7 @@ from sordino_server.sources.schemas import RoundSources, SourceStatus
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import NANO
 from sordino_shared.protocol import CampaignState, Manifest, RoundState, ValueOf
+from sordino_shared.protocol.servers import MAX_SERVERS
 
 # A series may have thousands of periods; `/series` has all of them.
 SHOWN_PERIODS = 60
@@ -54,6 +56,11 @@ class CampaignOrder(StrictModel):
     )
     series: SeriesOrder | None = Field(
         None, description="Terms of a series, whose rounds are its periods; null for a campaign that asks once."
+    )
+    servers: Listed[ServerTerms] = Field(
+        [],
+        max_length=MAX_SERVERS,
+        description="The campaign's servers: this one first, then those that collect for it. Empty: one server.",
     )
 
     def closing(self, rounds: int) -> list[tuple[int | None, int | None]]:

@@ -13,6 +13,7 @@ from sordino_server.campaigns.campaign_filter import CampaignFilter, CampaignSor
 from sordino_server.campaigns.question import question_of
 from sordino_server.campaigns.schemas import CampaignOrder
 from sordino_server.campaigns.series_terms import SeriesOrder, purpose_of, spending
+from sordino_server.campaigns.server_terms import servers_of
 from sordino_server.config import PopulationMode, Settings
 from sordino_server.errors import ServerError
 from sordino_server.kit.db import Database
@@ -23,6 +24,8 @@ from sordino_server.plans.service import ReadyPlan
 from sordino_server.populations import service as populations
 from sordino_server.populations.service import CampaignCharge, CapUse
 from sordino_server.rounds import periods, round_lifecycle
+from sordino_server.rounds.sealing import sealed_round
+from sordino_server.sources import service as sources
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import (
@@ -94,7 +97,7 @@ def _belongings(session: Session, order: CampaignOrder, manifest: Manifest, read
             raise InvalidValue("/series: the periods of a series close by their time; leave out close_after_…")
         _check_replaced(session, manifest)
         return [periods.row_of(manifest, manifest.assignment)]
-    first = round_lifecycle.sealed_round(identifier, 0, ready.device, ready.analyst, now)
+    first = sealed_round(manifest, 0, ready.device, ready.analyst, now)
     return [first, *_rules(order, identifier, len(manifest.rounds))]
 
 
@@ -139,6 +142,7 @@ def _manifest(session: Session, order: CampaignOrder, ready: ReadyPlan, now: int
         rounds=tuple(RoundTerms(each, None if index else known) for index, each in enumerate(spends)),
         assignment=assignment,
         protocol=None if whole is None else whole.digest,
+        servers=servers_of(tuple(order.servers), order.upload_token),
     )
 
 
@@ -185,7 +189,7 @@ def task(session: Session, identifier: str, settings: Settings, now: int) -> Tas
         return _task_of_series(session, campaign, settings)
     known = rounds.of_campaign(session, identifier)
     is_open = next((row for row in known if row.state == RoundState.OPEN), None)
-    closes_at = None if is_open is None else _closes_at(session, is_open)
+    ends_at = None if is_open is None else closes_at(session, is_open)
     return Task(
         campaign=Manifest.read(campaign.manifest).campaign,
         state=CampaignState(campaign.state),
@@ -193,8 +197,8 @@ def task(session: Session, identifier: str, settings: Settings, now: int) -> Tas
         device_parts=tuple(Digest.parse(row.device_digest) for row in known),
         epoch=rounds.current_epoch(session, is_open or known[-1]),
         retry=RetryWindow(settings.retry_min_s, settings.retry_max_s),
-        answer_until=None if is_open is None else _answer_until(settings.offline_days, closes_at, now),
-        accept_until=closes_at,
+        answer_until=None if is_open is None else _answer_until(settings.offline_days, ends_at, now),
+        accept_until=ends_at,
     )
 
 
@@ -216,7 +220,7 @@ def _task_of_series(session: Session, campaign: Campaign, settings: Settings) ->
     )
 
 
-def _closes_at(session: Session, row: Round) -> int | None:
+def closes_at(session: Session, row: Round) -> int | None:
     """When an open round closes by its time, if it has one."""
     rule = repository.closing_rules(session, row.campaign_id).get(row.index)
     return None if rule is None or rule.after_s is None or row.opened_at is None else row.opened_at + rule.after_s
@@ -238,6 +242,7 @@ def open_campaign(
 ) -> Campaign:
     """From ready to open; round 0 takes reports from the commit on. Raises `PopulationBudgetExceeded`."""
     campaign = round_lifecycle.lock_campaign(session, identifier)
+    sources.check_complete(session, Manifest.read(campaign.manifest))
     round_lifecycle.change_campaign(campaign, CampaignState.OPEN, now)
     campaign.archived_at = None
     asked = _charge(session, campaign)

@@ -14,6 +14,7 @@ from sordino_server.cli.answers import answers
 from sordino_server.cli.campaign_archive import archive, delete, restore
 from sordino_server.cli.campaign_argument import CampaignArgument
 from sordino_server.cli.campaign_results import print_created, print_estimates, print_status, print_summary
+from sordino_server.cli.campaign_servers import SourcesOption, server_terms
 from sordino_server.cli.candidates import MechanismOption, ProtocolOption
 from sordino_server.cli.chart_file import ChartOption, drawn
 from sordino_server.cli.concept_results import print_concepts
@@ -100,6 +101,7 @@ def create(
         bool, typer.Option("--upload-token", help="Accept reports only with the campaign's token, printed once.")
     ] = False,
     public: PublicOption = False,
+    source: SourcesOption = None,
     open_now: Annotated[bool, typer.Option("--open", help="Open the campaign immediately.")] = False,
     timeout: TimeoutOption = TIMEOUT_S,
     server: ServerOption = DEFAULT_SERVER,
@@ -127,8 +129,8 @@ def create(
             plan_request = awaited_plan(remote, order, Patience(timeout))
         terms: dict[str, Any] = {"name": name, "purpose": purpose, "population": population}
         terms |= {"plan_request": plan_request, "upload_token": upload_token, "public": public}
-        closing = {"close_after_reports": _rule(close_after_reports), "close_after_s": _rule(close_after_s)}
-        status = remote.post("/v1/campaigns", terms | closing)
+        terms |= {"close_after_reports": _rule(close_after_reports), "close_after_s": _rule(close_after_s)}
+        status = remote.post("/v1/campaigns", terms | {"servers": server_terms(source)})
         try:
             if open_now:
                 status |= opened(remote, status["id"])

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from sordino_server.cli.collector_options import CollectForOption, CollectorSourceOption, set_collector
 from sordino_server.cli.output import reports_errors
 from sordino_server.cli.processes import prepare_schema, started
 from sordino_server.cli.server_process import ServerProcess, address_of, listening
@@ -37,6 +38,8 @@ def serve(
     migrate: Annotated[
         bool, typer.Option("--migrate/--no-migrate", help="Migrate an SQLite database at start.")
     ] = True,
+    collect_for: CollectForOption = None,
+    source: CollectorSourceOption = None,
     parent: Annotated[
         int | None, typer.Option(hidden=True, help="Serve as one of several, and stop without this parent.")
     ] = None,
@@ -52,6 +55,7 @@ def serve(
     After SIGTERM, /readyz fails and the server ends SORDINO_DRAIN_S seconds later; Ctrl-C or a second signal ends it
     immediately. Accepted uploads are written first. Several processes need PostgreSQL; one that dies is started again.
     """
+    set_collector(collect_for, source)
     settings, database = started()
     number = 1 if parent else processes or settings.processes
     if number > 1 and database.is_sqlite:

@@ -12,10 +12,14 @@ import typer
 from sordino_server.cli.output import reports_errors
 from sordino_server.cli.processes import prepare_schema, started
 from sordino_server.cli.supervision import stop_without
+from sordino_server.collecting.home import Home
+from sordino_server.config import Settings
+from sordino_server.jobs.collector import Collector
 from sordino_server.jobs.planning_process import PlanningProcess
 from sordino_server.jobs.worker import Worker
 from sordino_server.jobs.worker_metrics import WorkerMetrics
 from sordino_server.kit.clock import WallClock
+from sordino_server.kit.db import Database
 
 
 @reports_errors
@@ -30,15 +34,23 @@ def worker(
     """
     settings, database = started()
     prepare_schema(database, migrate=False)
-    planner = PlanningProcess(settings.planning_memory_mb, settings.planning_time_limit_s)
     metrics = WorkerMetrics(database)
-    work = Worker.of(database, WallClock(), settings, planner.compute, metrics.finished)
+    work = _work(settings, database, metrics)
     _stop_on_signals(work.stop)
     if parent is not None:
         stop_without(parent, work.stop.set)
     with metrics.served(settings.metrics_host, settings.worker_metrics_port):
         work.run()
     database.close()
+
+
+def _work(settings: Settings, database: Database, metrics: WorkerMetrics) -> Worker:
+    """The worker that the settings are for: of a collector, or of a server that decides."""
+    if settings.collecting is not None:
+        home = Home(settings.collecting.home)
+        return Collector.for_home(home, database, WallClock(), settings, metrics.finished)
+    planner = PlanningProcess(settings.planning_memory_mb, settings.planning_time_limit_s)
+    return Worker.of(database, WallClock(), settings, planner.compute, metrics.finished)
 
 
 def _stop_on_signals(stop: threading.Event) -> None:

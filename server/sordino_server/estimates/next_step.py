@@ -15,7 +15,8 @@ from sordino_server.estimates.sources import with_sources
 from sordino_server.kit.db import Database
 from sordino_server.models import Round
 from sordino_server.plans import service as plans
-from sordino_server.rounds.round_lifecycle import EstimateReady, NextRound, Outcome
+from sordino_server.rounds.round_lifecycle import EstimateReady, Outcome
+from sordino_server.rounds.sealing import NextRound
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import CampaignState, Manifest, Rotating
 

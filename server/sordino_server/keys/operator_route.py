@@ -15,6 +15,7 @@ from fastapi.routing import APIRoute
 
 from sordino_server.errors import ServerError
 from sordino_server.keys.authentication import admit, wanted_role
+from sordino_server.keys.decided_at_home import check_decided_here
 from sordino_server.kit.arriving_body import SMALL_LIMIT, ArrivingBody
 from sordino_server.kit.json_body import read_json
 from sordino_shared.protocol import Problem
@@ -65,6 +66,7 @@ class OperatorRoute(APIRoute):
         async def handle(request: Request) -> Response:
             if role is not None:
                 await admit(request, role)
+            check_decided_here(request)
             if request.method in ("GET", "HEAD"):
                 return await answer(request)
             loaded = OperatorRequest(request.scope, request.receive)

@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 
 from sordino_server.kit.pagination import Page, newest_first
 from sordino_server.models import AuditEntry, Campaign, Key, SeriesRow, Source
+from sordino_shared.protocol import Manifest
 
 
 def add(session: Session, key: Key) -> None:
@@ -30,6 +31,12 @@ def has_campaign(session: Session, identifier: str) -> bool:
 def is_series(session: Session, campaign: str) -> bool:
     """Whether the campaign is a series."""
     return session.get(SeriesRow, campaign) is not None
+
+
+def collectors(session: Session, campaign: str) -> list[str] | None:
+    """The servers that collect for this one, as the manifest names them; None where it names no servers."""
+    servers = Manifest.read(session.get_one(Campaign, campaign).manifest).servers
+    return [server.name for server in servers[1:]] if servers else None
 
 
 def put_source(session: Session, campaign: str, name: str, max_reports: int, now: int) -> None:

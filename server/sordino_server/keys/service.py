@@ -56,6 +56,13 @@ def create(
     if campaign is not None and source is not None:
         if repository.is_series(session, campaign):
             raise InvalidValue("the periods of a series take no sums from elsewhere: run a series for each region")
+        collectors = repository.collectors(session, campaign)
+        if collectors is not None and source.name not in collectors:
+            raise InvalidValue(
+                f"the manifest of the campaign names no collector {source.name}; it names: "
+                f"{', '.join(collectors) or 'none'}",
+                source.name,
+            )
         repository.put_source(session, campaign, source.name, source.max_reports, now)
     identifier, secret = secrets.token_hex(_ID_BYTES), secrets.token_hex(_SECRET_BYTES)
     key = Key(

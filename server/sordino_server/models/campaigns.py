@@ -13,7 +13,8 @@ from sordino_shared.protocol import CampaignState, RoundState
 class Campaign(Base):
     """A manifest under its digest, and the state that may change; `question` is JSON, null from earlier versions.
 
-    A closed round waits `sources_deadline_s` at most for sums from elsewhere.
+    A closed round waits `sources_deadline_s` at most for sums from elsewhere. On a collector `mirrored_at` is when its
+    home last said what it decided.
     """
 
     __tablename__ = "campaigns"
@@ -32,6 +33,7 @@ class Campaign(Base):
     archived_at: Mapped[int | None] = mapped_column(BigInteger)
     question: Mapped[str | None] = mapped_column(Text)
     sources_deadline_s: Mapped[int] = mapped_column(BigInteger, default=86400, server_default="86400")
+    mirrored_at: Mapped[int | None] = mapped_column(BigInteger)
 
 
 class ClosingRule(Base):
@@ -78,6 +80,7 @@ class Round(Leased, Base):
     device_digest: Mapped[str] = mapped_column(ForeignKey("plan_parts.digest"))
     analyst_digest: Mapped[str] = mapped_column(ForeignKey("plan_parts.digest"))
     epoch: Mapped[int]
+    epochs: Mapped[int] = mapped_column(default=1 << 16, server_default="65536")
     opened_at: Mapped[int | None] = mapped_column(BigInteger)
     closed_at: Mapped[int | None] = mapped_column(BigInteger)
     purged_at: Mapped[int | None] = mapped_column(BigInteger)

@@ -31,12 +31,14 @@ class Verdict(IntEnum):
     ID_CONFLICT = 2
     OUTSIDE_ALPHABET = 3
     WRONG_EPOCH = 4
+    ROUND_FULL = 5
 
 
 _REFUSALS = {
     Verdict.ID_CONFLICT: Refusal.ID_CONFLICT,
     Verdict.OUTSIDE_ALPHABET: Refusal.OUTSIDE_ALPHABET,
     Verdict.WRONG_EPOCH: Refusal.WRONG_EPOCH,
+    Verdict.ROUND_FULL: Refusal.ROUND_FULL,
 }
 
 
@@ -114,6 +116,9 @@ def classify(
         ages = (heads.astype(np.int64) - row.epoch) % rounds.EPOCHS
         verdicts[ages >= rounds.epochs_begun(session, row)] = Verdict.WRONG_EPOCH
     split = [ids[start : start + ReportId.LENGTH] for start in range(0, len(ids), ReportId.LENGTH)]
+    if rounds.is_full(session, row):
+        known = repository.known_hashes(session, row.id, set(split))
+        verdicts[(verdicts == Verdict.ACCEPTED) & [each not in known for each in split]] = Verdict.ROUND_FULL
     _classify_ids(database, session, row.id, split, payloads, verdicts)
     return Classified(verdicts)
 

@@ -55,7 +55,14 @@ def epochs_begun(session: Session, row: Round) -> int:
     The round's own is the first; ids of every epoch that has begun are taken for as long as the round is open.
     """
     counted = aggregates.counts_by_round(session, [row.id], own=True)[row.id]
-    return min(1 + counted // REPORTS_PER_EPOCH, EPOCHS)
+    return min(1 + counted // REPORTS_PER_EPOCH, row.epochs)
+
+
+def is_full(session: Session, row: Round) -> bool:
+    """Whether a further epoch would be one of the campaign's next server, so that the round takes no report more."""
+    if row.epochs == EPOCHS:
+        return False
+    return aggregates.counts_by_round(session, [row.id], own=True)[row.id] >= row.epochs * REPORTS_PER_EPOCH
 
 
 def current_epoch(session: Session, row: Round) -> int:

@@ -13,24 +13,21 @@ Everybody locks a campaign before its rounds. A closed campaign opens no further
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 from sqlalchemy.orm import Session
 
-from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_server.errors import ServerError
 from sordino_server.kit import leases
 from sordino_server.kit.db import Database
 from sordino_server.kit.insert_if_absent import insert_if_absent
 from sordino_server.models import Campaign, Estimate, PlanPart, Round
 from sordino_server.rounds import repository
-from sordino_shared.audit import check_guarantee
-from sordino_shared.errors import InvalidValue
+from sordino_server.rounds.sealing import NextRound, check_next_round, sealed_round
 from sordino_shared.protocol import (
     CampaignState,
-    DevicePart,
     IllegalTransition,
     Manifest,
     Problem,
@@ -42,7 +39,6 @@ from sordino_shared.protocol import (
 # A round whose estimation dies this often is left for a person to look at.
 MAX_ATTEMPTS = 3
 GIVEN_UP = f"{MAX_ATTEMPTS} workers ended without a result, perhaps out of memory; see their logs"
-_DAY_S = 86400
 
 
 class Event(StrEnum):
@@ -74,14 +70,6 @@ class EstimateReady:
     content: bytes
 
 
-@dataclass(frozen=True, eq=False)
-class NextRound:
-    """Another round follows from the closed ones: the two parts of its plan."""
-
-    device: DevicePart
-    analyst: AnalystPart
-
-
 Outcome = EstimateReady | NextRound
 
 
@@ -95,18 +83,6 @@ class RoundNotFound(ServerError):
 
 
 # --- pending and open
-
-
-def sealed_round(campaign: str, index: int, device_digest: str, analyst_digest: str, now: int) -> Round:
-    """A round whose plan is known, to be opened."""
-    return Round(
-        campaign_id=campaign,
-        index=index,
-        state=RoundState.PENDING,
-        device_digest=device_digest,
-        analyst_digest=analyst_digest,
-        epoch=now // _DAY_S % repository.EPOCHS,
-    )
 
 
 def open_round(database: Database, session: Session, campaign: str, index: int, now: int) -> Round:
@@ -142,6 +118,11 @@ def close_due_rounds(database: Database, now: int) -> list[repository.RoundName]
     """Close the rounds that have their reports or their time; those that somebody closed meanwhile are left out."""
     with database.read("find due rounds") as session:
         due = repository.due_rounds(session, now)
+    return close_rounds(database, due, now)
+
+
+def close_rounds(database: Database, due: Sequence[repository.RoundName], now: int) -> list[repository.RoundName]:
+    """Close these rounds; those that somebody closed meanwhile are left out."""
     return [(campaign, index) for campaign, index in due if _close_due(database, campaign, index, now)]
 
 
@@ -161,8 +142,13 @@ def _close_due(database: Database, campaign: str, index: int, now: int) -> bool:
 
 def claim_closed_round(session: Session, *, owner: str, now: int, seconds: int) -> Round | None:
     """A closed round that something is to come of, held by `owner` for `seconds`; None if there is none."""
-    repository.give_up(session, MAX_ATTEMPTS, GIVEN_UP, now)
+    give_up(session, now)
     return leases.claim(session, Round, repository.to_go_on(now), Round.id, owner=owner, now=now, seconds=seconds)
+
+
+def give_up(session: Session, now: int) -> None:
+    """Leave closed rounds that too many workers held in vain for a person to look at."""
+    repository.give_up(session, MAX_ATTEMPTS, GIVEN_UP, now)
 
 
 def finish(database: Database, session: Session, number: int, owner: str, outcome: Outcome, now: int) -> None:
@@ -196,27 +182,14 @@ def _open_next(
     database: Database, session: Session, campaign: Campaign, index: int, following: NextRound, now: int
 ) -> None:
     """Seal the plan of round `index` and open the round."""
-    check_next_round(Manifest.read(campaign.manifest), index, following)
+    manifest = Manifest.read(campaign.manifest)
+    check_next_round(manifest, index, following)
     for part in (following.device, following.analyst):
         insert_if_absent(session, PlanPart.of(part, now))
     digests = str(following.device.digest), str(following.analyst.digest)
-    session.add(sealed_round(campaign.id, index, *digests, now))
+    session.add(sealed_round(manifest, index, *digests, now))
     session.flush()
     open_round(database, session, campaign.id, index, now)
-
-
-def check_next_round(manifest: Manifest, index: int, following: NextRound) -> None:
-    """Raise InvalidValue unless the plan keeps what the manifest says of round `index`, as every device checks."""
-    device, analyst = following.device, following.analyst
-    if index >= len(manifest.rounds):
-        raise InvalidValue(f"the protocol needs round {index}, the manifest has {len(manifest.rounds)}", following)
-    if analyst.device_digest != device.digest:
-        raise InvalidValue(f"the two parts of round {index} belong to different plans", following)
-    device.domain.places_in(manifest.domain)
-    allowed = manifest.rounds[index].guarantee
-    check_guarantee(device)
-    if device.guarantee > allowed:
-        raise InvalidValue(f"the plan of round {index} spends more than the manifest's {allowed}", following)
 
 
 def take_sums(database: Database, session: Session, campaign: str, index: int) -> Round:
@@ -248,6 +221,13 @@ def waive_sources(database: Database, session: Session, campaign: str, index: in
         )
     row.sources_waived_at = now
     return row
+
+
+def end_sent_round(database: Database, session: Session, campaign: str, index: int) -> None:
+    """From closed to estimated at a collector, whose home has the estimate; a worker that holds the round loses it."""
+    row = _locked(database, session, campaign, index)
+    _apply(row, Event.ESTIMATE)
+    leases.release(row)
 
 
 def mark_failed(session: Session, number: int, owner: str, error: str) -> None:

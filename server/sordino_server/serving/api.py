@@ -11,6 +11,7 @@ from starlette.routing import BaseRoute
 
 from sordino_server.answers import endpoints as answers
 from sordino_server.campaigns import endpoints as campaigns
+from sordino_server.collecting import endpoints as collecting
 from sordino_server.datasets import endpoints as datasets
 from sordino_server.estimates import endpoints as estimates
 from sordino_server.exports import endpoints as exports
@@ -36,7 +37,7 @@ router = APIRouter(responses={"4XX": _PROBLEM, "5XX": _PROBLEM}, dependencies=[D
 router.include_router(health.probes)
 for noun in (health, workloads, plans, populations, campaigns, sources, estimates, series, answers, exports):
     router.include_router(noun.router, prefix="/v1")
-for noun in (datasets, releases, keys):
+for noun in (datasets, releases, keys, collecting):
     router.include_router(noun.router, prefix="/v1")
 router.include_router(keys.audit_log, prefix="/v1")
 router.include_router(datasets.additions, prefix="/v1")

@@ -34,6 +34,7 @@ def create_app(settings: Settings, database: Database | None = None, clock: Serv
     context = Context(settings=settings, database=opened, clock=clock or WallClock())
 
     metrics = Metrics(context.database)
+    with_console = settings.has_console
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -57,7 +58,7 @@ def create_app(settings: Settings, database: Database | None = None, clock: Serv
         version=__version__,
         summary="Local-differential-privacy telemetry: plans, campaigns, reports, estimates.",
         lifespan=lifespan,
-        routes=[*all_routes(settings.console)],
+        routes=[*all_routes(with_console)],
         docs_url=None,
         redoc_url=None,
         openapi_url=None,
@@ -69,7 +70,7 @@ def create_app(settings: Settings, database: Database | None = None, clock: Serv
     app.state.metrics = metrics
     app.state.draining = False
     app.state.admission = Admission(context)
-    if settings.console:
+    if with_console:
         _prepare_console(app)
     app.add_middleware(UnreadBody)
     problem_details.install(app)
@@ -98,7 +99,7 @@ class _Application(FastAPI):
     @cached_property
     def _outermost(self) -> ASGIApp:
         pages: ASGIApp = super().__call__
-        if self.state.context.settings.console:
+        if self.state.context.settings.has_console:
             from sordino_server.console.live_counts import LiveCounts
 
             pages = LiveCounts(pages, self.state)

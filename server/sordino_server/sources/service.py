@@ -18,7 +18,7 @@ from sordino_server.plans import service as plans
 from sordino_server.sources import repository
 from sordino_server.sources.schemas import RoundSources, SourceStatus
 from sordino_shared.errors import InvalidValue
-from sordino_shared.protocol import Problem, RoundState
+from sordino_shared.protocol import Manifest, Problem, RoundState
 
 
 @dataclass(frozen=True)
@@ -134,6 +134,19 @@ def _check_total(session: Session, row: Round, sums: CheckedSums) -> None:
             f"sums of {others + sums.document.count} reports do not fit 64 bits: a round of this plan has at most "
             f"{sums.most_reports}",
             sums.document.count,
+        )
+
+
+def check_complete(session: Session, manifest: Manifest) -> None:
+    """Raise `illegal-transition` where a collector of the manifest has no key: its reports would never be counted."""
+    known = {source.name for source in repository.of_campaign(session, str(manifest.campaign))}
+    lacking = [server.name for server in manifest.servers[1:] if server.name not in known]
+    if lacking:
+        raise ServerError(
+            Problem.ILLEGAL_TRANSITION,
+            f"{', '.join(lacking)} cannot collect yet: make each a key with `sordino keys create --role aggregator "
+            f"--campaign {manifest.campaign} --source NAME --max-reports N`",
+            sources=lacking,
         )
 
 

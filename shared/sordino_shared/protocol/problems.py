@@ -21,6 +21,7 @@ class Problem(Enum):
     ESTIMATE_NOT_READY = ("estimate-not-ready", 409, "The round is not closed and estimated yet.")
     ALREADY_EXISTS = ("already-exists", 409, "It exists already with other content.")
     RELEASE_NOT_READY = ("release-not-ready", 409, "The release has no answers yet, or never will.")
+    DECIDED_AT_HOME = ("decided-at-home", 409, "This server collects reports for another one, which decides this.")
     BUDGET_EXCEEDED = ("budget-exceeded", 409, "A cap on ε or ρ does not allow this.")
     IDEMPOTENCY_CONFLICT = ("idempotency-conflict", 409, "The idempotency key was used for another request.")
     PRECONDITION_FAILED = ("precondition-failed", 412, "The resource has changed.")

@@ -108,6 +108,7 @@ class Refusal(StrEnum):
     ID_CONFLICT = "report-id-conflict"
     OUTSIDE_ALPHABET = "payload-outside-alphabet"
     WRONG_EPOCH = "wrong-epoch"
+    ROUND_FULL = "round-full"
 
 
 @dataclass(frozen=True)

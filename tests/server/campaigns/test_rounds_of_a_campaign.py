@@ -16,7 +16,7 @@ import pytest
 from sordino_analysis.documents.protocol_plan import ProtocolPlan
 from sordino_server.estimates.table import STATISTIC_COLUMNS
 from sordino_server.populations.service import identifier_of
-from sordino_server.rounds.round_lifecycle import NextRound, check_next_round
+from sordino_server.rounds.sealing import NextRound, check_next_round
 from sordino_shared.errors import SordinoError
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import (
