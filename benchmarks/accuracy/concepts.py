@@ -15,14 +15,18 @@ import time
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sordino_analysis.average_case.figures import average_case_figures
+from sordino_analysis.documents.elimination_plan import RoundShares
+from sordino_analysis.elimination.three_rounds import ThreeRounds
 from sordino_analysis.estimation.concepts import ConceptEstimator
 from sordino_analysis.estimation.linear import LinearEstimator
 from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
 from sordino_analysis.evaluation.orbit_answers import OrbitAnswerMoments
 from sordino_analysis.optimisation.symmetry.approximate_conjunctions import approximate_conjunctions, best_bias
 from sordino_analysis.planning.planner import CompiledPlan, PlanRequest, compile_plan
+from sordino_analysis.planning.rounds import ClosedRound, RoundPlan
 from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.linear import parse_specification
 from sordino_shared.randomness import SeededRandomness
@@ -160,11 +164,47 @@ def statements(indicators: int, width: int, epsilon: float, users: int = _USERS)
     }
 
 
+def coverage(campaigns: int, lift: float, epsilon: float, users: int = 10_000) -> dict[str, Any]:
+    """How many campaigns of three rounds hold what they say: four indicators, width 2, 8 rules in the second round."""
+    plan, _ = plan_of(4, 2, epsilon)
+    estimator = ConceptEstimator.of(plan.device, plan.analyst)
+    protocol, rng = ThreeRounds(RoundShares(top=8)), np.random.default_rng(9)
+    truth = estimator.estimator.workload.truth_of_codes(_planted(np.random.default_rng(1), 2_000_000, lift))
+    names = [attribute.name for attribute in plan.device.domain.attributes]
+    held = dict.fromkeys(("interval", "band", "best", "excess"), 0)
+    for seed in range(campaigns):
+        rounds: tuple[ClosedRound, ...] = ()
+        for number, share in enumerate(protocol.shares.shares):
+            step = protocol.step(rounds) if rounds else RoundPlan(plan.device, plan.analyst)
+            assert isinstance(step, RoundPlan)
+            codes = _planted(rng, round(share * users), lift)
+            codes = codes[:, [names.index(attribute.name) for attribute in step.device.domain.attributes]]
+            payloads = step.device.randomize_many(codes, SeededRandomness(3 * seed + number))
+            total = Aggregate(len(codes), accumulate(step.device.randomizer, payloads))
+            rounds += (ClosedRound(step, total),)
+        found = protocol.conclude(rounds)
+        first, chosen = found.first, found.first.chosen
+        low, high = found.interval or (math.nan, math.nan)
+        held["interval"] += bool(low <= truth[chosen] <= high)
+        held["band"] += bool(((first.band_low <= truth) & (truth <= first.band_high)).all())
+        held["best"] += int(truth.argmin()) in first.best.tolist()
+        held["excess"] += bool(truth[chosen] - truth.min() <= first.excess)
+    return {"class": f"three rounds, lift {lift}", "campaigns": campaigns, **held}
+
+
+def _planted(rng: np.random.Generator, users: int, lift: float) -> NDArray[np.uint64]:
+    """Four fair coins, and a label that follows `a0 and a1` as far as `lift` says."""
+    held = rng.integers(2, size=(users, 4))
+    often = np.where(held[:, 0] & held[:, 1], 0.5 + lift, 0.5 - lift)
+    return np.column_stack([held, rng.random(users) < often]).astype(np.uint64)
+
+
 def main() -> None:
     """Print both tables as JSON lines, or write them to a file."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", metavar="PATH")
     parser.add_argument("--epsilon", type=float, default=1.0)
+    parser.add_argument("--campaigns", type=int, default=0, help="of three rounds, to count what they hold")
     options = parser.parse_args()
     rows = [measured(*case, options.epsilon) for case in CASES]
     rows += [by_marginals(*case, options.epsilon) for case in ((8, 2), (8, 3), (16, 3))]
@@ -172,6 +212,7 @@ def main() -> None:
     rows += [shipped_with_bias(*case, options.epsilon) for case in SHIPPED]
     rows += [on_average(*case, options.epsilon) for case in ((8, 3), (16, 3), (32, 3), (32, 8))]
     rows += [statements(*case, options.epsilon) for case in ((8, 3), (16, 3), (32, 3))]
+    rows += [coverage(options.campaigns, lift, options.epsilon) for lift in (0.0, 0.1) if options.campaigns]
     text = "\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
     if options.json is None:
         print(text)

@@ -46,7 +46,9 @@ def _chosen(document: Mapping[str, Any]) -> str:
 
 
 def _table(document: Mapping[str, Any], level: str, truth: Mapping[str, float] | None) -> Table:
-    table = Table("rule", "loss", "standard error", f"{level} band", "may be the best", *(["truth"] if truth else []))
+    headings = ("rule", "loss", "error", f"{level} band", "may be best", *(["truth"] if truth else []))
+    # Without a box rules of three attributes fit into lines of 80 characters.
+    table = Table(*headings, box=None, pad_edge=False, header_style="bold")
     for each in document["rules"][:_SHOWN]:
         figures = [f"{each['loss']:.4f}", f"{each['standard_error']:.4f}", _span(each["band"])]
         known = [f"{truth[each['rule']['text']]:.4f}"] if truth else []
