@@ -24,9 +24,9 @@ _COLLECTED_BYTES = 1 << 28
 _CHECKS = 64
 _SAME_VERSIONS = ("sordino_shared", "sordino_analysis", "numpy", "pyarrow")
 _NEEDS = (
-    f"executors need Python {sys.version_info.major}.{sys.version_info.minor}, numpy, cbor2, pyarrow and pandas, and "
-    "`pip install --no-deps sordino-shared sordino-analysis`, in the versions of this machine; PYSPARK_PYTHON names "
-    "their interpreter"
+    f"executors need Python {sys.version_info.major}.{sys.version_info.minor}, numpy, cbor2, pyarrow, pandas and, "
+    "installed with --no-deps, the wheels of sordino-shared and sordino-analysis, in the versions of this machine; "
+    "PYSPARK_PYTHON names their interpreter"
 )
 Versions = dict[str, str]
 Batches = Iterator[Any]
@@ -150,7 +150,9 @@ def spark_session(master: str) -> Iterator[Any]:
     _check_installed()
     from pyspark.sql import SparkSession
 
-    builder = SparkSession.builder.appName("sordino aggregate").config("spark.ui.enabled", "false")
+    builder = SparkSession.builder.appName("sordino aggregate")
+    for setting in ("spark.ui.enabled", "spark.ui.showConsoleProgress"):
+        builder = builder.config(setting, "false")
     if master.startswith("local"):
         # Executors take python3 from the path otherwise, which knows nothing of a virtual environment.
         os.environ["PYSPARK_PYTHON"] = sys.executable

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +14,7 @@ import pytest
 from sordino_analysis.archive.aggregate_document import AggregateDocument
 from sordino_server import aggregates
 from sordino_server.exports import archiving
+from tests.patience import PATIENCE_S
 
 Run = Callable[..., Any]
 
@@ -101,3 +104,19 @@ def test_an_archive_out_of_reach_keeps_the_reports_until_it_is_forgotten(
     run_command("export", "forget", folder, **database)
     assert len(json_of(*purge, **database)["rounds"]) == 1
     assert (tmp_path / "elsewhere" / "part-00000.parquet").exists()
+
+
+@pytest.mark.slow
+def test_the_nightly_script_may_run_again(closed: Any, tmp_path: Path) -> None:
+    campaign, database = closed
+    program = tmp_path / "bin" / "sordino"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m sordino_server "$@"\n')
+    program.chmod(0o755)
+    path = f"{program.parent}:{os.environ['PATH']}"
+    environment = os.environ | database | {"PATH": path, "CAMPAIGN": campaign, "LAKE": str(tmp_path / "lake")}
+    script = Path(__file__).parents[3] / "examples" / "scale-out" / "nightly.sh"
+    for _ in range(2):
+        subprocess.run(["sh", script], env=environment, cwd=tmp_path, check=True, timeout=PATIENCE_S)
+    document = AggregateDocument.read((tmp_path / f"sums-{campaign}-0.cbor").read_bytes())
+    assert (document.count, document.missing) == (600, 0)
