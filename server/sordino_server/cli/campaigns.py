@@ -69,6 +69,10 @@ CloseAfterSeconds = Annotated[
 PublicOption = Annotated[
     bool, typer.Option("--public", help="Let anybody read /status/ID: purpose, ε, rounded counts, the estimate.")
 ]
+SOURCES_DEADLINE_S = 86_400
+SourcesDeadlineOption = Annotated[
+    int, typer.Option(min=0, metavar="SECONDS", help="How long a closed round waits for the sums of its sources.")
+]
 
 
 for command in (answers, archive, restore, delete, sign):
@@ -102,6 +106,7 @@ def create(
     ] = False,
     public: PublicOption = False,
     source: SourcesOption = None,
+    sources_deadline_s: SourcesDeadlineOption = SOURCES_DEADLINE_S,
     open_now: Annotated[bool, typer.Option("--open", help="Open the campaign immediately.")] = False,
     timeout: TimeoutOption = TIMEOUT_S,
     server: ServerOption = DEFAULT_SERVER,
@@ -130,7 +135,8 @@ def create(
         terms: dict[str, Any] = {"name": name, "purpose": purpose, "population": population}
         terms |= {"plan_request": plan_request, "upload_token": upload_token, "public": public}
         terms |= {"close_after_reports": _rule(close_after_reports), "close_after_s": _rule(close_after_s)}
-        status = remote.post("/v1/campaigns", terms | {"servers": server_terms(source)})
+        terms |= {"servers": server_terms(source), "sources_deadline_s": sources_deadline_s}
+        status = remote.post("/v1/campaigns", terms)
         try:
             if open_now:
                 status |= opened(remote, status["id"])

@@ -51,6 +51,10 @@ def _not_ready(session: Session, row: Round, now: int) -> ServerError:
     name, planned = f"round {row.index}", len(Manifest.read(campaigns.get(session, row.campaign_id).manifest).rounds)
     if row.error is not None:
         return _refusal(f"{name} has no estimate: {row.error}", state)
+    if state is RoundState.CLOSED and rounds.is_waiting(session, row, now):
+        lacking = list(rounds.lacking_sources(session, row))
+        detail = f"{name} waits for the sums of {', '.join(lacking)}; `sordino campaigns waive-sources` goes on without"
+        return ServerError(Problem.ESTIMATE_NOT_READY, detail, state=state.value, waiting_for=lacking)
     if state is RoundState.CLOSED:
         leased = row.lease_until is not None and row.lease_until > now
         doing = "is being computed" if leased else "is to be computed, and no worker has taken it yet"

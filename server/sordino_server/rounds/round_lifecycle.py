@@ -199,11 +199,8 @@ def take_sums(database: Database, session: Session, campaign: str, index: int) -
     """
     row = _locked(database, session, campaign, index)
     if row.state not in (RoundState.OPEN, RoundState.CLOSED):
-        raise ServerError(
-            Problem.ILLEGAL_TRANSITION,
-            f"round {index} is {row.state}: what came of it never changes, and it takes no sums any more",
-            state=row.state,
-        )
+        why = "has not begun" if row.state == RoundState.PENDING else f"is {row.state} and takes no sums any more"
+        raise ServerError(Problem.ILLEGAL_TRANSITION, f"round {index} {why}", state=row.state)
     if row.lease_owner is not None:
         row.attempts -= 1
         leases.release(row)

@@ -9,11 +9,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from sordino_analysis.archive.aggregate_document import AggregateDocument
 from sordino_server import aggregates
 from sordino_server.exports import archiving
+from sordino_shared.protocol import CampaignId, Digest
 from tests.patience import PATIENCE_S
 
 Run = Callable[..., Any]
@@ -120,3 +122,45 @@ def test_the_nightly_script_may_run_again(closed: Any, tmp_path: Path) -> None:
         subprocess.run(["sh", script], env=environment, cwd=tmp_path, check=True, timeout=PATIENCE_S)
     document = AggregateDocument.read((tmp_path / f"sums-{campaign}-0.cbor").read_bytes())
     assert (document.count, document.missing) == (600, 0)
+
+
+def test_sums_of_a_source_from_its_key_to_the_round(
+    run_command: Run, json_of: Run, running: Any, tmp_path: Path
+) -> None:
+    campaign = running.campaign("open")
+    home = {
+        "SORDINO_DATABASE_URL": running.database.url.render_as_string(hide_password=False),
+        "SORDINO_SERVER": running.address,
+    }
+    bound = ("--role", "aggregator", "--name", "eu", "--campaign", campaign["id"])
+    refused = run_command("keys", "create", *bound, code=2, **home).stderr
+    assert "one campaign and one source" in " ".join(refused.split())
+    key = json_of("keys", "create", *bound, "--source", "eu", "--max-reports", "100", **home)["key"]
+    assert "eu of " in run_command("keys", "list", **home).stdout
+    part = running.device_part(campaign)
+    sums = AggregateDocument(
+        campaign=CampaignId.parse(campaign["id"]),
+        round=0,
+        device_digest=part.digest,
+        source=None,
+        number=0,
+        count=7,
+        sums=np.array([3, 2, 1, 1], dtype="<i8").tobytes(),
+        manifest=Digest.of(b"manifest"),
+        parts=(0,),
+        parts_in_all=1,
+    )
+    (tmp_path / "part.cbor").write_bytes(sums.content)
+    aggregator = home | {"SORDINO_KEY": key}
+    assert "name no source" in run_command("aggregates", "import", "part.cbor", code=2, **aggregator).stderr
+    run_command("aggregates", "add", "part.cbor", "--source", "eu", "--number", "4", "--out", "eu.cbor")
+    shown = json_of("aggregates", "import", "eu.cbor", **aggregator)
+    assert (shown["source"], shown["number"], shown["reports"]) == ("eu", 4, 7)
+    assert "7 reports of eu count" in run_command("aggregates", "import", "eu.cbor", **aggregator).stderr
+    key_of_us = json_of("keys", "create", *bound, "--source", "us", "--max-reports", "100", **home)["key"]
+    assert "not for eu" in run_command("aggregates", "import", "eu.cbor", code=2, **home, SORDINO_KEY=key_of_us).stderr
+    operator = home | {"SORDINO_KEY": running.admin_key}
+    assert "waiting for us" in run_command("campaigns", "close", campaign["id"], **operator).stdout
+    waited = run_command("campaigns", "estimates", campaign["id"], code=2, **operator)
+    assert "waits for the sums of us" in " ".join(waited.stderr.split())
+    assert "waiting" not in run_command("campaigns", "waive-sources", campaign["id"], "0", **operator).stdout

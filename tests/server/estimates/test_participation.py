@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sordino_server.estimates.participation import participation_warnings
+from sordino_server.estimates.participation import participation_warnings, source_warnings
 
 
 @pytest.mark.parametrize("users", [(1000,), (1000, 1000), (1000, 991), (1000, 1200, 1190)])
@@ -28,3 +28,13 @@ def test_the_drawn_split_is_within_chance_and_a_shifted_one_is_not() -> None:
     (warning,) = participation_warnings(0.4, (4000, 5400))
     assert "4000 of 9400 reports are of round 0, about 3760 were to be" in warning
     assert participation_warnings(0.4, (4000,)) == []
+
+
+def test_a_source_that_sent_less_than_the_round_before_is_told() -> None:
+    assert source_warnings("eu", None, {0: 1000, 1: 995}) == []
+    (told,) = source_warnings("eu", None, {0: 1000, 1: 900})
+    assert told.startswith("source eu: round 1 has 100 reports fewer than round 0")
+    (told,) = source_warnings("eu", None, {0: 1000, 1: None})
+    assert told.startswith("source eu sent no sums of round 1")
+    assert source_warnings("eu", 0.5, {0: 5000, 1: 5100}) == []
+    assert len(source_warnings("eu", 0.5, {0: 5000, 1: 8000})) == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,8 @@ from sordino_analysis.archive.aggregate_document import AggregateDocument, added
 from sordino_analysis.archive.archive import Archive
 from sordino_analysis.archive.engines import ProcessEngine
 from sordino_analysis.archive.errors import ArchiveError, BadPart
-from sordino_analysis.archive.manifest import ArchiveManifest
+from sordino_analysis.archive.manifest import ArchiveManifest, part_name
+from sordino_analysis.archive.parts import archived_part, part_content
 from sordino_server import aggregates
 from sordino_server.aggregates import AggregateMismatch
 from sordino_server.exports import archiving
@@ -189,6 +191,35 @@ def test_a_damaged_part_is_refused_by_its_name(sqlite, store_round, tmp_path, sm
     with pytest.raises(BadPart, match=r"part-00001\.parquet"):
         archive.sums(archive.chosen(None, None))
     assert archive.sums(archive.chosen(0, 0)).count == manifest.parts[0].reports
+
+
+def crafted(archive: Archive, manifest: ArchiveManifest, content: bytes, reports: int) -> Archive:
+    """The archive as somebody would leave it who writes part 1 anew, and a manifest of its digest."""
+    part = archived_part(part_name(1), reports, content)
+    (Path(archive.folder.path) / part.name).write_bytes(content)
+    parts = (manifest.parts[0], part, *manifest.parts[2:])
+    (Path(archive.folder.path) / manifest.name).unlink()
+    changed = replace(manifest, parts=parts)
+    (Path(archive.folder.path) / changed.name).write_bytes(changed.content)
+    return Archive.open(archive.folder.url)
+
+
+@pytest.mark.parametrize("fault", ["width", "plan", "alphabet", "count", "text"])
+def test_a_part_that_is_listed_and_wrong_is_refused_by_its_name(sqlite, store_round, tmp_path, small_parts, fault: str):
+    archive, manifest = exported(sqlite, closed_round(sqlite, store_round, RANDOMIZERS["two bytes"]), tmp_path)
+    device, two = str(archive.device.digest), np.zeros((40, 2), dtype=np.uint8)
+    content = part_content(two, device)
+    crafts = {
+        "width": (part_content(np.zeros((40, 1), dtype=np.uint8), device), 40, "another plan"),
+        "plan": (part_content(two, "0" * 64), 40, "another plan"),
+        "alphabet": (part_content(two + 255, device), 40, "no device of this round sends"),
+        "count": (content, 41, "holds 40 reports, the manifest says 41"),
+        "text": (b"PAR1 and no more", 40, "cannot be read as Parquet"),
+    }
+    content, reports, told = crafts[fault]
+    wrong = crafted(archive, manifest, content, reports)
+    with pytest.raises(BadPart, match=rf"part-00001\.parquet .*{told}"):
+        wrong.sums(wrong.chosen(None, None))
 
 
 def test_files_that_are_not_listed_are_not_read(sqlite, store_round, tmp_path, small_parts):

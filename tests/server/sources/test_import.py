@@ -78,19 +78,27 @@ def key_of(home: Any, campaign: str, source: str = EU, limit: int = LIMIT) -> st
         ).text
 
 
+def region_of(home: Any) -> Region:
+    campaign = home.campaign("open")
+    return Region(home, campaign, key_of(home, campaign["id"]))
+
+
 @pytest.fixture
 def region(running: Any) -> Region:
-    campaign = running.campaign("open")
-    return Region(running, campaign, key_of(running, campaign["id"]))
+    return region_of(running)
 
 
-def test_the_estimate_is_of_the_reports_of_both(region: Region, running: Any) -> None:
+@pytest.mark.parametrize("engine", ["running", "running_on_postgres"])
+def test_the_estimate_is_of_the_reports_of_both(request: pytest.FixtureRequest, engine: str) -> None:
+    running = request.getfixturevalue(engine)
+    region = region_of(running)
     cells = [0, 1, 2, 3] * 50
     assert running.report(region.campaign, cells[:80], seed=1).status_code == 200
     document = region.sums(cells)
     region.close()
     assert region.round()["waiting_for"] == [EU]
-    assert region.estimate().status_code == Problem.ESTIMATE_NOT_READY.status
+    refused = region.estimate().json()
+    assert ("waits for the sums of eu" in refused["detail"], refused["waiting_for"]) == (True, [EU])
     answer = region.send(document)
     assert (answer.status_code, answer.json()["reports"], answer.json()["digest"]) == (201, 200, str(document.digest))
     shown = region.round()
@@ -174,6 +182,10 @@ def test_keys_of_aggregators_say_all_they_are_for(region: Region, running: Any, 
     ]
     for change in wrong:
         check_problem(running.api.post("/v1/keys", json=whole | change), Problem.INVALID_REQUEST)
+    terms = {"name": "s", "purpose": "p", "population": "q", "series": {"slots": 7, "answers_max": 12}}
+    terms["plan_request"] = running.ready_plan()["id"]
+    series = running.api.post("/v1/campaigns", json=terms).raise_for_status().json()["id"]
+    check_problem(running.api.post("/v1/keys", json=whole | {"campaign": series}), Problem.INVALID_REQUEST, "series")
     unknown = whole | {"campaign": "0" * 64}
     check_problem(running.api.post("/v1/keys", json=unknown), Problem.NOT_FOUND)
 
