@@ -66,6 +66,9 @@ CloseAfterReports = Annotated[
 CloseAfterSeconds = Annotated[
     list[int] | None, typer.Option(min=0, metavar="SECONDS", help=f"Close a round after this time. {_FOR_EACH}")
 ]
+UploadTokenOption = Annotated[
+    bool, typer.Option("--upload-token", help="Accept reports only with the campaign's token, printed once.")
+]
 PublicOption = Annotated[
     bool, typer.Option("--public", help="Let anybody read /status/ID: purpose, ε, rounded counts, the estimate.")
 ]
@@ -101,9 +104,7 @@ def create(
     ] = None,
     close_after_reports: CloseAfterReports = None,
     close_after_s: CloseAfterSeconds = None,
-    upload_token: Annotated[
-        bool, typer.Option("--upload-token", help="Accept reports only with the campaign's token, printed once.")
-    ] = False,
+    upload_token: UploadTokenOption = False,
     public: PublicOption = False,
     source: SourcesOption = None,
     sources_deadline_s: SourcesDeadlineOption = SOURCES_DEADLINE_S,
