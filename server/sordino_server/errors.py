@@ -18,6 +18,7 @@ SordinoError
 ├── AggregateMismatch          aggregates: log and shares disagree
 ├── LogPurged                  aggregates: the log was given up, only its sums are there
 ├── LeaseLost                  kit.leases: another worker has the row
+├── HomeUnreachable, HomeRefused   collecting: the home answers no collector now, or not what it was sent
 ├── CannotOpen                 kit.sealing: sealed with another key, or changed
 ├── ReleaseFailed              releases: the measurement failed after its charge
 └── RemoteProblem, StillWaiting, NotWritable, DevicesFailed, ColumnError, ServerFailed  cli

@@ -20,6 +20,7 @@ from sordino_client._signatures import holds
 from sordino_shared.domains import Categorical, Domain, Hashed
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import (
+    CampaignServer,
     KeySignature,
     Manifest,
     ManifestSignatures,
@@ -283,6 +284,18 @@ def test_signatures_hold_as_the_vectors_say() -> None:
     for each in vectors["vectors"]:
         found = holds(*(bytes.fromhex(text) for text in (each["key"], each["signature"], vectors["message"])))
         assert found is each["holds"], each["name"]
+
+
+def test_a_campaign_of_other_servers_is_not_joined(make_world: Any, make_client: Any, clock: Any) -> None:
+    """One names this server, the other one two others; the app is asked about the first alone."""
+    here = (CampaignServer("eu", ("https://telemetry.example",)), CampaignServer("us", ("https://us.example",)))
+    elsewhere = (CampaignServer("us", ("https://us.example",)),)
+    worlds = [make_world(servers=servers) for servers in (here, elsewhere)]
+    listed = Listed(*worlds)
+    client = make_client(listed)
+    found = _look(client, clock)
+    assert (found.joined, found.refused) == ((worlds[0].campaign,), (worlds[1].campaign,))
+    assert client.answer(worlds[0].campaign, "red").status.value == "recorded"
 
 
 @pytest.mark.parametrize("keys", [("00" * 32,) * 2, ("ab",), (PINNED.upper(),), tuple(f"{n:064x}" for n in range(5))])

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sordino_server.config import CLIENT_VARIABLES, PREFIX, Settings, load_settings
+from sordino_server.config import CLIENT_VARIABLES, PREFIX, Collecting, Settings, load_settings
 from sordino_shared.errors import InvalidValue
 
 DOCUMENTED = Path(__file__).parents[2] / "docs" / "settings.md"
@@ -71,6 +71,23 @@ def test_a_server_and_the_worker_beside_it_show_their_figures_on_two_ports(monke
     monkeypatch.setenv("SORDINO_WORKER_METRICS_PORT", "9000")
     with pytest.raises(InvalidValue, match=r"SORDINO_WORKER_METRICS_PORT are both 9000.*choose two"):
         load_settings()
+
+
+def test_a_collector_is_set_up_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SORDINO_COLLECT_FOR", "https://home.example/")
+    with pytest.raises(InvalidValue, match="belong together: set all three on a collector"):
+        load_settings()
+    monkeypatch.setenv("SORDINO_SOURCE", "eu")
+    monkeypatch.setenv("SORDINO_AGGREGATOR_KEYS", "sdo_aggregator_a_b, sdo_aggregator_c_d")
+    settings = load_settings()
+    assert settings.collecting == Collecting("https://home.example", "eu", ("sdo_aggregator_a_b", "sdo_aggregator_c_d"))
+    assert not settings.has_console
+    assert "sdo_" not in repr(settings) + repr(settings.collecting)
+    for name, wrong in (("SORDINO_SOURCE", "EU"), ("SORDINO_COLLECT_FOR", "home.example")):
+        with monkeypatch.context() as changed:
+            changed.setenv(name, wrong)
+            with pytest.raises(InvalidValue, match=name):
+                load_settings()
 
 
 def test_the_password_does_not_show(monkeypatch: pytest.MonkeyPatch) -> None:

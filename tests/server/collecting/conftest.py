@@ -17,7 +17,10 @@ from sordino_analysis.evaluation.accumulate import Aggregate
 from sordino_server import aggregates, rounds
 from sordino_server.collecting.home import Home
 from sordino_server.jobs.collector import Collector
+from tests.server.campaigns.conftest import two_rounds
 from tests.server.conftest import RunningServer, served
+
+__all__ = ["two_rounds"]
 
 LIMIT = 5000
 

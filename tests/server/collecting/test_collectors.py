@@ -12,6 +12,7 @@ import pytest
 from sordino_analysis.archive.aggregate_document import AggregateDocument
 from sordino_analysis.estimation.linear import estimate
 from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
+from sordino_analysis.planning.rounds import ClosedRound
 from sordino_client import Caps, Client, PureEpsilon, ServerChanged
 from sordino_server import rounds
 from sordino_server.models import ManifestSignature, ReportChunk, Source
@@ -298,6 +299,8 @@ def test_a_home_that_goes_on_without_a_collector_says_so(regions: Regions) -> No
     regions.home.work()
     [done] = regions.shown(campaign)["rounds"]
     assert (done["state"], done["reports"]) == ("estimated", 180)
+    warnings = regions.home.api.get(f"{path}/rounds/0/estimates").json()["warnings"]
+    assert "source eu sent no sums of round 0: its users are not in the answer" in warnings
     eu.cable.is_cut = False
     regions.work()
     assert regions.shown(campaign, eu.server)["rounds"][0]["state"] == "estimated"
@@ -380,3 +383,29 @@ def test_a_lying_collector_moves_answers_no_further_than_fake_reports(regions: R
     most = regions.home.api.get(f"/v1/plan-requests/{request['id']}").json()["summary"]["manipulation"]
     share = honest / (others.count + honest)
     assert share * most / 10 < moved <= share * most * (1 + 1e-9)
+
+
+def test_later_rounds_are_sealed_at_home_and_mirrored(regions: Regions, two_rounds: Any) -> None:
+    """The second plan follows from the sums of all three servers, and every server serves it."""
+    request = two_rounds.ready_request(regions.home.database)
+    campaign = regions.campaign("open", plan_request=request)
+    path = f"/v1/campaigns/{campaign['id']}/rounds"
+    eu = regions.collectors["eu"]
+    regions.work()
+    for index in (0, 1):
+        cells = {name: [cell % 3 for cell in each] for name, each in CELLS.items()}
+        regions.home.report(campaign, cells["de"], seed=1, index=index)
+        for seed, (name, region) in enumerate(regions.collectors.items(), start=2):
+            assert region.server.report(campaign, cells[name], seed=seed, index=index).status_code == 200
+        if index == 0:
+            assert len(task(eu, campaign).device_parts) == 1
+        regions.home.api.post(f"{path}/{index}/close").raise_for_status()
+        regions.work()
+        assert regions.shown(campaign)["rounds"][index]["reports"] == 270
+        regions.work()
+    sealed = two_rounds.second(regions.sums(campaign).sums).device
+    assert task(eu, campaign).device_parts[1] == sealed.digest
+    assert [each["state"] for each in regions.shown(campaign, eu.server)["rounds"]] == ["estimated", "estimated"]
+    closed = [ClosedRound(two_rounds.first, regions.sums(campaign, index)) for index in (0, 1)]
+    answer = regions.home.api.get(f"/v1/campaigns/{campaign['id']}/estimates").raise_for_status().json()
+    assert answer["value"] == two_rounds.answer(tuple(closed)).value
