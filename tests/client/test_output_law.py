@@ -1,9 +1,9 @@
 """ε of what the shipped client sends, from the histogram of its output and not from its own account.
 
 Reports are drawn through the client's session, one at a time, and their histograms for all cells are held together
-against exact integer laws by a χ² test at level 10⁻⁶: the right law is rejected for one seed in a million. With 18,000
-reports a cell, a law whose ε is 10 % off is LEAST_DISTANCE or more away in χ², where the thresholds are 33 to 66: it
-passes for less than one seed in 10,000.
+against exact integer laws. A law is rejected by χ², for whatever is wrong with it, or by the one direction in which the
+law of another ε lies, each at half of the level 10⁻⁶: the right law is rejected for one seed in a million. A law whose
+ε is 10 % off is LEAST_DISTANCE away in that direction, and passes for less than one seed in 10,000.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from scipy.stats import chi2
+from scipy.stats import chi2, norm
 
 from sordino_client import PureEpsilon
 from sordino_client._session import Session, VerifiedPart
@@ -35,11 +35,11 @@ from sordino_shared.randomizers import (
 from sordino_shared.randomness import SeededRandomness
 from tests.randomizers import Sample, every_sample, is_accepted, law_of, outcomes
 
-REPORTS = 18_000
 # Enough to tell the values of any sample apart.
 FEW_REPORTS = 1200
 FALSE_ALARM = 1e-6
-LEAST_DISTANCE = 120
+# Its root is the 5.03 standard errors of the threshold, and 3.9 more.
+LEAST_DISTANCE = 80
 CELLS = 4
 DOMAIN = Domain((Categorical("letter", ("a", "b", "c", "d")),))
 VECTORS = np.array([[3, 1], [-2, 5], [4, -4], [-1, -6]])
@@ -105,9 +105,30 @@ FAMILIES = {
 }
 
 
+Laws = list[dict[int, float]]
+
+
+def three_laws(family: str) -> tuple[Laws, Laws, Laws]:
+    """Of every cell: at the stated ε, and at an ε 10 % below and above it."""
+    make, law, _ = FAMILIES[family]
+    stated, low, high = ([law(make(epsilon), cell) for cell in range(CELLS)] for epsilon in (1.0, 0.9, 1.1))
+    return stated, low, high
+
+
+def distance(true: Laws, rejected: Laws) -> float:
+    """Σ (p − q)²/q over cells and outputs: what a report of each cell adds to χ² of q in the mean where p is true."""
+    return sum((p[y] - q[y]) ** 2 / q[y] for p, q in zip(true, rejected, strict=True) for y in q)
+
+
+def reports_a_cell(family: str) -> int:
+    """As few as put the laws of an ε that is 10 % off at LEAST_DISTANCE or more."""
+    stated, low, high = three_laws(family)
+    return math.ceil(LEAST_DISTANCE / min(distance(stated, low), distance(stated, high)))
+
+
 @pytest.fixture
 def histogram(make_world):
-    def collect(randomizer, outcome, seed: int) -> list[Counter[int]]:
+    def collect(randomizer, outcome, reports: int, seed: int) -> list[Counter[int]]:
         """What a session sends for every cell, each report under its own id."""
         part = DevicePart(DOMAIN, PureEpsilon.of(2), randomizer)
         session = Session(make_world(part).manifest, None)
@@ -116,45 +137,56 @@ def histogram(make_world):
         counts = []
         for cell in range(CELLS):
             codes = np.array([cell], dtype=np.uint64)
-            batches = (session.randomize(verified, codes, 0, randomness) for _ in range(REPORTS))
-            payloads = np.concatenate([batch.payload_rows() for batch in batches])
+            sent = [session.randomize(verified, codes, 0, randomness).payloads for _ in range(reports)]
+            payloads = np.frombuffer(b"".join(sent), dtype=np.uint8).reshape(reports, -1)
             counts.append(Counter(outcome(payloads, cell).astype(int).tolist()))
         return counts
 
     return collect
 
 
-def distance(counts: list[Counter[int]], laws: list[dict[int, float]]) -> float:
-    """χ² of the counts of all cells under their laws, over its threshold: above 1 the law is rejected."""
-    stray = sum(count for cell, law in zip(counts, laws, strict=True) for y, count in cell.items() if y not in law)
-    statistic = sum(
-        (cell[y] - REPORTS * p) ** 2 / (REPORTS * p)
-        for cell, law in zip(counts, laws, strict=True)
-        for y, p in law.items()
-    )
-    freedom = sum(len(law) - 1 for law in laws)
+def is_rejected(counts: list[Counter[int]], laws: Laws, other: Laws) -> bool:
+    """Whether counts of all cells are not of these laws: in χ², or in the direction in which the other laws lie."""
+    reports = counts[0].total()
+    cells = list(zip(counts, laws, other, strict=True))
     # Outputs that the law gives less than 10⁻⁵ are left out of it; more than a few of them are a law of their own.
-    return math.inf if stray > 8 else statistic / chi2.ppf(1 - FALSE_ALARM, freedom)
+    if sum(count for cell, law, _ in cells for y, count in cell.items() if y not in law) > 8:
+        return True
+    statistic = sum((cell[y] - reports * p) ** 2 / (reports * p) for cell, law, _ in cells for y, p in law.items())
+    freedom = sum(len(law) - 1 for law in laws)
+    # (count − n·p)·(p′ − p)/p has mean 0 and variance n·Σ(p′ − p)²/p where p is the law.
+    along = sum((cell[y] - reports * p) * (away[y] - p) / p for cell, law, away in cells for y, p in law.items())
+    score = along / math.sqrt(reports * distance(other, laws))
+    return bool(statistic > chi2.isf(FALSE_ALARM / 2, freedom) or abs(score) > norm.isf(FALSE_ALARM / 4))
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_the_client_sends_what_its_plan_states_and_no_law_ten_percent_off(histogram, family) -> None:
-    make, law, outcome = FAMILIES[family]
-    stated, low, high = ([law(make(epsilon), cell) for cell in range(CELLS)] for epsilon in (1.0, 0.9, 1.1))
-    counts = histogram(make(1.0), outcome, seed=1)
-    assert distance(counts, stated) < 1 < min(distance(counts, low), distance(counts, high))
+    make, _, outcome = FAMILIES[family]
+    stated, low, high = three_laws(family)
+    reports = reports_a_cell(family)
+    counts = histogram(make(1.0), outcome, reports, seed=1)
+    assert not is_rejected(counts, stated, high)
+    assert is_rejected(counts, low, stated)
+    assert is_rejected(counts, high, stated)
     ratios = [math.log(counts[x][y] / counts[z][y]) for x in range(CELLS) for z in range(CELLS) for y in stated[x]]
-    # The least probable output has .088, so that each of these log ratios errs by .035 at most: 5 of them, as above.
-    assert max(ratios) < 1.0 + 5 * 0.035
+    # Each of these log ratios errs by √(2/np) at most, where p is the chance of the least probable output.
+    error = math.sqrt(2 / (reports * min(min(law.values()) for law in stated)))
+    assert max(ratios) < 1.0 + 5 * error < 1.3
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("off", [0.9, 1.1])
-def test_the_power_is_as_stated(family, off) -> None:
-    make, law, _ = FAMILIES[family]
-    right, wrong = ([law(make(epsilon), cell) for cell in range(CELLS)] for epsilon in (1.0, off))
-    distances = [REPORTS * (r[y] - w[y]) ** 2 / w[y] for r, w in zip(right, wrong, strict=True) for y in w]
-    assert sum(distances) > LEAST_DISTANCE
+def test_the_power_is_as_stated(family) -> None:
+    """The score against a law that is off is nearly normal: its mean is √(nD), its variance that of the true law."""
+    stated, *both = three_laws(family)
+    for off in both:
+        shift = math.sqrt(reports_a_cell(family) * distance(stated, off))
+        scores = [{y: (p[y] - q[y]) / q[y] for y in q} for p, q in zip(stated, off, strict=True)]
+        moments = [
+            [sum(p[y] * a[y] ** power for y in a) for p, a in zip(stated, scores, strict=True)] for power in (1, 2)
+        ]
+        variance = sum(second - first**2 for first, second in zip(*moments, strict=True)) / distance(stated, off)
+        assert norm.sf((shift - norm.isf(FALSE_ALARM / 4)) / math.sqrt(variance)) < 1e-4
 
 
 @pytest.mark.parametrize("sample", list(every_sample()))
