@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,8 +32,9 @@ def member_chance(randomizer: Coarsened) -> Fraction:
 
 
 def read_reports(randomizer: Coarsened, values: Sequence[int], payloads: Payloads) -> list[CoarsenedReport]:
-    """The payloads (n, width) of a device whose members have the indices `values`, taken apart."""
-    return [CoarsenedReport.read(randomizer, values, bytes(row)) for row in payloads]
+    """The payloads (n, width) of a device whose members have the indices `values`, taken apart, each payload once."""
+    read = cache(lambda payload: CoarsenedReport.read(randomizer, values, payload))
+    return [read(bytes(row)) for row in payloads]
 
 
 def favours_value(randomizer: Coarsened, reports: list[CoarsenedReport]) -> NDArray[np.bool_]:
