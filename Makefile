@@ -16,8 +16,9 @@ ARGS ?=
 # done takes tests from the others.
 WORKERS ?= 3
 # Without servers, searches for plans and files that take more than a few seconds.
-LONGER := $(addprefix client/,test_clean_install.py test_output_law.py test_verification_memory.py) \
-	docs/test_certificates_page.py docs/test_examples.py $(addprefix analysis/estimation/,test_answers_on_demand.py test_band.py \
+LONGER := architecture/test_audit.py $(addprefix client/,test_clean_install.py test_damage.py test_output_law.py \
+	test_verification_memory.py) $(addprefix docs/,test_certificates_page.py test_examples.py \
+	test_large_domains_example.py) $(addprefix analysis/estimation/,test_answers_on_demand.py test_band.py \
 	test_few_attributes.py test_normality.py test_ranges.py)
 QUICK := $(addprefix tests/,shared client docs architecture analysis/charts analysis/estimation analysis/evaluation \
 	analysis/questions) $(LONGER:%=--ignore=tests/%)
