@@ -6,6 +6,7 @@ from scipy.stats import binom, norm
 
 from sordino_analysis.estimation.linear import LinearEstimator
 from sordino_analysis.evaluation.accumulate import Aggregate, accumulate, mean_accumulator
+from sordino_analysis.evaluation.randomizers.directions import DIRECTION_SCALE, unit_vectors
 from sordino_analysis.evaluation.variance import type_variances
 from sordino_shared.randomness import SeededRandomness
 
@@ -21,8 +22,9 @@ def contributions(plan, cell, users, seed):
     payloads = randomizer.randomize_many(np.full(users, cell, dtype=np.int64), SeededRandomness(seed))
     rows, offset = plan.analyst.decoder.rows(plan.request.workload.operator, 0, plan.request.workload.queries)
     if randomizer.accumulator == "direction_sums":
-        each = [mean_accumulator(randomizer, Aggregate(1, accumulate(randomizer, p[None]))) for p in payloads]
-        return np.array(each) @ rows.T + offset
+        each = unit_vectors(payloads, randomizer.dimension)
+        np.testing.assert_array_equal(each.sum(axis=0), accumulate(randomizer, payloads))
+        return each / DIRECTION_SCALE @ rows.T + offset
     if randomizer.accumulator == "bit_counts":
         return np.unpackbits(payloads, axis=1, bitorder="little")[:, :TYPES] @ rows.T + offset
     outputs = payloads.astype(np.int64) @ (256 ** np.arange(payloads.shape[1]))
