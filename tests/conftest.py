@@ -18,7 +18,7 @@ import structlog
 from sordino_analysis.planning.planner import CompiledPlan, PlanRequest, compile_plan
 from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.linear import Workload, builtin, parse_specification
-from sordino_analysis.request_terms import Objective
+from sordino_analysis.request_terms import Effort, Objective
 from sordino_server import aggregates, models, rounds
 from sordino_server.kit import migrations
 from sordino_server.kit.db import Database
@@ -216,7 +216,10 @@ def buckets(store_round: Callable[..., StoredRound]) -> Callable[[Database], Buc
 
 @pytest.fixture(scope="session")
 def plan_of() -> Callable[..., CompiledPlan]:
-    """Compiles a plan for a built-in workload, or for rows of a matrix, once a session for equal arguments."""
+    """Compiles a plan for a built-in workload, or for rows of a matrix, once a session for equal arguments.
+
+    With quick effort unless told otherwise: bounds take a third of the time, and most mechanisms are the same.
+    """
 
     @cache
     def compiled(
@@ -229,6 +232,7 @@ def plan_of() -> Callable[..., CompiledPlan]:
         **options: Any,
     ) -> CompiledPlan:
         workload = _of_rows(rows) if kind == "matrix" else builtin(kind, size)
+        options = {"effort": Effort.QUICK} | options
         return compile_plan(
             PlanRequest(
                 workload, PlanningOptions.of(epsilon=epsilon, objective=objective, mechanism=mechanism, **options)

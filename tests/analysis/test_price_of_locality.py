@@ -24,7 +24,7 @@ from sordino_shared.errors import InvalidValue
 def priced(
     workload: Workload, target: float, objective: Objective = "max", mechanism: str = "haar", delta: Fraction = DELTA
 ) -> tuple[LinearSummary, PriceOfLocality]:
-    options = PlanningOptions.of(epsilon=1, objective=objective, mechanism=mechanism)
+    options = PlanningOptions.of(epsilon=1, objective=objective, mechanism=mechanism, effort="quick")
     summary = LinearRequest(workload, options).compile().summary
     assert isinstance(summary, LinearSummary)
     return summary, price_of_locality(workload, summary, target, delta)

@@ -1,7 +1,9 @@
 """Answers to questions that no plan lists: exact on expected sums, covered in simulated campaigns, refused in words."""
 
+import json
 import math
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -18,6 +20,7 @@ from sordino_analysis.planning.planner import PlanRequest, compile_plan
 from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.linear import WorkloadError, parse_specification
 from sordino_analysis.questions.linear.on_demand import MOST_QUESTIONS
+from sordino_analysis.request_terms import Effort
 from sordino_shared.randomness import SeededRandomness
 
 SHARES = np.array([0.25, 0.05, 0.2, 0.1, 0.1, 0.15, 0.05, 0.1])
@@ -27,8 +30,13 @@ WIFI = {"name": "wifi", "kind": "categorical", "labels": ["no", "yes"]}
 
 
 def compiled(domain, queries, mechanism=None, epsilon="1"):
-    workload = parse_specification({"name": "asked", "domain": domain, "queries": queries}).build()
-    return compile_plan(PlanRequest(workload, PlanningOptions.of(epsilon=epsilon, mechanism=mechanism)))
+    return planned(json.dumps({"name": "asked", "domain": domain, "queries": queries}), mechanism, epsilon)
+
+
+@cache
+def planned(written, mechanism, epsilon):
+    options = PlanningOptions.of(epsilon=epsilon, mechanism=mechanism, effort=Effort.QUICK)
+    return compile_plan(PlanRequest(parse_specification(json.loads(written)).build(), options))
 
 
 def reported(device, cells, seed):
@@ -172,7 +180,7 @@ def test_any_rectangle_and_quantile_of_grids_on_two_attributes():
 
 
 def test_quantiles_of_few_reports_warn_as_ranges_do():
-    plan = compiled([DELAY], "prefix", epsilon="8")
+    plan = compiled([DELAY], "prefix", "subset_selection", epsilon="8")
     aggregate = reported(plan.device, np.array([0] * 19 + [5]), 1)
     (ranges,), (quantiles,) = (
         asked(plan, aggregate, *one).warnings for one in (("range", "..30"), ("quantile", "0.9"))

@@ -195,36 +195,36 @@ def test_a_character_that_was_never_measured_is_refused() -> None:
 
 
 def test_variances_are_those_of_every_report_in_rationals() -> None:
-    """At four attributes: all reports of the kernel that is shipped, with chances as fractions of integers."""
+    """At four attributes: all reports of the kernel that is shipped, with chances and answers as integers.
+
+    An answer is a float, an integer over a power of two, and all are taken over one.
+    """
     plan = planned([2] * 4, {"kind": "marginals", "width": 2, "exactly": True})
     kernel, law = plan.device.randomizer, LinearEstimator.of(plan.device, plan.analyst).law
     assert isinstance(kernel, OrbitKernel)
-    cells = list(product((0, 1), repeat=4))
-    mean = [[Fraction(0)] * len(cells) for _ in range(plan.request.workload.queries)]
-    square = [[Fraction(0)] * len(cells) for _ in mean]
+    cells, one = list(product((0, 1), repeat=4)), 2**200
+    mean = np.full((plan.request.workload.queries, len(cells)), Fraction(0))
+    square = mean.copy()
     for number, row in enumerate(kernel.rows):
         placed = list(permutations(range(4), len(row.shape)))
-        inside = row.inside.reshape(row.shape)
+        inside, first, second = row.inside.reshape(row.shape), 0 * mean, 0 * mean
         for attributes in placed:
             for index, shift in enumerate(product((0, 1), repeat=len(row.shape))):
                 payload = bytes([number, *attributes, *[255] * (kernel.slots - len(attributes))])
                 sums = accumulate(kernel, np.frombuffer(payload + index.to_bytes(2, "little"), dtype=np.uint8)[None])
-                answers = law.decode(sums / 2.0**32 * unit_of(kernel))
-                for place, cell in enumerate(cells):
-                    held = inside[tuple(cell[a] ^ t for a, t in zip(attributes, shift, strict=True))]
-                    weight = kernel.high if held else kernel.low
-                    chance = Fraction(kernel.row_weights[number], 2**kernel.bits * len(placed)) * Fraction(
-                        weight, kernel.mass(row)
-                    )
-                    for query, answer in enumerate(map(Fraction, answers.tolist())):
-                        mean[query][place] += chance * answer
-                        square[query][place] += chance * answer**2
-    table = np.array([[float(s - m**2) for s, m in zip(*pair, strict=True)] for pair in zip(square, mean, strict=True)])
+                exact = [one * Fraction(answer) for answer in law.decode(sums / 2.0**32 * unit_of(kernel)).tolist()]
+                assert all(answer.denominator == 1 for answer in exact)
+                answers = np.array([answer.numerator for answer in exact], dtype=object)
+                held = [inside[tuple(cell[a] ^ t for a, t in zip(attributes, shift, strict=True))] for cell in cells]
+                weights = np.array([kernel.high if one_held else kernel.low for one_held in held], dtype=object)
+                first, second = first + np.outer(answers, weights), second + np.outer(answers**2, weights)
+        chance = Fraction(kernel.row_weights[number], 2**kernel.bits * len(placed) * kernel.mass(row))
+        mean, square = mean + first * (chance / one), square + second * (chance / one**2)
+    table = (square - mean**2).astype(float)
     figures = plan.analyst.figures
     assert figures.max_variance == pytest.approx(table.max(), rel=1e-7)
     assert figures.mean_variance == pytest.approx(table.mean(axis=0).max(), rel=1e-7)
-    dense = plan.request.workload.operator.dense()
-    assert np.array([[float(m) for m in row] for row in mean]) == pytest.approx(dense, abs=1e-7)
+    assert mean.astype(float) == pytest.approx(plan.request.workload.operator.dense(), abs=1e-7)
 
 
 def unit_of(kernel: OrbitKernel) -> float:

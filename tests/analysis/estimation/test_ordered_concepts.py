@@ -15,13 +15,17 @@ from sordino_analysis.questions.linear import parse_specification
 from sordino_shared.randomness import SeededRandomness
 
 
-@cache
 def plan_of(bins, family="thresholds", epsilon="1", miss=1.0, mechanism=None):
+    return compiled(bins, family, epsilon, miss, mechanism)
+
+
+@cache
+def compiled(bins, family, epsilon, miss, mechanism):
     domain = [{"name": f"x{n}", "kind": "ordinal", "edges": list(range(1, size))} for n, size in enumerate(bins)]
     domain.append({"name": "crashed", "kind": "categorical", "labels": ["no", "yes"]})
     asked = {"class": family, "label": {"attribute": "crashed", "positive": "yes"}, "cost": {"miss": miss}}
     workload = parse_specification({"name": "w", "domain": domain, "queries": asked}).build()
-    return compile_plan(PlanRequest(workload, PlanningOptions.of(epsilon=epsilon, mechanism=mechanism)))
+    return compile_plan(PlanRequest(workload, PlanningOptions.of(epsilon=epsilon, mechanism=mechanism, effort="quick")))
 
 
 @cache

@@ -28,24 +28,26 @@ def plan() -> tuple[DevicePart, AnalystPart]:
     return compiled.device, compiled.analyst
 
 
-def cells() -> np.ndarray:
-    return (np.random.default_rng(1).beta(2, 5, USERS) * BINS).astype(np.int64)
+@cache
+def cells(users: int = USERS) -> np.ndarray:
+    return (np.random.default_rng(1).beta(2, 5, users) * BINS).astype(np.int64)
 
 
 @cache
-def closed_round(seed: int = 2, factor: float = 1.0) -> RangeEstimator:
+def closed_round(seed: int = 2, factor: float = 1.0, users: int = USERS) -> RangeEstimator:
     device, analyst = plan()
     # Devices of another law hold the high weight back; the round is decoded as if they did not.
     randomizer = replace(device.randomizer, high=int(device.randomizer.high * factor))
-    reports = randomizer.randomize_many(cells(), SeededRandomness(seed))
-    return RangeEstimator(device, analyst, Aggregate(USERS, accumulate(device.randomizer, reports)))
+    reports = randomizer.randomize_many(cells(users), SeededRandomness(seed))
+    return RangeEstimator(device, analyst, Aggregate(users, accumulate(device.randomizer, reports)))
 
 
-def scores(estimator: RangeEstimator, count: int = 60) -> np.ndarray:
+def scores(estimator: RangeEstimator, count: int = 60, users: int = USERS) -> np.ndarray:
     random = np.random.default_rng(3)
     ends = [(int(a), int(b)) for a, b in np.sort(random.integers(0, BINS + 1, (count, 2)), axis=1) if a < b]
     found = estimator.ranges(ends)
-    truth = np.array([((start <= cells()) & (cells() < stop)).mean() for start, stop in ends])
+    held = cells(users)
+    truth = np.array([((start <= held) & (held < stop)).mean() for start, stop in ends])
     return np.asarray((found.value - truth) / found.standard_error)
 
 
@@ -57,7 +59,9 @@ def test_ranges_are_as_far_off_as_stated_and_those_of_another_law_are_not() -> N
 
 
 def test_errors_scatter_by_the_standard_error() -> None:
-    found = np.array([scores(closed_round(seed), 1)[0] for seed in range(10, 34)])
+    # Standard errors are in proportion to 1/√n whatever n is: a tenth of the users shows as much.
+    few = USERS // 10
+    found = np.array([scores(closed_round(seed, users=few), 1, few)[0] for seed in range(10, 34)])
     # χ² with 24 degrees of freedom leaves this range with a chance of 1e-4.
     assert 6.9 < (found**2).sum() < 59
 

@@ -9,7 +9,7 @@ import pytest
 
 from sordino_analysis.documents.decoders import AnswerDecoder
 from sordino_analysis.documents.queries import MatrixQueries
-from sordino_analysis.estimation.linear import estimate
+from sordino_analysis.estimation.linear import LinearEstimator
 from sordino_analysis.evaluation.accumulate import Aggregate, accumulate, mean_accumulator
 from sordino_analysis.evaluation.integer_kernels import dense_kernel
 from sordino_analysis.evaluation.manipulation import manipulation
@@ -36,7 +36,7 @@ def outputs(plan: Any, reports: int) -> np.ndarray:
 
 def answers(plan: Any, payloads: np.ndarray) -> np.ndarray:
     aggregate = Aggregate(len(payloads), accumulate(plan.device.randomizer, payloads))
-    return np.asarray(estimate(plan.device, plan.analyst, aggregate).unbiased)
+    return np.asarray(LinearEstimator.of(plan.device, plan.analyst).unbiased(aggregate))
 
 
 def furthest(plan: Any, reports: int = 600) -> np.ndarray:

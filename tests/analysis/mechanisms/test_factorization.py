@@ -8,6 +8,7 @@ from sordino_analysis.mechanisms.factorization import direction_randomizer
 from sordino_analysis.planning.planner import PlanRequest, compile_plan
 from sordino_analysis.planning_options import PlanError, PlanningOptions
 from sordino_analysis.questions.linear import builtin
+from sordino_analysis.request_terms import Effort
 from sordino_shared.audit import prove_epsilon
 from sordino_shared.guarantees import PureEpsilon
 
@@ -67,17 +68,10 @@ def test_a_reduction_is_biased_publishes_t_and_its_mean_squared_error_is_its_for
 
 
 def test_a_biased_candidate_needs_a_number_of_users_to_be_compared_at():
-    workload, guarantee = builtin("prefix", 33), PureEpsilon.of(1)
+    workload, terms = builtin("prefix", 9), {"epsilon": 1, "objective": "max", "reduction": 5, "effort": Effort.QUICK}
     with pytest.raises(PlanError, match="stated number of users only"):
-        compile_plan(
-            PlanRequest(
-                workload,
-                PlanningOptions.of(epsilon=guarantee.epsilon, objective="max", mechanism="factorization", reduction=20),
-            )
-        )
-    compared = compile_plan(
-        PlanRequest(workload, PlanningOptions.of(epsilon=guarantee.epsilon, objective="max", users=10**7, reduction=20))
-    )
+        compile_plan(PlanRequest(workload, PlanningOptions.of(mechanism="factorization", **terms)))
+    compared = compile_plan(PlanRequest(workload, PlanningOptions.of(users=10**7, **terms)))
     assert compared.analyst.mechanism != "factorization"
 
 

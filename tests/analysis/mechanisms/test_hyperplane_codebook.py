@@ -7,6 +7,7 @@ from sordino_analysis.mechanisms import hyperplane_codebook
 from sordino_analysis.planning.planner import PlanRequest, compile_plan
 from sordino_analysis.planning_options import PlanError, PlanningOptions
 from sordino_analysis.questions.linear import builtin
+from sordino_analysis.request_terms import Effort
 
 
 def test_prefix_128_is_near_the_prototype_in_half_its_bytes(plan_of):
@@ -20,13 +21,9 @@ def test_prefix_128_is_near_the_prototype_in_half_its_bytes(plan_of):
 
 
 def test_the_same_seed_gives_the_same_bytes_and_another_one_others(plan_of):
-    request = {"mechanism": "hyperplane_codebook"}
+    request = {"mechanism": "hyperplane_codebook", "effort": Effort.QUICK}
     first = plan_of("prefix", 12, **request)
-    again = compile_plan(
-        PlanRequest(
-            builtin("prefix", 12), PlanningOptions.of(epsilon=1, objective="max", mechanism="hyperplane_codebook")
-        )
-    )
+    again = compile_plan(PlanRequest(builtin("prefix", 12), PlanningOptions.of(epsilon=1, objective="max", **request)))
     assert (first.device.digest, first.analyst.digest) == (again.device.digest, again.analyst.digest)
     assert plan_of("prefix", 12, seed=1, **request).device.digest != first.device.digest
 
@@ -56,22 +53,19 @@ def test_what_cannot_be_balanced_is_a_reason_and_not_a_crash(monkeypatch):
         raise ValueError("no way")
 
     monkeypatch.setattr(hyperplane_codebook, "balanced_weights", fails)
-    request = PlanRequest(builtin("prefix", 16), PlanningOptions.of(epsilon=1, objective="max"))
-    plan = compile_plan(request)
+    terms = {"epsilon": 1, "objective": "max", "effort": Effort.QUICK}
+    plan = compile_plan(PlanRequest(builtin("prefix", 6), PlanningOptions.of(**terms)))
     report = next(report for report in plan.candidates if report.name == "hyperplane_codebook")
     assert not report.applies
     assert "no way" in report.reason
-    only = PlanRequest(
-        builtin("prefix", 16), PlanningOptions.of(epsilon=1, objective="max", mechanism="hyperplane_codebook")
-    )
+    only = PlanningOptions.of(mechanism="hyperplane_codebook", **terms)
     with pytest.raises(PlanError, match="no way"):
-        compile_plan(only)
+        compile_plan(PlanRequest(builtin("prefix", 6), only))
 
 
 def test_type_weights_raised_where_the_variance_is_are_worth_their_time(plan_of, monkeypatch):
     raised = plan_of("prefix", 24, "2", "max", "hyperplane_codebook").analyst.figures.max_variance
     monkeypatch.setattr(hyperplane_codebook, "_MOST_REWEIGHTINGS", 0)
-    request = PlanRequest(
-        builtin("prefix", 24), PlanningOptions.of(epsilon=2, objective="max", mechanism="hyperplane_codebook")
-    )
+    terms = {"objective": "max", "mechanism": "hyperplane_codebook", "effort": Effort.QUICK}
+    request = PlanRequest(builtin("prefix", 24), PlanningOptions.of(epsilon=2, **terms))
     assert raised < 0.99 * compile_plan(request).analyst.figures.max_variance

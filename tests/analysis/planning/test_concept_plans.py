@@ -18,7 +18,7 @@ def plan_of(indicators, width, epsilon="1", **queries):
     asked = {"class": "conjunctions", "width": width, "label": {"attribute": "crashed", "positive": "1"}} | queries
     document = json.loads(json.dumps({"name": "x", "domain": domain, "queries": asked}))
     workload = parse_specification(document).build()
-    return compile_plan(PlanRequest(workload, PlanningOptions.of(epsilon=epsilon)))
+    return compile_plan(PlanRequest(workload, PlanningOptions.of(epsilon=epsilon, effort="quick")))
 
 
 @pytest.mark.parametrize(

@@ -20,9 +20,8 @@ def request_of(matrix, epsilon, objective, **options):
     labels = [str(cell) for cell in range(len(matrix[0]))]
     domain = [{"name": "c", "kind": "categorical", "labels": labels}]
     written = {"name": "w", "domain": domain, "queries": {"matrix": np.asarray(matrix, dtype=float).tolist()}}
-    return PlanRequest(
-        parse_specification(written).build(), PlanningOptions.of(epsilon=epsilon, objective=objective, **options)
-    )
+    terms = {"epsilon": epsilon, "objective": objective, "effort": Effort.QUICK} | options
+    return PlanRequest(parse_specification(written).build(), PlanningOptions.of(**terms))
 
 
 def varying(matrix):
@@ -49,7 +48,7 @@ def of_objective(figures, objective):
 @pytest.mark.parametrize("objective", ["max", "mean"])
 @pytest.mark.parametrize("matrix", [UNEVEN, SINGLE])
 def test_a_plan_for_queries_of_uneven_scale_is_at_the_optimum(exact_optimum, matrix, objective):
-    plan = compile_plan(request_of(matrix, "2", objective, effort=Effort.QUICK))
+    plan = compile_plan(request_of(matrix, "2", objective))
     exact = exact_optimum(varying(matrix), 2.0, objective)
     assert exact * BELOW <= of_objective(plan.analyst.figures, objective) <= exact * NEAR
     assert plan.analyst.figures.bias_bound < 1e-9

@@ -38,7 +38,7 @@ def test_between_the_trace_bound_and_the_exact_mean(exact_optimum, small_matrix,
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("epsilon", [1.0, 4.0])
 def test_below_the_exact_maximum(exact_optimum, small_matrix, kind, epsilon):
-    matrix = small_matrix(kind, 6 if kind != "parities" else 8)
+    matrix = small_matrix(kind, 8)
     bound = doubly_nonnegative_bound(matrix, epsilon, "max")
     assert 0 < bound.value <= exact_optimum(matrix, epsilon, "max") * (1 + SOLVER)
     assert bound.value >= trace_bound(matrix, epsilon, "max").value * (1 - 1e-4)
