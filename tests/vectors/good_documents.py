@@ -20,6 +20,7 @@ from sordino_analysis.documents.certificate import (
     OddCharacterBound,
     OwnTypesBound,
     PairBound,
+    PinnedBound,
     SubsetBound,
 )
 from sordino_analysis.documents.decoders import (
@@ -407,7 +408,7 @@ def odd_analyst_parts() -> dict[str, AnalystPart]:
         "own_types": analyst_part(
             *("randomized_response", "delays", ProductQueries(("total", "prefix")), "randomized_response"),
             *(ScaledHistogramDecoder(2, -0.25), FIGURES),
-            certificate=Certificate(own_types_bound(), OddBound(2, _reals(0.5, 0.5), _reals(1, 0))),
+            certificate=Certificate(own_types_bound(), PinnedBound(2, _reals(0.5, 0.5), 0.98)),
         ),
     }
 

@@ -129,6 +129,23 @@ class OddCharacterBound:
         _check_vectors("weights of a bound", self.query_weights)
 
 
+@dataclass(frozen=True)
+class PinnedBound:
+    """A bound for losses with unequal costs through their characters; rechecked from the weights.
+
+    `query_weights` has a weight for each block of queries, `member_weight` is that of the label's second member.
+    """
+
+    kind: ClassVar[str] = "pinned_characters"
+    value: float
+    query_weights: Array
+    member_weight: float
+
+    def __post_init__(self) -> None:
+        set_finite_floats(self, "value", "member_weight")
+        _check_vectors("weights of a bound", self.query_weights)
+
+
 @dataclass(frozen=True, kw_only=True)
 class OwnTypesBound:
     """A bound for the worst query in which each of some threshold queries has type weights of its own.
@@ -157,7 +174,15 @@ class OwnTypesBound:
 
 
 Bound = (
-    LowerBound | SubsetBound | CharacterBound | PairBound | IntervalBound | OddBound | OddCharacterBound | OwnTypesBound
+    LowerBound
+    | SubsetBound
+    | CharacterBound
+    | PairBound
+    | IntervalBound
+    | OddBound
+    | OddCharacterBound
+    | PinnedBound
+    | OwnTypesBound
 )
 
 

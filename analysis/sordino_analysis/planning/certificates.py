@@ -17,6 +17,7 @@ from sordino_analysis.documents.certificate import (
     OddBound,
     OddCharacterBound,
     PairBound,
+    PinnedBound,
     SubsetBound,
 )
 from sordino_analysis.evaluation.grids.plane_prefixes import plane_of
@@ -26,7 +27,7 @@ from sordino_analysis.optimisation.bounds.doubly_nonnegative import LARGEST_TYPE
 from sordino_analysis.optimisation.bounds.odd import odd_bound
 from sordino_analysis.optimisation.symmetry.character_bound import character_bound
 from sordino_analysis.optimisation.symmetry.odd_characters import recheck_odd_characters
-from sordino_analysis.optimisation.symmetry.pinned_bound import recheck_pinned
+from sordino_analysis.optimisation.symmetry.pinned_bound import best_member_weight, recheck_pinned
 from sordino_analysis.optimisation.symmetry.query_fourier_weights import query_fourier_weights
 from sordino_analysis.optimisation.symmetry.subset_sizes import best_bound
 from sordino_analysis.planning.interval_certificates import (
@@ -99,15 +100,10 @@ def _of_characters(operator: CharacterMap, epsilon: float, weights: Floats) -> C
     )
 
 
-def _but_pinned(operator: CharacterMap, epsilon: float, weights: Floats) -> CharacterBound:
+def _but_pinned(operator: CharacterMap, epsilon: float, weights: Floats) -> PinnedBound:
     """The trace bound of queries that shifts of the pinned attribute do not take to one another."""
-    return CharacterBound(
-        value=recheck_pinned(operator, epsilon, weights),
-        query_weights=Array.of(weights, "<f8"),
-        spectrum=Array.of(np.ones(len(operator.characters.orbits)), "<f8"),
-        multipliers=Array.of(np.ones(1), "<f8"),
-        level=0.0,
-    )
+    member = best_member_weight(operator, epsilon, weights)
+    return PinnedBound(recheck_pinned(operator, epsilon, weights, member), Array.of(weights, "<f8"), member)
 
 
 def _odd_bound(work: SharedWork, objective: Objective) -> OddBound | None:

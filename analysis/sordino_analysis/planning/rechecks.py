@@ -17,6 +17,7 @@ from sordino_analysis.documents.certificate import (
     OddCharacterBound,
     OwnTypesBound,
     PairBound,
+    PinnedBound,
     SubsetBound,
 )
 from sordino_analysis.evaluation.grids.plane_prefixes import plane_of
@@ -61,10 +62,16 @@ def _characters(bound: CharacterBound, workload: Workload, epsilon: float, objec
     if not isinstance(operator, CharacterMap) or not _about(bound, operator, objective):
         return None
     arrays = (bound.query_weights.numpy(), bound.spectrum.numpy(), bound.multipliers.numpy())
-    if operator.invariant:
-        return recheck_characters(operator, epsilon, *arrays, bound.level)
-    trace = all((array == 1).all() for array in arrays[1:]) and len(arrays[2]) == 1 and bound.level == 0
-    return recheck_pinned(operator, epsilon, arrays[0]) if operator.invariant_but_pinned and trace else None
+    return recheck_characters(operator, epsilon, *arrays, bound.level) if operator.invariant else None
+
+
+def _pinned(bound: PinnedBound, workload: Workload, epsilon: float, objective: Objective) -> float | None:
+    operator = workload.operator
+    if not isinstance(operator, CharacterMap) or not _about(bound, operator, objective):
+        return None
+    if not operator.invariant_but_pinned:
+        return None
+    return recheck_pinned(operator, epsilon, bound.query_weights.numpy(), bound.member_weight)
 
 
 def _odd_characters(bound: OddCharacterBound, workload: Workload, epsilon: float, objective: Objective) -> float | None:
@@ -74,7 +81,9 @@ def _odd_characters(bound: OddCharacterBound, workload: Workload, epsilon: float
     return recheck_odd_characters(operator, epsilon, bound.query_weights.numpy())
 
 
-def _about(bound: CharacterBound | OddCharacterBound, operator: CharacterMap, objective: Objective) -> bool:
+def _about(
+    bound: CharacterBound | OddCharacterBound | PinnedBound, operator: CharacterMap, objective: Objective
+) -> bool:
     """Whether the weights of the blocks of queries are about the objective."""
     return objective == "max" or _close(bound.query_weights.numpy(), query_fourier_weights(operator).shares)
 
@@ -131,6 +140,7 @@ _RECHECKS: Mapping[str, Callable[[Any, Workload, float, Objective], float | None
     IntervalBound.kind: _intervals,
     CharacterBound.kind: _characters,
     OddCharacterBound.kind: _odd_characters,
+    PinnedBound.kind: _pinned,
     LowerBound.kind: _trace,
     OddBound.kind: _odd,
     PairBound.kind: _pairs,
