@@ -1,5 +1,7 @@
 """Starts `python -m sordino_server` as a fork of a process that has imported it, which takes two seconds otherwise.
 
+So it does with modules of `benchmarks` and scripts of `tests` and `examples`.
+
 What is started is a process like any other: a child of the one that starts it, with its own arguments, environment,
 folder, open files and signals. Its first child forks in turn what it starts itself: a server its worker, a worker its
 planning. Where a variable differs that Python reads before a program begins, or anything else that a fork cannot
@@ -28,6 +30,7 @@ import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import astuple, dataclass
+from pathlib import Path
 from typing import Any, NoReturn
 
 # Not the modules of commands: the consoles that they create read the environment.
@@ -35,6 +38,7 @@ _IMPORTED = ("sordino_server.jobs.worker", "sordino_server.jobs.planning_process
 _IMPORTED += ("sordino_server.answers.picture", "sordino_analysis.requests", "sordino_client.simulation", "clarabel")
 _IMPORTED += ("httpx", "httptools", "anyio._backends._asyncio", "rich.progress", "typer.rich_utils")
 _PACKAGES = ("sordino_server", "benchmarks")
+_SCRIPTS = tuple(str(Path(__file__).parents[1] / folder) + os.sep for folder in ("examples", "tests"))
 _FORK_SERVER = "from multiprocessing.forkserver import main; "
 _READ_AT_START = ("PYTHON", "LC_", "LANG", "LD_", "TZ", "OPENBLAS", "OMP", "TERMINAL_WIDTH", "FORCE_COLOR", "PY_COLORS")
 _CLONE = {"x86_64": 56, "aarch64": 220}.get(platform.machine()) if sys.platform == "linux" else None
@@ -96,11 +100,11 @@ def _read_at_start(environment: Mapping[bytes, bytes]) -> dict[bytes, bytes]:
 
 
 def _is_known(arguments: Sequence[str]) -> bool:
-    if arguments[0] != sys.executable or len(arguments) < 3:
+    if arguments[0] != sys.executable or arguments[1] == __file__:
         return False
     if arguments[1] == "-m":
         return arguments[2].partition(".")[0] in _PACKAGES
-    return arguments[-1].startswith(_FORK_SERVER)
+    return arguments[1].startswith(_SCRIPTS) or arguments[-1].startswith(_FORK_SERVER)
 
 
 def _start_by(fork_exec: Callable[..., int]) -> None:
@@ -141,7 +145,7 @@ def _serve(connection: socket.socket) -> NoReturn:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         order = _fork_orders(connection)
         _become(order)
-        if order.arguments[1] != "-m":
+        if order.arguments[-1].startswith(_FORK_SERVER):
             _end_after(order.arguments)
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         if os.fork():
@@ -256,6 +260,9 @@ def _run(arguments: Sequence[str]) -> None:
     if arguments[1] == "-m":
         sys.argv, sys.path[0] = ["-m", *arguments[3:]], os.getcwd()
         runpy.run_module(arguments[2], run_name="__main__", alter_sys=True)
+    elif arguments[1].startswith(_SCRIPTS):
+        sys.argv, sys.path[0] = list(arguments[1:]), os.path.dirname(arguments[1])
+        runpy.run_path(arguments[1], run_name="__main__")
     else:
         sys.argv, sys.path[0] = ["-c"], ""
         sys.modules["__main__"] = types.ModuleType("__main__")

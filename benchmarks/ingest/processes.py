@@ -44,9 +44,10 @@ def served(*module: str, **environment: str) -> Iterator[Served]:
         stdout=subprocess.PIPE,
         text=True,
         env=os.environ | environment,
-        preexec_fn=lambda: os.sched_setaffinity(0, {SERVER_CORE}),
     )
     try:
+        # While it imports, before it has a thread or a child.
+        os.sched_setaffinity(process.pid, {SERVER_CORE})
         assert process.stdout is not None
         line = process.stdout.readline()
         yield Served(process, int(line.rpartition(":")[2]))

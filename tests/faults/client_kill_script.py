@@ -1,7 +1,8 @@
 """Kills a device with SIGKILL before every statement and around every request, lets it start again, and looks.
 
-`python client_kill_script.py FOLDER [--broken] [--series]` prints JSON: the number of points, and what went wrong at
-which. The wire is clean, lossy (responses to uploads are lost) or offline (from joining on, nothing answers). With
+`python client_kill_script.py FOLDER [--broken] [--series] [--every]` prints JSON: the number of points, and what went
+wrong at which. The wire is clean, lossy (responses to uploads are lost) or offline (from joining on, nothing answers).
+Until the device has joined they are alike, and take turns at the points; with `--every` each has all of them. With
 `--broken` the client under test draws a fresh report for every attempt, which the search must find. With `--series` the
 campaign is a series in its first period, and what the next answer waits for must be there exactly if the debit is.
 """
@@ -14,7 +15,9 @@ import os
 import signal
 import sqlite3
 import sys
+from collections.abc import Iterable
 from contextlib import suppress
+from itertools import chain, count
 from pathlib import Path
 
 from sordino_client import Caps, Client, PlanUnavailable, PureEpsilon, Request, Response, TransportFailed
@@ -75,8 +78,10 @@ class Countdown:
     """Kills this process at the `left`-th point; 0 never does."""
 
     left = 0
+    passed = 0
 
     def point(self, *_: object) -> None:
+        self.passed += 1
         if self.left:
             self.left -= 1
             if not self.left:
@@ -140,9 +145,9 @@ class ForgetfulSpool(Spool):
         return dataclasses.replace(due, body=body)
 
 
-def live(folder: Path, kill_at: int, wire: str) -> None:
-    """One start of the app: join, answer, flush, opt out of nothing, look at the account."""
-    COUNTDOWN.left = kill_at
+def live(folder: Path, kill_at: int, wire: str) -> int:
+    """One start of the app: join, answer, flush, opt out of nothing, look at the account; the points up to joining."""
+    COUNTDOWN.left, COUNTDOWN.passed = kill_at, 0
     transport = Wire(folder / "log", wire)
     client = Client(
         "https://a.example",
@@ -152,13 +157,14 @@ def live(folder: Path, kill_at: int, wire: str) -> None:
         sleep=lambda _: None,
     )
     campaign = client.join(MANIFEST.campaign)
-    transport.joined = True
+    transport.joined, joined_at = True, COUNTDOWN.passed
     # A device that was killed before it had task and plan has nothing to answer by without a connection.
     with suppress(PlanUnavailable):
         client.answer(campaign, "colour 3")
     client.flush(patience_s=30 if wire == "clean" else 0)
     client.account()
     client.close()
+    return joined_at
 
 
 def fork(folder: Path, kill_at: int, wire: str) -> bool:
@@ -206,11 +212,10 @@ def look(folder: Path, finished: bool) -> list[str]:
     return wrong
 
 
-def search(root: Path, wire: str) -> tuple[int, list[str]]:
-    """Every point of the first start, one by one: kill there, look, start again, look."""
-    point, wrong = 0, []
-    while True:
-        point += 1
+def search(root: Path, wire: str, points: Iterable[int]) -> tuple[int, list[str]]:
+    """These points of the first start, one by one: kill there, look, start again, look; ends after the last point."""
+    wrong: list[str] = []
+    for point in points:
         folder = root / f"{wire}-{point}"
         folder.mkdir()
         lived = fork(folder, point, wire)
@@ -225,6 +230,7 @@ def search(root: Path, wire: str) -> tuple[int, list[str]]:
         wrong += [f"{folder.name}, at the end: {what}" for what in look(folder, finished=True)]
         if lived:
             return point, wrong
+    raise AssertionError("the points end before the first start does")
 
 
 def wait_out(folder: Path) -> None:
@@ -242,9 +248,15 @@ def main() -> None:
     root = Path(sys.argv[1])
     (root / "first").mkdir()
     # Imports what a device needs, so that its thousand forks do not.
-    live(root / "first", 0, "clean")
-    kinds = ("clean", "offline") if IS_SERIES else ("clean", "lossy", "offline")
-    found = [search(root, wire) for wire in (("lossy",) if "--broken" in sys.argv else kinds)]
+    joined_at = live(root / "first", 0, "clean")
+    wires = ("clean", "offline") if IS_SERIES else ("clean", "lossy", "offline")
+    if "--broken" in sys.argv:
+        wires = ("lossy",)
+    step = 1 if "--every" in sys.argv else len(wires)
+    found = [
+        search(root, wire, chain(range(1 + turn % step, joined_at, step), count(joined_at)))
+        for turn, wire in enumerate(wires)
+    ]
     wrong = [what for _, some in found for what in some]
     json.dump({"points": [points for points, _ in found], "wrong": wrong}, sys.stdout)
 
