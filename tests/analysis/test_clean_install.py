@@ -64,11 +64,12 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("shared", "analysis"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info", "dist"))
         run(sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", folder, folder / name, cwd=folder)
-    run(sys.executable, "-m", "venv", folder / "venv", cwd=folder)
+    # Installing pip too would take most of the time.
+    run(sys.executable, "-m", "venv", "--without-pip", folder / "venv", cwd=folder)
     try:
         run(
-            folder / "venv" / "bin" / "python", "-m", "pip", "install", "-q", "--no-compile",
-            "--disable-pip-version-check", "--retries", "1",
+            sys.executable, "-m", "pip", "--python", folder / "venv" / "bin" / "python", "install",
+            "-q", "--no-compile", "--disable-pip-version-check", "--retries", "1",
             "-c", ROOT / "requirements" / "constraints.txt", *folder.glob("*.whl"), cwd=folder,
         )  # fmt: skip
     except RuntimeError as error:
@@ -81,7 +82,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.slow
 def test_the_ten_lines_run_on_the_wheels_alone(environment: Path) -> None:
     python = environment / "venv" / "bin" / "python"
-    listed = json.loads(run(python, "-m", "pip", "list", "--format=json", cwd=environment))
+    listed = json.loads(run(sys.executable, "-m", "pip", "--python", python, "list", "--format=json", cwd=environment))
     names = {re.sub(r"[-_.]+", "-", package["name"]).lower() for package in listed}
     assert names >= {"sordino-shared", "sordino-analysis", "numpy", "scipy", "clarabel"}
     assert not names & set(NOT_FOR_ANALYSTS)

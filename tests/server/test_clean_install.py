@@ -49,10 +49,12 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info", "dist"))
         run(sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", folder, folder / name, cwd=folder)
         shutil.rmtree(folder / name)
-    run(sys.executable, "-m", "venv", folder / "venv", cwd=folder)
+    # Installing pip too would take most of the time.
+    run(sys.executable, "-m", "venv", "--without-pip", folder / "venv", cwd=folder)
     python = folder / "venv" / "bin" / "python"
     wheels = sorted(folder.glob("*.whl"))
-    run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", *wheels, cwd=folder)
+    pip = (sys.executable, "-m", "pip", "--python", python)
+    run(*pip, "install", "--quiet", "--disable-pip-version-check", "--no-deps", *wheels, cwd=folder)
     # A folder that a .pth file names is searched, and the .pth files in it, which name this checkout, are not read.
     place = run(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))", cwd=folder).strip()
     Path(place, "libraries.pth").write_text("\n".join(site.getsitepackages()) + "\n")
