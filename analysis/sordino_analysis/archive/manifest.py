@@ -8,10 +8,15 @@ from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 
 from sordino_analysis.archive.errors import ArchiveError
+from sordino_shared._checks import check_range
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import CampaignId, Digest
 
 _VERSION = 1
+# The largest integer that every reader of JSON keeps.
+_MAX_NUMBER = (1 << 53) - 1
+# A part is read whole.
+_MAX_PART_BYTES = 1 << 32
 _MANIFEST_NAME = re.compile(r"_manifest-([0-9a-f]{64})\.json")
 _PART_NAME = re.compile(r"part-[0-9]{5,9}\.parquet")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -41,8 +46,10 @@ class ArchivedPart:
         # A name with a slash would leave the folder.
         if not _PART_NAME.fullmatch(self.name):
             raise InvalidValue(f"{self.name!r} is not the name of a part", self.name)
-        if min(self.reports, self.size) < 1 or not _SHA256.fullmatch(self.sha256):
-            raise InvalidValue(f"{self.name}: reports and bytes are positive, sha256 is 64 hexadecimal digits", self)
+        check_range(self.reports, 1, _MAX_NUMBER, f"{self.name}: reports")
+        check_range(self.size, 1, _MAX_PART_BYTES, f"{self.name}: size")
+        if not _SHA256.fullmatch(self.sha256):
+            raise InvalidValue(f"{self.name}: sha256 is 64 hexadecimal digits", self)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,8 +70,8 @@ class ArchiveManifest:
         CampaignId.parse(self.campaign)
         Digest.parse(self.device)
         Digest.parse(self.analyst)
-        if self.round < 0 or self.width < 1:
-            raise InvalidValue("round and width are a number from 0 and from 1 on", (self.round, self.width))
+        check_range(self.round, 0, _MAX_NUMBER, "round")
+        check_range(self.width, 1, _MAX_PART_BYTES, "width")
         names = [part.name for part in self.parts]
         if names != [part_name(number) for number in range(len(names))]:
             raise InvalidValue("parts are numbered from 0 on, each once", names)

@@ -33,7 +33,7 @@ def part_content(payloads: Payloads, device: str) -> bytes:
     ordered = sorted_payloads(payloads)
     blocks = [ordered[start : start + BLOCK_REPORTS] for start in range(0, len(ordered), BLOCK_REPORTS)]
     terms = {"sordino_version": str(PROTOCOL_VERSION), "device": device, "width": str(payloads.shape[1])}
-    schema = arrow.schema([("reports", arrow.int32()), ("payloads", arrow.large_binary())], metadata=terms)
+    schema = arrow.schema(_columns(arrow), metadata=terms)
     columns = {"reports": [len(block) for block in blocks], "payloads": [block.tobytes() for block in blocks]}
     sink = io.BytesIO()
     parquet.write_table(
@@ -96,6 +96,8 @@ def _blocks(name: str, content: bytes, device: str, width: int) -> Iterator[Payl
         terms = file.schema_arrow.metadata or {}
         if (terms.get(b"device"), terms.get(b"width")) != (device.encode(), str(width).encode()):
             raise BadPart(name, "holds reports of another plan")
+        if list(zip(file.schema_arrow.names, file.schema_arrow.types, strict=True)) != _columns(arrow):
+            raise BadPart(name, f"has other columns than a part: {', '.join(file.schema_arrow.names)}")
         for batch in file.iter_batches(batch_size=_ROWS_AT_ONCE, columns=["reports", "payloads"]):
             counts, blocks = batch.column(0).to_pylist(), batch.column(1)
             for reports, block in zip(counts, blocks, strict=True):
@@ -105,6 +107,10 @@ def _blocks(name: str, content: bytes, device: str, width: int) -> Iterator[Payl
                 yield found.reshape(-1, width)
     except (arrow.ArrowException, KeyError, ValueError, TypeError) as error:
         raise BadPart(name, f"cannot be read as Parquet: {error}") from error
+
+
+def _columns(arrow: Any) -> list[tuple[str, Any]]:
+    return [("reports", arrow.int32()), ("payloads", arrow.large_binary())]
 
 
 def _pyarrow() -> tuple[Any, Any]:
