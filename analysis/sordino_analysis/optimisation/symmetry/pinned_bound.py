@@ -50,7 +50,7 @@ def recheck_pinned(operator: CharacterMap, epsilon: float, block_weights: Floats
 
 
 def best_member_weight(operator: CharacterMap, epsilon: float, block_weights: Floats) -> float:
-    """The weight of the second member with the largest bound."""
+    """The weight of the second member with the largest bound for the blocks' weights (blocks,)."""
 
     def shortfall(weight: float) -> float:
         return -recheck_pinned(operator, epsilon, block_weights, weight)
