@@ -202,6 +202,12 @@ class CampaignStatus(CampaignEntry):
     )
     refusals: dict[str, int]
     series: SeriesStatus | None = Field(None, description="Terms of a series; null for any other campaign.")
+    servers: list[str] = Field(
+        [], description="Names of the campaign's servers, the home first; empty where the manifest names none."
+    )
+    mirrored_at: int | None = Field(
+        None, description="On a collector: when its home last said what it decided, in Unix seconds."
+    )
 
     @classmethod
     def with_counts(
@@ -236,6 +242,8 @@ class CampaignStatus(CampaignEntry):
             ],
             refusals=dict(refusals),
             series=series,
+            servers=[server.name for server in manifest.servers],
+            mirrored_at=row.mirrored_at,
         )
 
 

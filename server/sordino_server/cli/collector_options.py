@@ -11,8 +11,8 @@ CollectForOption = Annotated[
     str | None,
     typer.Option(
         metavar="HOME",
-        help="Only collect reports for the server at this address; default: SORDINO_COLLECT_FOR. Needs "
-        "SORDINO_AGGREGATOR_KEYS.",
+        help="Only collect reports for the server at this address, with the keys of the settings; default: "
+        "SORDINO_COLLECT_FOR.",
     ),
 ]
 CollectorSourceOption = Annotated[

@@ -12,9 +12,7 @@ import typer
 from sordino_server.cli.output import reports_errors
 from sordino_server.cli.processes import prepare_schema, started
 from sordino_server.cli.supervision import stop_without
-from sordino_server.collecting.home import Home
 from sordino_server.config import Settings
-from sordino_server.jobs.collector import Collector
 from sordino_server.jobs.planning_process import PlanningProcess
 from sordino_server.jobs.worker import Worker
 from sordino_server.jobs.worker_metrics import WorkerMetrics
@@ -47,6 +45,10 @@ def worker(
 def _work(settings: Settings, database: Database, metrics: WorkerMetrics) -> Worker:
     """The worker that the settings are for: of a collector, or of a server that decides."""
     if settings.collecting is not None:
+        # Imported here: a worker that decides talks to no other server.
+        from sordino_server.collecting.home import Home
+        from sordino_server.jobs.collector import Collector
+
         home = Home(settings.collecting.home)
         return Collector.for_home(home, database, WallClock(), settings, metrics.finished)
     planner = PlanningProcess(settings.planning_memory_mb, settings.planning_time_limit_s)

@@ -90,6 +90,7 @@ def test_three_servers_give_the_sums_of_one(regions: Regions) -> None:
     for region in regions.collectors.values():
         shown = regions.shown(campaign, region.server)
         assert (shown["state"], shown["rounds"][0]["state"]) == ("closed", "estimated")
+        assert (shown["servers"], shown["mirrored_at"]) == (["de", "eu", "us"], regions.home.clock.now())
 
 
 def test_a_stray_report_is_refused_and_shown(regions: Regions) -> None:
