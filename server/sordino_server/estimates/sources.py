@@ -18,10 +18,11 @@ from sordino_shared.protocol.campaigns import WHOLE_WEIGHT
 
 def with_sources(session: Session, manifest: Manifest, rounds: Sequence[Round], estimate: AnyEstimate) -> AnyEstimate:
     """The estimate from the `rounds`, with the reports of every source of the campaign and their warnings."""
-    names = [row.name for row in repository.of_campaign(session, str(manifest.campaign))]
+    came = [(row, aggregates.source_counts(session, row.id)) for row in rounds]
+    expected = repository.names_with_keys(session, str(manifest.campaign))
+    names = sorted(set(expected).union(*(found for _, found in came)))
     if not names:
         return estimate
-    came = [(row, aggregates.source_counts(session, row.id)) for row in rounds]
     listed = [
         SourceReports(source=name, round=row.index, reports=found.get(name, 0)) for name in names for row, found in came
     ]

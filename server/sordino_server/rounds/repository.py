@@ -11,7 +11,17 @@ from sqlalchemy.orm import Session
 from sordino_server import aggregates
 from sordino_server.kit import leases
 from sordino_server.kit.db import FOR_CHANGE, Database
-from sordino_server.models import Accumulator, Campaign, ClosingRule, Round, SeriesPause, SeriesRow, Source, SourceSums
+from sordino_server.models import (
+    Accumulator,
+    Campaign,
+    ClosingRule,
+    Key,
+    Round,
+    SeriesPause,
+    SeriesRow,
+    Source,
+    SourceSums,
+)
 from sordino_shared.protocol import CampaignState, RoundState
 
 # Names the kind of thing that is locked; any other constant of the system's own locks must differ.
@@ -21,6 +31,9 @@ _LOCK_SPACE = 0x50D1
 # together, on so few pages that a commit adds several ids to each; and so many devices have ids with the same head.
 REPORTS_PER_EPOCH = 1 << 15
 EPOCHS = 1 << 16
+
+# A source whose keys are all revoked is not waited for: nothing can come from it.
+_MAY_SEND = exists().where(Key.campaign_id == Source.campaign_id, Key.source == Source.name, Key.revoked_at.is_(None))
 
 RoundName = tuple[str, int]
 
@@ -161,7 +174,7 @@ def to_go_on(now: int) -> ColumnElement[bool]:
 def _waits(now: int) -> ColumnElement[bool]:
     """Whether sums of a source have not come, are not waived and not late."""
     came = exists().where(SourceSums.round_id == Round.id, SourceSums.source == Source.name)
-    lacking = exists().where(Source.campaign_id == Round.campaign_id, ~came)
+    lacking = exists().where(Source.campaign_id == Round.campaign_id, ~came, _MAY_SEND)
     in_time = exists().where(Campaign.id == Round.campaign_id, Round.closed_at + Campaign.sources_deadline_s > now)
     return and_(Round.sources_waived_at.is_(None), lacking, in_time)
 
@@ -169,7 +182,7 @@ def _waits(now: int) -> ColumnElement[bool]:
 def lacking_sources(session: Session, row: Round) -> Sequence[str]:
     """The sources of the campaign whose sums of the round have not come, by name."""
     came = exists().where(SourceSums.round_id == row.id, SourceSums.source == Source.name)
-    query = select(Source.name).where(Source.campaign_id == row.campaign_id, ~came)
+    query = select(Source.name).where(Source.campaign_id == row.campaign_id, ~came, _MAY_SEND)
     return session.scalars(query.order_by(Source.name)).all()
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from sqlalchemy import select
+from sqlalchemy import exists, select
 from sqlalchemy.orm import Session
 
-from sordino_server.models import Source, SourceSums
+from sordino_server.models import Key, Source, SourceSums
 
 
 def find(session: Session, campaign: str, name: str) -> Source | None:
@@ -18,6 +18,12 @@ def find(session: Session, campaign: str, name: str) -> Source | None:
 def of_campaign(session: Session, campaign: str) -> Sequence[Source]:
     """All sources of a campaign, by name."""
     return session.scalars(select(Source).where(Source.campaign_id == campaign).order_by(Source.name)).all()
+
+
+def names_with_keys(session: Session, campaign: str) -> Sequence[str]:
+    """The sources from which sums may still come: those with a key that is not revoked."""
+    usable = exists().where(Key.campaign_id == Source.campaign_id, Key.source == Source.name, Key.revoked_at.is_(None))
+    return session.scalars(select(Source.name).where(Source.campaign_id == campaign, usable)).all()
 
 
 def sums(session: Session, round_id: int, source: str) -> SourceSums | None:

@@ -17,7 +17,8 @@ OPENED = 1_800_000_000
 
 def _round(index: int, state: RoundState, reports: int, **rule: int) -> RoundStatus:
     return RoundStatus(
-        index=index, state=state, reports=reports, device_digest=DIGEST, analyst_digest=DIGEST, opened_at=OPENED,
+        index=index, state=state, reports=reports, sources=[], waiting_for=[], device_digest=DIGEST,
+        analyst_digest=DIGEST, opened_at=OPENED,
         closed_at=None, purged_at=None, error=None, close_after_reports=rule.get("after"),
         close_after_s=rule.get("seconds"),
     )  # fmt: skip
@@ -29,7 +30,7 @@ def _running(*rounds: RoundStatus, wanted: int = 1000, **given: Any) -> RunningC
         id=DIGEST, name="delays", population="travellers", state=CampaignState.OPEN, archived_at=None,
         created_at=OPENED, opened_at=OPENED, closed_at=None, question=None, epsilon=1.0, predicted=predicted,
         protocol=None, planned_rounds=1, needs_token=False, public=False, rounds=list(rounds),
-        refusals=given.pop("refusals", {}),
+        sources_deadline_s=0, refusals=given.pop("refusals", {}),
     )  # fmt: skip
     shown: dict[str, Any] = {"last_report_at": OPENED + 5, "rate": 2.0, "first_share": None, "now": OPENED + 60}
     return RunningCampaign(campaign=status, **(shown | given))

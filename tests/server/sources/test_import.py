@@ -214,6 +214,18 @@ def test_an_analyst_goes_on_without_sums(region: Region, running: Any, check_pro
     check_problem(running.api.post(path), Problem.ILLEGAL_TRANSITION, "waits for no sums")
 
 
+def test_a_source_whose_keys_are_revoked_is_not_waited_for(region: Region, running: Any) -> None:
+    running.report(region.campaign, [0, 1, 2, 3] * 10)
+    region.close()
+    assert region.round()["waiting_for"] == [EU]
+    for each in running.api.get("/v1/keys").json()["keys"]:
+        if each["source"] == EU:
+            running.api.delete(f"/v1/keys/{each['id']}").raise_for_status()
+    assert region.send(region.sums([0])).status_code == Problem.UNAUTHORIZED.status
+    running.work()
+    assert (region.round()["state"], region.estimate().json()["sources"]) == ("estimated", [])
+
+
 def test_sums_that_come_while_a_worker_computes_are_in_the_estimate(region: Region, running: Any) -> None:
     """The worker that read the sums before loses the round, so that no estimate is stored without the new ones."""
     from sordino_server import rounds
