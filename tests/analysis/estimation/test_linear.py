@@ -14,6 +14,7 @@ from sordino_analysis.evaluation.randomizers.directions import DIRECTION_SCALE
 from sordino_analysis.evaluation.variance import answer_moments, type_variances
 from sordino_shared.randomness import SeededRandomness
 
+pytestmark = pytest.mark.usefixtures("bounds_proved_once")
 MECHANISMS = ["randomized_response", "subset_selection", "hyperplane_codebook", "factorization"]
 # So many users leave no rounding of the sums: n·E[s] is a whole number to 10^-10 of itself.
 MANY = 10**10

@@ -22,6 +22,7 @@ from sordino_analysis.questions.linear import builtin
 from sordino_analysis.request_terms import Effort
 from sordino_shared.randomness import SeededRandomness
 
+pytestmark = pytest.mark.usefixtures("bounds_proved_once")
 MECHANISMS = ["randomized_response", "subset_selection", "subset_mixture", "hyperplane_codebook", "factorization"]
 CASES = [(mechanism, kind) for mechanism in MECHANISMS for kind in ("histogram", "prefix", "ranges")]
 SHARES = np.array([0.4, 0.3, 0.0, 0.2, 0.1])

@@ -10,28 +10,24 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
 from scipy.stats import norm
 
-from sordino_analysis.documents.certificate import Bound
 from sordino_analysis.estimation.linear import estimate
 from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
 from sordino_analysis.evaluation.randomizers import for_randomizer
-from sordino_analysis.mechanisms.mechanism import Mechanism, SharedWork
+from sordino_analysis.mechanisms.mechanism import Mechanism
 from sordino_analysis.mechanisms.registry import MECHANISMS
-from sordino_analysis.planning import planner
 from sordino_analysis.planning.audit import audit_plan
-from sordino_analysis.planning.certificates import lower_bound
 from sordino_analysis.planning.planner import CompiledPlan, PlanRequest, compile_plan
 from sordino_analysis.planning_options import PlanningOptions
-from sordino_analysis.progress import ProgressCallback
 from sordino_analysis.questions.linear import Workload, builtin, parse_specification
 from sordino_analysis.request_terms import Effort, Objective
 from sordino_shared.randomness import SeededRandomness
 
+pytestmark = pytest.mark.usefixtures("bounds_proved_once")
 # Two mechanisms this close are one up to rounding.
 SAME = 1e-6
 # Share of a variance that the bias which a direction states could buy it at most.
@@ -115,22 +111,6 @@ def workload(name: str) -> Workload:
         return parse_specification({"name": name, "domain": lines, "queries": rules}).build()
     domain = [{"name": "a", "kind": "ordinal", "edges": [1.0, 2.0, 3.0, 4.0]}]
     return parse_specification({"name": name, "domain": domain, "queries": {"matrix": [[1, 2, 0, -1, 0]]}}).build()
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _bounds_proved_once() -> Iterator[None]:
-    """What is certified depends on the question alone: eight mechanisms for the same queries share it."""
-    known: dict[Any, Bound] = {}
-
-    def once(work: SharedWork, objective: Objective, progress: ProgressCallback) -> Bound:
-        question = (work.request.workload.digest, work.request.options.objective, objective)
-        if question not in known:
-            known[question] = lower_bound(work, objective, progress)
-        return known[question]
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(planner, "lower_bound", once)
-        yield
 
 
 @cache

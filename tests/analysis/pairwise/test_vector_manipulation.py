@@ -14,7 +14,7 @@ import pytest
 from numpy.typing import NDArray
 
 from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
-from sordino_analysis.evaluation.randomizers.directions import DIRECTION_SCALE
+from sordino_analysis.evaluation.randomizers.directions import DIRECTION_SCALE, unit_vectors
 from sordino_analysis.pairwise.one_round_split import OneRoundSplit, SplitReports
 from sordino_analysis.pairwise.protocol import ProtocolDesign
 from sordino_analysis.pairwise.statistic_estimate import PairwiseEstimate
@@ -37,7 +37,7 @@ UNITS = np.eye(4)
 def vectors(randomizer: Randomizer) -> tuple[NDArray[np.uint8], Floats]:
     """Payloads with different seeds, and the directions (SEEDS, d) that they stand for."""
     payloads = randomizer.randomize_many(np.zeros(SEEDS, dtype=np.int64), SeededRandomness(4))
-    return payloads, np.array([accumulate(randomizer, each[None]) for each in payloads]) / DIRECTION_SCALE
+    return payloads, unit_vectors(payloads, randomizer.accumulator_size) / DIRECTION_SCALE
 
 
 def nearest(found: Floats, aim: Floats) -> int:

@@ -14,6 +14,7 @@ from sordino_analysis.questions.linear import builtin
 from sordino_shared.arrays import Array
 from sordino_shared.guarantees import PureEpsilon
 
+pytestmark = pytest.mark.usefixtures("bounds_proved_once")
 MECHANISMS = ["randomized_response", "subset_selection", "hyperplane_codebook", "factorization"]
 
 
