@@ -51,7 +51,8 @@ class AggregateDocument(Document):
             check_range(part, 0, self.parts_in_all - 1, "part")
         if list(self.parts) != sorted(set(self.parts)):
             raise InvalidValue("parts are increasing numbers, each once", self.parts)
-        if (self.manifest is None) != (self.parts_in_all == 0):
+        # An archive of a round without reports has no parts.
+        if self.manifest is None and self.parts_in_all:
             raise InvalidValue("parts are those of a manifest", self.parts_in_all)
         Aggregate.from_bytes(self.count, self.sums)
 

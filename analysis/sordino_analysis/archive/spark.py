@@ -42,6 +42,8 @@ class SparkEngine:
     session: Any
 
     def __call__(self, sums_of: PartSums, parts: Sequence[ArchivedPart]) -> Iterator[Aggregate]:
+        if not parts:
+            return
         versions_of = _version_reader(_SAME_VERSIONS)
         self._compare(versions_of, min(len(parts), _CHECKS))
         tasks = min(len(parts), max(1, _COLLECTED_BYTES // sums_of.empty.sums.nbytes))

@@ -26,7 +26,7 @@ class NothingElse:
 
 sys.meta_path.insert(0, NothingElse())
 from sordino_analysis.evaluation.accumulate import accumulate
-import sordino_analysis.archive.parts
+import sordino_analysis.archive.spark
 for randomizer, payloads in pickle.load(open(sys.argv[1], "rb")):
     print(hashlib.sha256(accumulate(randomizer, payloads).tobytes()).hexdigest())
 """

@@ -110,6 +110,12 @@ def test_spark_s_errors_in_one_line() -> None:
     assert spark._reason(Exception("[CODE] Text\nmore")) == "[CODE] Text"
 
 
+def test_an_archive_without_reports_needs_no_cluster(tmp_path: Path) -> None:
+    archive = archive_of(str(tmp_path), PLANE, [])
+    assert archive.sums(archive.chosen(), SparkEngine(None)) == archive.sums(archive.chosen())
+    assert archive.sums(archive.chosen()).count == 0
+
+
 class TestOneMachine:
     pytestmark = WITH_SPARK
 

@@ -59,6 +59,15 @@ def test_from_the_database_to_the_sums(
     assert (document.count, document.sums) == (600, expected.to_bytes())
 
 
+def test_a_round_without_reports_adds_up_to_nothing(run_command: Run, json_of: Run, running: Any) -> None:
+    campaign = running.campaign("open")["id"]
+    running.api.post(f"/v1/campaigns/{campaign}/close").raise_for_status()
+    database = {"SORDINO_DATABASE_URL": running.database.url.render_as_string(hide_password=False)}
+    folder = run_command("export", "reports", campaign, "--to", "lake", **database).stdout.strip()
+    assert json_of("aggregate", "--from", folder, "--out", "none.cbor")["reports"] == 0
+    assert json_of("aggregates", "add", "none.cbor", "--out", "total.cbor")["missing_parts"] == 0
+
+
 def test_refusals_say_what_to_do(
     run_command: Run, closed: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
