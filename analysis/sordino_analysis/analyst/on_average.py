@@ -11,9 +11,11 @@ from sordino_analysis.evaluation.accumulate import Aggregate
 
 
 def rule_on_average(
-    plan: Plan, aggregate: Aggregate, rule: Mapping[str, bool], level: float = 0.95
+    plan: Plan, aggregate: Aggregate, rule: Mapping[str, bool] | str, level: float = 0.95
 ) -> AverageCaseAnswer:
     """The share of users for whom every indicator of `rule` is as given, or of a plan for clauses at least one.
+
+    A rule may be text, `a:on,b:off`; a decision list is one, `a:on=yes,b:off=no,else=yes`.
 
     From the sum of the reports of a plan whose workload has `scheme: arrangement`. It holds if those whom the rule says
     yes and no to are spread evenly over all combinations of indicators, and has no interval where the reports
@@ -31,4 +33,5 @@ def rule_on_average(
     >>> abs(found.value - 0.25) < 0.1, found.validity
     (True, 'average_case')
     """
-    return RuleEstimator.of(plan.device, plan.analyst, aggregate, level).answer(rule)
+    found = RuleEstimator.of(plan.device, plan.analyst, aggregate, level)
+    return found.answer_text(rule) if isinstance(rule, str) else found.answer(rule)

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import math
 
-from sordino_analysis.average_case import refusals, usefulness
+from sordino_analysis.average_case import decision_lists, refusals, usefulness
 from sordino_analysis.average_case.rule_classes import Literals
 from sordino_analysis.documents.plan_summary import AverageCaseFigures
+from sordino_analysis.optimisation.arrangements.margins import users_of_scheme
 from sordino_shared.errors import InvalidValue
 
 ERROR, FAILURE = 0.05, 0.05
 
 
 def average_case_figures(family: str, indicators: int, width: int, epsilon: float) -> AverageCaseFigures:
-    """For conjunctions or clauses of w of k indicators, at α = β = .05.
+    """For conjunctions, clauses or lists of w of k indicators, at α = β = .05; of lists for the worst one.
 
     Raises InvalidValue for parities, and where answers that hold for each database need no more users.
     """
     if family == "parities":
         raise _refused_parities(indicators, width, epsilon)
-    separation = Literals(indicators, tuple((place, True) for place in range(width))).means().separation
+    separation, worst, margin, lemma = _of_class(family, indicators, width, epsilon)
     variance = usefulness.one_attribute_variance(indicators, separation, epsilon)
-    worst = usefulness.worst_case_variance(indicators, width, epsilon)
     if worst <= variance * (1 + 1e-9):
         users = usefulness.strong_users(worst, ERROR, FAILURE)
         raise InvalidValue(
@@ -32,7 +32,7 @@ def average_case_figures(family: str, indicators: int, width: int, epsilon: floa
         )
     forster = refusals.forster_bound_of_literals(indicators, width)
     hellinger = refusals.squared_hellinger(forster, epsilon, balanced=width == 1)
-    laplace = usefulness.laplace_variance(indicators, width, epsilon)
+    laplace = usefulness.laplace_variance(indicators, separation, epsilon)
     return AverageCaseFigures(
         width=width,
         indicators=indicators,
@@ -42,13 +42,27 @@ def average_case_figures(family: str, indicators: int, width: int, epsilon: floa
         strong_users=usefulness.strong_users(variance, ERROR, FAILURE),
         weak_users=usefulness.weak_users(variance, FAILURE),
         laplace_users=usefulness.strong_users(laplace, ERROR, FAILURE),
-        margin_users=usefulness.margin_users(indicators, width, epsilon, ERROR, FAILURE),
-        lemma_users=usefulness.lemma_users(indicators, epsilon, ERROR, FAILURE),
+        margin_users=margin,
+        lemma_users=lemma,
         worst_case_users=usefulness.strong_users(worst, ERROR, FAILURE),
         forster_bound=forster,
         least_users=refusals.least_users(hellinger, FAILURE),
         least_users_of_paper=refusals.least_users_of_paper(forster, epsilon, FAILURE),
     )
+
+
+def _of_class(family: str, indicators: int, width: int, epsilon: float) -> tuple[float, float, int, int]:
+    """‖m₁ − m₀‖², the variance of answers for each database, and the paper's users with its true margin and lemma's."""
+    asked = (epsilon, ERROR, FAILURE)
+    if family == "lists":
+        margin = users_of_scheme(indicators + 1, decision_lists.list_margin(indicators, width), *asked)
+        lemma = decision_lists.list_lemma_users(indicators, width, *asked)
+        worst = decision_lists.worst_case_list_variance(indicators, width, epsilon)
+        return decision_lists.list_separation(width), worst, margin, lemma
+    separation = Literals(indicators, tuple((place, True) for place in range(width))).means().separation
+    margin = usefulness.margin_users(indicators, width, *asked)
+    worst = usefulness.worst_case_variance(indicators, width, epsilon)
+    return separation, worst, margin, usefulness.lemma_users(indicators, *asked)
 
 
 def _refused_parities(indicators: int, width: int, epsilon: float) -> InvalidValue:

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sordino_analysis.average_case.answers import AverageCaseAnswer, average_case_answer
-from sordino_analysis.average_case.rule_classes import Literals
+from sordino_analysis.average_case.decision_lists import list_of, parse_list
+from sordino_analysis.average_case.rule_classes import ClassMeans, Literals
 from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_analysis.documents.queries import IndicatorQueries
 from sordino_analysis.estimation.linear import LinearEstimator
@@ -36,22 +37,42 @@ class RuleEstimator:
     def answer(self, rule: Mapping[str, bool]) -> AverageCaseAnswer:
         """The share of users whom the rule says yes to: every indicator as given, or of a clause one of them.
 
-        Raises InvalidValue for an indicator that there is not, and for a rule of another width than the plan's.
+        Raises InvalidValue for an indicator that there is not, for a rule of another width than the plan's, and for a
+        plan of lists, which `answer_text` takes.
         """
-        queries, names = self.queries, tuple(attribute.name for attribute in self.device.domain.attributes)
-        literals = Literals.named(names, rule, any_holds=queries.family == "clauses")
-        if len(rule) != queries.width:
+        if self.queries.family == "lists":
+            raise InvalidValue("the plan is for decision lists: give one as text, NAME:VALUE=yes,…,else=no", rule)
+        literals = Literals.named(self._names, rule, any_holds=self.queries.family == "clauses")
+        return self._answer(len(rule), literals.means())
+
+    def answer_text(self, text: str) -> AverageCaseAnswer:
+        """The same for a rule like `dark_mode:on,beta:off`, or a list like `dark_mode:on=yes,beta:off=no,else=yes`.
+
+        Raises WorkloadError for what is no such text, and InvalidValue as `answer` does.
+        """
+        if self.queries.family != "lists":
+            return self.answer(dict(self._test(text)))
+        tests, otherwise = parse_list(text)
+        items = [(name, on, answer) for test, answer in tests for name, on in self._test(test)]
+        listed = list_of(self._names, items, otherwise)
+        return self._answer(len(items), listed.means(len(self._names)))
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        return tuple(attribute.name for attribute in self.device.domain.attributes)
+
+    def _test(self, text: str) -> list[tuple[str, bool]]:
+        """The indicators that a text names, each with whether it is on."""
+        (box,) = parse_boxes(self.device.domain, "marginal", (text,))
+        return [(name, first == 1) for name, (first, last) in zip(self._names, box.sides, strict=True) if first == last]
+
+    def _answer(self, width: int, means: ClassMeans) -> AverageCaseAnswer:
+        if width != self.queries.width:
             raise InvalidValue(
-                f"the plan is for {queries.family} of {queries.width} indicators, and the rule has {len(rule)}", rule
+                f"the plan is for {self.queries.family} of {self.queries.width} indicators, and the rule has {width}",
+                width,
             )
         found = self.indicators
         variances = found.population_standard_error**2
         # Characters count an indicator that is on as −1.
-        return average_case_answer(-found.unbiased, variances, literals.means(), found.users, found.level)
-
-    def answer_text(self, text: str) -> AverageCaseAnswer:
-        """The same for a rule like `dark_mode:on,beta:off`; raises WorkloadError for what is no such text."""
-        domain = self.device.domain
-        (box,) = parse_boxes(domain, "marginal", (text,))
-        sides = zip(domain.attributes, box.sides, strict=True)
-        return self.answer({attribute.name: first == 1 for attribute, (first, last) in sides if first == last})
+        return average_case_answer(-found.unbiased, variances, means, found.users, found.level)

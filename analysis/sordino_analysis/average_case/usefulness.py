@@ -46,10 +46,9 @@ def worst_case_variance(indicators: int, width: int, epsilon: float) -> float:
     return float((weights / 2**width / math.tanh(epsilon / 2)) ** 2)
 
 
-def laplace_variance(indicators: int, width: int, epsilon: float) -> float:
-    """Of one report with Laplace noise of scale k/ε on each of k bits, for a conjunction of w of them."""
-    apart = width / (2 - 2.0 ** (1 - width))
-    return (width * 2 * (indicators / epsilon) ** 2 + width / 4) / apart**2
+def laplace_variance(indicators: int, separation: float, epsilon: float) -> float:
+    """Of one report with Laplace noise of scale k/ε on each of k bits, for ±1 class means ‖m₁ − m₀‖² apart."""
+    return 4 * (2 * (indicators / epsilon) ** 2 + 0.25) / separation
 
 
 def lemma_users(indicators: int, epsilon: float, error: float, failure: float) -> int:

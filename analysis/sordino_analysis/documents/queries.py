@@ -15,7 +15,7 @@ from sordino_shared.randomizers.orbit_kernel import MAX_ATTRIBUTES as MAX_WIDTH
 MAX_LABELS = MAX_ITEMS // 2
 MAX_CONCEPT_WIDTH = 8
 FAMILIES = ("conjunctions", "clauses", "parities", "juntas", "lists")
-ARRANGED_FAMILIES = ("conjunctions", "clauses", "parities")
+ARRANGED_FAMILIES = ("conjunctions", "clauses", "lists", "parities")
 ORDERED_FAMILIES = ("thresholds", "intervals", "boxes")
 
 
@@ -66,7 +66,7 @@ class ParityQueries:
 class IndicatorQueries:
     """(−1)^x for each attribute x, of two members: what is needed to answer one known rule on average over databases.
 
-    Rules are of a class, `conjunctions` or `clauses`, and look at exactly `width` attributes.
+    Rules are of a class, `conjunctions`, `clauses` or `lists`, and look at exactly `width` attributes.
     """
 
     kind: ClassVar[str] = "indicators"
