@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 from scipy.optimize import Bounds, OptimizeResult, minimize
@@ -234,22 +235,23 @@ class _Variables:
         weights = np.zeros(0) if objective == "mean" else start.rows * len(start.rows)
         parts = [start.levels / self.scale, start.pairs[self.upper] / self.scale, weights, start.columns * types]
         self.start = np.concatenate(parts)
-        self.ends = np.cumsum([len(part) for part in parts[:-1]])
+        ends = [0, *np.cumsum([len(part) for part in parts]).tolist()]
+        self.parts = [slice(start, stop) for start, stop in pairwise(ends)]
 
     def bounds(self) -> Bounds:
         lower = np.zeros(len(self.start))
-        lower[self.ends[1] :] = _LEAST_WEIGHT
+        lower[self.parts[2].start :] = _LEAST_WEIGHT
         return Bounds(lower, np.inf)
 
     def point(self, values: Floats) -> DualPoint:
-        levels, upper, rows, columns = np.split(values, self.ends)
+        levels, upper, rows, columns = (values[part] for part in self.parts)
         pairs = np.zeros((len(columns), len(columns)))
         pairs[self.upper] = upper * self.scale
         rows = rows / rows.sum() if self.fixed_rows is None else self.fixed_rows
         return DualPoint(levels * self.scale, pairs, rows, columns / columns.sum())
 
     def gradient(self, values: Floats, point: DualPoint, slopes: DualSlopes) -> Floats:
-        _, _, rows, columns = np.split(values, self.ends)
+        rows, columns = values[self.parts[2]], values[self.parts[3]]
         parts = [slopes.levels * self.scale, slopes.pairs[self.upper] * self.scale]
         if self.fixed_rows is None:
             parts.append((slopes.rows - slopes.rows @ point.rows) / rows.sum())
