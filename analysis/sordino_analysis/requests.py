@@ -6,21 +6,37 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
-from sordino_analysis.pairwise.pairwise_request import PairwiseRequest
 from sordino_analysis.planning.finished_plan import FinishedPlan
-from sordino_analysis.planning.linear_request import LinearRequest
 from sordino_analysis.planning.planning_request import Interrupted, PlanningRequest, never, request_digest
 from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.progress import ProgressCallback, ignore_progress
 from sordino_analysis.questions.specifications import AnySpecification, kind_of, parse_either
 from sordino_shared.protocol import Digest
 
+if TYPE_CHECKING:
+    from sordino_analysis.pairwise.pairwise_request import PairwiseRequest
+    from sordino_analysis.planning.linear_request import LinearRequest
+
+
+# A planner takes a second to import, and a process that hands a request on needs none.
+def _linear() -> type[LinearRequest]:
+    from sordino_analysis.planning.linear_request import LinearRequest
+
+    return LinearRequest
+
+
+def _pairwise() -> type[PairwiseRequest]:
+    from sordino_analysis.pairwise.pairwise_request import PairwiseRequest
+
+    return PairwiseRequest
+
+
 # By the field that only this kind of question has.
-REQUESTS: Mapping[str, type[LinearRequest] | type[PairwiseRequest]] = {
-    "queries": LinearRequest,
-    "statistic": PairwiseRequest,
+REQUESTS: Mapping[str, Callable[[], type[LinearRequest] | type[PairwiseRequest]]] = {
+    "queries": _linear,
+    "statistic": _pairwise,
 }
 
 
@@ -33,7 +49,7 @@ def request_for(specification: AnySpecification, options: PlanningOptions) -> Pl
 def _request_class(question: Mapping[str, Any] | AnySpecification) -> type[LinearRequest] | type[PairwiseRequest]:
     kind = kind_of(question)
     assert kind is not None, "what was read has one kind"
-    return REQUESTS[kind.field]
+    return REQUESTS[kind.field]()
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,6 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-import structlog
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ConfigDict, Field
@@ -15,12 +14,12 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from sordino_server.errors import ServerError
-from sordino_server.kit.logs import Sparingly
+from sordino_server.kit.logs import Sparingly, logger
 from sordino_server.validation_problem import invalid_request
 from sordino_shared.errors import InvalidValue, OversizedDocument, ProtocolError
 from sordino_shared.protocol import PROBLEM_MEDIA_TYPE, IllegalTransition, Problem
 
-log = structlog.get_logger(__name__)
+log = logger(__name__)
 # A traceback takes as long as forty reports.
 _failed = Sparingly()
 # Devices spread their retries over the window in `task`; this is for everybody else.

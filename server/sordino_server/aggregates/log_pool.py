@@ -6,8 +6,6 @@ from concurrent.futures import as_completed
 from concurrent.futures.process import BrokenProcessPool
 from functools import lru_cache, reduce
 
-import structlog
-
 from sordino_analysis.archive.process_pool import process_pool
 from sordino_analysis.evaluation.accumulate import Aggregate
 from sordino_analysis.evaluation.randomizers import for_randomizer
@@ -16,9 +14,10 @@ from sordino_server.aggregates import repository
 from sordino_server.aggregates.log_pages import add_up
 from sordino_server.aggregates.repository import ChunkIds
 from sordino_server.kit.db import Database
+from sordino_server.kit.logs import logger
 from sordino_shared.randomizers import AnyRandomizer
 
-log = structlog.get_logger(__name__)
+log = logger(__name__)
 
 # Below this a process starts for longer than it adds up: about a second for 1.2 µs a report.
 LEAST_POOLED_REPORTS = 1 << 21

@@ -12,9 +12,9 @@ from sordino_server.answers.service import computed
 from sordino_server.answers.table import as_csv
 from sordino_server.context import Injected
 from sordino_server.estimates.endpoints import CSV_RESPONSES, Form, wants_csv
-from sordino_server.identifiers import DigestPath
 from sordino_server.keys.authentication import Analyst
 from sordino_server.keys.operator_route import OperatorRoute
+from sordino_server.kit.path_parameters import DigestPath
 from sordino_shared.errors import InvalidValue
 
 router = APIRouter(prefix="/campaigns", tags=["estimates"], route_class=OperatorRoute)

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Path, Request, Response
 from sqlalchemy.orm import Session
 
 from sordino_server.campaigns import finding, service
-from sordino_server.campaigns.campaign_filter import CampaignsQuery
+from sordino_server.campaigns.filter_parameters import CampaignsQuery
 from sordino_server.campaigns.schemas import (
     CampaignEntry,
     CampaignList,
@@ -22,14 +22,14 @@ from sordino_server.campaigns.schemas import (
 from sordino_server.campaigns.status import status_of
 from sordino_server.context import Context, Injected
 from sordino_server.errors import ServerError
-from sordino_server.identifiers import DigestPath, RoundPath
 from sordino_server.keys import service as keys
 from sordino_server.keys.authentication import Analyst
 from sordino_server.keys.idempotency import IdempotentPost, Once, PostAnswer
 from sordino_server.keys.operator_route import OperatorRoute
 from sordino_server.kit.db import Database
 from sordino_server.kit.immutable import immutable_response
-from sordino_server.kit.pagination import PageQuery
+from sordino_server.kit.page_parameters import PageQuery
+from sordino_server.kit.path_parameters import DigestPath, RoundPath
 from sordino_server.models import Campaign, Role
 from sordino_server.plans.readable import readable_document
 from sordino_shared.protocol import CBOR_MEDIA_TYPE, Document, Manifest, Problem

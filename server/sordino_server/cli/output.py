@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Any, NoReturn, ParamSpec, TypeVar
 
-import httpx
 import typer
 from rich.console import Console
 from rich.markup import escape
@@ -72,14 +71,24 @@ def reports_errors(command: Callable[P, R]) -> Callable[P, R]:
         except UnicodeEncodeError as error:
             wrong = error.object[error.start : error.end]
             fail(f"{wrong!r} cannot be written in {error.encoding}; is UTF-8 what the terminal is set to?", code=2)
-        except httpx.InvalidURL as error:
-            fail(f"the server's address cannot be read: {error}", code=2)
-        except httpx.TransportError as error:
-            fail(f"the server cannot be reached: {error}; is it running, and is the address right?")
         except BrokenPipeError:
             # The reader closed the pipe, as `head` does: typer ends the command silently.
             raise
         except OSError as error:
             fail(f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}")
+        except Exception as error:
+            _report_http_error(error)
+            raise
 
     return wrapped
+
+
+def _report_http_error(error: Exception) -> None:
+    # Imported here: a process that serves asks no other server.
+    import httpx
+
+    match error:
+        case httpx.InvalidURL():
+            fail(f"the server's address cannot be read: {error}", code=2)
+        case httpx.TransportError():
+            fail(f"the server cannot be reached: {error}; is it running, and is the address right?")

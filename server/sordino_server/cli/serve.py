@@ -12,7 +12,6 @@ from sordino_server.cli.collector_options import CollectForOption, CollectorSour
 from sordino_server.cli.output import reports_errors
 from sordino_server.cli.processes import prepare_schema, started
 from sordino_server.cli.server_process import ServerProcess, address_of, listening
-from sordino_server.cli.several_processes import serve_several
 from sordino_server.cli.supervision import start_command, stop_without, supervised
 from sordino_server.config import Settings
 from sordino_server.kit.db import Database
@@ -70,6 +69,9 @@ def serve(
     if parent is not None:
         _serve_as_one_of_several(settings, database, listening(*place, shared=True), parent)
     elif number > 1:
+        # Imported here: one process watches no others.
+        from sordino_server.cli.several_processes import serve_several
+
         serve_several(settings, database, place, number, worker)
     else:
         _serve_alone(settings, database, listening(*place), worker)

@@ -7,7 +7,6 @@ from typing import Annotated, Any
 
 import typer
 
-from sordino_server.cli.audited_campaign import fetched
 from sordino_server.cli.campaign_argument import CampaignArgument
 from sordino_server.cli.output import JsonOption, console, print_json, reports_errors
 from sordino_server.cli.remote import DEFAULT_SERVER, KeyOption, Remote, ServerOption
@@ -31,6 +30,9 @@ def sign(
 
     Prints the public key that apps pin. The private key stays on this machine.
     """
+    # Imported here: it comes with the audit of plans, which the other commands on campaigns do not need.
+    from sordino_server.cli.audited_campaign import fetched
+
     private = _private_key(signing_key)
     with Remote(server, key) as remote:
         identifier = remote.campaign_id(campaign)

@@ -11,11 +11,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from time import monotonic
 
-import structlog
-
 from sordino_server.cli.output import progress_console
+from sordino_server.kit.logs import logger
 
-log = structlog.get_logger(__name__)
+log = logger(__name__)
 
 # Backoff between restarts of a process that keeps dying, up to this pause; one that ran for longer is no such process.
 _LONGEST_PAUSE_S = 30.0

@@ -13,8 +13,8 @@ from sordino_server.console.form_once import FormOnce, redirect
 from sordino_server.console.rendering import render
 from sordino_server.context import Context, Injected
 from sordino_server.errors import ServerError
-from sordino_server.identifiers import DigestPath, RoundPath
 from sordino_server.keys.idempotency import IdempotentPost, PostAnswer
+from sordino_server.kit.path_parameters import DigestPath, RoundPath
 from sordino_server.populations.service import CapUse
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import Manifest, Problem

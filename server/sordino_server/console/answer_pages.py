@@ -23,7 +23,7 @@ from sordino_server.console.picked_questions import KINDS, as_curl, as_python, a
 from sordino_server.console.picture_endpoints import svg
 from sordino_server.context import Context, Injected
 from sordino_server.errors import ServerError
-from sordino_server.identifiers import DigestPath
+from sordino_server.kit.path_parameters import DigestPath
 from sordino_server.workloads import service as workloads
 from sordino_shared.domains import Domain, Ordered
 from sordino_shared.errors import InvalidValue

@@ -19,8 +19,8 @@ from sordino_server.console.console_route import Analyst, ConsoleRoute
 from sordino_server.console.live_counts import running_campaign
 from sordino_server.console.pages import ConsolePage, json_of, next_page, page, show, table_of
 from sordino_server.context import Injected
-from sordino_server.identifiers import DigestPath
-from sordino_server.kit.pagination import PageQuery
+from sordino_server.kit.page_parameters import PageQuery
+from sordino_server.kit.path_parameters import DigestPath
 from sordino_server.kit.times import iso_8601_or_none
 from sordino_server.models import Campaign
 from sordino_shared.errors import InvalidValue

@@ -23,7 +23,7 @@ from sordino_server.estimates import service
 from sordino_server.estimates.picture import answers_of
 from sordino_server.estimates.table import as_csv
 from sordino_server.exports import service as exports
-from sordino_server.identifiers import DigestPath
+from sordino_server.kit.path_parameters import DigestPath
 from sordino_shared.protocol import Problem
 
 router = APIRouter(prefix="/console", route_class=ConsoleRoute)

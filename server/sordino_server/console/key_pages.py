@@ -17,7 +17,7 @@ from sordino_server.context import Injected
 from sordino_server.keys import service
 from sordino_server.keys.idempotency import PostAnswer
 from sordino_server.keys.schemas import KeyDocument
-from sordino_server.kit.pagination import PageQuery
+from sordino_server.kit.page_parameters import PageQuery
 from sordino_server.models import Role
 from sordino_shared.errors import InvalidValue
 

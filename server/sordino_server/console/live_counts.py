@@ -26,7 +26,7 @@ from sordino_server.console.running_campaign import RunningCampaign
 from sordino_server.console.shared_texts import SharedTexts
 from sordino_server.context import Context
 from sordino_server.errors import ServerError
-from sordino_server.identifiers import DigestPath
+from sordino_server.kit.path_parameters import DigestPath
 from sordino_shared.protocol import WHOLE_WEIGHT, DrawOneRound, Manifest
 
 router = APIRouter(prefix="/console", route_class=ConsoleRoute)

@@ -17,10 +17,10 @@ from sordino_server.console.form_once import FormOnce, redirect
 from sordino_server.console.rendering import render
 from sordino_server.context import Context, Injected
 from sordino_server.errors import ServerError
-from sordino_server.identifiers import RequestPath
 from sordino_server.keys import service as keys
 from sordino_server.keys.idempotency import PostAnswer
 from sordino_server.kit.pagination import MAX_PAGE, Page
+from sordino_server.kit.path_parameters import RequestPath
 from sordino_server.models import Role
 from sordino_server.plans import service as plans
 from sordino_server.plans.schemas import PlanRequestDocument

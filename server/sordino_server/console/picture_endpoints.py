@@ -23,7 +23,7 @@ from sordino_server.context import Injected
 from sordino_server.errors import ServerError
 from sordino_server.estimates import picture
 from sordino_server.estimates import service as estimates
-from sordino_server.identifiers import DigestPath, RequestPath
+from sordino_server.kit.path_parameters import DigestPath, RequestPath
 from sordino_server.plans import service as plans
 from sordino_server.populations import service as populations
 from sordino_server.populations.history import history

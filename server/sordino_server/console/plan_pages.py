@@ -15,8 +15,8 @@ from sordino_server.console.pages import ConsolePage, json_of, next_page, page, 
 from sordino_server.console.users_table import FoundSummaries, Margin, row_at, statement_of, table_of_plan
 from sordino_server.context import Context, Injected
 from sordino_server.estimates.table import written
-from sordino_server.identifiers import RequestPath
-from sordino_server.kit.pagination import PageQuery
+from sordino_server.kit.page_parameters import PageQuery
+from sordino_server.kit.path_parameters import RequestPath
 from sordino_server.models import PlanRequestRow, PlanRequestState
 from sordino_server.plans import service
 from sordino_server.plans.schemas import PlanRequestDocument

@@ -14,8 +14,8 @@ from sordino_server.console.rendering import HEADERS, fragment
 from sordino_server.console.users_table import EPSILONS, Margin, row_at, statement_of, table_of_plan
 from sordino_server.context import Injected
 from sordino_server.errors import ServerError
-from sordino_server.identifiers import RequestPath
 from sordino_server.keys.idempotency import PostAnswer
+from sordino_server.kit.path_parameters import RequestPath
 from sordino_server.models import PlanRequestState
 from sordino_server.plans import service
 from sordino_server.plans.schemas import PlanRequestDocument

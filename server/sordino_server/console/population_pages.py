@@ -10,8 +10,8 @@ from pydantic import BaseModel
 from sordino_server.console.console_route import Analyst, ConsoleRoute
 from sordino_server.console.pages import ConsolePage, json_of, next_page, page, show, table_of
 from sordino_server.context import Injected
-from sordino_server.identifiers import DigestPath
-from sordino_server.kit.pagination import PageQuery
+from sordino_server.kit.page_parameters import PageQuery
+from sordino_server.kit.path_parameters import DigestPath
 from sordino_server.populations import service
 from sordino_server.populations.schemas import LedgerPage, PopulationDocument
 

@@ -12,7 +12,7 @@ from sordino_server.console.console_route import Analyst, ConsoleRoute
 from sordino_server.console.pages import ConsolePage, page, show, table_of
 from sordino_server.console.picture_endpoints import svg
 from sordino_server.context import Context, Injected
-from sordino_server.identifiers import DigestPath
+from sordino_server.kit.path_parameters import DigestPath
 from sordino_server.series import picture
 from sordino_server.series.endpoints import SeriesQuery
 from sordino_server.series.schemas import SeriesDocument

@@ -18,7 +18,7 @@ from sordino_server.errors import ServerError
 from sordino_server.estimates import picture
 from sordino_server.estimates import service as estimates
 from sordino_server.estimates.schemas import EstimateDocument
-from sordino_server.identifiers import DigestPath
+from sordino_server.kit.path_parameters import DigestPath
 from sordino_shared.protocol import CampaignState, Manifest, Problem
 
 router = APIRouter(prefix="/status", route_class=ConsoleRoute)

@@ -20,12 +20,12 @@ from sordino_server.datasets.schemas import (
     DatasetOrder,
 )
 from sordino_server.datasets.sealing import sealer_of
-from sordino_server.identifiers import DigestPath
 from sordino_server.keys import service as keys
 from sordino_server.keys.authentication import Admin, Analyst
 from sordino_server.keys.idempotency import Once, PostAnswer
 from sordino_server.keys.operator_route import OperatorRequest, OperatorRoute, PrivateBodyRoute
-from sordino_server.kit.pagination import PageQuery
+from sordino_server.kit.page_parameters import PageQuery
+from sordino_server.kit.path_parameters import DigestPath
 
 router = APIRouter(prefix="/datasets", tags=["datasets"], route_class=OperatorRoute)
 additions = APIRouter(prefix="/datasets", tags=["datasets"], route_class=PrivateBodyRoute)

@@ -11,9 +11,9 @@ from sordino_server.estimates import service
 from sordino_server.estimates.concept_schemas import ConceptDocument
 from sordino_server.estimates.schemas import EstimateDocument, PairwiseDocument
 from sordino_server.estimates.table import as_csv
-from sordino_server.identifiers import DigestPath, RoundPath
 from sordino_server.keys.authentication import Analyst
 from sordino_server.keys.operator_route import OperatorRoute
+from sordino_server.kit.path_parameters import DigestPath, RoundPath
 
 router = APIRouter(prefix="/campaigns", tags=["estimates"], route_class=OperatorRoute)
 

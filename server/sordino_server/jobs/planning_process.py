@@ -21,18 +21,21 @@ from multiprocessing.context import ForkServerProcess
 from time import monotonic
 from typing import Any
 
-import structlog
-
 from sordino_analysis.planning.finished_plan import FinishedPlan
 from sordino_analysis.planning.planning_request import PlanningRequest
 from sordino_analysis.planning_options import PlanError
 from sordino_analysis.progress import Progress, ProgressCallback
 from sordino_server.kit.fork_server import fork_context
+from sordino_server.kit.logs import logger
 from sordino_shared.errors import SordinoError
 
-log = structlog.get_logger(__name__)
+log = logger(__name__)
 
-_PRELOADED = ("sordino_server.jobs.planning_process", "sordino_analysis.requests")
+_PRELOADED = (
+    "sordino_server.jobs.planning_process",
+    "sordino_analysis.planning.linear_request",
+    "sordino_analysis.pairwise.pairwise_request",
+)
 # How often `progress` is called while nothing is new, so that it can raise and stop the computation.
 _HEARTBEAT_S = 0.25
 # Single steps between two looks at the clock take up to a minute at the largest dense workloads.

@@ -2,6 +2,8 @@
 
 A worker may be killed at any moment. Its lease then runs out, another worker takes the row, and whatever the first one
 might still store is refused, since every result is stored in a transaction that first checks the lease.
+
+The mathematics of a job is imported by the first job of its kind, so that a worker starts soon.
 """
 
 from __future__ import annotations
@@ -14,7 +16,6 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import Literal, TypedDict
 
-import structlog
 from sqlalchemy.orm import Session
 
 from sordino_analysis.planning.finished_plan import FinishedPlan
@@ -26,23 +27,22 @@ from sordino_server.campaigns import retention
 from sordino_server.campaigns.retention import OldReports
 from sordino_server.config import Settings
 from sordino_server.datasets.sealing import sealer_of
-from sordino_server.estimates import next_step
 from sordino_server.kit import leases
 from sordino_server.kit.clock import ServerClock
 from sordino_server.kit.database_errors import DatabaseError
 from sordino_server.kit.db import Database
 from sordino_server.kit.leases import LeaseLost
+from sordino_server.kit.logs import logger
 from sordino_server.models import PlanRequestRow, Release, Round
 from sordino_server.plans import service as plans
 from sordino_server.plans.schemas import PlanOrder
 from sordino_server.releases import service as releases
-from sordino_server.releases.making import ReleaseTask
 from sordino_server.rounds.periods import close_due_periods
 from sordino_server.rounds.round_lifecycle import close_due_rounds, finish
 from sordino_server.workloads import service as workloads
 from sordino_shared.errors import SordinoError
 
-log = structlog.get_logger(__name__)
+log = logger(__name__)
 
 # Progress is for people: more often than this nobody reads it, and each time costs a commit.
 _PROGRESS_EVERY_S = 0.25
@@ -174,6 +174,8 @@ class Worker:
             rounds.mark_failed(session, number, self.owner, text)
 
         with self._work_on("round", Round, number, fail):
+            from sordino_server.estimates import next_step
+
             outcome = next_step.compute(self.database, number, self.settings.processes_that_add_up)
             self.database.run(
                 "publish outcome",
@@ -192,6 +194,8 @@ class Worker:
             releases.fail(session, number, self.owner, text, self.clock.now())
 
         with self._work_on("release", Release, number, fail):
+            from sordino_server.releases.making import ReleaseTask
+
             sealer = sealer_of(self.settings.dataset_key)
             task = ReleaseTask(database=self.database, clock=self.clock, sealer=sealer, owner=self.owner)
             try:

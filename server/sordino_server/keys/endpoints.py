@@ -13,7 +13,7 @@ from sordino_server.keys.authentication import Admin
 from sordino_server.keys.idempotency import Once, PostAnswer
 from sordino_server.keys.operator_route import OperatorRoute
 from sordino_server.keys.schemas import AuditLog, KeyDocument, KeyList, KeyRequest, NewKeyDocument
-from sordino_server.kit.pagination import PageQuery
+from sordino_server.kit.page_parameters import PageQuery
 
 router = APIRouter(prefix="/keys", tags=["keys"], route_class=OperatorRoute)
 audit_log = APIRouter(prefix="/audit-log", tags=["keys"], route_class=OperatorRoute)

@@ -9,13 +9,23 @@ from collections.abc import Callable, Hashable
 from contextvars import ContextVar
 from time import monotonic
 
-import structlog
+from sordino_server.kit.spared_imports import without
+
+# It draws tracebacks with rich, which takes as long to import as all our tables. Ours are plain.
+with without("rich"):
+    import structlog
 
 _LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
 
 
 # Of the request that is being answered; empty outside of requests.
 request_id: ContextVar[str] = ContextVar("request_id", default="")
+
+
+def logger(name: str) -> structlog.typing.FilteringBoundLogger:
+    """The log of a module."""
+    bound: structlog.typing.FilteringBoundLogger = structlog.get_logger(name)
+    return bound
 
 
 def configure_logs(level: str, form: str) -> None:

@@ -7,9 +7,8 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
-from fastapi import Depends, Query
 from sqlalchemy import Select, tuple_
 from sqlalchemy.orm import InstrumentedAttribute
 
@@ -66,19 +65,6 @@ class Page:
 
     size: int
     after: Position | None
-
-
-def page_of(
-    page_size: Annotated[int, Query(ge=1, le=MAX_PAGE, description="Largest number of rows in a response.")] = 50,
-    page_token: Annotated[
-        str | None, Query(max_length=500, description="`next_page_token` of the previous page.")
-    ] = None,
-) -> Page:
-    """The page that a request names."""
-    return Page(page_size, None if page_token is None else Position.parse(page_token))
-
-
-PageQuery = Annotated[Page, Depends(page_of)]
 
 
 def newest_first(

@@ -7,10 +7,9 @@ from collections.abc import Callable, Iterable
 from random import getrandbits
 from time import perf_counter
 
-import structlog
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from sordino_server.kit.logs import request_id
+from sordino_server.kit.logs import logger, request_id
 
 REQUEST_ID = b"x-request-id"
 # Nothing here is a page: whatever a browser takes for one may load nothing and be framed by nobody.
@@ -38,7 +37,7 @@ class RequestObserver:
         self._app = app
         self._observe = observe
         # Bound once: below its level an event then costs nothing.
-        self._log = structlog.get_logger(__name__).bind()
+        self._log = logger(__name__).bind()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":

@@ -13,12 +13,12 @@ from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_analysis.documents.plan_summary import LinearSummary
 from sordino_analysis.documents.price_of_locality import PriceOfLocality
 from sordino_server.context import Context, Injected
-from sordino_server.identifiers import DigestPath, RequestPath
 from sordino_server.keys.authentication import Analyst
 from sordino_server.keys.idempotency import Once, PostAnswer
 from sordino_server.keys.operator_route import OperatorRoute
 from sordino_server.kit.immutable import immutable_response
-from sordino_server.kit.pagination import PageQuery
+from sordino_server.kit.page_parameters import PageQuery
+from sordino_server.kit.path_parameters import DigestPath, RequestPath
 from sordino_server.models import PlanPart, PlanPartKind, WorkloadRow
 from sordino_server.plans import service
 from sordino_server.plans.checking import content_key, price

@@ -8,12 +8,12 @@ from fastapi import APIRouter, Header, Response
 from sqlalchemy.orm import Session
 
 from sordino_server.context import Injected
-from sordino_server.identifiers import DigestPath
 from sordino_server.keys import service as keys
 from sordino_server.keys.authentication import Admin, Analyst
 from sordino_server.keys.idempotency import Once, PostAnswer
 from sordino_server.keys.operator_route import OperatorRoute
-from sordino_server.kit.pagination import PageQuery
+from sordino_server.kit.page_parameters import PageQuery
+from sordino_server.kit.path_parameters import DigestPath
 from sordino_server.populations import service
 from sordino_server.populations.schemas import (
     LedgerPage,

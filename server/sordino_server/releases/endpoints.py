@@ -11,12 +11,12 @@ from sqlalchemy.orm import Session
 from sordino_server.context import Context, Injected
 from sordino_server.datasets import service as datasets
 from sordino_server.estimates.endpoints import CSV_RESPONSES, Form, wants_csv
-from sordino_server.identifiers import DigestPath, RequestPath
 from sordino_server.keys import service as keys
 from sordino_server.keys.authentication import Analyst
 from sordino_server.keys.idempotency import PostAnswer
 from sordino_server.keys.operator_route import OperatorRoute
-from sordino_server.kit.pagination import PageQuery
+from sordino_server.kit.page_parameters import PageQuery
+from sordino_server.kit.path_parameters import DigestPath, RequestPath
 from sordino_server.releases import service
 from sordino_server.releases.checking import check_release
 from sordino_server.releases.schemas import ReleaseDocument, ReleaseList, ReleaseOrder, ReleaseStatus

@@ -7,9 +7,10 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Depends, Query, Response
 
 from sordino_server.context import Injected
-from sordino_server.identifiers import MOST_PERIODS, DigestPath
+from sordino_server.identifiers import MOST_PERIODS
 from sordino_server.keys.authentication import Analyst
 from sordino_server.keys.operator_route import OperatorRoute
+from sordino_server.kit.path_parameters import DigestPath
 from sordino_server.series.schemas import SeriesDocument
 from sordino_server.series.service import DEFAULT_SHOWN, MOST_SHOWN, SeriesQuestion, computed
 

@@ -8,11 +8,12 @@ from fastapi import APIRouter, Depends, Request, Response
 from sqlalchemy.orm import Session
 
 from sordino_server.context import Injected
-from sordino_server.identifiers import DigestPath
 from sordino_server.keys.authentication import Analyst
 from sordino_server.keys.idempotency import Once, PostAnswer
 from sordino_server.keys.operator_route import LargeBodyRoute, OperatorRequest
-from sordino_server.kit.pagination import PageQuery, cut
+from sordino_server.kit.page_parameters import PageQuery
+from sordino_server.kit.pagination import cut
+from sordino_server.kit.path_parameters import DigestPath
 from sordino_server.workloads import repository, service
 from sordino_server.workloads.checking import CheckedWorkload, check_workload
 from sordino_server.workloads.schemas import WorkloadDocument, WorkloadEntry, WorkloadList

@@ -28,6 +28,7 @@ from sordino_server.campaigns import service as campaigns
 from sordino_server.campaigns.schemas import CampaignOrder
 from sordino_server.config import Settings
 from sordino_server.errors import ServerError
+from sordino_server.estimates import next_step
 from sordino_server.estimates import repository as estimates
 from sordino_server.estimates.pairwise_document import statistic_document
 from sordino_server.jobs import worker as worker_module
@@ -178,7 +179,7 @@ class Rounds(RuleBasedStateMachine):
     @rule(meanwhile=st.sampled_from(["second", "close", "cancel"]))
     def work_while_something_happens(self, meanwhile: str) -> None:
         """Between what the worker computes and what it stores, another one does all the work, or the campaign ends."""
-        real, happened = worker_module.next_step.compute, []
+        real, happened = next_step.compute, []
 
         def interrupted(database: Database, number: int) -> Any:
             outcome = real(database, number)
@@ -192,7 +193,7 @@ class Rounds(RuleBasedStateMachine):
             return outcome
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(worker_module.next_step, "compute", interrupted)
+            patch.setattr(next_step, "compute", interrupted)
             self.worked(self.step)
 
     @rule()

@@ -64,4 +64,4 @@ def test_a_workload_is_read_once_and_built_once_on_its_way_to_a_plan(
 
 def test_every_kind_of_question_has_a_request() -> None:
     assert REQUESTS.keys() == {kind.field for kind in KINDS}
-    assert set(REQUESTS.values()) == {LinearRequest, PairwiseRequest}
+    assert {imported() for imported in REQUESTS.values()} == {LinearRequest, PairwiseRequest}

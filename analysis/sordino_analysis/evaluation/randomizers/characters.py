@@ -18,7 +18,8 @@ from sordino_analysis.evaluation.contribution_law import ContributionLaw, Moment
 from sordino_analysis.evaluation.orbit_answers import OrbitAnswerMoments, orbit_answers
 from sordino_analysis.evaluation.orbit_sums import CharacterSums
 from sordino_analysis.evaluation.randomizers.directions import DIRECTION_SCALE
-from sordino_analysis.evaluation.randomizers.server_half import MAX_SUM, Ends, IngestSums, Integers, ServerHalf
+from sordino_analysis.evaluation.randomizers.ingest_sums import IngestSums
+from sordino_analysis.evaluation.randomizers.server_half import MAX_SUM, Ends, Integers, ServerHalf
 from sordino_analysis.evaluation.randomizers.sum_bounds import (
     check_between,
     check_length,

@@ -20,7 +20,8 @@ from sordino_analysis.evaluation.grids.listing import listed_by_grids
 from sordino_analysis.evaluation.grids.plane_answers import PlaneAnswers
 from sordino_analysis.evaluation.grids.plane_prefixes import plane_of
 from sordino_analysis.evaluation.item_answers import ItemAnswers
-from sordino_analysis.evaluation.randomizers.server_half import Ends, IngestSums, Integers, ServerHalf
+from sordino_analysis.evaluation.randomizers.ingest_sums import IngestSums
+from sordino_analysis.evaluation.randomizers.server_half import Ends, Integers, ServerHalf
 from sordino_analysis.evaluation.randomizers.sum_bounds import check_length, check_reports
 from sordino_analysis.questions.linear import Workload
 from sordino_shared.errors import InvalidValue

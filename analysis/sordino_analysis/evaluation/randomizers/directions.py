@@ -16,7 +16,8 @@ from sordino_analysis.documents.decoders import PlainDecoder
 from sordino_analysis.evaluation.accumulator_moments import AccumulatorMoments
 from sordino_analysis.evaluation.contribution_law import Moments
 from sordino_analysis.evaluation.linear_answers import linear_decoder
-from sordino_analysis.evaluation.randomizers.server_half import Ends, IngestSums, Integers, ServerHalf
+from sordino_analysis.evaluation.randomizers.ingest_sums import IngestSums
+from sordino_analysis.evaluation.randomizers.server_half import Ends, Integers, ServerHalf
 from sordino_analysis.evaluation.randomizers.sum_bounds import check_length
 from sordino_analysis.questions.linear import Workload
 from sordino_shared.errors import InvalidValue

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from sordino_analysis.arrays import Floats
 from sordino_analysis.evaluation.accumulator_moments import AccumulatorMoments
 from sordino_analysis.evaluation.randomizers.directions import DIRECTION_ERROR, DIRECTION_SCALE, unit_vectors
-from sordino_analysis.evaluation.randomizers.server_half import Ends, IngestSums, Integers, ServerHalf
+from sordino_analysis.evaluation.randomizers.ingest_sums import IngestSums
+from sordino_analysis.evaluation.randomizers.server_half import Ends, Integers, ServerHalf
 from sordino_analysis.evaluation.randomizers.sum_bounds import check_between, check_length
 from sordino_shared.randomizers import Pair
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from sordino_analysis.evaluation.accumulator_moments import AccumulatorMoments
 from sordino_analysis.evaluation.answer_moments import AnswerMoments
 from sordino_analysis.evaluation.contribution_law import ContributionLaw, Moments, OutputCounts, gathered
 from sordino_analysis.evaluation.linear_answers import LinearAnswers, decoded_blocks, linear_decoder
+from sordino_analysis.evaluation.randomizers.ingest_sums import IngestSums
 from sordino_analysis.guarantees.clones import Clones
 from sordino_analysis.questions.linear import Workload
 from sordino_shared.errors import InvalidValue
@@ -23,8 +24,6 @@ from sordino_shared.randomizers import AnyRandomizer
 
 Integers = NDArray[np.int64]
 Ends = tuple[Floats, Floats]
-# Which sums a server keeps while reports arrive.
-IngestSums = Literal["cheap", "all"]
 # The accumulator (p, m) of each of m outputs, None where it is the unit vector of the output, and K (m, k).
 Outputs = tuple[Floats | None, Floats]
 

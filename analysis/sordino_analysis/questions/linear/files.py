@@ -3,6 +3,7 @@
 import csv
 import json
 import tokenize
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,6 @@ import numpy as np
 from sordino_analysis.questions.linear.operators import DENSE_LIMIT
 from sordino_analysis.questions.linear.specification import WorkloadSpecification, parse_specification
 from sordino_analysis.questions.linear.workload import WorkloadError
-from sordino_analysis.questions.linear.yaml_text import parse_yaml
 from sordino_shared._text import is_legible
 
 # As large as the body of a request may be; what is more is a matrix, which belongs into a file of its own.
@@ -58,11 +58,12 @@ def _read_text(path: Path) -> str:
 def _parsed(text: str) -> Any:
     """JSON is YAML too, and read twenty times as fast by what reads only that."""
     if text.lstrip()[:1] in ("{", "["):
-        try:
+        # No JSON, or more than it should be: the reader of YAML says where.
+        with suppress(ValueError, RecursionError):
             return json.loads(text)
-        except (ValueError, RecursionError):
-            # No JSON, or more than it should be: the reader of YAML says where.
-            return parse_yaml(text)
+    # Imported here: a server is sent JSON.
+    from sordino_analysis.questions.linear.yaml_text import parse_yaml
+
     return parse_yaml(text)
 
 
