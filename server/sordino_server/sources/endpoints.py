@@ -10,10 +10,10 @@ from sqlalchemy.orm import Session
 from sordino_analysis.archive.aggregate_document import AggregateDocument
 from sordino_server.context import Injected
 from sordino_server.errors import ServerError
-from sordino_server.identifiers import DigestPath, RoundPath
 from sordino_server.keys.authentication import Aggregator
 from sordino_server.keys.idempotency import Once, PostAnswer
 from sordino_server.keys.operator_route import LargeBodyRoute, OperatorRequest
+from sordino_server.kit.path_parameters import DigestPath, RoundPath
 from sordino_server.sources import service
 from sordino_server.sources.schemas import SourceStatus
 from sordino_shared.protocol import CBOR_MEDIA_TYPE, Problem

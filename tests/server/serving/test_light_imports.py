@@ -64,15 +64,15 @@ def test_the_api_imports_little_more_than_its_libraries_and_fits_into_100_mib(of
     assert "sordino_analysis" in modules
     assert not {"yaml", "httpx", "rich"} & modules
     assert mebibytes <= 96
-    # 2.01 when this was written; with the planner 3.0, with the console 2.4.
-    assert calls <= 2.1 * of_the_libraries
+    # 2.07 when this was written; with the planner 3.1, with the console 2.4.
+    assert calls <= 2.15 * of_the_libraries
 
 
 @pytest.mark.parametrize(
     ("code", "without", "most"),
     [
-        (SERVE, SOLVERS | {"httpx"}, 2.25),  # 2.13 when this was written
-        (WORKER, SOLVERS | {"httpx", "fastapi"}, 1.4),  # 1.28, with the mathematics of its jobs 2.8
+        (SERVE, SOLVERS | {"httpx"}, 2.3),  # 2.20 when this was written
+        (WORKER, SOLVERS | {"httpx", "fastapi"}, 1.4),  # 1.31, with the mathematics of its jobs 2.8
         (CAMPAIGNS, SOLVERS | {"fastapi", "sqlalchemy", "structlog"}, 0.75),  # 0.63, with the audit of plans 1.6
         (PLANNER, {"cvxpy", "fastapi", "sqlalchemy", "httpx"}, 1.8),  # 1.62, with cvxpy 3.2
     ],
