@@ -139,7 +139,7 @@ def _check_total(session: Session, row: Round, sums: CheckedSums) -> None:
 
 def check_complete(session: Session, manifest: Manifest) -> None:
     """Raise `illegal-transition` where a collector of the manifest has no key: its reports would never be counted."""
-    known = {source.name for source in repository.of_campaign(session, str(manifest.campaign))}
+    known = repository.names_with_keys(session, str(manifest.campaign))
     lacking = [server.name for server in manifest.servers[1:] if server.name not in known]
     if lacking:
         raise ServerError(

@@ -15,7 +15,7 @@ from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
 from sordino_analysis.planning.rounds import ClosedRound
 from sordino_client import Caps, Client, PureEpsilon, ServerChanged
 from sordino_server import rounds
-from sordino_server.models import ManifestSignature, ReportChunk, Source
+from sordino_server.models import ManifestSignature, ReportChunk
 from sordino_server.plans import service as plans
 from sordino_shared.protocol import CBOR_MEDIA_TYPE, PROBLEM_MEDIA_TYPE, CampaignId, Problem, ReportOutcomes, Task
 from tests.server.collecting.conftest import LIMIT, Region, Regions
@@ -261,8 +261,7 @@ def test_keys_of_others_mirror_and_send_nothing(regions: Regions, caplog: Any) -
 
 def test_a_campaign_opens_once_each_collector_has_a_key(regions: Regions, check_problem: Any) -> None:
     campaign = regions.campaign()
-    with regions.home.database.write("without us") as session:
-        session.delete(session.get_one(Source, (campaign["id"], "us")))
+    regions.home.api.delete(f"/v1/keys/{regions.collectors['us'].keys[0].split('_')[2]}").raise_for_status()
     path = f"/v1/campaigns/{campaign['id']}/open"
     check_problem(regions.home.api.post(path), Problem.ILLEGAL_TRANSITION, "us cannot collect yet", "--source NAME")
     wrong = {"name": "x", "role": "aggregator", "campaign": campaign["id"], "source": "de", "max_reports": 5}
