@@ -21,11 +21,11 @@ from sordino_shared.errors import InvalidValue
 # The longest windows, steps at each temperature and states of all windows by effort: a million take 40 ms a step.
 _LENGTHS = {Effort.QUICK: 2, Effort.STANDARD: 4, Effort.THOROUGH: 8}
 _STEPS = {Effort.QUICK: 40, Effort.STANDARD: 60, Effort.THOROUGH: 100}
-_STATES = {Effort.QUICK: 2e4, Effort.STANDARD: 1.5e6, Effort.THOROUGH: 3e7}
+_STATES = {Effort.QUICK: 2e4, Effort.STANDARD: 2.5e6, Effort.THOROUGH: 3e7}
 # Few types need many steps, which are cheap there: where rows are enumerated, 150 take up to a quarter of a second.
 _THOROUGH_STEPS, _LEAST_OF_ENUMERATED = 3200, 150
-# On more types, below this ε sets are longer than any window: the bounds with common weights prove more.
-_MANY_TYPES, _LEAST_OF_MANY, _LEAST = 32, 3.0, 0.5
+# By numbers of types, below which ε sets are longer than any window: the bounds with common weights prove more there.
+_LEAST_EPSILONS = ((32, 0.5), (64, 2.0), (LARGEST_TYPES, 3.0))
 # Beyond this ε the ascent ends at zero.
 _MOST = 11.0
 _SHARE_OF_TIME = 0.15
@@ -106,8 +106,8 @@ def _affordable(work: SharedWork) -> bool:
     """Whether the effort allows the bound."""
     types, epsilon = work.request.workload.size, work.request.guarantee.epsilon
     effort = work.request.options.effort
-    if not (2 <= types <= LARGEST_TYPES and _LEAST <= epsilon <= _MOST):
-        return False
-    if types > _MANY_TYPES and epsilon < _LEAST_OF_MANY and effort is not Effort.THOROUGH:
+    allowed = _LEAST_EPSILONS if effort is not Effort.THOROUGH else ((LARGEST_TYPES, _LEAST_EPSILONS[0][1]),)
+    least = next((one for most, one in allowed if types <= most), np.inf)
+    if types < 2 or not least <= epsilon <= _MOST:
         return False
     return first_length(types, epsilon, _LENGTHS[effort], _STATES[effort]) > 0

@@ -63,7 +63,8 @@ def test_it_is_left_out_for_a_single_threshold():
 
 
 def test_it_is_left_out_where_it_takes_more_than_the_effort():
-    assert certificate("prefix", 64, 2) is None
+    assert certificate("prefix", 64, 1.5) is None
+    assert certificate("prefix", 128, 2) is None
     assert certificate("prefix", 20, 2, objective="mean") is None
     assert certificate("prefix", 32, 4, effort=Effort.QUICK) is None
     assert certificate("prefix", 6, 0.25) is None

@@ -82,15 +82,12 @@ def own_types_bound(
     temperatures = _MORE_TEMPERATURES if before else _TEMPERATURES
     point = _begun(thresholds, types, first_length(types, epsilon, length, most_states))
     for earlier in range(before, -1, -1):
-        ascent = _OwnTypesAscent(thresholds, epsilon - earlier, steps, expected, should_stop)
-        rows = _every_row(point.windows, ascent.epsilon)
-        point = ascent.climb(point, rows, temperatures[:1])
-        rows = rows.likely(point.form, temperatures[0] * ascent.expected)
+        rows = _every_row(point.windows, epsilon - earlier)
+        ascent = _OwnTypesAscent(thresholds, epsilon - earlier, rows, steps, expected, should_stop)
+        point = ascent.climb(point, temperatures[:1])
         if earlier == 0:
-            affordable = [one for one in _lengths(point.windows.length, length) if rows.states(one) <= most_states]
-            point = lifted(point, thresholds, max([point.windows.length, *affordable]))
-            rows = rows.at(point.windows)
-        point = ascent.climb(point, rows, temperatures[1:])
+            point = ascent.lengthened(point, length, most_states)
+        point = ascent.climb(point, temperatures[1:])
         temperatures, expected = _MORE_TEMPERATURES[1:], _EXPECTED_AFTER * ascent.expected
     return ascent.proved(point)
 
@@ -142,39 +139,55 @@ class _OwnTypesAscent:
     """At one ε. Temperatures are relative to the value, or to what is expected before there is one."""
 
     def __init__(
-        self, thresholds: Integers, epsilon: float, steps: int, expected: float, should_stop: Callable[[], bool]
+        self,
+        thresholds: Integers,
+        epsilon: float,
+        rows: _Rows,
+        steps: int,
+        expected: float,
+        should_stop: Callable[[], bool],
     ) -> None:
         self.thresholds, self.epsilon, self.steps, self.should_stop = thresholds, epsilon, steps, should_stop
-        self.expected = expected
+        self.rows, self.expected = rows, expected
 
-    def climb(self, point: WindowPoint, rows: _Rows, temperatures: tuple[float, ...]) -> WindowPoint:
-        """The point after the steps at each temperature."""
-        point = self._scaled(point, rows)
-        for temperature in temperatures:
+    def climb(self, point: WindowPoint, temperatures: tuple[float, ...]) -> WindowPoint:
+        """The point after the steps at each temperature, with fewer rows from one to the next."""
+        point = self._scaled(point)
+        for relative in temperatures:
             if self.should_stop():
                 break
-            point = self._descended(point, rows, temperature * self.expected)
-            self._scaled(point, rows)
+            temperature = relative * self.expected
+            point = self._descended(point, temperature)
+            self.rows = self.rows.likely(point.form, temperature)
+            self._scaled(point)
         return point
 
-    def _scaled(self, point: WindowPoint, rows: _Rows) -> WindowPoint:
+    def lengthened(self, point: WindowPoint, length: int, most_states: float) -> WindowPoint:
+        """The point at the longest windows of up to `length` types whose states are not too many."""
+        present = point.windows.length
+        affordable = [one for one in _lengths(present, length) if self.rows.states(one) <= most_states]
+        longer = lifted(point, self.thresholds, max([present, *affordable]))
+        self.rows = self.rows.at(longer.windows)
+        return longer
+
+    def _scaled(self, point: WindowPoint) -> WindowPoint:
         """The point with ν raised to what the rows need and A scaled best; notes what it about proves."""
         form = point.form
         correlation = float((form.numerators * signed_sizes(point.windows, self.thresholds)).sum()) / 2
         scale = max(abs(correlation), float(np.abs(form.multipliers).sum()))
         level = float(form.multipliers.sum())
-        level += rows.value(form, _NO_TEMPERATURE * scale)
+        level += self.rows.value(form, _NO_TEMPERATURE * scale)
         factor = correlation / level
         raised = factor**2 * (point.multipliers + level - float(form.multipliers.sum()))
         self.expected = max(self.expected, correlation**2 / level - 0.25)
         return replace(point, profiles=factor * point.profiles, multipliers=raised)
 
-    def _descended(self, point: WindowPoint, rows: _Rows, temperature: float) -> WindowPoint:
+    def _descended(self, point: WindowPoint, temperature: float) -> WindowPoint:
         variables = _CellVariables(point, signed_sizes(point.windows, self.thresholds))
 
         def objective(values: Floats) -> tuple[float, Floats]:
             moved = variables.point(values)
-            return variables.slopes(moved, rows.smooth_maximum(moved.form, temperature))
+            return variables.slopes(moved, self.rows.smooth_maximum(moved.form, temperature))
 
         def stop_when_late(_: Floats) -> None:
             if self.should_stop():

@@ -18,8 +18,9 @@ from sordino_analysis.optimisation.bounds.window_paths import Form, Integers, La
 _NEVER = -1e30
 # Entries of the arrays of one block of queries, which stay in a processor's cache.
 _BLOCK = 1 << 16
-# Numbers of high types that are less likely are left out, but for some next to the others.
-_UNLIKELY, _SPARE = 1e-6, 1
+# The largest numbers of high types are left out where they are less likely, but for some next to the others. Small ones
+# cost little, and left out an ascent runs there.
+_UNLIKELY, _SPARE = 1e-6, 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,11 +56,10 @@ class SmoothPaths:
         return self._last(self._forward(form, temperature), temperature)[1]
 
     def likely(self, form: Form, temperature: float) -> SmoothPaths:
-        """Only the rows whose number of high types is among those that have nearly all of Σ_v exp(f(v)/τ)."""
+        """Without the rows of so many high types that they have next to nothing of Σ_v exp(f(v)/τ)."""
         chances = self._last(self._forward(form, temperature), temperature)[0].sum(axis=0)
-        (places,) = np.nonzero(chances > _UNLIKELY)
-        first, last = max(0, places[0] - _SPARE), min(len(chances), places[-1] + 1 + _SPARE)
-        return SmoothPaths(Lattice(self.windows, self.lattice.epsilon, self.lattice.totals[first:last]))
+        most = int(np.flatnonzero(chances > _UNLIKELY)[-1]) + 1 + _SPARE
+        return SmoothPaths(Lattice(self.windows, self.lattice.epsilon, self.lattice.totals[:most]))
 
     def states(self, length: int) -> float:
         """How many states windows of so many types have."""

@@ -92,6 +92,8 @@ def search_kernel(
     pace = Pace(progress)
     search = _Search(matrix, epsilon, factorization, pace, deadline.sooner(_SHARE_FOR_ROWS))
     schedule = SCHEDULES[effort].fitted(len(matrix), matrix.shape[1], epsilon, search.images.copies)
+    if search.adds_rows_for_worst(schedule) and search.types < _MANY_TYPES:
+        schedule = schedule.before_new_rows()
     start = search.best_start(seed, schedule)
     point = search.begin(start, seed, schedule)
     for phase in range(schedule.phases):
@@ -128,6 +130,10 @@ class _Search:
         by_row = factorization.row_weights / factorization.row_weights.sum()
         self.query_weights = self.images.even_queries(by_row if self.objective == "max" else uniform)
         self.type_weights = self.images.even(factorization.column_weights / factorization.column_weights.sum())
+
+    def adds_rows_for_worst(self, schedule: Schedule) -> bool:
+        """Whether rounds of new rows for the worst query follow, which make up for rows that were not found."""
+        return self.objective == "max" and schedule.averaged == 0 and schedule.worst_rounds > 0
 
     def best_start(self, seed: int, schedule: Schedule) -> Start:
         """The start whose short run, under product weights, ends lowest."""
@@ -231,8 +237,9 @@ class _Search:
         """Weights and decoder together, for the rows as they are and for those that are worth adding."""
         longer = _LONGER_POLISH if self.types < _MANY_TYPES else 1
         evaluations, done = longer * schedule.evaluations, _SHARE_OF_PHASES + _SHARE_OF_SNAPPING
-        self.pace.begin(_SHARE_OF_PHASES, _SHARE_OF_SNAPPING, 2 * evaluations)
-        point = self._settled(point, schedule.last_sharpness, evaluations)
+        first = schedule.evaluations if schedule.worst_rounds else evaluations
+        self.pace.begin(_SHARE_OF_PHASES, _SHARE_OF_SNAPPING, 2 * first)
+        point = self._settled(point, schedule.last_sharpness, first)
         self.pace.begin(done, 1.0 - done, 2 * (schedule.worst_rounds * _ROUND_EVALUATIONS + evaluations))
         point = self._with_worst_rows(point, schedule)
         sharper = self._settled(point, _SHARPEST * schedule.last_sharpness, evaluations)

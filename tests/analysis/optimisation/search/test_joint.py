@@ -135,4 +135,5 @@ def test_the_work_of_a_search_is_limited_at_many_types():
     assert 25 <= many.evaluations_of(5) <= 35
     assert most.averaged == most.phases
     assert most.evaluations < 20
+    assert standard.before_new_rows().phases == 4
     assert thorough.fitted(511, 512, 1.0, copies=2).evaluations_of(7) == thorough.evaluations
