@@ -16,7 +16,7 @@ from sordino_analysis.archive.engines import PartSums
 from sordino_analysis.archive.errors import ArchiveError, BadPart
 from sordino_analysis.archive.manifest import ArchivedPart
 from sordino_analysis.evaluation.accumulate import Aggregate
-from sordino_shared.errors import SordinoError
+from sordino_shared.errors import InvalidValue, SordinoError
 
 # The driver holds the sums of all tasks, and Spark refuses a gigabyte of them.
 _COLLECTED_BYTES = 1 << 28
@@ -28,6 +28,7 @@ _NEEDS = (
     "installed with --no-deps, the wheels of sordino-shared and sordino-analysis, in the versions of this machine; "
     "PYSPARK_PYTHON names their interpreter"
 )
+_MASTER = re.compile(r"local(\[.+\])?|yarn|(spark|k8s)://.+")
 Versions = dict[str, str]
 Batches = Iterator[Any]
 
@@ -147,8 +148,11 @@ def _differences(found: Versions, expected: Versions) -> str:
 def spark_session(master: str) -> Iterator[Any]:
     """A session of the cluster `master`, such as spark://host:7077 or local[2,4]: two threads, four tries of a task.
 
-    Raises SordinoError without pyspark, pandas or Java, and ArchiveError where the cluster cannot be reached.
+    Raises InvalidValue for another address, SordinoError without pyspark, pandas or Java, and ArchiveError where the
+    cluster cannot be reached.
     """
+    if not _MASTER.fullmatch(master):
+        raise InvalidValue(f"{master} is no Spark master: give spark://host:7077, k8s://…, yarn or local[2,4]", master)
     _check_installed()
     from pyspark.sql import SparkSession
 
@@ -160,7 +164,7 @@ def spark_session(master: str) -> Iterator[Any]:
         os.environ["PYSPARK_PYTHON"] = sys.executable
         for setting in ("spark.driver.host", "spark.driver.bindAddress"):
             builder = builder.config(setting, "127.0.0.1")
-    with _explained("Spark did not start"):
+    with _explained(f"Spark did not start on {master}", "; is that where its master runs?"):
         session = builder.master(master).config("spark.log.level", "FATAL").getOrCreate()
     try:
         yield session
@@ -199,5 +203,5 @@ def _reason(error: Exception) -> str:
     text = str(error)
     if lost := re.search(r"most recent failure: (.*)", text):
         return lost[1]
-    raised = re.findall(r"^[\w.]*(?:Error|Exception): .*", text, re.MULTILINE)
+    raised = re.findall(r"^(?:: )?([\w.]*(?:Error|Exception): .*)", text, re.MULTILINE)
     return raised[-1] if raised else text.strip().partition("\n")[0]

@@ -27,7 +27,7 @@ from sordino_analysis.archive.engines import Engine, PartSums
 from sordino_analysis.archive.errors import ArchiveError, BadPart
 from sordino_analysis.archive.spark import SparkEngine, spark_session
 from sordino_analysis.evaluation.accumulate import Aggregate
-from sordino_shared.errors import SordinoError
+from sordino_shared.errors import InvalidValue, SordinoError
 from sordino_shared.randomness import SeededRandomness
 from tests.patience import PATIENCE_S
 from tests.randomizers import direction
@@ -107,7 +107,15 @@ def test_spark_s_errors_in_one_line() -> None:
     assert spark._reason(Exception(crashed)) == "Lost task 0.0: the worker crashed"
     raised = "\n  An exception\nTraceback (most recent call last):\n  File x\nModuleNotFoundError: No module 'a'\n\n"
     assert spark._reason(Exception(raised)) == "ModuleNotFoundError: No module 'a'"
+    stopped = "An error occurred while calling None.X.\n: java.lang.IllegalStateException: stopped\n\tat X.scala:1\n"
+    assert spark._reason(Exception(stopped)) == "java.lang.IllegalStateException: stopped"
     assert spark._reason(Exception("[CODE] Text\nmore")) == "[CODE] Text"
+
+
+@pytest.mark.parametrize("master", ["host:7077", "spark://", "local[]", "yarn-client", ""])
+def test_an_address_that_is_no_master(master: str) -> None:
+    with pytest.raises(InvalidValue, match="no Spark master: give spark://host:7077"):
+        spark_session(master).__enter__()
 
 
 def test_an_archive_without_reports_needs_no_cluster(tmp_path: Path) -> None:
