@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 import schemathesis
@@ -15,6 +16,8 @@ from schemathesis.specs.openapi import checks
 
 from sordino_server.serving.openapi import document
 from sordino_shared.protocol import CBOR_MEDIA_TYPE, PROBLEM_MEDIA_TYPE
+from tests.patience import PATIENCE_S
+from tests.server.conftest import RunningServer, served
 
 # Every check of a response by itself but one: that whatever fits the schema be accepted. A schema cannot say that a
 # page token is one of ours, or that a domain's edges increase.
@@ -53,14 +56,26 @@ def api() -> BaseSchema:
     return schemathesis.openapi.from_dict(document())
 
 
-@pytest.fixture(autouse=True)
-def _ready_plan(running: Any) -> None:
-    """Something to be found, so that not everything ends at not-found."""
-    running.campaign("open")
+@pytest.fixture(scope="module")
+def database(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A database with something to be found, so that not everything ends at not-found."""
+    path = tmp_path_factory.mktemp("fuzz") / "open.sqlite3"
+    shutil.copy(sqlite_template, path)
+    with served(f"sqlite:///{path}") as server:
+        server.campaign("open")
+    return path
+
+
+@pytest.fixture
+def running(database: Path, sqlite_url: str) -> Iterator[RunningServer]:
+    """A server on a copy of that database."""
+    shutil.copy(database, sqlite_url.removeprefix("sqlite:///"))
+    with served(sqlite_url) as server:
+        yield server
 
 
 @pytest.mark.parametrize("label", OPERATIONS)
-def test_every_operation(api: BaseSchema, label: str, running: Any) -> None:
+def test_every_operation(api: BaseSchema, label: str, running: RunningServer) -> None:
     asked = settings(max_examples=EXAMPLES, deadline=None, derandomize=True, suppress_health_check=HEALTH)
     skipped = {HypothesisTestMode.COVERAGE} if label in MANY_FIELDS else set()
     _ask_everything(api, label, asked, running, [mode for mode in HypothesisTestMode if mode not in skipped])
@@ -68,13 +83,13 @@ def test_every_operation(api: BaseSchema, label: str, running: Any) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("label", OPERATIONS)
-def test_every_operation_for_longer(api: BaseSchema, label: str, running: Any) -> None:
+def test_every_operation_for_longer(api: BaseSchema, label: str, running: RunningServer) -> None:
     asked = settings(max_examples=MORE_EXAMPLES, deadline=None, suppress_health_check=HEALTH)
     _ask_everything(api, label, asked, running, list(HypothesisTestMode))
 
 
 def _ask_everything(
-    api: BaseSchema, label: str, asked: settings, running: Any, modes: list[HypothesisTestMode]
+    api: BaseSchema, label: str, asked: settings, running: RunningServer, modes: list[HypothesisTestMode]
 ) -> None:
     """What `api.parametrize()` makes a test of, but when the test runs: every worker would make all of them."""
     operation = api.find_operation_by_label(label)
@@ -87,9 +102,9 @@ def _ask_everything(
     create_test(operation=operation, test_func=answer, config=config)()
 
 
-def _check(case: schemathesis.Case, running: Any) -> None:
+def _check(case: schemathesis.Case, running: RunningServer) -> None:
     headers = {"Authorization": f"Bearer {running.admin_key}"}
-    response = case.call_and_validate(base_url=running.address, headers=headers, checks=CHECKS)
+    response = case.call_and_validate(base_url=running.address, headers=headers, checks=CHECKS, timeout=PATIENCE_S)
     if response.status_code >= 400:
         assert response.headers["content-type"] == [PROBLEM_MEDIA_TYPE]
         assert response.json()["status"] == response.status_code

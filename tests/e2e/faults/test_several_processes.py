@@ -14,7 +14,7 @@ from sordino_shared.protocol import CBOR_MEDIA_TYPE, DevicePart, ReportBatch, Ta
 from sordino_shared.randomizers.base import pack_indices
 from tests.patience import PATIENCE_S
 
-CLIENTS, BATCHES, BATCH = 5, 10, 20
+CLIENTS, BATCHES, BATCH = 5, 4, 20
 CELLS = CLIENTS * BATCHES * BATCH
 LINE = {"name": "value", "kind": "ordinal", "edges": list(range(1, CELLS))}
 WORKLOAD = {"name": "buckets", "domain": [LINE], "queries": "histogram"}
