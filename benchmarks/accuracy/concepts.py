@@ -33,6 +33,7 @@ from sordino_shared.randomness import SeededRandomness
 
 CASES = ((4, 2), (6, 2), (8, 2), (8, 3), (16, 3), (32, 3), (62, 2))
 WIDE = ((16, 5, 10**5), (32, 4, 10**5), (32, 5, 10**5), (32, 5, 10**6), (32, 5, 10**7), (32, 8, 10**6), (32, 8, 10**7))
+ORDERED = (("thresholds", (16,)), ("intervals", (16,)), ("boxes", (5, 5)))
 SHIPPED = ((16, 5, 10**5, True), (32, 4, 10**5, False))
 _USERS = 1_000_000
 
@@ -82,6 +83,40 @@ def measured(indicators: int, width: int, epsilon: float) -> dict[str, Any]:
         "device_bytes": len(plan.device.content),
         "report_bytes": plan.device.randomizer.payload_bytes,
         "peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+    }
+
+
+def ordered(family: str, bins: tuple[int, ...], epsilon: float) -> dict[str, Any]:
+    """Rules over ordered attributes of so many bins: the variance of y·c(x) beside its bound, and the seconds."""
+    domain = [{"name": f"x{at}", "kind": "integers", "low": 0, "high": size - 1} for at, size in enumerate(bins)]
+    asked = {
+        "name": f"{family} {'×'.join(map(str, bins))}",
+        "domain": [*domain, {"name": "crashed", "kind": "categorical", "labels": ["off", "on"]}],
+        "queries": {"class": family, "label": {"attribute": "crashed", "positive": "on"}},
+    }
+    began = time.process_time()
+    plan = compile_plan(PlanRequest(parse_specification(asked).build(), PlanningOptions.of(epsilon=epsilon)))
+    figures, bound = plan.analyst.figures, plan.analyst.certificate.max
+    return {
+        "class": asked["name"],
+        "rules": plan.request.workload.queries,
+        "mechanism": plan.analyst.mechanism,
+        "variance": 4 * figures.max_variance,
+        "bound": 4 * bound.value,
+        "plan_seconds": time.process_time() - began,
+    }
+
+
+def with_costs(indicators: int, width: int, miss: float, epsilon: float) -> dict[str, Any]:
+    """Unequal costs: the variance of a loss in units of the mean cost, and its ratio to the bound."""
+    plan, seconds = plan_of(indicators, width, epsilon, cost={"miss": miss, "false_alarm": 1})
+    figures, bound = plan.analyst.figures, plan.analyst.certificate.max
+    return {
+        "class": f"d={indicators}, w≤{width}, costs {miss:g}:1",
+        "variance": figures.max_variance / ((miss + 1) / 2) ** 2,
+        "ratio": figures.max_variance / bound.value,
+        "bound_kind": bound.kind,
+        "plan_seconds": seconds,
     }
 
 
@@ -207,6 +242,9 @@ def main() -> None:
     parser.add_argument("--campaigns", type=int, default=0, help="of three rounds, to count what they hold")
     options = parser.parse_args()
     rows = [measured(*case, options.epsilon) for case in CASES]
+    rows += [measured(8, 2, 2.0) | {"class": "d=8, w≤2, ε = 2"}]
+    rows += [ordered(family, bins, options.epsilon) for family, bins in ORDERED]
+    rows += [with_costs(*case, 5.0, options.epsilon) for case in ((8, 2), (16, 3), (32, 3))]
     rows += [by_marginals(*case, options.epsilon) for case in ((8, 2), (8, 3), (16, 3))]
     rows += [with_bias(*case, options.epsilon) for case in WIDE]
     rows += [shipped_with_bias(*case, options.epsilon) for case in SHIPPED]
