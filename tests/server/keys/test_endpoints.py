@@ -16,7 +16,7 @@ from sordino_shared.protocol import Problem
 Check = Callable[..., dict[str, Any]]
 
 # As docs/operations.md says it, under "Who may do what"; everything else is for analysts.
-SUMS = "POST /v1/campaigns/{campaign_id}/rounds/{index}/aggregates"
+AGGREGATORS = {"POST /v1/campaigns/{campaign_id}/rounds/{index}/aggregates", "GET /v1/mirror"}
 ANYBODYS = {
     "GET /livez",
     "GET /readyz",
@@ -74,8 +74,8 @@ def test_every_operation_wants_the_role_that_is_documented(running: Any) -> None
             answers = {name: client.request(name.split()[0], path).status_code for name, path in named}
         opened[who] = {name for name, status in answers.items() if status not in (401, 403)}
     assert opened["anybody"] == opened["uploader"] == ANYBODYS
-    assert opened["aggregator"] == ANYBODYS | {SUMS}
-    assert opened["analyst"] == {name for name, _ in named} - ADMINS - {SUMS}
+    assert opened["aggregator"] == ANYBODYS | AGGREGATORS
+    assert opened["analyst"] == {name for name, _ in named} - ADMINS - AGGREGATORS
     assert opened["admin"] == {name for name, _ in named}
 
 
