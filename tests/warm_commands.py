@@ -16,6 +16,7 @@ import ctypes
 import fcntl
 import gc
 import importlib
+import io
 import os
 import pickle
 import platform
@@ -228,7 +229,10 @@ def _show(arguments: Sequence[str]) -> None:
 
 
 def _output(number: int, encoding: str, errors: str | None) -> Any:
-    return open(number, "w", number == 2 or os.isatty(number) or -1, encoding, errors, closefd=False)
+    unbuffered = bool(os.environ.get("PYTHONUNBUFFERED"))
+    lines = number == 2 or os.isatty(number)
+    binary = open(number, "wb", 0 if unbuffered else -1, closefd=False)  # noqa: SIM115
+    return io.TextIOWrapper(binary, encoding, errors, line_buffering=lines, write_through=unbuffered)
 
 
 def _end_after(arguments: Sequence[str]) -> NoReturn:

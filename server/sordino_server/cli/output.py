@@ -65,7 +65,10 @@ def reports_errors(command: Callable[P, R]) -> Callable[P, R]:
     @functools.wraps(command)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
-            return command(*args, **kwargs)
+            result = command(*args, **kwargs)
+            # A reader that has left is noticed here, and not when the interpreter ends.
+            sys.stdout.flush()
+            return result
         except SordinoError as error:
             fail(str(error), code=2)
         except UnicodeEncodeError as error:

@@ -53,8 +53,9 @@ def test_the_text_alone_goes_to_standard_output(run_command: Run) -> None:
     assert "sdo_" not in done.stderr
 
 
-def test_who_stops_reading_is_told_nothing(run_command: Run) -> None:
+def test_who_stops_reading_is_told_nothing(run_command: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """As `sordino keys list --json | head -c 0`: the pipe is closed before anything is written."""
+    monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
     run_command("keys", "create", "--role", "admin", "--name", "me")
     reading, writing = os.pipe()
     os.close(reading)
