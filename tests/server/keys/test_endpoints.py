@@ -16,7 +16,9 @@ from sordino_shared.protocol import Problem
 Check = Callable[..., dict[str, Any]]
 
 # As docs/operations.md says it, under "Who may do what"; everything else is for analysts.
-AGGREGATORS = {"POST /v1/campaigns/{campaign_id}/rounds/{index}/aggregates", "GET /v1/mirror"}
+# Only a source that the manifest names as a server mirrors a campaign; tests/server/collecting has such.
+MIRROR = "GET /v1/mirror"
+AGGREGATORS = {"POST /v1/campaigns/{campaign_id}/rounds/{index}/aggregates"}
 ANYBODYS = {
     "GET /livez",
     "GET /readyz",
@@ -75,8 +77,8 @@ def test_every_operation_wants_the_role_that_is_documented(running: Any) -> None
         opened[who] = {name for name, status in answers.items() if status not in (401, 403)}
     assert opened["anybody"] == opened["uploader"] == ANYBODYS
     assert opened["aggregator"] == ANYBODYS | AGGREGATORS
-    assert opened["analyst"] == {name for name, _ in named} - ADMINS - AGGREGATORS
-    assert opened["admin"] == {name for name, _ in named}
+    assert opened["analyst"] == {name for name, _ in named} - ADMINS - AGGREGATORS - {MIRROR}
+    assert opened["admin"] == {name for name, _ in named} - {MIRROR}
 
 
 def test_a_revoked_key_opens_nothing(running: Any, check_problem: Check) -> None:
