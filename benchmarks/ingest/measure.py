@@ -102,13 +102,15 @@ def _single_figures(server: Served, echo: Served, store: Store, extent: Extent) 
     """One report a request: echo and server in turns, so that both meet the same machine."""
     rates: tuple[list[float], list[float]] = ([], [])
     cpu_s: tuple[list[float], list[float]] = ([], [])
+    loop_s: tuple[list[float], list[float]] = ([], [])
     for _ in range(extent.repeats):
         requests = store.requests(extent.single_requests, 1)
         for which, served in enumerate((echo, server)):
-            before = served.cpu_s()
+            before, loop_before = served.cpu_s(), served.loop_cpu_s()
             sent = send(served.port, requests, CONNECTIONS)
             rates[which].append(len(requests) / sent.seconds)
             cpu_s[which].append((served.cpu_s() - before) / len(requests))
+            loop_s[which].append((served.loop_cpu_s() - loop_before) / len(requests))
             if served is server:
                 _counted(sent, 1)
     ratio = statistics.median(ours / theirs for theirs, ours in zip(*rates, strict=True))
@@ -119,11 +121,20 @@ def _single_figures(server: Served, echo: Served, store: Store, extent: Extent) 
     yield Figure("one report a request, share of echo", ratio, "", "≥ 0.30", ratio >= 0.30)
     yield Figure("processor time of an echo, share of one report's", cost, "", "", True)
     yield Figure("processor time of one report", 1e6 * statistics.median(cpu_s[1]), "µs", "", True)
+    yield from _spent(*map(statistics.median, (loop_s[0], loop_s[1], cpu_s[1])))
     requests = store.requests(int(rate / 2 * extent.seconds_at_half), 1)
     latencies = np.array(_counted(send(server.port, requests, CONNECTIONS, rate / 2), 1).latencies) * 1000
     median, tail = np.percentile(latencies, [50, 99])
     yield Figure("latency at half the peak, median", float(median), "ms", "", True)
     yield Figure("latency at half the peak, 99 %", float(tail), "ms", "< 100", bool(tail < 100))
+
+
+def _spent(echo: float, loop: float, whole: float) -> Iterator[Figure]:
+    """Where the processor time of a report goes, by thread: the event loop's is the echo's and what is done besides."""
+    yield Figure("of it, an echo", 1e6 * echo, "µs", "", True)
+    besides = "of it, in the event loop besides: headers, batch, figures"
+    yield Figure(besides, 1e6 * (loop - echo), "µs", "", True)
+    yield Figure("of it, in the writer's thread", 1e6 * (whole - loop), "µs", "", True)
 
 
 def _batch_figures(server: Served, store: Store, extent: Extent) -> Iterator[Figure]:

@@ -28,6 +28,10 @@ class Served:
         # The clock of another process, as clock_getcpuclockid makes its number; /proc counts in hundredths only.
         return time.clock_gettime((~self.process.pid << 3) | 2)
 
+    def loop_cpu_s(self) -> float:
+        """Of `cpu_s` what the first thread has had, which runs the event loop."""
+        return int(Path(f"/proc/{self.process.pid}/task/{self.process.pid}/schedstat").read_text().split()[0]) / 1e9
+
     def memory_mb(self) -> float:
         """Resident memory in MiB."""
         status = Path(f"/proc/{self.process.pid}/status").read_text()
