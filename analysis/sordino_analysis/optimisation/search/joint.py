@@ -47,7 +47,8 @@ _LONGER_POLISH, _MANY_TYPES = 3, 96
 # A last descent comes within a few per mille of the maximum over so many queries and types.
 _SHARPEST = 16
 # Evaluations of each of two descents after new rows; their first weights, and the least that is kept, to the mean.
-_ROUND_EVALUATIONS, _FIRST_SHARE, _LEAST_SHARE = 60, 0.1, 1e-4
+_ROUND_EVALUATIONS, _FIRST_SHARE, _LEAST_SHARE = 60, 0.02, 1e-4
+_MOST_IDLE_ROUNDS = 2
 # At smaller ε a likely row has more types than a short interval.
 _LEAST_FOR_INTERVALS = 1.5
 _REWEIGHTINGS = 3
@@ -255,11 +256,14 @@ class _Search:
         return point
 
     def _with_worst_rows(self, point: Point, schedule: Schedule) -> Point:
-        """The best after rounds of new rows, each settled; rounds end when one gains next to nothing."""
-        least, best = self.worst(point), point
+        """The best after rounds of new rows, each settled; rounds end when two in a row gain next to nothing.
+
+        One may lose, where many rows of little weight are left out at once, and the next ones gain.
+        """
+        least, best, idle = self.worst(point), point, 0
         for _ in range(schedule.worst_rounds):
             self.pace.variance = least
-            if self.should_stop():
+            if self.should_stop() or idle == _MOST_IDLE_ROUNDS:
                 break
             try:
                 grown = self._grown(point, schedule.last_sharpness)
@@ -270,8 +274,7 @@ class _Search:
             before = least
             if value < least:
                 least, best = value, point
-            if least > before * (1.0 - schedule.least_gain):
-                break
+            idle = idle + 1 if least > before * (1.0 - schedule.least_gain) else 0
         return best
 
     def _grown(self, point: Point, sharpness: float) -> Point:
