@@ -36,7 +36,7 @@ def answers(
     ] = None,
     rule: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME:VALUE,…", help="One known rule of `scheme: arrangement`: wifi:on,beta:off."),
+        typer.Option(metavar="RULE", help="One known rule of `scheme: arrangement`: wifi:on,beta:off."),
     ] = None,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print a table as CSV.")] = False,
     chart: ChartOption = None,

@@ -11,6 +11,7 @@ MECHANISMS = (
     *("plane_grids", "hadamard_response", "haar", "hierarchy"),
     *("sampled_marginals", "fourier", "orbit_kernel", "query_kernel", "sign_vectors", "extreme_rows"),
     *("hyperplane_codebook", "optimised_kernel", "column_generation", "factorization", "approximate_factorization"),
+    "biased_characters",
 )
 PROTOCOLS = ("one_round", "one_round_split", "two_round", "two_round_shared", "three_round")
 

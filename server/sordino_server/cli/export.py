@@ -116,6 +116,7 @@ def reports(
 @reports_errors
 def forget(
     url: Annotated[str, typer.Argument(metavar="URL", help="The folder that `sordino export reports` printed.")],
+    as_json: JsonOption = False,
 ) -> None:
     """Leave an archive to you: deleting it is up to you from now on, and it keeps no reports from being purged.
 
@@ -129,7 +130,10 @@ def forget(
     address = url if "://" in url else Folder.open(url).address
     if not database.run("forget archive", lambda session: archives.give_to_operator(session, address)):
         raise InvalidValue(f"{address} is no archive of this database", url)
-    say(f"{address}: {_KEPT}")
+    if as_json:
+        print_json({"archive": address, "managed": False})
+    else:
+        say(f"{address}: {_KEPT}")
 
 
 Write = Callable[[Path | None], str]

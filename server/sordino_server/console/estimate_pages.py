@@ -51,7 +51,7 @@ def get_estimate(visitor: Analyst, request: Request, context: Injected, campaign
 async def get_parquet(_: Analyst, context: Injected, campaign_id: DigestPath) -> Response:
     """The rows of `sordino export estimates` as Parquet; 404 where the server has no pyarrow."""
     if not _has_pyarrow():
-        detail = "this server writes no Parquet: install the extra `parquet` of sordino-server, or take the CSV"
+        detail = "this server writes no Parquet: install the extra `lake` of sordino-server, or take the CSV"
         raise ServerError(Problem.NOT_FOUND, detail)
     table = await anyio.to_thread.run_sync(_table, context, campaign_id)
     content = await context.answers.run("sordino_server.exports.parquet_bytes:parquet_bytes", table)

@@ -85,7 +85,7 @@ def test_nothing_is_written_over_and_every_refusal_says_what_to_do(
     assert "means 2 campaigns" in refused("--output", "new.csv", campaign="delays")
     assert "no campaign" in refused("--output", "old.csv", "--force", campaign="delay")
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
-    assert "the extra `parquet`" in refused("--output", "new.parquet")
+    assert "the extra `lake`" in refused("--output", "new.parquet")
     assert [path.name for path in tmp_path.iterdir() if "sqlite" not in path.name] == ["old.csv"]
     assert (tmp_path / "old.csv").read_text() == "mine"
     run_command("export", "estimates", first, "--output", "old.csv", "--force", **exported)

@@ -41,7 +41,7 @@ def document(neighbours: Neighbours, counts: Any = COUNTS) -> ReleaseDocument:
 
 def test_answers_have_the_fields_of_estimates_from_devices() -> None:
     assert set(QueryEstimate.model_fields) <= set(ReleasedAnswer.model_fields)
-    others = {"campaign", "rounds", "epsilon"}
+    others = {"campaign", "rounds", "epsilon", "sources"}
     assert set(EstimateDocument.model_fields) - set(ReleaseDocument.model_fields) == others
     found = document("replace")
     assert (found.users, found.scale, found.compared) == (1000, "share", 3)
