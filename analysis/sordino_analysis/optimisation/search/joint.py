@@ -49,6 +49,8 @@ _SHARPEST = 16
 # Evaluations of each of two descents after new rows; their first weights, and the least that is kept, to the mean.
 _ROUND_EVALUATIONS, _FIRST_SHARE, _LEAST_SHARE = 60, 0.02, 1e-4
 _MOST_IDLE_ROUNDS = 2
+# The largest variances alone may price few rows: 128 types at ε = 4 got 18 new ones, and lost by them.
+_SOFTER = 0.25
 # At smaller ε a likely row has more types than a short interval.
 _LEAST_FOR_INTERVALS = 1.5
 _REWEIGHTINGS = 3
@@ -258,15 +260,15 @@ class _Search:
     def _with_worst_rows(self, point: Point, schedule: Schedule) -> Point:
         """The best after rounds of new rows, each settled; rounds end when two in a row gain next to nothing.
 
-        One may lose, where many rows of little weight are left out at once, and the next ones gain.
+        After one that does, the next prices rows by more of the variances.
         """
-        least, best, idle = self.worst(point), point, 0
+        least, best, idle, sharpness = self.worst(point), point, 0, schedule.last_sharpness
         for _ in range(schedule.worst_rounds):
             self.pace.variance = least
             if self.should_stop() or idle == _MOST_IDLE_ROUNDS:
                 break
             try:
-                grown = self._grown(point, schedule.last_sharpness)
+                grown = self._grown(best, sharpness)
                 point = self._settled(grown, schedule.last_sharpness, _ROUND_EVALUATIONS)
                 value = self.worst(point)
             except (ValueError, np.linalg.LinAlgError):
@@ -275,6 +277,7 @@ class _Search:
             if value < least:
                 least, best = value, point
             idle = idle + 1 if least > before * (1.0 - schedule.least_gain) else 0
+            sharpness *= _SOFTER if idle else 1.0
         return best
 
     def _grown(self, point: Point, sharpness: float) -> Point:

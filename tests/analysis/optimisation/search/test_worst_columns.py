@@ -83,6 +83,25 @@ def test_rounds_of_new_rows_end_near_the_optimum(exact_optimum, small_matrix, ep
     assert exact * (1 - 1e-5) <= worst(matrix, epsilon) <= 1.005 * exact
 
 
+def test_a_round_that_gains_nothing_is_followed_by_softer_prices(monkeypatch):
+    """The rounds for 128 prefix sums at ε = 4 ended after the first one, which added 18 rows and lost."""
+    sharpness, grown = [], joint._Search._grown
+
+    def losing_at_first(search, point, sharp):
+        sharpness.append(sharp)
+        if len(sharpness) < 2:
+            raise_weights = np.where(np.arange(len(point.weights)) % 2, 1.0, 1.02)
+            return replace(point, weights=point.weights * raise_weights, free=10 * point.free)
+        return grown(search, point, sharp)
+
+    monkeypatch.setattr(joint._Search, "_grown", losing_at_first)
+    monkeypatch.setattr(joint, "_ROUND_EVALUATIONS", 2)
+    matrix = builtin("prefix", 12).operator.dense()
+    assert worst(matrix, 2.0) < 1.1
+    last = SCHEDULES[Effort.STANDARD].last_sharpness
+    assert sharpness[:2] == [last, last / 4]
+
+
 @pytest.mark.slow
 def test_rounds_of_new_rows_lower_the_largest_variance_and_seeds_end_alike(monkeypatch):
     """Proved for every kernel over 32 types at ε = 4: .298; a cone program over 508 rows has .3112."""
