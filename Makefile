@@ -12,9 +12,9 @@ unexport PYTHONDONTWRITEBYTECODE
 DISTRIBUTIONS := shared client analysis migrations server
 # Options for the command behind a target: make demo ARGS="--users 5000 --workload histogram"
 ARGS ?=
-# Worker processes of the tests, one more than cores: some wait for a disk, a lease or a server that ends. One that is
+# Worker processes of the tests, more than cores: many wait for a disk, a lease or a server that ends. One that is
 # done takes tests from the others.
-WORKERS ?= 3
+WORKERS ?= 5
 # Without servers, searches for plans and files that take more than a few seconds.
 LONGER := architecture/test_audit.py $(addprefix client/,test_clean_install.py test_damage.py test_output_law.py \
 	test_verification_memory.py) $(addprefix docs/,test_certificates_page.py test_examples.py \

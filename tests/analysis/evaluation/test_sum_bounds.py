@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from sordino_analysis.evaluation.accumulate import accumulate
-from sordino_analysis.evaluation.randomizers import ServerHalf, for_randomizer
+from sordino_analysis.evaluation.randomizers import for_randomizer
+from sordino_analysis.evaluation.randomizers.server_half import ServerHalf
 from sordino_shared.arrays import Array
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon

@@ -12,9 +12,8 @@ from sordino_analysis.evaluation.variance import answer_moments
 from sordino_analysis.mechanisms.mechanism import SharedWork
 from sordino_analysis.mechanisms.orbit_kernel import orbit_kernel, unbiased_slopes
 from sordino_analysis.mechanisms.registry import MECHANISMS
-from sordino_analysis.optimisation.symmetry import programs
+from sordino_analysis.optimisation.symmetry import orbit_design, row_families
 from sordino_analysis.optimisation.symmetry.character_bound import character_bound
-from sordino_analysis.optimisation.symmetry.orbit_design import design_rows
 from sordino_analysis.optimisation.symmetry.query_fourier_weights import query_fourier_weights
 from sordino_analysis.optimisation.symmetry.row_spectrum import orbit_weights
 from sordino_analysis.planning.audit import audit_plan
@@ -86,15 +85,16 @@ def test_attributes_of_five_sizes() -> None:
     workload = parse_specification({"name": "settings", "domain": domain, "queries": queries}).build()
     assert len(workload.operator.characters.orbits) == 105
     solved = []
-    best_chances = programs.best_chances
+    best_chances = orbit_design.best_chances
 
     def counted(profiles: Any, *rest: Any) -> Any:
         solved.append(len(profiles))
         return best_chances(profiles, *rest)
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(programs, "best_chances", counted)
-        design = design_rows(workload.operator, 1.0, "mean", seed=0)
+        patched.setattr(orbit_design, "best_chances", counted)
+        patched.setattr(row_families, "best_chances", counted)
+        design = orbit_design.design_rows(workload.operator, 1.0, "mean", seed=0)
     assert max(solved) < 2000
     needs, sizes = query_fourier_weights(workload.operator), workload.operator.characters.orbit_sizes
     told = design.chances @ [orbit_weights(row, math.e, workload.operator.characters) for row in design.rows]
