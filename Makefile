@@ -14,7 +14,7 @@ DISTRIBUTIONS := shared client analysis migrations server
 ARGS ?=
 # Worker processes of the tests, more than cores: many wait for a disk, a lease or a server that ends. One that is
 # done takes tests from the others.
-WORKERS ?= 5
+WORKERS ?= 4
 # Without servers, searches for plans and files that take more than a few seconds.
 LONGER := architecture/test_audit.py $(addprefix client/,test_clean_install.py test_damage.py test_output_law.py \
 	test_verification_memory.py) $(addprefix docs/,test_certificates_page.py test_examples.py \
