@@ -11,6 +11,7 @@ from sordino_client._folding import folded
 from sordino_client._ledger import Debit, Joined, Ledger
 from sordino_shared.guarantees import PureEpsilon, exact_decimal
 from sordino_shared.protocol import Rotating
+from sordino_shared.quantities import quantity
 
 _UNITS = ((86_400, "day"), (3600, "hour"), (60, "minute"), (1, "second"))
 _STATES = {
@@ -54,7 +55,10 @@ class SeriesAccount:
 
     def __str__(self) -> str:
         rate = f"ε {exact_decimal(self.epsilon_nano)} at most every {_duration(self.cycle_s)}"
-        return f"series: {rate}, {self.answers} of {self.answers_max} answers given{' (over)' if self.over else ''}"
+        return (
+            f"series: {rate}, {self.answers} of {quantity(self.answers_max, 'answer')} "
+            f"given{' (over)' if self.over else ''}"
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,7 +102,7 @@ class Account:
 
     def __str__(self) -> str:
         lines = [
-            f"spent in {self.caps.period_days} days: {_of(self.period_nano, self.caps.per_period)}",
+            f"spent in {quantity(self.caps.period_days, 'day')}: {_of(self.period_nano, self.caps.per_period)}",
             f"spent for life: {_of(self.lifetime_nano, self.caps.lifetime)}",
         ]
         for number, campaign in enumerate(self.campaigns, start=1):
@@ -173,7 +177,7 @@ def _duration(time_s: int) -> str:
     """30 days, 24 hours or 90 seconds: the largest unit of which it is a whole number."""
     size, unit = next((size, unit) for size, unit in _UNITS if time_s % size == 0)
     count = time_s // size
-    return f"{count:,} {unit}{'' if count == 1 else 's'}"
+    return quantity(count, unit)
 
 
 def _of(spent: int, cap: PureEpsilon) -> str:

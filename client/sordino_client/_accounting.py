@@ -8,6 +8,7 @@ from sordino_client._config import Caps
 from sordino_client._errors import BudgetExceeded
 from sordino_shared.guarantees import MAX_NANO, PureEpsilon
 from sordino_shared.protocol import Manifest
+from sordino_shared.quantities import quantity
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,7 @@ def check_budget(spending: Spending, charge: PureEpsilon, manifest: Manifest, ca
     """Raise `BudgetExceeded` if `charge` on top of `spending` passes the campaign's ε or a cap."""
     limits = (
         ("to a device by the campaign", spending.campaign, manifest.device_guarantee),
-        (f"in {caps.period_days} days", spending.period, caps.per_period),
+        (f"in {quantity(caps.period_days, 'day')}", spending.period, caps.per_period),
         ("for life", spending.lifetime, caps.lifetime),
     )
     for scope, spent, cap in limits:

@@ -24,6 +24,7 @@ from __future__ import annotations
 from sordino_shared.errors import SordinoError
 from sordino_shared.guarantees import PureEpsilon, exact_decimal
 from sordino_shared.protocol import CampaignId
+from sordino_shared.quantities import quantity
 
 
 class ClientError(SordinoError):
@@ -159,8 +160,8 @@ class SpoolFull(ClientError):
 
     def __init__(self, limit: int) -> None:
         super().__init__(
-            f"{limit} reports already wait to be sent; call flush() with a connection, or raise the spool's limit. "
-            "Nothing was spent"
+            f"{quantity(limit, 'report')} already waiting to be sent; call flush() with a connection, or raise the "
+            "spool's limit. Nothing was spent"
         )
         self.limit = limit
 

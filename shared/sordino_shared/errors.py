@@ -14,6 +14,8 @@ SordinoError
 
 from __future__ import annotations
 
+from sordino_shared.quantities import quantity
+
 
 class SordinoError(Exception):
     """Root of every error that sordino raises on purpose."""
@@ -62,7 +64,7 @@ class OversizedDocument(ProtocolError):
     """A document of `size` bytes where at most `limit` are allowed."""
 
     def __init__(self, size: int, limit: int) -> None:
-        super().__init__(f"document has {size} bytes, at most {limit} are allowed")
+        super().__init__(f"document has {quantity(size, 'byte')}, at most {limit} are allowed")
         self.size = size
         self.limit = limit
 
