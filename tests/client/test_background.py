@@ -164,11 +164,11 @@ sys.stdin.read()
 
 
 def test_leaving_everything_stops_the_thread_too(server, make_world, ledger) -> None:
-    campaigns = server.campaigns(make_world, 2, RetryWindow(1, 2))
+    campaigns = server.campaigns(make_world, 2, RetryWindow(3, 4))
     with Client(server.address, ledger=ledger, caps=CAPS, background=True) as client:
         client.answer(client.join(campaigns[0]), "red")
         client.opt_out_all()
-        time.sleep(2.5)
+        time.sleep(4.5)
         assert server.uploads == []
         assert client.account().campaigns[0].entries[0].state == "deleted"
 

@@ -53,11 +53,16 @@ def test_processes_on_one_ledger(world, make_client, tmp_path) -> None:
     for number in range(WORKERS):
         child = os.fork()
         if child == 0:
-            client = make_client()
-            client.answer(world.campaign, "red")
-            client.flush()
-            (tmp_path / f"sent-{number}").write_bytes(b"".join(world.bodies))
-            os._exit(0)
+            code = 1
+            try:
+                client = make_client()
+                client.answer(world.campaign, "red")
+                client.flush()
+                (tmp_path / f"sent-{number}").write_bytes(b"".join(world.bodies))
+                code = 0
+            finally:
+                # Also after an error: the child must not go on with the other tests.
+                os._exit(code)
         children.append(child)
     assert all(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0 for child in children)
     sent = {file.read_bytes() for file in tmp_path.glob("sent-*")} - {b""}

@@ -16,6 +16,7 @@ from sordino_client import _device as device_module
 from sordino_client._storage import Storage
 from sordino_shared.errors import InvalidValue
 from sordino_shared.randomness import SeededRandomness
+from tests.patience import PATIENCE_S
 
 
 @pytest.fixture
@@ -208,13 +209,19 @@ def test_a_fork_waits_until_no_thread_is_inside_the_ledger(world, make_client) -
 
     thread = threading.Thread(target=work)
     thread.start()
-    inside.wait()
-    child = os.fork()
-    if child == 0:
-        signal.alarm(20)
-        os._exit(0 if client.answer(campaign, "red").status is AnswerStatus.RECORDED else 1)
-    leave.set()
-    thread.join()
+    try:
+        assert inside.wait(PATIENCE_S)
+        child = os.fork()
+        if child == 0:
+            signal.alarm(int(PATIENCE_S))
+            code = 1
+            try:
+                code = 0 if client.answer(campaign, "red").status is AnswerStatus.RECORDED else 1
+            finally:
+                os._exit(code)
+    finally:
+        leave.set()
+        thread.join()
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert client.answer(campaign, "red").status is AnswerStatus.ALREADY_ANSWERED
 
@@ -225,8 +232,12 @@ def test_a_forked_child_opens_its_own_connection(world, make_client) -> None:
     inherited = client._device._storage._connection
     child = os.fork()
     if child == 0:
-        status = client.answer(campaign, "red").status
-        own = client._device._storage._connection is not inherited
-        os._exit(0 if own and status is AnswerStatus.RECORDED else 1)
+        code = 1
+        try:
+            status = client.answer(campaign, "red").status
+            own = client._device._storage._connection is not inherited
+            code = 0 if own and status is AnswerStatus.RECORDED else 1
+        finally:
+            os._exit(code)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert client.answer(campaign, "red").status is AnswerStatus.ALREADY_ANSWERED

@@ -42,6 +42,8 @@ def _schema() -> list[dict[str, Any]]:
     nested = encode_value(plain(TASK) | {"retry": {"min_s": 1, "max_s": 2, "extra": 3}})
     tagged = encode_value(manifest | {"assignment": {"kind": "every_round", "weights": [2**31, 2**31]}})
     unknown = encode_value(manifest | {"assignment": {"kind": "some_rounds"}})
+    attribute = manifest["domain"]["attributes"][0]
+    false = [manifest | {"domain": {"attributes": [attribute | {name: False}]}} for name in ("missing", "other")]
     missing = [(name, write({key: item for key, item in fields.items() if key != name})) for name in fields]
     return [
         entry("unknown_field", "a field that version 1 does not have", extra),
@@ -50,6 +52,8 @@ def _schema() -> list[dict[str, Any]]:
         entry("unknown_kind", "a kind that version 1 does not have", unknown, "manifest"),
         *_other_guarantees(manifest),
         *(entry(f"without_{name}", "a field is missing", content) for name, content in missing),
+        entry("missing_is_false", "a field that is left out where it is false", encode_value(false[0]), "manifest"),
+        entry("other_is_false", "a field that is left out where it is false", encode_value(false[1]), "manifest"),
         entry("wrong_document", "another type of document", MANIFEST.content),
         entry("text_for_bytes", "text where bytes belong", replaced(TASK, campaign=text("a" * 32))),
         entry("bytes_for_text", "bytes where text belongs", replaced(TASK, state=head(BYTES, 4) + b"open")),

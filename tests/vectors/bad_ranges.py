@@ -25,8 +25,8 @@ def changed(value: Any, place: Place, wrong: Any) -> Any:
     step, rest = place[0], place[1:]
     if isinstance(value, list):
         return [changed(item, rest, wrong) if index == step else item for index, item in enumerate(value)]
-    assert step in value, step
-    return {name: changed(item, rest, wrong) if name == step else item for name, item in value.items()}
+    assert step in value or step in ("missing", "other"), step
+    return value | {step: changed(value.get(step), rest, wrong)}
 
 
 def one_past(document: str, example: str, place: Place, *wrong: Any, why: str) -> list[dict[str, Any]]:
@@ -125,8 +125,8 @@ def _servers() -> list[dict[str, Any]]:
 
 def _without_lists(place: Place) -> list[dict[str, Any]]:
     edges = (*place[:-1], 0, "edges")
-    hashed = {"kind": "hashed", "name": "h", "bits": 64, "salt": bytes(16), "missing": False, "other": False}
-    whole = {"kind": "integers", "name": "i", "low": 0, "high": 1, "unit": "", "missing": False, "other": False}
+    hashed = {"kind": "hashed", "name": "h", "bits": 64, "salt": bytes(16)}
+    whole = {"kind": "integers", "name": "i", "low": 0, "high": 1, "unit": ""}
     even = {"start": 0.0, "step": 1.0, "count": 1}
     many = [{**_categorical(["a", "b"]), "name": f"a{number}"} for number in range(256)]
     wrong: list[tuple[str, Place, list[Any], str]] = [
@@ -175,7 +175,7 @@ def _sentence(text: str) -> bytes:
 
 
 def _categorical(categories: list[str]) -> dict[str, Any]:
-    return {"kind": "categorical", "name": "c", "categories": categories, "missing": False, "other": False}
+    return {"kind": "categorical", "name": "c", "categories": categories}
 
 
 def _tasks() -> list[dict[str, Any]]:

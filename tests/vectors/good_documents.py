@@ -16,6 +16,7 @@ from sordino_analysis.documents.certificate import (
     CharacterBound,
     IntervalBound,
     LowerBound,
+    MixedTypesBound,
     OddBound,
     OddCharacterBound,
     OwnTypesBound,
@@ -318,6 +319,25 @@ def own_types_bound() -> OwnTypesBound:
     )
 
 
+def mixed_types_bound() -> MixedTypesBound:
+    """Two thresholds on three types, with one interval between two nodes and one group of types."""
+    return MixedTypesBound(
+        value=2.5,
+        order=Array.of(np.array([0, 1, 2]), "<i4"),
+        queries=Array.of(np.array([0, 1]), "<i4"),
+        type_weights=_reals([0.5, 0.25, 0.25], [0.25, 0.25, 0.5]),
+        shares=_reals([0.375, 0.125], [0.125, 0.375]),
+        knots=Array.of(np.array([0, 2]), "<i4"),
+        numerators=_reals([0.5, 0.25, -0.25, -0.125], [0.25, 0.125, -0.5, -0.25]),
+        multipliers=_reals(1, 1.5, 1),
+        nodes=_reals(0.25, 0.75),
+        slopes=_reals([-0.5, 0, 0.5]),
+        levels=_reals([1, 1, 0.5], [0.5, 1, 1]),
+        spans=_reals(0.25, 0.25),
+        pairs=_reals([0.125], [0]),
+    )
+
+
 CHARACTERS = CharacterBound(
     value=9.25,
     query_weights=_reals(0.25, 0.75),
@@ -410,7 +430,19 @@ def odd_analyst_parts() -> dict[str, AnalystPart]:
             *(ScaledHistogramDecoder(2, -0.25), FIGURES),
             certificate=Certificate(own_types_bound(), PinnedBound(2, _reals(0.5, 0.5), 0.98)),
         ),
+        "mixed_types": analyst_part(
+            *("randomized_response", "delays", ProductQueries(("total", "prefix")), "randomized_response"),
+            *(ScaledHistogramDecoder(2, -0.25), FIGURES),
+            certificate=Certificate(mixed_types_bound(), pair_bound()),
+        ),
     }
+
+
+SERVERS = (
+    CampaignServer("eu", ("https://eu.telemetry.example", "https://backup.telemetry.example:8443/eu")),
+    CampaignServer("us-2", ("https://us.telemetry.example",)),
+    CampaignServer("9", ("http://[::1]:8000", "http://127.0.0.1:8000/v.1/~a_b-c")),
+)
 
 
 def _server_at_limits(number: int) -> CampaignServer:
@@ -423,15 +455,6 @@ def _server_at_limits(number: int) -> CampaignServer:
 def manifests() -> dict[str, Manifest]:
     reference = PlanReference(device_parts()["randomized_response"].digest, analyst_parts()["scaled_histogram"].digest)
     first = RoundTerms(EPSILON, reference)
-    later = RoundTerms(PureEpsilon.of("0.5"), None)
-    # Lengths count code points: these take four bytes each in UTF-8, and two units in UTF-16.
-    longest = "\N{COMET}\N{SHOOTING STAR}" * 100
-    most = Domain(
-        (
-            Categorical(longest, ("missing", longest), other=True),
-            Ordinal(name="x", edges=(), unit=longest, missing=True),
-        )
-    )
     one_round = Manifest(
         name="delays",
         purpose="Your last arrival delay,\nwith noise that hides it.",
@@ -444,6 +467,17 @@ def manifests() -> dict[str, Manifest]:
     )
     return {
         "one_round": one_round,
+        **_manifests_of_several_rounds(one_round),
+        "unlisted": replace(one_round, name="urls", created_at=0, domain=UNLISTED),
+        "servers": replace(one_round, created_at=0, servers=SERVERS),
+        **series_manifests(first, PRODUCT),
+        "at_limits": _manifest_at_limits(one_round),
+    }
+
+
+def _manifests_of_several_rounds(one_round: Manifest) -> dict[str, Manifest]:
+    (first,), later = one_round.rounds, RoundTerms(PureEpsilon.of("0.5"), None)
+    return {
         "two_rounds": replace(
             one_round,
             name="délais ✈",
@@ -460,29 +494,30 @@ def manifests() -> dict[str, Manifest]:
             rounds=(first, later, later),
             assignment=DrawOneRound((2**31, 2**30, 2**30)),
         ),
-        "unlisted": replace(one_round, name="urls", created_at=0, domain=UNLISTED),
-        "servers": replace(
-            one_round,
-            created_at=0,
-            servers=(
-                CampaignServer("eu", ("https://eu.telemetry.example", "https://backup.telemetry.example:8443/eu")),
-                CampaignServer("us-2", ("https://us.telemetry.example",)),
-                CampaignServer("9", ("http://[::1]:8000", "http://127.0.0.1:8000/v.1/~a_b-c")),
-            ),
-        ),
-        **series_manifests(first, PRODUCT),
-        "at_limits": replace(
-            one_round,
-            name=longest,
-            purpose=longest * 10,
-            population=longest,
-            created_at=2**40,
-            domain=most,
-            device_guarantee=PureEpsilon(10**12),
-            rounds=(first,) * 16,
-            servers=tuple(_server_at_limits(number) for number in range(16)),
-        ),
     }
+
+
+def _manifest_at_limits(one_round: Manifest) -> Manifest:
+    """The longest names, the most rounds and servers, and the largest numbers."""
+    # Lengths count code points: these take four bytes each in UTF-8, and two units in UTF-16.
+    longest = "\N{COMET}\N{SHOOTING STAR}" * 100
+    most = Domain(
+        (
+            Categorical(longest, ("missing", longest), other=True),
+            Ordinal(name="x", edges=(), unit=longest, missing=True),
+        )
+    )
+    return replace(
+        one_round,
+        name=longest,
+        purpose=longest * 10,
+        population=longest,
+        created_at=2**40,
+        domain=most,
+        device_guarantee=PureEpsilon(10**12),
+        rounds=one_round.rounds * 16,
+        servers=tuple(_server_at_limits(number) for number in range(16)),
+    )
 
 
 def tasks() -> dict[str, Task]:

@@ -17,6 +17,7 @@ from typing import Any
 import cbor2
 
 from sordino_shared.errors import MalformedDocument, OversizedDocument
+from sordino_shared.quantities import quantity
 
 MAX_DEPTH = 16
 # A byte of input can become a Python object of a hundred: this bounds the seconds of a hostile document.
@@ -125,7 +126,7 @@ class _Reader:
     def skip(self, count: int) -> int:
         start, end = self.position, self.position + count
         if end > len(self.content):
-            raise self.malformed(f"{count} bytes are declared, {len(self.content) - start} are left", start)
+            raise self.malformed(f"{quantity(count, 'byte')} declared, {len(self.content) - start} left", start)
         self.position = end
         return start
 
@@ -173,7 +174,7 @@ class _Reader:
             raise self.malformed(f"nested deeper than {MAX_DEPTH}", start)
         left = len(self.content) - self.position
         if count > left:
-            raise self.malformed(f"{count} items are declared, {left} bytes are left", start)
+            raise self.malformed(f"{quantity(count, 'item')} declared, {quantity(left, 'byte')} left", start)
         if kind == _ARRAY:
             return self.array(count, depth)
         return self.map(count, depth)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sordino_shared.protocol.campaigns import Manifest
 from sordino_shared.protocol.series import Rotating
+from sordino_shared.quantities import quantity
 
 
 def successor_faults(old: Manifest, new: Manifest) -> list[str]:
@@ -24,7 +25,7 @@ def successor_faults(old: Manifest, new: Manifest) -> list[str]:
     if after.replaces != old.campaign:
         faults.insert(0, f"it names {after.replaces or 'no series'} as the one it replaces, not {old.campaign}")
     if after.slots < before.slots:
-        faults.append(f"it asks once in {after.slots} periods, not in {before.slots} or more")
+        faults.append(f"it asks once in {quantity(after.slots, 'period')}, not in {before.slots} or more")
     if after.answers_max > before.answers_max:
         faults.append(f"it asks {after.answers_max} times for life, above {before.answers_max}")
     was, now = old.rounds[0].guarantee, new.rounds[0].guarantee

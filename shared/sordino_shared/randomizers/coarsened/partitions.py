@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from sordino_shared._checks import check_range
 from sordino_shared.errors import InvalidValue
+from sordino_shared.quantities import quantity
 from sordino_shared.randomizers.coarsened.bit_fields import Words, index_bits
 from sordino_shared.randomness import Randomness
 
@@ -47,7 +48,10 @@ class GridPartition:
     def check(self, sizes: Sizes) -> None:
         """Raise `InvalidValue` unless the grid is one of attributes of these sizes."""
         if len(self.widths) != len(sizes):
-            raise InvalidValue(f"a grid has {len(self.widths)} widths, there are {len(sizes)} attributes", self.widths)
+            raise InvalidValue(
+                f"a grid has {quantity(len(self.widths), 'width')} for {quantity(len(sizes), 'attribute')}",
+                self.widths,
+            )
         for width, size in zip(self.widths, sizes, strict=True):
             if width > 2 * size:
                 raise InvalidValue(f"a grid on {size} members is at most {2 * size} wide, got {width}", width)
