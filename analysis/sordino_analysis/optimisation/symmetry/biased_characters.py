@@ -1,6 +1,6 @@
 """Chances of characters, and how much of each an answer takes, for the least mean squared error at n users.
 
-An answer of block B takes the share g_Bo of each character of orbit o that its queries have, 1 for all being unbiased.
+An answer of block B counts each character of orbit o with the share g_Bo; answers are unbiased where every share is 1.
 With a_Bo the squares of a mean query's coefficients, λ_o what a report tells of a character of the orbit, and w_fo with
 λ_o = Σ_f θ_f w_fo/N_o,
 
@@ -30,7 +30,7 @@ from sordino_analysis.questions.linear.widths import CharacterBlock, CharacterMa
 from sordino_analysis.request_terms import Objective
 
 _DIGITS = 9
-# Of a character that no answer takes a larger share of, none is taken: shares of 0 are rounded by the solver.
+# The solver returns shares of 0 as small numbers: a character whose shares are all at most this is not drawn.
 _LEAST_SHARE = 1e-4
 
 
@@ -43,20 +43,21 @@ class BiasedCharacters:
 
 
 def biased_characters(profiles: Floats, operator: CharacterMap, objective: Objective, users: int) -> BiasedCharacters:
-    """The best of both at so many users. `profiles` (families, orbits) are w; each family is about one orbit.
+    """The chances and shares with the least error at so many users. `profiles` (families, orbits) are w.
 
-    Raises RowsNotFound where queries need an orbit without a family, and without an optimum.
+    Each family is about one orbit. Raises RowsNotFound where queries need an orbit without a family, where the solver
+    finds no optimum, and where the best answers ignore the reports.
     """
     needs, sizes = query_fourier_weights(operator), operator.characters.orbit_sizes
     used = np.flatnonzero(needs.by_orbit.max(axis=0) > 0)
     first, weights, _ = best_chances(profiles, sizes, needs, objective)
-    told = first @ profiles[:, used]
-    if (told <= 0).any():
+    information = first @ profiles[:, used]
+    if (information <= 0).any():
         raise RowsNotFound("its rows carry no information on a character that the queries need", "not told")
-    costs = needs.by_orbit[:, used] * sizes[used] / told
+    costs = needs.by_orbit[:, used] * sizes[used] / information
     # Of order 1: chances in units of the unbiased ones, noise in units of theirs, the bias in units of its root.
     unbiased = float((weights @ costs).sum())
-    informed = (profiles[:, used] * first[:, None] / told).T
+    informed = (profiles[:, used] * first[:, None] / information).T
     weighed = np.diag(np.ones(len(costs))) if objective == "max" else needs.shares[None]
     program = _noise_program(informed, weighed, costs / unbiased)
     program.zero(Affine({"times": first[None]}, -1.0))
@@ -96,7 +97,7 @@ def _limit_bias(program: ConicProgram, parts: Sequence[Floats], unit: float) -> 
 
 
 def _parts(block: CharacterBlock, operator: CharacterMap, used: Indices) -> Floats:
-    """(n, orbits) what each orbit gives to a query of the block at a cell; those that are alike up to signs once."""
+    """(n, orbits) the part of each orbit in a query of the block at a cell; rows equal up to a sign are once."""
     characters, waves = operator.characters, cas_table(block.shape)
     places = characters.places(tuple(block.supports[0].tolist()))
     orbit_of = np.append(-1, characters.orbit_of)[places]
@@ -107,7 +108,10 @@ def _parts(block: CharacterBlock, operator: CharacterMap, used: Indices) -> Floa
 
 
 def _without_shares_of_none(chances: Floats, gains: Floats, profiles: Floats, used: Indices) -> BiasedCharacters:
+    """Raises RowsNotFound where answers take nothing of any character."""
     taken = np.abs(gains).max(axis=0) > _LEAST_SHARE
+    if not taken.any():
+        raise RowsNotFound("for so few users the best answers ignore the reports: state more users", "no share")
     drawn = (profiles[:, used[taken]] > 0).any(axis=1)
     kept = np.where(drawn, np.maximum(chances, 0.0), 0.0)
     found = np.zeros((len(gains), profiles.shape[1]))

@@ -39,8 +39,8 @@ class RowSpectrum:
         found = []
         for coefficients in self.coefficients:
             sizes = np.abs(coefficients.ravel()[1:])
-            told = np.count_nonzero(sizes > _ROUNDING * sizes.max())
-            found.append(told == 1 and set(coefficients.shape) == {2})
+            number = np.count_nonzero(sizes > _ROUNDING * sizes.max())
+            found.append(number == 1 and set(coefficients.shape) == {2})
         return np.array(found)
 
     @cached_property
@@ -50,6 +50,11 @@ class RowSpectrum:
         tables = (row.inside.reshape(row.shape) for row in self.kernel.rows)
         weights = np.array([orbit_weights(inside, ratio, self.characters) for inside in tables])
         return np.asarray(self.chances[:, None] * weights / self.characters.orbit_sizes)
+
+    @cached_property
+    def tells(self) -> Mask:
+        """(rows, orbits) whether a report of the row tells a character of the orbit, rounding apart."""
+        return np.asarray(self.information > _ROUNDING * self.information.max(axis=1, keepdims=True))
 
     def rows_by_shape(self) -> list[list[int]]:
         """The numbers of the rows, those over slots of the same sizes together."""

@@ -1,4 +1,4 @@
-"""The error of a search for rows."""
+"""The error of an optimisation that finds no rows."""
 
 from __future__ import annotations
 

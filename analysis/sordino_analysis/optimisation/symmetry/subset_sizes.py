@@ -22,16 +22,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import brentq, minimize_scalar
+from scipy.optimize import brentq
+from scipy.special import expit
 
 from sordino_analysis.arrays import Floats
 from sordino_analysis.request_terms import Objective
 from sordino_shared.errors import InvalidValue
 
-# The least weight of a query's own type that is searched; at the best one both variances count.
-_MARGIN = 1e-9
-# Sizes whose information is this close to the largest one tie with it.
-_TIE = 1e-7
+# ln(π/(1 − π)) between which the best π is searched: a double can say no more of 1 − π. Halved so often they are one.
+_LEAST_ODDS, _MOST_ODDS, _HALVINGS = -36.0, 36.0, 60
 _ROUNDING = 1e-12
 
 
@@ -95,29 +94,44 @@ class OwnWeightBound:
 
 def best_bound(types: int, epsilon: float, objective: Objective) -> OwnWeightBound:
     """The best of the bounds for all π: no ε-LDP kernel on this many types has less, and some mixture attains it."""
-    if objective == "mean":
-        weight = 1 / types
-    else:
-        # Concave in π, and the best π is not far from the chance of a coin.
-        found = minimize_scalar(
-            lambda w: -recheck_subset_sizes(types, epsilon, w),
-            bounds=(_MARGIN, 1 - _MARGIN),
-            method="bounded",
-            options={"xatol": 1e-12},
-        )
-        weight = float(found.x)
+    weight, _ = _around_best_weight(types, epsilon, objective)
     return OwnWeightBound(recheck_subset_sizes(types, epsilon, weight), weight)
 
 
 def best_mixture(types: int, epsilon: float, objective: Objective) -> SizeMixture:
     """The mixture with the least maximum, or mean, of a histogram's variances; no ε-LDP kernel has less."""
-    bound = best_bound(types, epsilon, objective)
-    weight, value = bound.own_weight, bound.value
-    sizes = np.arange(1.0, types)
-    own, other = inclusion_chances(types, epsilon, sizes)
-    held = information(own, other, weight)
-    chosen, chances = _mixed(own, other, held, weight) if objective == "max" else ([int(held.argmax())], [1.0])
-    return SizeMixture(tuple(int(sizes[j]) for j in chosen), tuple(chances), weight, value)
+    weight, above = _around_best_weight(types, epsilon, objective)
+    sizes = np.unique([_best_size(types, epsilon, own_weight) for own_weight in (weight, above)])
+    chances = _chances(*inclusion_chances(types, epsilon, sizes), weight)
+    used, value = chances > 0, recheck_subset_sizes(types, epsilon, weight)
+    return SizeMixture(tuple(map(int, sizes[used])), tuple(map(float, chances[used])), weight, value)
+
+
+def _best_size(types: int, epsilon: float, own_weight: float) -> Floats:
+    """(1,) the size with the most information."""
+    sizes = best_sizes(types, epsilon, own_weight)
+    held = information(*inclusion_chances(types, epsilon, sizes), own_weight)
+    return sizes[[held.argmax()]]
+
+
+def _around_best_weight(types: int, epsilon: float, objective: Objective) -> tuple[float, float]:
+    """Two neighbouring weights π with the largest bound between them; for the mean both are 1/k.
+
+    The bound is concave in π. Its slope is the imbalance of the best size, which jumps where the best size changes:
+    there sizes tie, and there is one of them on each side.
+    """
+    if objective == "mean":
+        return 1 / types, 1 / types
+    low, high = _LEAST_ODDS, _MOST_ODDS
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        weight = float(expit(middle))
+        chances = inclusion_chances(types, epsilon, _best_size(types, epsilon, weight))
+        if _imbalance(*chances, np.ones(1), weight) > 0:
+            low = middle
+        else:
+            high = middle
+    return float(expit(low)), float(expit(high))
 
 
 def decoder_values(own: Floats, other: Floats, chances: Floats, own_weight: float) -> tuple[Floats, Floats]:
@@ -135,18 +149,20 @@ def _imbalance(own: Floats, other: Floats, chances: Floats, weight: float) -> fl
     return float(chances @ squares - 1.0)
 
 
-def _mixed(own: Floats, other: Floats, values: Floats, weight: float) -> tuple[list[int], list[float]]:
-    tied = np.flatnonzero(values >= values.max() * (1 - _TIE))
-    one = np.ones(1)
-    imbalances = [_imbalance(own[[j]], other[[j]], one, weight) for j in tied]
-    low, high = int(tied[np.argmin(imbalances)]), int(tied[np.argmax(imbalances)])
-    if min(imbalances) >= 0 or max(imbalances) <= 0:
-        best = low if min(imbalances) >= 0 else high
-        return [best], [1.0]
-    pair = sorted([low, high])
+def _chances(own: Floats, other: Floats, weight: float) -> Floats:
+    """Chances of one size or of two that tie: with them the variances at the own type and at another one agree.
+
+    Where the same variance is the larger one at both sizes, no mixture balances them, and one size is taken.
+    """
+    if own.size == 1:
+        return np.ones(1)
 
     def imbalance(share: float) -> float:
-        return _imbalance(own[pair], other[pair], np.array([share, 1 - share]), weight)
+        return _imbalance(own, other, np.array([share, 1 - share]), weight)
 
-    share = float(brentq(imbalance, 0.0, 1.0, xtol=1e-14))
-    return pair, [share, 1 - share]
+    ends = imbalance(0.0), imbalance(1.0)
+    if ends[0] * ends[1] >= 0:
+        share = float(abs(ends[1]) <= abs(ends[0]))
+    else:
+        share = float(brentq(imbalance, 0.0, 1.0, xtol=1e-14))
+    return np.array([share, 1 - share])

@@ -10,6 +10,7 @@ from sordino_analysis.evaluation.variance import answer_moments
 from sordino_analysis.optimisation.symmetry.subset_sizes import (
     best_bound,
     best_mixture,
+    decoder_values,
     inclusion_chances,
     information,
     recheck_subset_sizes,
@@ -29,6 +30,20 @@ OBJECTIVES = ("max", "mean")
 def test_it_is_the_optimum_over_all_kernels(exact_optimum, epsilon, objective):
     exact = exact_optimum(np.eye(6), epsilon, objective)
     assert best_mixture(6, epsilon, objective).value == pytest.approx(exact, rel=1e-4)
+
+
+@pytest.mark.parametrize("types", [2, 3, 4, 6, 20, 300])
+@pytest.mark.parametrize("epsilon", [0.1, 1, 4, 7, 8, 10, 14, 18])
+def test_neither_variance_of_the_mixture_is_above_the_bound(types, epsilon):
+    """At the own type and at another one, by their definition."""
+    best = best_mixture(types, epsilon, "max")
+    own, other = inclusion_chances(types, epsilon, np.array(best.sizes, dtype=float))
+    chances = np.array(best.chances)
+    inside, outside = decoder_values(own, other, chances, best.own_weight)
+    for held, mean in ((own, 1), (other, 0)):
+        assert chances @ (held * inside + (1 - held) * outside) == pytest.approx(mean, abs=1e-12)
+        variance = chances @ (held * inside**2 + (1 - held) * outside**2) - mean
+        assert variance <= best.value * (1 + 1e-6)
 
 
 @pytest.mark.parametrize(("epsilon", "excess"), [("1", 0.01), ("2", 0.10), ("4", 0.25)])
