@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import count
 
 
 @dataclass(frozen=True)
@@ -35,3 +36,9 @@ def ignore_progress(progress: Progress) -> None:
 def progress_of_part(callback: ProgressCallback, start: float, share: float) -> ProgressCallback:
     """A callback for a part that is `share` of the whole and begins at the fraction `start` of it."""
     return lambda part: callback(replace(part, fraction=start + share * part.fraction))
+
+
+def progress_of_steps(callback: ProgressCallback, expected: float) -> Callable[[], None]:
+    """To be called after each step of work that ends by itself: after `expected` steps it is half done."""
+    taken = count(1)
+    return lambda: callback(Progress(1 - 1 / (1 + next(taken) / expected)))

@@ -25,3 +25,8 @@ class Effort(StrEnum):
 
 # Which data sets of a trusted curator differ in one person: by what the person holds, or by whether they are in it.
 Neighbours = Literal["replace", "add-remove"]
+
+# Questions of one kind that are answered at a time, and characters of one: together below the 64 KiB of a URL beyond
+# which uvicorn takes no request.
+MOST_QUESTIONS = 16
+LONGEST_QUESTION = 900

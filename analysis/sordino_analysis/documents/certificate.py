@@ -173,6 +173,52 @@ class OwnTypesBound:
         self.multipliers.check_form("<f8", self.order.shape, "multipliers of a bound")
 
 
+@dataclass(frozen=True, kw_only=True)
+class MixedTypesBound:
+    """A bound for the worst query in which the type weights of threshold queries are mixtures of the same two.
+
+    `order` (k,) and `queries` (Q,) as in `OwnTypesBound`. `type_weights` (2, k) of either part, `shares` (Q, 2) of both
+    in each query; `numerators` (Q, 2n) at distances `knots` (n,) from the threshold to the left, then to the right;
+    `multipliers` (k,); `nodes` (N,), `slopes` (N − 1, k) of the intervals between them, and by ends of intervals the
+    factors of products: `levels` (2N − 2, k), `spans` (2N − 2,), `pairs` ((2N − 2)·G, G) of G groups of types.
+    """
+
+    kind: ClassVar[str] = "mixed_types"
+    value: float
+    order: Array
+    queries: Array
+    type_weights: Array
+    shares: Array
+    knots: Array
+    numerators: Array
+    multipliers: Array
+    nodes: Array
+    slopes: Array
+    levels: Array
+    spans: Array
+    pairs: Array
+
+    def __post_init__(self) -> None:
+        set_finite_floats(self, "value")
+        for places in (self.order, self.queries, self.knots):
+            places.check_form("<i4", places.shape[:1], "order, queries and distances of a bound")
+        (types,), (queries,), (knots,) = self.order.shape, self.queries.shape, self.knots.shape
+        ends, groups = 2 * self.nodes.shape[0] - 2, self.pairs.shape[-1]
+        forms = (
+            (self.type_weights, (2, types)),
+            (self.shares, (queries, 2)),
+            (self.numerators, (queries, 2 * knots)),
+            (self.multipliers, (types,)),
+            (self.nodes, self.nodes.shape[:1]),
+            (self.slopes, (ends // 2, types)),
+            (self.levels, (ends, types)),
+            (self.spans, (ends,)),
+            (self.pairs, (ends * groups, groups)),
+        )
+        for numbers, shape in forms:
+            numbers.check_form("<f8", shape, "numbers of a bound")
+
+
 Bound = (
     LowerBound
     | SubsetBound
@@ -183,6 +229,7 @@ Bound = (
     | OddCharacterBound
     | PinnedBound
     | OwnTypesBound
+    | MixedTypesBound
 )
 
 

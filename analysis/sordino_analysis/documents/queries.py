@@ -64,9 +64,9 @@ class ParityQueries:
 
 @dataclass(frozen=True)
 class IndicatorQueries:
-    """(−1)^x for each attribute x, of two members: what is needed to answer one known rule on average over databases.
+    """(−1)^x for each attribute x of two members; the means of these answer a known rule on average over databases.
 
-    Rules are of a class, `conjunctions`, `clauses` or `lists`, and look at exactly `width` attributes.
+    The rules of the class `family` look at exactly `width` attributes.
     """
 
     kind: ClassVar[str] = "indicators"

@@ -34,6 +34,7 @@ from sordino_analysis.planning.interval_certificates import (
     interval_bound,
     plane_bound,
 )
+from sordino_analysis.planning.mixed_type_certificates import mixed_types_certificate
 from sordino_analysis.planning.own_type_certificates import own_types_certificate
 from sordino_analysis.progress import Progress, ProgressCallback, progress_of_part
 from sordino_analysis.questions.linear.operators import Symmetry
@@ -76,13 +77,14 @@ def lower_bound(work: SharedWork, objective: Objective, progress: ProgressCallba
     trace = work.bound(objective)
     bound = LowerBound(trace.value, Array.of(trace.query_weights, "<f8"), Array.of(trace.type_weights, "<f8"))
     odd = _odd_bound(work, objective)
-    share = (1 - _SHARE_OF_FACTORIZATION) / 2
-    middle = progress_of_part(progress, _SHARE_OF_FACTORIZATION, share)
-    pairs = _pair_bound(work, objective, middle) if _pairs_gain(work, objective) else None
-    own = None
+    share = (1 - _SHARE_OF_FACTORIZATION) / 3
+    parts = [progress_of_part(progress, _SHARE_OF_FACTORIZATION + place * share, share) for place in range(3)]
+    pairs = _pair_bound(work, objective, parts[0]) if _pairs_gain(work, objective) else None
+    own, mixed = None, None
     if objective == "max":
-        own = own_types_certificate(work, progress_of_part(progress, _SHARE_OF_FACTORIZATION + share, share))
-    return max((found for found in (bound, odd, pairs, own) if found is not None), key=lambda found: found.value)
+        own, mixed = own_types_certificate(work, parts[1]), mixed_types_certificate(work, parts[2])
+    every = (found for found in (bound, odd, pairs, own, mixed) if found is not None)
+    return max(every, key=lambda found: found.value)
 
 
 def _of_characters(operator: CharacterMap, epsilon: float, weights: Floats) -> CharacterBound | OddCharacterBound:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from itertools import count
-
 import numpy as np
 
-from sordino_analysis.documents.certificate import OwnTypesBound
+from sordino_analysis.documents.certificate import MixedTypesBound, OwnTypesBound
 from sordino_analysis.mechanisms.mechanism import SharedWork
 from sordino_analysis.optimisation.bounds.own_types import LARGEST_TYPES, LONGEST_WINDOW, recheck_own_types
 from sordino_analysis.optimisation.bounds.own_types_ascent import first_length, own_types_bound
 from sordino_analysis.optimisation.bounds.smooth_enumeration import MOST_ENUMERATED
 from sordino_analysis.optimisation.bounds.thresholds import ThresholdQueries, find_thresholds, steps_of
-from sordino_analysis.progress import Progress, ProgressCallback
+from sordino_analysis.progress import ProgressCallback, progress_of_steps
 from sordino_analysis.questions.linear import Workload
 from sordino_analysis.request_terms import Effort
 from sordino_shared.arrays import Array
@@ -42,10 +40,10 @@ def own_types_certificate(work: SharedWork, progress: ProgressCallback) -> OwnTy
         return None
     types = len(found.order)
     steps = _steps(types, options.effort)
-    taken, passed = count(1), work.deadline.sooner(_SHARE_OF_TIME)
+    step, passed = progress_of_steps(progress, 4 * steps), work.deadline.sooner(_SHARE_OF_TIME)
 
     def should_stop() -> bool:
-        progress(Progress(1 - 1 / (1 + next(taken) / (4 * steps))))
+        step()
         return passed()
 
     bound = own_types_bound(
@@ -58,7 +56,7 @@ def own_types_certificate(work: SharedWork, progress: ProgressCallback) -> OwnTy
         should_stop=should_stop,
     )
     return OwnTypesBound(
-        value=bound.value * float(_least_height(found, bound.weights)),
+        value=bound.value * float(least_height(found, bound.weights)),
         order=Array.of(found.order, "<i4"),
         queries=Array.of(found.queries, "<i4"),
         weights=Array.of(bound.weights, "<f8"),
@@ -72,6 +70,20 @@ def recheck_own_types_certificate(bound: OwnTypesBound, workload: Workload, epsi
 
     Raises InvalidValue for numbers that are no certificate.
     """
+    found = published_thresholds(bound, workload)
+    if found is None:
+        return None
+    weights = bound.weights.numpy()
+    arrays = weights, bound.numerators.numpy(), bound.multipliers.numpy()
+    proved = recheck_own_types(found.thresholds, len(found.order), epsilon, *arrays)
+    return proved * float(least_height(found, weights))
+
+
+def published_thresholds(bound: OwnTypesBound | MixedTypesBound, workload: Workload) -> ThresholdQueries | None:
+    """The thresholds that a bound is about, None where a row of W is none in its order.
+
+    Raises InvalidValue for an order or queries that the workload does not have.
+    """
     order, queries = bound.order.numpy().astype(np.int64), bound.queries.numpy().astype(np.int64)
     if len(np.unique(order)) != len(order) or not 0 <= order.min() <= order.max() < workload.size:
         raise InvalidValue("the order of a bound has every type at most once", order)
@@ -83,13 +95,10 @@ def recheck_own_types_certificate(bound: OwnTypesBound, workload: Workload, epsi
     thresholds, heights = steps_of(roots[:, None] * workload.operator.take(queries), order)
     if not thresholds.all() or not (np.diff(thresholds) > 0).all():
         return None
-    weights = bound.weights.numpy()
-    found = ThresholdQueries(order, queries, thresholds, heights)
-    arrays = weights, bound.numerators.numpy(), bound.multipliers.numpy()
-    return recheck_own_types(thresholds, len(order), epsilon, *arrays) * float(_least_height(found, weights))
+    return ThresholdQueries(order, queries, thresholds, heights)
 
 
-def _least_height(thresholds: ThresholdQueries, weights: np.ndarray[tuple[int, int], np.dtype[np.float64]]) -> float:
+def least_height(thresholds: ThresholdQueries, weights: np.ndarray[tuple[int, int], np.dtype[np.float64]]) -> float:
     """Of the queries that have weight: the worst of all variances is at least that many times the worst threshold's."""
     return float(thresholds.heights[weights.any(axis=1)].min())
 

@@ -11,6 +11,7 @@ from sordino_analysis.evaluation.answer_moments import ErrorProfile
 from sordino_analysis.mechanisms.mechanism import MAX_DENSE_TYPES
 from sordino_analysis.questions.linear import Workload
 from sordino_analysis.request_terms import CutShort
+from sordino_shared.quantities import quantity
 
 # Plans are within 1.3 of their bound at ε ≤ 1; beyond, bounds of many types prove half of what is possible, or less.
 _LARGE_RATIO, _WEAK_BOUNDS = 3.0, 2.0
@@ -60,6 +61,6 @@ def error_warnings(profile: ErrorProfile, listed: Workload, users: int) -> Itera
         needed = math.ceil(float((profile.variance[idle] / room).max()))
         advice = f"from {needed:,} users on their errors are below {_USEFUL_SHARE:.0%} of it; else {advice}"
     yield (
-        f"with {users:,} users {idle.size} of {len(errors)} answers have a predicted error of {_IDLE_SHARE:.0%} of "
-        f"their range or more, and an interval of 95 % is as wide as the range: {advice}"
+        f"with {quantity(users, 'user')}, {idle.size} of {quantity(len(errors), 'answer')} have a predicted error of "
+        f"{_IDLE_SHARE:.0%} of their range or more, and an interval of 95 % is as wide as the range: {advice}"
     )

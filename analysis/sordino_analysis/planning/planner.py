@@ -24,6 +24,7 @@ from sordino_analysis.optimisation.deadline import Deadline
 from sordino_analysis.planning.certificates import bounds_summary, lower_bound
 from sordino_analysis.planning.comparison import Comparison, Contender, MechanismReport
 from sordino_analysis.planning.finished_plan import FinishedPlan
+from sordino_analysis.planning.one_thread import one_thread
 from sordino_analysis.planning.plan_warnings import error_warnings, quality_warnings
 from sordino_analysis.planning.shuffling import shuffled_privacy
 from sordino_analysis.planning_options import PlanError
@@ -131,6 +132,7 @@ class CompiledPlan:
         }
 
 
+@one_thread
 def compile_plan(
     request: PlanRequest,
     progress: ProgressCallback = ignore_progress,

@@ -13,6 +13,7 @@ from sordino_analysis.documents.certificate import (
     CharacterBound,
     IntervalBound,
     LowerBound,
+    MixedTypesBound,
     OddBound,
     OddCharacterBound,
     OwnTypesBound,
@@ -29,6 +30,7 @@ from sordino_analysis.optimisation.symmetry.pinned_bound import recheck_pinned
 from sordino_analysis.optimisation.symmetry.query_fourier_weights import query_fourier_weights
 from sordino_analysis.optimisation.symmetry.subset_sizes import recheck_subset_sizes
 from sordino_analysis.planning.interval_certificates import recheck_intervals, recheck_plane
+from sordino_analysis.planning.mixed_type_certificates import recheck_mixed_types_certificate
 from sordino_analysis.planning.own_type_certificates import recheck_own_types_certificate
 from sordino_analysis.questions.linear import Workload
 from sordino_analysis.questions.linear.operators import Symmetry
@@ -92,6 +94,10 @@ def _own_types(bound: OwnTypesBound, workload: Workload, epsilon: float, objecti
     return recheck_own_types_certificate(bound, workload, epsilon) if objective == "max" else None
 
 
+def _mixed_types(bound: MixedTypesBound, workload: Workload, epsilon: float, objective: Objective) -> float | None:
+    return recheck_mixed_types_certificate(bound, workload, epsilon) if objective == "max" else None
+
+
 def _trace(bound: LowerBound, workload: Workload, epsilon: float, objective: Objective) -> float | None:
     arrays = _dense(bound, workload, objective)
     return None if arrays is None else recheck(arrays[0], epsilon, *arrays[1:])
@@ -145,4 +151,5 @@ _RECHECKS: Mapping[str, Callable[[Any, Workload, float, Objective], float | None
     OddBound.kind: _odd,
     PairBound.kind: _pairs,
     OwnTypesBound.kind: _own_types,
+    MixedTypesBound.kind: _mixed_types,
 }

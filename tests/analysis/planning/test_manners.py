@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from sordino_analysis.evaluation.manipulation import manipulation
 from sordino_analysis.mechanisms.factorization import FactorizationMechanism
@@ -149,7 +150,7 @@ def test_a_far_variance_a_missing_bound_and_idle_answers_are_said_with_what_to_d
     assert missing.endswith("plan again with more time")
     idle = planned(builtin("histogram", 40), users=20)
     (few,) = idle.summary.warnings
-    assert few.startswith("with 20 users 40 of 40 answers have a predicted error of 25% of their range or more")
+    assert few.startswith("with 20 users, 40 of 40 answers have a predicted error of 25% of their range or more")
     enough = int(few.split("from ")[1].split(" users")[0].replace(",", ""))
     assert planned(builtin("histogram", 40), users=enough).summary.warnings == ()
     assert max(error.rmse for error in idle.predicted_errors(enough)) == pytest.approx(0.1, rel=1e-2)
@@ -189,3 +190,18 @@ def test_robust_weighs_what_fake_reports_do() -> None:
         LinearRequest(workload, PlanningOptions.of(epsilon=1, robust=0.1))
     with pytest.raises(PlanError, match="robust"):
         PlanningOptions.of(epsilon=1, users=10, robust=1.0)
+
+
+def test_linear_algebra_has_one_thread_while_a_plan_is_made_and_its_own_again_after() -> None:
+    def threads() -> dict[str, int]:
+        return {pool["filepath"]: pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
+
+    seen: list[dict[str, int]] = []
+    request = PlanRequest(builtin("prefix", 4), PlanningOptions.of(epsilon=1, effort="quick"))
+    with threadpool_limits(limits=2, user_api="blas"):
+        # A library that another test loaded may be built for one thread.
+        before = {path: count for path, count in threads().items() if count == 2}
+        compile_plan(request, lambda _: seen.append(threads()))
+        assert {path: threads()[path] for path in before} == before != {}
+    assert seen
+    assert all(counts[path] == 1 for counts in seen for path in before)

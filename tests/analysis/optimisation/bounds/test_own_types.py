@@ -6,6 +6,7 @@ from itertools import count
 import numpy as np
 import pytest
 
+from sordino_analysis.optimisation.bounds import own_types_ascent
 from sordino_analysis.optimisation.bounds.own_types import recheck_own_types, signed_sizes
 from sordino_analysis.optimisation.bounds.own_types_ascent import WindowPoint, lifted, own_types_bound
 from sordino_analysis.optimisation.bounds.smooth_enumeration import EveryRow
@@ -133,10 +134,36 @@ def test_it_is_below_the_exact_optimum_and_near_it(optimum, epsilon, length, ste
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("epsilon", "share"), [(1.0, 0.9995), (2.0, 0.9995), (4.0, 0.998)])
-def test_windows_of_all_types_have_no_gap(optimum, epsilon, share):
-    found = own_types_bound(THRESHOLDS, 8, epsilon, length=8, steps=1000)
-    assert share * optimum[epsilon] < found.value <= optimum[epsilon] * (1 + SOLVER)
+@pytest.mark.parametrize("types", [4, 6, 8])
+@pytest.mark.parametrize("epsilon", [1.0, 2.0, 4.0, 8.0])
+def test_every_length_of_window_is_below_the_exact_optimum_and_near_it(exact_optimum, small_matrix, types, epsilon):
+    """.94 of it with windows of two types and .97 with four; at ε = 8 values are a difference of two that are near."""
+    exact = exact_optimum(small_matrix("prefix", types), epsilon, "max")
+    shares = {2: 0.94, 4: 0.97, types: 0.9985} if epsilon < 8 else {2: 0.91, types: 0.91}
+    for length, share in shares.items():
+        found = own_types_bound(np.arange(1, types), types, epsilon, length=length, steps=400).value
+        assert share * exact < found <= exact * (1 + (1e-4 if epsilon == 8 else SOLVER)), length
+
+
+@pytest.mark.parametrize(("epsilon", "least"), [(5, 0.0419), (8, 0.00205)])
+def test_asking_for_long_windows_proves_no_less_at_large_epsilon(epsilon, least):
+    """With windows of eight types 150 steps ended at .0348 and .0010; a kernel has .04324 and .002334."""
+    assert own_types_bound(THRESHOLDS, 8, epsilon, length=8, steps=150).value >= least
+
+
+@pytest.mark.slow
+def test_sixty_four_types_have_the_bound_that_was_asked():
+    """Standard windows; 3 s of a processor."""
+    assert own_types_bound(np.arange(1, 64), 64, 4.0, length=4, most_states=2.5e6).value >= 0.34
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("epsilon", [1.0, 2.0, 4.0])
+def test_windows_of_all_types_have_no_gap(optimum, epsilon, monkeypatch):
+    """At temperatures lower than those of plans, which leave half of a per mille."""
+    monkeypatch.setattr(own_types_ascent, "_TEMPERATURES", (*own_types_ascent._TEMPERATURES, 1e-4, 2e-5))
+    found = own_types_bound(THRESHOLDS, 8, epsilon, length=8, steps=1500)
+    assert (1 - 1e-4) * optimum[epsilon] < found.value <= optimum[epsilon] * (1 + SOLVER)
 
 
 @pytest.mark.slow
