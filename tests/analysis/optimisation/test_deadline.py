@@ -1,6 +1,5 @@
 """A deadline says when to stop, and remembers that it said so."""
 
-import time
 from types import SimpleNamespace
 
 import pytest
@@ -16,11 +15,11 @@ def test_without_a_moment_it_never_comes():
     assert deadline.cut_short is None
 
 
-def test_a_moment_passes_and_is_remembered():
+def test_a_moment_passes_and_is_remembered(clock):
     deadline = Deadline(0.03)
     assert not deadline.passed()
     assert deadline.cut_short is None
-    time.sleep(0.03)
+    clock.now += 0.04
     assert deadline.passed()
     assert deadline.cut_short == "time limit"
 

@@ -22,6 +22,8 @@ _LEAST_WEIGHT = 1e-9
 _WALL = 1e10
 # How softly row weights come to their floor, relative to their mean, and the least they start above it, to that.
 _BEND, _LEAST_ABOVE = 0.1, 0.1
+# The same of rows that may come to nothing.
+_UNFLOORED_BEND = 0.02
 
 # Value and derivatives by kernel and by decoder.
 Evaluate = Callable[[Floats, Floats | None], tuple[float, Floats, Floats | None]]
@@ -98,19 +100,15 @@ class _Variables:
         self.moving = point.logits.size if rows_move else 0
         self.weight_scale = float(point.weights.mean())
         self.floor = max(floor / self.weight_scale, _LEAST_WEIGHT)
-        self.bend = min(_BEND, self.floor)
-        self.unfloored = floor <= 0
+        self.bend = min(_BEND, self.floor) if floor > 0 else _UNFLOORED_BEND
         self.free_shape = None if point.free is None else point.free.shape
         self.free_scale = 1.0 if point.free is None else float(np.sqrt((point.free**2).mean()))
+        self._bounded = self.moving + point.weights.size + (0 if point.free is None else point.free.size) < _MANY
         self.start = self._joined(
             point.logits / _LOGIT_SCALE,
             self._lifted(point.weights / self.weight_scale),
             None if point.free is None else point.free / self.free_scale,
         )
-
-    @property
-    def _bounded(self) -> bool:
-        return self.unfloored or self.moving + len(self.logits) < _MANY
 
     def _lifted(self, weights: Floats) -> Floats:
         """u of the weights, which are at least the floor."""

@@ -7,21 +7,27 @@ with the multipliers ν of the columns' sums. At the optimum Λ is on the larges
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from sordino_analysis.arrays import Floats, Mask
+from sordino_analysis.optimisation.search.balanced_rows import balanced_weights
+from sordino_analysis.optimisation.search.descent import Point
 from sordino_analysis.optimisation.search.flips import climbed
 from sordino_analysis.optimisation.search.images import Images
+from sordino_analysis.optimisation.search.objectives import variances
+from sordino_analysis.optimisation.search.schedule import NewRows
 
 # Of Λ, on all queries and types alike: nothing is priced at no weight.
 _SPREAD = 1e-3
 _RIDGE = 1e-11
-# Sets that are climbed from, and of those found how many are taken: the best, per type and at least.
-_MOST_STARTS, _NEW_PER_TYPE, _FEWEST_NEW = 200, 2, 60
+# Of the sets found so many are taken at least.
+_FEWEST_NEW = 60
 # A row is worth its place where a unit of it lowers the value by this share.
 _WORTH = 1e-4
+# The first weights of new rows, and the least of a row that is kept, to the mean.
+_FIRST_SHARE, _LEAST_SHARE = 0.02, 1e-4
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,16 +64,16 @@ class OwnPrices:
         rows = 1.0 + self.boost * members
         return np.asarray((self.answers @ rows.T) / (self.weights @ rows.T))
 
-    def worth_adding(self, members: Mask, images: Images) -> Mask:
+    def worth_adding(self, members: Mask, images: Images, new_rows: NewRows) -> Mask:
         """The sets with the largest gains that climb from `members` (m, k) and the single types, none of these."""
         types = members.shape[1]
         starts = images.distinct(np.vstack([members, np.eye(types, dtype=bool)]))
-        starts = starts[np.argsort(-self.gains(starts), kind="stable")[:_MOST_STARTS]]
+        starts = starts[np.argsort(-self.gains(starts), kind="stable")[: new_rows.starts]]
         found = images.distinct(climbed(starts, self.flips))
         known = {row.tobytes() for row in images.distinct(members)}
         fresh = np.array([row.tobytes() not in known for row in found]) & found.any(axis=1) & ~found.all(axis=1)
         gains = np.where(fresh, self.gains(found), -np.inf)
-        most = max(_FEWEST_NEW, _NEW_PER_TYPE * types) // images.copies
+        most = max(_FEWEST_NEW, new_rows.per_type * types) // images.copies
         order = np.argsort(-gains, kind="stable")[:most]
         return np.asarray(found[order[gains[order] > _WORTH * abs(float(self.columns.sum()))]])
 
@@ -93,3 +99,30 @@ def own_prices(
     roots = np.sqrt(shares)
     columns = np.linalg.lstsq(rows * roots[:, None], worth * roots, rcond=1e-12)[0]
     return OwnPrices(answers, spread, columns, boost)
+
+
+def grown(
+    point: Point,
+    decoder: Floats,
+    matrix: Floats,
+    epsilon: float,
+    sharpness: float,
+    new_rows: NewRows,
+    images: Images,
+) -> Point:
+    """The rows at a level that weigh something, and those besides that are worth the most.
+
+    `decoder` V (Q, m) is unbiased for W = `matrix` (Q, k); the larger `sharpness`, the fewer of its variances set the
+    prices. Raises LinAlgError or ValueError where the new rows cannot be priced or weighed.
+    """
+    members, boost = point.logits > 0, float(np.expm1(epsilon))
+    variance = variances(point.weights[:, None] * np.where(members, 1.0 + boost, 1.0), decoder, matrix, images)
+    pressure = np.exp(sharpness * (variance / variance.max() - 1.0))
+    prices = own_prices(matrix, members, point.weights, boost, pressure, images)
+    added = prices.worth_adding(members, images, new_rows)
+    kept = point.weights > _LEAST_SHARE * point.weights.mean()
+    weights = np.concatenate([point.weights[kept], np.full(len(added), _FIRST_SHARE * point.weights.mean())])
+    members = np.vstack([members[kept], added])
+    weights = balanced_weights(np.where(members, 1.0 + boost, 1.0), weights, images)
+    free = np.hstack([decoder[:, kept], prices.decoded(added)])
+    return replace(point, logits=np.where(members, np.inf, -np.inf), weights=weights, free=free)

@@ -35,6 +35,16 @@ def test_a_type_that_the_factor_does_not_see_is_told_apart_too():
         np.testing.assert_allclose(balance(logits, weights, 1.0).kernel.sum(axis=0), 1.0, rtol=1e-9)
 
 
+@pytest.mark.parametrize("epsilon", [2.0, 4.0])
+def test_many_ordered_types_need_no_short_runs(epsilon):
+    right = np.random.default_rng(1).normal(size=(4, 6))
+    assert len(portfolio(epsilon, right)) > 1
+    (start,) = portfolio(epsilon, right, ordered=True)
+    # Rows begin with more types than the best kernel's, and lose some.
+    assert start.fill >= 2.0
+    assert start.singles == 0.0
+
+
 def test_single_types_get_their_share():
     logits, weights = begin(Start(1.0, 6.0, 0.95), np.eye(5), 4.0, 45, np.random.default_rng(0))
     alone = (logits > 0).sum(axis=1) == 1

@@ -9,8 +9,11 @@ from sordino_analysis.optimisation.factorization import factorize
 from sordino_analysis.optimisation.search import joint, search_kernel
 from sordino_analysis.optimisation.search.images import NO_IMAGES, reflected
 from sordino_analysis.optimisation.search.objectives import variances
+from sordino_analysis.optimisation.search.pace import Pace
 from sordino_analysis.optimisation.search.schedule import SCHEDULES
+from sordino_analysis.optimisation.search.starts import Start
 from sordino_analysis.optimisation.search.worst_columns import OwnPrices, own_prices
+from sordino_analysis.progress import ignore_progress
 from sordino_analysis.questions.linear import builtin
 from sordino_analysis.request_terms import Effort
 
@@ -85,21 +88,56 @@ def test_rounds_of_new_rows_end_near_the_optimum(exact_optimum, small_matrix, ep
 
 def test_a_round_that_gains_nothing_is_followed_by_softer_prices(monkeypatch):
     """The rounds for 128 prefix sums at ε = 4 ended after the first one, which added 18 rows and lost."""
-    sharpness, grown = [], joint._Search._grown
+    sharpness, grown = [], joint.grown
 
-    def losing_at_first(search, point, sharp):
+    def losing_at_first(point, decoder, matrix, epsilon, sharp, new_rows, images):
         sharpness.append(sharp)
         if len(sharpness) < 2:
             raise_weights = np.where(np.arange(len(point.weights)) % 2, 1.0, 1.02)
             return replace(point, weights=point.weights * raise_weights, free=10 * point.free)
-        return grown(search, point, sharp)
+        return grown(point, decoder, matrix, epsilon, sharp, new_rows, images)
 
-    monkeypatch.setattr(joint._Search, "_grown", losing_at_first)
-    monkeypatch.setattr(joint, "_ROUND_EVALUATIONS", 2)
+    standard = SCHEDULES[Effort.STANDARD]
+    short = replace(standard, new_rows=replace(standard.new_rows, evaluations=(2, 2)))
+    monkeypatch.setattr(joint, "grown", losing_at_first)
+    monkeypatch.setitem(joint.SCHEDULES, Effort.STANDARD, short)
     matrix = builtin("prefix", 12).operator.dense()
     assert worst(matrix, 2.0) < 1.1
-    last = SCHEDULES[Effort.STANDARD].last_sharpness
+    last = standard.last_sharpness
     assert sharpness[:2] == [last, last / 4]
+
+
+@pytest.mark.parametrize(("allowed", "begun_from"), [(0.0, [0, 0, 2, 2]), (0.01, [0, 1, 2, 2])])
+def test_a_round_goes_on_from_one_that_lost_no_more_than_allowed(monkeypatch, allowed, begun_from):
+    """Polished rows lose .1 % by the first round, and with its new rows gain 2 % by those that follow."""
+    matrix = builtin("prefix", 6).operator.dense()
+    search = joint._Search(matrix, 2.0, factorize(matrix, "max", 0.2), Pace(ignore_progress), lambda: False)
+    points, begun = [search.begin(Start(1.0, 4.0, 0.0), 0, SCHEDULES[Effort.QUICK])], []
+    values = [1.0, 1.001, 0.98, 0.995, 0.98]
+
+    def noted(point, *_):
+        begun.append(next(place for place, known in enumerate(points) if known is point))
+        points.append(replace(point))
+        return points[-1]
+
+    monkeypatch.setattr(joint, "grown", noted)
+    monkeypatch.setattr(search.descents, "settled", lambda point, *_: point)
+    monkeypatch.setattr(search.descents, "decoder", lambda _: None)
+    monkeypatch.setattr(
+        search.descents, "worst", lambda point: next(v for p, v in zip(points, values, strict=False) if p is point)
+    )
+    rows = replace(SCHEDULES[Effort.STANDARD].new_rows, allowed_loss=allowed)
+    best = search._with_worst_rows(points[0], replace(SCHEDULES[Effort.STANDARD], worst_rounds=4, new_rows=rows))
+    assert begun == begun_from
+    assert best is points[2]
+
+
+@pytest.mark.slow
+def test_a_thorough_search_ends_below_a_standard_one_over_many_types():
+    """Over 128 types at ε = 4 a thorough search ended at .622 and a standard one at .620."""
+    matrix = builtin("prefix", 96).operator.dense()
+    thorough, standard = (worst(matrix, 4.0, effort=effort) for effort in (Effort.THOROUGH, Effort.STANDARD))
+    assert thorough <= 0.995 * standard
 
 
 @pytest.mark.slow
@@ -112,3 +150,11 @@ def test_rounds_of_new_rows_lower_the_largest_variance_and_seeds_end_alike(monke
     assert max(found) <= 1.02 * min(found)
     monkeypatch.setitem(joint.SCHEDULES, Effort.STANDARD, replace(SCHEDULES[Effort.STANDARD], worst_rounds=0))
     assert worst(matrix, 4.0) > 1.05 * max(found)
+
+
+@pytest.mark.slow
+def test_seeds_end_alike_over_many_types():
+    """Seeds 0, 1 and 2 ended at .675, .626 and .619 over 128 types, by starts that short runs chose."""
+    matrix = builtin("prefix", 96).operator.dense()
+    found = [worst(matrix, 4.0, seed=seed) for seed in range(2)]
+    assert max(found) <= 1.02 * min(found)
