@@ -26,6 +26,7 @@ from sordino_client._spool import Spool, SpooledReport
 from sordino_client._storage import Storage
 from sordino_shared.domains import Categorical, Domain
 from sordino_shared.protocol import (
+    CampaignId,
     CampaignState,
     DevicePart,
     Digest,
@@ -96,10 +97,13 @@ class MortalStorage(Storage):
 
     def connect(self) -> sqlite3.Connection:
         connection = super().connect()
-        # A kill leaves to the system what was written; only a power cut would not, and waiting for the disk is long.
-        connection.execute("PRAGMA synchronous = OFF")
         connection.set_trace_callback(COUNTDOWN.point)
         return connection
+
+    def _prepare(self, connection: sqlite3.Connection) -> None:
+        super()._prepare(connection)
+        # A kill leaves to the system what was written; only a power cut would not, and waiting for the disk is long.
+        connection.execute("PRAGMA synchronous = OFF")
 
 
 class Wire:
@@ -136,8 +140,8 @@ class Wire:
 class ForgetfulSpool(Spool):
     """The fault that the search must find: every attempt carries a new draw."""
 
-    def next_due(self) -> SpooledReport | None:
-        due = super().next_due()
+    def next_due(self, only: CampaignId | None = None) -> SpooledReport | None:
+        due = super().next_due(only)
         if due is None:
             return None
         payload = PART.randomizer.randomize(3, SystemRandomness())

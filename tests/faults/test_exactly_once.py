@@ -148,6 +148,6 @@ def test_counts_are_those_of_a_dictionary(migrated_sqlite_url, buckets):
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(1200)
+@pytest.mark.timeout(3600)
 def test_counts_are_those_of_a_dictionary_for_longer(migrated_sqlite_url, buckets):
     run(migrated_sqlite_url, buckets, examples=400, steps=60)

@@ -21,10 +21,10 @@ _MAX_NUMBER = (1 << 53) - 1
 class AggregateDocument(Document):
     """`count` reports of a round and their sums, p little-endian 64-bit integers.
 
-    `device_digest` names the plan that the devices ran, `source` who took the reports in, None while that is not said.
-    Of two documents of a source the one with the higher `number` stands. Sums of an archive name its manifest, which of
-    its parts they are of, in increasing order, and how many parts it has; sums without an archive have None, no parts
-    and 0.
+    `device_digest` names the plan that the devices ran; `source` names the server that took the reports in, or is None.
+    Of two documents of a source the one with the higher `number` counts. Sums of an archive have the digest of its
+    `manifest`, the numbers of the `parts` that they cover, in increasing order, and the number of all parts; sums
+    without an archive have None, no parts and 0.
     """
 
     document: ClassVar[str] = "aggregate"

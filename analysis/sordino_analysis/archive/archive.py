@@ -9,11 +9,12 @@ from sordino_analysis.archive.aggregate_document import AggregateDocument
 from sordino_analysis.archive.engines import Engine, PartSums, one_process
 from sordino_analysis.archive.errors import ArchiveError
 from sordino_analysis.archive.folder import Folder
-from sordino_analysis.archive.manifest import ArchiveManifest, manifest_digest
+from sordino_analysis.archive.manifest import MAX_MANIFEST_BYTES, ArchiveManifest, manifest_digest
 from sordino_analysis.evaluation.accumulate import Aggregate
 from sordino_analysis.progress import Progress, ProgressCallback, ignore_progress
 from sordino_shared.errors import InvalidValue, ProtocolError
 from sordino_shared.protocol import CampaignId, DevicePart, Digest
+from sordino_shared.quantities import quantity
 
 
 def device_part_name(digest: str) -> str:
@@ -38,7 +39,7 @@ class Archive:
         """
         folder = Folder.open(url)
         manifest = _manifest(folder)
-        content = folder.read(device_part_name(manifest.device))
+        content = folder.read(device_part_name(manifest.device), DevicePart.limit + 1)
         if content is None:
             raise ArchiveError(f"{url}: {device_part_name(manifest.device)} is missing")
         try:
@@ -46,7 +47,9 @@ class Archive:
         except ProtocolError as error:
             raise ArchiveError(f"{url}: {device_part_name(manifest.device)}: {error}") from error
         if device.randomizer.payload_bytes != manifest.width:
-            raise ArchiveError(f"{url}: the manifest is of payloads of {manifest.width} bytes, the plan of others")
+            raise ArchiveError(
+                f"{url}: the manifest is of payloads of {quantity(manifest.width, 'byte')}, the plan of others"
+            )
         return cls(folder, manifest, device)
 
     def chosen(self, first: int | None = None, last: int | None = None) -> tuple[int, ...]:
@@ -92,7 +95,7 @@ def _manifest(folder: Folder) -> ArchiveManifest:
         )
     if len(names) > 1:
         raise ArchiveError(f"{folder.url} holds {len(names)} manifests: {', '.join(names)}; delete the wrong ones")
-    content = folder.read(names[0])
+    content = folder.read(names[0], MAX_MANIFEST_BYTES + 1)
     if content is None:
         raise ArchiveError(f"{folder.url}: {names[0]} was deleted meanwhile")
     return ArchiveManifest.read(names[0], content)

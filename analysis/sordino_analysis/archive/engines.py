@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import as_completed
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 
 from sordino_analysis.archive.errors import ArchiveError
 from sordino_analysis.archive.manifest import ArchivedPart
 from sordino_analysis.archive.parts import sums_of_part
-from sordino_analysis.archive.process_pool import process_pool
+from sordino_analysis.archive.process_pool import ProcessDied, imap_unordered
 from sordino_analysis.evaluation.accumulate import Aggregate
 from sordino_shared.randomizers import AnyRandomizer
 
@@ -53,10 +51,8 @@ class ProcessEngine:
             yield from one_process(sums_of, parts)
             return
         try:
-            with process_pool(processes) as pool:
-                for future in as_completed([pool.submit(sums_of, part) for part in parts]):
-                    yield future.result()
-        except BrokenProcessPool as error:
+            yield from imap_unordered(sums_of, parts, processes)
+        except ProcessDied as error:
             raise ArchiveError(
                 "a process that added up parts was killed, most likely for want of memory: run it again with fewer "
                 "--processes"

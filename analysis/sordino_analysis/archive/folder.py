@@ -15,7 +15,11 @@ from urllib.parse import urlsplit
 from sordino_analysis.archive.errors import ArchiveError
 from sordino_analysis.documents.result_parquet import check_pyarrow
 
-_UNFINISHED = ".unfinished"
+# Ends the name of a file that is being written on this machine; one is left where the process is killed.
+UNFINISHED = ".unfinished"
+# Google's library by itself repeats a request for 15 minutes, without a word.
+_REPEATS_S = 10
+_ADVICE = "; check the network, the address, and the credentials in this process's environment, then run it again"
 _SCHEMES = "use a path, file://, s3://, gs:// or abfs://"
 
 
@@ -40,7 +44,7 @@ class Folder:
         from pyarrow import ArrowException
 
         try:
-            filesystem, path = fs.FileSystem.from_uri(url)
+            filesystem, path = fs.FileSystem.from_uri(_bounded(url))
         except (ValueError, OSError, ArrowException) as error:
             raise ArchiveError(f"{url} cannot be opened: {' '.join(str(error).split())}; {_SCHEMES}") from error
         return cls(url, filesystem, path)
@@ -98,7 +102,15 @@ class Folder:
         try:
             yield
         except (OSError, ArrowException) as error:
-            raise ArchiveError(f"{self.url}: {' '.join(str(error).split())}") from error
+            advice = _ADVICE if "://" in self.url and not self.url.startswith("file://") else ""
+            raise ArchiveError(f"{self.url}: {' '.join(str(error).split())}{advice}") from error
+
+
+def _bounded(url: str) -> str:
+    """The address with a limit on how long requests are repeated, unless it has one."""
+    if not url.startswith(("gs://", "gcs://")) or "retry_limit_seconds=" in url:
+        return url
+    return f"{url}{'&' if '?' in url else '?'}retry_limit_seconds={_REPEATS_S}"
 
 
 def _check_address(url: str) -> None:
@@ -117,12 +129,16 @@ def _check_address(url: str) -> None:
 
 
 def _write_renamed(target: Path, content: bytes) -> None:
-    unfinished = target.with_name(f".{target.name}{_UNFINISHED}")
-    with open(unfinished, "wb") as stream:
-        stream.write(content)
-        stream.flush()
-        os.fsync(stream.fileno())
-    os.replace(unfinished, target)
+    unfinished = target.with_name(f".{target.name}{UNFINISHED}")
+    try:
+        with open(unfinished, "wb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.replace(unfinished, target)
+    except BaseException:
+        unfinished.unlink(missing_ok=True)
+        raise
 
 
 def check_archives() -> ModuleType:

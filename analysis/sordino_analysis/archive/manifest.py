@@ -15,6 +15,8 @@ from sordino_shared.protocol import CampaignId, Digest
 _VERSION = 1
 # The largest integer that every reader of JSON keeps.
 _MAX_NUMBER = (1 << 53) - 1
+# Some 400,000 parts, of a hundred and fifty bytes each.
+MAX_MANIFEST_BYTES = 1 << 26
 # A part is read whole.
 _MAX_PART_BYTES = 1 << 32
 _MANIFEST_NAME = re.compile(r"_manifest-([0-9a-f]{64})\.json")
@@ -100,6 +102,8 @@ class ArchiveManifest:
     @classmethod
     def read(cls, name: str, content: bytes) -> ArchiveManifest:
         """The manifest of a file; raises ArchiveError where it is none, or not the one that its name promises."""
+        if len(content) > MAX_MANIFEST_BYTES:
+            raise ArchiveError(f"{name} is not the manifest of an archive: it has more than {MAX_MANIFEST_BYTES} bytes")
         try:
             plain = json.loads(content)
             manifest = _of_plain(plain)

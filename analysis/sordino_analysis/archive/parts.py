@@ -15,6 +15,7 @@ from sordino_analysis.archive.folder import Folder, check_archives
 from sordino_analysis.archive.manifest import ArchivedPart
 from sordino_analysis.evaluation.accumulate import Aggregate, add_payloads
 from sordino_shared.protocol.documents import PROTOCOL_VERSION
+from sordino_shared.quantities import quantity
 from sordino_shared.randomizers import AnyRandomizer
 
 Payloads = NDArray[np.uint8]
@@ -85,7 +86,7 @@ def sums_of_part(randomizer: AnyRandomizer, device: str, url: str, part: Archive
         add_payloads(randomizer, payloads, sums)
         count += len(payloads)
     if count != part.reports:
-        raise BadPart(part.name, f"holds {count} reports, the manifest says {part.reports}")
+        raise BadPart(part.name, f"holds {quantity(count, 'report')}, the manifest says {part.reports}")
     return Aggregate(count, sums)
 
 
@@ -103,7 +104,10 @@ def _blocks(name: str, content: bytes, device: str, width: int) -> Iterator[Payl
             for reports, block in zip(counts, blocks, strict=True):
                 found = np.frombuffer(block.as_buffer(), dtype=np.uint8)
                 if len(found) != reports * width:
-                    raise BadPart(name, f"has a block of {len(found)} bytes for {reports} reports of {width}")
+                    raise BadPart(
+                        name,
+                        f"has a block of {quantity(len(found), 'byte')} for {quantity(reports, 'report')} of {width}",
+                    )
                 yield found.reshape(-1, width)
     except (arrow.ArrowException, KeyError, ValueError, TypeError) as error:
         raise BadPart(name, f"cannot be read as Parquet: {error}") from error

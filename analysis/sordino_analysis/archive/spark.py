@@ -35,7 +35,7 @@ Batches = Iterator[Any]
 
 @dataclass(frozen=True)
 class SparkEngine:
-    """The executors of a pyspark.sql.SparkSession; a part that a dying executor had begun is begun by another.
+    """The executors of a pyspark.sql.SparkSession; where one dies, another one starts its parts again.
 
     Raises ArchiveError before the first part is read where executors have other versions than this machine.
     """
@@ -135,13 +135,13 @@ def _adder(
 
 def _differences(found: Versions, expected: Versions) -> str:
     """`numpy 2.3.1 instead of 2.4.6, pyarrow is missing`; empty where all are the same."""
-    told = []
+    lines = []
     for name, version in expected.items():
         if found[name] == "missing":
-            told.append(f"{name} is missing")
+            lines.append(f"{name} is missing")
         elif found[name] != version:
-            told.append(f"{name} {found[name]} instead of {version}")
-    return ", ".join(told)
+            lines.append(f"{name} {found[name]} instead of {version}")
+    return ", ".join(lines)
 
 
 @contextmanager

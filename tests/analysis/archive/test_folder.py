@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from pathlib import Path
 
 import numpy as np
@@ -55,6 +57,17 @@ def test_a_store_that_fails_is_an_error_of_the_archive(tmp_path: Path) -> None:
         Folder.open(str(tmp_path)).read("folder")
 
 
+def test_an_unreachable_store_is_not_waited_for_and_says_what_to_check() -> None:
+    """Google's library by itself repeats a request for minutes; an address may have a limit of its own."""
+    fs = pytest.importorskip("pyarrow.fs")
+    url = "gs://anonymous@bucket/lake?endpoint_override=127.0.0.1:9&scheme=http"
+    assert Folder.open(url).filesystem == fs.FileSystem.from_uri(f"{url}&retry_limit_seconds=10")[0]
+    assert Folder.open(url).url == url
+    folder = Folder.open(f"{url}&retry_limit_seconds=1")
+    with pytest.raises(ArchiveError, match=r"lake.*Could not connect.*; check the network, the address, and the cred"):
+        folder.read("part-00000.parquet")
+
+
 def test_a_file_that_is_far_too_long_is_not_read_to_its_end(tmp_path: Path) -> None:
     archive = answers(tmp_path, 5)
     part = Path(archive.folder.path) / "part-00001.parquet"
@@ -62,6 +75,26 @@ def test_a_file_that_is_far_too_long_is_not_read_to_its_end(tmp_path: Path) -> N
         stream.truncate(1 << 40)
     with pytest.raises(BadPart, match=r"part-00001\.parquet is not the file"):
         archive.sums(archive.chosen())
+
+
+@pytest.mark.parametrize("which", ["_manifest-*.json", "device-*.cbor"])
+def test_a_manifest_or_plan_that_is_far_too_long_is_not_read_to_its_end(tmp_path: Path, which: str) -> None:
+    [file] = Path(answers(tmp_path, 5).folder.path).glob(which)
+    with open(file, "r+b") as stream:
+        stream.truncate(1 << 40)
+    with pytest.raises(ArchiveError, match=rf"{re.escape(file.name)}.* (bytes|SHA-256)"):
+        Archive.open(str(file.parent))
+
+
+def test_a_write_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    folder = Folder.open(str(tmp_path))
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(ArchiveError, match="No space left"):
+        folder.write("part-00000.parquet", b"payloads")
+    assert folder.names() == []
 
 
 def test_the_manifest_of_another_round_names_other_files(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -30,6 +29,7 @@ from sordino_analysis.evaluation.accumulate import Aggregate
 from sordino_shared.errors import InvalidValue, SordinoError
 from sordino_shared.randomness import SeededRandomness
 from tests.patience import PATIENCE_S
+from tests.ports import free_port
 from tests.randomizers import direction
 
 ROOT = Path(__file__).parents[3]
@@ -204,9 +204,7 @@ def _wait_for(process: subprocess.Popen[str], text: str) -> None:
 @pytest.fixture
 def cluster(tmp_path: Path) -> Iterator[str]:
     """A master and two workers of one core each, so that there are two executors; the master's address."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     address = f"spark://127.0.0.1:{port}"
     places = "--host", "127.0.0.1", "--webui-port", "0"
     with _started("master.Master", *places, "--port", str(port)) as master:

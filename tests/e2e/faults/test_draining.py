@@ -64,9 +64,10 @@ def test_a_server_that_is_stopped_says_so_before_it_takes_nothing_more(
         begun = time.monotonic()
         process.send_signal(signal.SIGTERM)
         await_ending(address)
-        clients.await_answers()
+        # Few, so that a busy machine answers them long before the server stops to listen.
+        clients.await_answers(5)
         assert clients.troubles == 0
-        assert process.wait(DRAIN_S + ENDING_S) == 0
+        assert process.wait(PATIENCE_S) == 0
         assert time.monotonic() - begun >= DRAIN_S
         clients.await_troubles()
     assert clients.round.counts(database) == dict.fromkeys(clients.acknowledged, 1)

@@ -14,6 +14,7 @@ import pytest
 
 from sordino_server.kit.db import Database
 from tests.patience import PATIENCE_S
+from tests.ports import free_port
 
 Installation = Any
 BATCH = 20
@@ -32,12 +33,6 @@ def _children(parent: int) -> set[int]:
     return found
 
 
-def _free_port() -> str:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return str(probe.getsockname()[1])
-
-
 def test_two_processes_share_a_port_and_a_killed_one_comes_back(
     installation: Installation,
     migrated_postgres_url: str,
@@ -45,7 +40,7 @@ def test_two_processes_share_a_port_and_a_killed_one_comes_back(
     load: Callable[..., Any],
     wait_until: Callable[..., None],
 ) -> None:
-    metrics = _free_port()
+    metrics = str(free_port())
     here = {"SORDINO_DATABASE_URL": migrated_postgres_url, "SORDINO_METRICS_PORT": metrics}
     process, address = installation.serve("--no-worker", "--processes", "2", **here)
     wait_until(lambda: len(_children(process.pid)) == 2, "two processes serve")
