@@ -20,6 +20,7 @@ from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
 from sordino_analysis.questions.linear import Workload
 from sordino_analysis.questions.linear.on_demand import QuestionKind
 from sordino_shared.errors import InvalidValue
+from sordino_shared.quantities import quantity
 
 _HEADINGS = ("query", "answer", "std. error", "interval", "consistent")
 
@@ -107,7 +108,7 @@ class Estimate:
 
     @property
     def _title(self) -> str:
-        return f"Estimate of {self.workload.name} from {self.users:,} users, intervals at {self.level:.0%}"
+        return f"Estimate of {self.workload.name} from {quantity(self.users, 'user')}, intervals at {self.level:.0%}"
 
     def _rows(self) -> list[tuple[str, ...]]:
         return [

@@ -17,6 +17,7 @@ from sordino_analysis.estimation.items import ItemEstimate, ItemEstimator
 from sordino_analysis.evaluation.accumulate import Aggregate
 from sordino_analysis.evaluation.item_counts import count_items, counts_of_table
 from sordino_shared.errors import InvalidValue
+from sordino_shared.quantities import quantity
 
 _HEADINGS = ("item", "answer", "std. error", "interval", "band")
 
@@ -70,7 +71,9 @@ class Items:
     @property
     def _title(self) -> str:
         found = self.estimate
-        return f"{len(self.values)} items from {found.users:,} users, intervals at {found.level:.0%}"
+        return (
+            f"{quantity(len(self.values), 'item')} from {quantity(found.users, 'user')}, intervals at {found.level:.0%}"
+        )
 
     def _rows(self) -> list[tuple[str, ...]]:
         return [

@@ -13,7 +13,7 @@ from sordino_analysis.evaluation.accumulate import Aggregate
 def rule_on_average(
     plan: Plan, aggregate: Aggregate, rule: Mapping[str, bool] | str, level: float = 0.95
 ) -> AverageCaseAnswer:
-    """The share of users for whom every indicator of `rule` is as given, or of a plan for clauses at least one.
+    """The share of users to whom `rule` says yes: a conjunction needs all its indicators as given, a clause one.
 
     A rule may be text, `a:on,b:off`; a decision list is one, `a:on=yes,b:off=no,else=yes`.
 

@@ -30,6 +30,7 @@ from sordino_analysis.panel.period_answers import PeriodAnswers
 from sordino_analysis.panel.series import SeriesEstimates
 from sordino_analysis.questions.linear.scopes import bounds_of
 from sordino_shared.errors import InvalidValue
+from sordino_shared.quantities import quantity
 
 _WEEK = 7
 
@@ -68,7 +69,7 @@ def _of_estimate(of: Estimate) -> Picture:
     scopes = [workload.scope(query) for query in range(workload.queries)]
     drawn = EstimateChart(
         title=workload.name,
-        subtitle=f"{of.users:,} users, ε = {of.plan.epsilon:g}",
+        subtitle=f"{quantity(of.users, 'user')}, ε = {of.plan.epsilon:g}",
         level=of.level,
         labels=of.labels,
         values=of.values.tolist(),
@@ -84,7 +85,7 @@ def _of_estimate(of: Estimate) -> Picture:
 def _of_items(of: Items) -> Picture:
     drawn = EstimateChart(
         title="Items",
-        subtitle=f"{of.estimate.users:,} users",
+        subtitle=quantity(of.estimate.users, "user"),
         level=of.estimate.level,
         labels=[str(value) for value in of.values],
         values=of.answers.tolist(),
@@ -101,7 +102,7 @@ def _of_rules(of: RankedRules) -> Picture:
     rows = zip(of.rules, of.losses.tolist(), _pairs(of.band), strict=True)
     drawn = RankedChart(
         title="Rules by loss",
-        subtitle=f"{len(of.rules):,} rules, {found.users:,} users",
+        subtitle=f"{quantity(len(of.rules), 'rule')}, {quantity(found.users, 'user')}",
         axis="loss of the rule, a share of users",
         leading="rule that may be the best",
         interval=f"{100 * found.level:g} % band of all rules",

@@ -39,6 +39,7 @@ from sordino_shared.audit import check_guarantee
 from sordino_shared.domains import Domain
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import DevicePart
+from sordino_shared.quantities import quantity
 
 _USERS_SHOWN = 10_000
 
@@ -193,7 +194,10 @@ class Plan(Facts):
         return self._moments.profile()
 
     def _facts(self) -> tuple[str, list[tuple[str, str]]]:
-        title = f"Plan of {self.analyst.workload}: {self._whole.asked} queries over {self._whole.size} cells"
+        title = (
+            f"Plan of {self.analyst.workload}: {quantity(self._whole.asked, 'query')} over "
+            f"{quantity(self._whole.size, 'cell')}"
+        )
         ratio = "no bound above 0 proved" if self.ratio is None else f"{self.bound:.4g}, ratio {self.ratio:.3f}"
         return title, [
             ("privacy", f"{self.device.guarantee} for each report"),

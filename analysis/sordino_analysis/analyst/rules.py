@@ -14,6 +14,7 @@ from sordino_analysis.analyst.plans import Plan
 from sordino_analysis.arrays import Floats
 from sordino_analysis.estimation.concepts import ConceptEstimate, ConceptEstimator
 from sordino_analysis.evaluation.accumulate import Aggregate
+from sordino_shared.quantities import quantity
 
 _HEADINGS = ("rule", "loss", "std. error", "band", "may be the best")
 
@@ -90,7 +91,10 @@ class RankedRules:
     @property
     def _title(self) -> str:
         found = self.estimate
-        return f"{len(found.losses):,} rules from {found.users:,} users, statements at {found.level:.0%}"
+        return (
+            f"{quantity(len(found.losses), 'rule')} from {quantity(found.users, 'user')}, statements at "
+            f"{found.level:.0%}"
+        )
 
     def _rows(self) -> list[tuple[str, ...]]:
         """Those with the least estimated losses."""

@@ -21,6 +21,7 @@ from sordino_analysis.questions.linear.concepts.indicators import held_domain
 from sordino_shared.domains import Domain
 from sordino_shared.errors import InvalidValue, OutsideDomain
 from sordino_shared.protocol import DevicePart
+from sordino_shared.quantities import quantity
 from sordino_shared.randomness import Randomness, SeededRandomness
 
 Values = Sequence[object] | NDArray[Any] | Mapping[str, Sequence[object]]
@@ -65,7 +66,7 @@ class Simulation:
     @property
     def _title(self) -> str:
         name, users = self.plan.workload.name, self.estimate.users
-        return f"Simulation of {name}: {users:,} users, ε = {self.plan.epsilon:g}, intervals at 95%"
+        return f"Simulation of {name}: {quantity(users, 'user')}, ε = {self.plan.epsilon:g}, intervals at 95%"
 
     def _rows(self) -> list[tuple[str, ...]]:
         label, answers = self.plan.workload.label, self.estimate

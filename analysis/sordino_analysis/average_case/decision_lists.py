@@ -15,6 +15,7 @@ import numpy as np
 
 from sordino_analysis.arrays import Mask
 from sordino_analysis.average_case.rule_classes import ClassMeans, means_of_table
+from sordino_analysis.average_case.usefulness import response_variance
 from sordino_analysis.optimisation.arrangements.margins import users_of_scheme
 from sordino_analysis.optimisation.arrangements.separators import HalfSpace, decision_list, largest_list_weight
 from sordino_analysis.questions.linear.workload import WorkloadError
@@ -26,7 +27,7 @@ _FORM = "write a decision list as NAME:VALUE=yes,NAME:VALUE=no,else=yes"
 
 @dataclass(frozen=True)
 class DecisionList:
-    """If the indicator at a place is as wanted then the answer, for the first such item, else `otherwise`."""
+    """The answer of the first item (place, wanted, answer) whose indicator has the wanted value, else `otherwise`."""
 
     items: tuple[tuple[int, bool, bool], ...]
     otherwise: bool
@@ -37,16 +38,16 @@ class DecisionList:
             raise InvalidValue("a list looks at one indicator at least, and at each of them once", self.items)
 
     def half_space(self) -> HalfSpace:
-        """Over its own indicators, in the order of the items."""
+        """The list as a half-space of its own indicators, in the order of the items."""
         items = [(at, int(wanted), int(answer)) for at, (_, wanted, answer) in enumerate(self.items)]
         return decision_list(len(items), items, int(self.otherwise))
 
     def positive(self) -> Mask:
-        """(2^w,) where it says yes, over the cells of its indicators in C order."""
+        """(2^w,) whether the list says yes at each cell of its indicators, in C order."""
         return self.half_space().predicts(_cells(len(self.items)))
 
     def means(self, indicators: int) -> ClassMeans:
-        """Of k indicators; raises InvalidValue for a list that says the same of all, or asks an indicator twice."""
+        """Means of k indicators in both classes; raises InvalidValue for a list that says the same of all users."""
         return means_of_table(self.positive(), tuple(place for place, _, _ in self.items), indicators)
 
 
@@ -74,8 +75,9 @@ def list_separation(length: int) -> float:
 
 
 def worst_case_list_variance(indicators: int, length: int, epsilon: float) -> float:
-    """Of unbiased answers to all lists of w of k indicators, whatever users hold: one character by randomised response.
+    """Variance of one report for unbiased answers to all lists of w of k indicators, for every population.
 
+    A report tells one random character by randomised response. The variance is
     (Σ_j √(C(k,j) a_j))²/tanh²(ε/2) with a_j the most that a list has in squares of its characters of j indicators.
     """
     cells = _cells(length)
@@ -84,8 +86,14 @@ def worst_case_list_variance(indicators: int, length: int, epsilon: float) -> fl
     squares = (tables @ characters / len(cells)) ** 2
     sizes = cells.sum(axis=1)
     most = [squares[:, sizes == size].sum(axis=1).max() for size in range(1, length + 1)]
-    told = math.fsum(math.sqrt(math.comb(indicators, size) * a) for size, a in enumerate(most, 1))
-    return (told / math.tanh(epsilon / 2)) ** 2
+    roots = math.fsum(math.sqrt(math.comb(indicators, size) * a) for size, a in enumerate(most, 1))
+    return (roots / math.tanh(epsilon / 2)) ** 2
+
+
+def list_response_variance(indicators: int, length: int, epsilon: float) -> float:
+    """The same where a report is randomised response over all 2^k cells: the most of all lists of w of k indicators."""
+    shares = {float(each.positive().mean()) for each in every_list(length)}
+    return max(response_variance(indicators, share, epsilon) for share in shares)
 
 
 def list_margin(indicators: int, length: int) -> float:
@@ -94,14 +102,17 @@ def list_margin(indicators: int, length: int) -> float:
 
 
 def list_lemma_users(indicators: int, length: int, epsilon: float, error: float, failure: float) -> int:
-    """(20) with the margin 1/(4kP) of Lemma 9 for the weights P of Theorem 9."""
+    """Users by the paper's bound (20), with the margin 1/(4kP) of Lemma 9 for the weights P of Theorem 9."""
     margin = 1 / (4 * indicators * largest_list_weight(indicators, length))
     return users_of_scheme(indicators + 1, margin, epsilon, error, failure)
 
 
 @cache
 def every_list(length: int) -> tuple[DecisionList, ...]:
-    """The lists that depend on each of `length` indicators, asked in order: others are exchanges of these."""
+    """All lists that test the indicators 0, …, `length` − 1 in this order and depend on each of them.
+
+    Every other list of this length exchanges indicators of one of these.
+    """
     found = []
     for wanted in product((True, False), repeat=length):
         for answers in product((True, False), repeat=length + 1):
@@ -118,7 +129,7 @@ def _depends_on_all(positive: Mask) -> bool:
 
 
 def _margin(half_space: HalfSpace, indicators: int) -> float:
-    """Bits that the list does not look at count by how many are on."""
+    """(γ₀ + γ₁)/2 of one list; the bits that it does not look at are summed by how many of them are on."""
     own = _cells(len(half_space.weights))
     free = indicators - own.shape[1]
     on = np.arange(free + 1)
@@ -136,7 +147,7 @@ def _cells(length: int) -> Mask:
 
 
 def list_of(names: Sequence[str], items: Sequence[tuple[str, bool, bool]], otherwise: bool) -> DecisionList:
-    """By the names of the indicators; raises InvalidValue for one that there is not."""
+    """The list whose items name their indicators; raises InvalidValue for a name that is not among `names`."""
     for name, _, _ in items:
         if name not in names:
             raise InvalidValue(f"there is no indicator {name!r}; there are {', '.join(names)[:1000]}", items)

@@ -14,7 +14,7 @@ ERROR, FAILURE = 0.05, 0.05
 
 
 def average_case_figures(family: str, indicators: int, width: int, epsilon: float) -> AverageCaseFigures:
-    """For conjunctions, clauses or lists of w of k indicators, at α = β = .05; of lists for the worst one.
+    """How many users a rule of w of k indicators takes at α = β = .05; of decision lists, the worst list.
 
     Raises InvalidValue for parities, and where answers that hold for each database need no more users.
     """
@@ -57,11 +57,13 @@ def _of_class(family: str, indicators: int, width: int, epsilon: float) -> tuple
     if family == "lists":
         margin = users_of_scheme(indicators + 1, decision_lists.list_margin(indicators, width), *asked)
         lemma = decision_lists.list_lemma_users(indicators, width, *asked)
-        worst = decision_lists.worst_case_list_variance(indicators, width, epsilon)
+        characters = decision_lists.worst_case_list_variance(indicators, width, epsilon)
+        worst = min(characters, decision_lists.list_response_variance(indicators, width, epsilon))
         return decision_lists.list_separation(width), worst, margin, lemma
     separation = Literals(indicators, tuple((place, True) for place in range(width))).means().separation
     margin = usefulness.margin_users(indicators, width, *asked)
-    worst = usefulness.worst_case_variance(indicators, width, epsilon)
+    characters = usefulness.worst_case_variance(indicators, width, epsilon)
+    worst = min(characters, usefulness.response_variance(indicators, 0.5**width, epsilon))
     return separation, worst, margin, usefulness.lemma_users(indicators, *asked)
 
 

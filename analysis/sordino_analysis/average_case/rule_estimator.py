@@ -35,7 +35,7 @@ class RuleEstimator:
         return cls(device, queries, LinearEstimator.of(device, analyst).estimate(aggregate, level))
 
     def answer(self, rule: Mapping[str, bool]) -> AverageCaseAnswer:
-        """The share of users whom the rule says yes to: every indicator as given, or of a clause one of them.
+        """The share of users to whom the rule says yes: a conjunction needs all its indicators as given, a clause one.
 
         Raises InvalidValue for an indicator that there is not, for a rule of another width than the plan's, and for a
         plan of lists, which `answer_text` takes.

@@ -27,7 +27,7 @@ def weak_users(variance: float, failure: float) -> int:
 
 
 def one_attribute_variance(indicators: int, separation: float, epsilon: float) -> float:
-    """Of one report: a random one of k indicators by randomised response, for class means ‖m₁ − m₀‖² apart.
+    """Variance of one report of a random one of k indicators by randomised response, class means ‖m₁ − m₀‖² apart.
 
     Raises InvalidValue where the means are the same.
     """
@@ -37,7 +37,7 @@ def one_attribute_variance(indicators: int, separation: float, epsilon: float) -
 
 
 def worst_case_variance(indicators: int, width: int, epsilon: float) -> float:
-    """Of the best unbiased answers to all conjunctions of w of k indicators, whatever users hold, up to ε = ln 3.
+    """Variance of the best unbiased answers to all conjunctions of w of k indicators, for every population, ε ≤ ln 3.
 
     (2^−w Σ_{j≥1} √(C(k,j)·C(w,j)))²/tanh²(ε/2): the closed form of `fourier` for rules without a label.
     """
@@ -46,8 +46,22 @@ def worst_case_variance(indicators: int, width: int, epsilon: float) -> float:
     return float((weights / 2**width / math.tanh(epsilon / 2)) ** 2)
 
 
+def response_variance(indicators: int, share: float, epsilon: float) -> float:
+    """Variance of one report of all 2^k cells by randomised response, for a rule that says yes to this share of them.
+
+    It holds for every population. A report is in the rule with probability P = (c + s(e^ε − 1))/(e^ε − 1 + 2^k), with c
+    cells in the rule and a share s of users there; the variance P(1 − P)((e^ε − 1 + 2^k)/(e^ε − 1))² is the largest
+    over s.
+    """
+    gain, cells = math.expm1(epsilon), math.ldexp(1.0, min(indicators, 500))
+    scale = 1 + cells / gain
+    least = share * cells / (gain + cells)
+    yes = min(max(0.5, least), least + 1 / scale)
+    return yes * (1 - yes) * scale**2
+
+
 def laplace_variance(indicators: int, separation: float, epsilon: float) -> float:
-    """Of one report with Laplace noise of scale k/ε on each of k bits, for ±1 class means ‖m₁ − m₀‖² apart."""
+    """Variance of one report with Laplace noise of scale k/ε on each of k bits, for ±1 class means ‖m₁ − m₀‖² apart."""
     return 4 * (2 * (indicators / epsilon) ** 2 + 0.25) / separation
 
 
@@ -68,7 +82,7 @@ def conjunction_margin(indicators: int, width: int) -> float:
     free = indicators - width
 
     def mean(satisfied: int) -> float:
-        """Of ⟨u_x, v⟩ over the other bits, where `satisfied` of those of the rule are on."""
+        """The mean of ⟨u_x, v⟩ over the other bits, where `satisfied` of the rule's bits are on."""
         shares = (math.comb(free, on) * 0.5**free / math.sqrt(satisfied + on + indicators) for on in range(free + 1))
         return (satisfied - threshold) / length * math.fsum(shares)
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from sordino_analysis.charts.plots import RIGHT, WIDTH, Interval, Plot, heading, legend, shortened
 from sordino_analysis.charts.svg import document, dot, line, path, text
 from sordino_shared.errors import InvalidValue
+from sordino_shared.quantities import quantity
 
 MOST_ROWS = 30
 _TOP, _ROW = 112, 22
@@ -61,7 +62,7 @@ def draw_ranked(chart: RankedChart) -> str:
     left_out = len(chart.rows) - len(rows)
     more = f" {left_out:,} more are not drawn." if left_out else ""
     description = (
-        f"{chart.subtitle}. {len(rows)} rows, first {rows[0].label} with {rows[0].value:.4g}; "
+        f"{chart.subtitle}. {quantity(len(rows), 'row')}, first {rows[0].label} with {rows[0].value:.4g}; "
         f"{sum(row.leads for row in rows)} are marked: {chart.leading}.{more}"
     )
     return document(WIDTH, bottom + 60, chart.title, description, elements)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from sordino_analysis.charts.plots import LEFT, RIGHT, WIDTH, Interval, Plot, Tick, heading, legend, shortened
 from sordino_analysis.charts.svg import document, dot, text
 from sordino_shared.errors import InvalidValue
+from sordino_shared.quantities import quantity
 
 # Of more answers those are drawn whose windows differ most.
 MOST_PANELS = 8
@@ -64,7 +65,7 @@ def draw_series(chart: SeriesChart) -> str:
     first, last = chart.span
     description = (
         f"{chart.subtitle}. Periods {first} to {last}, {len(chart.periods)} with reports; {len(shown)} of "
-        f"{len(chart.labels)} answers."
+        f"{quantity(len(chart.labels), 'answer')}."
     )
     return document(WIDTH, _TOP + len(shown) * _ROW + 30, chart.title, description, elements)
 

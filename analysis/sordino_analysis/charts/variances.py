@@ -12,6 +12,7 @@ from sordino_analysis.charts.scales import round_ticks
 from sordino_analysis.charts.svg import Point, document, dot, text
 from sordino_analysis.documents.plan_summary import LinearSummary
 from sordino_shared.errors import InvalidValue
+from sordino_shared.quantities import quantity
 
 HEIGHT = 520
 _TOP, _BOTTOM = 112, 440
@@ -72,12 +73,8 @@ def draw_variances(chart: VarianceChart) -> str:
         *plot.columns("ε of one report (logarithmic)", epsilons),
         *_curves(plot, plans, names),
     ]
-    description = f"{chart.subtitle}. {_counted(len(names), 'mechanism')} at {_counted(len(plans), 'ε')}."
+    description = f"{chart.subtitle}. {quantity(len(names), 'mechanism')} at {quantity(len(plans), 'value')} of ε."
     return document(WIDTH, HEIGHT, chart.title, description, elements)
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"1 {noun}" if count == 1 else f"{count} values of ε" if noun == "ε" else f"{count} {noun}s"
 
 
 def _curves(plot: Plot, plans: Sequence[PlanVariances], names: Sequence[str]) -> list[str]:

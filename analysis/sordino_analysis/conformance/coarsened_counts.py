@@ -32,7 +32,7 @@ def member_chance(randomizer: Coarsened) -> Fraction:
 
 
 def read_reports(randomizer: Coarsened, values: Sequence[int], payloads: Payloads) -> list[CoarsenedReport]:
-    """The payloads (n, width) of a device whose members have the indices `values`, taken apart, each payload once."""
+    """The (n, width) payloads of a device whose members have the indices `values`, read; equal ones are read once."""
     read = cache(lambda payload: CoarsenedReport.read(randomizer, values, payload))
     return [read(bytes(row)) for row in payloads]
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sordino_shared.errors import InvalidValue
+from sordino_shared.quantities import quantity
 from sordino_shared.randomizers import Randomizer
 
 _SHOWN = 40
@@ -62,6 +63,7 @@ def _parsed(words: list[bytes], randomizer: Randomizer) -> tuple[int, bytes]:
         raise InvalidValue("PAYLOAD must be written in hexadecimal digits, two a byte", payload) from error
     if len(content) != randomizer.payload_bytes:
         raise InvalidValue(
-            f"PAYLOAD has {len(content)} bytes, those of this device part have {randomizer.payload_bytes}", payload
+            f"PAYLOAD has {quantity(len(content), 'byte')}, those of this device part have {randomizer.payload_bytes}",
+            payload,
         )
     return int(value), content

@@ -135,19 +135,22 @@ class _ClosedFirst:
         return tuple(chosen)
 
     def best_of(self, second: ClosedRound, top: int) -> int:
-        """The rule of the second round with the least combined loss, each round weighed by its inverse variance."""
+        """The rule of the second round with the least combined loss, rounds weighed by inverse mean squared errors.
+
+        That of the first has the square of the bias bound: answers to a class may be biased, those to listed rules not.
+        """
         estimator = LinearEstimator.of(second.plan.device, second.plan.analyst)
         later, users = estimator.unbiased(second.aggregate), second.aggregate.count
         spread = errors_of(estimator.law, estimator.workload.operator).standard(later, users) ** 2
         rules = np.array(self.shortlist(top))
-        before = self.estimate.standard_errors[rules] ** 2
+        before = self.estimate.standard_errors[rules] ** 2 + self.estimator.biases[rules] ** 2
         return int(rules[combined(self.estimate.losses[rules], before, later, spread).argmin()])
 
 
-def combined(first: Floats, first_variances: Floats, second: Floats, second_variances: Floats) -> Floats:
-    """(M,) losses by two independent rounds with these variances, (M,) each, weighed by their inverses."""
-    total = first_variances + second_variances
-    return np.asarray((first * second_variances + second * first_variances) / np.where(total > 0, total, 1.0))
+def combined(first: Floats, first_errors: Floats, second: Floats, second_errors: Floats) -> Floats:
+    """(M,) losses by two independent rounds with these mean squared errors, (M,) each, weighed by their inverses."""
+    total = first_errors + second_errors
+    return np.asarray((first * second_errors + second * first_errors) / np.where(total > 0, total, 1.0))
 
 
 def _cells(known: ClassOfRules, domain: Domain, rules: Sequence[int]) -> int:

@@ -197,7 +197,7 @@ class CharacterErrors(ConceptErrors):
         return np.stack([(self.law.spectrum.information * self.law.slopes_of(b)[:, 0]).sum(axis=0) for b in blocks])
 
     def _answers(self, coefficients: Floats) -> Floats:
-        """(Q, …) what errors of the characters (1 + p, …) make of the losses."""
+        """(Q, …) the errors of the losses where the characters have the errors `coefficients` (1 + p, …)."""
         if np.allclose(self._gains[:, self._by_orbit[0] > 0], 1.0):
             return self.operator.answers([coefficients] * len(self._gains))
         shares = np.hstack([np.ones((len(self._gains), 1)), self._gains[:, self.operator.characters.orbit_of]])
@@ -236,8 +236,16 @@ def errors_of(law: AnswerMoments, operator: LinearMap) -> ConceptErrors:
 
 
 def _is_of_single_characters(law: OrbitAnswerMoments) -> bool:
-    """Whether a report tells one character, of which a block's answers take the same share whatever the report."""
-    return law.levels == 1 and not law.offsets.any() and bool(law.spectrum.single.all())
+    """Whether each report tells one character, and a block's answers have one slope for all reports of an orbit."""
+    if law.levels != 1 or law.offsets.any() or not law.spectrum.single.all():
+        return False
+    for number in range(len(law.slopes)):
+        slopes = law.slopes_of(number)[:, 0]
+        most, least = (np.where(law.spectrum.tells, slopes, end) for end in (-np.inf, np.inf))
+        apart = most.max(axis=0) - least.min(axis=0)
+        if (apart > _SINGLE * np.abs(slopes).max()).any():
+            return False
+    return True
 
 
 @dataclass(frozen=True, eq=False)

@@ -28,6 +28,7 @@ from sordino_analysis.questions.linear.concepts.ordered import OrderedClass
 from sordino_analysis.questions.linear.operators import Indices
 from sordino_shared.domains import Domain
 from sordino_shared.protocol import DevicePart
+from sordino_shared.quantities import quantity
 
 # Rules against which every other is compared: the ones with the least estimated losses.
 _SHORTLIST = 64
@@ -176,7 +177,9 @@ class ConceptEstimator:
             else:
                 assert widths is not None, "few reports have widths"
                 reach = bernstein_reach(spread**2 * users, widths + widths[rival], users, tail)
-            reach = np.where(spread > 0, reach + self.biases + self.biases[rival], 0.0)
+            # Reports may tell nothing of a difference: its bias is left.
+            reach = np.where(spread > 0, reach, 0.0) + self.biases + self.biases[rival]
+            reach[rival] = 0.0
             stays &= losses - losses[rival] <= reach
             if rival == chosen:
                 excess = max(0.0, float((losses[rival] - losses + reach).max()))
@@ -185,7 +188,7 @@ class ConceptEstimator:
     def _doubts(self, users: int) -> tuple[str, ...]:
         count, parts = self.errors.parts
         return (
-            f"{users} reports are fewer than the {count} {parts} that rules need, so the normal "
+            f"with {quantity(users, 'report')}, fewer than the {count} {parts} that rules need, the normal "
             "approximation does not hold: band, set and excess are Bernstein's, which hold for any number of reports "
             "and are wide",
         )

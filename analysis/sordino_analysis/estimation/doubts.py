@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from sordino_analysis.estimation.band import BandQuantile
 from sordino_analysis.estimation.normality import Normality
 from sordino_analysis.questions.linear import Workload
+from sordino_shared.quantities import quantity
 
 
 def doubts(workload: Workload, users: int, level: float, normal: Sequence[Normality | None]) -> tuple[str, ...]:
@@ -18,9 +19,9 @@ def doubts(workload: Workload, users: int, level: float, normal: Sequence[Normal
     least = min(doubted[worst].coverage, doubted[worst].population_coverage)
     enough = max(one.enough_reports or 0 for one in doubted.values())
     return (
-        f"only {users} users reported: intervals of {len(doubted)} of {len(normal)} answers are expected to hold less "
-        f"often than {level:.0%}, that of {workload.label(worst)} in {least:.1%} of campaigns; about {enough:,} "
-        "reports would do, fewer at a smaller ε",
+        f"only {quantity(users, 'user')} reported: intervals of {len(doubted)} of {quantity(len(normal), 'answer')} "
+        f"are expected to hold less often than {level:.0%}, that of {workload.label(worst)} in {least:.1%} of "
+        f"campaigns; about {enough:,} reports would do, fewer at a smaller ε",
     )
 
 
@@ -29,6 +30,6 @@ def doubts_of_the_band(band: BandQuantile, users: int, level: float) -> tuple[st
     if band.holds:
         return ()
     return (
-        f"only {users} users reported: errors are so skewed that the band may hold all answers less often than "
-        f"{level:.0%}; use the interval of one answer, or wait for more reports",
+        f"only {quantity(users, 'user')} reported: errors are so skewed that the band may hold all answers less "
+        f"often than {level:.0%}; use the interval of one answer, or wait for more reports",
     )

@@ -12,11 +12,15 @@ from sordino_shared.errors import InvalidValue
 from sordino_shared.randomizers import AnyRandomizer, Randomizer
 
 Integers = NDArray[np.int64]
+_WORD = 1 << 63
 
 
 @dataclass(frozen=True, eq=False)
 class Aggregate:
-    """`count` reports and the sums (p,) of their accumulators; adding is exact, associative and commutative."""
+    """`count` reports and the sums (p,) of their accumulators; adding is exact, associative and commutative.
+
+    Adding raises InvalidValue for sums of different randomizers, and for sums beyond what any reports have.
+    """
 
     count: int
     sums: Integers
@@ -33,6 +37,11 @@ class Aggregate:
     def __add__(self, other: Aggregate) -> Aggregate:
         if self.sums.shape != other.sums.shape:
             raise InvalidValue("aggregates of different randomizers do not add up", (self.sums.shape, other.sums.shape))
+        # numpy adds modulo 2^64. Sums of reports stay within half of a word, see `ServerHalf.most_reports`.
+        low = int(self.sums.min(initial=0)) + int(other.sums.min(initial=0))
+        high = int(self.sums.max(initial=0)) + int(other.sums.max(initial=0))
+        if low < -_WORD or high >= _WORD:
+            raise InvalidValue(f"sums from {low} to {high} do not fit 64 bits: no reports have such", (low, high))
         return Aggregate(self.count + other.count, self.sums + other.sums)
 
     def to_bytes(self) -> bytes:

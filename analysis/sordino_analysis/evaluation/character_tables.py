@@ -72,6 +72,11 @@ class CharacterTables:
         return [max(int(np.abs(table).max()) for _, table in tables) for tables in self.rows]
 
     @cached_property
+    def most_together(self) -> list[int]:
+        """For each row the most that the |entries| of one report sum to."""
+        return [int(sum(np.abs(table).sum(axis=1) for _, table in tables).max()) for tables in self.rows]
+
+    @cached_property
     def _spectra(self) -> list[Parts]:
         return [_spectrum(self.kernel, row) for row in self.kernel.rows]
 

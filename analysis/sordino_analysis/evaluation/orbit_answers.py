@@ -217,7 +217,7 @@ class OrbitAnswerMoments(AnswerMoments):
         return mean, squares
 
     def _moments_of_single(self, number: int, query: LocalQuery, rows: Mask) -> tuple[Floats, Floats]:
-        """(K,) what `rows` of one character each give: β l cas(x) on average, (β l)² in the square if it is drawn."""
+        """(K,) mean and mean square of one query's answer from the `rows` that tell one character each."""
         information, slopes = self.spectrum.information[rows], self.slopes_of(number)[rows, 0]
         shares, noise = ((information * slopes**power).sum(axis=0) for power in (1, 2))
         mean = np.where(query.orbits >= 0, shares[query.orbits], 0.0) * query.weights @ cas_table(query.shape)
@@ -285,7 +285,7 @@ def _every_row(block: CharacterBlock, variances: Floats) -> Floats:
 
 
 def _shifts_of_rows(block: CharacterBlock) -> list[tuple[int, Indices]]:
-    """For each row the first one that it is a shift of, and that row's cell (K,) at each of its own cells.
+    """For each row of the block the first row that is a shift of it, and which cell (K,) of that row each cell is.
 
     A report is shifted at random, so that the law of an answer at a cell is the other one's at the shifted cell. Only
     attributes of two members are shifted.

@@ -27,6 +27,7 @@ class CharacterSums:
         self._places = _Places(characters, tables.least)
         self.one = tables.one
         self.largest = tables.largest
+        self.most_together = tables.most_together
         self._tables = tables.rows
 
     def __call__(self, payloads: NDArray[np.uint8]) -> Integers:

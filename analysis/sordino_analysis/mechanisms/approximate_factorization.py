@@ -7,9 +7,9 @@ import math
 from sordino_analysis.mechanisms.factorization import vector_mechanism
 from sordino_analysis.mechanisms.least_variances import least_of_approximations
 from sordino_analysis.mechanisms.mechanism import MechanismFailed, Proposal, SharedWork
-from sordino_analysis.mechanisms.request import NOT_ALLOWED
 from sordino_analysis.optimisation.factorization import cheapest
 from sordino_analysis.progress import ProgressCallback
+from sordino_shared.quantities import quantity
 
 # An approximation of prefix sums over 256 types takes seconds on one core, and three or four of them are made.
 _MAX_TYPES = 256
@@ -26,10 +26,8 @@ class ApproximateFactorizationMechanism:
 
     def reason_against(self, work: SharedWork) -> str | None:
         request = work.request
-        if not request.allows_bias:
-            return NOT_ALLOWED
-        if request.options.users is None:
-            return "biased by design: it is compared by mean squared error at a stated number of users only"
+        if request.reason_against_bias is not None:
+            return request.reason_against_bias
         queries, size = request.workload.operator.shape
         if size > _MAX_TYPES or queries * size > _MAX_ENTRIES:
             return f"{queries} × {size} entries of W; it is made for at most {_MAX_TYPES} types and {_MAX_ENTRIES}"
@@ -50,5 +48,5 @@ class ApproximateFactorizationMechanism:
 
         found, _ = cheapest(work.matrix, exact, squared_error, should_stop=work.deadline.passed)
         if found is None:
-            raise MechanismFailed(f"with {users} users no approximation of the queries is worth its bias")
+            raise MechanismFailed(f"with {quantity(users, 'user')} no approximation of the queries is worth its bias")
         return vector_mechanism(found.factorization, request)

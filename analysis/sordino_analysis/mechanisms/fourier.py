@@ -20,12 +20,17 @@ class FourierMechanism:
     name = "fourier"
 
     def reason_against(self, work: SharedWork) -> str | None:
-        reason = reason_against_orbits(work)
-        if reason is not None:
-            return reason
-        needed = len(needed_orbits(character_map(work.request.workload.operator)))
-        return f"{needed} orbits of characters; a device holds {MAX_ROWS} rows" if needed > MAX_ROWS else None
+        return reason_against_characters(work)
 
     def propose(self, work: SharedWork, progress: ProgressCallback) -> Proposal:
         operator, epsilon = character_map(work.request.workload.operator), work.request.guarantee.epsilon
         return drawn_proposal(character_families(operator, epsilon), work)
+
+
+def reason_against_characters(work: SharedWork) -> str | None:
+    """Why no device draws one of the characters that the queries need, or None."""
+    reason = reason_against_orbits(work)
+    if reason is not None:
+        return reason
+    needed = len(needed_orbits(character_map(work.request.workload.operator)))
+    return f"{needed} orbits of characters; a device holds {MAX_ROWS} rows" if needed > MAX_ROWS else None

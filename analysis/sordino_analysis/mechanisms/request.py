@@ -39,6 +39,15 @@ class PlanRequest:
         return queries.bias_allowed if isinstance(queries, RuleQueries) else True
 
     @property
+    def reason_against_bias(self) -> str | None:
+        """Why no mechanism that is biased by design is compared, or None."""
+        if not self.allows_bias:
+            return NOT_ALLOWED
+        if self.options.users is None:
+            return "biased by design: it is compared by mean squared error at a stated number of users only"
+        return None
+
+    @property
     def guarantee(self) -> PureEpsilon:
         """What one report may spend."""
         return self.options.guarantee

@@ -107,15 +107,15 @@ NOTHING = IndependentError()
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ReportErrors:
-    """One decoded report's deviation from its user's type (k,), or from the population where `sampled`.
+    """One decoded report's deviation from its user's type (k,), or from the population's histogram.
 
     `chances` (p, k) are those of an output with a type, over the plausible histogram (k,); `centres` (k, c) are
-    what is deviated from, one column a type or a single one.
+    what is deviated from, a single column or, where there are none, each type.
     """
 
     law: DecodedReportMoments
     chances: Floats
-    centres: Floats
+    centres: Floats | None
     covariance: Floats
     users: int
 
@@ -125,7 +125,7 @@ class ReportErrors:
         return cls(
             law=law,
             chances=law.kernel * histogram,
-            centres=np.eye(law.size),
+            centres=None,
             covariance=law.covariance(histogram),
             users=users,
         )
@@ -133,13 +133,16 @@ class ReportErrors:
     @classmethod
     def about_population(cls, law: DecodedReportMoments, histogram: Floats, users: int) -> ReportErrors:
         """What the randomizer and drawing a user add to the population's histogram. `histogram` h (k,)."""
-        covariance = law.covariance(histogram) + np.diag(histogram) - np.outer(histogram, histogram)
-        return cls(
-            law=law,
-            chances=(law.kernel @ histogram)[:, None],
+        return cls.about_users(law, histogram, users).and_of_drawing(histogram)
+
+    def and_of_drawing(self, histogram: Floats) -> ReportErrors:
+        """The same about the population that the users were drawn from. `histogram` h (k,)."""
+        return ReportErrors(
+            law=self.law,
+            chances=(self.law.kernel @ histogram)[:, None],
             centres=histogram[:, None],
-            covariance=covariance,
-            users=users,
+            covariance=self.covariance + np.diag(histogram) - np.outer(histogram, histogram),
+            users=self.users,
         )
 
     def moments(
@@ -168,12 +171,20 @@ class ReportErrors:
         Not Σl, since ĥ has noise besides where the form does not tell types apart.
         """
         weights = self.chances.sum(axis=0)
-        shares = self.centres @ weights
-        return np.asarray(self.law.fit_covariance(shares, slope) - self.centres @ (weights * (slope @ self.centres)))
+        drawn = self._spread(weights * self._at_centres(slope))
+        return np.asarray(self.law.fit_covariance(self._spread(weights), slope) - drawn)
+
+    def _at_centres(self, linear: Floats) -> Floats:
+        """The linear forms (…, k) of each centre, (…, c)."""
+        return linear if self.centres is None else linear @ self.centres
+
+    def _spread(self, weights: Floats) -> Floats:
+        """(k,) the centres' sum with these weights (c,)."""
+        return weights if self.centres is None else self.centres @ weights
 
     def _along(self, slope: Floats) -> tuple[Floats, Floats, Floats]:
         """Var(l·g | x) (k,) and the third and fourth cumulant of 2lᵀZ."""
-        off = 2.0 * ((slope @ self.law.decoder)[:, None] - slope @ self.centres)
+        off = 2.0 * ((slope @ self.law.decoder)[:, None] - self._at_centres(slope))
         squares = off**2
         weights = self.chances.sum(axis=0)
         given = (self.chances * squares).sum(axis=0) / np.maximum(weights, 1e-300)
@@ -185,8 +196,9 @@ class ReportErrors:
         """2E(dᵀBd)²/n³ for one report's deviation d; of normal ones it would be of order 1/n against 2tr(BCBC)."""
         turned = quadratic @ self.law.decoder
         own = (self.law.decoder * turned).sum(axis=0)[:, None]
-        centres = (self.centres * (quadratic @ self.centres)).sum(axis=0)
-        off = own - 2.0 * turned.T @ self.centres + centres
+        at_centres = self._at_centres(quadratic)
+        squares = np.diag(quadratic) if self.centres is None else (self.centres * at_centres).sum(axis=0)
+        off = own - 2.0 * self._at_centres(turned.T) + squares
         return np.asarray(2.0 * (self.chances * off**2).sum() / self.users**3)
 
 
@@ -213,11 +225,14 @@ def quadratic_moments(
     """Of the forms W, A and B (d, d) at a mean report (d,) of this covariance C = `noise` (d, d)."""
     form, linear, quadratic = forms
     slope = linear @ mean
-    straight, turning = linear @ noise, quadratic @ noise
+    # Each product takes k³ operations, and in one round the three forms are one.
+    straight = linear @ noise
+    turning = straight if quadratic is linear else quadratic @ noise
+    whole = straight if form is linear else form @ noise
     pulled, pulled_form = noise @ slope, noise @ (form @ mean)
-    whole = form @ noise
     turned = quadratic @ pulled
-    straight_twice, turning_twice = straight @ straight, turning @ turning
+    straight_twice = straight @ straight
+    turning_twice = straight_twice if turning is straight else turning @ turning
     return ErrorMoments(
         slope=4.0 * slope @ pulled,
         slope_noise=4.0 * np.trace(straight_twice),

@@ -108,8 +108,8 @@ def one_round_errors(matrix: Floats, reports: DecodedReports) -> Errors:
 
     `matrix` W (k, k).
     """
-    about = (ReportErrors.about_users, ReportErrors.about_population)
-    both = [make(reports.law, reports.plausible, reports.users) for make in about]
+    about_users = ReportErrors.about_users(reports.law, reports.plausible, reports.users)
+    both = about_users, about_users.and_of_drawing(reports.plausible)
 
     def errors(shift: Floats) -> tuple[ErrorMoments, ErrorMoments]:
         own, population = (each.moments(matrix + shift, reports.histogram) for each in both)

@@ -19,6 +19,7 @@ from sordino_analysis.pairwise.sealing import seal
 from sordino_analysis.pairwise.statistic_estimate import PairwiseEstimate
 from sordino_analysis.planning.rounds import ClosedRound, RoundPlan
 from sordino_analysis.progress import ProgressCallback, progress_of_part
+from sordino_shared.quantities import quantity
 
 # One step of the search for a kernel of 1024 types takes minutes on one core.
 MAX_TYPES = 1024
@@ -91,6 +92,8 @@ def decoded(closed: ClosedRound) -> DecodedReports:
     """The reports of a round whose plan counts outputs; raises PairwiseError where there are fewer than two."""
     count = closed.aggregate.count
     if count < 2:
-        raise PairwiseError(f"the round has {count} reports, and pairs need two users: leave it open for more", count)
+        raise PairwiseError(
+            f"the round has {quantity(count, 'report')}, and pairs need two users: leave it open for more", count
+        )
     law = DecodedReportMoments.of(closed.plan.device.randomizer, closed.plan.analyst.decoder)
     return DecodedReports.of(law, closed.aggregate)

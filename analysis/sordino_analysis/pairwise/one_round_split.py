@@ -31,6 +31,7 @@ from sordino_analysis.planning.rounds import ClosedRound, RoundPlan
 from sordino_analysis.progress import Progress, ProgressCallback
 from sordino_shared.arrays import Array
 from sordino_shared.guarantees import PureEpsilon
+from sordino_shared.quantities import quantity
 from sordino_shared.randomizers import Pair
 
 _GAP = 0.01
@@ -79,7 +80,9 @@ class OneRoundSplit:
         (only,) = closed
         users = only.aggregate.count
         if users < 2:
-            raise PairwiseError(f"{users} devices reported, and a pair needs two: keep the round open longer", users)
+            raise PairwiseError(
+                f"{quantity(users, 'device')} reported, and a pair needs two: keep the round open longer", users
+            )
         reports = SplitReports.of(only.plan)
         mean = mean_accumulator(reports.randomizer, only.aggregate)
         own, population = reports.errors(mean, users)

@@ -10,6 +10,7 @@ from sordino_analysis.pairwise.protocol import ProtocolRequest, check_users
 from sordino_analysis.pairwise.protocol_planner import CompiledProtocol, compile_protocol
 from sordino_analysis.pairwise.protocol_registry import find_protocol
 from sordino_analysis.planning.finished_plan import FinishedPlan
+from sordino_analysis.planning.one_thread import one_thread
 from sordino_analysis.planning.planning_request import Interrupted, never, request_digest
 from sordino_analysis.planning_options import PlanError, PlanningOptions
 from sordino_analysis.progress import Progress, ProgressCallback, ignore_progress
@@ -66,6 +67,7 @@ class PairwiseRequest:
         """The compared protocols' best as it travels and is kept."""
         return self.compare(progress, interrupted).finished()
 
+    @one_thread
     def compare(
         self, progress: ProgressCallback = ignore_progress, interrupted: Interrupted = never
     ) -> CompiledProtocol:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from sordino_analysis.pairwise.quadratic_error import FEW_EVENTS, HARDLY_ANY_EVENT, QuadraticError
 from sordino_analysis.questions.pairwise import PairwiseStatistic
+from sordino_shared.quantities import quantity
 
 # 95 %, for the interval of a denominator too.
 LEVEL = 0.95
@@ -138,8 +139,8 @@ def few_reports(users: tuple[int, ...], level: float) -> tuple[str, ...]:
     if min(users) >= FEW_REPORTS:
         return ()
     return (
-        f"a round has {min(users)} reports only, and intervals are those of the law for many, {FEW_REPORTS} or more: "
-        f"the {level:.0%} interval may hold less often than that",
+        f"a round has {quantity(min(users), 'report')} only, and intervals are those of the law for many, "
+        f"{FEW_REPORTS} or more: the {level:.0%} interval may hold less often than that",
     )
 
 

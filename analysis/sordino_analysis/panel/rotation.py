@@ -9,6 +9,7 @@ from scipy.special import ndtri
 
 from sordino_analysis.panel.series import MOST_SLOTS
 from sordino_shared.errors import InvalidValue
+from sordino_shared.quantities import quantity
 
 YEAR_S = 365 * 86_400
 WEEK_S = 7 * 86_400
@@ -46,8 +47,8 @@ class Rotation:
         if most < 1:
             least = math.sqrt(variance / (active * periods))
             raise InvalidValue(
-                f"a standard error of {target:g} cannot be reached: {active} active devices give {least:.3g} where all "
-                "answer every period; take a larger ε, a longer window or a larger target",
+                f"a standard error of {target:g} cannot be reached: with {quantity(active, 'active device')} it is "
+                f"{least:.3g} where all answer every period; take a larger ε, a longer window or a larger target",
                 target,
             )
         slots = min(most, MOST_SLOTS)

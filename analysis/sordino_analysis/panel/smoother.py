@@ -25,7 +25,7 @@ SENTENCES = (
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Trend:
-    """The line `value` (m, Q) through the `periods` periods, with `variance` (m, Q) if the model were true.
+    """The smoothed line `value` (m, Q) at the `periods`, and its `variance` (m, Q) if the model is true.
 
     `step_variance` (Q,) is σ², `decay` (Q,) is the a of SENTENCES at the median noise.
     """
@@ -46,7 +46,7 @@ class Trend:
 
 
 def smoothed_trend(periods: Sequence[int], values: Floats, noise: Floats) -> Trend:
-    """The trend through `values` (m, Q) with variances `noise` (m, Q) of the periods `periods`, in order."""
+    """The trend through the estimates `values` (m, Q) of the `periods`, in order, with the variances `noise` (m, Q)."""
     typical = np.median(noise, axis=0)
     variances = GRID[:, None] * typical
     grid = (len(GRID), *noise.shape[1:])

@@ -124,7 +124,7 @@ def test_labels_that_are_all_the_same_leave_never_among_the_best(plan: sa.Plan) 
 def test_fewer_reports_than_characters_have_bernsteins_statements_and_a_warning(plan: sa.Plan) -> None:
     run = sa.simulate(plan, [("on", "off", "on", "no")] * 6, seed=1)
     found = sa.best_rules(run.plan, run.aggregate)
-    assert any("6 reports are fewer than the 7 characters" in warning for warning in found.estimate.warnings)
+    assert any("6 reports, fewer than the 7 characters" in warning for warning in found.estimate.warnings)
     assert len(found.may_be_best) == len(found.rules)
 
 

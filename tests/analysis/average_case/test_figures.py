@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+from sordino_analysis.average_case import figures, usefulness
 from sordino_analysis.planning_options import PlanError, PlanningOptions
 from sordino_analysis.questions.specifications import parse_either
 from sordino_analysis.requests import request_for
@@ -33,6 +35,27 @@ def test_parities_are_refused_with_forsters_bound_and_users():
 def test_it_is_refused_where_an_answer_for_each_database_needs_no_more_users():
     with pytest.raises(InvalidValue, match="ask for marginals"):
         compiled(width=1)
+
+
+@pytest.mark.parametrize("share", [1 / 8, 3 / 8, 1 / 2, 7 / 8])
+@pytest.mark.parametrize("epsilon", [0.5, 2.0, 6.0])
+def test_the_variance_of_randomised_response_is_that_of_its_matrix(epsilon, share):
+    """Over 8 cells, for every share of users of whom the rule says yes."""
+    kernel = (np.ones((8, 8)) + np.expm1(epsilon) * np.eye(8)) / (np.expm1(epsilon) + 8)
+    rule = np.arange(8) < 8 * share
+    weights = np.linalg.solve(kernel, rule)
+    held = np.linspace(0, 1, 2001)[:, None]
+    reports = (held * rule / rule.sum() + (1 - held) * ~rule / (~rule).sum()) @ kernel
+    variances = reports @ weights**2 - (reports @ weights) ** 2
+    assert usefulness.response_variance(3, share, epsilon) == pytest.approx(variances.max(), rel=1e-5)
+
+
+@pytest.mark.parametrize(("family", "width", "epsilon"), [("lists", 3, 2.0), ("conjunctions", 2, 2.0)])
+def test_at_a_large_epsilon_randomised_response_answers_for_each_database(family, width, epsilon):
+    """A random character of three indicators tells less there than all three, randomised as one of 8 cells."""
+    assert figures.average_case_figures(family, 3, width, 1.0).worst_case_users > 7000
+    with pytest.raises(InvalidValue, match="ask for marginals"):
+        figures.average_case_figures(family, 3, width, epsilon)
 
 
 def test_other_mechanisms_are_refused():

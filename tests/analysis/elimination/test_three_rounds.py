@@ -1,12 +1,14 @@
 """Three rounds for a class of rules: exact laws of the listed rules, the choice, and the interval of the last round."""
 
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from sordino_analysis.conformance.enumeration import payload_law
 from sordino_analysis.documents.elimination_plan import RoundShares
-from sordino_analysis.elimination import three_rounds
+from sordino_analysis.elimination import listed_rules, three_rounds
 from sordino_analysis.elimination.listed_rules import ListedRules
 from sordino_analysis.elimination.three_rounds import CertifiedRule, ThreeRounds, combined
 from sordino_analysis.estimation.concepts import ConceptEstimator
@@ -25,16 +27,21 @@ from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.randomness import SeededRandomness
 
 ONE = PureEpsilon(10**9)
+CONCEPTS = Path(__file__).parents[3] / "docs" / "concepts.md"
 
 
 @cache
-def plan_of(indicators=4, miss=1.0):
+def plan_of(indicators=4, miss=1.0, width=2, users=None):
+    """With `users` the answers are biased, as is best for so many."""
     names = [*(f"a{number}" for number in range(indicators)), "crashed"]
     domain = [{"name": name, "kind": "categorical", "labels": ["off", "on"]} for name in names]
     label, cost = {"attribute": "crashed", "positive": "on"}, {"miss": miss}
-    asked = {"class": "conjunctions", "width": 2, "label": label, "cost": cost}
+    asked = {"class": "conjunctions", "width": width, "label": label, "cost": cost}
+    if users is not None:
+        asked |= {"exactly": True, "bias": "allowed"}
     workload = parse_specification({"name": "what crashes", "domain": domain, "queries": asked}).build()
-    compiled = compile_plan(PlanRequest(workload, PlanningOptions.of(epsilon="1", mechanism="fourier")))
+    mechanism = "fourier" if users is None else "biased_characters"
+    compiled = compile_plan(PlanRequest(workload, PlanningOptions.of(epsilon="1", mechanism=mechanism, users=users)))
     return RoundPlan(compiled.device, compiled.analyst)
 
 
@@ -60,6 +67,18 @@ def closed(plan, codes, seed):
     held = codes[:, [names.index(attribute.name) for attribute in plan.device.domain.attributes]]
     payloads = plan.device.randomize_many(held, SeededRandomness(seed))
     return ClosedRound(plan, Aggregate(len(held), accumulate(plan.device.randomizer, payloads)))
+
+
+def closed_as_expected(plan, cells):
+    """Each report as often as its law says, of so many devices in each cell."""
+    randomizer = plan.device.randomizer
+    total = Aggregate.empty(randomizer)
+    for cell, devices in cells.items():
+        for payload, chance in payload_law(randomizer, cell):
+            reports = round(chance * devices)
+            sums = accumulate(randomizer, np.frombuffer(payload, np.uint8)[None])
+            total += Aggregate(reports, reports * sums)
+    return ClosedRound(plan, total)
 
 
 def test_a_drawn_rule_has_the_variance_of_the_closed_form_for_every_type_and_no_bias():
@@ -165,7 +184,28 @@ def test_fewer_rounds_have_the_band_of_the_first_and_no_interval():
         protocol.conclude(())
 
 
-def test_rounds_are_weighed_by_their_inverse_variances():
+def test_a_bias_of_the_first_round_counts_against_it_when_rounds_are_weighed():
+    """One device in 25 has all settings on and crashes. The first round shrinks the loss of `never`, .04, less than
+    that of the true rule, and its 6 million reports say so: only its bias speaks for the second round.
+    """
+    plan, protocol = plan_of(3, 1.0, 3, 40), ThreeRounds(RoundShares((0.989, 0.01, 0.001), top=2))
+    first = closed_as_expected(plan, {0b0000: 5_760_000, 0b1111: 240_000})
+    alone = protocol.conclude((first,)).first
+    assert alone.known.text(alone.chosen) == "never"
+    assert alone.bias_bound > 0.2
+    second_plan = protocol.step((first,))
+    assert second_plan.analyst.queries.labels == ("never", "a0=on and a1=on and a2=on")
+    second = closed_as_expected(second_plan, {0b0000: 57_600, 0b1111: 2_400})
+    third_plan = protocol.step((first, second))
+    assert third_plan.analyst.queries.labels == ("a0=on and a1=on and a2=on",)
+    found = protocol.conclude((first, second)).first
+    assert found.known.text(found.chosen) == "a0=on and a1=on and a2=on"
+    # What is sure of the class is the first round's, whose bias makes up for its wrong choice.
+    assert found.band_low[found.chosen] <= 0 <= found.band_high[found.chosen]
+    assert found.band_low[0] <= 0.04 <= found.band_high[0]
+
+
+def test_rounds_are_weighed_by_their_inverse_errors():
     joint = combined(np.array([0.2, 0.4]), np.array([1.0, 2.0]), np.array([0.4, 0.4]), np.array([3.0, 0.0]))
     assert np.allclose(joint, [0.25, 0.4])
 
@@ -210,3 +250,17 @@ def test_statements_of_three_rounds_hold_in_1000_campaigns(lift):
         held["excess"] += bool(truth[chosen] - truth.min() <= first.excess)
     print(held)
     assert min(held.values()) >= 925
+
+
+def test_a_round_about_13_attributes_has_a_device_part_of_the_stated_size():
+    """As docs/concepts.md says: 32 rules, which look at all of them; a bit for each cell and rule, and the domain."""
+    known = first_of(13).known
+    looks_at = [listed_rules.looked_at(known, [rule]) for rule in range(known.starts[-1])]
+    pairs = [rule for rule, places in enumerate(looks_at) if len(places) == 2]
+    rules = [next(rule for rule in pairs if place in looks_at[rule]) for place in range(13)]
+    rules += [rule for rule in pairs if rule not in rules][: 32 - len(set(rules))]
+    listed = listed_of(sorted(set(rules)), 13)
+    assert (len(listed.rules), listed.domain.size) == (32, listed_rules.MOST_CELLS)
+    size = len(listed.plan(ONE, 3).device.content)
+    print(f"{size:,} bytes")
+    assert f"{size:,} bytes" in CONCEPTS.read_text()

@@ -19,8 +19,7 @@ from sordino_analysis.evaluation.variance import type_variances
 from sordino_analysis.planning.planner import PlanRequest, compile_plan
 from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.linear import WorkloadError, parse_specification
-from sordino_analysis.questions.linear.on_demand import MOST_QUESTIONS
-from sordino_analysis.request_terms import Effort
+from sordino_analysis.request_terms import MOST_QUESTIONS, Effort
 from sordino_shared.randomness import SeededRandomness
 
 SHARES = np.array([0.25, 0.05, 0.2, 0.1, 0.1, 0.15, 0.05, 0.1])

@@ -97,7 +97,7 @@ def test_a_planted_threshold_is_found_and_its_loss_lies_in_the_band():
 def test_few_reports_have_bernsteins_band_and_say_so():
     estimator = estimator_of((8,))
     found = estimator.estimate(reported(estimator, np.array([0, 1, 5]), 2))
-    assert "3 reports are fewer than the 8 cells" in found.warnings[0]
+    assert "3 reports, fewer than the 8 cells" in found.warnings[0]
     assert len(found.best) == len(found.losses)
 
 

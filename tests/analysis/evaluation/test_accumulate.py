@@ -138,3 +138,12 @@ def test_what_does_not_add_up_is_refused():
     for randomizer in (small, RandomizedResponse.for_guarantee(200, ONE)):
         with pytest.raises(InvalidValue, match="altered"):
             accumulate(randomizer, np.array([[0], [randomizer.size]], dtype=np.uint8))
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_sums_that_would_wrap_are_refused(sign):
+    """Those of reports stay within half of a word."""
+    largest = Aggregate(1, np.array([0, sign * (2**62 - 1)]))
+    assert (largest + largest).sums.tolist() == [0, sign * (2**63 - 2)]
+    with pytest.raises(InvalidValue, match="do not fit 64 bits"):
+        largest + largest + largest

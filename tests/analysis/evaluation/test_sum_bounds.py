@@ -6,12 +6,22 @@ import numpy as np
 import pytest
 
 from sordino_analysis.evaluation.accumulate import accumulate
+from sordino_analysis.evaluation.coarsened.walsh import transform
 from sordino_analysis.evaluation.randomizers import for_randomizer
 from sordino_analysis.evaluation.randomizers.server_half import ServerHalf
 from sordino_shared.arrays import Array
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon
-from sordino_shared.randomizers import Coarsened, FieldLabel, GridPartition, Level, RandomizedResponse, SeededDirection
+from sordino_shared.randomizers import (
+    BaseRow,
+    Coarsened,
+    FieldLabel,
+    GridPartition,
+    Level,
+    OrbitKernel,
+    RandomizedResponse,
+    SeededDirection,
+)
 from sordino_shared.randomness import SeededRandomness
 from tests.randomizers import Sample, every_sample
 
@@ -30,7 +40,9 @@ def payloads_of(sample: Sample, count: int = COUNT) -> np.ndarray:
 def test_sums_of_reports_pass_and_others_do_not(sample: Sample) -> None:
     half = for_randomizer(sample.randomizer)
     if isinstance(sample.randomizer, Coarsened) and not all(sample.randomizer.table_sizes):
-        pytest.skip("refused below: its answers need the reports")
+        with pytest.raises(InvalidValue, match="counted in the reports themselves"):
+            half.check(accumulate(sample.randomizer, payloads_of(sample)), COUNT)
+        return
     for count in (0, 1, COUNT):
         half.check(accumulate(sample.randomizer, payloads_of(sample, count)), count)
     sums = accumulate(sample.randomizer, payloads_of(sample))
@@ -86,8 +98,50 @@ def test_a_walsh_table_is_looked_at_through_its_transform() -> None:
     broken[2] += 1
     with pytest.raises(InvalidValue, match="none to all hold a value"):
         half.check(broken, 2)
-    with pytest.raises(InvalidValue, match="of 2 reports, and 3 are stated"):
+    with pytest.raises(InvalidValue, match="of 2 reports, not of 3 as stated"):
         half.check(sums, 3)
+
+
+def test_a_walsh_table_that_wraps_to_a_good_one_is_refused():
+    """2^64 reports of one cell are none in the arithmetic of words, and not in that of the estimate."""
+    level = Level(1 << 32, GridPartition((1,)), FieldLabel(2), b"\x01")
+    randomizer = Coarsened.for_guarantee((8,), (level,), ONE)
+    sums = accumulate(randomizer, randomizer.randomize_many(np.arange(40) % 8, SeededRandomness(1)))
+    forged, wave = sums.copy(), np.array([(-1) ** (j & 3).bit_count() for j in range(8)])
+    forged[1:] += (1 << 61) * wave
+    transformed = [table[1:].copy() for table in (sums, forged)]
+    for table in transformed:
+        transform(table)
+    assert (transformed[0] == transformed[1]).all()
+    for_randomizer(randomizer).check(sums, 40)
+    with pytest.raises(InvalidValue, match="absolute sums of 40 reports"):
+        for_randomizer(randomizer).check(forged, 40)
+    # Four entries of four at most: the transform of the sums of all sources fits a word.
+    assert for_randomizer(randomizer).most_reports == 1 << 58
+
+
+def test_reports_of_one_character_each_do_not_make_all_characters_large():
+    """Each sum alone is one that the reports can have, and they have one of them at a time."""
+    inside = np.array([[True, False], [False, True]])
+    low = 1 << 40
+    kernel = OrbitKernel(
+        shape=(2, 2, 2),
+        width=2,
+        overlaps=False,
+        bits=60,
+        low=low,
+        high=2 * low,
+        row_weights=(1 << 60,),
+        rows=(BaseRow.of(inside),),
+    )
+    half = for_randomizer(kernel)
+    sums = accumulate(kernel, kernel.randomize_many(np.zeros(30, dtype=np.int64), SeededRandomness(1)))
+    half.check(sums, 30)
+    most = half.accumulate(kernel.randomize_many(np.zeros(1, dtype=np.int64), SeededRandomness(1)))
+    forged = sums.copy()
+    forged[1:] = 30 * np.abs(most[1:]).max()
+    with pytest.raises(InvalidValue, match="absolute sums of 30 reports"):
+        half.check(forged, 30)
 
 
 def test_sums_without_a_table_are_refused_by_the_reason() -> None:

@@ -14,7 +14,7 @@ from sordino_analysis.optimisation.symmetry.approximate_conjunctions import best
 from sordino_analysis.optimisation.symmetry.row_spectrum import RowSpectrum
 from sordino_analysis.planning.audit import audit_plan
 from sordino_analysis.planning.planner import PlanRequest, compile_plan
-from sordino_analysis.planning_options import PlanningOptions
+from sordino_analysis.planning_options import PlanError, PlanningOptions
 from sordino_analysis.questions.linear import parse_specification
 from sordino_shared.randomness import SeededRandomness
 
@@ -103,6 +103,15 @@ def test_band_set_and_excess_are_widened_by_the_bias_and_the_statement_says_so()
     assert set(narrow.best.tolist()) <= set(found.best.tolist())
     assert f"have a bias of {found.bias_bound:.3g} at most, which this allows for" in found.statement
     assert "bias" not in narrow.statement
+
+
+def test_so_few_users_that_answers_would_ignore_the_reports_get_an_unbiased_plan():
+    """At ε = .001 a report of a single user is worth less than the constant: no share is worth its noise."""
+    asked = plan_of(2, 2, 12).request.workload
+    with pytest.raises(PlanError, match="ignore the reports: state more users"):
+        compile_plan(PlanRequest(asked, PlanningOptions.of(epsilon="0.001", users=1, mechanism="biased_characters")))
+    plan = compile_plan(PlanRequest(asked, PlanningOptions.of(epsilon="0.001", users=1)))
+    assert plan.analyst.mechanism != "biased_characters"
 
 
 def test_a_class_is_answered_with_a_bias_only_where_that_was_said():

@@ -159,7 +159,8 @@ def test_one_report_is_refused():
 
 
 @pytest.mark.slow
-def test_a_thousand_types_take_less_than_a_second():
+def test_a_thousand_types_take_as_long_as_a_few_products_of_matrices():
+    """About eight times W times the decoder: k³ operations, and none of k⁴."""
     generator = np.random.default_rng(0)
     size, outputs = 1024, 4096
     kernel = generator.random((outputs, size)) + 0.5
@@ -178,6 +179,13 @@ def test_a_thousand_types_take_less_than_a_second():
         specification={},
     )
     reports = DecodedReports(law, generator.multinomial(100_000, kernel.mean(axis=1)).astype(float))
-    start = time.process_time()
-    one_round_estimate(statistic, reports, target="pairs", protocol="p")
-    assert time.process_time() - start < 1.0
+    seconds = []
+    for work in (
+        lambda: form.matrix @ law.decoder,
+        lambda: one_round_estimate(statistic, reports, target="pairs", protocol="p"),
+    ):
+        work()
+        start = time.process_time()
+        work()
+        seconds.append(time.process_time() - start)
+    assert seconds[1] < 20 * seconds[0], seconds

@@ -11,11 +11,14 @@ from numpy.typing import NDArray
 from sordino_analysis.evaluation.coarsened.grid_counts import grid_counts, is_countable
 from sordino_analysis.evaluation.coarsened.membership import Sizes, membership_counts, walsh_table
 from sordino_analysis.evaluation.coarsened.walsh import transform
+from sordino_analysis.evaluation.randomizers.sum_bounds import check_absolute_sum
 from sordino_shared.errors import InvalidValue
+from sordino_shared.quantities import quantity
 from sordino_shared.randomizers import Coarsened, GridPartition, Level, ResidueLabel
 from sordino_shared.randomizers.coarsened import LevelReports
 
 Integers = NDArray[np.int64]
+_WORD = 1 << 63
 Numbers = TypeVar("Numbers", NDArray[np.int64], NDArray[np.float64])
 
 
@@ -44,16 +47,18 @@ def add_reports(level: Level, sizes: Sizes, reports: LevelReports, table: Intege
 def check_table(level: Level, reports: int, table: Integers) -> None:
     """Raise InvalidValue unless `reports` of the level can have this `table` (s,): each holds a value or does not.
 
-    Of a Walsh table the transform is looked at, in the arithmetic of the estimate: what passes here is what counts.
+    A Walsh table is transformed first. A report adds at most G entries of at most G to it, for G labels: a table with
+    more would wrap, and look right in integers while the estimate, which is in floats, took it as it is.
     """
     held_by, one = table, 1
     if is_walsh(level):
         held_by, one = table.copy(), level.label.count
+        check_absolute_sum(table, min(reports * one * one, _WORD), reports)
         transform(held_by)
     most = reports * one
     if reports < 0 or int(held_by.min()) < 0 or int(held_by.max()) > most or (held_by % one).any():
         raise InvalidValue(
-            f"of {reports} reports none to all hold a value; these say {held_by.min() / one:g} to "
+            f"of {quantity(reports, 'report')} none to all hold a value; these say {held_by.min() / one:g} to "
             f"{held_by.max() / one:g}",
             reports,
         )

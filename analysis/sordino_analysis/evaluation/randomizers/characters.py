@@ -21,6 +21,7 @@ from sordino_analysis.evaluation.randomizers.directions import DIRECTION_SCALE
 from sordino_analysis.evaluation.randomizers.ingest_sums import IngestSums
 from sordino_analysis.evaluation.randomizers.server_half import MAX_SUM, Ends, Integers, ServerHalf
 from sordino_analysis.evaluation.randomizers.sum_bounds import (
+    check_absolute_sum,
     check_between,
     check_length,
     check_reports,
@@ -58,16 +59,17 @@ class CharacterHalf(ServerHalf):
         return self._sums(payloads)
 
     def check(self, sums: Integers, count: int) -> None:
-        """Row by row: how many reports it has, and no sum beyond what so many of its largest entries make.
+        """Count the reports of each row: no sum exceeds as many of the row's largest entries, nor all what reports add.
 
         `sums` (s,).
         """
         check_length(sums, self.randomizer.accumulator_size)
         found = 0
-        largest = self._sums.largest
-        for block, most in zip(np.split(sums, len(largest)), largest, strict=True):
+        largest, together = self._sums.largest, self._sums.most_together
+        for block, most, whole in zip(np.split(sums, len(largest)), largest, together, strict=True):
             reports = whole_number(int(block[0]), self._sums.one, "the first sum of a row")
             check_between(block[1:], -reports * most, reports * most, reports)
+            check_absolute_sum(block[1:], reports * whole, reports)
             found += reports
         check_reports(found, count)
 
@@ -86,17 +88,25 @@ class CharacterHalf(ServerHalf):
         raise InvalidValue("characters have extremes by queries only: ask for those of the answers", self.randomizer)
 
     def extreme_contributions(self, decoder: PlainDecoder, workload: Workload, reach: float = 1.0) -> Ends:
-        """offset_b + β_0 ∓ Σ_r |β_r slope_br| √2 max|û_b| for the row b, and the overlap, that makes most of it."""
+        """offset_b + β_0 ∓ Σ_r |β_r slope_br| √2 max|û_b| for the row b, and the overlap, that makes most of it.
+
+        Of a row that tells one character it is exact: the largest |β_r slope_br| max|û_b| of the row's orbit.
+        """
         answers = self.answer_moments(decoder, workload)
-        characters, levels = answers.operator.characters, answers.levels
-        heights = np.repeat([np.sqrt(2) * np.abs(c.ravel()[1:]).max() for c in answers.spectrum.coefficients], levels)
+        characters, levels, spectrum = answers.operator.characters, answers.levels, answers.spectrum
+        heights = np.repeat([np.sqrt(2) * np.abs(c.ravel()[1:]).max() for c in spectrum.coefficients], levels)
+        single = np.flatnonzero(spectrum.single & (levels == 1))
         low, high = np.empty(workload.queries), np.empty(workload.queries)
         for number, block in enumerate(answers.operator.blocks):
             slopes, offsets = answers.slopes_of(number).reshape(len(heights), -1), answers.offsets_of(number).ravel()
             places = characters.places(tuple(block.supports[0].tolist()))
             used = places > 0
             scales = np.abs(slopes[:, characters.orbit_of[places[used] - 1]]) * heights[:, None]
-            waves = np.abs(block.table[:, used]) @ scales.T
+            sizes = np.abs(block.table[:, used])
+            waves = sizes @ scales.T
+            for row in single:
+                own = spectrum.tells[row, characters.orbit_of[places[used] - 1]]
+                waves[:, row] = (sizes * scales[row] * own).max(axis=1, initial=0.0) / np.sqrt(2)
             start = block.table[:, :1] * ~used[0] + offsets
             low[block.queries] = (start - waves)[None].min(axis=2)
             high[block.queries] = (start + waves)[None].max(axis=2)

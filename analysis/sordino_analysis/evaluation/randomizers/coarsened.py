@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sordino_analysis.arrays import Floats
 from sordino_analysis.documents.decoders import GridDecoder, PlainDecoder, ScaledHistogramDecoder
 from sordino_analysis.evaluation.answer_moments import AnswerMoments
-from sordino_analysis.evaluation.coarsened.tables import add_reports, check_table, split_sums
+from sordino_analysis.evaluation.coarsened.tables import add_reports, check_table, is_walsh, split_sums
 from sordino_analysis.evaluation.contribution_law import ContributionLaw, Moments
 from sordino_analysis.evaluation.grids.answers import GridAnswers
 from sordino_analysis.evaluation.grids.listing import listed_by_grids
@@ -21,7 +21,7 @@ from sordino_analysis.evaluation.grids.plane_answers import PlaneAnswers
 from sordino_analysis.evaluation.grids.plane_prefixes import plane_of
 from sordino_analysis.evaluation.item_answers import ItemAnswers
 from sordino_analysis.evaluation.randomizers.ingest_sums import IngestSums
-from sordino_analysis.evaluation.randomizers.server_half import Ends, Integers, ServerHalf
+from sordino_analysis.evaluation.randomizers.server_half import MAX_SUM, Ends, Integers, ServerHalf
 from sordino_analysis.evaluation.randomizers.sum_bounds import check_length, check_reports
 from sordino_analysis.questions.linear import Workload
 from sordino_shared.errors import InvalidValue
@@ -51,7 +51,7 @@ class CoarsenedHalf(ServerHalf):
             add_reports(self.randomizer.levels[number], self.randomizer.sizes, reports, tables[number])
 
     def check(self, sums: Integers, count: int) -> None:
-        """Level by level: how many reports it has, and that no value is held by more of them, or by a broken number.
+        """Count the reports of each level: a whole number of them, none to all, holds each value.
 
         Raises InvalidValue too where no table is kept: items are then counted in the log itself, which sums do not
         have. `sums` (p,).
@@ -67,6 +67,12 @@ class CoarsenedHalf(ServerHalf):
             check_table(level, reports, table)
             found += reports
         check_reports(found, count)
+
+    @property
+    def most_reports(self) -> int:
+        """A report adds at most G entries of at most G to a Walsh table, which all add up in its transform."""
+        labels = (level.label.count for level in self.randomizer.levels if is_walsh(level))
+        return MAX_SUM // max(labels, default=1) ** 2
 
     def _starts(self) -> list[int]:
         """Where each level's sums begin."""

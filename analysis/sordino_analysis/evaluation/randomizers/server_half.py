@@ -85,7 +85,7 @@ class ServerHalf(ABC):
 
     @property
     def most_reports(self) -> int:
-        """How many reports have sums that fit 64 bits, whatever they say."""
+        """The most reports whose sums fit 64 bits for every content."""
         return MAX_SUM // int(self.units().max())
 
     def units(self) -> Floats:

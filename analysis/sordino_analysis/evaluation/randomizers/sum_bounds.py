@@ -6,8 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sordino_shared.errors import InvalidValue
+from sordino_shared.quantities import quantity
 
 Integers = NDArray[np.int64]
+_AT_ONCE, _ROUNDING = 1 << 20, 1e-9
 
 
 def check_length(sums: Integers, length: int) -> None:
@@ -20,7 +22,19 @@ def check_between(sums: Integers, low: int, high: int, count: int) -> None:
     """Raise InvalidValue unless low ≤ each of the `sums` (m,) ≤ high, as for `count` reports."""
     if sums.size and not low <= int(sums.min()) <= int(sums.max()) <= high:
         raise InvalidValue(
-            f"{count} reports have sums from {low} to {high}; these go from {sums.min()} to {sums.max()}", count
+            f"sums of {quantity(count, 'report')} go from {low} to {high}; these go from {sums.min()} to {sums.max()}",
+            count,
+        )
+
+
+def check_absolute_sum(sums: Integers, most: int, count: int) -> None:
+    """Raise InvalidValue unless the absolute `sums` (m,) of `count` reports add up to at most `most`."""
+    parts = range(0, len(sums), _AT_ONCE)
+    found = float(sum(np.abs(sums[start : start + _AT_ONCE].astype(np.float64)).sum() for start in parts))
+    if found > most * (1 + _ROUNDING):
+        raise InvalidValue(
+            f"the absolute sums of {quantity(count, 'report')} add up to at most {most:.6g}, these to {found:.6g}",
+            count,
         )
 
 
@@ -29,7 +43,7 @@ def check_counts(sums: Integers, count: int) -> None:
     check_between(sums, 0, count, count)
     # In Python's integers: the sum of many may not fit a word.
     if (total := sum(sums.tolist())) != count:
-        raise InvalidValue(f"the counts of {count} reports sum to {count}, not to {total}", total)
+        raise InvalidValue(f"the counts of {quantity(count, 'report')} sum to {count}, not to {total}", total)
 
 
 def whole_number(total: int, unit: int, what: str) -> int:
@@ -41,6 +55,6 @@ def whole_number(total: int, unit: int, what: str) -> int:
 
 
 def check_reports(parts: int, count: int) -> None:
-    """Raise InvalidValue unless the `parts` of the reports that sums speak of are the `count` that is stated."""
+    """Raise InvalidValue unless the reports that the sums hold, `parts`, are as many as the stated `count`."""
     if parts != count:
-        raise InvalidValue(f"the sums are of {parts} reports, and {count} are stated", parts)
+        raise InvalidValue(f"the sums are of {quantity(parts, 'report')}, not of {count} as stated", parts)

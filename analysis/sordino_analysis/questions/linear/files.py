@@ -32,7 +32,7 @@ def read_document(path: Path | str) -> dict[str, Any]:
     try:
         document = _parsed(_read_text(path))
     except (OSError, UnicodeDecodeError, WorkloadError) as error:
-        raise WorkloadError(f"cannot read the workload {path}: {error}", path) from error
+        raise WorkloadError(f"cannot read the workload {path}: {_reason(error)}", path) from error
     if not isinstance(document, dict):
         raise WorkloadError(f"{path} must hold a mapping with name, domain and queries, or a statistic", document)
     for asked in ("queries", "statistic"):
@@ -58,13 +58,20 @@ def _read_text(path: Path) -> str:
 def _parsed(text: str) -> Any:
     """JSON is YAML too, and read twenty times as fast by what reads only that."""
     if text.lstrip()[:1] in ("{", "["):
-        # No JSON, or more than it should be: the reader of YAML says where.
+        # What is no JSON, or has a key twice, is read as YAML, whose errors name the place.
         with suppress(ValueError, RecursionError):
-            return json.loads(text)
-    # Imported here: a server is sent JSON.
+            return json.loads(text, object_pairs_hook=_distinct)
+    # Imported here, since a server only reads JSON and starts without PyYAML.
     from sordino_analysis.questions.linear.yaml_text import parse_yaml
 
     return parse_yaml(text)
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key is there twice")
+    return found
 
 
 def _beside(path: Path, name: str) -> Path:
@@ -81,13 +88,18 @@ def _read_matrix(path: Path) -> tuple[list[str], list[list[float]]]:
     raise WorkloadError(f"a matrix file ends in .csv or .npy, not {path.name!r}", path)
 
 
+def _reason(error: Exception) -> str:
+    """What went wrong, without the number of an error of the system and the path, which the message has."""
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
+
+
 def _read_npy(path: Path) -> list[list[float]]:
     try:
         # Mapped, so that a header which promises more than the file holds takes no memory.
         matrix = np.lib.format.open_memmap(path, mode="r")
     except (OSError, ValueError, TypeError, OverflowError, SyntaxError, tokenize.TokenError) as error:
         # The header is Python's text for a mapping, and numpy passes on what reading that raises.
-        raise WorkloadError(f"cannot read the matrix {path}: {error}", path) from error
+        raise WorkloadError(f"cannot read the matrix {path}: {_reason(error)}", path) from error
     if matrix.ndim != 2 or matrix.dtype.kind not in "buif":
         raise WorkloadError(f"{path} must hold one table of real numbers, queries × cells", path)
     _check_size(matrix.size, path)
@@ -107,7 +119,7 @@ def _read_csv(path: Path) -> tuple[list[str], list[list[float]]]:
                     entries += len(row) - 1
                     _check_size(entries, path)
     except (OSError, UnicodeError, csv.Error) as error:
-        raise WorkloadError(f"cannot read the matrix {path}: {error}", path) from error
+        raise WorkloadError(f"cannot read the matrix {path}: {_reason(error)}", path) from error
     if table and not any(_is_number(cell) for cell in table[0]):
         table = table[1:]
     if not table:

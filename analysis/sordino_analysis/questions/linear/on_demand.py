@@ -18,10 +18,10 @@ from typing import Literal
 from sordino_analysis.questions.linear.boxes import Box, Side
 from sordino_analysis.questions.linear.factors import interval_label
 from sordino_analysis.questions.linear.workload import WorkloadError
+from sordino_analysis.request_terms import MOST_QUESTIONS
 from sordino_shared.domains import Attribute, Categorical, Domain, Hashed, Integers, Ordered, Ordinal
 from sordino_shared.errors import InvalidValue, OutsideDomain
 
-MOST_QUESTIONS = 16
 BoxKind = Literal["range", "rectangle", "cell", "marginal"]
 QuestionKind = BoxKind | Literal["quantile"]
 # Short, so that no text is a number of millions of digits.

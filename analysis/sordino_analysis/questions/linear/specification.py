@@ -21,6 +21,7 @@ from sordino_analysis.strict_model import Listed
 from sordino_shared.arrays import Array
 from sordino_shared.domains import MAX_EVEN_EDGES, Domain
 from sordino_shared.errors import InvalidValue
+from sordino_shared.quantities import quantity
 
 Kind = Literal["histogram", "prefix", "ranges", "total"]
 # Squares of the entries and their sums over a workload must stay within the range of a double.
@@ -199,7 +200,9 @@ def _published_matrix(queries: MatrixQueries, domain: Domain) -> documents.Matri
     _check_alike(matrix)
     labels = queries.labels
     if labels is not None and len(labels) != len(matrix):
-        raise WorkloadError(f"{len(labels)} labels for {len(matrix)} queries: give one label a query", labels)
+        raise WorkloadError(
+            f"{quantity(len(labels), 'label')} for {quantity(len(matrix), 'query')}: give one label a query", labels
+        )
     names = tuple(f"query {row + 1}" for row in range(len(matrix))) if labels is None else tuple(labels)
     try:
         return documents.MatrixQueries(Array.of(matrix, "<f8"), names)

@@ -18,6 +18,7 @@ from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import Digest
 from sordino_shared.protocol.codec import encode_value
 from sordino_shared.protocol.schema import to_plain
+from sordino_shared.quantities import quantity
 
 # What is listed for every query must fit into memory; a plan takes fewer still.
 MAX_LISTED_QUERIES = 1 << 24
@@ -46,7 +47,8 @@ class Workload:
         queries, size = self.operator.shape
         if size != self.domain.size:
             raise WorkloadError(
-                f"the matrix has {size} columns and the domain {self.domain.size} cells: give one column a cell",
+                f"the matrix has {quantity(size, 'column')} and the domain {quantity(self.domain.size, 'cell')}: "
+                "give one column a cell",
                 self.operator,
             )
         if queries > MAX_LISTED_QUERIES and self.operator.intervals is None:
@@ -63,7 +65,7 @@ class Workload:
             )
 
     def __repr__(self) -> str:
-        return f"Workload {self.name}: {self.queries} queries over {self.size} cells"
+        return f"Workload {self.name}: {quantity(self.queries, 'query')} over {quantity(self.size, 'cell')}"
 
     @property
     def digest(self) -> Digest:

@@ -19,7 +19,16 @@ _DATE = "tag:yaml.org,2002:timestamp"
 
 
 class _Loader(_Fast):  # type: ignore[misc]
-    """Reads every number of JSON as one; by itself PyYAML takes 1e-5 for a text."""
+    """Reads every number of JSON as one, where PyYAML takes 1e-5 for a text, and refuses a key that comes twice."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        known: set[str] = set()
+        for key, _ in node.value:
+            if (name := str(key.value)) in known:
+                raise WorkloadError(f"{name!r} is there twice: keep one{_place(key.start_mark)}")
+            known.add(name)
+        found: dict[Any, Any] = super().construct_mapping(node, deep)
+        return found
 
 
 _Loader.add_implicit_resolver(

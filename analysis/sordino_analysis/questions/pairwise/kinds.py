@@ -26,6 +26,7 @@ from sordino_analysis.questions.pairwise.pairwise_statistic import PairwiseStati
 from sordino_analysis.questions.pairwise.values import values_of
 from sordino_analysis.strict_model import Listed
 from sordino_shared.domains import Categorical, Domain, Ordinal
+from sordino_shared.quantities import quantity
 
 Written = list[OrdinalSpecification | CategoricalSpecification]
 A = TypeVar("A", Ordinal, Categorical)
@@ -130,7 +131,9 @@ class Function(Strict):
         """Itself; raises WorkloadError where the two lists make no function."""
         if len(self.values) != len(self.distances):
             raise WorkloadError(
-                f"statistic.function: {len(self.values)} values at {len(self.distances)} distances: give one each", self
+                f"statistic.function: {quantity(len(self.values), 'value')} at "
+                f"{quantity(len(self.distances), 'distance')}: give one each",
+                self,
             )
         if self.distances[0] != 0 or np.any(np.diff(self.distances) <= 0):
             raise WorkloadError("statistic.function.distances must begin at 0 and increase", self.distances)
@@ -174,8 +177,8 @@ class Lipschitz(OfValues):
         table = np.array(self.table)
         if len(table) != line.bins:
             raise WorkloadError(
-                f"statistic.table: {len(table)} values for the {line.bins} bins of {line.name!r}: "
-                f"give one for each number of steps from 0 to {line.bins - 1}",
+                f"statistic.table: {quantity(len(table), 'value')} for the {quantity(line.bins, 'bin')} of "
+                f"{line.name!r}: give one for each number of steps from 0 to {line.bins - 1}",
                 self.table,
             )
         return kernels.of_steps(table)
@@ -248,7 +251,8 @@ class CustomMatrix(Strict):
         matrix = checked_matrix(self.matrix, subject.domain)
         if matrix.shape[0] != matrix.shape[1]:
             raise WorkloadError(
-                f"statistic.matrix: {len(matrix)} rows for {subject.domain.size} cells: give one row a cell",
+                f"statistic.matrix: {quantity(len(matrix), 'row')} for {quantity(subject.domain.size, 'cell')}: "
+                "give one row a cell",
                 self.matrix,
             )
         return named.custom(subject, matrix)

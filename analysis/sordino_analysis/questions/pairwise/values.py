@@ -10,6 +10,7 @@ import numpy as np
 from sordino_analysis.arrays import Floats
 from sordino_analysis.questions.linear import WorkloadError
 from sordino_analysis.questions.linear.attributes import EvenBins, OrdinalSpecification
+from sordino_shared.quantities import quantity
 
 
 def values_of(
@@ -48,7 +49,10 @@ def values_of(
 
 def _within(values: Floats, edges: Sequence[float]) -> Floats:
     if len(values) != len(edges) + 1:
-        raise WorkloadError(f"statistic.values: {len(values)} values for {len(edges) + 1} bins: give one a bin", values)
+        raise WorkloadError(
+            f"statistic.values: {quantity(len(values), 'value')} for {quantity(len(edges) + 1, 'bin')}: give one a bin",
+            values,
+        )
     bounds = [-np.inf, *edges, np.inf]
     for place, value in enumerate(values):
         if not bounds[place] <= value <= bounds[place + 1]:

@@ -89,3 +89,18 @@ def test_a_file_that_is_not_there_or_no_mapping_is_refused(tmp_path):
     path.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(WorkloadError, match="cannot read"):
         load_specification(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        (HEAD + "queries: prefix\nqueries: histogram\n", "line 4, column 1"),
+        ('{"name": "test", "queries": "prefix",\n "queries": "histogram"}', "line 2, column 2"),
+        (HEAD.replace("edges: [0, 15]", "edges: [0], edges: [15]") + "queries: prefix\n", "line 2, column "),
+    ],
+)
+def test_a_key_that_is_there_twice_is_refused_where_it_is(tmp_path, text, place):
+    path = tmp_path / "workload.yaml"
+    path.write_text(text)
+    with pytest.raises(WorkloadError, match=rf"is there twice: keep one \({place}"):
+        load_specification(path)

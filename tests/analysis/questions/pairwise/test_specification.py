@@ -125,7 +125,7 @@ def test_the_outer_bins_stand_for_what_is_said() -> None:
         (written(CURVE | {"score": "flat"}, ONE_BIN, LATE), "same for every pair"),
         (written({"kind": "matrix", "matrix": []}), "empty"),
         (written({"kind": "matrix", "matrix": [[0, 1], [1, 0]]}), "each of the 3 cells"),
-        (written({"kind": "matrix", "matrix": [[0, 1, 2]]}), "1 rows for 3 cells"),
+        (written({"kind": "matrix", "matrix": [[0, 1, 2]]}), "1 row for 3 cells"),
         (written({"kind": "matrix", "matrix": [[2, 2, 2]] * 3}), "same for every pair"),
         (written({"kind": "matrix", "matrix": [[0, 1, -1], [-1, 0, 1], [1, -1, 0]]}), "same for every pair"),
         (written({"kind": "matrix", "matrix": [[0, 1, "2"]] * 3}), "number"),
