@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,6 +11,7 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
+from starlette.routing import Match
 
 from sordino_server.errors import ServerError
 from sordino_server.kit.logs import Sparingly, logger
@@ -27,6 +27,7 @@ _RETRY_AFTER_S = {Problem.OVERLOADED: 1, Problem.UNAVAILABLE: 5, Problem.STORAGE
 # With the first three the rest of the body is on its way, and the connection would go on swallowing it. After a bug it
 # is ended, and must not be by surprise, in the middle of the next request.
 _LAST_ANSWERS = (Problem.TOO_LARGE, Problem.REQUEST_TIMEOUT, Problem.OVERLOADED, Problem.INTERNAL_ERROR)
+_METHODS = ("DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT")
 _OF_STATUS = {
     400: Problem.MALFORMED_BODY,
     401: Problem.UNAUTHORIZED,
@@ -152,11 +153,11 @@ async def _of_http_exception(request: Request, error: Exception) -> Response:
 
 def _known_methods(request: Request) -> list[str]:
     """Methods of the path that was asked; the router itself names those of its first match only."""
-    known: set[str] = set()
-    for template, operations in request.app.openapi()["paths"].items():
-        if re.fullmatch(re.sub(r"\{[^}]+\}", "[^/]+", template), request.url.path):
-            known |= {method.upper() for method in operations}
-    return sorted(known)
+    scope = {"type": "http", "path": request.scope["path"], "root_path": request.scope["root_path"], "headers": []}
+    matches = {
+        method: [route.matches(scope | {"method": method})[0] for route in request.app.routes] for method in _METHODS
+    }
+    return [method for method, found in matches.items() if Match.FULL in found]
 
 
 async def _of_bug(request: Request, error: Exception) -> Response:

@@ -39,12 +39,21 @@ def test_an_upload_with_a_slash_behind_it_is_not_sent_elsewhere(running: Any, ch
 
 
 @pytest.mark.parametrize(
-    ("path", "known"), [("/v1/version", "GET"), ("/v1/keys", "GET, POST"), (f"/v1/campaigns/{'0' * 64}/open", "POST")]
+    ("path", "known"),
+    [
+        ("/v1/version", "GET"),
+        ("/v1/keys", "GET, POST"),
+        (f"/v1/campaigns/{'0' * 64}/open", "POST"),
+        # Not listed in the document of the API.
+        ("/v1/openapi.json", "GET"),
+    ],
 )
 def test_an_unknown_method_names_the_known_ones(running: Any, check_problem: Check, path: str, known: str) -> None:
     response = running.api.put(path)
     check_problem(response, Problem.METHOD_NOT_ALLOWED)
     assert response.headers["allow"] == known
+    # It takes a second to make, in which the server would answer nobody.
+    assert running.app.openapi_schema is None
 
 
 def test_body_that_is_not_json(running: Any, check_problem: Check) -> None:

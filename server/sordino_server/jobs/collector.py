@@ -31,16 +31,19 @@ from sordino_server.rounds.round_lifecycle import close_rounds
 from sordino_shared.errors import InvalidValue, SordinoError
 
 log = structlog.get_logger(__name__)
+_NO_KEY = ""
 
 
 @dataclass(kw_only=True)
 class _Looks:
     """When to look next, by the process's own clock; whose campaign each key is; sums that were made.
 
-    `told` is the trouble with each key that was logged.
+    `held` are the keys that were read last. `told` is the trouble with each of them that was logged, and under
+    `_NO_KEY` that with reading them.
     """
 
     next_at: float = 0.0
+    held: tuple[str, ...] = ()
     keys: dict[str, str] = field(default_factory=dict)
     made: dict[int, AggregateDocument] = field(default_factory=dict)
     told: dict[str, str] = field(default_factory=dict)
@@ -48,6 +51,12 @@ class _Looks:
     def forget(self, key: str) -> None:
         """The home was asked with a key in vain: nothing is sent with it until it answers again."""
         self.keys = {campaign: held for campaign, held in self.keys.items() if held != key}
+
+    def hold(self, keys: tuple[str, ...]) -> None:
+        """These are the keys from now on."""
+        for gone in set(self.held) - set(keys):
+            self.forget(gone)
+        self.held = keys
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +78,7 @@ class Collector(Worker):
     ) -> Collector:
         """The collector of the settings; raises InvalidValue where they are those of another server."""
         if settings.collecting is None:
-            raise InvalidValue("a collector needs SORDINO_COLLECT_FOR, SORDINO_SOURCE and SORDINO_AGGREGATOR_KEYS")
+            raise InvalidValue("a collector needs SORDINO_COLLECT_FOR and SORDINO_SOURCE, and keys at its home")
         base = Worker.of(database, clock, settings, _no_plans, finished)
         return cls(**vars(base), home=home, collecting=settings.collecting)
 
@@ -82,7 +91,9 @@ class Collector(Worker):
 
     def look(self) -> None:
         """Follow the home in every campaign; what fails with one key is told once and tried again the next time."""
-        for key in self.collecting.keys:
+        for key in self._read_keys():
+            # A home that takes a connection and says nothing keeps no round open beyond its time.
+            self._close_due_rounds()
             try:
                 fetched = mirroring.fetch(self.database, self.home, key, self.collecting.source)
                 self.looks.keys[fetched.mirror.campaign] = key
@@ -95,14 +106,27 @@ class Collector(Worker):
             else:
                 self._tell(key, "")
 
+    def _read_keys(self) -> tuple[str, ...]:
+        """The keys as they are now; those of before while their file cannot be read."""
+        try:
+            self.looks.hold(self.collecting.keys())
+        except InvalidValue as error:
+            self._tell(_NO_KEY, str(error))
+        else:
+            self._tell(_NO_KEY, "")
+        return self.looks.held
+
     def _apply(self, fetched: Fetched, session: Session) -> None:
         mirroring.apply(self.database, session, fetched, self.clock.now())
 
     def _tell(self, key: str, problem: str) -> None:
         if self.looks.told.get(key, "") != problem:
             shown = log.warning if problem else log.info
-            shown("the home was asked in vain" if problem else "the home answers again", problem=problem)
-        self.looks.told[key] = problem
+            shown("a look at the home failed" if problem else "looks at the home work again", problem=problem)
+        if problem:
+            self.looks.told[key] = problem
+        else:
+            self.looks.told.pop(key, None)
 
     def _close_silent_rounds(self) -> bool:
         """Close what the home may have closed long ago: it said nothing for too long."""

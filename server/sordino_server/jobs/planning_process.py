@@ -13,11 +13,8 @@ import resource
 import signal
 import threading
 import traceback
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
-from multiprocessing.context import ForkServerProcess
 from time import monotonic
 from typing import Any
 
@@ -25,7 +22,7 @@ from sordino_analysis.planning.finished_plan import FinishedPlan
 from sordino_analysis.planning.planning_request import PlanningRequest
 from sordino_analysis.planning_options import PlanError
 from sordino_analysis.progress import Progress, ProgressCallback
-from sordino_server.kit.fork_server import fork_context
+from sordino_server.kit.forked_process import ForkDied, ForkedProcess
 from sordino_server.kit.logs import logger
 from sordino_shared.errors import SordinoError
 
@@ -76,11 +73,21 @@ class PlanningProcess:
         """
         limited = request.with_time_limit(self.time_limit_s)
         limit = limited.options.time_limit or self.time_limit_s
-        with self._running(limited) as (process, pipe):
-            answer = self._answer(process, pipe, progress, monotonic() + limit + _GRACE_S)
+        try:
+            process = ForkedProcess.start(_PRELOADED, _plan, self.memory_mb, limited)
+            try:
+                answer = self._answer(process, progress, monotonic() + limit + _GRACE_S)
+            finally:
+                process.end()
+        except ForkDied as died:
+            raise PlanningDied(
+                f"the process that computes the plan {died}, most likely out of memory: repeat the request, for a "
+                "smaller workload or with effort quick, or give the machine more memory than "
+                f"SORDINO_PLANNING_MEMORY_MB ({self.memory_mb})"
+            ) from died
         return FinishedPlan.read(answer)
 
-    def _answer(self, process: ForkServerProcess, pipe: Connection, progress: ProgressCallback, latest: float) -> bytes:
+    def _answer(self, process: ForkedProcess, progress: ProgressCallback, latest: float) -> bytes:
         message: Any = Progress(0.0, "starting")
         while isinstance(message, Progress):
             progress(message)
@@ -89,8 +96,8 @@ class PlanningProcess:
                     f"the computation did not end at its time limit ({self.time_limit_s:g} s at most, "
                     "SORDINO_PLANNING_TIME_LIMIT_S): ask for a smaller workload"
                 )
-            if pipe.poll(_HEARTBEAT_S):
-                message = self._received(process, pipe)
+            if process.poll(_HEARTBEAT_S):
+                message = process.receive()
         if isinstance(message, NoPlan):
             raise PlanError(message.reason)
         if isinstance(message, PlannerBug):
@@ -98,38 +105,6 @@ class PlanningProcess:
             raise PlanningDied(f"the computation failed ({message.name}); the worker's log says where")
         answer: bytes = message
         return answer
-
-    def _received(self, process: ForkServerProcess, pipe: Connection) -> Progress | NoPlan | PlannerBug | bytes:
-        try:
-            received: Progress | NoPlan | PlannerBug | bytes = pipe.recv()
-        except (EOFError, ConnectionResetError) as error:
-            process.join()
-            raise PlanningDied(self._describe_exit(process.exitcode)) from error
-        return received
-
-    def _describe_exit(self, exit_code: int | None) -> str:
-        number = -(exit_code or 0)
-        how = signal.Signals(number).name if number in set(signal.Signals) else f"exit code {exit_code}"
-        return (
-            f"the process that computed the plan died ({how}), most likely out of memory: repeat the request, for a "
-            "smaller workload or with effort quick, or give the machine more memory than "
-            f"SORDINO_PLANNING_MEMORY_MB ({self.memory_mb})"
-        )
-
-    @contextmanager
-    def _running(self, request: PlanningRequest) -> Iterator[tuple[ForkServerProcess, Connection]]:
-        context = fork_context(_PRELOADED)
-        ours, theirs = context.Pipe()
-        process = context.Process(target=_plan, args=(theirs, self.memory_mb, request), daemon=True)
-        process.start()
-        theirs.close()
-        try:
-            yield process, ours
-        finally:
-            ours.close()
-            process.kill()
-            process.join()
-            process.close()
 
 
 def _plan(pipe: Connection, memory_mb: int, request: PlanningRequest) -> None:

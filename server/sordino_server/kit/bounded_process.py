@@ -21,12 +21,27 @@ import anyio.to_thread
 
 from sordino_server.errors import ServerError
 from sordino_server.kit.fork_server import fork_context
+from sordino_server.kit.forked_process import ForkDied, ForkedProcess
 from sordino_shared.errors import InvalidValue, SordinoError
 from sordino_shared.protocol import Problem
 
 T = TypeVar("T")
 
-PRELOADED = ("sordino_server.workloads.checking", "sordino_server.plans.checking", "sordino_analysis.requests")
+# Of all work that is done in forks, which imports half a second's worth of modules each time otherwise. The planner is
+# named by its requests, since `sordino_analysis.requests` imports them when they are asked for.
+PRELOADED = (
+    "sordino_server.workloads.checking",
+    "sordino_server.plans.checking",
+    "sordino_server.releases.checking",
+    "sordino_server.datasets.checking",
+    "sordino_server.answers.computing",
+    "sordino_server.series.computing",
+    "sordino_server.plans.quick_summary",
+    "sordino_analysis.planning.linear_request",
+    "sordino_analysis.pairwise.pairwise_request",
+    "sordino_analysis.price_of_locality",
+    "sordino_analysis.curator.plan",
+)
 # Processor time; the largest workloads that can be planned are checked in a third of it.
 CPU_S = 20
 MEMORY_MB = 2048
@@ -64,6 +79,8 @@ class BoundedWork:
         self._cpu_s = cpu_s
         self._turn = asyncio.Semaphore(1)
         self._waiting = 0
+        self._running: ForkedProcess | None = None
+        self._closed = False
 
     def start(self) -> None:
         """Begin to import what the work needs; it takes seconds, and the first request should not wait for it."""
@@ -80,40 +97,57 @@ class BoundedWork:
         self._waiting += 1
         try:
             async with self._turn:
-                return await anyio.to_thread.run_sync(partial(_run, self._cpu_s, work, given))
+                return await anyio.to_thread.run_sync(partial(self._run, work, given))
         finally:
             self._waiting -= 1
 
+    def close(self) -> None:
+        """End the work that is under way, whose request gets 503, and begin no other."""
+        self._closed = True
+        if (running := self._running) is not None:
+            running.kill()
 
-def _run(cpu_s: int, work: Callable[..., T], given: tuple[object, ...]) -> T:
-    context = fork_context(PRELOADED)
-    ours, theirs = context.Pipe(duplex=False)
-    process = context.Process(target=_work, args=(theirs, cpu_s, work, given), daemon=True)
-    process.start()
-    theirs.close()
-    try:
-        outcome: Any = ours.recv() if ours.poll(_WITHIN_S) else None
-    except EOFError:
-        outcome = None
-    finally:
-        ours.close()
-        process.kill()
-        process.join()
-        process.close()
-    if outcome is None:
-        detail = f"checking it takes more than {cpu_s} seconds or {MEMORY_MB} MiB: send a smaller workload"
-        raise ServerError(Problem.INVALID_REQUEST, detail)
-    if isinstance(outcome, RefusedWork):
-        raise ServerError(outcome.problem, outcome.detail, **outcome.extra)
-    if isinstance(outcome, FailedWork):
-        raise ProcessFailed(outcome.trace)
-    result: T = outcome[0]
-    return result
+    def _run(self, work: Callable[..., T], given: tuple[object, ...]) -> T:
+        try:
+            outcome = self._outcome(work, given)
+        except ForkDied as died:
+            raise self._refusal(died) from died
+        if isinstance(outcome, RefusedWork):
+            raise ServerError(outcome.problem, outcome.detail, **outcome.extra)
+        if isinstance(outcome, FailedWork):
+            raise ProcessFailed(outcome.trace)
+        result: T = outcome[0]
+        return result
+
+    def _outcome(self, work: Callable[..., object], given: tuple[object, ...]) -> Any:
+        if self._closed:
+            raise ServerError(Problem.OVERLOADED, "the server is shutting down; try again later")
+        process = ForkedProcess.start(PRELOADED, _work, self._cpu_s, work, given)
+        try:
+            self._running = process
+            if self._closed:
+                process.kill()
+            if process.poll(_WITHIN_S):
+                return process.receive()
+        finally:
+            self._running = None
+            process.end()
+        detail = f"checking it does not end within {_WITHIN_S:g} seconds, since the server is busy; try again later"
+        raise ServerError(Problem.OVERLOADED, detail)
+
+    def _refusal(self, died: ForkDied) -> ServerError:
+        """It met its limits, unless somebody killed it: then the same work may well be done later."""
+        if died.by_itself:
+            detail = f"checking it takes more than {self._cpu_s} seconds or {MEMORY_MB} MiB: send a smaller workload"
+            return ServerError(Problem.INVALID_REQUEST, detail)
+        return ServerError(Problem.OVERLOADED, f"the process that checks it {died}; try again later")
 
 
 def _work(pipe: Connection, cpu_s: int, work: Callable[..., object], given: tuple[object, ...]) -> None:
     os.nice(_NICENESS)
-    resource.setrlimit(resource.RLIMIT_CPU, (cpu_s, cpu_s))
+    # The first limit ends it with a signal that nobody else sends, and without the file of its memory.
+    resource.setrlimit(resource.RLIMIT_CPU, (cpu_s, cpu_s + 1))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     # Not the address space, of which libraries reserve more than they use.
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_MB << 20, MEMORY_MB << 20))
     try:

@@ -117,9 +117,14 @@ class Database:
         with self.read("check") as session:
             session.execute(text("SELECT 1"))
 
+    @property
+    def exists(self) -> bool:
+        """Whether SQLite's file is there, which opening it would make; of any other database True."""
+        return not self.is_sqlite or _file_of(self.url).exists()
+
     def check_exists(self) -> None:
         """Raise `InvalidValue` where SQLite's file is not there; any other use of the database would make it."""
-        if self.is_sqlite and not _file_of(self.url).exists():
+        if not self.exists:
             raise InvalidValue(
                 f"there is no database at {_file_of(self.url).absolute()}: start `sordino serve` or run "
                 "`sordino db upgrade` first, do this in the same folder, or set SORDINO_DATABASE_URL as for the server",

@@ -6,7 +6,9 @@ from importlib import resources
 
 from alembic import command
 from alembic.config import Config
+from alembic.util import CommandError
 
+from sordino_server.kit.database_errors import SchemaMismatch
 from sordino_server.kit.db import Database
 from sordino_server.kit.schema_version import check_known, current_revision
 
@@ -30,6 +32,13 @@ def upgrade(database: Database, revision: str = "head") -> None:
 
 
 def downgrade(database: Database, revision: str) -> None:
-    """Take the schema back to `revision` ("base": no tables); data of the tables that go is lost."""
+    """Take the schema back to `revision` ("base": no tables); data of the tables that go is lost.
+
+    Raises `SchemaMismatch` for an unknown revision, and where rows are there that the version before misreads: then
+    everything stays.
+    """
     check_known(current_revision(database))
-    command.downgrade(configuration(database), revision)
+    try:
+        command.downgrade(configuration(database), revision)
+    except CommandError as error:
+        raise SchemaMismatch(f"the schema stays as it is: {error}", "schema") from error

@@ -30,7 +30,9 @@ def known_revisions() -> frozenset[str]:
 
 
 def current_revision(database: Database) -> str | None:
-    """The revision of the database; None when it was never migrated."""
+    """The revision of the database; None when it was never migrated, or when SQLite's file is not there."""
+    if not database.exists:
+        return None
     with database.read("schema revision") as session:
         if not inspect(session.connection()).has_table(_VERSIONS.name):
             return None

@@ -22,8 +22,10 @@ class SingleFlight(Generic[T]):
         """The future of `work`, or of the call that is already running."""
         with self._lock:
             if self._running is None or self._running.done():
-                self._running = Future()
-                threading.Thread(target=_settle, args=(self._running, work), name=THREAD, daemon=True).start()
+                running: Future[T] = Future()
+                threading.Thread(target=_settle, args=(running, work), name=THREAD, daemon=True).start()
+                # Only now: a machine with too many threads may start none, and nobody would settle this one.
+                self._running = running
             return self._running
 
 

@@ -14,7 +14,6 @@ import traceback
 from functools import partial
 from importlib import import_module
 from multiprocessing.connection import Connection
-from multiprocessing.context import ForkServerProcess
 from threading import Lock
 from typing import Any
 
@@ -22,7 +21,7 @@ import anyio.to_thread
 
 from sordino_server.errors import ServerError
 from sordino_server.kit.bounded_process import PRELOADED, FailedWork, ProcessFailed, RefusedWork
-from sordino_server.kit.fork_server import fork_context
+from sordino_server.kit.forked_process import ForkDied, ForkedProcess
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import Problem
 
@@ -42,7 +41,8 @@ class StandingProcess:
         self._turn = asyncio.Semaphore(1)
         self._waiting = 0
         self._lock = Lock()
-        self._running: tuple[ForkServerProcess, Connection] | None = None
+        self._running: ForkedProcess | None = None
+        self._closed = False
 
     async def run(self, work: str, *given: object) -> object:
         """What the function `work`, as "module:name", returns; raises `ServerError` where it refuses or takes too long.
@@ -59,7 +59,10 @@ class StandingProcess:
             self._waiting -= 1
 
     def close(self) -> None:
-        """End the process."""
+        """End the process; the request that it works for gets 503, and so does every later one."""
+        self._closed = True
+        if (running := self._running) is not None:
+            running.kill()
         with self._lock:
             self._end()
 
@@ -74,41 +77,44 @@ class StandingProcess:
 
     def _outcome(self, work: str, given: tuple[object, ...]) -> object:
         """What the process says; it is started again where it has ended since it was asked last."""
-        for attempt in (1, 2):
-            _, pipe = self._running or self._start()
-            try:
-                pipe.send((work, given))
-                if pipe.poll(self._within_s):
-                    outcome: object = pipe.recv()
-                    return outcome
-            except (EOFError, OSError):
-                self._end()
-                if attempt == 1:
-                    continue
+        try:
+            return self._asked_once(work, given)
+        except ForkDied:
             self._end()
-            break
+        try:
+            return self._asked_once(work, given)
+        except ForkDied as died:
+            self._end()
+            if died.by_itself:
+                return self._too_much()
+            return RefusedWork(Problem.OVERLOADED, f"the process that answers {died}; try again later")
+
+    def _asked_once(self, work: str, given: tuple[object, ...]) -> object:
+        running = self._running or self._start()
+        running.send((work, given))
+        if running.poll(self._within_s):
+            return running.receive()
+        self._end()
+        return self._too_much()
+
+    def _start(self) -> ForkedProcess:
+        if not self._closed:
+            self._running = ForkedProcess.start(PRELOADED, _serve)
+        # Asked again: `close` may have come before it could know this process.
+        if self._closed or self._running is None:
+            raise ServerError(Problem.OVERLOADED, "the server is shutting down; try again later")
+        return self._running
+
+    def _too_much(self) -> RefusedWork:
         return RefusedWork(
             Problem.INVALID_REQUEST,
             f"answering takes more than {self._within_s:g} seconds or {MEMORY_MB} MiB: ask fewer questions at a time",
         )
 
-    def _start(self) -> tuple[ForkServerProcess, Connection]:
-        context = fork_context(PRELOADED)
-        ours, theirs = context.Pipe()
-        process = context.Process(target=_serve, args=(theirs,), daemon=True)
-        process.start()
-        theirs.close()
-        self._running = process, ours
-        return self._running
-
     def _end(self) -> None:
         if self._running is not None:
-            process, pipe = self._running
-            self._running = None
-            pipe.close()
-            process.kill()
-            process.join()
-            process.close()
+            running, self._running = self._running, None
+            running.end()
 
 
 def _serve(pipe: Connection) -> None:

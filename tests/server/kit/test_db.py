@@ -220,15 +220,16 @@ class TestTransactions:
         threads = [threading.Thread(target=share) for _ in range(4)]
         for thread in threads:
             thread.start()
-        for _ in range(8):
-            holding.acquire()
-        with database.write("exclusive") as session:
-            session.execute(text("SET LOCAL lock_timeout = '5s'"))
-            database.lock(session, 1, 7)
-        stop.set()
-        for thread in threads:
-            thread.join()
-        database.close()
+        try:
+            assert all(holding.acquire(timeout=PATIENCE_S) for _ in range(8))
+            with database.write("exclusive") as session:
+                session.execute(text("SET LOCAL lock_timeout = '60s'"))
+                database.lock(session, 1, 7)
+        finally:
+            stop.set()
+            for thread in threads:
+                thread.join()
+            database.close()
 
     def test_a_conflict_that_stays_is_told_after_the_last_attempt(self, database, monkeypatch):
         monkeypatch.setattr("sordino_server.kit.db._PAUSE_S", 0)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import re
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from importlib import resources
 
 import pytest
@@ -101,6 +103,34 @@ def test_every_step_goes_down_and_up_and_leaves_other_data_alone(database):
             assert session.execute(text("SELECT id, created_at FROM workloads")).all() == [("w", 7)]
 
 
+def test_sums_from_elsewhere_are_not_left_to_a_version_that_misreads_them(database):
+    """A share `source:eu` would be counted as reports of the log, which does not have them."""
+    migrations.upgrade(database)
+    for shard in ("whole", "source:eu"):
+        put_share(database, shard)
+    with pytest.raises(SchemaMismatch, match=r"ids 7 count sums from other servers.*DELETE FROM accumulators WHERE"):
+        migrations.downgrade(database, "202611222036")
+    schema_version.check_schema(database)
+    assert tables(database) == set(Base.metadata.tables)
+    with database.write("give up") as session:
+        session.execute(text("DELETE FROM accumulators WHERE shard LIKE 'source:%'"))
+    migrations.downgrade(database, "202611222036")
+    with database.read() as session:
+        assert session.scalars(text("SELECT shard FROM accumulators")).all() == ["whole"]
+
+
+def put_share(database: Database, shard: str) -> None:
+    """Sums of a round that is not there: a campaign with all that it refers to would show no more."""
+    row = f"INSERT INTO accumulators (round_id, shard, count, sums) VALUES (7, '{shard}', 3, '')"
+    if database.is_sqlite:
+        with closing(sqlite3.connect(str(database.url.database))) as unchecked, unchecked:
+            unchecked.execute(row)
+        return
+    with database.write("unchecked") as session:
+        session.execute(text("SET LOCAL session_replication_role = replica"))
+        session.execute(text(row))
+
+
 def revisions() -> list[str]:
     """From the first to the last."""
     scripts = ScriptDirectory(str(resources.files("sordino_migrations")))
@@ -142,6 +172,7 @@ def test_whoever_comes_second_waits_for_the_first(postgres_url):
         except BaseException:
             for process in processes:
                 process.kill()
+                process.wait()
             raise
     assert [process.wait(PATIENCE_S) for process in processes] == [0, 0]
     schema_version.check_schema(database)
