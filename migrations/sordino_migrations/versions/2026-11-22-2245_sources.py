@@ -2,6 +2,7 @@
 
 import sqlalchemy as sa
 from alembic import op
+from alembic.util import CommandError
 
 revision = "202611222245"
 down_revision = "202611222036"
@@ -37,6 +38,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
+    _refuse_sums_from_elsewhere()
     op.drop_table("source_sums")
     op.drop_table("sources")
     op.drop_column("rounds", "sources_waived_at")
@@ -45,6 +47,18 @@ def downgrade() -> None:
     op.execute("UPDATE keys SET role = 'uploader', revoked_at = coalesce(revoked_at, 0) WHERE role = 'aggregator'")
     op.drop_column("keys", "source")
     _change_roles(MORE, ROLES)
+
+
+def _refuse_sums_from_elsewhere() -> None:
+    """The version before would take them for sums of its own log, and find that log and sums do not agree."""
+    sums = "accumulators WHERE shard LIKE 'source:%'"
+    found = op.get_bind().exec_driver_sql(f"SELECT DISTINCT round_id FROM {sums.replace('%', '%%')} ORDER BY round_id")
+    if rounds := [str(number) for (number,) in found]:
+        raise CommandError(
+            f"rounds with the ids {', '.join(rounds)} count sums from other servers, which the version before cannot: "
+            "restore a backup from before they came. To give these sums up, and with them their reports, run in the "
+            f"database: DELETE FROM {sums}"
+        )
 
 
 def _change_roles(before: tuple[str, ...], after: tuple[str, ...]) -> None:

@@ -15,6 +15,7 @@ from sordino_server.aggregates.log_pages import add_up, log_pages
 from sordino_server.aggregates.log_pool import add_up_in_pool, worth_a_pool
 from sordino_server.kit.db import Database
 from sordino_shared.errors import SordinoError
+from sordino_shared.quantities import quantity
 from sordino_shared.randomizers import AnyRandomizer
 
 
@@ -23,7 +24,7 @@ class AggregateMismatch(SordinoError):
 
     def __init__(self, round_id: int, counted: int, logged: int) -> None:
         super().__init__(
-            f"round {round_id}: {counted} reports were counted and {logged} are in the log; "
+            f"round {round_id}: {quantity(counted, 'report')} counted, {logged:,} in the log; "
             "the database was altered from outside, restore it from a backup"
         )
         self.round_id = round_id

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from concurrent.futures import as_completed
-from concurrent.futures.process import BrokenProcessPool
-from functools import lru_cache, reduce
+from functools import lru_cache, partial, reduce
 
-from sordino_analysis.archive.process_pool import process_pool
+from sordino_analysis.archive.process_pool import ProcessDied, imap_unordered
 from sordino_analysis.evaluation.accumulate import Aggregate
 from sordino_analysis.evaluation.randomizers import for_randomizer
 from sordino_analysis.progress import Progress, ProgressCallback, ignore_progress
@@ -49,7 +47,7 @@ def add_up_in_pool(
         ranges = repository.chunk_ids(session, round_id).split(processes * _RANGES_A_PROCESS)
     try:
         parts = _sums_of_ranges(database, round_id, randomizer, counted, ranges, processes, progress)
-    except BrokenProcessPool:
+    except ProcessDied:
         log.warning("a process that added up reports died; the worker adds up all of them by itself", round=round_id)
         return add_up(database, round_id, randomizer, counted, progress)
     return reduce(Aggregate.__add__, parts, Aggregate.empty(randomizer))
@@ -67,11 +65,9 @@ def _sums_of_ranges(
     url = database.url.render_as_string(hide_password=False)
     parts: list[Aggregate] = []
     # Not forks of the planner's server, which is prepared for plans.
-    with process_pool(processes) as pool:
-        waiting = [pool.submit(_sums_of_range, url, round_id, randomizer, chunks) for chunks in ranges]
-        for future in as_completed(waiting):
-            parts.append(future.result())
-            progress(Progress(min(1.0, sum(part.count for part in parts) / max(counted, 1))))
+    for part in imap_unordered(partial(_sums_of_range, url, round_id, randomizer), ranges, processes):
+        parts.append(part)
+        progress(Progress(min(1.0, sum(part.count for part in parts) / max(counted, 1))))
     return parts
 
 

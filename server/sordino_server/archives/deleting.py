@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 
-from sordino_analysis.archive.folder import Folder
+from sordino_analysis.archive.folder import UNFINISHED, Folder
 from sordino_server.archives import repository
 from sordino_server.kit.db import Database
 from sordino_server.models import ArchiveRow
 from sordino_shared.errors import SordinoError
 
 _MANIFEST = re.compile(r"_manifest-([0-9a-f]{64})\.json")
-_OTHER_FILES = re.compile(r"part-[0-9]{5,9}\.parquet|device-[0-9a-f]{64}\.cbor")
+_OTHER_FILES = re.compile(
+    rf"part-[0-9]{{5,9}}\.parquet|device-[0-9a-f]{{64}}\.cbor|\.(part|device|_manifest)-[^/]*{re.escape(UNFINISHED)}"
+)
 
 
 class ArchiveKept(SordinoError):
@@ -27,34 +31,55 @@ class ArchiveKept(SordinoError):
         self.url = url
 
 
+def check_archives(database: Database, round_id: int, campaign: str, index: int) -> None:
+    """Raises `ArchiveKept` for the first managed archive of a round that `delete_archives` would not delete."""
+    for row in _managed(database, round_id):
+        with _kept_if_failing(campaign, index, row.url):
+            _names(row, Folder.open(row.url))
+
+
 def delete_archives(database: Database, round_id: int, campaign: str, index: int, now: int) -> None:
     """Delete the files of every managed archive of a round, and forget them; may be broken off and done again.
 
     Raises `ArchiveKept` for the first that cannot be deleted.
     """
-    with database.read("read archives") as session:
-        rows = [row for row in repository.of_round(session, round_id) if row.managed]
-    for row in rows:
-        try:
+    for row in _managed(database, round_id):
+        with _kept_if_failing(campaign, index, row.url):
             _delete(database, row, now)
-        except SordinoError as error:
-            raise ArchiveKept(campaign, index, row.url, f"cannot be deleted ({error})") from error
 
 
-def _delete(database: Database, row: ArchiveRow, now: int) -> None:
-    folder = Folder.open(row.url)
+def _managed(database: Database, round_id: int) -> list[ArchiveRow]:
+    with database.read("read archives") as session:
+        return [row for row in repository.of_round(session, round_id) if row.managed]
+
+
+@contextmanager
+def _kept_if_failing(campaign: str, index: int, url: str) -> Iterator[None]:
+    try:
+        yield
+    except SordinoError as error:
+        raise ArchiveKept(campaign, index, url, f"cannot be deleted ({error})") from error
+
+
+def _names(row: ArchiveRow, folder: Folder) -> list[str]:
+    """The files of the archive, its manifest last; raises SordinoError where the folder is not as it was left."""
     names = folder.names()
     manifests = [found[1] for found in map(_MANIFEST.fullmatch, names) if found]
     if any(manifest != row.manifest for manifest in manifests):
         raise SordinoError("it holds the manifest of another archive")
     files = [name for name in names if _OTHER_FILES.fullmatch(name)]
-    # An empty folder is no proof: this may be another machine than the one that exported.
-    lacking = not manifests if row.manifest is not None else not files
-    if lacking and row.deleting_at is None:
+    # An empty folder is no proof: this may be another machine than the one that exported. Without a manifest it is an
+    # export that was broken off, maybe just before it wrote the manifest that it had noted.
+    if not manifests and not files and row.deleting_at is None:
         raise SordinoError("it is not there, or not as it was left")
-    number, url = row.round_id, row.url
+    return [*files, *(f"_manifest-{manifest}.json" for manifest in manifests)]
+
+
+def _delete(database: Database, row: ArchiveRow, now: int) -> None:
+    folder = Folder.open(row.url)
+    found, number, url = _names(row, folder), row.round_id, row.url
     database.run("begin to delete archive", lambda session: repository.set_deleting(session, number, url, now))
     # The manifest last: while it is there, what was broken off goes on.
-    for name in [*files, *(f"_manifest-{manifest}.json" for manifest in manifests)]:
+    for name in found:
         folder.delete(name)
     database.run("forget archive", lambda session: repository.forget(session, number, url))

@@ -21,7 +21,7 @@ def begin(session: Session, round_id: int, url: str, managed: bool, now: int) ->
 
 
 def finish(session: Session, round_id: int, url: str, manifest: str) -> None:
-    """Note the digest of the manifest that is in the folder."""
+    """Note the digest of the manifest that completes the folder, before it is written."""
     session.get_one(ArchiveRow, (round_id, url)).manifest = manifest
 
 

@@ -75,9 +75,12 @@ def find(session: Session, identifier: str) -> Campaign | None:
     return session.get(Campaign, identifier)
 
 
-def names_by_id(session: Session, text: str) -> dict[str, str]:
-    """The name of each campaign of this name, and of each whose id begins with the text."""
-    query = select(Campaign.id, Campaign.name).where((Campaign.name == text) | Campaign.id.startswith(text))
+def names_by_id(session: Session, name: str, id_prefix: str | None) -> dict[str, str]:
+    """The name of each campaign of this name, and of each whose id begins like this, in hexadecimal digits."""
+    meant = Campaign.name == name
+    if id_prefix is not None:
+        meant |= Campaign.id.startswith(id_prefix)
+    query = select(Campaign.id, Campaign.name).where(meant)
     rows = session.execute(query.order_by(Campaign.created_at).limit(_MOST_NAMED))
     return {row.id: row.name for row in rows}
 

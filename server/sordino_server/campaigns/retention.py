@@ -8,8 +8,20 @@ from sordino_server import aggregates, archives
 from sordino_server.campaigns import repository
 from sordino_server.kit.db import Database
 from sordino_server.plans import service as plans
+from sordino_shared.errors import SordinoError
 
 _DAY_S = 86400
+
+
+class ReportsKept(SordinoError):
+    """The reports of round `index` of a campaign do not add up, so that they and their archives are kept."""
+
+    def __init__(self, campaign: str, index: int, reason: str) -> None:
+        super().__init__(
+            f"the reports of round {index} of campaign {campaign} are kept, and so are their archives: {reason}"
+        )
+        self.campaign = campaign
+        self.index = index
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,10 +60,18 @@ def old_reports(database: Database, days: int, now: int) -> list[OldReports]:
 def purge(database: Database, old: OldReports, now: int) -> None:
     """Delete the reports, in archives too that this database made.
 
-    Raises `AggregateMismatch` where the reports do not add up, and `ArchiveKept` where an archive cannot be deleted:
-    then the log is kept.
+    Raises `ReportsKept` where the reports do not add up, and `ArchiveKept` where an archive cannot be deleted: both are
+    found before anything is deleted.
     """
-    archives.delete_archives(database, old.round_id, old.campaign, old.index, now)
+
+    def delete_archives() -> None:
+        archives.delete_archives(database, old.round_id, old.campaign, old.index, now)
+
+    # First, since to add up the log takes longer.
+    archives.check_archives(database, old.round_id, old.campaign, old.index)
     with database.read("read device part") as session:
         randomizer = plans.device_part(session, old.device_digest).randomizer
-    aggregates.purge(database, old.round_id, randomizer, now)
+    try:
+        aggregates.purge(database, old.round_id, randomizer, now, delete_archives)
+    except aggregates.AggregateMismatch as error:
+        raise ReportsKept(old.campaign, old.index, str(error)) from error

@@ -19,6 +19,7 @@ from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import NANO
 from sordino_shared.protocol import CampaignState, Manifest, RoundState, ValueOf
 from sordino_shared.protocol.servers import MAX_SERVERS
+from sordino_shared.quantities import quantity
 
 # A series may have thousands of periods; `/series` has all of them.
 SHOWN_PERIODS = 60
@@ -79,7 +80,7 @@ def _for_each(given: int | Sequence[int | None] | None, rounds: int, name: str) 
         return [given] * rounds
     if len(given) != rounds:
         raise InvalidValue(
-            f"{name} lists {len(given)} rounds, the campaign has {rounds}; write null for a round without"
+            f"{name} lists {quantity(len(given), 'round')}, the campaign has {rounds}; write null for a round without"
         )
     return list(given)
 

@@ -12,6 +12,7 @@ from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import MAX_NANO, PureEpsilon, exact_decimal
 from sordino_shared.protocol import CampaignId, Rotating, ValueOf
 from sordino_shared.protocol.series import MAX_ANSWERS, MAX_PERIOD_S, MAX_SLOTS, MAX_TIME
+from sordino_shared.quantities import quantity
 
 _DAY_S = 86_400
 _UNITS = ((604_800, "week"), (86_400, "day"), (3600, "hour"), (60, "minute"), (1, "second"))
@@ -76,7 +77,7 @@ def spending(answer: PureEpsilon, series: Rotating) -> PureEpsilon:
     whole = answer.nano * series.answers_max
     if whole > MAX_NANO:
         raise InvalidValue(
-            f"/series/answers_max: {series.answers_max} answers cost ε = {exact_decimal(whole)}, at most "
+            f"/series/answers_max: ε of {quantity(series.answers_max, 'answer')} is {exact_decimal(whole)}, at most "
             f"{exact_decimal(MAX_NANO)} is allowed for life; allow fewer answers",
             series.answers_max,
         )
@@ -95,4 +96,4 @@ def lasting(seconds: int) -> str:
     if unit == "week" and seconds != size:
         size, unit = _UNITS[1]
     count = seconds // size
-    return unit if count == 1 else f"{count} {unit}s"
+    return unit if count == 1 else quantity(count, unit)

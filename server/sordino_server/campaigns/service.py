@@ -57,13 +57,9 @@ def create(session: Session, order: CampaignOrder, now: int, mode: PopulationMod
     manifest = _manifest(session, order, ready, now)
     populations.check_open_to(session, manifest.population, mode)
     identifier = str(manifest.campaign)
-    campaign = Campaign(
-        id=identifier,
-        name=manifest.name,
-        population=manifest.population,
-        manifest=manifest.content,
-        state=CampaignState.READY,
-        created_at=now,
+    campaign = Campaign.of(
+        manifest,
+        now,
         needs_token=order.upload_token,
         public=order.public,
         question=_question(order, ready),

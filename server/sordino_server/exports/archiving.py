@@ -20,6 +20,7 @@ from sordino_server.kit.db import Database
 from sordino_server.plans import service as plans
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import DevicePart, RoundState
+from sordino_shared.quantities import quantity
 
 # A million directions, or 16 million reports of a byte.
 PART_BYTES = 16 << 20
@@ -81,7 +82,9 @@ def export_round(
 ) -> ArchiveManifest:
     """The same as `write_archive`, noted with the round before the first file is there, so that retention knows of it.
 
-    Raises as `write_archive` does; where the log was given up meanwhile, nothing that was written is left.
+    The manifest is noted before it is there: killed between the two, retention still knows it for this server's, and
+    its sums are still refused as this server's own reports. Raises as `write_archive` does; where the log was given up
+    meanwhile, nothing that was written is left.
     """
     address, known = folder.address, set(folder.names())
 
@@ -91,7 +94,7 @@ def export_round(
     if _finished(folder, known) is None:
         database.run("begin archive", note)
     try:
-        manifest = write_archive(database, archived, folder, progress)
+        manifest = _write_parts(database, archived, folder, progress)
     except LogPurged:
         for name in set(folder.names()) - known:
             folder.delete(name)
@@ -102,6 +105,7 @@ def export_round(
         archives.finish(session, archived.number, address, str(manifest.digest))
 
     database.run("finish archive", finish)
+    folder.write(manifest.name, manifest.content)
     return manifest
 
 
@@ -114,6 +118,15 @@ def write_archive(
     counted, LogPurged where it is given up meanwhile, ArchiveError where the folder cannot be written, and InvalidValue
     where it holds another finished archive, of which nothing is overwritten.
     """
+    manifest = _write_parts(database, archived, folder, progress)
+    folder.write(manifest.name, manifest.content)
+    return manifest
+
+
+def _write_parts(
+    database: Database, archived: ArchivedRound, folder: Folder, progress: ProgressCallback
+) -> ArchiveManifest:
+    """Write parts and device part; the manifest that is still to be written."""
     device = archived.device
     known = set(folder.names())
     finished = _finished(folder, known)
@@ -130,7 +143,12 @@ def write_archive(
             folder.write(part.name, content)
         parts.append(part)
         written += part.reports
-        progress(Progress(min(1.0, written / max(1, archived.counted)), f"{written:,} reports in {len(parts)} parts"))
+        progress(
+            Progress(
+                min(1.0, written / max(1, archived.counted)),
+                f"{quantity(written, 'report')} in {quantity(len(parts), 'part')}",
+            )
+        )
     if written != archived.counted:
         # Says so where the log is being given up.
         archived_round(database, archived.campaign, archived.index)
@@ -146,7 +164,6 @@ def write_archive(
     if finished is not None and finished != manifest:
         raise _another(folder, finished)
     folder.write(device_part_name(manifest.device), device.content)
-    folder.write(manifest.name, manifest.content)
     return manifest
 
 

@@ -15,6 +15,7 @@ from sordino_server.kit.clock import iso_8601
 from sordino_server.models import Campaign
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import Manifest, Rotating
+from sordino_shared.quantities import quantity
 
 MOST_CAMPAIGNS = 100
 # About 200 MB of rows in memory.
@@ -34,8 +35,9 @@ def table_of(session: Session, identifiers: Sequence[str], now: int) -> ResultTa
         rows += _rows(session, identifier, now)
         if len(rows) > MOST_ROWS:
             raise InvalidValue(
-                f"/query/campaign: the first {place + 1} campaigns have {len(rows)} rows, at most {MOST_ROWS} are "
-                "exported at once: ask for fewer campaigns",
+                f"/query/campaign: {quantity(len(rows), 'row')} of {quantity(place + 1, 'campaign')}, at most "
+                f"{MOST_ROWS} are exported at once: "
+                + ("ask for fewer campaigns" if place else "read GET /v1/campaigns/{campaign}/estimate instead"),
                 len(rows),
             )
     return ResultTable.of_rows(rows)

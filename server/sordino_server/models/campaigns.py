@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any, Self
+
 from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, LargeBinary, String, Text, UniqueConstraint, false
 from sqlalchemy.orm import Mapped, mapped_column
 
 from sordino_server.kit.leases import Leased
 from sordino_server.models.base import Base, DigestText, RowNumber, one_of
-from sordino_shared.protocol import CampaignState, RoundState
+from sordino_shared.protocol import CampaignState, Manifest, RoundState
 
 
 class Campaign(Base):
@@ -34,6 +36,19 @@ class Campaign(Base):
     question: Mapped[str | None] = mapped_column(Text)
     sources_deadline_s: Mapped[int] = mapped_column(BigInteger, default=86400, server_default="86400")
     mirrored_at: Mapped[int | None] = mapped_column(BigInteger)
+
+    @classmethod
+    def of(cls, manifest: Manifest, now: int, **terms: Any) -> Self:
+        """The row of a new campaign; `terms` are the columns that the manifest does not decide."""
+        return cls(
+            id=str(manifest.campaign),
+            name=manifest.name,
+            population=manifest.population,
+            manifest=manifest.content,
+            state=CampaignState.READY,
+            created_at=now,
+            **terms,
+        )
 
 
 class ClosingRule(Base):

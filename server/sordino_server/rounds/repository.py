@@ -175,8 +175,12 @@ def _waits(now: int) -> ColumnElement[bool]:
     """Whether sums of a source have not come, are not waived and not late."""
     came = exists().where(SourceSums.round_id == Round.id, SourceSums.source == Source.name)
     lacking = exists().where(Source.campaign_id == Round.campaign_id, ~came, _MAY_SEND)
-    in_time = exists().where(Campaign.id == Round.campaign_id, Round.closed_at + Campaign.sources_deadline_s > now)
-    return and_(Round.sources_waived_at.is_(None), lacking, in_time)
+    return and_(Round.sources_waived_at.is_(None), lacking, _in_time(now))
+
+
+def _in_time(now: int) -> ColumnElement[bool]:
+    """Whether the time is not over for which a closed round of the campaign may wait for sums."""
+    return exists().where(Campaign.id == Round.campaign_id, Round.closed_at + Campaign.sources_deadline_s > now)
 
 
 def lacking_sources(session: Session, row: Round) -> Sequence[str]:
@@ -189,6 +193,12 @@ def lacking_sources(session: Session, row: Round) -> Sequence[str]:
 def is_waiting(session: Session, row: Round, now: int) -> bool:
     """Whether a closed round waits for sums from elsewhere, so that nothing comes of it now."""
     return session.scalar(select(_waits(now)).where(Round.id == row.id)) or False
+
+
+def is_final(session: Session, row: Round, source: str, now: int) -> bool:
+    """Whether sums came of a source, and the time is over in which those of a closed round may be replaced."""
+    came = exists().where(SourceSums.round_id == Round.id, SourceSums.source == source)
+    return session.scalar(select(came & ~_in_time(now)).where(Round.id == row.id)) or False
 
 
 def give_up(session: Session, attempts: int, error: str, now: int) -> None:

@@ -192,18 +192,29 @@ def _open_next(
     open_round(database, session, campaign.id, index, now)
 
 
-def take_sums(database: Database, session: Session, campaign: str, index: int) -> Round:
-    """The round, to which sums from elsewhere are added in this transaction; a worker that holds it begins again.
+def take_sums(database: Database, session: Session, campaign: str, index: int, source: str, now: int) -> Round:
+    """The round, to which sums of a source are added in this transaction; a worker that holds it begins again.
 
-    Raises `illegal-transition` unless the round is open, or closed and nothing came of it yet.
+    A round that failed is tried again: with the sums it may go on.
+
+    Raises `illegal-transition` unless the round is open, or closed and nothing came of it yet; also for sums that
+    replace others after the campaign's deadline: a source that sends new ones again and again would hold the estimate.
     """
     row = _locked(database, session, campaign, index)
     if row.state not in (RoundState.OPEN, RoundState.CLOSED):
         why = "has not begun" if row.state == RoundState.PENDING else f"is {row.state} and takes no sums any more"
         raise ServerError(Problem.ILLEGAL_TRANSITION, f"round {index} {why}", state=row.state)
+    if row.state == RoundState.CLOSED and row.error is None and repository.is_final(session, row, source, now):
+        raise ServerError(
+            Problem.ILLEGAL_TRANSITION,
+            f"source {source} has sent sums of round {index}, and sources_deadline_s to replace them is over",
+            state=row.state,
+        )
     if row.lease_owner is not None:
         row.attempts -= 1
         leases.release(row)
+    if row.error is not None:
+        _try_again(row)
     return row
 
 
@@ -251,8 +262,12 @@ def retry_round(database: Database, session: Session, campaign: str, index: int)
             f"round {index} is {row.state} and did not fail; only a closed round with an error is tried again",
             state=row.state,
         )
-    row.error, row.attempts = None, 0
+    _try_again(row)
     return row
+
+
+def _try_again(row: Round) -> None:
+    row.error, row.attempts = None, 0
 
 
 # --- the end

@@ -19,6 +19,7 @@ from sordino_server.sources import repository
 from sordino_server.sources.schemas import RoundSources, SourceStatus
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import Manifest, Problem, RoundState
+from sordino_shared.quantities import quantity
 
 
 @dataclass(frozen=True)
@@ -57,8 +58,9 @@ def take(
 ) -> tuple[SourceStatus, bool]:
     """What counts from the source now, and whether that changed: the same document twice changes nothing.
 
-    Raises `illegal-transition` where something came of the round, `already-exists` unless the document's number is
-    higher than that of the source's last one, `not-found` for an unknown source, and InvalidValue for too many reports.
+    Raises `illegal-transition` where something came of the round or its source may replace nothing any more,
+    `already-exists` unless the document's number is higher than that of the source's last one, `not-found` for an
+    unknown source, and InvalidValue for too many reports.
     """
     document, source = sums.document, sums.source
     known = repository.find(session, campaign, source)
@@ -71,7 +73,7 @@ def take(
     last = None if found is None else repository.sums(session, found.id, source)
     if last is not None and last.digest == str(document.digest):
         return SourceStatus.of(last, document.count), False
-    row = rounds.take_sums(database, session, campaign, index)
+    row = rounds.take_sums(database, session, campaign, index, source, now)
     last = repository.sums(session, row.id, source)
     if last is not None and document.number <= last.number:
         raise ServerError(
@@ -118,7 +120,7 @@ def _named(document: AggregateDocument, campaign: str, index: int) -> str:
         raise InvalidValue("the sums name no source: write them again with --source", None)
     if document.missing:
         raise InvalidValue(
-            f"{document.missing} of {document.parts_in_all} parts are not in the sums: add them with "
+            f"the sums lack {document.missing} of {quantity(document.parts_in_all, 'part')}: add them with "
             "`sordino aggregates add` first",
             document.missing,
         )

@@ -101,9 +101,11 @@ def test_killed_processes_cost_no_report(database, logged, fallbacks):
 
     killer = threading.Thread(target=kill)
     killer.start()
-    survived = aggregates.re_aggregate(database, round_id, DIRECTION, alone.count, processes=2)
-    ended.set()
-    killer.join()
+    try:
+        survived = aggregates.re_aggregate(database, round_id, DIRECTION, alone.count, processes=2)
+    finally:
+        ended.set()
+        killer.join()
     assert fallbacks == [1]
     assert (survived.count, survived.to_bytes()) == (alone.count, alone.to_bytes())
 

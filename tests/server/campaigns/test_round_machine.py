@@ -348,6 +348,6 @@ def test_on_postgres(migrated_postgres_url: str, two_rounds: Any) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(1200)
+@pytest.mark.timeout(3600)
 def test_for_longer(migrated_sqlite_url: str, two_rounds: Any) -> None:
     run(migrated_sqlite_url, two_rounds, examples=300, steps=60)

@@ -254,7 +254,7 @@ def test_a_campaign_of_one_round_closes_by_its_rule_too(running: Any) -> None:
 @pytest.mark.parametrize(
     ("rules", "told"),
     [
-        ({"close_after_reports": [5]}, "lists 1 rounds, the campaign has 2"),
+        ({"close_after_reports": [5]}, "lists 1 round, the campaign has 2"),
         ({"close_after_s": [5, 6, 7]}, "lists 3 rounds, the campaign has 2"),
         ({"close_after_reports": 0}, "close_after_reports"),
         ({"close_after_s": True}, "close_after_s"),
@@ -354,7 +354,7 @@ def test_participation_is_recorded_and_warned_of(start: Callable[..., Life]) -> 
     assert [each["users"] for each in document["rounds"]] == [5, 4]
     note, warning = document["warnings"]
     assert note == "made up for tests"
-    assert "round 1 has 1 reports fewer" in warning
+    assert "round 1 has 1 report fewer" in warning
     assert "20.0%" in warning
 
 

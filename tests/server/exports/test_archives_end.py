@@ -8,11 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import text
+from typer.testing import CliRunner
 
 from sordino_analysis.archive.archive import Archive
 from sordino_server import aggregates, archives
 from sordino_server.archives import ArchiveKept
 from sordino_server.campaigns import retention
+from sordino_server.cli import app
 from sordino_server.exports import archiving
 from sordino_server.exports.archiving import ExportTerms, archive_folder, archived_round, export_round
 from sordino_server.keys import service as keys
@@ -114,21 +117,50 @@ def test_a_deletion_that_broke_off_is_finished(
     assert ended.logged == 0
 
 
-def test_an_export_that_broke_off_is_deleted_too(ended: Ended, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def break_off(monkeypatch: pytest.MonkeyPatch, ended: Ended, to: Path, at: str, after: bool = False) -> None:
+    """Export, and stop before or after the write of the first file whose name begins with `at`."""
     write = archiving.Folder.write
 
     def some(self: Any, name: str, content: bytes) -> None:
-        if name == "part-00002.parquet":
+        if after or not name.startswith(at):
+            write(self, name, content)
+        if name.startswith(at):
             raise KeyboardInterrupt
-        write(self, name, content)
 
     with monkeypatch.context() as patch:
         patch.setattr(archiving.Folder, "write", some)
         with pytest.raises(KeyboardInterrupt):
-            ended.export(tmp_path / "lake")
-    assert len(list(tmp_path.rglob("part-*"))) == 2
+            ended.export(to)
+
+
+def test_an_export_that_broke_off_is_deleted_too(ended: Ended, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    break_off(monkeypatch, ended, tmp_path / "lake", "part-00002")
+    [first, _] = sorted(tmp_path.rglob("part-*"))
+    # As a killed process leaves what it was writing.
+    first.with_name(".part-00002.parquet.unfinished").write_bytes(first.read_bytes())
     ended.purge()
-    assert list(tmp_path.rglob("part-*")) == []
+    assert list(first.parent.iterdir()) == []
+
+
+def test_a_manifest_of_an_export_that_broke_off_is_known(
+    ended: Ended, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Broken off right before and right after the manifest is there: both go on, and both are deleted with the log."""
+    before, after, again = tmp_path / "before", tmp_path / "after", tmp_path / "again"
+    for folder, is_after in [(before, False), (after, True), (again, False)]:
+        break_off(monkeypatch, ended, folder, "_manifest", is_after)
+    assert [len(list(folder.rglob("_manifest*"))) for folder in (before, after)] == [0, 1]
+    for folder in (after, again):
+        manifest = Archive.open(str(ended.export(folder))).manifest
+        assert manifest.reports == 120
+    break_off(monkeypatch, ended, after, "_manifest", after=True)
+    with ended.running.database.read() as session:
+        row = archiving.rounds.find(session, ended.campaign["id"], 0)
+        noted = [each.manifest for each in archives.repository.of_round(session, row.id)]
+    assert noted == [str(manifest.digest)] * 3
+    ended.purge()
+    assert list(tmp_path.rglob("campaign=*/round=0/*")) == []
+    assert ended.logged == 0
 
 
 def test_what_is_exported_while_the_log_goes_is_not_left(
@@ -158,6 +190,29 @@ def test_one_archive_out_of_reach_keeps_no_other_round(ended: Ended, running: An
     running.worker().purge()
     kept = retention.old_reports(running.database, 0, running.clock.now())
     assert [(each.campaign, each.reports) for each in kept] == [(ended.campaign["id"], 120)]
+
+
+def test_nothing_goes_where_the_reports_do_not_add_up(
+    ended: Ended, running: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Log and archives are what is left of what was counted; the command goes on with the next round and fails."""
+    folder = ended.export(tmp_path / "lake")
+    files = sorted(path.name for path in folder.iterdir())
+    with running.database.write("tamper") as session:
+        session.execute(text("UPDATE accumulators SET count = count + 1"))
+    other = running.campaign("open", epsilon=2)
+    running.report(other, [0, 1, 2, 3])
+    running.api.post(f"/v1/campaigns/{other['id']}/cancel").raise_for_status()
+    with pytest.raises(retention.ReportsKept, match=r"and so are their archives: .* 121 reports counted, 120"):
+        ended.purge()
+    assert sorted(path.name for path in folder.iterdir()) == files
+    monkeypatch.setattr("sordino_server.cli.db.WallClock", lambda: running.clock)
+    monkeypatch.setenv("SORDINO_DATABASE_URL", str(running.database.url))
+    done = CliRunner().invoke(app, ["db", "purge", "--older-than-days", "0"])
+    assert (done.exit_code, "121 reports counted" in done.output.replace("\n", " ")) == (2, True)
+    kept = retention.old_reports(running.database, 0, running.clock.now())
+    assert [(each.campaign, each.bytes) for each in kept if each.bytes] == [(ended.campaign["id"], 120)]
+    assert sorted(path.name for path in folder.iterdir()) == files
 
 
 def test_archives_by_hand_stay(ended: Ended, tmp_path: Path) -> None:

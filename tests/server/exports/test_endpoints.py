@@ -143,7 +143,7 @@ def test_what_cannot_be_exported_is_refused_and_named(
     refused(Problem.INVALID_REQUEST, "twice", campaign["id"], campaign["id"])
     refused(Problem.INVALID_REQUEST, "campaign", *[campaign["id"]] * (service.MOST_CAMPAIGNS + 1))
     monkeypatch.setattr(service, "MOST_ROWS", 2)
-    refused(Problem.INVALID_REQUEST, "fewer campaigns", campaign["id"])
+    refused(Problem.INVALID_REQUEST, "/estimate instead", campaign["id"])
     assert running.anonymous.get(path, params={"campaign": campaign["id"]}).status_code == 401
 
 

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from time import monotonic
 from typing import Any
 
 import httpx
 import numpy as np
 import pytest
+from sqlalchemy import text
 
 from sordino_analysis.archive.aggregate_document import AggregateDocument
 from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
 from sordino_server.keys import service as keys
 from sordino_server.keys.source_terms import SourceTerms
 from sordino_server.models import Role
+from sordino_server.sources import repository
 from sordino_shared.protocol import CBOR_MEDIA_TYPE, CampaignId, Digest, Problem
 from sordino_shared.randomness import SeededRandomness
+from tests.patience import PATIENCE_S
 
 EU, LIMIT = "eu", 500
 
@@ -142,7 +147,7 @@ def test_what_is_wrong_with_sums_is_said(region: Region, running: Any, check_pro
     check_problem(region.send(replace(good, sums=good.sums + bytes(8))), invalid, "have 4 sums, not 5")
     check_problem(region.send(replace(good, sums=(sums - [200, 0, 0, -200]).tobytes())), invalid, "from 0 to 80")
     partial = replace(good, manifest=Digest.of(b"m"), parts=(0,), parts_in_all=3)
-    check_problem(region.send(partial), invalid, "2 of 3 parts are not in the sums")
+    check_problem(region.send(partial), invalid, "the sums lack 2 of 3 parts")
     check_problem(region.send(region.sums([0] * (LIMIT + 1))), invalid, f"may have {LIMIT} reports")
     check_problem(region.send(b"\xa0"), Problem.MALFORMED_BODY, "not a aggregate")
     check_problem(region.send(replace(good, round=7), index=7), Problem.NOT_FOUND, "no round 7")
@@ -190,6 +195,23 @@ def test_keys_of_aggregators_say_all_they_are_for(region: Region, running: Any, 
     check_problem(running.api.post("/v1/keys", json=unknown), Problem.NOT_FOUND)
 
 
+def test_two_admins_may_name_a_source_at_once(running_on_postgres: Any) -> None:
+    home = running_on_postgres
+    campaign = home.campaign()["id"]
+    waits = text("SELECT count(*) FROM pg_locks WHERE NOT granted")
+    with ThreadPoolExecutor(1) as pool:
+        with home.database.write("first") as session:
+            keys.create(session, EU, Role.AGGREGATOR, 0, campaign, SourceTerms(EU, 1))
+            session.flush()
+            second = pool.submit(key_of, home, campaign)
+            deadline = monotonic() + PATIENCE_S
+            while not session.scalar(waits):
+                assert monotonic() < deadline
+        assert second.result().startswith("sdo_aggregator_")
+    with home.database.read() as session:
+        assert repository.find(session, campaign, EU).max_reports == LIMIT
+
+
 def test_a_round_waits_for_its_sources_until_the_deadline(region: Region, running: Any, check_problem: Any) -> None:
     running.report(region.campaign, [0, 1, 2, 3] * 10)
     region.close()
@@ -212,6 +234,18 @@ def test_an_analyst_goes_on_without_sums(region: Region, running: Any, check_pro
     running.work()
     assert region.round()["state"] == "estimated"
     check_problem(running.api.post(path), Problem.ILLEGAL_TRANSITION, "waits for no sums")
+
+
+def test_a_failed_round_goes_on_with_sums_that_come_late(region: Region, running: Any) -> None:
+    document = region.sums([0, 1, 2, 3] * 50)
+    region.close()
+    running.api.post(f"{region.path}/rounds/0/waive-sources").raise_for_status()
+    running.work()
+    assert region.round()["error"] is not None
+    assert region.send(document).status_code == 201
+    running.work()
+    assert (region.round()["state"], region.round()["error"]) == ("estimated", None)
+    assert region.estimate().json()["users"] == 200
 
 
 def test_a_source_whose_keys_are_revoked_is_not_waited_for(region: Region, running: Any) -> None:
@@ -245,6 +279,27 @@ def test_sums_that_come_while_a_worker_computes_are_in_the_estimate(region: Regi
         database.run("finish", lambda session: finish(database, session, row.id, "slow", outcome, 0))
     running.work()
     assert region.estimate().json()["users"] == 60
+
+
+def test_a_source_cannot_hold_the_estimate_beyond_the_deadline(
+    region: Region, running: Any, check_problem: Any
+) -> None:
+    """Each newer document makes a worker begin again: after the deadline there is none."""
+    from sordino_server import rounds
+
+    running.report(region.campaign, [0, 1, 2, 3] * 10)
+    region.send(region.sums([0, 1, 2, 3]))
+    running.api.post(f"{region.path}/close").raise_for_status()
+    running.clock.advance(86399)
+    assert region.send(region.sums([0] * 4, number=2)).status_code == 201
+    running.clock.advance(1)
+    lease = {"owner": "slow", "now": running.clock.now(), "seconds": 60}
+    row = running.database.run("claim", lambda session: rounds.claim_closed_round(session, **lease))
+    newer = region.send(region.sums([0] * 5, number=3))
+    check_problem(newer, Problem.ILLEGAL_TRANSITION, "sources_deadline_s to replace them is over")
+    running.database.run("give back", lambda session: rounds.give_back(session, row.id, "slow"))
+    running.work()
+    assert region.estimate().json()["users"] == 44
 
 
 def test_sums_from_elsewhere_do_not_move_the_epoch_or_the_archive(region: Region, running: Any) -> None:
