@@ -17,7 +17,7 @@ from sordino_server.collecting.home import Home
 from sordino_server.collecting.schemas import Mirror, MirroredRound
 from sordino_server.kit.db import Database
 from sordino_server.kit.insert_if_absent import insert_if_absent
-from sordino_server.models import Campaign, ClosingRule, PlanPart, Round
+from sordino_server.models import Campaign, ClosingRule, PlanPart, ProtocolPlanContent, Round
 from sordino_server.rounds import round_lifecycle
 from sordino_server.rounds.sealing import NextRound, check_next_round, sealed_round
 from sordino_shared.errors import InvalidValue
@@ -27,7 +27,7 @@ _ENDED = {CampaignState.CLOSED, CampaignState.CANCELLED}
 _AFTER_OPEN = frozenset(RoundState) - {RoundState.PENDING, RoundState.OPEN}
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Fetched:
     """What the home decided, with the documents that this collector does not have yet, all of them checked."""
 
@@ -35,6 +35,7 @@ class Fetched:
     manifest: Manifest
     place: int
     parts: tuple[DevicePart | AnalystPart, ...]
+    protocol: bytes | None
 
 
 def fetch(database: Database, home: Home, key: str, source: str) -> Fetched:
@@ -49,7 +50,8 @@ def fetch(database: Database, home: Home, key: str, source: str) -> Fetched:
     with database.read("read mirrored campaign") as session:
         held = session.get(Campaign, mirror.campaign)
         known = {row.index for row in rounds.of_campaign(session, mirror.campaign)}
-    content = home.document(f"/v1/campaigns/{mirror.campaign}") if held is None else held.manifest
+    path = f"/v1/campaigns/{mirror.campaign}"
+    content = home.document(path, Manifest.limit) if held is None else held.manifest
     manifest = Manifest.read(content, CampaignId.parse(mirror.campaign))
     names = [server.name for server in manifest.servers]
     if source not in names[1:]:
@@ -58,15 +60,34 @@ def fetch(database: Database, home: Home, key: str, source: str) -> Fetched:
     for each in mirror.rounds:
         if each.index not in known:
             parts += _sealed_parts(home, manifest, each)
-    return Fetched(mirror, manifest, names.index(source), tuple(parts))
+    return Fetched(
+        mirror=mirror,
+        manifest=manifest,
+        place=names.index(source),
+        parts=tuple(parts),
+        protocol=_protocol_plan(database, home, manifest),
+    )
+
+
+def _protocol_plan(database: Database, home: Home, manifest: Manifest) -> bytes | None:
+    """The protocol plan that the manifest names, unless it is here: no round needs it, but auditors do."""
+    if manifest.protocol is None:
+        return None
+    digest = str(manifest.protocol)
+    with database.read("is the protocol plan here") as session:
+        if session.get(ProtocolPlanContent, digest) is not None:
+            return None
+    content = home.document(f"/v1/protocol-plans/{digest}", AnalystPart.limit)
+    manifest.protocol.check(content)
+    return content
 
 
 def _sealed_parts(home: Home, manifest: Manifest, sealed: MirroredRound) -> tuple[DevicePart, AnalystPart]:
     """The two parts of a round's plan; raises unless devices would accept them for this round."""
     device, analyst = Digest.parse(sealed.device_digest), Digest.parse(sealed.analyst_digest)
     following = NextRound(
-        DevicePart.read(home.document(f"/v1/plans/{device}"), device),
-        AnalystPart.read(home.document(f"/v1/plans/{analyst}"), analyst),
+        DevicePart.read(home.document(f"/v1/plans/{device}", DevicePart.limit), device),
+        AnalystPart.read(home.document(f"/v1/plans/{analyst}", AnalystPart.limit), analyst),
     )
     check_next_round(manifest, sealed.index, following)
     plan = manifest.rounds[sealed.index].plan
@@ -80,6 +101,9 @@ def apply(database: Database, session: Session, fetched: Fetched, now: int) -> N
     campaign = _campaign(session, fetched, now)
     for part in fetched.parts:
         insert_if_absent(session, PlanPart.of(part, now))
+    if fetched.protocol is not None:
+        digest = str(fetched.manifest.protocol)
+        insert_if_absent(session, ProtocolPlanContent(digest=digest, content=fetched.protocol, created_at=now))
     session.flush()
     if campaign.state == CampaignState.READY and fetched.mirror.state != CampaignState.READY:
         first = CampaignState.OPEN if fetched.mirror.state != CampaignState.CANCELLED else CampaignState.CANCELLED
@@ -91,18 +115,7 @@ def apply(database: Database, session: Session, fetched: Fetched, now: int) -> N
 
 
 def _campaign(session: Session, fetched: Fetched, now: int) -> Campaign:
-    manifest = fetched.manifest
-    row = Campaign(
-        id=str(manifest.campaign),
-        name=manifest.name,
-        population=manifest.population,
-        manifest=manifest.content,
-        state=CampaignState.READY,
-        created_at=now,
-        needs_token=False,
-        public=False,
-        question=None,
-    )
+    row = Campaign.of(fetched.manifest, now, needs_token=False, public=False, question=None)
     insert_if_absent(session, row)
     session.flush()
     campaign = round_lifecycle.lock_campaign(session, row.id)

@@ -11,7 +11,7 @@ from sordino_shared.protocol import Problem
 
 # What a collector has besides the pages outside of /v1: its own keys, what devices read, what it counted.
 _READ = re.compile(
-    r"/v1/(campaigns|campaigns/[^/]+(/(task|signature|status))?|plans/[^/]+|populations/[^/]+/open|openapi\.json)"
+    r"/v1/(campaigns|campaigns/[^/]+(/(task|signature|status))?|(protocol-)?plans/[^/]+|populations/[^/]+/open|openapi\.json)"
 )
 _CHANGED = re.compile(r"/v1/campaigns/[^/]+/rounds/[^/]+/(reports|retry)")
 _ANY = re.compile(r"(?!/v1/).*|/v1/(keys|audit-log|version)(/.*)?")
@@ -26,6 +26,6 @@ def check_decided_here(request: Request) -> None:
         return
     raise ServerError(
         Problem.DECIDED_AT_HOME,
-        f"this server only collects reports for {home}, which decides the rest: send the request there",
+        f"send the request to {home}",
         home=home,
     )

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlalchemy import select
+from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
+from sordino_server.kit.insert_if_absent import insert_if_absent
 from sordino_server.kit.pagination import Page, newest_first
 from sordino_server.models import AuditEntry, Campaign, Key, SeriesRow, Source
 from sordino_shared.protocol import Manifest
@@ -41,11 +42,9 @@ def collectors(session: Session, campaign: str) -> list[str] | None:
 
 def put_source(session: Session, campaign: str, name: str, max_reports: int, now: int) -> None:
     """Insert a source of a campaign, or change its limit."""
-    row = session.get(Source, (campaign, name), with_for_update=True)
-    if row is None:
-        session.add(Source(campaign_id=campaign, name=name, max_reports=max_reports, created_at=now))
-    else:
-        row.max_reports = max_reports
+    row = Source(campaign_id=campaign, name=name, max_reports=max_reports, created_at=now)
+    if not insert_if_absent(session, row)[1]:
+        session.execute(update(Source).filter_by(campaign_id=campaign, name=name).values(max_reports=max_reports))
 
 
 def listed(session: Session, page: Page) -> Sequence[Key]:

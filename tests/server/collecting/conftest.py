@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -26,19 +27,19 @@ LIMIT = 5000
 
 
 class Cable(httpx.BaseTransport):
-    """The way to the home: `is_cut`, it leads nowhere; `log` has what went through; `after` hears of each answer."""
+    """The way to the home: `is_cut`, it leads nowhere; `before` hears of each request."""
 
     def __init__(self) -> None:
         self.is_cut = False
-        self.after: Callable[[httpx.Request], None] = lambda request: None
+        self.before: Callable[[httpx.Request], None] = lambda request: None
         self._real = httpx.HTTPTransport()
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
+        self.before(request)
         if self.is_cut:
             raise httpx.ConnectError("the cable is cut", request=request)
         response = self._real.handle_request(request)
         response.read()
-        self.after(request)
         return response
 
     def close(self) -> None:
@@ -115,13 +116,21 @@ class Regions:
 
 
 @pytest.fixture
-def regions(running: RunningServer, sqlite_template: Path, tmp_path: Path) -> Iterator[Regions]:
-    """The home and collectors `eu` and `us`."""
+def regions(request: pytest.FixtureRequest, sqlite_template: Path, tmp_path: Path) -> Iterator[Regions]:
+    """The home and collectors `eu` and `us`; each on SQLite, or on PostgreSQL where a test names it as parameter."""
+
+    def files() -> Iterator[str]:
+        for number in count():
+            shutil.copy(sqlite_template, tmp_path / f"{number}.sqlite3")
+            yield f"sqlite:///{tmp_path}/{number}.sqlite3"
+
+    on_postgres = getattr(request, "param", "sqlite") == "postgres"
+    urls = request.getfixturevalue("migrated_postgres_urls") if on_postgres else files()
     with ExitStack() as open_ones:
+        home = open_ones.enter_context(served(next(urls)))
         collectors = {}
         for source in ("eu", "us"):
-            shutil.copy(sqlite_template, tmp_path / f"{source}.sqlite3")
-            settings = {"collect_for": running.address, "source": source, "aggregator_keys": SecretStr("later")}
-            server = served(f"sqlite:///{tmp_path}/{source}.sqlite3", running.clock, **settings)
-            collectors[source] = Region(source, open_ones.enter_context(server))
-        yield Regions(running, collectors)
+            settings = {"collect_for": home.address, "source": source, "aggregator_keys": SecretStr("later")}
+            server = open_ones.enter_context(served(next(urls), home.clock, **settings))
+            collectors[source] = Region(source, server)
+        yield Regions(home, collectors)

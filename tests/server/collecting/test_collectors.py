@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import httpx
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 from sordino_analysis.archive.aggregate_document import AggregateDocument
 from sordino_analysis.estimation.linear import estimate
@@ -15,9 +17,20 @@ from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
 from sordino_analysis.planning.rounds import ClosedRound
 from sordino_client import Caps, Client, PureEpsilon, ServerChanged
 from sordino_server import rounds
+from sordino_server.cli import app
+from sordino_server.collecting.home import Home
+from sordino_server.jobs.collector import Collector
 from sordino_server.models import ManifestSignature, ReportChunk
 from sordino_server.plans import service as plans
-from sordino_shared.protocol import CBOR_MEDIA_TYPE, PROBLEM_MEDIA_TYPE, CampaignId, Problem, ReportOutcomes, Task
+from sordino_shared.protocol import (
+    CBOR_MEDIA_TYPE,
+    PROBLEM_MEDIA_TYPE,
+    CampaignId,
+    Manifest,
+    Problem,
+    ReportOutcomes,
+    Task,
+)
 from tests.server.collecting.conftest import LIMIT, Region, Regions
 from tests.server.conftest import RunningServer
 
@@ -34,11 +47,13 @@ OF_COLLECTORS = [
     ("get", "/v1/keys"),
     ("get", "/v1/plans/{digest}"),
     ("get", "/v1/populations/{name}/open"),
+    ("get", "/v1/protocol-plans/{digest}"),
     ("get", "/v1/version"),
     ("post", "/v1/campaigns/{campaign_id}/rounds/{index}/retry"),
     ("post", "/v1/campaigns/{campaign}/rounds/{index}/reports"),
     ("post", "/v1/keys"),
 ]
+ON_EACH_STORE = pytest.mark.parametrize("regions", ["sqlite", "postgres"], indirect=True)
 CELLS = {"de": [0, 1, 2, 3] * 20, "eu": [0, 0, 1] * 30, "us": [3, 3, 2, 1] * 25}
 
 
@@ -69,6 +84,7 @@ def task(region: Region, campaign: dict[str, Any]) -> Task:
     return Task.read(region.server.anonymous.get(path).raise_for_status().content)
 
 
+@ON_EACH_STORE
 def test_three_servers_give_the_sums_of_one(regions: Regions) -> None:
     campaign = regions.campaign("open")
     regions.work()
@@ -183,6 +199,23 @@ def test_a_home_that_is_down_is_waited_for(regions: Regions) -> None:
     assert (done["state"], done["reports"]) == ("estimated", 7)
 
 
+def test_a_home_that_does_not_answer_keeps_no_round_open(regions: Regions) -> None:
+    """The round's time is over while the collector waits for an answer about the campaign of its first key."""
+    regions.campaign("open", name="other")
+    campaign = regions.campaign("open", close_after_s=3600)
+    regions.work()
+    eu, seen = regions.collectors["eu"], []
+
+    def waited(request: httpx.Request) -> None:
+        seen.append(task(eu, campaign).round)
+        assert request.extensions["timeout"]["read"] <= 30
+        regions.home.clock.advance(3600)
+
+    eu.cable.before, eu.cable.is_cut = waited, True
+    eu.worker(regions.home.address).look()
+    assert seen == [0, None]
+
+
 def test_a_round_without_an_end_ends_when_the_home_is_silent_for_too_long(regions: Regions) -> None:
     campaign = regions.campaign("open")
     regions.work()
@@ -208,7 +241,9 @@ class Killed(BaseException):
     """As SIGKILL: nothing after it runs, not even what handles errors."""
 
 
-@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize(
+    ("regions", "when"), [("sqlite", "before"), ("sqlite", "after"), ("postgres", "after")], indirect=["regions"]
+)
 def test_sums_of_a_killed_collector_count_once(regions: Regions, when: str, monkeypatch: pytest.MonkeyPatch) -> None:
     campaign = regions.campaign("open")
     regions.work()
@@ -256,6 +291,34 @@ def test_keys_of_others_mirror_and_send_nothing(regions: Regions, caplog: Any) -
     assert task(eu, campaign).round == 0
     regions.home.api.post(f"/v1/campaigns/{campaign['id']}/close").raise_for_status()
     regions.work_of(eu)
+    assert regions.shown(campaign)["rounds"][0]["waiting_for"] == ["us"]
+
+
+def test_a_running_collector_learns_of_new_keys(regions: Regions, tmp_path: Path) -> None:
+    """A key of a further campaign, and one in place of a revoked one, count from the next look on."""
+    eu, file = regions.collectors["eu"], tmp_path / "keys"
+    file.write_text("# none yet\n")
+    keys = {"aggregator_keys": None, "aggregator_keys_file": file, "collect_every_s": 1e-9}
+    settings = eu.server.settings.model_copy(update=keys)
+    worker = Collector.for_home(Home(regions.home.address, eu.cable), eu.server.database, eu.server.clock, settings)
+    campaign = regions.campaign("open")
+    worker.step()
+    assert eu.server.api.get("/v1/campaigns").json()["campaigns"] == []
+    file.write_text(f"{eu.keys[0]}\n")
+    worker.step()
+    assert task(eu, campaign).round == 0
+    file.unlink()
+    other = regions.campaign("open", name="other")
+    worker.step()
+    assert "cannot be read" in "".join(worker.looks.told.values())
+    assert list(worker.looks.keys) == [campaign["id"]]
+    regions.home.api.delete(f"/v1/keys/{eu.keys[0].split('_')[2]}").raise_for_status()
+    file.write_text(f"{regions.key(campaign['id'], 'eu')}\n{eu.keys[1]}\n")
+    eu.server.report(campaign, [0] * 7)
+    regions.home.api.post(f"/v1/campaigns/{campaign['id']}/close").raise_for_status()
+    while worker.step():
+        pass
+    assert task(eu, other).round == 0
     assert regions.shown(campaign)["rounds"][0]["waiting_for"] == ["us"]
 
 
@@ -385,6 +448,7 @@ def test_a_lying_collector_moves_answers_no_further_than_fake_reports(regions: R
     assert share * most / 10 < moved <= share * most * (1 + 1e-9)
 
 
+@ON_EACH_STORE
 def test_later_rounds_are_sealed_at_home_and_mirrored(regions: Regions, two_rounds: Any) -> None:
     """The second plan follows from the sums of all three servers, and every server serves it."""
     request = two_rounds.ready_request(regions.home.database)
@@ -409,3 +473,14 @@ def test_later_rounds_are_sealed_at_home_and_mirrored(regions: Regions, two_roun
     closed = [ClosedRound(two_rounds.first, regions.sums(campaign, index)) for index in (0, 1)]
     answer = regions.home.api.get(f"/v1/campaigns/{campaign['id']}/estimates").raise_for_status().json()
     assert answer["value"] == two_rounds.answer(tuple(closed)).value
+    manifest = Manifest.read(eu.server.anonymous.get(f"/v1/campaigns/{campaign['id']}").content)
+    plan = f"/v1/protocol-plans/{manifest.protocol}"
+    assert eu.server.anonymous.get(plan).raise_for_status().content == regions.home.anonymous.get(plan).content
+
+
+def test_an_auditor_needs_no_other_server(regions: Regions) -> None:
+    campaign = regions.campaign("open")
+    regions.work()
+    done = CliRunner().invoke(app, ["audit", campaign["id"], "--server", regions.collectors["eu"].server.address])
+    assert done.exit_code == 0, done.output
+    assert "published values hold" in done.output
