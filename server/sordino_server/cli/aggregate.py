@@ -15,6 +15,7 @@ from sordino_server.cli.output import JsonOption, print_json, reports_errors, sa
 from sordino_server.cli.unused_options import refuse_given
 from sordino_server.kit.cores import usable_cores
 from sordino_shared.errors import InvalidValue
+from sordino_shared.quantities import quantity
 
 if TYPE_CHECKING:
     from sordino_analysis.archive.engines import Engine
@@ -28,7 +29,7 @@ def aggregate(
     source: Annotated[
         str, typer.Option("--from", metavar="URL", help="The folder that `sordino export reports` printed.")
     ],
-    output: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Write the sums to this file.")] = None,
+    output: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the sums to this file.")] = None,
     parts: Annotated[
         str | None, typer.Option(metavar="A-B", help="Only these parts, counted from 0; default: all.")
     ] = None,
@@ -78,7 +79,10 @@ def aggregate(
         counted = {"reports": sums.count, "parts": list(sums.parts), "parts_in_all": sums.parts_in_all}
         print_json(summed | counted | {"manifest": str(sums.manifest), "digest": str(sums.digest)})
         return
-    say(f"{sums.count:,} reports of {len(numbers)} parts" + ("" if output is None else f" are added up in {output}"))
+    say(
+        f"{quantity(sums.count, 'report')} of {quantity(len(numbers), 'part')}"
+        + ("" if output is None else f" are added up in {output}")
+    )
     typer.echo(str(sums.digest))
 
 

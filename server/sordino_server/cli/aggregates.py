@@ -12,6 +12,7 @@ from sordino_server.cli.output import JsonOption, print_json, reports_errors, sa
 from sordino_server.cli.remote import DEFAULT_SERVER, KeyOption, Remote, ServerOption
 from sordino_shared.errors import InvalidValue, ProtocolError
 from sordino_shared.protocol import CBOR_MEDIA_TYPE
+from sordino_shared.quantities import quantity
 
 if TYPE_CHECKING:
     from sordino_analysis.archive.aggregate_document import AggregateDocument
@@ -43,8 +44,8 @@ NumberOption = Annotated[
 @app.command()
 @reports_errors
 def add(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Files of `sordino aggregate --out`.")],
-    output: Annotated[Path, typer.Option("--out", metavar="FILE", help="Write the sums to this file.")],
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Files of `sordino aggregate --output`.")],
+    output: Annotated[Path, typer.Option(metavar="FILE", help="Write the sums to this file.")],
     source: SourceOption = None,
     number: NumberOption = None,
     as_json: JsonOption = False,
@@ -53,7 +54,7 @@ def add(
 
     Example:
 
-        sordino aggregates add first.cbor second.cbor --out sums.cbor
+        sordino aggregates add first.cbor second.cbor --output sums.cbor
     """
     from sordino_analysis.archive.aggregate_document import added
 
@@ -64,8 +65,8 @@ def add(
     if as_json:
         print_json({"reports": total.count, "missing_parts": total.missing, "digest": str(total.digest)})
         return
-    missing = f"; {total.missing} of {total.parts_in_all} parts are still missing" if total.missing else ""
-    say(f"{total.count:,} reports{missing}")
+    missing = f"; still missing: {total.missing} of {quantity(total.parts_in_all, 'part')}" if total.missing else ""
+    say(f"{quantity(total.count, 'report')}{missing}")
     typer.echo(str(total.digest))
 
 
@@ -93,7 +94,10 @@ def import_sums(
     if as_json:
         print_json(taken)
         return
-    say(f"{taken['reports']:,} reports of {taken['source']} count in round {document.round}, number {taken['number']}")
+    say(
+        f"{quantity(taken['reports'], 'report')} of {taken['source']} count in round {document.round}, number "
+        f"{taken['number']}"
+    )
     typer.echo(taken["digest"])
 
 

@@ -13,6 +13,7 @@ from sordino_server.cli.chart_file import ChartOption, drawn
 from sordino_server.cli.output import JsonOption, console, print_json, reports_errors
 from sordino_server.cli.remote import DEFAULT_SERVER, KeyOption, Remote, ServerOption
 from sordino_shared.errors import InvalidValue
+from sordino_shared.quantities import quantity
 
 
 @reports_errors
@@ -89,8 +90,8 @@ def _print_rules(document: dict[str, Any]) -> None:
         table.add_row(*map(escape, (each["label"], *figures)))
     console.print(table)
     console.print(
-        f"{document['users']} users, ε = {document['epsilon']:g}; on average over databases, not for each of them: "
-        f"{document['answers'][0]['sentence']}",
+        f"{quantity(document['users'], 'user')}, ε = {document['epsilon']:g}; on average over databases, not for "
+        f"each of them: {document['answers'][0]['sentence']}",
         highlight=False,
     )
 
@@ -106,7 +107,8 @@ def _print_answers(document: dict[str, Any]) -> None:
         table.add_row(*map(escape, (each["label"], *own, *spans)))
     console.print(table)
     console.print(
-        f"{document['users']} users, ε = {document['epsilon']:g}; the band holds {document['compared']:,} questions",
+        f"{quantity(document['users'], 'user')}, ε = {document['epsilon']:g}; the band holds "
+        f"{quantity(document['compared'], 'question')}",
         highlight=False,
     )
     for warning in document["warnings"]:

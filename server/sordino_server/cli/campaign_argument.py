@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from sordino_shared.errors import SordinoError
+
+if TYPE_CHECKING:
+    from sqlalchemy.orm import Session
 
 CampaignArgument = Annotated[
     str, typer.Argument(metavar="CAMPAIGN", help="Id, the first digits of an id (4 or more), or a name.")
@@ -36,3 +39,12 @@ def only_campaign(text: str, campaigns: Mapping[str, str]) -> str:
         raise SordinoError(f"no campaign has the name or the id {text!r}: see `sordino campaigns list`")
     names = ", ".join(f"{each[:_SHOWN_DIGITS]} ({name})" for each, name in list(campaigns.items())[:_SHOWN])
     raise SordinoError(f"{text!r} means {len(campaigns)} campaigns, give more of the id: {names}")
+
+
+def campaign_in(session: Session, text: str) -> str:
+    """The id of the one campaign in a database that `text` means; raises SordinoError otherwise."""
+    # Imported here: most commands on campaigns ask a server.
+    from sordino_server.campaigns.repository import names_by_id
+
+    prefix = text if is_whole_id(text) or is_id_prefix(text) else None
+    return only_campaign(text, names_by_id(session, text, prefix))

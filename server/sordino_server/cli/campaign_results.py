@@ -9,6 +9,7 @@ import typer
 from rich.table import Table
 
 from sordino_server.cli.output import console, moment, print_json, progress_console
+from sordino_shared.quantities import quantity
 
 
 def print_created(status: dict[str, Any], as_json: bool) -> None:
@@ -23,19 +24,25 @@ def print_summary(status: dict[str, Any]) -> None:
     """The state of a campaign and its counts, in a few lines."""
     reports = sum(each["reports"] for each in status["rounds"])
     refused = sum(status["refusals"].values())
-    console.print(f"{status['name']}: {status['state']}, {reports:,} reports", highlight=False, markup=False)
+    console.print(f"{status['name']}: {status['state']}, {quantity(reports, 'report')}", highlight=False, markup=False)
     for line in _question(status):
         console.print(line, highlight=False, markup=False, soft_wrap=True)
     if status["planned_rounds"] > 1:
         console.print(f"{len(status['rounds'])} of {status['planned_rounds']} rounds started", highlight=False)
     if refused:
-        console.print(f"{refused:,} reports refused (--verbose shows why)", highlight=False)
+        console.print(f"{quantity(refused, 'report')} refused (--verbose shows why)", highlight=False)
     for each in status["rounds"]:
         if each["waiting_for"]:
             names = ", ".join(each["waiting_for"])
             console.print(f"round {each['index']} waits for the sums of {names}", highlight=False)
         if each["error"]:
-            console.print(f"round {each['index']} failed: {each['error']}", highlight=False, markup=False)
+            console.print(f"round {each['index']} failed: {_failure(status, each)}", highlight=False, markup=False)
+
+
+def _failure(status: dict[str, Any], failed: dict[str, Any]) -> str:
+    """Why a round failed, and the command that has it tried again."""
+    again = f"sordino campaigns retry-round {status['id'][:12]} {failed['index']}"
+    return f"{failed['error']} (when the cause is removed: {again})"
 
 
 def print_status(status: dict[str, Any], as_json: bool) -> None:
@@ -51,10 +58,10 @@ def print_status(status: dict[str, Any], as_json: bool) -> None:
         console.print(f"{status['planned_rounds']} rounds, protocol plan {status['protocol']}", highlight=False)
     for each in status["rounds"]:
         purged = f", purged {moment(each['purged_at'])}" if each["purged_at"] else ""
-        error = f"; {each['error']}" if each["error"] else ""
+        error = f"; {_failure(status, each)}" if each["error"] else ""
         waiting = f", waiting for {', '.join(each['waiting_for'])}" if each["waiting_for"] else ""
-        counted = f"{each['reports']} reports{waiting}{purged}{error}"
-        console.print(f"round {each['index']}: {each['state']}, {counted}", highlight=False)
+        counted = f"{quantity(each['reports'], 'report')}{waiting}{purged}{error}"
+        console.print(f"round {each['index']}: {each['state']}, {counted}", highlight=False, markup=False)
         for one in each["sources"]:
             console.print(f"  {one['reports']} of them from {one['source']}, number {one['number']}", highlight=False)
     for reason, count in status["refusals"].items():
@@ -67,11 +74,11 @@ def _question(status: dict[str, Any]) -> Iterator[str]:
     if question is None or predicted is None:
         yield f"ε = {status['epsilon']:g} of one device"
         return
-    answers = "1 answer" if question["queries"] == 1 else f"{question['queries']:,} answers"
+    answers = quantity(question["queries"], "answer")
     yield f"{question['name']}, {answers}, ε = {status['epsilon']:g} of one device"
     for users, error in (("users_now", "rmse_now"), ("users_wanted", "rmse_wanted")):
         if predicted[error] is not None:
-            yield f"predicted error with {predicted[users]:,} users: {predicted[error]:.3g}"
+            yield f"predicted error with {quantity(predicted[users], 'user')}: {predicted[error]:.3g}"
 
 
 def _digests(status: dict[str, Any]) -> Iterator[str]:
@@ -87,7 +94,7 @@ def _holds(coverage: dict[str, Any] | None) -> str:
     if coverage is None:
         return "not known"
     enough = coverage["enough_reports"]
-    wanted = f", needs {enough:,} reports" if enough is not None else ""
+    wanted = f", needs {quantity(enough, 'report')}" if enough is not None else ""
     return f"{coverage['interval']:.1%}{wanted}"
 
 
@@ -103,7 +110,8 @@ def print_estimates(document: dict[str, Any]) -> None:
         table.add_row(query["label"], *figures, *spans, f"{query['consistent']:.4f}", _holds(query["coverage"]))
     console.print(table)
     console.print(
-        f"{document['users']} users, ε = {document['epsilon']:g}, mechanism {document['mechanism']}", highlight=False
+        f"{quantity(document['users'], 'user')}, ε = {document['epsilon']:g}, mechanism {document['mechanism']}",
+        highlight=False,
     )
     if document["unlisted"]:
         listed = len(document["queries"])

@@ -11,6 +11,7 @@ import typer
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from sordino_server.cli.answers import answers
+from sordino_server.cli.campaign_actions import campaign_action, round_action
 from sordino_server.cli.campaign_archive import archive, delete, restore
 from sordino_server.cli.campaign_argument import CampaignArgument
 from sordino_server.cli.campaign_results import print_created, print_estimates, print_status, print_summary
@@ -53,7 +54,6 @@ UsersOption = Annotated[
         help="Number of users to predict errors and compare protocols for. It closes nothing.",
     ),
 ]
-RoundArgument = Annotated[int, typer.Argument(min=0, metavar="INDEX", help="Index of the round, from 0.")]
 
 
 CampaignObjective = Annotated[
@@ -214,79 +214,21 @@ def watch_campaign(
             print_json(status)
 
 
-@app.command("open")
-@reports_errors
-def open_campaign(
-    campaign: CampaignArgument,
-    server: ServerOption = DEFAULT_SERVER,
-    key: KeyOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Open a campaign: its devices may report from now on."""
-    _act("open", campaign, server, key, as_json)
-
-
-@app.command()
-@reports_errors
-def close(
-    campaign: CampaignArgument,
-    server: ServerOption = DEFAULT_SERVER,
-    key: KeyOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Close a campaign: refuse later reports and compute the estimates."""
-    _act("close", campaign, server, key, as_json)
-
-
-@app.command("close-round")
-@reports_errors
-def close_round(
-    campaign: CampaignArgument,
-    index: RoundArgument,
-    server: ServerOption = DEFAULT_SERVER,
-    key: KeyOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Close a round: a worker opens the next round, or computes the estimates after the last."""
-    _act(f"rounds/{index}/close", campaign, server, key, as_json)
-
-
-@app.command("retry-round")
-@reports_errors
-def retry_round(
-    campaign: CampaignArgument,
-    index: RoundArgument,
-    server: ServerOption = DEFAULT_SERVER,
-    key: KeyOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Retry a closed round whose computation failed."""
-    _act(f"rounds/{index}/retry", campaign, server, key, as_json)
-
-
-@app.command("waive-sources")
-@reports_errors
-def waive_sources(
-    campaign: CampaignArgument,
-    index: RoundArgument,
-    server: ServerOption = DEFAULT_SERVER,
-    key: KeyOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Wait no longer for the sums of sources that a closed round still lacks."""
-    _act(f"rounds/{index}/waive-sources", campaign, server, key, as_json)
-
-
-@app.command()
-@reports_errors
-def cancel(
-    campaign: CampaignArgument,
-    server: ServerOption = DEFAULT_SERVER,
-    key: KeyOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Cancel a campaign permanently, without estimates."""
-    _act("cancel", campaign, server, key, as_json)
+app.command("open")(campaign_action("open", "Open a campaign: its devices may report from now on."))
+app.command("close")(campaign_action("close", "Close a campaign: refuse later reports and compute the estimates."))
+app.command("close-round")(
+    round_action("close", "Close a round: a worker opens the next round, or computes the estimates after the last.")
+)
+app.command("retry-round")(
+    round_action(
+        "retry",
+        "Retry a closed round whose computation failed, once the cause is removed; later sums retry it by themselves.",
+    )
+)
+app.command("waive-sources")(
+    round_action("waive-sources", "Wait no longer for the sums of sources that a closed round still lacks.")
+)
+app.command("cancel")(campaign_action("cancel", "Cancel a campaign permanently, without estimates."))
 
 
 @app.command()
@@ -324,11 +266,6 @@ def estimates(
         print_statistic(console, document)
     else:
         print_estimates(document)
-
-
-def _act(action: str, campaign: str, server: str, key: str | None, as_json: bool) -> None:
-    with Remote(server, key) as remote:
-        print_status(remote.post(f"/v1/campaigns/{remote.campaign_id(campaign)}/{action}"), as_json)
 
 
 def _rule(given: list[int] | None) -> int | list[int | None] | None:

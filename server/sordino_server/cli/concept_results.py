@@ -9,6 +9,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from sordino_shared.quantities import quantity
+
 _SHOWN = 10
 
 
@@ -24,7 +26,7 @@ def print_concepts(document: Mapping[str, Any], console: Console, truth: Mapping
         f"better constant: {document['base']['rule']['text']}, {document['base']['loss']:.4f}, "
         f"band {_span(document['base']['band'])}",
         f"the rule exceeds the least of {document['concepts']:,} losses by at most {document['excess_at_most']:.4f}",
-        f"{document['confidence_set']['size']:,} rules may be the best",
+        f"{quantity(document['confidence_set']['size'], 'rule')} may be the best",
     ]
     if document["bias_bound"] > 0:
         lines.append(f"losses have a bias of at most {document['bias_bound']:.4f}: band, set and excess allow for it")
@@ -35,7 +37,8 @@ def print_concepts(document: Mapping[str, Any], console: Console, truth: Mapping
         console.print(line, highlight=False, soft_wrap=True)
     console.print(_table(document, level, truth))
     console.print(
-        f"{document['users']:,} users, ε = {document['epsilon']:g}, mechanism {document['mechanism']}", highlight=False
+        f"{quantity(document['users'], 'user')}, ε = {document['epsilon']:g}, mechanism {document['mechanism']}",
+        highlight=False,
     )
     for warning in document["warnings"]:
         console.print(Text(warning, style="yellow"))

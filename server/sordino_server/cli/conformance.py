@@ -15,6 +15,7 @@ from sordino_server.cli.output import JsonOption, console, fail, print_json, rep
 from sordino_shared.audit import check_guarantee
 from sordino_shared.errors import InvalidValue, ProtocolError
 from sordino_shared.protocol import DevicePart
+from sordino_shared.quantities import quantity
 from sordino_shared.randomizers.base import MAX_DEVICE_TYPES
 
 
@@ -104,7 +105,7 @@ def _summary(verdict: ConformanceResult) -> dict[str, Any]:
 
 
 def _print(verdict: ConformanceResult, unseen: int) -> None:
-    _say(f"{verdict.reports} reports of {verdict.values} values: p = {verdict.p:.3g}")
+    _say(f"{quantity(verdict.reports, 'report')} of {quantity(verdict.values, 'value')}: p = {verdict.p:.3g}")
     _say(f"least likely: {verdict.seen}")
     if unseen:
         _say(f"{unseen} of {unseen + verdict.values} values have no report and are not tested")

@@ -26,6 +26,7 @@ from sordino_server.cli.sigint import finishing_when_asked
 from sordino_server.cli.unused_options import refuse_given
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon
+from sordino_shared.quantities import quantity
 
 
 class Trust(StrEnum):
@@ -148,8 +149,10 @@ def _lines(summary: CuratorSummary) -> list[str]:
         f"  half the error of knowing nothing from about {summary.useful_from_n:,} people on (for types with shares as "
         "1/rank^1.2)"
     )
-    if summary.predicted_max_rmse is not None:
-        lines.append(f"  error of a share of {summary.users} users, worst query: {summary.predicted_max_rmse:.4g}")
+    if summary.users is not None and summary.predicted_max_rmse is not None:
+        lines.append(
+            f"  error of a share of {quantity(summary.users, 'user')}, worst query: {summary.predicted_max_rmse:.4g}"
+        )
     return lines + [f"warning: {warning}" for warning in summary.warnings]
 
 

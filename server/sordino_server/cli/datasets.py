@@ -13,6 +13,7 @@ from sordino_server.cli.output import JsonOption, console, moment, print_json, p
 from sordino_server.cli.release_results import print_answers, print_release, write_plan
 from sordino_server.cli.remote import DEFAULT_SERVER, KeyOption, Remote, ServerOption
 from sordino_server.populations.names import identifier_of
+from sordino_shared.quantities import quantity
 
 app = typer.Typer(
     name="datasets",
@@ -206,7 +207,7 @@ def _print(dataset: dict[str, Any], as_json: bool) -> None:
     if dataset["deleted_at"]:
         rows = "rows were deleted"
     else:
-        rows = "a secret number of rows" if dataset["rows"] is None else f"{dataset['rows']:,} rows"
+        rows = "a secret number of rows" if dataset["rows"] is None else quantity(dataset["rows"], "row")
     kept = "the content of one" if dataset["neighbours"] == "replace" else "one, and whether it is there"
     lines = [
         dataset["name"],

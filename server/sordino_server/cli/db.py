@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sordino_server.cli.output import JsonOption, console, print_json, print_listing, reports_errors
-from sordino_server.cli.processes import started
+from sordino_server.cli.processes import existing_database, started
 from sordino_server.kit import migrations, schema_version
 from sordino_server.kit.clock import WallClock
 from sordino_shared.errors import InvalidValue, SordinoError
@@ -39,6 +39,23 @@ def upgrade(as_json: JsonOption = False) -> None:
 
 @app.command()
 @reports_errors
+def downgrade(
+    revision: Annotated[str, typer.Argument(metavar="REVISION", help="As `sordino db current` of that version says.")],
+    as_json: JsonOption = False,
+) -> None:
+    """Take the schema back to the revision of an earlier version; data of newer tables is lost.
+
+    Back up first, and stop all processes.
+    """
+    _, database = started()
+    database.check_exists()
+    before = schema_version.current_revision(database)
+    migrations.downgrade(database, revision)
+    _print(as_json, {"before": before, "current": schema_version.current_revision(database)})
+
+
+@app.command()
+@reports_errors
 def current(as_json: JsonOption = False) -> None:
     """Print the revision of the database and the one that this version needs."""
     _, database = started()
@@ -49,9 +66,8 @@ def current(as_json: JsonOption = False) -> None:
 @reports_errors
 def check(as_json: JsonOption = False) -> None:
     """Check that the database answers, has the right schema and, on SQLite, is not damaged."""
-    _, database = started()
+    _, database = existing_database()
     database.check()
-    schema_version.check_schema(database)
     database.check_pages()
     _print(as_json, {"current": schema_version.current_revision(database)})
 
@@ -78,8 +94,7 @@ def purge(
     from sordino_server.archives import ArchiveKept
     from sordino_server.campaigns import retention
 
-    settings, database = started()
-    schema_version.check_schema(database)
+    settings, database = existing_database()
     days = older_than_days if older_than_days is not None else settings.raw_report_retention_days
     if older_than_days is None and not days:
         raise InvalidValue(
@@ -91,7 +106,7 @@ def purge(
     for old in () if dry_run else found:
         try:
             retention.purge(database, old, now)
-        except ArchiveKept as error:
+        except (ArchiveKept, retention.ReportsKept) as error:
             refused[old.round_id] = str(error)
     _print_purged([old for old in found if old.round_id not in refused], dry_run, as_json)
     if refused:

@@ -36,6 +36,7 @@ from sordino_server.demo.flights import (
     draw_flights,
 )
 from sordino_shared.guarantees import PureEpsilon, check_round_guarantee
+from sordino_shared.quantities import quantity
 
 APPS = 200
 # On a slow machine the search for a kernel ends here, with the best so far; prefix and histogram need a third of it.
@@ -225,7 +226,7 @@ def _chart(result: CampaignResult, workload: DelayQueries, bins: int) -> AnswerC
     plan, estimates = result.plan, result.estimates
     return answer_chart(
         comparison,
-        title=f"{shown}: {estimates['users']:,} devices, ε = {estimates['epsilon']:g}",
+        title=f"{shown}: {quantity(estimates['users'], 'device')}, ε = {estimates['epsilon']:g}",
         subtitle=f"{workload} over {bins} bins, {plan['mechanism']}; {_verdict(result.comparison)}",
         axis=f"{ATTRIBUTE.replace('_', ' ')} in minutes, early flights negative (stretched like the bins)",
         ticks=_ticks(bins, 0.5 if histogram else 0.0),

@@ -12,13 +12,13 @@ from typing import Annotated, Literal, get_args
 
 import typer
 
-from sordino_server.cli.campaign_argument import CampaignArgument, only_campaign
+from sordino_server.cli.campaign_argument import CampaignArgument, campaign_in
 from sordino_server.cli.output import JsonOption, print_json, reports_errors, say
-from sordino_server.cli.processes import started
+from sordino_server.cli.processes import existing_database
 from sordino_server.cli.remote import DEFAULT_SERVER, KeyOption, Remote, ServerOption
 from sordino_server.kit.clock import WallClock
-from sordino_server.kit.schema_version import check_schema
 from sordino_shared.errors import InvalidValue
+from sordino_shared.quantities import quantity
 
 app = typer.Typer(
     name="export",
@@ -28,8 +28,8 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 
-_KEPT = "deleting them is up to you from now on"
-_MANAGED = "they are deleted when the reports are purged"
+_KEPT = "deleting it is up to you from now on"
+_MANAGED = "the archive is deleted when the reports are purged"
 Form = Literal["csv", "json", "parquet"]
 FORMS: tuple[Form, ...] = get_args(Form)
 
@@ -93,22 +93,23 @@ def reports(
     are purged, the worker deletes the archive too, and purges nothing where it cannot reach it; with --keep deleting is
     up to you.
     """
-    from sordino_server.campaigns.repository import names_by_id
     from sordino_server.cli.progress_bar import displayed_progress
     from sordino_server.exports.archiving import ExportTerms, archive_folder, archived_round, export_round
 
-    _, database = started()
-    check_schema(database)
+    _, database = existing_database()
     with database.read("find campaign") as session:
-        found = names_by_id(session, campaign)
-    archived = archived_round(database, only_campaign(campaign, found), index)
+        whole = campaign_in(session, campaign)
+    archived = archived_round(database, whole, index)
     folder = archive_folder(to, archived)
     with displayed_progress("writing") as show:
         manifest = export_round(database, archived, folder, ExportTerms(not keep, WallClock().now()), show)
     if as_json:
         print_json({"archive": folder.url, "manifest": manifest.name, **asdict(manifest)})
         return
-    say(f"{manifest.reports:,} reports in {len(manifest.parts)} parts; {_KEPT if keep else _MANAGED}")
+    say(
+        f"{quantity(manifest.reports, 'report')} in {quantity(len(manifest.parts), 'part')}; "
+        f"{_KEPT if keep else _MANAGED}"
+    )
     typer.echo(folder.url)
 
 
@@ -125,8 +126,7 @@ def forget(
     from sordino_analysis.archive.folder import Folder
     from sordino_server import archives
 
-    _, database = started()
-    check_schema(database)
+    _, database = existing_database()
     address = url if "://" in url else Folder.open(url).address
     if not database.run("forget archive", lambda session: archives.give_to_operator(session, address)):
         raise InvalidValue(f"{address} is no archive of this database", url)

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from sordino_server.cli.campaign_argument import campaign_in
 from sordino_server.cli.output import (
     JsonOption,
     console,
@@ -41,8 +42,9 @@ def create(
     campaign: Annotated[
         str | None,
         typer.Option(
-            metavar="ID",
-            help="Role uploader: the campaign for which the key is the upload token. Role aggregator: its campaign.",
+            metavar="CAMPAIGN",
+            help="Role uploader: the campaign for which the key is the upload token. Role aggregator: its campaign. An "
+            "id, the first digits of one, or a name.",
         ),
     ] = None,
     source: Annotated[
@@ -66,7 +68,8 @@ def create(
     database = _database()
     terms = source_terms(source, max_reports)
     with database.write("create key") as session:
-        new = service.create(session, name, role, WallClock().now(), campaign, terms)
+        whole = None if campaign is None else campaign_in(session, campaign)
+        new = service.create(session, name, role, WallClock().now(), whole, terms)
         document = _plain(KeyDocument.of(new.key))
     if as_json:
         print_json(document | {"key": new.text})

@@ -17,6 +17,7 @@ from sordino_analysis.documents.plan_summary import (
 from sordino_server.cli.output import console
 from sordino_server.cli.price_of_locality import price_lines
 from sordino_server.cli.statistics import fake_reports, print_protocols, shown_device_part
+from sordino_shared.quantities import quantity
 
 _SHOWN_ERRORS = 12
 _LOSS_MARGINS, _LEVEL = (0.05, 0.02), 0.95
@@ -90,9 +91,9 @@ def _result(summary: LinearSummary) -> Iterator[str]:
         yield f"  and for users spread evenly over all types: {_number(summary.uniform_mean_variance)}"
     if summary.users_needed is not None:
         yield f"  users needed for an error of {summary.target_error:g}: {summary.users_needed:,}"
-    if summary.predicted_errors is not None:
+    if summary.users is not None and summary.predicted_errors is not None:
         worst = max(summary.predicted_errors, key=lambda each: each.rmse)
-        yield f"  predicted error of the worst query with {summary.users:,} users: {worst.rmse:.3g}"
+        yield f"  predicted error of the worst query with {quantity(summary.users, 'user')}: {worst.rmse:.3g}"
     if summary.asks_rules:
         yield from _rules(summary)
     if summary.shuffled is not None:
@@ -108,7 +109,10 @@ def _result(summary: LinearSummary) -> Iterator[str]:
 
 
 def _shuffled(privacy: ShuffledPrivacy) -> str:
-    who = f"readers of nothing but the counts of {privacy.reports:,} reports, {100 * privacy.fake:g} % of them fake"
+    who = (
+        f"readers of nothing but the counts of {quantity(privacy.reports, 'report')}, {100 * privacy.fake:g} % of "
+        "them fake"
+    )
     if privacy.delta is None:
         return f"{who}: ε = {privacy.epsilon:g}, as so few hide nothing more"
     return f"{who}: ε = {privacy.epsilon:.4g} at δ = {privacy.delta:g}"
@@ -123,7 +127,7 @@ def _rules(summary: LinearSummary) -> Iterator[str]:
             yield f"  users needed for {rules}: {users[1]:,}"
     if summary.users is not None:
         reach = summary.reach(_LEVEL, summary.users)
-        yield f"  band over all rules with {summary.users:,} users: ± {reach:.3g}"
+        yield f"  band over all rules with {quantity(summary.users, 'user')}: ± {reach:.3g}"
     if summary.shares is None:
         yield "  a rule that is chosen by the same reports has the band and no interval of its own"
         return
@@ -161,11 +165,11 @@ def _details(summary: LinearSummary) -> Iterator[str]:
     yield "the lower bound holds for unbiased one-round mechanisms"
     yield f"device part  {summary.digests.device}  {shown_device_part(summary)}"
     yield f"analyst part {summary.digests.analyst}  {summary.analyst_bytes:,} bytes"
-    if summary.predicted_errors is not None:
+    if summary.users is not None and summary.predicted_errors is not None:
         worst = sorted(summary.predicted_errors, key=lambda item: -item.rmse)
         yield from (f"  {item.rmse:.3g}  {item.label}" for item in worst[:_SHOWN_ERRORS])
         if len(worst) > _SHOWN_ERRORS:
-            yield f"  and {len(worst) - _SHOWN_ERRORS} queries with smaller errors (--json has all)"
+            yield f"  and {quantity(len(worst) - _SHOWN_ERRORS, 'query')} with smaller errors (--json has all)"
 
 
 def _line(console: Console, text: str) -> None:

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from sordino_server.cli.output import JsonOption, console, print_json, print_listing, reports_errors
+from sordino_shared.quantities import quantity
 
 
 @reports_errors
@@ -43,4 +44,4 @@ def pool(
             for label, value, error, interval, band in rows
         ),
     )
-    console.print(f"{found.users:,} users of {len(files)} campaigns", highlight=False)
+    console.print(f"{quantity(found.users, 'user')} of {quantity(len(files), 'campaign')}", highlight=False)

@@ -10,6 +10,7 @@ from sordino_server.cli.output import JsonOption, console, moment, print_json, p
 from sordino_server.cli.remote import DEFAULT_SERVER, KeyOption, Remote, ServerOption
 from sordino_server.populations.names import identifier_of
 from sordino_shared.errors import InvalidValue
+from sordino_shared.quantities import quantity
 
 app = typer.Typer(
     name="populations",
@@ -155,7 +156,7 @@ def _print(population: dict[str, Any], as_json: bool) -> None:
 
 def _per_period(population: dict[str, Any]) -> str:
     cap, days = _cap(population["epsilon_per_period"]), population["period_days"]
-    return cap if days is None else f"{cap} in {days} days"
+    return cap if days is None else f"{cap} in {quantity(days, 'day')}"
 
 
 def _cap(epsilon: float | None) -> str:

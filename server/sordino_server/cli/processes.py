@@ -15,8 +15,20 @@ def started() -> tuple[Settings, Database]:
     return settings, Database(settings.database_url.get_secret_value())
 
 
+def existing_database() -> tuple[Settings, Database]:
+    """As `started`, with a database that is there and has the schema of this version."""
+    settings, database = started()
+    prepare_schema(database, migrate=False)
+    return settings, database
+
+
 def prepare_schema(database: Database, migrate: bool) -> None:
-    """Migrate SQLite if `migrate`; any other database is migrated only by `sordino db upgrade`. Checks the schema."""
+    """Migrate SQLite if `migrate`; any other database is migrated only by `sordino db upgrade`. Checks the schema.
+
+    Without `migrate` SQLite's file must be there: a command in the wrong folder would make an empty one.
+    """
+    if not migrate:
+        database.check_exists()
     if migrate and database.is_sqlite and current_revision(database) != head_revision():
         # Imported here since a process that serves for months has no other use for Alembic.
         from sordino_server.kit.migrations import upgrade

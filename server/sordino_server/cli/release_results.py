@@ -10,6 +10,7 @@ from typing import Any
 from rich.table import Table
 
 from sordino_server.cli.output import console, print_json
+from sordino_shared.quantities import quantity
 
 
 def print_release(status: dict[str, Any], as_json: bool) -> None:
@@ -42,7 +43,7 @@ def print_answers(document: dict[str, Any], as_json: bool) -> None:
 
 def _terms(document: dict[str, Any]) -> list[str]:
     own = document["guarantee"]
-    rows = f"{document['users']:,} rows" if document["rows"] is None else _noisy(document["rows"])
+    rows = quantity(document["users"], "row") if document["rows"] is None else _noisy(document["rows"])
     ratio = document["unbiased_bound"]["ratio_max"]
     bound = "" if ratio is None else f"; worst variance {ratio:.4g} × the lower bound for unbiased releases"
     return [

@@ -11,8 +11,8 @@ import typer
 
 from sordino_server.cli.campaign_argument import is_id_prefix, is_whole_id, only_campaign
 from sordino_server.cli.wait import Patience
+from sordino_server.kit.received_problem import received_problem
 from sordino_shared.errors import SordinoError
-from sordino_shared.protocol import PROBLEM_MEDIA_TYPE
 
 ServerOption = Annotated[str, typer.Option(envvar="SORDINO_SERVER", metavar="URL", help="Address of the server.")]
 KeyOption = Annotated[
@@ -25,7 +25,6 @@ _TIMEOUT_S = 60.0
 _COMPUTING = "a worker is computing the estimates"
 _NOT_TAKEN = "no worker has taken the round yet; is `sordino worker` running?"
 _NO_ROUND = "the next round is not there yet: a worker is computing it, or no `sordino worker` is running"
-# Of the campaigns that an ambiguous name means.
 
 Parameter = str | int | list[str]
 
@@ -165,10 +164,9 @@ class Remote:
             return response
         if response.status_code == 401 and "Authorization" not in self._http.headers:
             raise SordinoError("the server requires an operator's key: give --key, or set SORDINO_KEY")
-        if response.headers.get("content-type", "").startswith(PROBLEM_MEDIA_TYPE):
-            document = _json(response)
-            if isinstance(document, dict):
-                raise RemoteProblem(document)
+        document = received_problem(response.headers, response.content)
+        if document is not None:
+            raise RemoteProblem(document)
         raise SordinoError(
             f"{response.url} returns {response.status_code} without a problem document: is it a sordino server?"
         )

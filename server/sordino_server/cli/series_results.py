@@ -7,6 +7,7 @@ from typing import Any
 from rich.table import Table
 
 from sordino_server.cli.output import console, moment
+from sordino_shared.quantities import quantity
 
 
 def rates(series: dict[str, Any], variance: float, active: int | None) -> dict[str, Any]:
@@ -48,8 +49,8 @@ def print_rates(rates: dict[str, Any]) -> None:
         return
     period, week, month = (rates[f"error_of_{span}"] for span in ("period", "week", "month"))
     console.print(
-        f"with {rates['active']:,} active devices, standard errors: {period:.3g} a period, {week:.3g} a week, "
-        f"{month:.3g} a month",
+        f"with {quantity(rates['active'], 'active device')}, standard errors: {period:.3g} a period, {week:.3g} a "
+        f"week, {month:.3g} a month",
         highlight=False,
     )
     changes = [rates[f"smallest_change_between_{span}"] for span in ("periods", "weeks")]
@@ -69,14 +70,16 @@ def print_terms(status: dict[str, Any]) -> None:
     console.print(f"series {status['id']}", highlight=False, soft_wrap=True)
     console.print(f"{status['name']}, for {status['population']}: {state}", highlight=False, markup=False)
     console.print(
-        f"one answer of ε = {series['epsilon']:g} in {series['slots']} periods of {series['period_s']:,} s, at most "
-        f"{series['answers_max']}; value of the {series['value_of']} period",
+        f"one answer of ε = {series['epsilon']:g} in {quantity(series['slots'], 'period')} of "
+        f"{series['period_s']:,} s, at most {series['answers_max']}; value of the {series['value_of']} period",
         highlight=False,
     )
     console.print(f"period 0 begins {moment(series['start'])}; now period {series['period']}", highlight=False)
     for each in status["rounds"][-7:]:
         error = f"; {each['error']}" if each["error"] else ""
-        console.print(f"period {each['index']}: {each['state']}, {each['reports']} reports{error}", highlight=False)
+        console.print(
+            f"period {each['index']}: {each['state']}, {quantity(each['reports'], 'report')}{error}", highlight=False
+        )
     for reason, count in status["refusals"].items():
         console.print(f"refused, {reason}: {count}", highlight=False)
 
@@ -104,8 +107,8 @@ def print_series(document: dict[str, Any]) -> None:
         console.print(changes)
         console.print(f"* differs from 0 among {document['comparisons']} comparisons", highlight=False)
     console.print(
-        f"± one standard error; ε = {document['epsilon']:g}, one answer in {document['slots']} periods, mechanism "
-        f"{document['mechanism']}",
+        f"± one standard error; ε = {document['epsilon']:g}, one answer in {quantity(document['slots'], 'period')}, "
+        f"mechanism {document['mechanism']}",
         highlight=False,
     )
     for warning in document["warnings"]:

@@ -29,6 +29,7 @@ from sordino_server.cli.unused_options import refuse_given
 from sordino_shared.domains import Domain
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon, check_round_guarantee
+from sordino_shared.quantities import quantity
 from sordino_shared.randomness import SeededRandomness
 
 _NAME = "simulation of "
@@ -290,7 +291,7 @@ def _chart(result: CampaignResult, source: str) -> AnswerChart:
     places = range(0, len(comparison.truth), max(1, len(comparison.truth) // 8))
     return answer_chart(
         comparison,
-        title=f"{source}: {estimates['users']:,} devices, ε = {estimates['epsilon']:g}",
+        title=f"{source}: {quantity(estimates['users'], 'device')}, ε = {estimates['epsilon']:g}",
         subtitle=f"{plan['workload']}, {plan['mechanism']}",
         axis="queries in the workload's order",
         ticks=[(float(place), comparison.labels[place]) for place in places],

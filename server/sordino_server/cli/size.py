@@ -37,6 +37,7 @@ from sordino_server.cli.sigint import finishing_when_asked
 from sordino_server.cli.statistics import TargetOption
 from sordino_server.cli.unused_options import refuse_given
 from sordino_shared.errors import InvalidValue
+from sordino_shared.quantities import quantity
 
 DEFAULT_EPSILONS = ("0.25", "0.5", "1", "2", "4")
 # The table names this many queries, those that need the most users first.
@@ -184,5 +185,6 @@ def _print_queries(row: _Row) -> None:
         console.print(f"  {users:>12,}  {label}", highlight=False, markup=False)
     if len(hardest) > _SHOWN_QUERIES:
         console.print(
-            f"  and {len(hardest) - _SHOWN_QUERIES} queries that need fewer (--json has all)", highlight=False
+            f"  and {quantity(len(hardest) - _SHOWN_QUERIES, 'query')} with fewer users (--json has all)",
+            highlight=False,
         )

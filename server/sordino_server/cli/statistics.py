@@ -12,6 +12,7 @@ from rich.table import Table
 
 from sordino_analysis.documents.plan_summary import FormManipulation, PairwiseSummary, PlanSummary
 from sordino_shared.protocol import DevicePart
+from sordino_shared.quantities import quantity
 
 TargetOption = Annotated[
     Literal["pairs", "histogram"] | None,
@@ -73,7 +74,7 @@ def _result(summary: PairwiseSummary) -> list[str]:
     lines = [
         f"protocol: {summary.protocol}",
         f"  {summary.statistic}, ε = {summary.epsilon:g}, target {summary.target}",
-        f"  predicted error with {summary.users:,} users: {predicted:.4g}",
+        f"  predicted error with {quantity(summary.users, 'user')}: {predicted:.4g}",
     ]
     lines += [f"  {fake_reports(form, each.linear, each.quadratic)}" for form, each in summary.manipulation.items()]
     if summary.cut_short:
@@ -109,7 +110,7 @@ def print_statistic(console: Console, document: Mapping[str, Any]) -> None:
         f"predicted error {document['predicted_rmse']:.4g}",
     ]
     lines += [
-        f"round {each['index']}: {each['users']:,} reports of {each['expected_users']:,.0f} expected, "
+        f"round {each['index']}: {quantity(each['users'], 'report')} of {each['expected_users']:,.0f} expected, "
         f"ε = {each['epsilon']:g}"
         for each in document["rounds"]
     ]

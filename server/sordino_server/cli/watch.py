@@ -14,6 +14,7 @@ from rich.text import Text
 
 from sordino_server.cli.remote import Remote
 from sordino_shared.protocol import CampaignState, RoundState
+from sordino_shared.quantities import quantity
 
 _ENDED = (RoundState.ESTIMATED, RoundState.CANCELLED)
 
@@ -73,13 +74,13 @@ def watch(
 
 def _line(seen: Seen) -> str:
     rounds = ", ".join(f"round {each['index']} {each['state']}" for each in seen.status["rounds"])
-    return f"{seen.status['name']}: {seen.status['state']}, {seen.reports:,} reports; {rounds}"
+    return f"{seen.status['name']}: {seen.status['state']}, {quantity(seen.reports, 'report')}; {rounds}"
 
 
 def _shown(seen: Seen, before: Seen | None) -> Group:
     status, rate = seen.status, seen.rate(before)
     speed = "" if rate is None else f", {rate:,.1f} a second"
-    title = Text(f"{status['name']}: {status['state']}, {seen.reports:,} reports{speed}", style="bold")
+    title = Text(f"{status['name']}: {status['state']}, {quantity(seen.reports, 'report')}{speed}", style="bold")
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in ("round", "state", "reports", "closes after"):
         table.add_column(heading, justify="left" if heading == "state" else "right")
@@ -93,7 +94,7 @@ def _shown(seen: Seen, before: Seen | None) -> Group:
 def _closing(status: Mapping[str, Any]) -> str:
     rules = []
     if status["close_after_reports"] is not None:
-        rules.append(f"{status['close_after_reports']:,} reports")
+        rules.append(quantity(status["close_after_reports"], "report"))
     if status["close_after_s"] is not None:
         rules.append(f"{status['close_after_s']:,} s")
     return " or ".join(rules)

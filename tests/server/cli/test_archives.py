@@ -38,19 +38,19 @@ def test_from_the_database_to_the_sums(
     monkeypatch.setattr(archiving, "PART_BYTES", 1)
     campaign, database = closed
     shown = run_command("export", "reports", campaign, "--to", "lake", "--keep", **database)
-    assert "deleting them is up to you" in " ".join(shown.stderr.split())
+    assert "deleting it is up to you" in " ".join(shown.stderr.split())
     folder = shown.stdout.strip()
     assert Path(folder) == Path("lake", f"campaign={campaign}", "round=0")
     shown = run_command("export", "reports", campaign, "--to", "lake", **database)
     assert "deleted when the reports are purged" in " ".join(shown.stderr.split())
     again = json_of("export", "reports", campaign[:12], "--to", "lake", **database)
     assert len(again["parts"]) == 3
-    whole = json_of("aggregate", "--from", folder, "--processes", "1", "--out", "whole.cbor")
-    run_command("aggregate", "--from", folder, "--processes", "1", "--parts", "0-1", "--out", "first.cbor")
-    run_command("aggregate", "--from", folder, "--processes", "1", "--parts", "2", "--out", "last.cbor")
-    total = json_of("aggregates", "add", "last.cbor", "first.cbor", "--out", "total.cbor")
+    whole = json_of("aggregate", "--from", folder, "--processes", "1", "--output", "whole.cbor")
+    run_command("aggregate", "--from", folder, "--processes", "1", "--parts", "0-1", "--output", "first.cbor")
+    run_command("aggregate", "--from", folder, "--processes", "1", "--parts", "2", "--output", "last.cbor")
+    total = json_of("aggregates", "add", "last.cbor", "first.cbor", "--output", "total.cbor")
     assert total == {"reports": 600, "missing_parts": 0, "digest": whole["digest"]}
-    assert "still missing" in run_command("aggregates", "add", "last.cbor", "--out", "some.cbor").stderr
+    assert "still missing" in run_command("aggregates", "add", "last.cbor", "--output", "some.cbor").stderr
     document = AggregateDocument.read((tmp_path / "total.cbor").read_bytes())
     with running.database.read() as session:
         [row] = archiving.rounds.of_campaign(session, campaign)
@@ -64,8 +64,8 @@ def test_a_round_without_reports_adds_up_to_nothing(run_command: Run, json_of: R
     running.api.post(f"/v1/campaigns/{campaign}/close").raise_for_status()
     database = {"SORDINO_DATABASE_URL": running.database.url.render_as_string(hide_password=False)}
     folder = run_command("export", "reports", campaign, "--to", "lake", **database).stdout.strip()
-    assert json_of("aggregate", "--from", folder, "--out", "none.cbor")["reports"] == 0
-    assert json_of("aggregates", "add", "none.cbor", "--out", "total.cbor")["missing_parts"] == 0
+    assert json_of("aggregate", "--from", folder, "--output", "none.cbor")["reports"] == 0
+    assert json_of("aggregates", "add", "none.cbor", "--output", "total.cbor")["missing_parts"] == 0
 
 
 def test_refusals_say_what_to_do(
@@ -93,8 +93,8 @@ def test_refusals_say_what_to_do(
         assert "install the extra `lake`" in refused("aggregate", "--from", "s3://bucket/campaign/round=0")
         assert "install the extra `lake`" in refused("export", "reports", campaign, "--to", "s3://bucket", **database)
     (tmp_path / "mine.cbor").write_bytes(b"mine")
-    assert "choose another file" in refused("aggregate", "--from", folder, "--out", "mine.cbor")
-    assert "holds no sums" in refused("aggregates", "add", "mine.cbor", "--out", "new.cbor")
+    assert "choose another file" in refused("aggregate", "--from", folder, "--output", "mine.cbor")
+    assert "holds no sums" in refused("aggregates", "add", "mine.cbor", "--output", "new.cbor")
     assert (tmp_path / "mine.cbor").read_bytes() == b"mine"
     assert not (tmp_path / "new.cbor").exists()
 
@@ -162,7 +162,7 @@ def test_sums_of_a_source_from_its_key_to_the_round(
     (tmp_path / "part.cbor").write_bytes(sums.content)
     aggregator = home | {"SORDINO_KEY": key}
     assert "name no source" in run_command("aggregates", "import", "part.cbor", code=2, **aggregator).stderr
-    run_command("aggregates", "add", "part.cbor", "--source", "eu", "--number", "4", "--out", "eu.cbor")
+    run_command("aggregates", "add", "part.cbor", "--source", "eu", "--number", "4", "--output", "eu.cbor")
     shown = json_of("aggregates", "import", "eu.cbor", **aggregator)
     assert (shown["source"], shown["number"], shown["reports"]) == ("eu", 4, 7)
     assert "7 reports of eu count" in run_command("aggregates", "import", "eu.cbor", **aggregator).stderr

@@ -11,14 +11,40 @@ from typing import Any
 Run = Callable[..., Any]
 
 
-def test_from_nothing_to_the_needed_revision(run_command: Run, json_of: Run) -> None:
+def test_from_nothing_to_the_needed_revision(run_command: Run, json_of: Run, tmp_path: Path) -> None:
     assert json_of("db", "current")["current"] is None
-    assert "sordino db upgrade" in run_command("db", "check", code=2).stderr.replace("\n", " ")
+    assert not (tmp_path / "sordino.sqlite3").exists()
+    (tmp_path / "sordino.sqlite3").touch()
+    assert json_of("db", "current")["current"] is None
+    assert "has no tables yet" in run_command("db", "check", code=2).stderr
     upgraded = json_of("db", "upgrade")
     assert upgraded == {"before": None, "current": json_of("db", "current")["needed"]}
     assert json_of("db", "check")["current"] == upgraded["current"]
     assert json_of("db", "upgrade")["before"] == upgraded["current"]
     assert f"current: {upgraded['current']}" in run_command("db", "current").stdout
+
+
+def test_back_to_an_earlier_version(run_command: Run, json_of: Run) -> None:
+    head = json_of("db", "upgrade")["current"]
+    assert json_of("db", "downgrade", "202611222036") == {"before": head, "current": "202611222036"}
+    assert "needed: " + head in run_command("db", "current").stdout
+    assert "stays as it is" in run_command("db", "downgrade", "1999", code=2).stderr
+    assert json_of("db", "upgrade")["before"] == "202611222036"
+
+
+def test_a_command_in_the_wrong_folder_makes_no_database(run_command: Run, tmp_path: Path) -> None:
+    for command in (
+        ("db", "check"),
+        ("db", "downgrade", "202611222036"),
+        ("db", "purge", "--older-than-days", "1"),
+        ("export", "forget", "lake"),
+        ("export", "reports", "3f0c", "--to", "lake"),
+        ("keys", "list"),
+        ("serve", "--no-migrate", "--no-worker", "--port", "0"),
+        ("worker",),
+    ):
+        assert "there is no database at" in run_command(*command, code=2).stderr, command
+        assert not (tmp_path / "sordino.sqlite3").exists()
 
 
 def test_databases_that_cannot_be_opened(run_command: Run, tmp_path: Path) -> None:

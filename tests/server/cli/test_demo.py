@@ -142,12 +142,16 @@ def test_sigterm_stops_the_server_and_removes_the_folder(tmp_path: Path) -> None
         [*COMMAND, "--users", "200000"], cwd=tmp_path, env=environment(tmp_path), stderr=subprocess.PIPE, text=True
     )
     assert process.stderr is not None
-    for line in process.stderr:
-        if line.startswith("planning"):
-            break
-    process.send_signal(signal.SIGTERM)
-    assert process.wait(timeout=PATIENCE_S) == 128 + signal.SIGTERM
-    process.stderr.close()
+    try:
+        for line in process.stderr:
+            if line.startswith("planning"):
+                break
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=PATIENCE_S) == 128 + signal.SIGTERM
+    finally:
+        process.kill()
+        process.wait()
+        process.stderr.close()
     assert not list((tmp_path / "tmp").iterdir())
     await_no_processes_in(tmp_path)
 

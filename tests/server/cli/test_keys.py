@@ -39,11 +39,16 @@ def test_from_making_to_revoking(run_command: Run, json_of: Run) -> None:
 def test_what_a_key_opens_and_when_it_was_made(run_command: Run, json_of: Run, running: Any) -> None:
     database = {"SORDINO_DATABASE_URL": str(running.database.url)}
     campaign = running.campaign()["id"]
-    for name, more in (("one", ("--campaign", campaign)), ("every", ())):
-        json_of("keys", "create", "--role", "uploader", "--name", name, *more, **database)
+    uploader = ("keys", "create", "--role", "uploader")
+    for name, more in (("one", campaign), ("prefix", campaign[:9]), ("name", "delays"), ("every", None)):
+        belongs = () if more is None else ("--campaign", more)
+        json_of(*uploader, "--name", name, *belongs, **database)
+    for wrong in ("none", "%", "", campaign[:3]):
+        unknown = run_command(*uploader, "--name", "x", "--campaign", wrong, code=2, **database)
+        assert f"no campaign has the name or the id '{wrong}'" in unknown.stderr
     rows = run_command("keys", "list", COLUMNS="40", **database).stdout.splitlines()[1:]
     opened = [(row.split()[2], row.split()[-1]) for row in rows if " uploader " in row]
-    assert sorted(opened) == [("every", "all"), ("one", campaign)]
+    assert sorted(opened) == [("every", "all"), *((name, campaign) for name in ("name", "one", "prefix"))]
     assert all(re.search(r" \d{4}-\d\d-\d\d \d\d:\d\d UTC ", row) for row in rows)
 
 

@@ -61,7 +61,7 @@ def test_users_are_told_what_shuffling_hides_and_from_whom(run_command, json_of)
     assert "readers of nothing but the counts of 10,000 reports, 25 % of them fake: ε = 0.0" in text
     assert "at δ = 1e-06" in text
     alone = " ".join(run_command(*order, "--users", "1").stdout.split())
-    assert "1 reports, 10 % of them fake: ε = 1, as so few hide nothing more" in alone
+    assert "1 report, 10 % of them fake: ε = 1, as so few hide nothing more" in alone
     assert "shuffled" not in json_of(*order)
 
 
@@ -74,7 +74,7 @@ def test_the_table_marks_the_choice_and_says_what_was_not_taken(run_command):
     assert "manipulation" in text.splitlines()[0]
     assert "predicted error of the worst query with 50 users" in text
     assert re.search(r"worst query: [\d.]+ \(1\.\d+× the lower bound\)", text)
-    assert re.search(r"^warning: with 50 users \d+ of \d+ answers .* from [\d,]+ users on", text, re.MULTILINE)
+    assert re.search(r"^warning: with 50 users, \d+ of \d+ answers .* from [\d,]+ users on", text, re.MULTILINE)
     assert re.search(r"device part  \w{64}  [\d,]+ bytes, verified by a device in at most \d+ MB\n", text)
 
 
@@ -156,7 +156,7 @@ def test_a_workload_file_gives_the_plan_of_the_workload_it_describes(json_of, tm
         ((*PREFIX[1:], "--target-error", "0"), "above the bias bound"),
         ((*PREFIX[1:], "--reduction", "99", "--users", "9"), "from 1 to the rank"),
         ((*PREFIX[1:], "--reduction", "3"), "stated number of users only"),
-        (("--file", "none.yaml", "--epsilon", "1"), "cannot read the workload"),
+        (("--file", "none.yaml", "--epsilon", "1"), "cannot read the workload none.yaml: No such file or directory"),
         (("--file", "none.yaml", "--size", "8", "--epsilon", "1"), "goes with --workload"),
     ],
 )

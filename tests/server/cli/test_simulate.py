@@ -209,7 +209,7 @@ def test_a_campaign_that_fails_half_way_is_cancelled(
     monkeypatch.setattr(campaign, "answer_as_fleet", fail)
     done = run(server, "--csv", str(rows), "--column", "delay", "--epsilon", "2")
     assert done.exit_code == 2
-    assert "898 simulated reports were not counted: the network is gone" in done.output.replace("\n", " ")
+    assert "898 simulated reports did not count: the network is gone" in done.output.replace("\n", " ")
     with Remote(server.address, server.key) as remote:
         newest = next(remote.listed("/v1/campaigns", "campaigns"))
     assert newest["state"] == "cancelled"

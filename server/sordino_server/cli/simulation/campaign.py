@@ -21,6 +21,7 @@ from sordino_server.cli.simulation.progress import Stages
 from sordino_server.cli.simulation.truth import truth_of
 from sordino_server.cli.wait import TIMEOUT_S, Patience
 from sordino_shared.errors import InvalidValue, SordinoError
+from sordino_shared.quantities import quantity
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,7 +137,7 @@ def answer_as_apps(address: str, campaign: str, devices: Devices, stages: Stages
     values = devices.values[: devices.apps]
     if not values:
         return SentReports(0, 0.0)
-    with stages.stage(f"{len(values):,} devices as apps") as progress:
+    with stages.stage(f"{quantity(len(values), 'device')} as apps") as progress:
         return run_apps(address, campaign, values, devices.ledgers, progress)
 
 
@@ -144,7 +145,7 @@ def answer_as_fleet(fleet: Fleet, stages: Stages) -> SentReports:
     """The devices that are no apps answer the open round."""
     if not fleet.size:
         return SentReports(0, 0.0)
-    with stages.stage(f"{fleet.size:,} devices in batches") as progress:
+    with stages.stage(f"{quantity(fleet.size, 'device')} in batches") as progress:
         return fleet.answer(progress)
 
 

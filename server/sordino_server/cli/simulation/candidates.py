@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sordino_analysis.questions.linear import Workload
+from sordino_analysis.request_terms import LONGEST_QUESTION, MOST_QUESTIONS
 from sordino_server.cli.remote import Remote
 from sordino_shared.domains import Domain
 from sordino_shared.errors import InvalidValue
@@ -19,8 +20,6 @@ from sordino_shared.randomness import SeededRandomness
 
 # Counting one item in a million reports takes some tenths of a second.
 MOST_CANDIDATES = 256
-_LONGEST_TEXT = 900
-_AT_ONCE = 16
 
 
 def lists_items(workload: Workload) -> bool:
@@ -38,7 +37,7 @@ def candidates(domain: Domain, values: Sequence[object]) -> list[str]:
     texts = Counter(text for text in (_text(known, value) for value in values) if text is not None)
     if not texts:
         raise InvalidValue(
-            f"of {domain.size} items none is published, and no device holds a value of up to {_LONGEST_TEXT} "
+            f"of {domain.size} items none is published, and no device holds a value of up to {LONGEST_QUESTION} "
             "characters that could be asked for, so there is nothing to compare",
             domain.size,
         )
@@ -49,8 +48,8 @@ def candidates(domain: Domain, values: Sequence[object]) -> list[str]:
 def answers_for(remote: Remote, campaign: str, texts: Sequence[str]) -> list[Mapping[str, Any]]:
     """The server's answers to the candidates, under the names of an estimates document and with the texts as labels."""
     answers: list[Mapping[str, Any]] = []
-    for first in range(0, len(texts), _AT_ONCE):
-        some = list(texts[first : first + _AT_ONCE])
+    for first in range(0, len(texts), MOST_QUESTIONS):
+        some = list(texts[first : first + MOST_QUESTIONS])
         found = remote.get(f"/v1/campaigns/{campaign}/answers", cell=some)["answers"]
         answers += [each | {"label": text} for each, text in zip(found, some, strict=True)]
     return answers
@@ -75,4 +74,4 @@ def _text(domain: Domain, value: object) -> str | None:
         text = str(members[0])
     else:
         text = json.dumps(dict(zip(names, map(str, members), strict=True)), ensure_ascii=False)
-    return text if len(text) <= _LONGEST_TEXT else None
+    return text if len(text) <= LONGEST_QUESTION else None

@@ -19,6 +19,7 @@ from sordino_server.cli.simulation.campaign import (
 )
 from sordino_server.cli.simulation.progress import Stages
 from sordino_server.cli.wait import Patience
+from sordino_shared.quantities import quantity
 
 _LEVEL = 0.95
 
@@ -75,7 +76,10 @@ def run_concept_campaign(
     plan, campaign = publish(remote, terms, stages)
     summary = LinearSummary.model_validate(plan)
     users, reach = len(devices.values), summary.reach(_LEVEL, len(devices.values))
-    stages.note(f"{users:,} devices, {summary.queries:,} rules: expected band over all losses ± {reach:.3f} at most")
+    stages.note(
+        f"{quantity(users, 'device')}, {quantity(summary.queries, 'rule')}: expected band over all losses ± "
+        f"{reach:.3f} at most"
+    )
     clock.lap("plan")
     rounds = len(summary.shares or (1,))
     with open_campaign(remote, campaign):

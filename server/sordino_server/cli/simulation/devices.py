@@ -14,6 +14,7 @@ from sordino_client.simulation import DeviceFleet
 from sordino_shared.errors import SordinoError
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import DevicePart
+from sordino_shared.quantities import quantity
 from sordino_shared.randomness import SeededRandomness
 
 # Simulated owners allow any ε of one campaign, and their devices have this machine's memory; an app sets lower caps.
@@ -27,7 +28,7 @@ class DevicesFailed(SordinoError):
     """Reports that were not counted: `missing` of them."""
 
     def __init__(self, missing: int, reason: str) -> None:
-        super().__init__(f"{missing} simulated reports were not counted: {reason}")
+        super().__init__(f"{quantity(missing, 'simulated report')} did not count: {reason}")
         self.missing = missing
         self.reason = reason
 

@@ -15,6 +15,7 @@ from sordino_server.cli.simulation.progress import Stages
 from sordino_server.cli.simulation.run import simulation_server
 from sordino_server.cli.simulation.series_run import DAY_S, LABELS, SLOTS, SeriesResult, SeriesTerms, run_series
 from sordino_server.cli.simulation.working_folder import working_folder
+from sordino_shared.quantities import quantity
 
 _APPS = 40
 # Of each app a ledger, a connection and two answers: a small demo has fewer.
@@ -97,5 +98,5 @@ def _print(document: dict[str, Any], result: SeriesResult) -> None:
         console.print(f"{span}: {', '.join(marks) or 'nothing'} changed", highlight=False)
     coverage = document["interval_coverage"]
     held = "" if coverage is None else f"; {coverage:.0%} of the intervals hold the truth"
-    sent = f"{result.app_reports} reports of apps, {result.fleet_reports:,} of the fleet"
+    sent = f"{quantity(result.app_reports, 'report')} of apps, {result.fleet_reports:,} of the fleet"
     console.print(f"{sent}{held}; {document['seconds']:.1f} s", highlight=False)

@@ -13,6 +13,7 @@ from rich.table import Table
 from sordino_server.cli.remote import Remote
 from sordino_server.cli.simulation.campaign import CampaignResult, CampaignTerms, Devices, run_campaign
 from sordino_server.cli.simulation.progress import Stages
+from sordino_shared.quantities import quantity
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,8 @@ def print_repeated(console: Console, result: RepeatedResult, verbose: bool) -> N
     first, number = result.campaigns[0], len(result.campaigns)
     level = 100 * float(first.estimates["level"])
     for line in (
-        f"{number} campaigns of {first.estimates['users']:,} devices, ε = {first.estimates['epsilon']:g}",
+        f"{quantity(number, 'campaign')} of {quantity(first.estimates['users'], 'device')}, ε = "
+        f"{first.estimates['epsilon']:g}",
         f"intervals  {result.interval_coverage:.1%} contain the true answer, {level:g} % should",
         f"band       in {result.band_coverage:.1%} of campaigns every true answer is inside, {level:g} % should",
         f"error      RMSE {100 * result.rms_error:.2f} % "

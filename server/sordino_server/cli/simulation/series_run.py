@@ -29,6 +29,7 @@ from sordino_shared.protocol import (
     ReportOutcomes,
     Rotating,
 )
+from sordino_shared.quantities import quantity
 from sordino_shared.randomness import SeededRandomness
 
 # A day of the simulation: long enough for its reports on a busy machine, which may be four days late.
@@ -83,7 +84,7 @@ def run_series(remote: Remote, address: str, terms: SeriesTerms, ledgers: Path, 
     series, start = _opened(remote, request["id"], terms)
     with stages.stage("joining"), _apps(address, series, terms, ledgers) as apps:
         fleet = _Fleet(address, series, Digest.parse(plan["device_digest"]), terms)
-        with stages.stage(f"{terms.days} days of {DAY_S} seconds") as advance:
+        with stages.stage(f"{quantity(terms.days, 'day')} of {quantity(DAY_S, 'second')}") as advance:
             sent = _days(apps, fleet, terms, start, advance)
         fleet.close()
     with stages.stage("estimating"):

@@ -9,6 +9,7 @@ from rich.console import Console
 from sordino_analysis.documents.plan_summary import PairwiseSummary
 from sordino_server.cli.simulation.statistic_campaign import StatisticResult
 from sordino_server.cli.statistics import print_protocols, print_statistic
+from sordino_shared.quantities import quantity
 
 
 def statistic_document(result: StatisticResult, raw_truth: float | None) -> dict[str, Any]:
@@ -50,6 +51,7 @@ def print_statistic_result(console: Console, result: StatisticResult, raw_truth:
         console.print(f"truth without bins: {raw_truth:.5f}; binning moves it by {gap:+.5f}", highlight=False)
     if verbose:
         devices = (
-            f"{result.app_reports:,} reports from apps with a ledger file each, {result.fleet_reports:,} in batches"
+            f"{quantity(result.app_reports, 'report')} from apps with a ledger file each, "
+            f"{result.fleet_reports:,} in batches"
         )
         console.print(devices, highlight=False)

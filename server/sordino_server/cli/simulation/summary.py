@@ -14,6 +14,8 @@ from sordino_server.cli.simulation.campaign import CampaignResult
 from sordino_server.cli.simulation.comparison import TruthComparison
 
 _ROWS = 6
+# Answers without bias have that of their decoder's floats.
+_ROUNDING = 1e-9
 
 
 def result_document(result: CampaignResult) -> dict[str, Any]:
@@ -109,15 +111,19 @@ def _facts(result: CampaignResult) -> list[tuple[str, str]]:
             f"RMSE {_percent(comparison.rms_error)} (predicted: at most {_percent(estimates['predicted_rmse_max'])}), "
             f"largest error {_percent(comparison.max_abs_error)}",
         ),
-        ("mechanism", f"{plan['mechanism']}, ε = {estimates['epsilon']:g} per device; {_ratio(plan)}"),
+        ("mechanism", f"{plan['mechanism']}, ε = {estimates['epsilon']:g} per device; {variance_against_bound(plan)}"),
         *(("warning", warning) for warning in estimates["warnings"]),
     ]
 
 
-def _ratio(plan: Any) -> str:
+def variance_against_bound(plan: Mapping[str, Any]) -> str:
+    """The variance of a plan and how it compares with the lower bound, which a biased answer may be below."""
+    variance = f"variance {plan['max_variance']:.4g}"
+    if plan["bias_bound"] > _ROUNDING:
+        return f"{variance} and a bias; the lower bound, {plan['lower_bound_max']:.4g}, is for answers without bias"
     if plan["ratio_max"] is None:
         return "no lower bound above 0 at this ε"
-    return f"variance {plan['max_variance']:.4g}, {plan['ratio_max']:.3f}× lower bound"
+    return f"{variance}, {plan['ratio_max']:.3f}× lower bound"
 
 
 def _details(result: CampaignResult) -> list[tuple[str, str]]:
