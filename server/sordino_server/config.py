@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal, Self
 from urllib.parse import urlsplit
 
@@ -15,6 +16,7 @@ from sordino_analysis.validation_messages import reason
 from sordino_server.kit.addresses import NO_PROXY, TrustedProxies
 from sordino_server.kit.cores import usable_cores
 from sordino_server.kit.default_passwords import has_default_password
+from sordino_server.kit.listed_secrets import listed_secrets, secrets_in
 from sordino_server.kit.sealing import check_key
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import ReportBatch, check_source
@@ -27,11 +29,16 @@ CLIENT_VARIABLES = frozenset({"SORDINO_SERVER", "SORDINO_KEY", "SORDINO_CACHE_DI
 
 @dataclass(frozen=True)
 class Collecting:
-    """The home's address, the name of this collector, and its keys at the home."""
+    """The home's address, the name of this collector, and its keys at the home: given once, or in a file."""
 
     home: str
     source: str
-    keys: tuple[str, ...] = field(repr=False)
+    given: tuple[str, ...] = field(default=(), repr=False)
+    file: Path | None = None
+
+    def keys(self) -> tuple[str, ...]:
+        """The keys as they are now; raises InvalidValue for a file that cannot be read or has something else in it."""
+        return self.given if self.file is None else secrets_in(self.file)
 
 
 class Settings(BaseSettings):
@@ -145,6 +152,9 @@ class Settings(BaseSettings):
     aggregator_keys: SecretStr | None = Field(
         None, description="A collector's keys of role aggregator at its home, one a campaign, separated by commas."
     )
+    aggregator_keys_file: Path | None = Field(
+        None, description="A file with these keys, one a line, which a collector reads again at each look at its home."
+    )
     collect_every_s: float = Field(
         5.0, gt=0, le=3600, description="Seconds between two looks of a collector at its home."
     )
@@ -160,10 +170,10 @@ class Settings(BaseSettings):
     @property
     def collecting(self) -> Collecting | None:
         """Where a collector collects for, and as whom; None on any other server."""
-        if self.collect_for is None or self.source is None or self.aggregator_keys is None:
+        if self.collect_for is None or self.source is None:
             return None
-        keys = tuple(each.strip() for each in self.aggregator_keys.get_secret_value().split(","))
-        return Collecting(self.collect_for, self.source, keys)
+        given = () if self.aggregator_keys is None else listed_secrets(self.aggregator_keys.get_secret_value())
+        return Collecting(self.collect_for, self.source, given, self.aggregator_keys_file)
 
     @property
     def has_console(self) -> bool:
@@ -195,7 +205,11 @@ class Settings(BaseSettings):
         if url is None:
             return None
         parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+        if "@" in parts.netloc:
+            raise ValueError("leave user and password out of the home's address, which answers and logs show")
+        # `port` raises ValueError for what is none.
+        has_host = bool(parts.hostname) and parts.port != 0
+        if parts.scheme not in ("http", "https") or not has_host or parts.query or parts.fragment:
             raise ValueError("write the home's address as in https://telemetry.example")
         return url.rstrip("/")
 
@@ -206,13 +220,31 @@ class Settings(BaseSettings):
             check_source(name)
         return name
 
+    @field_validator("aggregator_keys")
+    @classmethod
+    def _check_aggregator_keys(cls, keys: SecretStr | None) -> SecretStr | None:
+        if keys is not None and keys.get_secret_value():
+            listed_secrets(keys.get_secret_value())
+        return keys
+
+    @field_validator("aggregator_keys_file")
+    @classmethod
+    def _check_aggregator_keys_file(cls, file: Path | None) -> Path | None:
+        if file is not None:
+            secrets_in(file)
+        return file
+
     @model_validator(mode="after")
     def _check_collecting(self) -> Self:
-        given = [self.collect_for, self.source, self.aggregator_keys]
+        if self.aggregator_keys and self.aggregator_keys_file:
+            raise ValueError(
+                "the keys are in SORDINO_AGGREGATOR_KEYS or in SORDINO_AGGREGATOR_KEYS_FILE, not in both: unset one"
+            )
+        given = [self.collect_for, self.source, self.aggregator_keys or self.aggregator_keys_file]
         if any(given) and not all(given):
             raise ValueError(
-                "SORDINO_COLLECT_FOR, SORDINO_SOURCE and SORDINO_AGGREGATOR_KEYS belong together: set all three on a "
-                "collector, and none on any other server"
+                "SORDINO_COLLECT_FOR, SORDINO_SOURCE and SORDINO_AGGREGATOR_KEYS (or SORDINO_AGGREGATOR_KEYS_FILE) "
+                "belong together: set all three on a collector, and none on any other server"
             )
         return self
 

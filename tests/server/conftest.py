@@ -202,18 +202,20 @@ def served(url: str, clock: ManualClock | None = None, **settings_changed: Any) 
     thread.start()
     assert server.begun.wait(PATIENCE_S), "the server does not begin"
     assert server.started, "the server has ended"
-    port = server.servers[0].sockets[0].getsockname()[1]
-    address = f"http://127.0.0.1:{port}"
-    with database.write("test key") as session:
-        key = keys.create(session, "test", Role.ADMIN, clock.now()).text
-    with (
-        httpx.Client(base_url=address, headers={"Authorization": f"Bearer {key}"}, timeout=PATIENCE_S) as api,
-        httpx.Client(base_url=address, headers={"Accept": CBOR_MEDIA_TYPE}, timeout=PATIENCE_S) as anonymous,
-    ):
-        yield RunningServer(address, database, clock, settings, key, api, anonymous, compute_here, app)
-    server.end()
-    thread.join()
-    database.close()
+    try:
+        port = server.servers[0].sockets[0].getsockname()[1]
+        address = f"http://127.0.0.1:{port}"
+        with database.write("test key") as session:
+            key = keys.create(session, "test", Role.ADMIN, clock.now()).text
+        with (
+            httpx.Client(base_url=address, headers={"Authorization": f"Bearer {key}"}, timeout=PATIENCE_S) as api,
+            httpx.Client(base_url=address, headers={"Accept": CBOR_MEDIA_TYPE}, timeout=PATIENCE_S) as anonymous,
+        ):
+            yield RunningServer(address, database, clock, settings, key, api, anonymous, compute_here, app)
+    finally:
+        server.end()
+        thread.join()
+        database.close()
 
 
 def _check_problem(response: httpx.Response, problem: Problem, *mentioned: str) -> dict[str, Any]:

@@ -81,13 +81,46 @@ def test_a_collector_is_set_up_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SORDINO_AGGREGATOR_KEYS", "sdo_aggregator_a_b, sdo_aggregator_c_d")
     settings = load_settings()
     assert settings.collecting == Collecting("https://home.example", "eu", ("sdo_aggregator_a_b", "sdo_aggregator_c_d"))
+    assert settings.collecting.keys() == ("sdo_aggregator_a_b", "sdo_aggregator_c_d")
     assert not settings.has_console
     assert "sdo_" not in repr(settings) + repr(settings.collecting)
-    for name, wrong in (("SORDINO_SOURCE", "EU"), ("SORDINO_COLLECT_FOR", "home.example")):
+    wrong_homes = (
+        "home.example",
+        "https://home.example:70000",
+        "https://home.example:x",
+        "https://me:open@home.example",
+    )
+    for name, wrong in (("SORDINO_SOURCE", "EU"), *(("SORDINO_COLLECT_FOR", home) for home in wrong_homes)):
         with monkeypatch.context() as changed:
             changed.setenv(name, wrong)
-            with pytest.raises(InvalidValue, match=name):
+            with pytest.raises(InvalidValue, match=name) as refused:
                 load_settings()
+            assert "me:open" not in str(refused.value)
+
+
+@pytest.mark.parametrize("wrong", ["sdo_a,", "sdo_ä", "sdo_a sdo_b"])
+def test_keys_that_no_header_can_carry_are_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, wrong: str) -> None:
+    monkeypatch.setenv("SORDINO_COLLECT_FOR", "https://home.example/")
+    monkeypatch.setenv("SORDINO_SOURCE", "eu")
+    monkeypatch.setenv("SORDINO_AGGREGATOR_KEYS", wrong)
+    with pytest.raises(InvalidValue, match=r"SORDINO_AGGREGATOR_KEYS: key \d of \d") as refused:
+        load_settings()
+    assert "sdo_" not in str(refused.value)
+    (tmp_path / "keys").write_text(wrong)
+    monkeypatch.delenv("SORDINO_AGGREGATOR_KEYS")
+    for file, why in ((tmp_path / "keys", r"key \d of \d"), (tmp_path / "none", "cannot be read"), (tmp_path, "read")):
+        monkeypatch.setenv("SORDINO_AGGREGATOR_KEYS_FILE", str(file))
+        with pytest.raises(InvalidValue, match=f"SORDINO_AGGREGATOR_KEYS_FILE: .*{why}"):
+            load_settings()
+    monkeypatch.setenv("SORDINO_AGGREGATOR_KEYS", "sdo_a")
+    (tmp_path / "keys").write_text("\n# of delays\nsdo_a\n\nsdo_b\n")
+    monkeypatch.setenv("SORDINO_AGGREGATOR_KEYS_FILE", str(tmp_path / "keys"))
+    with pytest.raises(InvalidValue, match="not in both"):
+        load_settings()
+    monkeypatch.delenv("SORDINO_AGGREGATOR_KEYS")
+    collecting = load_settings().collecting
+    assert collecting is not None
+    assert collecting.keys() == ("sdo_a", "sdo_b")
 
 
 def test_the_password_does_not_show(monkeypatch: pytest.MonkeyPatch) -> None:

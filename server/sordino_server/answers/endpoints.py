@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import StringConstraints
 
+from sordino_analysis.request_terms import LONGEST_QUESTION, MOST_QUESTIONS
 from sordino_server.answers.schemas import AnswerDocument
 from sordino_server.answers.service import computed
 from sordino_server.answers.table import as_csv
@@ -19,10 +20,7 @@ from sordino_shared.errors import InvalidValue
 
 router = APIRouter(prefix="/campaigns", tags=["estimates"], route_class=OperatorRoute)
 
-# What `sordino_analysis.questions.linear.on_demand` takes at once. With the length of a text it keeps a URL below
-# 64 KiB, beyond which uvicorn takes no request.
-MOST_QUESTIONS = 16
-_Text = Annotated[str, StringConstraints(max_length=900)]
+_Text = Annotated[str, StringConstraints(max_length=LONGEST_QUESTION)]
 Texts = list[_Text] | None
 # The document never changes; only who may read it does.
 _HEADERS = {"Cache-Control": "private, max-age=31536000, immutable", "Vary": "Accept, Authorization"}

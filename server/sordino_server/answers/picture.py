@@ -6,6 +6,7 @@ from sordino_analysis.charts import EstimateChart, draw_estimate
 from sordino_server.answers.schemas import AnswerDocument, ShareOnDemand
 from sordino_server.errors import ServerError
 from sordino_shared.protocol import Problem
+from sordino_shared.quantities import quantity
 
 
 def draw(content: bytes, name: str) -> str:
@@ -20,8 +21,8 @@ def draw(content: bytes, name: str) -> str:
     chart = EstimateChart(
         title=name,
         subtitle=(
-            f"{document.users:,} users, ε = {document.epsilon:g}; the band holds {document.compared:,} questions of "
-            f"this kind at once"
+            f"{quantity(document.users, 'user')}, ε = {document.epsilon:g}; the band holds "
+            f"{quantity(document.compared, 'question')} of this kind at once"
         ),
         level=document.level,
         labels=[each.label for each in shares],

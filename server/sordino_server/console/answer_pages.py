@@ -11,7 +11,8 @@ import anyio.to_thread
 from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import StringConstraints
 
-from sordino_analysis.questions.linear.on_demand import MOST_QUESTIONS, QuestionKind
+from sordino_analysis.questions.linear.on_demand import QuestionKind
+from sordino_analysis.request_terms import LONGEST_QUESTION, MOST_QUESTIONS
 from sordino_server.answers import picture
 from sordino_server.answers.service import answering_round, computed
 from sordino_server.answers.table import as_csv
@@ -31,7 +32,7 @@ from sordino_shared.protocol import Manifest, Problem
 
 router = APIRouter(prefix="/console", route_class=ConsoleRoute)
 
-_Text = Annotated[str, StringConstraints(max_length=900)]
+_Text = Annotated[str, StringConstraints(max_length=LONGEST_QUESTION)]
 # The domain has up to 255 attributes; more of them are asked for as text.
 _MOST_PICKED = 12
 

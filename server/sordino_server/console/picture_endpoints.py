@@ -29,6 +29,7 @@ from sordino_server.populations import service as populations
 from sordino_server.populations.history import history
 from sordino_shared.guarantees import NANO
 from sordino_shared.protocol import Problem
+from sordino_shared.quantities import quantity
 
 router = APIRouter(prefix="/console", route_class=ConsoleRoute)
 
@@ -123,8 +124,8 @@ def draw_ledger(_: Analyst, context: Injected, population_id: DigestPath) -> Res
     levels = [("cap for life", shown.epsilon_lifetime)]
     if shown.period_days is not None:
         steps = [(moment, asked / NANO) for moment, asked, _ in found]
-        curves.append(StepCurve(f"ε in {shown.period_days} days", "estimate", steps))
-        levels.append((f"cap of {shown.period_days} days", shown.epsilon_per_period))
+        curves.append(StepCurve(f"ε in {quantity(shown.period_days, 'day')}", "estimate", steps))
+        levels.append((f"cap of {quantity(shown.period_days, 'day')}", shown.epsilon_per_period))
     chart = StepChart(
         title=f"ε asked of {shown.name}",
         subtitle="of each device, by the campaigns that opened",

@@ -15,6 +15,7 @@ from starlette.responses import HTMLResponse
 from sordino_server import __version__
 from sordino_server.kit.times import iso_8601_or_none
 from sordino_shared.guarantees import NANO
+from sordino_shared.quantities import quantity
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -56,6 +57,7 @@ def _environment() -> Environment:
     environment.filters |= {
         "moment": _moment,
         "count": _count,
+        "quantity": quantity,
         "figure": _figure,
         "percent": _percent,
         "epsilon": _epsilon,

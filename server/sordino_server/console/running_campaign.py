@@ -9,6 +9,7 @@ from sordino_server.campaigns.schemas import CampaignStatus, RoundStatus
 from sordino_server.estimates.participation import participation_warnings
 from sordino_server.kit.clock import iso_8601
 from sordino_shared.protocol import CampaignState, RoundState
+from sordino_shared.quantities import quantity
 
 _UNITS = ((86_400, "day"), (3600, "hour"), (60, "minute"), (1, "second"))
 # Devices come in waves of a day; an hour without any of a campaign that had some is worth a look.
@@ -55,7 +56,7 @@ class RunningCampaign:
         if each.close_after_reports is not None:
             left = max(0, each.close_after_reports - each.reports)
             soon = f", in about {lasting(left / self.rate)} at this rate" if self.rate and left else ""
-            said.append(f"after {each.close_after_reports:,} reports, {left:,} more{soon}")
+            said.append(f"after {quantity(each.close_after_reports, 'report')}, {left:,} more{soon}")
         if each.close_after_s is not None and each.opened_at is not None:
             end = each.opened_at + each.close_after_s
             said.append(f"at {iso_8601(end)}, in {lasting(max(0, end - self.now))}")
@@ -88,7 +89,7 @@ class RunningCampaign:
             left = max(0, (each.opened_at or 0) + (each.close_after_s or 0) - self.now)
             expected = each.reports + self.rate * left
             if expected < wanted:
-                few = f"about {expected:,.0f} of the {wanted:,} reports wanted"
+                few = f"about {expected:,.0f} of the {quantity(wanted, 'report')} wanted"
                 yield f"at this rate round {each.index} closes with {few}"
 
 
@@ -96,4 +97,4 @@ def lasting(seconds: float) -> str:
     """A length of time in its largest whole unit, such as 3 hours."""
     size, unit = next((each for each in _UNITS if seconds >= each[0]), _UNITS[-1])
     count = round(seconds / size)
-    return f"{count:,} {unit}{'' if count == 1 else 's'}"
+    return quantity(count, unit)

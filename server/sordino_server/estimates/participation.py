@@ -6,6 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
+from sordino_shared.quantities import quantity
+
 # Users who stay away because of what they hold move a mean by up to their share of the range of the statistic: a
 # hundredth of it is what an analyst should see.
 TOLERATED_LOSS = 0.01
@@ -22,8 +24,8 @@ def participation_warnings(first_share: float | None, users: Sequence[int]) -> l
     if first_share is not None:
         return _of_drawn_rounds(first_share, users)
     return [
-        f"round {index + 1} has {before - after} reports fewer than round {index} ({1 - after / before:.1%}): if who "
-        "stays away depends on the value, the answer is biased by up to that share"
+        f"round {index + 1} has {quantity(before - after, 'report')} fewer than round {index} "
+        f"({1 - after / before:.1%}): if who stays away depends on the value, the answer is biased by up to that share"
         for index, (before, after) in enumerate(pairwise(users))
         if after < (1 - TOLERATED_LOSS) * before
     ]

@@ -9,6 +9,7 @@ from sordino_server.errors import ServerError
 from sordino_server.estimates.concept_schemas import ConceptDocument
 from sordino_server.estimates.schemas import EstimateDocument
 from sordino_shared.protocol import Problem
+from sordino_shared.quantities import quantity
 
 # A picture is a document of its own: its styles are inside, and it loads nothing.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
@@ -39,7 +40,7 @@ def _answers(estimate: EstimateDocument, name: str) -> EstimateChart:
     unlisted = f"; {estimate.unlisted:,} more are not listed" if estimate.unlisted else ""
     return EstimateChart(
         title=name,
-        subtitle=f"{estimate.workload}, {estimate.users:,} users, ε = {estimate.epsilon:g}{unlisted}",
+        subtitle=f"{estimate.workload}, {quantity(estimate.users, 'user')}, ε = {estimate.epsilon:g}{unlisted}",
         level=estimate.level,
         labels=[each.label for each in estimate.queries],
         values=[each.value for each in estimate.queries],
@@ -54,7 +55,7 @@ def _rules(document: ConceptDocument, name: str) -> RankedChart:
     level = f"{100 * document.level:g} %"
     return RankedChart(
         title=name,
-        subtitle=f"{document.concepts:,} rules, {document.users:,} users, ε = {document.epsilon:g}",
+        subtitle=f"{quantity(document.concepts, 'rule')}, {quantity(document.users, 'user')}, ε = {document.epsilon:g}",
         axis="loss of the rule, a share of users",
         leading="rule that may be the best",
         interval=f"{level} band of all rules",

@@ -8,6 +8,7 @@ from pydantic import ValidationError
 from sordino_analysis.estimation.pooling import RegionEstimate
 from sordino_server.estimates.schemas import EstimateDocument
 from sordino_shared.errors import InvalidValue
+from sordino_shared.quantities import quantity
 
 
 def region_of(name: str, content: bytes) -> RegionEstimate:
@@ -23,8 +24,8 @@ def region_of(name: str, content: bytes) -> RegionEstimate:
         ) from error
     if document.unlisted:
         raise InvalidValue(
-            f"{name} leaves out {document.unlisted:,} queries, and each campaign may leave out others: they cannot be "
-            "pooled",
+            f"{name} leaves out {quantity(document.unlisted, 'query')}, and each campaign may leave out others: "
+            "they cannot be pooled",
             name,
         )
     queries = document.queries

@@ -29,6 +29,7 @@ from sordino_server.populations.schemas import (
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import NANO
 from sordino_shared.protocol import Problem
+from sordino_shared.quantities import quantity
 
 DAY_S = 86400
 # Prices what campaigns ask, in the unit of the caps.
@@ -174,7 +175,9 @@ def _uses(session: Session, population: Population, charged: CampaignCharge, now
     days = population.period_days
     if population.period_nano is not None and days is not None:
         before = _asked_in_period(session, population, now)
-        yield CapUse(span=f"in {days} days", cap=population.period_nano, asked=before, asks=charged.period_nano(days))
+        yield CapUse(
+            span=f"in {quantity(days, 'day')}", cap=population.period_nano, asked=before, asks=charged.period_nano(days)
+        )
     if population.lifetime_nano is not None:
         before = repository.asked(session, population.id)
         yield CapUse(span="for life", cap=population.lifetime_nano, asked=before, asks=charged.life_nano)

@@ -16,10 +16,13 @@ from time import perf_counter
 from sordino_analysis.evaluation.randomizers import IngestSums
 from sordino_server.kit.clock import ServerClock
 from sordino_server.kit.db import Database
+from sordino_server.kit.logs import logger
 from sordino_server.reports.ingest import Ingest, Recorded, Request, UploadAnswer
 from sordino_server.reports.shards import ShardAccumulators
 from sordino_server.reports.uploads import Overloaded, RefusedRequest, Upload
 from sordino_shared.protocol import MAX_REPORTS, ReportOutcomes
+
+log = logger(__name__)
 
 # Reports of one transaction, as many as a single request may have: with more, latency grows and the rate does not.
 GROUP_REPORTS = MAX_REPORTS
@@ -148,7 +151,10 @@ class ReportWriter:
             _answer_all([(future, error) for _, future in group])
             return
         self._shards.keep(recorded.shards)
-        self._committed(recorded, perf_counter() - start)
+        try:
+            self._committed(recorded, perf_counter() - start)
+        except Exception as error:  # the reports count, and the thread must go on
+            log.error("a commit was not measured", exc_info=error)
         _answer_all([(future, recorded.answers[request]) for request, future in group])
 
 

@@ -8,6 +8,7 @@ from sordino_analysis.charts import SeriesChart, SeriesPoint, draw_series
 from sordino_server.errors import ServerError
 from sordino_server.series.schemas import PeriodEntry, SeriesDocument, WindowEntry
 from sordino_shared.protocol import Problem
+from sordino_shared.quantities import quantity
 
 _MOST_TICKS = 10
 
@@ -21,8 +22,8 @@ def draw(content: bytes, name: str) -> str:
     chart = SeriesChart(
         title=name,
         subtitle=(
-            f"{document.workload}, ε = {document.epsilon:g} of one answer in {document.slots} periods; windows of "
-            f"{document.window} periods end where they are drawn"
+            f"{document.workload}, ε = {document.epsilon:g} of one answer in {quantity(document.slots, 'period')}; "
+            f"windows of {quantity(document.window, 'period')} end where they are drawn"
         ),
         level=document.level,
         labels=[each.label for each in document.queries],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from functools import cache
 from typing import Any
 
@@ -49,7 +50,11 @@ router.include_router(docs_page.router)
 @router.get("/v1/openapi.json", include_in_schema=False)
 async def describe(request: Request) -> JSONResponse:
     """This API as an OpenAPI document."""
-    return JSONResponse(request.app.openapi())
+    app = request.app
+    if app.openapi_schema is None:
+        # Takes about a second, once: in a thread, so that uploads are answered meanwhile, and one for all who ask.
+        await asyncio.shield(asyncio.wrap_future(app.state.describing.outcome(app.openapi)))
+    return JSONResponse(app.openapi())
 
 
 @cache

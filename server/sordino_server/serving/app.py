@@ -19,6 +19,7 @@ from sordino_server.datasets.schemas import DatasetOrder
 from sordino_server.kit.clock import ServerClock, WallClock
 from sordino_server.kit.db import Database
 from sordino_server.kit.request_observer import RequestObserver
+from sordino_server.kit.single_flight import SingleFlight
 from sordino_server.kit.unread_body import UnreadBody
 from sordino_server.metrics import Metrics
 from sordino_server.problem_details import ProblemDocument
@@ -49,6 +50,7 @@ def create_app(settings: Settings, database: Database | None = None, clock: Serv
         finally:
             # Uploads that were taken are written and answered before the process ends.
             await anyio.to_thread.run_sync(writer.close)
+            context.checks.close()
             await anyio.to_thread.run_sync(context.answers.close)
             if database is None:
                 opened.close()
@@ -69,6 +71,7 @@ def create_app(settings: Settings, database: Database | None = None, clock: Serv
     app.state.context = context
     app.state.metrics = metrics
     app.state.draining = False
+    app.state.describing = SingleFlight[dict[str, Any]]()
     app.state.admission = Admission(context)
     if with_console:
         _prepare_console(app)

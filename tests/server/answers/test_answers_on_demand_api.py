@@ -10,8 +10,8 @@ from typing import Any
 import httpx
 import pytest
 
+from sordino_analysis.request_terms import MOST_QUESTIONS
 from sordino_server import aggregates, rounds
-from sordino_server.answers.endpoints import MOST_QUESTIONS
 from sordino_server.answers.table import QUANTILE_COLUMNS
 from sordino_server.estimates.table import ANSWER_COLUMNS
 from sordino_server.models import Role
@@ -179,16 +179,14 @@ def test_a_purged_log_leaves_the_answers_of_the_aggregate(server: Any) -> None:
     before = server.api.get(f"{path}/answers", params={"range": "..15"}).json()
     purge_last_round(server, path)
     # Another process decodes the round again.
-    server.app.state.context.answers.close()
+    server.app.state.context.answers._running.kill()
     assert server.api.get(f"{path}/answers", params={"range": "..15"}).json() == before
 
 
 def test_a_process_that_died_is_started_again(running: Any) -> None:
     path = closed(running)
     first = running.api.get(f"{path}/answers", params={"range": "..15"}).raise_for_status()
-    process, _ = running.app.state.context.answers._running
-    process.kill()
-    process.join()
+    running.app.state.context.answers._running.kill()
     assert running.api.get(f"{path}/answers", params={"range": "..15"}).content == first.content
 
 

@@ -234,7 +234,7 @@ def test_devices_on_postgresql(running_on_postgres: Any) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(1200)
+@pytest.mark.timeout(3600)
 @pytest.mark.parametrize("engine", ["running", "running_on_postgres"])
 def test_devices_for_longer(engine: str, request: pytest.FixtureRequest) -> None:
     run(request.getfixturevalue(engine), examples=150, steps=50)

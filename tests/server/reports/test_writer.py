@@ -100,3 +100,17 @@ def test_a_bug_in_a_transaction_reaches_its_requests_and_not_the_next(database, 
     assert writer.submit(upload(stored, 1)).result(timeout=PATIENCE_S).accepted == 1
     writer.close()
     assert count(database, stored) == 1
+
+
+def test_a_commit_that_cannot_be_measured_is_answered_and_so_is_the_next(database, store_round):
+    def full_disk(recorded: Recorded, seconds: float) -> None:
+        raise OSError(28, "No space left on device")
+
+    stored = store_round(database)
+    writer = ReportWriter(database, ManualClock(), committed=full_disk).start()
+    try:
+        answers = [writer.submit(upload(stored, number)).result(PATIENCE_S) for number in (1, 2)]
+    finally:
+        writer.close()
+    assert [answer.accepted for answer in answers] == [1, 1]
+    assert count(database, stored) == 2

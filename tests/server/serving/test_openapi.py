@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import json
 import re
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from sordino_server.serving import app
 from sordino_server.serving.openapi import document
 from sordino_shared.protocol import Problem
+from tests.patience import PATIENCE_S
 
 PUBLISHED = Path(__file__).parents[3] / "docs" / "openapi.json"
 
@@ -57,3 +63,26 @@ def test_every_reference_leads_somewhere() -> None:
 
     for reference in references(described):
         assert reference.rpartition("/")[2] in described["components"]["schemas"], reference
+
+
+def test_the_document_is_made_once_while_others_are_answered(running: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Made in the event loop, it would keep uploads waiting for a second."""
+    begun, go_on, make, calls = threading.Event(), threading.Event(), app.get_openapi, []
+
+    def slow(**arguments: Any) -> dict[str, Any]:
+        calls.append(threading.current_thread())
+        begun.set()
+        assert go_on.wait(PATIENCE_S / 4), "nothing else was answered"
+        return make(**arguments)
+
+    monkeypatch.setattr(app, "get_openapi", slow)
+    with ThreadPoolExecutor(2) as clients:
+        asked = [clients.submit(running.anonymous.get, "/v1/openapi.json", timeout=PATIENCE_S) for _ in range(2)]
+        try:
+            assert begun.wait(PATIENCE_S)
+            assert running.anonymous.get("/livez", timeout=PATIENCE_S).status_code == 200
+        finally:
+            go_on.set()
+        published = json.loads(PUBLISHED.read_text())
+        assert [each.result().json() == published for each in asked] == [True, True]
+    assert len(calls) == 1
