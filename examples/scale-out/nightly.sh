@@ -5,5 +5,5 @@
 set -eu
 folder=$(sordino export reports "$CAMPAIGN" --round "${ROUND:-0}" --to "$LAKE")
 rm -f sums.cbor.new
-sordino aggregate --from "$folder" --out sums.cbor.new
+sordino aggregate --from "$folder" --output sums.cbor.new
 mv sums.cbor.new "sums-$CAMPAIGN-${ROUND:-0}.cbor"
