@@ -296,11 +296,12 @@ def factorized_analyst_parts(matrix: MatrixQueries) -> dict[str, AnalystPart]:
 
 
 def pair_bound() -> PairBound:
-    """Three queries and types; the pairs are (0, 1), (0, 2), (1, 2)."""
+    """Three queries, and three types of more: the pairs are (0, 2), (0, 5), (2, 5)."""
     thirds = _reals(1 / 3, 1 / 3, 1 / 3)
     return PairBound(
         value=2.25,
         query_weights=_reals(0.5, 0.25, 0.25),
+        types=Array.of(np.array([0, 2, 5]), "<i4"),
         type_weights=thirds,
         levels=_reals(0.375, 0.25, 0.375),
         pairs=_reals(0, 0.125, 1e-3),

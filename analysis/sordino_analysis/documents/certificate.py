@@ -65,20 +65,23 @@ class CharacterBound:
 class PairBound:
     """A bound from products of what bounds two entries of a kernel's row; rechecked from (ρ, π) and multipliers.
 
-    `levels` (k,) has a multiplier for each type, `pairs` one for each pair x < y of types, (0, 1), (0, 2), … in order.
+    It is about the columns `types` (m,) of W: `type_weights` (m,) and `levels` (m,) have a weight and a multiplier for
+    each, `pairs` one for each pair i < j of them, (0, 1), (0, 2), … in order.
     """
 
     kind: ClassVar[str] = "doubly_nonnegative"
     value: float
     query_weights: Array
+    types: Array
     type_weights: Array
     levels: Array
     pairs: Array
 
     def __post_init__(self) -> None:
         set_finite_floats(self, "value")
-        types = self.type_weights.shape[0]
+        types = self.types.shape[0]
         _check_vectors("weights of a bound", self.query_weights)
+        self.types.check_form("<i4", (types,), "types of a bound")
         for numbers in (self.type_weights, self.levels):
             numbers.check_form("<f8", (types,), "weights and multipliers of a bound")
         self.pairs.check_form("<f8", (types * (types - 1) // 2,), "multipliers of a bound")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import count
 
 import numpy as np
 
@@ -16,14 +15,11 @@ from sordino_analysis.documents.certificate import (
     LowerBound,
     OddBound,
     OddCharacterBound,
-    PairBound,
     PinnedBound,
     SubsetBound,
 )
 from sordino_analysis.evaluation.grids.plane_prefixes import plane_of
 from sordino_analysis.mechanisms.mechanism import MOST_DENSE_INTERVALS, SharedWork
-from sordino_analysis.optimisation.bounds import doubly_nonnegative_bound
-from sordino_analysis.optimisation.bounds.doubly_nonnegative import LARGEST_TYPES
 from sordino_analysis.optimisation.bounds.odd import odd_bound
 from sordino_analysis.optimisation.symmetry.character_bound import character_bound
 from sordino_analysis.optimisation.symmetry.odd_characters import recheck_odd_characters
@@ -36,22 +32,16 @@ from sordino_analysis.planning.interval_certificates import (
 )
 from sordino_analysis.planning.mixed_type_certificates import mixed_types_certificate
 from sordino_analysis.planning.own_type_certificates import own_types_certificate
-from sordino_analysis.progress import Progress, ProgressCallback, progress_of_part
+from sordino_analysis.planning.pair_certificates import pairs_certificate
+from sordino_analysis.progress import ProgressCallback, progress_of_part
 from sordino_analysis.questions.linear.operators import Symmetry
 from sordino_analysis.questions.linear.widths import CharacterMap
-from sordino_analysis.request_terms import Effort, Objective
+from sordino_analysis.request_terms import Objective
 from sordino_shared.arrays import Array
 from sordino_shared.randomizers.orbit_kernel import MAX_ROWS
 
-# Of the doubly non-negative bound: one takes 6 ms at 128 types, and some hundreds are enough at ε ≤ 4.
-_EVALUATIONS = {Effort.QUICK: 1500, Effort.STANDARD: 5000, Effort.THOROUGH: 15000}
-# Of the time that is left, as for the steps before it.
-_SHARE_OF_TIME = 0.15
 # Of the progress, with the bounds by ascents after it.
 _SHARE_OF_FACTORIZATION = 0.5
-# On prefix sums and ranges it gained less than 2 per mille on the trace bound up to the first ε, and up to the second
-# where there are more types than these few; beyond the last both proved nothing.
-_SMALLEST_EPSILON, _SMALLEST_OF_MANY, _LARGEST_EPSILON, _FEW_TYPES = 0.5, 1.0, 11.0, 16
 
 
 def lower_bound(work: SharedWork, objective: Objective, progress: ProgressCallback) -> Bound:
@@ -79,7 +69,7 @@ def lower_bound(work: SharedWork, objective: Objective, progress: ProgressCallba
     odd = _odd_bound(work, objective)
     share = (1 - _SHARE_OF_FACTORIZATION) / 3
     parts = [progress_of_part(progress, _SHARE_OF_FACTORIZATION + place * share, share) for place in range(3)]
-    pairs = _pair_bound(work, objective, parts[0]) if _pairs_gain(work, objective) else None
+    pairs = pairs_certificate(work, objective, parts[0])
     own, mixed = None, None
     if objective == "max":
         own, mixed = own_types_certificate(work, parts[1]), mixed_types_certificate(work, parts[2])
@@ -120,41 +110,6 @@ def _block_weights(work: SharedWork, operator: CharacterMap, objective: Objectiv
     if objective == "mean" or len(operator.characters.orbits) > MAX_ROWS:
         return query_fourier_weights(operator).shares
     return work.orbit_design(objective).block_weights
-
-
-def _pairs_gain(work: SharedWork, objective: Objective) -> bool:
-    """Whether the doubly non-negative bound is worth its seconds; a quick plan has it for its own objective only."""
-    request = work.request
-    types, epsilon = request.workload.size, request.guarantee.epsilon
-    gains = (_SMALLEST_EPSILON if types <= _FEW_TYPES else _SMALLEST_OF_MANY) < epsilon <= _LARGEST_EPSILON
-    wanted = request.options.effort is not Effort.QUICK or request.options.objective == objective
-    return types <= LARGEST_TYPES and gains and wanted and not work.deadline.passed()
-
-
-def _pair_bound(work: SharedWork, objective: Objective, progress: ProgressCallback) -> PairBound:
-    evaluations = _EVALUATIONS[work.request.options.effort]
-    steps, passed = count(1), work.deadline.sooner(_SHARE_OF_TIME)
-
-    def should_stop() -> bool:
-        progress(Progress(min(1.0, next(steps) / evaluations)))
-        return passed()
-
-    found = doubly_nonnegative_bound(
-        work.matrix,
-        work.request.guarantee.epsilon,
-        objective,
-        work.factorization(objective),
-        evaluations=evaluations,
-        should_stop=should_stop,
-    )
-    pairs = found.pairs[np.triu_indices(len(found.levels), 1)]
-    return PairBound(
-        value=found.value,
-        query_weights=Array.of(found.query_weights, "<f8"),
-        type_weights=Array.of(found.type_weights, "<f8"),
-        levels=Array.of(found.levels, "<f8"),
-        pairs=Array.of(pairs, "<f8"),
-    )
 
 
 def nothing_proved() -> LowerBound:

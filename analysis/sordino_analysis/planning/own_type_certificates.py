@@ -24,6 +24,8 @@ _STATES = {Effort.QUICK: 2e4, Effort.STANDARD: 2.5e6, Effort.THOROUGH: 3e7}
 _THOROUGH_STEPS, _LEAST_OF_ENUMERATED = 3200, 150
 # By numbers of types, below which ε sets are longer than any window: the bounds with common weights prove more there.
 _LEAST_EPSILONS = ((32, 0.5), (64, 2.0), (LARGEST_TYPES, 3.0))
+# Where some types stand for more of them: below it the trace bound of all of them proves more.
+_LEAST_OF_SOME_TYPES = 3.0
 # Beyond this ε the ascent ends at zero.
 _MOST = 11.0
 _SHARE_OF_TIME = 0.15
@@ -34,7 +36,8 @@ def own_types_certificate(work: SharedWork, progress: ProgressCallback) -> OwnTy
     options, epsilon = work.request.options, work.request.guarantee.epsilon
     if options.objective != "max" or not _affordable(work) or work.deadline.passed():
         return None
-    found = find_thresholds(work.matrix)
+    # A mechanism for all types is one for some of them, so a bound for these holds.
+    found = find_thresholds(work.matrix, LARGEST_TYPES)
     # The weights of a single query are common weights, with which the other bounds prove as much.
     if found is None or len(found.queries) < 2:
         return None
@@ -113,10 +116,10 @@ def _steps(types: int, effort: Effort) -> int:
 
 def _affordable(work: SharedWork) -> bool:
     """Whether the effort allows the bound."""
-    types, epsilon = work.request.workload.size, work.request.guarantee.epsilon
-    effort = work.request.options.effort
+    size, epsilon = work.request.workload.size, work.request.guarantee.epsilon
+    effort, types = work.request.options.effort, min(size, LARGEST_TYPES)
     allowed = _LEAST_EPSILONS if effort is not Effort.THOROUGH else ((LARGEST_TYPES, _LEAST_EPSILONS[0][1]),)
-    least = next((one for most, one in allowed if types <= most), np.inf)
+    least = next(one for most, one in allowed if types <= most) if types == size else _LEAST_OF_SOME_TYPES
     if types < 2 or not least <= epsilon <= _MOST:
         return False
     return first_length(types, epsilon, _LENGTHS[effort], _STATES[effort]) > 0

@@ -22,7 +22,7 @@ from sordino_analysis.documents.certificate import (
     SubsetBound,
 )
 from sordino_analysis.evaluation.grids.plane_prefixes import plane_of
-from sordino_analysis.optimisation.bounds import recheck, recheck_doubly_nonnegative
+from sordino_analysis.optimisation.bounds import recheck
 from sordino_analysis.optimisation.bounds.odd import recheck_odd
 from sordino_analysis.optimisation.symmetry.character_bound import recheck_characters
 from sordino_analysis.optimisation.symmetry.odd_characters import recheck_odd_characters
@@ -32,6 +32,7 @@ from sordino_analysis.optimisation.symmetry.subset_sizes import recheck_subset_s
 from sordino_analysis.planning.interval_certificates import recheck_intervals, recheck_plane
 from sordino_analysis.planning.mixed_type_certificates import recheck_mixed_types_certificate
 from sordino_analysis.planning.own_type_certificates import recheck_own_types_certificate
+from sordino_analysis.planning.pair_certificates import recheck_pairs_certificate
 from sordino_analysis.questions.linear import Workload
 from sordino_analysis.questions.linear.operators import Symmetry
 from sordino_analysis.questions.linear.widths import CharacterMap
@@ -108,33 +109,16 @@ def _odd(bound: OddBound, workload: Workload, epsilon: float, objective: Objecti
     return None if arrays is None else recheck_odd(arrays[0], epsilon, *arrays[1:])
 
 
-def _pairs(bound: PairBound, workload: Workload, epsilon: float, objective: Objective) -> float | None:
-    arrays = _dense(bound, workload, objective)
-    if arrays is None:
-        return None
-    types = bound.levels.shape[0]
-    # Multipliers of pairs are the upper triangle of a matrix.
-    pairs = np.zeros((types, types))
-    pairs[np.triu_indices(types, 1)] = bound.pairs.numpy()
-    return recheck_doubly_nonnegative(arrays[0], epsilon, *arrays[1:], bound.levels.numpy(), pairs)
-
-
 def _dense(
-    bound: LowerBound | OddBound | PairBound, workload: Workload, objective: Objective
+    bound: LowerBound | OddBound, workload: Workload, objective: Objective
 ) -> tuple[Floats, Floats, Floats] | None:
     """W, ρ and π, if they fit and ρ is about the objective."""
     rows, columns = bound.query_weights.numpy(), bound.type_weights.numpy()
     if (len(rows), len(columns)) != workload.operator.shape:
         return None
-    if objective == "mean" and not _close(rows, _uniform(workload)):
+    if objective == "mean" and not workload.are_shares_of_mean(rows):
         return None
     return workload.weighted_matrix(), rows, columns
-
-
-def _uniform(workload: Workload) -> Floats:
-    weights = np.zeros(workload.queries)
-    weights[workload.varying_rows] = 1 / len(workload.varying_rows)
-    return weights
 
 
 def _close(weights: Floats, expected: Floats) -> bool:
@@ -149,7 +133,7 @@ _RECHECKS: Mapping[str, Callable[[Any, Workload, float, Objective], float | None
     PinnedBound.kind: _pinned,
     LowerBound.kind: _trace,
     OddBound.kind: _odd,
-    PairBound.kind: _pairs,
+    PairBound.kind: recheck_pairs_certificate,
     OwnTypesBound.kind: _own_types,
     MixedTypesBound.kind: _mixed_types,
 }

@@ -29,9 +29,10 @@ _FIRST_EXPECTED, _EXPECTED_AFTER = 0.03, 0.35
 _MEMORY = 30
 # Beyond it an ascent starts from the solution for ε − 1: from nothing one for ε = 8 ends at half of it.
 _LARGEST_COLD = 4.5
-# So many smaller ε later, or one where rows are enumerated, longer windows than these end lower in as many steps: the
-# bound is a small difference there, and their numbers are of ever more sizes.
-_LENGTH_AT_LARGE, _LARGE_AFTER, _LARGE_AFTER_OF_FEW = 2, 2, 1
+# By numbers of types, so many smaller ε later longer windows than these end lower in as many steps: the bound is a
+# small difference there, and their numbers are of ever more sizes. Of more types they end higher at every ε.
+_LENGTH_AT_LARGE = 2
+_LARGE_AFTER = ((MOST_ENUMERATED, 1), (24, 2), (64, 3))
 # Rows with more high types than some, and these times k/(e^ε + 1), hardly ever are the worst; the last check has all.
 _MOST_HIGH, _FEWEST_HIGH = 4.0, 16
 # Longer windows than these wait until unlikely rows are left out.
@@ -81,7 +82,7 @@ def own_types_bound(
     step goes through up to `most_states`. Raises InvalidValue for what `recheck_own_types` refuses.
     """
     before = max(0, int(np.ceil(epsilon - _LARGEST_COLD)))
-    if before >= (_LARGE_AFTER_OF_FEW if types <= MOST_ENUMERATED else _LARGE_AFTER):
+    if before >= next((after for most, after in _LARGE_AFTER if types <= most), np.inf):
         length = min(length, _LENGTH_AT_LARGE)
     length, expected = min(length, types), _FIRST_EXPECTED
     temperatures = _MORE_TEMPERATURES if before else _TEMPERATURES

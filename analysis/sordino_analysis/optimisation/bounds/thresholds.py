@@ -26,17 +26,25 @@ class ThresholdQueries:
     heights: Floats
 
 
-def find_thresholds(matrix: Floats) -> ThresholdQueries | None:
+def find_thresholds(matrix: Floats, most_types: int | None = None) -> ThresholdQueries | None:
     """The thresholds among the rows of W (Q, k), for its own order of types or that of its column sums.
 
-    One row for each place between two types, the one with the highest step; None unless at least half of the places
-    have one.
+    Of more than `most_types` so many are taken, evenly spaced in the order. One row for each place between two types,
+    the one with the highest step; None unless at least half of the places have one.
     """
     types = matrix.shape[1]
+    taken = evenly_spaced(types, types if most_types is None else most_types)
     orders = np.arange(types), np.argsort(-matrix.sum(axis=0), kind="stable")
-    found = [_of_order(matrix, order) for order in orders]
+    found = [_of_order(matrix, order[taken]) for order in orders]
     best = max(found, key=lambda one: len(one.queries))
-    return best if len(best.queries) >= max(1, (types - 1) // 2) else None
+    return best if len(best.queries) >= max(1, (len(taken) - 1) // 2) else None
+
+
+def evenly_spaced(types: int, most: int) -> Integers:
+    """All types where they are at most `most`, else so many of them, each in the middle of its share; (min(k, most),)."""
+    if types <= most:
+        return np.arange(types)
+    return (2 * np.arange(most) + 1) * types // (2 * most)
 
 
 def steps_of(matrix: Floats, order: Integers) -> tuple[Integers, Floats]:

@@ -98,6 +98,18 @@ class Workload:
         """Indices of the queries that depend on the histogram; only these count in an objective. Shape (m,)."""
         return self.operator.varying()
 
+    @property
+    def shares_of_mean(self) -> Floats:
+        """(Q,) what each query counts in the mean: 0 where it is constant, and the same elsewhere."""
+        shares = np.zeros(self.queries)
+        shares[self.varying_rows] = 1 / len(self.varying_rows)
+        return shares
+
+    def are_shares_of_mean(self, weights: Floats) -> bool:
+        """Whether `weights` (Q,) are `shares_of_mean`, up to rounding."""
+        shares = self.shares_of_mean
+        return weights.shape == shares.shape and bool(np.allclose(weights, shares, rtol=1e-9, atol=0))
+
     @cached_property
     def query_weights(self) -> Floats:
         """(Q,) w: objectives, figures and bounds are about w_q Var_q; 1 on average over the varying rows."""

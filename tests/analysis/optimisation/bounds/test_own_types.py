@@ -238,3 +238,14 @@ def test_thresholds_are_found_among_other_queries_and_in_another_order():
     ranges = find_thresholds(builtin("ranges", 8).operator.dense())
     assert (ranges.thresholds == THRESHOLDS).all()
     assert find_thresholds(builtin("histogram", 8).operator.dense()) is None
+
+
+def test_many_types_are_thinned_to_some_evenly_spaced_in_their_order():
+    order = np.random.default_rng(10).permutation(20)
+    matrix = builtin("prefix", 20).operator.dense()
+    found = find_thresholds(matrix[:, order], most_types=5)
+    assert order[found.order].tolist() == [2, 6, 10, 14, 18]
+    assert found.thresholds.tolist() == [1, 2, 3, 4]
+    # Each query has its step between the two types that its threshold tells apart.
+    assert all(2 + 4 * place <= query < 6 + 4 * place for place, query in enumerate(found.queries))
+    assert (find_thresholds(matrix, most_types=20).order == np.arange(20)).all()
