@@ -41,7 +41,7 @@ def find_thresholds(matrix: Floats, most_types: int | None = None) -> ThresholdQ
 
 
 def evenly_spaced(types: int, most: int) -> Integers:
-    """All types where they are at most `most`, else so many of them, each in the middle of its share; (min(k, most),)."""
+    """All types where they are at most `most`, else so many of them, each in the middle of its share, (m,)."""
     if types <= most:
         return np.arange(types)
     return (2 * np.arange(most) + 1) * types // (2 * most)
