@@ -56,11 +56,6 @@ def shown(count: int) -> list[int]:
     return [*range(SHOWN // 2), *range(count - SHOWN // 2, count)]
 
 
-def percent(share: float) -> str:
-    """.1234 as "12.34 %"."""
-    return f"{100 * share:.2f} %"
-
-
 def _cells(row: Row, widths: Sequence[int]) -> list[str]:
     first, *others = (text.ljust(width) for text, width in zip(row, widths, strict=True))
     return [first, *(text.strip().rjust(width) for text, width in zip(others, widths[1:], strict=True))]

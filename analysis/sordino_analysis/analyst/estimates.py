@@ -10,13 +10,14 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from sordino_analysis.analyst.display import html_table, percent, shown, text_table
+from sordino_analysis.analyst.display import html_table, shown, text_table
 from sordino_analysis.analyst.plans import Plan
 from sordino_analysis.arrays import Floats
 from sordino_analysis.estimation.answers_on_demand import Answer, Answerer, answer, answerer_of
 from sordino_analysis.estimation.linear import LinearEstimate, LinearEstimator
 from sordino_analysis.estimation.marginals import MarginalEstimator
 from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
+from sordino_analysis.percentages import percent
 from sordino_analysis.questions.linear import Workload
 from sordino_analysis.questions.linear.on_demand import QuestionKind
 from sordino_shared.errors import InvalidValue
@@ -108,16 +109,18 @@ class Estimate:
 
     @property
     def _title(self) -> str:
-        return f"Estimate of {self.workload.name} from {quantity(self.users, 'user')}, intervals at {self.level:.0%}"
+        return (
+            f"Estimate of {self.workload.name} from {quantity(self.users, 'user')}, intervals at {percent(self.level)}"
+        )
 
     def _rows(self) -> list[tuple[str, ...]]:
         return [
             (
                 self.workload.label(query),
-                percent(self.values[query]),
-                percent(self.standard_errors[query]),
+                percent(self.values[query], 2),
+                percent(self.standard_errors[query], 2),
                 interval_text(self.intervals[query]),
-                percent(self.consistent[query]),
+                percent(self.consistent[query], 2),
             )
             for query in shown(self.workload.queries)
         ]
@@ -186,4 +189,4 @@ def checked_reports(plan: Plan, reports: NDArray[np.uint8]) -> NDArray[np.uint8]
 
 def interval_text(interval: Floats) -> str:
     """(2,) as "1.00 % … 2.00 %"."""
-    return f"{percent(interval[0])} … {percent(interval[1])}"
+    return f"{percent(interval[0], 2)} … {percent(interval[1], 2)}"

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sordino_analysis.analyst.display import html_table, percent, shown, text_table
+from sordino_analysis.analyst.display import html_table, shown, text_table
 from sordino_analysis.analyst.estimates import checked_reports, interval_text
 from sordino_analysis.analyst.plans import Plan
 from sordino_analysis.arrays import Floats
 from sordino_analysis.estimation.items import ItemEstimate, ItemEstimator
 from sordino_analysis.evaluation.accumulate import Aggregate
 from sordino_analysis.evaluation.item_counts import count_items, counts_of_table
+from sordino_analysis.percentages import percent
 from sordino_shared.errors import InvalidValue
 from sordino_shared.quantities import quantity
 
@@ -71,16 +72,15 @@ class Items:
     @property
     def _title(self) -> str:
         found = self.estimate
-        return (
-            f"{quantity(len(self.values), 'item')} from {quantity(found.users, 'user')}, intervals at {found.level:.0%}"
-        )
+        items, users = quantity(len(self.values), "item"), quantity(found.users, "user")
+        return f"{items} from {users}, intervals at {percent(found.level)}"
 
     def _rows(self) -> list[tuple[str, ...]]:
         return [
             (
                 str(self.values[item]),
-                percent(self.answers[item]),
-                percent(self.standard_errors[item]),
+                percent(self.answers[item], 2),
+                percent(self.standard_errors[item], 2),
                 interval_text(self.intervals[item]),
                 interval_text(self.band[item]),
             )

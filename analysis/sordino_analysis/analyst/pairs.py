@@ -16,6 +16,7 @@ from sordino_analysis.documents.protocol_plan import ProtocolPlan
 from sordino_analysis.pairwise.pairwise_request import PairwiseRequest
 from sordino_analysis.pairwise.protocol_registry import step_protocol
 from sordino_analysis.pairwise.statistic_estimate import PairwiseEstimate
+from sordino_analysis.percentages import percent
 from sordino_analysis.planning.finished_plan import Part, PartName
 from sordino_analysis.planning.plan_folder import read_protocol, read_round, write_parts
 from sordino_analysis.planning.rounds import ClosedRound, RoundPlan
@@ -105,7 +106,7 @@ class PairwiseSimulation:
     def __repr__(self) -> str:
         answer, name = self.estimate, self.plan.protocol.statistic["name"]
         value = "no value" if answer.value is None else f"{answer.value:.4f} ± {answer.standard_error:.4f}"
-        interval = f"{answer.level:.0%} interval {answer.lower:.4f} … {answer.upper:.4f}"
+        interval = f"{percent(answer.level)} interval {answer.lower:.4f} … {answer.upper:.4f}"
         truth = f"truth {self.truth:.4f}, {'inside' if self.inside else 'outside'}"
         return "\n".join([f"{name}: {value}, {interval}", truth, *answer.warnings, *answer.doubts])
 

@@ -28,6 +28,7 @@ from sordino_analysis.charts import (
 )
 from sordino_analysis.panel.period_answers import PeriodAnswers
 from sordino_analysis.panel.series import SeriesEstimates
+from sordino_analysis.percentages import percent
 from sordino_analysis.questions.linear.scopes import bounds_of
 from sordino_shared.errors import InvalidValue
 from sordino_shared.quantities import quantity
@@ -105,7 +106,7 @@ def _of_rules(of: RankedRules) -> Picture:
         subtitle=f"{quantity(len(of.rules), 'rule')}, {quantity(found.users, 'user')}",
         axis="loss of the rule, a share of users",
         leading="rule that may be the best",
-        interval=f"{100 * found.level:g} % band of all rules",
+        interval=f"{percent(found.level)} band of all rules",
         rows=[RankedRow(rule, loss, band, rule in best) for rule, loss, band in rows],
         base=(f"better constant: {base}", float(found.losses[found.base])),
     )

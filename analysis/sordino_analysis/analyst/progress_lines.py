@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 
+from sordino_analysis.percentages import percent
 from sordino_analysis.progress import Progress, ProgressCallback, ignore_progress
 
 
@@ -27,4 +28,4 @@ class StageLines:
         self.stage = progress.stage
         variance = "" if progress.variance is None else f", variance {progress.variance:.4g}"
         ratio = "" if progress.ratio is None else f", {progress.ratio:.3f} times the bound"
-        print(f"{progress.fraction:4.0%}  {progress.stage}{variance}{ratio}", file=sys.stderr)
+        print(f"{percent(progress.fraction, 0):>5}  {progress.stage}{variance}{ratio}", file=sys.stderr)

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from sordino_analysis.analyst.display import SHOWN, html_table, percent, text_table
+from sordino_analysis.analyst.display import SHOWN, html_table, text_table
 from sordino_analysis.analyst.estimates import interval_text
 from sordino_analysis.analyst.plans import Plan
 from sordino_analysis.arrays import Floats
 from sordino_analysis.estimation.concepts import ConceptEstimate, ConceptEstimator
 from sordino_analysis.evaluation.accumulate import Aggregate
+from sordino_analysis.percentages import percent
 from sordino_shared.quantities import quantity
 
 _HEADINGS = ("rule", "loss", "std. error", "band", "may be the best")
@@ -93,7 +94,7 @@ class RankedRules:
         found = self.estimate
         return (
             f"{quantity(len(found.losses), 'rule')} from {quantity(found.users, 'user')}, statements at "
-            f"{found.level:.0%}"
+            f"{percent(found.level)}"
         )
 
     def _rows(self) -> list[tuple[str, ...]]:
@@ -102,8 +103,8 @@ class RankedRules:
         return [
             (
                 columns["rule"][row],
-                percent(columns["loss"][row]),
-                percent(columns["standard_error"][row]),
+                percent(columns["loss"][row], 2),
+                percent(columns["standard_error"][row], 2),
                 interval_text(self.band[row]),
                 "yes" if columns["may_be_best"][row] else "no",
             )
@@ -111,7 +112,7 @@ class RankedRules:
         ]
 
     def _notes(self) -> list[str]:
-        most = f"the loss of {self.chosen} exceeds the least of the class by at most {percent(self.excess)}"
+        most = f"the loss of {self.chosen} exceeds the least of the class by at most {percent(self.excess, 2)}"
         return [self.statement, most, *self.estimate.warnings]
 
 

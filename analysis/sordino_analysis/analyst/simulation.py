@@ -11,12 +11,13 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sordino_analysis.analyst.display import html_table, percent, shown, text_table
+from sordino_analysis.analyst.display import html_table, shown, text_table
 from sordino_analysis.analyst.estimates import Estimate, estimate, interval_text
 from sordino_analysis.analyst.plans import Plan
 from sordino_analysis.analyst.tables import device_values, read_table
 from sordino_analysis.arrays import Floats
 from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
+from sordino_analysis.percentages import percent
 from sordino_analysis.questions.linear.concepts.indicators import held_domain
 from sordino_shared.domains import Domain
 from sordino_shared.errors import InvalidValue, OutsideDomain
@@ -66,15 +67,15 @@ class Simulation:
     @property
     def _title(self) -> str:
         name, users = self.plan.workload.name, self.estimate.users
-        return f"Simulation of {name}: {quantity(users, 'user')}, ε = {self.plan.epsilon:g}, intervals at 95%"
+        return f"Simulation of {name}: {quantity(users, 'user')}, ε = {self.plan.epsilon:g}, intervals at 95 %"
 
     def _rows(self) -> list[tuple[str, ...]]:
         label, answers = self.plan.workload.label, self.estimate
         return [
             (
                 label(query),
-                percent(self.truth[query]),
-                percent(answers.values[query]),
+                percent(self.truth[query], 2),
+                percent(answers.values[query], 2),
                 interval_text(answers.intervals[query]),
                 "yes" if self.inside[query] else "no",
             )
@@ -83,7 +84,7 @@ class Simulation:
 
     def _notes(self) -> list[str]:
         rms = float(np.sqrt(np.mean(self.errors**2)))
-        inside = f"{int(self.inside.sum())} of {len(self.truth)} intervals hold the truth; error {percent(rms)} rms"
+        inside = f"{int(self.inside.sum())} of {len(self.truth)} intervals hold the truth; error {percent(rms, 2)} rms"
         return [inside, *self.estimate.warnings]
 
 

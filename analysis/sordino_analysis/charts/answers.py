@@ -8,6 +8,7 @@ from itertools import pairwise
 
 from sordino_analysis.charts.scales import Scale, room_for, round_ticks
 from sordino_analysis.charts.svg import Point, document, dot, line, path, text
+from sordino_analysis.percentages import percent
 from sordino_shared.errors import InvalidValue
 
 WIDTH, HEIGHT = 960, 640
@@ -87,7 +88,7 @@ def _frame(across: Scale, up: Scale, ticks: Sequence[tuple[float, str]], most: i
         for value in values
         for part in (
             line((_LEFT, up(value)), (_RIGHT, up(value)), "grid"),
-            text((_LEFT - 8, up(value) + 4), f"{100 * value:.{digits}f} %".replace("-", "−"), "end"),
+            text((_LEFT - 8, up(value) + 4), percent(value, digits), "end"),
         )
     ]
     return rows + [line((across(place), up.start), (across(place), up.end), "grid") for place, _ in ticks]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from sordino_analysis.documents.attribute_bounds import AttributeBounds
+from sordino_analysis.percentages import percent
 from sordino_shared.errors import InvalidValue
 
 Interval = tuple[float, float]
@@ -41,7 +42,7 @@ class EstimateChart:
     @property
     def level_text(self) -> str:
         """.95 as "95 %"."""
-        return f"{100 * self.level:g} %"
+        return percent(self.level)
 
     @cached_property
     def attribute(self) -> str | None:

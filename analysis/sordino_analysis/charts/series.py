@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from sordino_analysis.charts.plots import LEFT, RIGHT, WIDTH, Interval, Plot, Tick, heading, legend, shortened
 from sordino_analysis.charts.svg import document, dot, text
+from sordino_analysis.percentages import percent
 from sordino_shared.errors import InvalidValue
 from sordino_shared.quantities import quantity
 
@@ -55,7 +56,7 @@ class SeriesChart:
 def draw_series(chart: SeriesChart) -> str:
     """The text of an SVG file; all panels share the periods, and each has a scale of its own."""
     shown = _most_moving(chart)
-    level = f"{100 * chart.level:g} %"
+    level = percent(chart.level)
     samples = [("answer", f"period and {level} interval")]
     samples += [("band", f"{level} band of all windows")] if chart.windows else []
     samples += [("other", "smoothed line, no interval")] if chart.trend else []

@@ -17,6 +17,7 @@ from sordino_analysis.curator.usefulness import useful_from
 from sordino_analysis.documents.curator_summary import CuratorSummary
 from sordino_analysis.guarantees.approximate import DELTA, approximate_of
 from sordino_analysis.guarantees.concentrated import Zcdp
+from sordino_analysis.percentages import percent
 from sordino_analysis.questions.linear.workload import Workload
 from sordino_analysis.request_terms import Neighbours, Objective
 from sordino_shared.errors import InvalidValue
@@ -90,8 +91,8 @@ class CuratorPlan:
             found.append(f"no certificate at {self.users} users: state more users")
         if self.design.gap > _LARGEST_GAP:
             found.append(
-                f"the search was stopped: another strategy may have a standard error up to {self.design.gap:.1%} "
-                "smaller; allow more time"
+                "the search was stopped: another strategy may have a standard error up to "
+                f"{percent(self.design.gap, 1)} smaller; allow more time"
             )
         return tuple(found)
 

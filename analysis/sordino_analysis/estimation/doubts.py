@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from sordino_analysis.estimation.band import BandQuantile
 from sordino_analysis.estimation.normality import Normality
+from sordino_analysis.percentages import percent
 from sordino_analysis.questions.linear import Workload
 from sordino_shared.quantities import quantity
 
@@ -20,8 +21,8 @@ def doubts(workload: Workload, users: int, level: float, normal: Sequence[Normal
     enough = max(one.enough_reports or 0 for one in doubted.values())
     return (
         f"only {quantity(users, 'user')} reported: intervals of {len(doubted)} of {quantity(len(normal), 'answer')} "
-        f"are expected to hold less often than {level:.0%}, that of {workload.label(worst)} in {least:.1%} of "
-        f"campaigns; about {enough:,} reports would do, fewer at a smaller ε",
+        f"are expected to hold less often than {percent(level)}, that of {workload.label(worst)} in "
+        f"{percent(least, 1)} of campaigns; about {enough:,} reports would do, fewer at a smaller ε",
     )
 
 
@@ -31,5 +32,5 @@ def doubts_of_the_band(band: BandQuantile, users: int, level: float) -> tuple[st
         return ()
     return (
         f"only {quantity(users, 'user')} reported: errors are so skewed that the band may hold all answers less "
-        f"often than {level:.0%}; use the interval of one answer, or wait for more reports",
+        f"often than {percent(level)}; use the interval of one answer, or wait for more reports",
     )

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sordino_analysis.pairwise.quadratic_error import FEW_EVENTS, HARDLY_ANY_EVENT, QuadraticError
+from sordino_analysis.percentages import percent
 from sordino_analysis.questions.pairwise import PairwiseStatistic
 from sordino_shared.quantities import quantity
 
@@ -130,7 +131,7 @@ def few_events(own: Spread, level: float) -> tuple[str, ...]:
         return ()
     return (
         f"few reports carry noise here (about {1 / rarity:.2g} make up the error, {1 / FEW_EVENTS:.0f} would do): the "
-        f"{level:.0%} interval may hold more or less often than that. More reports, or a smaller ε, mend it",
+        f"{percent(level)} interval may hold more or less often than that. More reports, or a smaller ε, mend it",
     )
 
 
@@ -140,7 +141,7 @@ def few_reports(users: tuple[int, ...], level: float) -> tuple[str, ...]:
         return ()
     return (
         f"a round has {quantity(min(users), 'report')} only, and intervals are those of the law for many, "
-        f"{FEW_REPORTS} or more: the {level:.0%} interval may hold less often than that",
+        f"{FEW_REPORTS} or more: the {percent(level)} interval may hold less often than that",
     )
 
 
@@ -164,6 +165,6 @@ def _of_range(statistic: PairwiseStatistic, own: Spread, level: float) -> Iterat
         )
     elif own.low < low or own.high > high or not low <= own.value <= high:
         yield (
-            f"noise takes the estimate or its {level:.0%} interval beyond {low:g} to {high:g}, which is all that "
+            f"noise takes the estimate or its {percent(level)} interval beyond {low:g} to {high:g}, which is all that "
             f"{statistic.name} can be: the interval was cut to that, unless all of it is beyond"
         )

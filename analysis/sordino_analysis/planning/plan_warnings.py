@@ -9,6 +9,7 @@ import numpy as np
 
 from sordino_analysis.evaluation.answer_moments import ErrorProfile
 from sordino_analysis.mechanisms.mechanism import MAX_DENSE_TYPES
+from sordino_analysis.percentages import percent
 from sordino_analysis.questions.linear import Workload
 from sordino_analysis.request_terms import CutShort
 from sordino_shared.quantities import quantity
@@ -59,8 +60,8 @@ def error_warnings(profile: ErrorProfile, listed: Workload, users: int) -> Itera
     advice = "plan for more users, ask fewer queries, or use a larger ε"
     if (room > 0).all():
         needed = math.ceil(float((profile.variance[idle] / room).max()))
-        advice = f"from {needed:,} users on their errors are below {_USEFUL_SHARE:.0%} of it; else {advice}"
+        advice = f"from {needed:,} users on their errors are below {percent(_USEFUL_SHARE)} of it; else {advice}"
     yield (
         f"with {quantity(users, 'user')}, {idle.size} of {quantity(len(errors), 'answer')} have a predicted error of "
-        f"{_IDLE_SHARE:.0%} of their range or more, and an interval of 95 % is as wide as the range: {advice}"
+        f"{percent(_IDLE_SHARE)} of their range or more, and an interval of 95 % is as wide as the range: {advice}"
     )

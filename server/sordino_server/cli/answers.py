@@ -8,6 +8,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
+from sordino_analysis.percentages import percent
 from sordino_server.cli.campaign_argument import CampaignArgument
 from sordino_server.cli.chart_file import ChartOption, drawn
 from sordino_server.cli.output import JsonOption, console, print_json, reports_errors
@@ -81,8 +82,8 @@ def answers(
 
 def _print_rules(document: dict[str, Any]) -> None:
     """Each rule with the assumption that its answer rests on, and whether the reports contradict it."""
-    percent = f"{100 * document['level']:g} %"
-    table = Table("rule", "share", "standard error", f"{percent} interval", "p-value of the assumption")
+    level = percent(document["level"])
+    table = Table("rule", "share", "standard error", f"{level} interval", "p-value of the assumption")
     for each in document["answers"]:
         ends = each["interval"]
         span = "none: the reports contradict the assumption" if ends is None else f"{ends[0]:.4f} … {ends[1]:.4f}"
@@ -97,10 +98,10 @@ def _print_rules(document: dict[str, Any]) -> None:
 
 
 def _print_answers(document: dict[str, Any]) -> None:
-    percent = f"{100 * document['level']:g} %"
+    level = percent(document["level"])
     shares = document["kind"] != "quantile"
     figures = ("value", "standard error") if shares else ("value",)
-    table = Table("question", *figures, f"{percent} interval", f"{percent} band")
+    table = Table("question", *figures, f"{level} interval", f"{level} band")
     for each in document["answers"]:
         own = [_text(each["value"]), *([_text(each["standard_error"])] if shares else [])]
         spans = [f"{_text(low)} … {_text(high)}" for low, high in (each["interval"], each["band"])]

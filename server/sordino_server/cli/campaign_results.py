@@ -8,6 +8,7 @@ from typing import Any
 import typer
 from rich.table import Table
 
+from sordino_analysis.percentages import percent
 from sordino_server.cli.output import console, moment, print_json, progress_console
 from sordino_shared.quantities import quantity
 
@@ -95,15 +96,13 @@ def _holds(coverage: dict[str, Any] | None) -> str:
         return "not known"
     enough = coverage["enough_reports"]
     wanted = f", needs {quantity(enough, 'report')}" if enough is not None else ""
-    return f"{coverage['interval']:.1%}{wanted}"
+    return f"{percent(coverage['interval'], 1)}{wanted}"
 
 
 def print_estimates(document: dict[str, Any]) -> None:
     """Every answer of linear queries with its errors."""
-    percent = f"{100 * document['level']:g} %"
-    table = Table(
-        "query", "value", "standard error", f"{percent} interval", f"{percent} band", "consistent", "holds in"
-    )
+    level = percent(document["level"])
+    table = Table("query", "value", "standard error", f"{level} interval", f"{level} band", "consistent", "holds in")
     for query in document["queries"]:
         spans = [f"{low:.4f} … {high:.4f}" for low, high in (query["interval"], query["band"])]
         figures = [f"{query[name]:.4f}" for name in ("value", "standard_error")]

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 import typer
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
+from sordino_analysis.percentages import percent
 from sordino_server.cli.answers import answers
 from sordino_server.cli.campaign_actions import campaign_action, round_action
 from sordino_server.cli.campaign_archive import archive, delete, restore
@@ -295,7 +296,9 @@ def awaited_plan(remote: Remote, order: dict[str, Any], patience: Patience) -> s
             progress.update(shown, completed=document["progress"], description=stage + ratio)
             # Without a terminal, print a line at each stage instead of a bar.
             if stage != said and not progress_console.is_terminal:
-                progress_console.print(f"planning, {document['progress']:.0%}: {stage}", highlight=False, markup=False)
+                progress_console.print(
+                    f"planning, {percent(document['progress'], 0)}: {stage}", highlight=False, markup=False
+                )
             said = stage
     return identifier
 

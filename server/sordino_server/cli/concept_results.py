@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from sordino_analysis.percentages import percent
 from sordino_shared.quantities import quantity
 
 _SHOWN = 10
@@ -19,7 +20,7 @@ def print_concepts(document: Mapping[str, Any], console: Console, truth: Mapping
 
     With `truth` by the text of the rule also the true losses.
     """
-    level = f"{100 * document['level']:g} %"
+    level = percent(document["level"])
     lines = [
         f"[bold]{document['statement']}[/] ({level})",
         f"{_chosen(document)}: {document['rule']['text']}, {document['loss']:.4f}, band {_span(document['band'])}",

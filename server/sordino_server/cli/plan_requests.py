@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from sordino_analysis.percentages import percent
 from sordino_server.cli.output import JsonOption, console, print_json, print_listing, reports_errors
 from sordino_server.cli.remote import DEFAULT_SERVER, KeyOption, Remote, ServerOption
 
@@ -68,7 +69,7 @@ def _print(document: dict[str, Any], as_json: bool) -> None:
     if as_json:
         print_json(document)
         return
-    done = "" if document["state"] != "running" else f", {document['progress']:.0%} ({document['stage']})"
+    done = "" if document["state"] != "running" else f", {percent(document['progress'], 0)} ({document['stage']})"
     lines = [f"plan request {document['id']}: {document['state']}{done}", f"workload {document['workload']}"]
     lines += [
         f"{part} part {document[f'{part}_digest']}" for part in ("device", "analyst") if document[f"{part}_digest"]

@@ -14,6 +14,7 @@ from sordino_analysis.documents.plan_summary import (
     PairwiseSummary,
     ShuffledPrivacy,
 )
+from sordino_analysis.percentages import percent
 from sordino_server.cli.output import console
 from sordino_server.cli.price_of_locality import price_lines
 from sordino_server.cli.statistics import fake_reports, print_protocols, shown_device_part
@@ -110,7 +111,7 @@ def _result(summary: LinearSummary) -> Iterator[str]:
 
 def _shuffled(privacy: ShuffledPrivacy) -> str:
     who = (
-        f"readers of nothing but the counts of {quantity(privacy.reports, 'report')}, {100 * privacy.fake:g} % of "
+        f"readers of nothing but the counts of {quantity(privacy.reports, 'report')}, {percent(privacy.fake)} of "
         "them fake"
     )
     if privacy.delta is None:
@@ -123,7 +124,7 @@ def _rules(summary: LinearSummary) -> Iterator[str]:
     needed = ((margin, summary.users_within(margin, _LEVEL, difference=False)) for margin in _LOSS_MARGINS)
     for margin, users in needed:
         if users is not None:
-            rules = f"the losses of all {summary.queries:,} rules within {margin:g} ({_LEVEL:.0%})"
+            rules = f"the losses of all {summary.queries:,} rules within {margin:g} ({percent(_LEVEL)})"
             yield f"  users needed for {rules}: {users[1]:,}"
     if summary.users is not None:
         reach = summary.reach(_LEVEL, summary.users)

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from sordino_analysis.percentages import percent
 from sordino_server.cli.output import JsonOption, console, print_json, print_listing, reports_errors
 from sordino_shared.quantities import quantity
 
@@ -38,7 +39,7 @@ def pool(
         return
     rows = zip(found.labels, found.values, found.standard_errors, found.intervals, found.band, strict=True)
     print_listing(
-        ("query", "value", "standard error", f"{found.level:.0%} interval", f"{found.level:.0%} band"),
+        ("query", "value", "standard error", f"{percent(found.level)} interval", f"{percent(found.level)} band"),
         (
             (label, f"{value:.4f}", f"{error:.4f}", *(f"{low:.4f} … {high:.4f}" for low, high in (interval, band)))
             for label, value, error, interval, band in rows

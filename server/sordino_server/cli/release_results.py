@@ -9,6 +9,7 @@ from typing import Any
 
 from rich.table import Table
 
+from sordino_analysis.percentages import percent
 from sordino_server.cli.output import console, print_json
 from sordino_shared.quantities import quantity
 
@@ -29,8 +30,8 @@ def print_answers(document: dict[str, Any], as_json: bool) -> None:
     if as_json:
         print_json(document)
         return
-    percent = f"{100 * document['level']:g} %"
-    table = Table("query", "value", "standard error", f"{percent} interval", f"{percent} band", "consistent")
+    level = percent(document["level"])
+    table = Table("query", "value", "standard error", f"{level} interval", f"{level} band", "consistent")
     digits = 4 if document["scale"] == "share" else 1
     for query in document["queries"]:
         spans = [f"{low:.{digits}f} … {high:.{digits}f}" for low, high in (query["interval"], query["band"])]

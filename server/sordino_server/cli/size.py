@@ -13,6 +13,7 @@ from sordino_analysis.documents.plan_summary import LinearSummary
 from sordino_analysis.evaluation.variance import answer_moments
 from sordino_analysis.pairwise.pairwise_request import PairwiseRequest
 from sordino_analysis.pairwise.pairwise_sample_size import pairwise_sample_size
+from sordino_analysis.percentages import percent
 from sordino_analysis.planning.linear_request import LinearRequest
 from sordino_analysis.planning.plan_cache import PlanCache, default_folder
 from sordino_analysis.planning.sample_size import SampleSizes, Statement
@@ -120,9 +121,9 @@ def size(
 
 
 def _margin(text: str) -> float:
-    number, percent = (text[:-1], 100.0) if text.endswith("%") else (text, 1.0)
+    number, whole = (text[:-1], 100.0) if text.endswith("%") else (text, 1.0)
     try:
-        return float(number) / percent
+        return float(number) / whole
     except ValueError:
         raise InvalidValue(f"--margin takes a number such as 0.01 or 1%, not {text!r}", text) from None
 
@@ -163,7 +164,7 @@ def _row(
 
 def _print(statement: Statement, rows: list[_Row], verbose: bool) -> None:
     of = "each of two campaigns, for the difference of their answers" if statement.difference else "the campaign"
-    console.print(f"users of {of}: ± {statement.margin:g} at {100 * statement.level:g} %", highlight=False)
+    console.print(f"users of {of}: ± {statement.margin:g} at {percent(statement.level)}", highlight=False)
     table = Table(box=None, pad_edge=False, header_style="bold")
     pairwise = rows[0].predicted is not None
     table.add_column("ε", justify="right")

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from sordino_analysis.documents.plan_summary import FormManipulation, PairwiseSummary, PlanSummary
+from sordino_analysis.percentages import percent
 from sordino_shared.protocol import DevicePart
 from sordino_shared.quantities import quantity
 
@@ -99,13 +100,13 @@ def print_statistic(console: Console, document: Mapping[str, Any]) -> None:
     """An estimate of a statistic with its interval, its rounds and its warnings."""
     low, high = document["interval"]
     wide_low, wide_high = document["population_interval"]
-    percent = f"{100 * document['level']:g} %"
+    level = percent(document["level"])
     lines = [
         f"{document['statistic']}: {_number(document['value'])}",
         f"of the users who reported: standard error {_number(document['standard_error'])}, "
-        f"{percent} interval {low:.5f} … {high:.5f}",
+        f"{level} interval {low:.5f} … {high:.5f}",
         f"of their population: standard error {_number(document['population_standard_error'])}, "
-        f"{percent} interval {wide_low:.5f} … {wide_high:.5f}",
+        f"{level} interval {wide_low:.5f} … {wide_high:.5f}",
         f"protocol {document['protocol']['name']}, target {document['target']}, ε = {document['epsilon']:g} a device; "
         f"predicted error {document['predicted_rmse']:.4g}",
     ]

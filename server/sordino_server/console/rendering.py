@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.responses import HTMLResponse
 
+from sordino_analysis.percentages import percent
 from sordino_server import __version__
 from sordino_server.kit.times import iso_8601_or_none
 from sordino_shared.guarantees import NANO
@@ -92,4 +93,4 @@ def _epsilon(nano: int) -> str:
 
 
 def _percent(number: float | None) -> str:
-    return "–" if number is None else f"{100 * number:.2f} %"
+    return "–" if number is None else percent(number, 2)

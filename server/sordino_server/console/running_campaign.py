@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from sordino_analysis.percentages import percent
 from sordino_server.campaigns.schemas import CampaignStatus, RoundStatus
 from sordino_server.estimates.participation import participation_warnings
 from sordino_server.kit.clock import iso_8601
@@ -75,7 +76,8 @@ class RunningCampaign:
         refused = sum(self.campaign.refusals.values())
         if refused > _MANY_REFUSED * (self.reports + refused):
             reason = max(self.campaign.refusals, key=self.campaign.refusals.__getitem__)
-            yield f"{refused / (self.reports + refused):.0%} of the reports were refused, most of them as {reason}"
+            share = percent(refused / (self.reports + refused), 0)
+            yield f"{share} of the reports were refused, most of them as {reason}"
         if self.last_report_at is not None and self.now - self.last_report_at >= _SILENT_S:
             yield f"no report has come for {lasting(self.now - self.last_report_at)}"
 

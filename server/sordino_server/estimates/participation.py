@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
+from sordino_analysis.percentages import percent
 from sordino_shared.quantities import quantity
 
 # Users who stay away because of what they hold move a mean by up to their share of the range of the statistic: a
@@ -25,7 +26,8 @@ def participation_warnings(first_share: float | None, users: Sequence[int]) -> l
         return _of_drawn_rounds(first_share, users)
     return [
         f"round {index + 1} has {quantity(before - after, 'report')} fewer than round {index} "
-        f"({1 - after / before:.1%}): if who stays away depends on the value, the answer is biased by up to that share"
+        f"({percent(1 - after / before, 1)}): if who stays away depends on the value, the answer is biased by up to "
+        "that share"
         for index, (before, after) in enumerate(pairwise(users))
         if after < (1 - TOLERATED_LOSS) * before
     ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pydantic import ValidationError
 
 from sordino_analysis.charts import EstimateChart, RankedChart, RankedRow, draw_estimate, draw_ranked
+from sordino_analysis.percentages import percent
 from sordino_server.errors import ServerError
 from sordino_server.estimates.concept_schemas import ConceptDocument
 from sordino_server.estimates.schemas import EstimateDocument
@@ -52,7 +53,7 @@ def _answers(estimate: EstimateDocument, name: str) -> EstimateChart:
 
 
 def _rules(document: ConceptDocument, name: str) -> RankedChart:
-    level = f"{100 * document.level:g} %"
+    level = percent(document.level)
     return RankedChart(
         title=name,
         subtitle=f"{quantity(document.concepts, 'rule')}, {quantity(document.users, 'user')}, ε = {document.epsilon:g}",

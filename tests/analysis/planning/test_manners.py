@@ -150,7 +150,7 @@ def test_a_far_variance_a_missing_bound_and_idle_answers_are_said_with_what_to_d
     assert missing.endswith("plan again with more time")
     idle = planned(builtin("histogram", 40), users=20)
     (few,) = idle.summary.warnings
-    assert few.startswith("with 20 users, 40 of 40 answers have a predicted error of 25% of their range or more")
+    assert few.startswith("with 20 users, 40 of 40 answers have a predicted error of 25 % of their range or more")
     enough = int(few.split("from ")[1].split(" users")[0].replace(",", ""))
     assert planned(builtin("histogram", 40), users=enough).summary.warnings == ()
     assert max(error.rmse for error in idle.predicted_errors(enough)) == pytest.approx(0.1, rel=1e-2)

@@ -249,7 +249,9 @@ def test_a_biased_candidate_wins_until_its_bias_outweighs_the_variance(monkeypat
     monkeypatch.setattr(registry, "MECHANISMS", (FactorizationMechanism(), SubsetSelectionMechanism()))
 
     def plan(users, mechanism=None):
-        options = PlanningOptions.of(epsilon=ONE.epsilon, users=users, reduction=50, mechanism=mechanism)
+        options = PlanningOptions.of(
+            epsilon=ONE.epsilon, users=users, reduction=50, mechanism=mechanism, effort="quick"
+        )
         return compile_plan(PlanRequest(builtin("prefix", 65), options))
 
     biased, unbiased = (plan(1, name).analyst.figures for name in ("factorization", "subset_selection"))

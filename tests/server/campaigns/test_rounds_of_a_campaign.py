@@ -355,7 +355,7 @@ def test_participation_is_recorded_and_warned_of(start: Callable[..., Life]) -> 
     note, warning = document["warnings"]
     assert note == "made up for tests"
     assert "round 1 has 1 report fewer" in warning
-    assert "20.0%" in warning
+    assert "20.0 %" in warning
 
 
 def test_the_server_publishes_no_plan_that_devices_would_refuse(

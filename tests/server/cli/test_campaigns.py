@@ -248,8 +248,8 @@ def test_stages_of_the_plan_are_told_without_a_terminal(
     # On a busy machine a worker may need longer than the hint's ten seconds.
     monkeypatch.setattr("sordino_server.cli.wait._HINT_S", 600)
     done = run_command("campaigns", "create", *TERMS, "--workload", str(workload_file), "--epsilon", "1", **operator)
-    assert "planning, 0%: queued" in done.stderr
-    assert "planning, 100%: ready" in done.stderr
+    assert "planning, 0 %: queued" in done.stderr
+    assert "planning, 100 %: ready" in done.stderr
     assert "is `sordino worker` running?" not in done.stderr
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from rich.table import Table
 
+from sordino_analysis.percentages import percent
 from sordino_server.cli.output import console, print_json, progress_console
 from sordino_server.cli.remote import Remote
 from sordino_server.cli.simulation.presented_run import PresentedRun
@@ -97,6 +98,6 @@ def _print(document: dict[str, Any], result: SeriesResult) -> None:
         span = "days {}-{} to {}-{}".format(*change["earlier"], *change["later"])
         console.print(f"{span}: {', '.join(marks) or 'nothing'} changed", highlight=False)
     coverage = document["interval_coverage"]
-    held = "" if coverage is None else f"; {coverage:.0%} of the intervals hold the truth"
+    held = "" if coverage is None else f"; {percent(coverage, 0)} of the intervals hold the truth"
     sent = f"{quantity(result.app_reports, 'report')} of apps, {result.fleet_reports:,} of the fleet"
     console.print(f"{sent}{held}; {document['seconds']:.1f} s", highlight=False)

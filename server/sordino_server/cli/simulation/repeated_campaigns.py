@@ -10,6 +10,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from sordino_analysis.percentages import percent
 from sordino_server.cli.remote import Remote
 from sordino_server.cli.simulation.campaign import CampaignResult, CampaignTerms, Devices, run_campaign
 from sordino_server.cli.simulation.progress import Stages
@@ -91,14 +92,14 @@ def print_repeated(console: Console, result: RepeatedResult, verbose: bool) -> N
     if verbose:
         console.print(_campaigns(result.campaigns))
     first, number = result.campaigns[0], len(result.campaigns)
-    level = 100 * float(first.estimates["level"])
+    level = percent(float(first.estimates["level"]))
     for line in (
         f"{quantity(number, 'campaign')} of {quantity(first.estimates['users'], 'device')}, ε = "
         f"{first.estimates['epsilon']:g}",
-        f"intervals  {result.interval_coverage:.1%} contain the true answer, {level:g} % should",
-        f"band       in {result.band_coverage:.1%} of campaigns every true answer is inside, {level:g} % should",
-        f"error      RMSE {100 * result.rms_error:.2f} % "
-        f"(predicted: at most {100 * first.estimates['predicted_rmse_max']:.2f} %)",
+        f"intervals  {percent(result.interval_coverage, 1)} contain the true answer, {level} should",
+        f"band       in {percent(result.band_coverage, 1)} of campaigns every true answer is inside, {level} should",
+        f"error      RMSE {percent(result.rms_error, 2)} "
+        f"(predicted: at most {percent(first.estimates['predicted_rmse_max'], 2)})",
     ):
         console.print(line, highlight=False, soft_wrap=True)
 
@@ -109,6 +110,6 @@ def _campaigns(results: Sequence[CampaignResult]) -> Table:
         table.add_column(heading, justify="right")
     for index, one in enumerate(results, start=1):
         of = one.comparison
-        numbers = (f"{100 * of.rms_error:.2f} %", f"{100 * of.max_abs_error:.2f} %")
-        table.add_row(str(index), f"{of.interval_coverage:.1%}", "yes" if of.band_holds else "[bold]no[/]", *numbers)
+        numbers = (percent(of.rms_error, 2), percent(of.max_abs_error, 2))
+        table.add_row(str(index), percent(of.interval_coverage, 1), "yes" if of.band_holds else "[bold]no[/]", *numbers)
     return table

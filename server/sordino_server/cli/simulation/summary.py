@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from sordino_analysis.charts import AnswerChart
+from sordino_analysis.percentages import percent
 from sordino_server.cli.simulation.campaign import CampaignResult
 from sordino_server.cli.simulation.comparison import TruthComparison
 
@@ -85,15 +86,15 @@ def answer_chart(
 def _answers(comparison: TruthComparison, shown: Sequence[int], level: float) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("query", overflow="fold")
-    for heading in ("truth", "estimate", f"{100 * level:g} % interval", "inside?"):
+    for heading in ("truth", "estimate", f"{percent(level)} interval", "inside?"):
         table.add_column(heading, justify="right", no_wrap=True)
     for index in shown:
         low, high = comparison.interval[index]
         table.add_row(
             comparison.labels[index],
-            _percent(comparison.truth[index]),
-            _percent(comparison.estimate[index]),
-            f"{_percent(low)} … {_percent(high)}",
+            percent(comparison.truth[index], 2),
+            percent(comparison.estimate[index], 2),
+            f"{percent(low, 2)} … {percent(high, 2)}",
             "yes" if comparison.inside[index] else "[bold]no[/]",
         )
     return table
@@ -104,12 +105,13 @@ def _facts(result: CampaignResult) -> list[tuple[str, str]]:
     inside, count = int(comparison.inside.sum()), len(comparison.truth)
     held = "every true answer is inside" if comparison.band_holds else "some true answers are OUTSIDE"
     return [
-        ("intervals", f"{inside} of {count} contain the true answer ({comparison.interval_coverage:.1%})"),
-        ("band", f"{held} the simultaneous {estimates['level']:.0%} band"),
+        ("intervals", f"{inside} of {count} contain the true answer ({percent(comparison.interval_coverage, 1)})"),
+        ("band", f"{held} the simultaneous {percent(estimates['level'])} band"),
         (
             "error",
-            f"RMSE {_percent(comparison.rms_error)} (predicted: at most {_percent(estimates['predicted_rmse_max'])}), "
-            f"largest error {_percent(comparison.max_abs_error)}",
+            f"RMSE {percent(comparison.rms_error, 2)} "
+            f"(predicted: at most {percent(estimates['predicted_rmse_max'], 2)}), "
+            f"largest error {percent(comparison.max_abs_error, 2)}",
         ),
         ("mechanism", f"{plan['mechanism']}, ε = {estimates['epsilon']:g} per device; {variance_against_bound(plan)}"),
         *(("warning", warning) for warning in estimates["warnings"]),
@@ -145,7 +147,3 @@ def _devices(result: CampaignResult) -> str:
             f"4096 reports: {fleet.per_second:,.0f} per second randomised, sent and committed"
         )
     return "; ".join(parts)
-
-
-def _percent(value: float) -> str:
-    return f"{100 * value:.2f} %".replace("-", "−")
