@@ -145,8 +145,8 @@ def test_the_work_of_a_search_is_limited_at_many_types():
     assert thorough.fitted(511, 512, 1.0, copies=2).evaluations_of(7) == thorough.evaluations
 
 
-def test_only_where_new_rows_follow_is_one_start_taken_without_short_runs(monkeypatch):
-    """Rows that move under product weights for some phases, as over 512 types, were not tried with that start."""
+def test_over_many_ordered_types_one_start_is_taken_without_short_runs(monkeypatch):
+    """Whether new rows follow or not; a quick search was not tried with that start."""
     told = []
 
     def noted(epsilon, right, *, ordered):
@@ -154,12 +154,12 @@ def test_only_where_new_rows_follow_is_one_start_taken_without_short_runs(monkey
         return (Start(1.0, 4.0, 0.0),)
 
     monkeypatch.setattr(joint, "portfolio", noted)
-    standard = schedule.SCHEDULES[Effort.STANDARD]
-    for types, averaged in ((64, 0), (64, 2), (48, 0)):
+    standard, quick = schedule.SCHEDULES[Effort.STANDARD], schedule.SCHEDULES[Effort.QUICK]
+    for types, of in ((64, standard), (64, replace(standard, averaged=2)), (48, standard), (64, quick)):
         matrix = builtin("prefix", types).operator.dense()
         search = joint._Search(matrix, 4.0, factorize(matrix, "max", 0.2), Pace(ignore_progress), lambda: False)
-        search.best_start(0, replace(standard, averaged=averaged))
-    assert told == [True, False, False]
+        search.best_start(0, of)
+    assert told == [True, True, False, False]
 
 
 def test_over_many_types_a_thorough_search_begins_with_all_of_a_standard_one():
