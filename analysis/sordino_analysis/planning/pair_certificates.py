@@ -6,6 +6,7 @@ from itertools import count
 
 import numpy as np
 
+from sordino_analysis.arrays import Floats
 from sordino_analysis.documents.certificate import PairBound
 from sordino_analysis.mechanisms.mechanism import SharedWork
 from sordino_analysis.optimisation.bounds import doubly_nonnegative_bound, recheck_doubly_nonnegative
@@ -13,6 +14,7 @@ from sordino_analysis.optimisation.bounds.doubly_nonnegative import LARGEST_TYPE
 from sordino_analysis.optimisation.bounds.thresholds import evenly_spaced
 from sordino_analysis.progress import Progress, ProgressCallback
 from sordino_analysis.questions.linear import Workload
+from sordino_analysis.questions.linear.operators import Indices
 from sordino_analysis.request_terms import Effort, Objective
 from sordino_shared.arrays import Array
 from sordino_shared.errors import InvalidValue
@@ -39,6 +41,7 @@ def pairs_certificate(work: SharedWork, objective: Objective, progress: Progress
     workload, epsilon = work.request.workload, work.request.guarantee.epsilon
     types = evenly_spaced(workload.size, LARGEST_TYPES)
     matrix, evaluations = work.matrix[:, types], _EVALUATIONS[work.request.options.effort]
+    weighed = np.arange(len(matrix)) if objective == "mean" or len(types) == workload.size else _distinct(matrix)
     steps, passed = count(1), work.deadline.sooner(_SHARE_OF_TIME)
 
     def should_stop() -> bool:
@@ -46,15 +49,18 @@ def pairs_certificate(work: SharedWork, objective: Objective, progress: Progress
         return passed()
 
     found = doubly_nonnegative_bound(
-        matrix,
+        matrix[weighed],
         epsilon,
         objective,
         work.factorization(objective) if len(types) == workload.size else None,
         evaluations=evaluations,
         should_stop=should_stop,
     )
-    # Queries that are constant on these types count in the mean, where nothing is proved of them.
-    rows = workload.shares_of_mean if objective == "mean" else found.query_weights
+    rows = np.zeros(len(matrix))
+    rows[weighed] = found.query_weights
+    if objective == "mean":
+        # Queries that are constant on these types count, and nothing is proved of them.
+        rows = workload.shares_of_mean
     return PairBound(
         value=recheck_doubly_nonnegative(matrix, epsilon, rows, found.type_weights, found.levels, found.pairs),
         query_weights=Array.of(rows, "<f8"),
@@ -84,6 +90,12 @@ def recheck_pairs_certificate(
     pairs[np.triu_indices(len(types), 1)] = bound.pairs.numpy()
     matrix, columns, levels = workload.weighted_matrix()[:, types], bound.type_weights.numpy(), bound.levels.numpy()
     return recheck_doubly_nonnegative(matrix, epsilon, rows, columns, levels, pairs)
+
+
+def _distinct(matrix: Floats) -> Indices:
+    """The first of rows (Q, m) that differ by a constant only, as thresholds between the same two types do; (d,)."""
+    first = np.unique(matrix - matrix[:, :1], axis=0, return_index=True)[1]
+    return np.sort(first)
 
 
 def _gains(work: SharedWork, objective: Objective) -> bool:

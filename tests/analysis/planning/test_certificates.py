@@ -9,6 +9,7 @@ from sordino_analysis.documents.certificate import LowerBound, OwnTypesBound, Pa
 from sordino_analysis.mechanisms.mechanism import SharedWork
 from sordino_analysis.optimisation.bounds import doubly_nonnegative_bound, trace_bound
 from sordino_analysis.optimisation.deadline import Deadline
+from sordino_analysis.planning import pair_certificates
 from sordino_analysis.planning.certificates import lower_bound
 from sordino_analysis.planning.planner import PlanRequest
 from sordino_analysis.planning.rechecks import recheck_bound
@@ -80,6 +81,18 @@ def test_some_of_many_types_prove_a_maximum_where_the_trace_bound_of_all_proves_
     assert trace_bound(workload.operator.dense(), 8.0, "max").value == 0
     assert bound.value > 0.019
     assert recheck_bound(bound, workload, 8.0, "max") == bound.value
+
+
+def test_queries_that_some_types_do_not_tell_apart_are_weighed_once(monkeypatch):
+    """Of all 299 ranges of 24 types six of them tell 20 apart, and those have all of the weight."""
+    monkeypatch.setattr(pair_certificates, "LARGEST_TYPES", 6)
+    request = PlanRequest(builtin("ranges", 24), PlanningOptions.of(epsilon=4))
+    bound = pair_certificates.pairs_certificate(SharedWork(request), "max", lambda told: None)
+    assert bound.types.numpy().tolist() == [2, 6, 10, 14, 18, 22]
+    assert 0 < np.count_nonzero(bound.query_weights.numpy()) <= 20
+    few = doubly_nonnegative_bound(builtin("ranges", 6).operator.dense(), 4.0, "max").value
+    assert bound.value == pytest.approx(few, rel=0.01)
+    assert recheck_bound(bound, builtin("ranges", 24), 4.0, "max") == bound.value
 
 
 def test_a_bound_of_some_types_is_one_of_the_queries_on_them():
