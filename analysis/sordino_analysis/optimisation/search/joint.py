@@ -21,8 +21,15 @@ from sordino_analysis.optimisation.search.descent import Point
 from sordino_analysis.optimisation.search.images import NO_IMAGES, reflected
 from sordino_analysis.optimisation.search.pace import Pace
 from sordino_analysis.optimisation.search.point_descents import Descents
-from sordino_analysis.optimisation.search.schedule import FEWEST_ROWS, MANY_TYPES, SCHEDULES, TRIAL, Schedule
-from sordino_analysis.optimisation.search.starts import Start, begin, portfolio, short_intervals, small_sets
+from sordino_analysis.optimisation.search.schedule import (
+    FEWEST_ROWS,
+    MANY_PRODUCTS,
+    MANY_TYPES,
+    SCHEDULES,
+    TRIAL,
+    Schedule,
+)
+from sordino_analysis.optimisation.search.starts import Start, begin, near_sets, portfolio, short_intervals, small_sets
 from sordino_analysis.optimisation.search.worst_columns import grown
 from sordino_analysis.progress import ProgressCallback, ignore_progress
 from sordino_analysis.request_terms import Effort
@@ -36,20 +43,22 @@ _SHARPEN = 1.3
 FEWEST_OF_ONE_START = 64
 # Fewer types take seconds whether or not half of the rows stand for all.
 _FEWEST_REFLECTED = 96
-# But for the worst of many queries, as all 1,295 rectangles of 8×8 cells, from so many entries of W times types on, and
-# from an ε on where new rows follow: without them the variance rises by 2 %.
-_FEWEST_PRODUCTS, _LEAST_FOR_PRODUCTS = 1e6, 1.5
+# But for the worst of many queries, from an ε on where new rows follow: without them the variance rises by 2 %.
+_LEAST_FOR_REFLECTED = 1.5
 # Up to here the rows of one and two types are no more than those; without them a histogram over ten types at ε = 4
 # ends 22 % above its optimum, with them 0.3 %.
 _FEW_TYPES = 22
 _SMALL_SETS_SHARE = 0.2
-# Weights of rows that were added start far from their best; on fewer types than many, steps are cheap.
+# Weights of rows that were added start far from their best, where steps are cheap.
 _LONGER_POLISH = 3
 # A last descent comes within a few per mille of the maximum over so many queries and types.
 _SHARPEST = 6400.0
 _MOST_IDLE_ROUNDS = 2
 # At smaller ε a likely row has more types than a short interval.
 _LEAST_FOR_INTERVALS = 1.5
+# Types in a likely row: where they are fewer, rows of one type are enough, and a start has them. Rectangles of 8×8
+# cells at ε = 4, with 1.2 of 64, end 5 % lower with near sets.
+_LEAST_FOR_NEAR = 0.5
 # The part of the reported progress that the first search has; new rows have the rest.
 _SHARE_OF_PHASES, _SHARE_OF_SNAPPING = 0.7, 0.1
 # Of a limited time; the rest is for the weights and the decoder of the rows that were found.
@@ -116,9 +125,8 @@ class _Search:
         self.types = matrix.shape[1]
         # The sum of a row, that no variance notices, is told by the number of the reports.
         constants = matrix.mean(axis=1, keepdims=True)
-        many = self.types >= _FEWEST_REFLECTED
-        if factorization.objective == "max" and epsilon >= _LEAST_FOR_PRODUCTS:
-            many |= matrix.size * self.types >= _FEWEST_PRODUCTS
+        self.worst_of_many = factorization.objective == "max" and matrix.size * self.types >= MANY_PRODUCTS
+        many = self.types >= _FEWEST_REFLECTED or (self.worst_of_many and epsilon >= _LEAST_FOR_REFLECTED)
         self.images = reflected(matrix - constants) if many else NO_IMAGES
         self.constants = constants if self.images.image is not None else np.zeros_like(constants)
         self.matrix = matrix - self.constants
@@ -151,7 +159,7 @@ class _Search:
             standard = self.schedule(Effort.STANDARD)
             if self.adds_rows_for_worst(standard):
                 return standard.with_finer_rounds()
-        return schedule.before_new_rows(self.types)
+        return schedule.before_new_rows(len(self.matrix), self.types)
 
     def adds_rows_for_worst(self, schedule: Schedule) -> bool:
         """Whether rounds of new rows for the worst query follow, which make up for rows that were not found."""
@@ -209,7 +217,7 @@ class _Search:
         """Rows to their nearest levels, equal rows merged, weights and decoder optimised for the rows as they are."""
         self.pace.begin(_SHARE_OF_PHASES, _SHARE_OF_SNAPPING, 2 * schedule.evaluations)
         soft = self.descents.worst(point)
-        members, weights = _merged(*self._with_lost_sets(point.logits > 0, point.weights))
+        members, weights = _merged(*self._with_lost_sets(point, schedule))
         logits = np.where(members, np.inf, -np.inf)
         levels = balance(logits, weights, self.epsilon, self.images).levels
         point = replace(point, logits=logits, weights=balanced_weights(levels, weights, self.images), free=None)
@@ -230,28 +238,33 @@ class _Search:
         found = generate_columns(self.matrix, self.epsilon, start, rounds, self._stops_before_new_rows, self.images)
         return replace(design, members=found.members, low=found.weights, type_weights=found.type_weights)
 
-    def _with_lost_sets(self, members: Mask, weights: Floats) -> tuple[Mask, Floats]:
+    def _with_lost_sets(self, point: Point, schedule: Schedule) -> tuple[Mask, Floats]:
         """Besides, rows that soft ones rarely end at or lose: images of the others, and at large ε small sets."""
+        members, weights = point.logits > 0, point.weights
         if self.images.image is None:
             image = reflected(self.matrix - self.matrix.mean(axis=1, keepdims=True))
             members, weights = image.all_rows(members), np.tile(weights / image.copies, image.copies)
-        sets = self._small_sets()
+        sets = self._small_sets(schedule)
         if not len(sets):
             return members, weights
         added = np.full(len(sets), _SMALL_SETS_SHARE * weights.sum() / len(sets))
         return np.vstack([members, sets]), np.concatenate([weights, added])
 
-    def _small_sets(self) -> Mask:
-        """At a few types all of one and of two, where a likely row has no more; on ordered types short intervals."""
-        if self.types <= _FEW_TYPES and self.types / (np.exp(self.epsilon) + 1.0) <= 2.0:
+    def _small_sets(self, schedule: Schedule) -> Mask:
+        """Where a likely row has a type or two: all such sets of a few types, near ones for many queries; or runs."""
+        likely = self.types / (np.exp(self.epsilon) + 1.0)
+        if likely <= 2.0 and self.types <= _FEW_TYPES:
             return small_sets(self.types)
-        if self.ordered is None or self.epsilon < _LEAST_FOR_INTERVALS:
-            return np.zeros((0, self.types), dtype=bool)
-        return self.images.distinct(short_intervals(self.ordered.order))
+        if self.ordered is not None and self.epsilon >= _LEAST_FOR_INTERVALS:
+            return self.images.distinct(short_intervals(self.ordered.order))
+        many = self.worst_of_many and self.adds_rows_for_worst(schedule)
+        if many and self.ordered is None and _LEAST_FOR_NEAR <= likely <= 2.0:
+            return self.images.distinct(near_sets(self.matrix))
+        return np.zeros((0, self.types), dtype=bool)
 
     def _polished(self, point: Point, schedule: Schedule, soft: float) -> KernelDesign:
         """Weights and decoder together, for the rows as they are and for those that are worth adding."""
-        longer = _LONGER_POLISH if self.types < MANY_TYPES else 1
+        longer = 1 if self.types >= MANY_TYPES or self.worst_of_many else _LONGER_POLISH
         evaluations, done = longer * schedule.evaluations, _SHARE_OF_PHASES + _SHARE_OF_SNAPPING
         first = schedule.evaluations if schedule.worst_rounds else evaluations
         self.pace.begin(_SHARE_OF_PHASES, _SHARE_OF_SNAPPING, 2 * first)

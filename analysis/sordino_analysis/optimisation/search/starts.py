@@ -18,6 +18,8 @@ _FEWEST_TYPES = 1.0
 # which they do not.
 _TELLING_SHARE = 0.2
 _ONE_DIRECTION = 1e-6
+# How many of the nearest types join one in pairs, and in threes.
+_NEAR, _NEAREST = 8, 4
 # Up to this ε half-spaces alone are the best start.
 _LARGEST_OF_ONE = 1.5
 
@@ -97,6 +99,23 @@ def small_sets(types: int) -> Mask:
     first, second = np.triu_indices(types)
     numbers = np.arange(types)
     return np.asarray((first[:, None] == numbers) | (second[:, None] == numbers))
+
+
+def near_sets(matrix: Floats) -> Mask:
+    """(m, k) the sets of one type, of it and one of the eight nearest, and of it and two of the four nearest.
+
+    Types are near where their columns of W = `matrix` (Q, k) are.
+    """
+    types = matrix.shape[1]
+    squares = (matrix**2).sum(axis=0)
+    distances = squares[:, None] + squares - 2.0 * matrix.T @ matrix
+    np.fill_diagonal(distances, np.inf)
+    nearest = np.argsort(distances, axis=1, kind="stable")[:, : min(_NEAR, types - 1)]
+    members = np.eye(types, dtype=bool)
+    pairs = members[:, None] | members[nearest]
+    first, second = np.triu_indices(min(_NEAREST, types - 1), 1)
+    triples = members[:, None] | members[nearest[:, first]] | members[nearest[:, second]]
+    return np.unique(np.vstack([members, pairs.reshape(-1, types), triples.reshape(-1, types)]), axis=0)
 
 
 def short_intervals(order: Integers) -> Mask:

@@ -26,8 +26,8 @@ _RIDGE = 1e-11
 _FEWEST_NEW = 60
 # A row is worth its place where a unit of it lowers the value by this share.
 _WORTH = 1e-4
-# The first weights of new rows, and the least of a row that is kept, to the mean.
-_FIRST_SHARE, _LEAST_SHARE = 0.02, 1e-4
+# The first weights of new rows, to the mean.
+_FIRST_SHARE = 0.02
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +120,7 @@ def grown(
     pressure = np.exp(sharpness * (variance / variance.max() - 1.0))
     prices = own_prices(matrix, members, point.weights, boost, pressure, images)
     added = prices.worth_adding(members, images, new_rows)
-    kept = point.weights > _LEAST_SHARE * point.weights.mean()
+    kept = point.weights > new_rows.least_share * point.weights.mean()
     weights = np.concatenate([point.weights[kept], np.full(len(added), _FIRST_SHARE * point.weights.mean())])
     members = np.vstack([members[kept], added])
     weights = balanced_weights(np.where(members, 1.0 + boost, 1.0), weights, images)

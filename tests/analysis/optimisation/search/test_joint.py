@@ -139,9 +139,12 @@ def test_the_work_of_a_search_is_limited_at_many_types():
     assert 25 <= many.evaluations_of(5) <= 35
     assert most.averaged == most.phases
     assert most.evaluations < 20
-    assert standard.before_new_rows(32).phases == 4
+    few, queries, types = (standard.before_new_rows(*size) for size in ((31, 32), (1295, 64), (127, 128)))
+    assert few.phases == queries.phases == types.phases == 4
     # A round over many types takes seconds: it prices more rows, and descends once.
-    assert standard.before_new_rows(128).new_rows.per_type > standard.before_new_rows(32).new_rows.per_type
+    assert types.new_rows.per_type > few.new_rows.per_type
+    # One over many queries as well: it leaves out rows of little weight.
+    assert queries.new_rows.least_share > few.new_rows.least_share
     assert thorough.fitted(511, 512, 1.0, copies=2).evaluations_of(7) == thorough.evaluations
 
 

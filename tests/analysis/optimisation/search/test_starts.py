@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sordino_analysis.optimisation.search.balanced_rows import balance
-from sordino_analysis.optimisation.search.starts import Start, begin, portfolio, small_sets
+from sordino_analysis.optimisation.search.starts import Start, begin, near_sets, portfolio, small_sets
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 2.0, 4.0, 8.0])
@@ -57,3 +57,16 @@ def test_small_sets_are_those_of_one_and_two_types():
     assert sets.shape == (15, 5)
     assert len(np.unique(sets, axis=0)) == 15
     assert sorted(sets.sum(axis=1)) == [1] * 5 + [2] * 10
+
+
+def test_near_sets_are_those_of_one_to_three_types_whose_columns_are_near():
+    """Of cells of a 6 × 6 grid, whose columns are their places: those beside each other."""
+    places = np.array([(across, down) for across in range(6) for down in range(6)], dtype=float).T
+    sets = near_sets(places)
+    assert len(np.unique(sets, axis=0)) == len(sets)
+    assert set(sets.sum(axis=1)) == {1, 2, 3}
+    assert {tuple(row) for row in np.eye(36, dtype=bool)} <= {tuple(row) for row in sets}
+    widths = [np.ptp(places[:, row], axis=1).max() for row in sets]
+    assert max(widths) <= 3
+    assert np.mean(np.array(widths) <= 2) > 0.9
+    assert near_sets(np.eye(3)).sum(axis=1).tolist().count(2) == 3
