@@ -1,10 +1,13 @@
 """Run the migrations on the database that `sordino db upgrade` and the tests hand over.
 
 It comes as `config.attributes["database"]`, with its `write`, `lock` and `is_sqlite`, so that this distribution imports
-Alembic alone. No metadata: nothing here compares the schema with the models, a test of the server does.
+Alembic alone. `config.attributes["around"]`, where given, makes of the connection a context around all steps. No
+metadata: nothing here compares the schema with the models, a test of the server does.
 """
 
 from __future__ import annotations
+
+from contextlib import nullcontext
 
 from alembic import context
 from alembic.util import CommandError
@@ -26,7 +29,9 @@ def migrate() -> None:
             target_metadata=None,
             render_as_batch=database.is_sqlite,
         )
-        context.run_migrations()
+        around = context.config.attributes.get("around", nullcontext)
+        with around(session.connection()):
+            context.run_migrations()
 
 
 migrate()

@@ -41,16 +41,25 @@ def upgrade(as_json: JsonOption = False) -> None:
 @reports_errors
 def downgrade(
     revision: Annotated[str, typer.Argument(metavar="REVISION", help="As `sordino db current` of that version says.")],
+    lose: Annotated[
+        str,
+        typer.Option(metavar="NAMES", help="Tables whose rows may be dropped, separated by commas."),
+    ] = "",
     as_json: JsonOption = False,
 ) -> None:
-    """Take the schema back to the revision of an earlier version; data of newer tables is lost.
+    """Take the schema back to the revision of an earlier version.
 
-    Back up first, and stop all processes.
+    Back up first, and stop all processes. A revision without a table drops its rows: ledgers, caps, the audit log,
+    reports. The command refuses this, and changes nothing, unless --lose names each table that loses rows.
+
+    Example:
+
+        sordino db downgrade 202611222036 --lose archives,sources
     """
     _, database = started()
     database.check_exists()
     before = schema_version.current_revision(database)
-    migrations.downgrade(database, revision)
+    migrations.downgrade(database, revision, {name.strip() for name in lose.split(",") if name.strip()})
     _print(as_json, {"before": before, "current": schema_version.current_revision(database)})
 
 

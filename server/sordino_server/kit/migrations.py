@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from functools import partial
 from importlib import resources
 
 from alembic import command
@@ -10,6 +12,7 @@ from alembic.util import CommandError
 
 from sordino_server.kit.database_errors import SchemaMismatch
 from sordino_server.kit.db import Database
+from sordino_server.kit.lost_rows import refuse_losses
 from sordino_server.kit.schema_version import check_known, current_revision
 
 
@@ -31,14 +34,16 @@ def upgrade(database: Database, revision: str = "head") -> None:
     command.upgrade(configuration(database), revision)
 
 
-def downgrade(database: Database, revision: str) -> None:
-    """Take the schema back to `revision` ("base": no tables); data of the tables that go is lost.
+def downgrade(database: Database, revision: str, lose: Collection[str] = ()) -> None:
+    """Take the schema back to `revision` ("base": no tables); `lose` names each table whose rows may go with it.
 
-    Raises `SchemaMismatch` for an unknown revision, and where rows are there that the version before misreads: then
-    everything stays.
+    Raises `SchemaMismatch` for an unknown revision, where rows of another table would go, and where rows are there that
+    the version before misreads: then everything stays. Raises InvalidValue for a name in `lose` that is no table.
     """
     check_known(current_revision(database))
+    config = configuration(database)
+    config.attributes["around"] = partial(refuse_losses, named=lose)
     try:
-        command.downgrade(configuration(database), revision)
+        command.downgrade(config, revision)
     except CommandError as error:
         raise SchemaMismatch(f"the schema stays as it is: {error}", "schema") from error

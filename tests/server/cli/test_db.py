@@ -32,6 +32,21 @@ def test_back_to_an_earlier_version(run_command: Run, json_of: Run) -> None:
     assert json_of("db", "upgrade")["before"] == "202611222036"
 
 
+def test_rows_go_with_a_downgrade_only_by_name(run_command: Run, json_of: Run, tmp_path: Path) -> None:
+    head = json_of("db", "upgrade")["current"]
+    with closing(sqlite3.connect(tmp_path / "sordino.sqlite3")) as database, database:
+        database.execute("INSERT INTO archives (round_id, url, managed, created_at) VALUES (7, 'lake', 1, 7)")
+        database.execute("INSERT INTO audit_log (key_id, action, path, created_at) VALUES ('k', 'x', '/', 7)")
+    back = "202611221005"
+    refusal = run_command("db", "downgrade", back, "--lose", "archives", code=2).stderr
+    assert "drops rows of archives (1 row), audit_log (1 row)." in refusal.replace("\n", " ")
+    assert "--lose archives,audit_log" in refusal
+    assert "no such table" in run_command("db", "downgrade", back, "--lose", "audit", code=2).stderr
+    assert json_of("db", "current")["current"] == head
+    lost = json_of("db", "downgrade", back, "--lose", "archives, audit_log")
+    assert lost == {"before": head, "current": back}
+
+
 def test_a_command_in_the_wrong_folder_makes_no_database(run_command: Run, tmp_path: Path) -> None:
     for command in (
         ("db", "check"),

@@ -22,6 +22,7 @@ from sordino_server.kit import migrations, schema_version
 from sordino_server.kit.database_errors import SchemaMismatch
 from sordino_server.kit.db import Database
 from sordino_server.models import Base
+from sordino_shared.errors import InvalidValue
 from tests.patience import PATIENCE_S
 
 # SHA-256 of every migration that a database may have gone through. A released one is never edited, since databases
@@ -119,9 +120,66 @@ def test_sums_from_elsewhere_are_not_left_to_a_version_that_misreads_them(databa
         assert session.scalars(text("SELECT shard FROM accumulators")).all() == ["whole"]
 
 
+KEPT = {
+    "populations": "(id, name, lifetime_nano, version, declared, created_at) VALUES ('p', 'x', 9, 1, TRUE, 7)",
+    "population_ledger": "(campaign_id, population_id, nano, created_at) VALUES ('c', 'p', 3, 7)",
+    "datasets": "(id, name, terms, cap_nano, version, created_at) VALUES ('d', 'flights', '{}', 9, 1, 7)",
+    "releases": "(id, dataset_id, workload_id, key, objective, nano_rho, state, attempts, created_at)"
+    " VALUES ('r', 'd', 'w', 'k', 'mean', 3, 'released', 1, 7)",
+    "dataset_ledger": "(release_id, dataset_id, kind, nano, created_at) VALUES ('r', 'd', 'zcdp', 3, 7)",
+    "audit_log": "(id, key_id, action, path, created_at) VALUES (1, 'k', 'create population', '/v1/populations/p', 7)",
+    "reports": "(round_id, report_id, content_hash) VALUES (7, '0123456789abcdef', '0123456789abcdef')",
+    "accumulators": "(round_id, shard, count, sums) VALUES (7, 'whole', 3, '')",
+}
+# Sessions end within hours: nobody has to name them.
+PASSING = {
+    "console_sessions": "(id_sha256, key_id, created_at, expires_at) VALUES ('s', 'k', 7, 8)",
+    "sign_in_links": "(token_sha256, key_id, created_at, expires_at) VALUES ('l', 'k', 7, 8)",
+}
+
+
+def test_a_downgrade_refuses_to_drop_what_cannot_be_made_again(database):
+    """It ended with exit code 0 and the next upgrade had fresh caps, unspent ρ and an empty audit log."""
+    migrations.upgrade(database)
+    for name, row in {**KEPT, **PASSING}.items():
+        put_unchecked(database, f"INSERT INTO {name} {row}")
+    before = rows(database)
+    for revision, lost in (
+        ("base", set(KEPT)),
+        ("202611212200", set(KEPT) - {"reports", "accumulators"}),
+        ("202611221440", {"datasets", "releases", "dataset_ledger"}),
+    ):
+        # All but one of them are named: nothing goes.
+        for missing in sorted(lost):
+            with pytest.raises(SchemaMismatch, match=rf"{missing} \(1 row\).*--lose .*{missing}"):
+                migrations.downgrade(database, revision, lose=lost - {missing})
+            assert rows(database) == before
+            schema_version.check_schema(database)
+    with pytest.raises(InvalidValue, match="--lose names datasetz: no such table"):
+        migrations.downgrade(database, "base", lose={"datasetz"})
+    migrations.downgrade(database, "202611221440", lose={"datasets", "releases", "dataset_ledger"})
+    assert schema_version.current_revision(database) == "202611221440"
+    gone = {"datasets", "releases", "dataset_ledger", *PASSING}
+    assert rows(database) == {name: count for name, count in before.items() if name not in gone}
+    migrations.upgrade(database)
+    migrations.downgrade(database, "base", lose={name for name, count in rows(database).items() if count})
+    assert tables(database) == set()
+
+
+def rows(database: Database) -> dict[str, int]:
+    """The number of rows of each table that has some."""
+    with database.read() as session:
+        counted = {name: session.scalar(text(f"SELECT count(*) FROM {name}")) for name in tables(database)}
+    return {name: count for name, count in counted.items() if count}
+
+
 def put_share(database: Database, shard: str) -> None:
     """Sums of a round that is not there: a campaign with all that it refers to would show no more."""
-    row = f"INSERT INTO accumulators (round_id, shard, count, sums) VALUES (7, '{shard}', 3, '')"
+    put_unchecked(database, f"INSERT INTO accumulators (round_id, shard, count, sums) VALUES (7, '{shard}', 3, '')")
+
+
+def put_unchecked(database: Database, row: str) -> None:
+    """A row whose foreign keys refer to nothing."""
     if database.is_sqlite:
         with closing(sqlite3.connect(str(database.url.database))) as unchecked, unchecked:
             unchecked.execute(row)
