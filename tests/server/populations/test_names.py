@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Callable
 from typing import Any
 
@@ -18,7 +20,9 @@ from sordino_shared.protocol import Problem
 
 Check = Callable[..., dict[str, Any]]
 ALIKE = ["Users", "USERS", "ｕｓｅｒｓ", "𝐮𝐬𝐞𝐫𝐬", "uſers", "ⓤⓢⓔⓡⓢ"]
-# An invisible space, Cyrillic е and ѕ, Greek ν, phonetic ʀ and ɡ, Cherokee, Lisu, whole words of Cyrillic and of Greek.
+# An invisible space, Cyrillic е and ѕ, Greek ν, phonetic ʀ and ɡ, Cherokee, Lisu, whole words of Cyrillic and of Greek;
+# signs like letters, an emoji's selector behind ℹ, private use, unassigned, digits like o, a second dot on i, a letter
+# struck through, a mark alone, marks of another script, one mark twice, Han and parts of Hangul like l and o, tatweel.
 REFUSED = [
     "users\u200b",
     "us\u00aders",
@@ -31,6 +35,28 @@ REFUSED = [
     "ꓴꓢ",
     "соре",
     "ΤΟΡ",
+    "us℮rs",
+    "user∫",
+    "groupǀ",
+    "₿eta",
+    "usersℹ\ufe0f",
+    "users\ue000",
+    "users\U000f0000",
+    "users\u0378",
+    "users\u2800",
+    "users٠",
+    "us൦rs",
+    "wi\u0307de",
+    "use\u0337rs",
+    "users \u0301x",
+    "use\u093frs",
+    "use\u0301\u0301rs",
+    "group丨",
+    "grㅇup",
+    "مستخـدمون",
+    "users\u20dd",
+    "tasĸ",
+    "users 😀",
 ]
 TAKEN = [
     "users",
@@ -42,7 +68,38 @@ TAKEN = [
     "उपयोगकर्ता",
     "مستخدمون",
     "group 1",
-    "€ + 😀",
+    "R&D: beta (v2.1) #3 + o'neil's_x/y, a-b@c",
+    "人々",
+    "サーバー群",
+    "LINEユーザー",
+    "사용자",
+    "Người dùng",
+    "ọ́mọ",
+    "İstanbul",
+    "ผู้ใช้",
+    "ဂျပန်",
+    "பயனர்கள்",
+    "ተጠቃሚዎች",
+    "משתמשים",
+    "მომხმარებლები",
+    "օգտատերեր",
+    "អ្នកប្រើ",
+    "ผู้ใช้ 2",
+]
+# Unicode 14's Default_Ignorable_Code_Point, but for what other rules catch before.
+INVISIBLE = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
+    "\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
+SCRIPTS_BESIDE_LATIN = ("LATIN ", "CJK ", "IDEOGRAPHIC ITERATION", "HIRAGANA ", "KATAKANA", "HANGUL SYLLABLE ")
+# Without the ideographs and the syllables of Hangul, which the slow test adds.
+EVERY_BLOCK = [
+    *range(0x3400),
+    *range(0xA000, 0xAC00),
+    *range(0xD7A4, 0x20000),
+    *range(0xE0000, 0xE1000),
+    0xF0000,
+    0x10FFFD,
 ]
 
 
@@ -50,6 +107,40 @@ TAKEN = [
 def test_the_worlds_names_are_taken(name: str) -> None:
     check_population(name)
     assert folded(folded(name)) == folded(name)
+
+
+def leaves_a_cap(character: str) -> bool:
+    """Whether a name with it is taken, and is a population of its own, though it may show as nothing or as another."""
+    name = f"us{character}ers"
+    try:
+        check_population(name)
+    except InvalidValue:
+        return False
+    return not all(is_seen_and_known(each) for each in folded(name))
+
+
+def is_seen_and_known(character: str) -> bool:
+    """ASCII, a letter of the scripts that are written beside Latin, or a mark; a table of its own, not the code's."""
+    if character.isascii():
+        return character.isalnum() or character in " &',./:@()+#-_"
+    category, word = unicodedata.category(character), unicodedata.name(character, "")
+    if INVISIBLE.match(character) or category not in ("Ll", "Lo", "Lm", "Mn"):
+        return False
+    if category == "Mn":
+        return word.startswith("COMBINING ") and "OVERLAY" not in word and "ENCLOSING" not in word
+    if word.startswith("LATIN "):
+        # Letters of alphabets, with their marks, and none of phonetics.
+        return unicodedata.normalize("NFD", character)[0] <= "\u017f" or character == "ə"
+    return word.startswith(SCRIPTS_BESIDE_LATIN)
+
+
+def test_no_code_point_leaves_a_cap() -> None:
+    assert [hex(number) for number in EVERY_BLOCK if leaves_a_cap(chr(number))] == []
+
+
+@pytest.mark.slow
+def test_no_code_point_of_any_plane_leaves_a_cap() -> None:
+    assert [hex(number) for number in range(0x110000) if leaves_a_cap(chr(number))] == []
 
 
 @pytest.mark.parametrize("name", REFUSED)
