@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Annotated
 
 from fastapi import Depends, Request
 
 from sordino_server.config import Settings
-from sordino_server.kit.bounded_process import BoundedWork
 from sordino_server.kit.clock import ServerClock
 from sordino_server.kit.db import Database
 from sordino_server.kit.single_flight import SingleFlight
-from sordino_server.kit.standing_process import StandingProcess
+from sordino_server.work.work_queue import ANSWERS, CHECKS, WorkQueue
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,8 +25,8 @@ class Context:
     database: Database
     clock: ServerClock
     readiness: SingleFlight[None] = field(default_factory=SingleFlight)
-    checks: BoundedWork = field(default_factory=BoundedWork)
-    answers: StandingProcess = field(default_factory=StandingProcess)
+    checks: WorkQueue = field(default_factory=partial(WorkQueue, CHECKS))
+    answers: WorkQueue = field(default_factory=partial(WorkQueue, ANSWERS))
 
 
 async def context_of(request: Request) -> Context:

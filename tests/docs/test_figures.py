@@ -11,11 +11,12 @@ from sordino_server import metrics
 from sordino_server.jobs import worker
 from sordino_server.keys import idempotency
 from sordino_server.keys import service as keys
-from sordino_server.kit import arriving_body, bounded_process, patient_connection, token_buckets
+from sordino_server.kit import arriving_body, patient_connection, token_buckets
 from sordino_server.reports import admission, writer
 from sordino_server.reports import upload_endpoint as front_door
 from sordino_server.rounds import repository as rounds
 from sordino_server.serving import health, http_protocol
+from sordino_server.work.work_queue import CHECKS
 from sordino_shared import domains, guarantees
 from sordino_shared.guarantees import NANO
 from sordino_shared.protocol import MAX_REPORTS, ReportBatch
@@ -79,7 +80,7 @@ STATED = [
     (THREATS, f"[within {HEAD_S:g} seconds](operations.md#throughput-and-sizing)"),
     (THREATS, f"after {kib(HEAD_BYTES)} ({2 * HEAD_BYTES >> 10} behind an answer) of a head"),
     (THREATS, f"{8 * keys._SECRET_BYTES} random bits"),
-    (THREATS, f"within {bounded_process.CPU_S} seconds of processor time and {bounded_process.MEMORY_MB >> 10} GiB"),
+    (THREATS, f"within {CHECKS.limits.cpu_s} seconds of processor time and {CHECKS.limits.memory_mb >> 10} GiB"),
     (QUICKSTART, f"can be repeated safely for {idempotency.REMEMBERED_S / 86400:g} days"),
     (PROTOCOL, f"ε from .{guarantees.MIN_ROUND_NANO * 1000 // NANO:03} to {guarantees.MAX_ROUND_NANO // NANO}"),
     (PROTOCOL, f"modulo {rounds.EPOCHS:,}, with every {rounds.REPORTS_PER_EPOCH:,} reports of the round"),

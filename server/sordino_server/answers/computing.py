@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from functools import lru_cache, partial
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +16,8 @@ from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_analysis.estimation.answers_on_demand import Answerer, answer, answerer_of
 from sordino_analysis.estimation.linear import EstimationError
 from sordino_analysis.evaluation.item_counts import count_items
-from sordino_analysis.questions.linear.on_demand import QuestionKind
 from sordino_server.aggregates import LogPurged, aggregate, logged_payloads
-from sordino_server.answers.schemas import AnswerDocument, RuleOnAverage
+from sordino_server.answers.schemas import AnswerDocument, AnswersKind, RuleOnAverage
 from sordino_server.answers.service import AnsweringRound
 from sordino_server.errors import ServerError
 from sordino_server.estimates.schemas import PlanDigests
@@ -41,9 +39,7 @@ class _Decoded:
     answerer: Answerer
 
 
-def compute_answers(
-    url: str, closed: AnsweringRound, kind: QuestionKind | Literal["rule"], texts: tuple[str, ...]
-) -> bytes:
+def compute_answers(url: str, closed: AnsweringRound, kind: AnswersKind, texts: tuple[str, ...]) -> bytes:
     """The document of the answers; raises ServerError or InvalidValue for a question that has none."""
     if kind == "rule":
         return _rules_on_average(url, closed, texts)

@@ -8,8 +8,8 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import StringConstraints
 
 from sordino_analysis.request_terms import LONGEST_QUESTION, MOST_QUESTIONS
-from sordino_server.answers.schemas import AnswerDocument
-from sordino_server.answers.service import computed
+from sordino_server.answers.in_process import computed
+from sordino_server.answers.schemas import AnswerDocument, AnswersKind
 from sordino_server.answers.table import as_csv
 from sordino_server.context import Injected
 from sordino_server.estimates.endpoints import CSV_RESPONSES, Form, wants_csv
@@ -41,9 +41,9 @@ def asked_questions(
     rule: Annotated[
         Texts, _asked("One known rule of a plan with `scheme: arrangement`, as `wifi:on,beta:off`.")
     ] = None,
-) -> tuple[str, tuple[str, ...]]:
+) -> tuple[AnswersKind, tuple[str, ...]]:
     """The kind of the questions and their texts; raises InvalidValue unless they are of one kind."""
-    kinds = {
+    kinds: dict[AnswersKind, Texts] = {
         "range": range_,
         "rectangle": rectangle,
         "cell": cell,
@@ -58,7 +58,7 @@ def asked_questions(
     return given[0]
 
 
-QuestionsQuery = Annotated[tuple[str, tuple[str, ...]], Depends(asked_questions)]
+QuestionsQuery = Annotated[tuple[AnswersKind, tuple[str, ...]], Depends(asked_questions)]
 
 
 @router.get("/{campaign_id}/answers", response_model=AnswerDocument, responses=CSV_RESPONSES)

@@ -6,7 +6,10 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
+from sordino_analysis.questions.linear.on_demand import QuestionKind
 from sordino_server.estimates.schemas import Interval, PlanDigests, canonical_bytes
+
+AnswersKind = QuestionKind | Literal["rule"]
 
 _INTERVAL = "Contains the reporters' answer with the stated level, if the question was fixed before anybody looked."
 _BAND = "The bands of all `compared` questions of this kind together contain all answers with the stated level."
@@ -57,7 +60,7 @@ class AnswerDocument(BaseModel):
     campaign: str = Field(description="Digest of the manifest.")
     plan: PlanDigests
     round: int = Field(description="Index of the round that the reports came from.")
-    kind: Literal["range", "rectangle", "cell", "marginal", "quantile", "rule"]
+    kind: AnswersKind
     users: int
     epsilon: float
     level: float

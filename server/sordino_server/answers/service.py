@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import cast
 
-import anyio.to_thread
 from sqlalchemy.orm import Session
 
 from sordino_server import rounds
 from sordino_server.campaigns import service as campaigns
-from sordino_server.context import Context
 from sordino_server.errors import ServerError
 from sordino_server.estimates import service as estimates
 from sordino_shared.protocol import Manifest, Problem, Rotating
@@ -50,19 +47,3 @@ def answering_round(session: Session, campaign: str, now: int) -> AnsweringRound
         device_digest=row.device_digest,
         analyst_digest=row.analyst_digest,
     )
-
-
-async def computed(context: Context, campaign: str, kind: str, texts: tuple[str, ...]) -> bytes:
-    """The document of the answers to questions of one kind, from the process that keeps what it decoded.
-
-    Raises as `answering_round` does, and InvalidValue or ServerError for what is no question about the domain.
-    """
-    closed = await anyio.to_thread.run_sync(_answering_round, context, campaign)
-    url = context.database.url.render_as_string(hide_password=False)
-    work = "sordino_server.answers.computing:compute_answers"
-    return cast("bytes", await context.answers.run(work, url, closed, kind, texts))
-
-
-def _answering_round(context: Context, campaign: str) -> AnsweringRound:
-    with context.database.read("read closed round") as session:
-        return answering_round(session, campaign, context.clock.now())

@@ -14,7 +14,8 @@ from pydantic import StringConstraints
 from sordino_analysis.questions.linear.on_demand import QuestionKind
 from sordino_analysis.request_terms import LONGEST_QUESTION, MOST_QUESTIONS
 from sordino_server.answers import picture
-from sordino_server.answers.service import answering_round, computed
+from sordino_server.answers.in_process import computed
+from sordino_server.answers.service import answering_round
 from sordino_server.answers.table import as_csv
 from sordino_server.campaigns import service as campaigns
 from sordino_server.campaigns.question import Question

@@ -7,7 +7,7 @@ import io
 import json
 from functools import partial
 from importlib.util import find_spec
-from typing import Any, cast
+from typing import Any
 
 import anyio.to_thread
 from fastapi import APIRouter, Request, Response
@@ -23,6 +23,7 @@ from sordino_server.estimates import service
 from sordino_server.estimates.picture import answers_of
 from sordino_server.estimates.table import as_csv
 from sordino_server.exports import service as exports
+from sordino_server.exports.parquet_bytes import parquet_bytes
 from sordino_server.kit.path_parameters import DigestPath
 from sordino_shared.protocol import Problem
 
@@ -54,10 +55,10 @@ async def get_parquet(_: Analyst, context: Injected, campaign_id: DigestPath) ->
         detail = "this server writes no Parquet: install the extra `lake` of sordino-server, or take the CSV"
         raise ServerError(Problem.NOT_FOUND, detail)
     table = await anyio.to_thread.run_sync(_table, context, campaign_id)
-    content = await context.answers.run("sordino_server.exports.parquet_bytes:parquet_bytes", table)
+    content = await context.answers.run(parquet_bytes, table)
     named = f'attachment; filename="estimate-{campaign_id[:12]}.parquet"'
     headers = {"Content-Disposition": named, "Cache-Control": "no-store"}
-    return Response(cast("bytes", content), headers=headers, media_type="application/vnd.apache.parquet")
+    return Response(content, headers=headers, media_type="application/vnd.apache.parquet")
 
 
 def _has_pyarrow() -> bool:

@@ -15,8 +15,8 @@ from sordino_server.context import Context, Injected
 from sordino_server.kit.path_parameters import DigestPath
 from sordino_server.series import picture
 from sordino_server.series.endpoints import SeriesQuery
+from sordino_server.series.in_process import computed
 from sordino_server.series.schemas import SeriesDocument
-from sordino_server.series.service import computed
 
 router = APIRouter(prefix="/console", route_class=ConsoleRoute)
 

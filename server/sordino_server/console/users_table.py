@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from dataclasses import dataclass
-from typing import Annotated, cast
+from typing import Annotated
 
 import anyio.to_thread
 from fastapi import Query
@@ -15,6 +15,7 @@ from sordino_analysis.request_terms import Effort
 from sordino_server.context import Context
 from sordino_server.errors import ServerError
 from sordino_server.plans import service
+from sordino_server.plans.quick_summary import quick_summary
 from sordino_server.plans.schemas import PlanOrder
 from sordino_server.workloads import service as workloads
 from sordino_shared.errors import InvalidValue
@@ -25,7 +26,6 @@ LEVEL = 0.95
 # A search for one row; the best mechanism that it has found by then counts.
 SEARCH_S = 5.0
 _MOST = 256
-_WORK = "sordino_server.plans.quick_summary:quick_summary"
 
 Margin = Annotated[str, Query(max_length=40)]
 
@@ -65,8 +65,8 @@ class _Asked:
         return chosen.with_time_limit(SEARCH_S)
 
     async def search(self, context: Context, epsilon: str) -> LinearSummary:
-        text = await context.answers.run(_WORK, self.specification, self._options(epsilon).model_dump_json())
-        summary = read_summary(cast("str", text))
+        text = await context.answers.run(quick_summary, self.specification, self._options(epsilon))
+        summary = read_summary(text)
         assert isinstance(summary, LinearSummary)
         return summary
 

@@ -11,8 +11,9 @@ from sordino_server.identifiers import MOST_PERIODS
 from sordino_server.keys.authentication import Analyst
 from sordino_server.keys.operator_route import OperatorRoute
 from sordino_server.kit.path_parameters import DigestPath
+from sordino_server.series.in_process import computed
 from sordino_server.series.schemas import SeriesDocument
-from sordino_server.series.service import DEFAULT_SHOWN, MOST_SHOWN, SeriesQuestion, computed
+from sordino_server.series.service import DEFAULT_SHOWN, MOST_SHOWN, SeriesQuestion
 
 router = APIRouter(prefix="/campaigns", tags=["estimates"], route_class=OperatorRoute)
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, cast
+from typing import Literal
 
 from sqlalchemy.orm import Session
 
 from sordino_server.campaigns import service as campaigns
-from sordino_server.context import Context
 from sordino_server.errors import ServerError
 from sordino_server.models import Campaign, SeriesPause, SeriesRow
 from sordino_server.rounds import periods
@@ -44,13 +43,6 @@ class PeriodsOfAnswer:
     states: dict[int, PeriodState]
     closed: dict[int, int]
     open: dict[int, int]
-
-
-async def computed(context: Context, campaign: str, question: SeriesQuestion) -> bytes:
-    """The document of the answer, from the process that keeps what it decoded; raises as `asked_periods` does."""
-    url = context.database.url.render_as_string(hide_password=False)
-    work = "sordino_server.series.computing:compute_series"
-    return cast("bytes", await context.answers.run(work, url, campaign, question, context.clock.now()))
 
 
 def series_of(session: Session, campaign: Campaign) -> SeriesRow:

@@ -27,6 +27,8 @@ from sordino_server.reports import ReportWriter
 from sordino_server.reports.admission import Admission
 from sordino_server.reports.upload_endpoint import UploadEndpoint
 from sordino_server.serving.api import all_routes
+from sordino_server.serving.preloaded import PRELOADED
+from sordino_server.work.fork_server import preload, start_importing
 
 
 def create_app(settings: Settings, database: Database | None = None, clock: ServerClock | None = None) -> FastAPI:
@@ -39,7 +41,8 @@ def create_app(settings: Settings, database: Database | None = None, clock: Serv
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        context.checks.start()
+        preload(PRELOADED)
+        start_importing()
         writer = ReportWriter(
             context.database, context.clock, sum_on_ingest=settings.sum_on_ingest, committed=metrics.committed
         ).start()
@@ -50,7 +53,7 @@ def create_app(settings: Settings, database: Database | None = None, clock: Serv
         finally:
             # Uploads that were taken are written and answered before the process ends.
             await anyio.to_thread.run_sync(writer.close)
-            context.checks.close()
+            await anyio.to_thread.run_sync(context.checks.close)
             await anyio.to_thread.run_sync(context.answers.close)
             if database is None:
                 opened.close()

@@ -8,6 +8,7 @@ import os
 import re
 import socket
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -17,12 +18,13 @@ from sordino_analysis.questions.specifications import Specification
 from sordino_server.campaigns.schemas import CampaignOrder
 from sordino_server.errors import ServerError
 from sordino_server.kit.arriving_body import SMALL_LIMIT
-from sordino_server.kit.bounded_process import BoundedWork, ProcessFailed
 from sordino_server.models import Role
 from sordino_server.plans.schemas import PlanOrder
 from sordino_server.populations.schemas import PopulationOrder
 from sordino_server.problem_details import ProblemDocument
 from sordino_server.serving.openapi import document
+from sordino_server.work.forked_process import WorkFailed
+from sordino_server.work.work_queue import CHECKS, WorkQueue
 from sordino_shared._checks import check_name
 from sordino_shared.protocol import Problem
 from tests.patience import PATIENCE_S
@@ -141,8 +143,7 @@ def test_a_replay_of_a_large_workload_is_the_same_answer(running: Any) -> None:
 
 def test_work_in_a_process_is_bounded() -> None:
     async def outcomes() -> None:
-        work = BoundedWork(cpu_s=1)
-        work.start()
+        work = WorkQueue(replace(CHECKS, limits=replace(CHECKS.limits, cpu_s=1)))
         assert await work.run(os.getpid) != os.getpid()
         refused = [
             (check_name, ("", "name"), "name"),
@@ -154,7 +155,7 @@ def test_work_in_a_process_is_bounded() -> None:
             with pytest.raises(ServerError, match=said) as raised:
                 await work.run(refusing, *given)
             assert raised.value.problem is Problem.INVALID_REQUEST
-        with pytest.raises(ProcessFailed, match="ZeroDivisionError"):
+        with pytest.raises(WorkFailed, match="ZeroDivisionError"):
             await work.run(divmod, 1, 0)
 
     asyncio.run(outcomes())

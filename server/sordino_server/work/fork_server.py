@@ -6,7 +6,7 @@ import multiprocessing as mp
 import os
 import tempfile
 from collections.abc import Sequence
-from multiprocessing import util
+from multiprocessing import forkserver, util
 from multiprocessing.context import ForkServerContext
 
 from sordino_shared.errors import SordinoError
@@ -29,15 +29,24 @@ class NoShortFolder(SordinoError):
         self.folder = folder
 
 
-def fork_context(preloaded: Sequence[str]) -> ForkServerContext:
-    """Starts processes as forks of one that has imported `preloaded`; raises `NoShortFolder`.
+def preload(modules: Sequence[str]) -> None:
+    """Let later processes be forks of one that has imported `modules`; raises `NoShortFolder`.
 
-    That one is started with the first process and serves this whole process, with what was preloaded then.
+    That one starts with the first process, or with `start_importing`, and serves this whole process from then on.
     """
+    fork_context().set_forkserver_preload(list(modules))
+
+
+def start_importing() -> None:
+    """Begin to import what is preloaded: it takes seconds, and the first work should not wait for it."""
+    fork_context()
+    forkserver.ensure_running()
+
+
+def fork_context() -> ForkServerContext:
+    """Starts processes as forks; raises `NoShortFolder`."""
     _choose_socket_folder()
-    context = mp.get_context("forkserver")
-    context.set_forkserver_preload(list(preloaded))
-    return context
+    return mp.get_context("forkserver")
 
 
 def _choose_socket_folder() -> None:

@@ -20,13 +20,15 @@ FEW = 12
 
 SERVER = """
 import asyncio, json, sys
-from sordino_server.kit.bounded_process import BoundedWork
-from sordino_server.kit.standing_process import StandingProcess
 from sordino_server.plans.schemas import PlanOrder
-from tests.server.kit.imports_counted import imported
+from sordino_server.serving.preloaded import PRELOADED
+from sordino_server.work.fork_server import preload
+from sordino_server.work.work_queue import ANSWERS, CHECKS, WorkQueue
+from tests.server.work.imports_counted import imported
 
 async def count(orders):
-    checks, answers, found = BoundedWork(), StandingProcess(), {}
+    preload(PRELOADED)
+    checks, answers, found = WorkQueue(CHECKS), WorkQueue(ANSWERS), {}
     for question, options in orders:
         kind = question["name"]
         body = json.dumps(question).encode()
@@ -40,7 +42,7 @@ async def count(orders):
     for module in ("releases.checking", "datasets.checking"):
         found[module], _ = await checks.run(imported, "sordino_server." + module)
     for module in ("answers.computing", "series.computing", "plans.quick_summary"):
-        found[module], _ = await answers.run("tests.server.kit.imports_counted:imported", "sordino_server." + module)
+        found[module], _ = await answers.run(imported, "sordino_server." + module)
     for module in ("planning.shuffling", "price_of_locality", "curator.counts", "curator.plan"):
         found[module], _ = await checks.run(imported, "sordino_analysis." + module)
     answers.close()
@@ -52,7 +54,7 @@ WORKER = """
 import json, sys
 from sordino_analysis.planning_options import PlanError, PlanningOptions
 from sordino_server.jobs.planning_process import PlanningProcess
-from tests.server.kit.imports_counted import Refusing
+from tests.server.work.imports_counted import Refusing
 
 found = {}
 for question, options in json.loads(sys.argv[1]):

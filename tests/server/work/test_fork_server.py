@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from sordino_server.kit import fork_server
-from sordino_server.kit.fork_server import NoShortFolder, fork_context
+from sordino_server.work import fork_server
+from sordino_server.work.fork_server import NoShortFolder, fork_context
 
 START_ONE = """
 import os, sys, tempfile
-from sordino_server.kit.fork_server import fork_context
-process = fork_context(["json"]).Process(target=os.getpid)
+from sordino_server.work.fork_server import fork_context
+process = fork_context().Process(target=os.getpid)
 process.start()
 process.join()
 assert tempfile.gettempdir() == os.environ["TMPDIR"]
@@ -42,5 +42,5 @@ def test_without_a_short_folder_the_error_says_what_to_set(monkeypatch: pytest.M
     monkeypatch.setattr(fork_server, "_SHORT_FOLDERS", (str(tmp_path / "absent"),))
     monkeypatch.setitem(fork_server.util.process.current_process()._config, "tempdir", None)
     with pytest.raises(NoShortFolder, match=f"set TMPDIR to a folder of at most {fork_server._LONGEST_FOLDER} bytes"):
-        fork_context([])
+        fork_context()
     assert tempfile.tempdir == named
