@@ -120,8 +120,11 @@ class SharedWork:
     def too_large_for_dense(self) -> str | None:
         """Why W is not formed, or None."""
         queries, size = self.request.workload.operator.shape
-        if self._grids_win:
-            return f"{size} types; on more than {MOST_DENSE_INTERVALS} shifted grids are better and take seconds"
+        if self._left_to_grids:
+            return (
+                f"{size} types; a dense design of more than {MOST_DENSE_INTERVALS} ordered types takes minutes: name "
+                "its mechanism to have it made"
+            )
         if size > MAX_DENSE_TYPES:
             return f"{size} types; the limit for a dense design is {MAX_DENSE_TYPES}"
         if queries * size > MAX_DENSE_ENTRIES:
@@ -129,8 +132,8 @@ class SharedWork:
         return None
 
     @property
-    def _grids_win(self) -> bool:
-        """Whether a dense design has no chance against shifted grids, unless the request names it."""
+    def _left_to_grids(self) -> bool:
+        """Whether grids take seconds where a dense design takes minutes, unless the request names the mechanism."""
         workload, named = self.request.workload, self.request.options.mechanism
         operator, many = workload.operator, workload.size > MOST_DENSE_INTERVALS
         ordered = operator.intervals is not None or operator.plane is not None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sordino_analysis.documents.decoders import ScaledHistogramDecoder
 from sordino_analysis.evaluation.accumulator_moments import ExchangeableMoments, response_moments
 from sordino_analysis.mechanisms.least_variances import least_of_equal_types
-from sordino_analysis.mechanisms.mechanism import MAX_DENSE_TYPES, Proposal, SharedWork
+from sordino_analysis.mechanisms.mechanism import Proposal, SharedWork
 from sordino_analysis.progress import ProgressCallback
 from sordino_analysis.questions.linear.operators import Symmetry
 from sordino_shared.randomizers import RandomizedResponse
@@ -13,6 +13,8 @@ from sordino_shared.randomizers.base import MAX_DEVICE_TYPES
 
 # Sets of more types are more than 128 bytes to send; up to this ε there is something as good that is not.
 _LARGEST_SET, _LARGEST_EPSILON = 1024, 4.0
+# All intervals of 2,895 types: a second and 600 MiB for each candidate.
+_MOST_INTERVALS = 1 << 22
 
 
 class RandomizedResponseMechanism:
@@ -42,12 +44,9 @@ def too_many_types(work: SharedWork) -> str | None:
     chosen_freely = work.request.options.mechanism is None and work.request.guarantee.epsilon <= _LARGEST_EPSILON
     if chosen_freely and size > _LARGEST_SET and work.request.workload.symmetry is Symmetry.TYPES:
         return f"a set of {size} types is large to send; coarsened_histogram is within 2 % of it in a few bytes"
-    if size > MAX_DENSE_TYPES and work.request.workload.symmetry is Symmetry.ATTRIBUTES:
-        return f"it tells {size} types apart, and every query is about a few attributes: rows over these tell more"
-    if size > MAX_DENSE_TYPES and work.request.workload.operator.intervals is not None:
-        return f"it tells {size} types apart, and every query is about an interval: cells of shifted grids tell more"
-    if size > MAX_DENSE_TYPES and work.request.workload.operator.plane is not None:
-        return f"it tells {size} types apart, and every query is about a rectangle: cells of shifted grids tell more"
+    queries = work.request.workload.queries
+    if work.request.workload.operator.intervals is not None and queries > _MOST_INTERVALS:
+        return f"{queries} intervals; its plan has a figure for each, and at most {_MOST_INTERVALS} are computed"
     return None
 
 

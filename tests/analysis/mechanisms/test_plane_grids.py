@@ -50,7 +50,7 @@ def test_a_plan_of_64_by_64_types_is_of_grids_and_says_what_its_figures_are_abou
     assert device.randomizer.payload_bytes <= 12
     assert summary.bias_bound < 1e-9
     reasons = {row.name: row.reason for row in summary.candidates}
-    assert "shifted grids tell more" in (reasons["subset_selection"] or "")
+    assert "its formula gives at least 2134, and plane_grids has less" in (reasons["subset_selection"] or "")
 
 
 def test_an_audit_makes_every_claim_again_and_refuses_a_higher_bound() -> None:

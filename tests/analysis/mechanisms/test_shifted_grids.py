@@ -16,6 +16,7 @@ from sordino_analysis.planning.audit import audit_plan
 from sordino_analysis.planning.planner import CompiledPlan, PlanRequest, compile_plan
 from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.linear import Workload, parse_specification
+from sordino_analysis.request_terms import Objective
 from sordino_shared.protocol import DevicePart
 from sordino_shared.randomizers import Coarsened
 from sordino_shared.randomness import SeededRandomness
@@ -36,8 +37,8 @@ def many_bins(kind: str, count: int, **member: bool) -> Workload:
 
 
 @cache
-def planned(kind: str, count: int, epsilon: float = 1.0) -> CompiledPlan:
-    options = PlanningOptions.of(epsilon=epsilon, objective="mean")
+def planned(kind: str, count: int, epsilon: float = 1.0, objective: Objective = "mean") -> CompiledPlan:
+    options = PlanningOptions.of(epsilon=epsilon, objective=objective)
     return compile_plan(PlanRequest(many_bins(kind, count), options))
 
 
@@ -77,10 +78,26 @@ def test_the_largest_variance_says_which_queries_it_is_about() -> None:
     assert over == "1027 of 4095 intervals spread over all, and 64 near the worst"
 
 
-def test_single_type_mechanisms_are_left_out_above_2048_types() -> None:
-    reasons = {row.name: row.reason for row in planned("ranges", 4096).summary.candidates}
-    assert "shifted grids tell more" in (reasons["subset_selection"] or "")
-    assert "shifted grids tell more" in (reasons["randomized_response"] or "")
+def test_mechanisms_of_single_types_are_left_out_by_their_formula_whatever_the_size() -> None:
+    reasons = {row.name: row.reason for row in planned("prefix", 4096).summary.candidates}
+    for name in ("subset_selection", "randomized_response"):
+        assert "its formula gives at least 2514, and shifted_grids has less" in (reasons[name] or "")
+
+
+@pytest.mark.parametrize("types", [2048, 2049, 4096])
+def test_mechanisms_of_single_types_win_at_a_large_epsilon_whatever_the_size(types: int) -> None:
+    summary = planned("prefix", types, epsilon=8.0, objective="max").summary
+    rows = {row.name: row.max_variance for row in summary.candidates}
+    assert summary.mechanism == "subset_selection"
+    assert rows["randomized_response"] is not None
+    assert summary.max_variance <= rows["randomized_response"] <= rows["shifted_grids"] / 1.9
+
+
+def test_ranges_of_many_types_name_what_their_plan_would_hold() -> None:
+    reasons = {row.name: row.reason for row in planned("ranges", 4096, epsilon=8.0).summary.candidates}
+    assert reasons["randomized_response"] == (
+        "8390655 intervals; its plan has a figure for each, and at most 4194304 are computed"
+    )
 
 
 def test_an_audit_makes_every_claim_again_and_refuses_a_higher_bound() -> None:
