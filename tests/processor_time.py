@@ -1,0 +1,69 @@
+"""Processor seconds of the tests by folder, printed at the end of a run: a folder's share of what `make test` costs.
+
+Each test's own seconds are those of its worker and of the children that ended meanwhile. Processes that outlive tests
+(fork servers, PostgreSQL) are in the whole run's seconds alone.
+"""
+
+from __future__ import annotations
+
+import resource
+from collections import Counter
+from collections.abc import Generator
+from pathlib import PurePosixPath
+from typing import Any
+
+import pytest
+
+_PROPERTY = "processor_s"
+_MOST_SHOWN = 20
+
+
+def _spent() -> float:
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(each.ru_utime + each.ru_stime for each in used)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
+    """Measure set-up, call and tear-down together; the report of the tear-down, the last one, carries the seconds."""
+    item.stash[_STARTED] = _spent()
+    return (yield)
+
+
+@pytest.hookimpl(wrapper=True, trylast=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
+    """Properties of a report travel from a worker to the process that prints."""
+    report = yield
+    if call.when == "teardown":
+        report.user_properties.append((_PROPERTY, _spent() - item.stash[_STARTED]))
+    return report
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """A line for each folder and for the most expensive tests, and one for the whole run."""
+    by_test: Counter[str] = Counter()
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            for name, seconds in getattr(report, "user_properties", ()):
+                if name == _PROPERTY:
+                    by_test[report.nodeid] += seconds
+    if not by_test:
+        return
+    by_folder: Counter[str] = Counter()
+    for test, seconds in by_test.items():
+        by_folder[folder_of(test)] += seconds
+    terminalreporter.section("processor seconds")
+    for folder, seconds in by_folder.most_common():
+        terminalreporter.write_line(f"{seconds:8.1f}  {folder}")
+    for test, seconds in by_test.most_common(_MOST_SHOWN):
+        terminalreporter.write_line(f"{seconds:8.1f}  {test}")
+    terminalreporter.write_line(f"{sum(by_folder.values()):8.1f}  tests, {_spent():.1f} with all that they share")
+
+
+def folder_of(nodeid: str) -> str:
+    """`tests/server/keys` of a test in it or below it."""
+    parts = PurePosixPath(nodeid.partition("::")[0]).parent.parts
+    return "/".join(parts[:3])
+
+
+_STARTED = pytest.StashKey[float]()
