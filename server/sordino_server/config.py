@@ -13,7 +13,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from sordino_analysis.evaluation.randomizers import IngestSums
 from sordino_analysis.validation_messages import reason
-from sordino_server.kit.addresses import NO_PROXY, TrustedProxies
+from sordino_server.kit.addresses import ANY_HOST, NO_PROXY, PublicHosts, TrustedProxies
 from sordino_server.kit.cores import usable_cores
 from sordino_server.kit.default_passwords import has_default_password
 from sordino_server.kit.listed_secrets import listed_secrets, secrets_in
@@ -138,6 +138,9 @@ class Settings(BaseSettings):
         NO_PROXY,
         description="Addresses and networks from which the console takes keys over plain HTTP, or none.",
     )
+    public_hosts: str = Field(
+        ANY_HOST, description="Names by which browsers reach the console over TLS, separated by commas; or any."
+    )
     populations: PopulationMode = Field(
         "open",
         description="`declared` opens campaigns only for populations that an admin created; `open` creates them.",
@@ -252,6 +255,12 @@ class Settings(BaseSettings):
     @classmethod
     def _check_proxies(cls, text: str) -> str:
         TrustedProxies.parse(text)
+        return text
+
+    @field_validator("public_hosts")
+    @classmethod
+    def _check_public_hosts(cls, text: str) -> str:
+        PublicHosts.parse(text)
         return text
 
     @model_validator(mode="after")

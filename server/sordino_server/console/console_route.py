@@ -21,6 +21,7 @@ from starlette.responses import RedirectResponse
 
 from sordino_server.console import sessions
 from sordino_server.console.rendering import Link, render
+from sordino_server.console.transport import check_safe, headers_of_tls
 from sordino_server.context import Context
 from sordino_server.errors import ServerError
 from sordino_server.keys import service as keys
@@ -88,12 +89,20 @@ _ROLES = {analyst: Role.ANALYST, admin: Role.ADMIN}
 
 
 class ConsoleRoute(APIRoute):
-    """A route that signs in, checks tokens, and shows errors as pages; `.json` and `.csv` have problem documents."""
+    """A route that signs in, checks tokens, and shows errors as pages; `.json` and `.csv` have problem documents.
+
+    A page with a session is answered only where the session does not cross a network in the clear.
+    """
 
     def get_route_handler(self) -> Handler:
         answer, role = super().get_route_handler(), _wanted_role(self.dependant)
 
         async def handle(request: Request) -> Response:
+            response = await respond(request)
+            response.headers.update(headers_of_tls(request, request.app.state.context.settings))
+            return response
+
+        async def respond(request: Request) -> Response:
             request.state.visitor = None
             try:
                 if role is not None:
@@ -123,6 +132,7 @@ def _wanted_role(dependant: Dependant) -> Role | None:
 
 async def _admit(request: Request, wanted: Role) -> None:
     """Put the visitor into the request's state; raises `unauthorized` or `forbidden`."""
+    check_safe(request, request.app.state.context.settings)
     identifier = request.cookies.get(COOKIE)
     if identifier is None:
         raise ServerError(Problem.UNAUTHORIZED, "sign in first")

@@ -64,8 +64,10 @@ def create_key(visitor: Admin, context: Injected, once: FormOnce, form: Form) ->
 
 
 @router.post("/keys/{key_id}/revoke")
-def revoke_key(visitor: Admin, context: Injected, key_id: _KeyPath) -> Response:
-    """Revoke a key permanently; its sessions end with it."""
+def revoke_key(visitor: Admin, context: Injected, key_id: _KeyPath, form: Form) -> Response:
+    """Revoke a key permanently; its sessions end with it. One's own is revoked only after a question."""
+    if key_id == visitor.key.id and form.get("own") != "yes":
+        return render("revoke_own.html", "Revoke your own key", visitor=visitor, key=visitor.key)
     action, now = "revoke key", context.clock.now()
     with context.database.write(action) as session:
         _, changed = service.revoke(session, key_id, now)

@@ -13,12 +13,12 @@ from starlette.responses import RedirectResponse
 from sordino_server.console import sessions
 from sordino_server.console.console_route import COOKIE, SIGN_IN, Analyst, ConsoleRoute, Form, check_token
 from sordino_server.console.rendering import render
+from sordino_server.console.sign_in_limit import SignInLimit
 from sordino_server.console.transport import check_safe, is_secure
 from sordino_server.context import Context, Injected
 from sordino_server.errors import ServerError
 from sordino_server.keys import service as keys
 from sordino_server.kit.addresses import TrustedProxies
-from sordino_server.kit.token_buckets import TokenBuckets
 from sordino_server.models import Key
 from sordino_shared.protocol import Problem
 
@@ -27,14 +27,16 @@ router = APIRouter(prefix="/console", route_class=ConsoleRoute)
 START = "/console/campaigns"
 _FORM_COOKIE = "sordino_sign_in"
 _FORM_LIFETIME_S = 3600
-# A person mistypes a few times; a guess of 256 random bits never succeeds, and each costs a read of the database.
-_ATTEMPTS_PER_S = 0.1
-_ATTEMPTS_AT_ONCE = 10
 
 
-def rate_limit() -> TokenBuckets:
-    """Attempts to sign in, by address, of one process."""
-    return TokenBuckets(_ATTEMPTS_PER_S, _ATTEMPTS_AT_ONCE)
+def rate_limit(context: Context) -> SignInLimit:
+    """Attempts to sign in, of one process."""
+
+    def find() -> frozenset[str]:
+        with context.database.read("console keys that sign in") as session:
+            return keys.operators(session)
+
+    return SignInLimit(find)
 
 
 @router.get("")
@@ -53,11 +55,11 @@ async def sign_in_page(request: Request, context: Injected) -> Response:
     return response
 
 
-async def limit(request: Request, context: Injected) -> None:
-    """Take one of the address's attempts. Async, so that no two threads take the same one."""
-    buckets: TokenBuckets = request.app.state.sign_in_limit
-    wait = buckets.take(TrustedProxies.parse(context.settings.trusted_proxies).sender(request.scope))
-    if wait:
+async def limit(request: Request, context: Injected, form: Form) -> None:
+    """Take one of the attempts. Async, so that no two threads take the same one."""
+    attempts: SignInLimit = request.app.state.sign_in_limit
+    sender = TrustedProxies.parse(context.settings.trusted_proxies).sender(request.scope)
+    if wait := await attempts.take(sender, form.get("key", "").strip()):
         raise ServerError(
             Problem.RATE_LIMITED, "too many attempts to sign in from this address", retry_after=math.ceil(wait)
         )

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
 from sordino_server.kit.insert_if_absent import insert_if_absent
 from sordino_server.kit.pagination import Page, newest_first
-from sordino_server.models import AuditEntry, Campaign, Key, SeriesRow, Source
+from sordino_server.models import AuditEntry, Campaign, Key, Role, SeriesRow, Source
 from sordino_shared.protocol import Manifest
 
 
@@ -22,6 +22,18 @@ def add(session: Session, key: Key) -> None:
 def find(session: Session, identifier: str) -> Key | None:
     """The key of this id, revoked ones too."""
     return session.get(Key, identifier)
+
+
+def in_use(session: Session, roles: Collection[Role]) -> frozenset[str]:
+    """The ids of the keys of these roles that are not revoked."""
+    return frozenset(session.scalars(select(Key.id).where(Key.role.in_(roles), Key.revoked_at.is_(None))))
+
+
+def lock_admins(session: Session) -> list[str]:
+    """The ids of all admins' keys in use, whose rows are locked: of two who revoke each other's key one waits."""
+    query = select(Key.id).where(Key.role == Role.ADMIN, Key.revoked_at.is_(None)).order_by(Key.id)
+    # Not from entries of the audit log, which refer to a key.
+    return list(session.scalars(query.with_for_update(key_share=True)))
 
 
 def has_campaign(session: Session, identifier: str) -> bool:

@@ -136,14 +136,28 @@ def allow(key: Key, wanted: Role) -> None:
 
 
 def revoke(session: Session, identifier: str, now: int) -> tuple[Key, bool]:
-    """The key, which opens nothing from now on, and whether it did before: revoking again changes nothing."""
+    """The key, which opens nothing from now on, and whether it did before: revoking again changes nothing.
+
+    Raises `illegal-transition` for the last admin's key.
+    """
     key = repository.find(session, identifier)
     if key is None:
         raise ServerError(Problem.NOT_FOUND, "there is no key of this id")
     changed = key.revoked_at is None
     if changed:
+        if Role(key.role) is Role.ADMIN and repository.lock_admins(session) == [identifier]:
+            raise ServerError(
+                Problem.ILLEGAL_TRANSITION,
+                f"{identifier} is the last key of role {Role.ADMIN}, and without one nobody can create keys or set "
+                f"caps: create another first, with `sordino keys create --role {Role.ADMIN}`",
+            )
         key.revoked_at = now
     return key, changed
+
+
+def operators(session: Session) -> frozenset[str]:
+    """The ids of all keys that may sign in to the console."""
+    return repository.in_use(session, [role for role, included in _INCLUDES.items() if Role.ANALYST in included])
 
 
 def listed(session: Session, page: Page) -> KeyList:

@@ -1,8 +1,9 @@
-"""The address of a client: `X-Forwarded-For` counts only from trusted proxies."""
+"""Addresses of clients, where `X-Forwarded-For` counts only from trusted proxies, and names of this server."""
 
 from __future__ import annotations
 
 import ipaddress
+import re
 from dataclasses import dataclass
 
 from starlette.types import Scope
@@ -10,6 +11,8 @@ from starlette.types import Scope
 from sordino_shared.errors import InvalidValue
 
 NO_PROXY = "none"
+ANY_HOST = "any"
+_HOST = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*|[0-9a-f:.]+")
 _Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 _Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 # A household or a host has a whole network of IPv6 addresses to choose from.
@@ -57,6 +60,37 @@ class TrustedProxies:
 
     def _trusts(self, address: _Address) -> bool:
         return any(address.version == network.version and address in network for network in self.networks)
+
+
+@dataclass(frozen=True)
+class PublicHosts:
+    """Names by which browsers reach the server over TLS; None: by any name."""
+
+    names: frozenset[str] | None
+
+    @classmethod
+    def parse(cls, text: str) -> PublicHosts:
+        """From names between commas, without ports, or `any`."""
+        if text.strip() == ANY_HOST:
+            return cls(None)
+        names = [part.strip().lower().removeprefix("[").removesuffix("]") for part in text.split(",")]
+        if wrong := [name for name in names if not _HOST.fullmatch(name)]:
+            raise InvalidValue(
+                f"write names between commas, without scheme and port, such as telemetry.example, or {ANY_HOST}; "
+                f"{wrong[0]!r} is none",
+                text,
+            )
+        return cls(frozenset(names))
+
+    def has(self, host: str) -> bool:
+        """Whether the server has this name, in lower case and without a port."""
+        return self.names is None or host in self.names
+
+
+def is_loopback(text: str) -> bool:
+    """Whether this is an address, as 127.0.0.1 and ::1, that no other machine can have."""
+    address = _parsed(text)
+    return address is not None and address.is_loopback
 
 
 def _forwarded(scope: Scope) -> list[str]:

@@ -88,7 +88,7 @@ def _prepare_console(app: FastAPI) -> None:
     from sordino_server.console import live_counts, sign_in
     from sordino_server.console.users_table import FoundSummaries
 
-    app.state.sign_in_limit = sign_in.rate_limit()
+    app.state.sign_in_limit = sign_in.rate_limit(app.state.context)
     live_counts.prepare(app.state)
     app.state.found_summaries = FoundSummaries()
 

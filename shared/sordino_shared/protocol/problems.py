@@ -9,6 +9,7 @@ class Problem(Enum):
     """`slug` is the problem's type (a URI under /problems/), `status` its HTTP status, `title` its sentence."""
 
     MALFORMED_BODY = ("malformed-body", 400, "The body is not a document of this protocol.")
+    MALFORMED_REQUEST = ("malformed-request", 400, "The head of the request is invalid.")
     UNAUTHORIZED = ("unauthorized", 401, "A valid key is needed.")
     FORBIDDEN = ("forbidden", 403, "The key's role does not allow this.")
     NOT_FOUND = ("not-found", 404, "Not found.")

@@ -13,7 +13,7 @@ import pytest
 from sordino_server.models import Role
 from tests.patience import PATIENCE_S
 
-_HIDDEN = re.compile(r'<input type="hidden" name="([a-z_]+)" value="([^"]*)">')
+HIDDEN = re.compile(r'<input type="hidden" name="([a-z_]+)" value="([^"]*)">')
 
 
 @dataclass
@@ -34,7 +34,7 @@ class Browser:
 
     def form(self, path: str) -> dict[str, str]:
         """The hidden fields of a form of a page, the last where it has several."""
-        return {name: unescape(value) for name, value in _HIDDEN.findall(self.page(path))}
+        return {name: unescape(value) for name, value in HIDDEN.findall(self.page(path))}
 
     def send(self, path: str, page: str, **fields: str) -> httpx.Response:
         """Post a form of `page` with its hidden fields."""

@@ -19,7 +19,7 @@ from sordino_server.console.rendering import POLICY, _moment
 from sordino_server.console.routes import PARTS
 from sordino_server.console.shared_texts import SharedTexts
 from sordino_server.models import Role
-from tests.server.console.conftest import Browsers
+from tests.server.console.conftest import HIDDEN, Browsers
 
 FORMS = ("", ".json", ".csv")
 READ = {None: 303, Role.ANALYST: 200, Role.ADMIN: 200}
@@ -294,15 +294,17 @@ def test_lists_are_filtered_and_have_pages(request: pytest.FixtureRequest, engin
 def test_markup_in_a_name_is_text(running: Any, browsers: Any) -> None:
     name = '<script>alert("x")</script>'
     plan = running.ready_plan()["id"]
-    terms = {"name": name, "purpose": f"{name} & so on", "population": name, "plan_request": plan}
+    terms = {"name": name, "purpose": f"{name} & so on", "population": "R&D's", "plan_request": plan}
     campaign = running.api.post("/v1/campaigns", json=terms).raise_for_status().json()["id"]
     running.api.post(f"/v1/campaigns/{campaign}/open").raise_for_status()
     running.api.post("/v1/keys", json={"name": "=1+1", "role": "analyst"}).raise_for_status()
     browser = browsers.of(Role.ADMIN)
-    for path in ("campaigns", f"campaigns/{campaign}", "populations"):
+    for path in ("campaigns", f"campaigns/{campaign}"):
         page = browser.page(f"/console/{path}")
         assert name not in page
         assert "&lt;script&gt;" in page
+    # Names of populations have no angle brackets.
+    assert "R&amp;D&#39;s" in browser.page("/console/populations")
     assert "'=1+1" in browser.page("/console/keys.csv")
 
 
@@ -336,6 +338,29 @@ def test_keys_are_created_and_revoked_with_an_entry_each(running: Any, browsers:
         ("create key", f"/v1/keys/{identifier}"),
         ("sign in", "/console"),
     ]
+
+
+def test_ones_own_key_is_revoked_only_after_a_question(running: Any, browsers: Any) -> None:
+    key = running.key(Role.ADMIN)
+    browser, path = browsers.anonymous(), f"/console/keys/{key.split('_')[2]}/revoke"
+    browser.sign_in(key)
+    asked = browser.send(path, "/console/keys")
+    assert (asked.status_code, "You signed in with this key" in asked.text) == (200, True)
+    assert running.client(key).get("/v1/keys").status_code == 200
+    fields = dict(HIDDEN.findall(asked.text))
+    assert browser.http.post(path, data={"own": "yes"}).status_code == 403
+    assert browser.http.post(path, data=fields).status_code == 303
+    assert running.client(key).get("/v1/keys").status_code == 401
+    assert browser.http.get("/console/keys").headers["location"] == "/console/sign-in"
+
+
+def test_the_last_key_of_an_admin_stays(running: Any, browsers: Any) -> None:
+    browser, last = browsers.of(Role.ADMIN), running.admin_key.split("_")[2]
+    mine = next(each["id"] for each in running.api.get("/v1/keys").json()["keys"] if each["id"] != last)
+    assert browser.send(f"/console/keys/{last}/revoke", "/console/keys").status_code == 303
+    refused = browser.send(f"/console/keys/{mine}/revoke", "/console/keys", own="yes")
+    assert (refused.status_code, "create another first" in refused.text) == (409, True)
+    browser.page("/console/keys")
 
 
 def test_counts_of_an_open_campaign_refresh_until_it_is_closed(running: Any, browsers: Any) -> None:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
 from fastapi import FastAPI
-from sqlalchemy import select
+from sqlalchemy import event, select
 
 from sordino_server.config import Settings
 from sordino_server.console import sessions
@@ -18,6 +22,7 @@ from sordino_server.kit.clock import ManualClock
 from sordino_server.kit.db import Database
 from sordino_server.models import ConsoleSession, Role, SignInLink
 from sordino_server.serving.app import create_app
+from tests.patience import PATIENCE_S
 
 
 def _rows(running: Any) -> list[ConsoleSession]:
@@ -92,6 +97,37 @@ def test_forms_need_the_token_of_their_own_session(running: Any, browsers: Any) 
     assert browsers.anonymous().http.post("/console/sign-in", data={"token": token, "key": "x"}).status_code == 403
 
 
+def test_strangers_at_ones_address_use_up_no_attempt_of_a_key(running: Any, browsers: Any) -> None:
+    """One NAT has one address: a stranger behind it shut everybody else out."""
+    mine, other = running.key(Role.ANALYST), running.key(Role.ADMIN)
+    stranger = browsers.anonymous()
+    made_up = [f"sdo_admin_{number:016x}_{'0' * 64}" for number in range(14)]
+    with counted_queries(running.database) as queries:
+        refused = [stranger.sign_in(key).status_code for key in made_up]
+    assert refused == [401] * 10 + [429] * 4
+    # Ten looked for a key, and the list of keys was read about once a second.
+    assert len([each for each in queries if "secret_sha256" in each]) == 10
+    assert browsers.anonymous().sign_in(mine).status_code == 303
+    # Guesses at the secret of one key count for it alone.
+    guesses = [stranger.sign_in(mine[:-1] + "x").status_code for _ in range(10)]
+    assert guesses == [401] * 9 + [429]
+    assert browsers.anonymous().sign_in(mine).status_code == 429
+    assert browsers.anonymous().sign_in(other).status_code == 303
+
+
+@contextmanager
+def counted_queries(database: Database) -> Iterator[list[str]]:
+    """The statements that the database is sent meanwhile."""
+    statements: list[str] = []
+
+    def note(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
+        statements.append(statement)
+
+    event.listen(database.engine, "before_cursor_execute", note)
+    yield statements
+    event.remove(database.engine, "before_cursor_execute", note)
+
+
 def test_attempts_from_an_address_are_limited(browsers: Any) -> None:
     browser = browsers.anonymous()
     answers = [browser.sign_in("sdo_admin_x_y") for _ in range(11)]
@@ -100,40 +136,93 @@ def test_attempts_from_an_address_are_limited(browsers: Any) -> None:
     assert "Try again in 10 s" in answers[-1].text
 
 
+HERE = "http://127.0.0.1:8000"
+FORWARDING = [
+    "Forwarded", "Via", "X-Real-IP", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Port", "X-Forwarded-Proto",
+    "X-Forwarded-Server", "X-Original-Host", "X-Original-URL", "X-Client-IP", "True-Client-IP", "CF-Connecting-IP",
+    "CF-Ray", "CDN-Loop", "X-Envoy-External-Address", "X-Amzn-Trace-Id", "Fastly-Client-IP", "X-Cluster-Client-IP",
+]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("url", "peer", "forwarded", "status", "secure"),
     [
-        ("http://server.example", "127.0.0.1", {}, 200, False),
-        ("http://server.example", "::1", {}, 200, False),
-        ("http://server.example", "192.0.2.7", {}, 403, False),
-        ("http://server.example", "127.0.0.1", {"X-Forwarded-For": "192.0.2.7"}, 403, False),
-        ("http://server.example", "192.0.2.7", {"X-Forwarded-Proto": "https"}, 403, False),
+        (HERE, "127.0.0.1", {}, 200, False),
+        ("http://localhost:8000", "127.0.0.1", {}, 200, False),
+        ("http://LocalHost", "::1", {}, 200, False),
+        ("http://[::1]:8000", "::1", {}, 200, False),
+        ("http://127.8.9.10", "127.0.0.1", {}, 200, False),
+        # Another site's name that was made to mean this machine, and names that only begin as this machine's do.
+        ("http://server.example", "127.0.0.1", {}, 403, False),
+        ("http://127.0.0.1.evil.example", "127.0.0.1", {}, 403, False),
+        ("http://localhost.evil.example", "127.0.0.1", {}, 403, False),
+        ("http://0.0.0.0:8000", "127.0.0.1", {}, 403, False),
+        ("http://10.0.0.7:8000", "127.0.0.1", {}, 403, False),
+        (HERE, "192.0.2.7", {}, 403, False),
+        *((HERE, "127.0.0.1", {name: "192.0.2.7"}, 403, False) for name in FORWARDING),
+        (HERE, "192.0.2.7", {"X-Forwarded-Proto": "https"}, 403, False),
         ("http://server.example", "10.0.0.1", {"X-Forwarded-Proto": "https"}, 200, True),
+        ("http://server.example", "10.0.0.1", {"X-Forwarded-Proto": "https", "X-Real-IP": "192.0.2.7"}, 200, True),
         ("http://server.example", "10.0.0.1", {"X-Forwarded-Proto": "https, http"}, 403, False),
         ("https://server.example", "192.0.2.7", {}, 200, True),
-        ("http://server.example", "172.18.0.1", {}, 200, False),
-        ("http://server.example", "172.18.0.1", {"X-Forwarded-For": "192.0.2.7"}, 403, False),
+        ("https://SERVER.example:8443", "192.0.2.7", {}, 200, True),
+        ("https://other.example", "192.0.2.7", {}, 403, True),
+        (HERE, "172.18.0.1", {}, 200, False),
+        ("http://server:8000", "172.18.0.1", {}, 403, False),
+        (HERE, "172.18.0.1", {"X-Forwarded-For": "192.0.2.7"}, 403, False),
     ],
 )
 def test_keys_never_cross_a_network_in_the_clear(
     migrated_sqlite_url: str, url: str, peer: str, forwarded: dict[str, str], status: int, secure: bool
 ) -> None:
     database = Database(migrated_sqlite_url)
-    app = create_app(Settings(trusted_proxies="10.0.0.0/8", console_networks="172.16.0.0/12"), database, ManualClock())
+    settings = Settings(
+        trusted_proxies="10.0.0.0/8", console_networks="172.16.0.0/12", public_hosts="server.example, [2001:db8::1]"
+    )
+    app = create_app(settings, database, ManualClock())
 
-    async def visit() -> tuple[httpx.Response, httpx.Response]:
+    async def visit() -> tuple[httpx.Response, httpx.Response, httpx.Response]:
         async with _client(app, url, peer, forwarded) as client:
             page = await client.get("/console/sign-in")
             token = page.headers.get("set-cookie", "sordino_sign_in=;").partition("=")[2].partition(";")[0]
-            cookie = {"Cookie": f"sordino_sign_in={token}"}
+            cookie = {"Cookie": f"sordino_sign_in={token}; {COOKIE}=x"}
             sent = {"key": "sdo_admin_x_y", "token": token}
-            return page, await client.post("/console/sign-in", data=sent, headers=cookie)
+            answer = await client.post("/console/sign-in", data=sent, headers=cookie)
+            return page, answer, await client.get("/console/campaigns", headers=cookie)
 
-    page, answer = asyncio.run(visit())
+    page, answer, inside = asyncio.run(visit())
     assert page.status_code == status
-    assert ("Secure" in page.headers.get("set-cookie", "")) == secure
+    assert ("Secure" in page.headers.get("set-cookie", "")) == (secure and status == 200)
     assert answer.status_code == (401 if status == 200 else 403)
+    # A session is a key for twelve hours.
+    assert inside.status_code == (303 if status == 200 else 403)
+    for each in (page, answer, inside):
+        assert each.headers.get("strict-transport-security") == ("max-age=31536000" if secure else None)
     database.close()
+
+
+@pytest.mark.parametrize(
+    ("version", "hosts", "status"),
+    [
+        ("1.1", ["127.0.0.1"], 200),
+        ("1.1", [], 400),
+        ("1.1", [""], 400),
+        ("1.1", ["127.0.0.1", "server.example"], 400),
+        ("1.1", ["server.example", "127.0.0.1"], 400),
+        ("1.1", ["127.0.0.1", "127.0.0.1"], 400),
+        ("1.1", ["127.0.0.1:80:80"], 400),
+        ("1.1", ["127.0.0.1@evil.example"], 403),
+        # As a proxy asks that adds no header of its own.
+        ("1.0", ["127.0.0.1"], 403),
+    ],
+)
+def test_a_request_has_one_host(running: Any, version: str, hosts: list[str], status: int) -> None:
+    address = urlsplit(running.address)
+    with socket.create_connection((address.hostname, address.port), PATIENCE_S) as connection:
+        lines = [f"GET /console/sign-in HTTP/{version}", *(f"Host: {each}" for each in hosts), "Connection: close"]
+        connection.sendall("".join(f"{line}\r\n" for line in [*lines, ""]).encode())
+        answer = b"".join(iter(lambda: connection.recv(65536), b""))
+    assert answer.split(b" ")[1] == str(status).encode(), answer[:500]
 
 
 def _link(running: Any, key: str) -> str:
@@ -179,10 +268,12 @@ def test_links_are_for_operators_and_for_this_machine(running: Any, migrated_sql
             cookie = {"Cookie": "sordino_sign_in=x"}
             return (await client.post("/console/sign-in-link", data=data, headers=cookie)).status_code
 
-    # Also over TLS, and for what a proxy on this machine forwards.
+    # Also over TLS, under another name, and for what a proxy on this machine forwards.
     assert asyncio.run(visit("https://server.example", "192.0.2.7", {})) == 403
-    assert asyncio.run(visit("http://server.example", "127.0.0.1", {"X-Forwarded-For": "192.0.2.7"})) == 403
-    assert asyncio.run(visit("http://server.example", "127.0.0.1", {})) == 303
+    assert asyncio.run(visit("http://server.example", "127.0.0.1", {})) == 403
+    assert asyncio.run(visit(HERE, "127.0.0.1", {"X-Forwarded-For": "192.0.2.7"})) == 403
+    assert asyncio.run(visit(HERE, "127.0.0.1", {"Via": "1.1 proxy"})) == 403
+    assert asyncio.run(visit(HERE, "127.0.0.1", {})) == 303
 
 
 def test_off_takes_all_of_it_away(migrated_sqlite_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -191,7 +282,7 @@ def test_off_takes_all_of_it_away(migrated_sqlite_url: str, monkeypatch: pytest.
     app = create_app(Settings(), database, ManualClock())
 
     async def visit() -> list[int]:
-        async with _client(app, "http://server.example", "127.0.0.1", {}) as client:
+        async with _client(app, HERE, "127.0.0.1", {}) as client:
             paths = ("/console", "/console/sign-in", "/console/campaigns", "/console/static/console.css", "/docs")
             return [(await client.get(path)).status_code for path in paths]
 

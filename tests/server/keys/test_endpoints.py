@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -91,6 +92,27 @@ def test_a_revoked_key_opens_nothing(running: Any, check_problem: Check) -> None
         check_problem(other.get("/v1/keys"), Problem.UNAUTHORIZED)
     running.clock.advance(60)
     assert running.api.delete(f"/v1/keys/{made['id']}").json() == first
+
+
+@pytest.mark.parametrize("server", ["running", "running_on_postgres"])
+def test_of_two_admins_who_revoke_each_other_one_stays(server: str, request: pytest.FixtureRequest) -> None:
+    running = request.getfixturevalue(server)
+    for _ in range(3):
+        other = running.key(Role.ADMIN)
+        mine = running.admin_key
+        with running.client(other) as theirs, ThreadPoolExecutor(2) as both:
+            asked = [
+                both.submit(api.delete, f"/v1/keys/{key.split('_')[2]}")
+                for api, key in ((running.api, other), (theirs, mine))
+            ]
+            statuses = sorted(each.result().status_code for each in asked)
+        # The second is refused as the last admin, or is an admin no more.
+        assert statuses in ([200, 401], [200, 409])
+        keys = running.client(other if running.api.get("/v1/keys").status_code == 401 else mine).get("/v1/keys")
+        left = [each for each in keys.json()["keys"] if each["role"] == "admin" and each["revoked_at"] is None]
+        assert len(left) == 1
+        if left[0]["id"] == other.split("_")[2]:
+            break
 
 
 def test_unknown_keys(running: Any, check_problem: Check) -> None:
