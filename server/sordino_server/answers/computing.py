@@ -91,7 +91,7 @@ def _rules_on_average(url: str, closed: AnsweringRound, texts: tuple[str, ...]) 
         level=found.indicators.level,
         target="population",
         compared=1,
-        bias_bound=0.0,
+        bias_bound=None,
         warnings=[],
         answers=answers,
     ).content()

@@ -66,7 +66,10 @@ class AnswerDocument(BaseModel):
     level: float
     target: Literal["reporters", "population"] = Field(description="The users that `value` and `interval` refer to.")
     compared: int = Field(description="Number of questions whose bands hold at once.")
-    bias_bound: float
+    bias_bound: float | None = Field(
+        description="Bound on the bias, included in intervals and bands; null for rules on average over databases, of "
+        "which only the error on average is known."
+    )
     warnings: list[str]
     answers: list[ShareOnDemand] | list[QuantileOnDemand] | list[RuleOnAverage]
 

@@ -7,13 +7,13 @@ from sordino_server.estimates.table import ANSWER_COLUMNS, written
 
 RULE_COLUMNS = ("label", "value", "standard_error", "interval_low", "interval_high", "p_value", "validity", "sentence")
 QUANTILE_COLUMNS = ("label", "value", "interval_low", "interval_high", "band_low", "band_high")
-_SHARED = ("users", "epsilon", "level", "compared", "campaign", "device_plan", "analyst_plan")
+_SHARED = ("users", "epsilon", "level", "bias_bound", "compared", "campaign", "device_plan", "analyst_plan")
 
 
 def as_csv(content: bytes) -> str:
     """The table of the answers (RFC 4180), with a header line."""
     document = AnswerDocument.model_validate_json(content)
-    terms = (document.users, document.epsilon, document.level, document.compared)
+    terms = (document.users, document.epsilon, document.level, document.bias_bound, document.compared)
     shared = (*terms, document.campaign, document.plan.device, document.plan.analyst)
     columns = {"quantile": QUANTILE_COLUMNS, "rule": RULE_COLUMNS}.get(document.kind, ANSWER_COLUMNS)
     rows: list[tuple[object, ...]] = [(*columns, *_SHARED)]

@@ -38,6 +38,7 @@ COLUMNS = (
     "compared",
     "epsilon",
     "level",
+    "bias_bound",
     "campaign",
     "plan_device",
     "plan_analyst",
@@ -57,6 +58,7 @@ STATISTIC_COLUMNS = (
     "users_by_round",
     "epsilon",
     "level",
+    "bias_bound",
     "campaign",
     "protocol",
     "protocol_digest",
@@ -74,6 +76,7 @@ CONCEPT_COLUMNS = (
     "users",
     "epsilon",
     "level",
+    "bias_bound",
     "campaign",
     "plan_device",
     "plan_analyst",
@@ -93,7 +96,7 @@ def as_csv(content: bytes) -> str:
 
 def _of_concepts(document: ConceptDocument) -> str:
     """Every rule of the class, by number."""
-    shared = (document.users, document.epsilon, document.level, document.campaign)
+    shared = (document.users, document.epsilon, document.level, document.bias_bound, document.campaign)
     digests = (document.plan.device, document.plan.analyst)
     rows: list[tuple[object, ...]] = [CONCEPT_COLUMNS]
     for each in every_rule(document):
@@ -106,7 +109,7 @@ def _of_statistic(document: PairwiseDocument) -> str:
     own = (document.value, document.standard_error, *document.interval)
     population = (document.population_standard_error, *document.population_interval)
     users = " ".join(str(each.users) for each in document.rounds)
-    terms = (document.target, users, document.epsilon, document.level, document.campaign)
+    terms = (document.target, users, document.epsilon, document.level, document.bias_bound, document.campaign)
     row = (document.statistic, *own, *population, *terms, document.protocol.name, document.protocol.digest)
     return written([STATISTIC_COLUMNS, row])
 
@@ -118,6 +121,7 @@ def _of_queries(document: EstimateDocument) -> str:
         document.compared,
         document.epsilon,
         document.level,
+        document.bias_bound,
         document.campaign,
         document.plan.device,
         document.plan.analyst,

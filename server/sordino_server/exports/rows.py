@@ -67,7 +67,7 @@ def _of_concepts(document: ConceptDocument) -> Iterator[Row]:
         "users": document.users,
         "epsilon": document.epsilon,
         "level": document.level,
-        "bias_bound": 0.0,
+        "bias_bound": document.bias_bound,
         "mechanism": document.mechanism,
         "warnings": _joined(document.warnings),
     }

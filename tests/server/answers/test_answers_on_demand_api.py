@@ -112,6 +112,8 @@ def test_cells_and_marginals_as_a_table(running: Any) -> None:
     rows = list(csv.DictReader(io.StringIO(response.text)))
     assert list(rows[0])[: len(ANSWER_COLUMNS)] == list(ANSWER_COLUMNS)
     assert [row["label"] for row in rows] == ["wifi: yes", "os: =other"]
+    document = running.api.get(f"{path}/answers", params={"marginal": ["wifi:yes", "os:=other"]}).json()
+    assert {float(row["bias_bound"]) for row in rows} == {document["bias_bound"]}
     assert abs(float(rows[0]["value"]) - 0.31) < 6 * float(rows[0]["standard_error"])
 
 

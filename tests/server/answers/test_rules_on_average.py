@@ -39,6 +39,8 @@ def test_a_rule_has_a_share_with_its_assumption(running: Any) -> None:
     table = running.api.get(f"{path}/answers", params={"rule": "a:on,b:on", "format": "csv"}).text
     (row,) = csv.DictReader(io.StringIO(table))
     assert (row["label"], row["validity"]) == ("a:on,b:on", "average_case")
+    # An error on average over databases bounds the bias for none of them.
+    assert (document["bias_bound"], row["bias_bound"]) == (None, "")
     for params, words in (
         ({"rule": "a:on"}, "conjunctions of 2 indicators, and the rule has 1"),
         ({"rule": "a:on,z:on"}, "no attribute 'z'"),

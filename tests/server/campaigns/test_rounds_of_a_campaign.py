@@ -185,6 +185,7 @@ def test_the_answer_as_a_table(start: Callable[..., Life]) -> None:
     document = life.estimates().json()
     assert tuple(row) == STATISTIC_COLUMNS
     assert (float(row["value"]), row["users_by_round"]) == (document["value"], "5 5")
+    assert row["bias_bound"] == ("" if document["bias_bound"] is None else str(document["bias_bound"]))
     assert [float(row["interval_low"]), float(row["interval_high"])] == document["interval"]
     assert row["protocol_digest"] == document["protocol"]["digest"]
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
+import io
 import json
 import tempfile
 from collections.abc import Callable
@@ -52,6 +54,8 @@ def test_a_release_about_some_attributes_with_every_read_and_entry(running: Any,
     assert all(abs(each["value"] - 0.5) < 6 * each["standard_error"] for each in document["queries"])
     assert (document["users"], document["guarantee"]["rho"], document["scale"]) == (200, 0.02, "share")
     assert document["unbiased_bound"]["ratio_max"] >= 1
+    table = csv.DictReader(io.StringIO(running.api.get(f"{location}/answers", params={"format": "csv"}).text))
+    assert [float(row["bias_bound"]) for row in table] == [document["bias_bound"]] * 2
     with running.client(running.key(Role.ANALYST)) as analyst:
         assert analyst.get(PATH).json()["cap"] == {"rho": 0.05, "delta": 1e-6, "spent": 0.02}
         etag = analyst.get(PATH).headers["etag"]

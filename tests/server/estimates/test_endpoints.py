@@ -81,6 +81,7 @@ def test_the_table_holds_the_same_numbers(running: Any) -> None:
         assert row["enough_reports"] == ""
         assert [float(row["band_low"]), float(row["band_high"])] == query["band"]
         assert (int(row["users"]), row["campaign"]) == (len(CELLS), document["campaign"])
+        assert float(row["bias_bound"]) == document["bias_bound"]
     assert running.api.get(path, params={"format": "json"}, headers={"accept": "text/csv"}).json() == document
 
 
