@@ -35,7 +35,7 @@ class CuratorSummary(BaseModel):
     lower_bound_mean: float | None = Field(description="For unbiased mechanisms; null where none holds for the users.")
     ratio_max: float | None
     ratio_mean: float | None
-    holds_from_n: int | None = Field(description="So many people suffice to have a member of each weighted pair.")
+    holds_from_n: int | None = Field(description="The cells of so many people can have a member of each weighted pair.")
     squared_sensitivity: int = Field(description="Exact, of the integers that are measured.")
     noise_variance: float = Field(description="Of the discrete Gaussian, in the lattice of the integers.")
     useful_from_n: int = Field(
@@ -46,6 +46,15 @@ class CuratorSummary(BaseModel):
     warnings: tuple[str, ...] = ()
     users: int | None = None
     predicted_max_rmse: float | None = None
+
+    @property
+    def premise(self) -> str | None:
+        """What the bounds need of the rows, which no release tells; None where they hold for all rows."""
+        if not self.holds_from_n:
+            return None
+        if self.users is None or self.users >= self.k:
+            return "every cell has a row"
+        return f"the cells that the proof weighs, {self.holds_from_n} at least, have a row"
 
     def text(self) -> str:
         """JSON with the fields in order; those that the request did not ask for are left out."""

@@ -140,11 +140,8 @@ def _lines(summary: CuratorSummary) -> list[str]:
         f"  variance of a count, worst query: {summary.max_variance:.6g}{_ratio(summary.ratio_max)}",
         f"  variance of a count, mean: {summary.mean_variance:.6g}{_ratio(summary.ratio_mean)}",
     ]
-    if summary.holds_from_n:
-        lines.append(
-            "  the bounds are for unbiased releases and data sets with a member of each weighted pair of types: "
-            f"{summary.holds_from_n} people suffice"
-        )
+    if summary.premise is not None:
+        lines.append(f"  the bounds hold for unbiased releases if {summary.premise}; if not, less is proved")
     lines.append(
         f"  half the error of knowing nothing from about {summary.useful_from_n:,} people on (for types with shares as "
         "1/rank^1.2)"

@@ -45,13 +45,19 @@ def print_answers(document: dict[str, Any], as_json: bool) -> None:
 def _terms(document: dict[str, Any]) -> list[str]:
     own = document["guarantee"]
     rows = quantity(document["users"], "row") if document["rows"] is None else _noisy(document["rows"])
-    ratio = document["unbiased_bound"]["ratio_max"]
-    bound = "" if ratio is None else f"; worst variance {ratio:.4g} × the lower bound for unbiased releases"
     return [
-        f"release {document['release']} from {document['dataset']}: {rows}{bound}",
+        f"release {document['release']} from {document['dataset']}: {rows}{_bound(document['unbiased_bound'])}",
         guarantee_text(own["rho"], own["epsilon"], own["delta"], own["neighbours"], own["unit"]),
         *(f"warning: {warning}" for warning in document["warnings"]),
     ]
+
+
+def _bound(unbiased: dict[str, Any]) -> str:
+    """How far from the best; nothing where no bound is proved."""
+    if unbiased["ratio_max"] is None:
+        return ""
+    premise = f", if {unbiased['premise']}" if unbiased.get("premise") else ""
+    return f"; worst variance {unbiased['ratio_max']:.4g} × the lower bound for unbiased releases{premise}"
 
 
 def write_plan(content: bytes, folder: Path) -> str:

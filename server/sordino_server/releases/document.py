@@ -75,7 +75,10 @@ def release_document(source: ReleaseSource, plan: CuratorPlan, measured: Integer
         bias_bound=summary.bias_bound,
         predicted_rmse_max=math.sqrt(summary.max_variance) / (source.users or 1),
         unbiased_bound=UnbiasedBound(
-            ratio_max=summary.ratio_max, ratio_mean=summary.ratio_mean, holds_from_n=summary.holds_from_n
+            ratio_max=summary.ratio_max,
+            ratio_mean=summary.ratio_mean,
+            holds_from_n=summary.holds_from_n,
+            premise=summary.premise,
         ),
         squared_sensitivity=summary.squared_sensitivity,
         noise_variance=summary.noise_variance,

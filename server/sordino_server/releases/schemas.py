@@ -126,11 +126,18 @@ class NumberOfRows(BaseModel):
 
 
 class UnbiasedBound(BaseModel):
-    """Ratios of variances to lower bounds for unbiased mechanisms of this ρ; null where no bound holds for the rows."""
+    """Ratios of variances to lower bounds for unbiased mechanisms of this ρ; null where none holds for so many rows.
+
+    For rows that leave cells empty less is proved: the true ratio to what is possible may be larger.
+    """
 
     ratio_max: float | None = Field(description="Of the worst query's variance.")
     ratio_mean: float | None = Field(description="Of the mean variance.")
-    holds_from_n: int | None = Field(description="So many people suffice to have a member of each weighted pair.")
+    holds_from_n: int | None = Field(description="The cells of so many people can have a member of each weighted pair.")
+    premise: str | None = Field(
+        description="What the bound needs of the rows, such as `every cell has a row`, which a release does not "
+        "tell; null where it holds for all rows."
+    )
 
 
 class ReleaseDocument(BaseModel):

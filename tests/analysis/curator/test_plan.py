@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from sordino_analysis.curator.certificate import CuratorCertificate
 from sordino_analysis.curator.design import asked_rows
 from sordino_analysis.curator.plan import CuratorPlan, plan_release
 from sordino_analysis.curator.strategy import squared_sensitivity
 from sordino_analysis.curator.usefulness import uniform_error
 from sordino_analysis.guarantees.concentrated import Zcdp
+from sordino_analysis.optimisation.gaussian.covariance import proof_from_types
 from sordino_analysis.questions.linear.specification import builtin_specification
 from sordino_analysis.request_terms import Objective
 from sordino_shared.errors import InvalidValue
 
 RHO = Zcdp.of("0.024356")
+CURATOR_PAGE = Path(__file__).parents[3] / "docs" / "curator.md"
 
 
 def planned(objective: Objective = "mean", kind: str = "prefix", users: int | None = None) -> CuratorPlan:
@@ -60,6 +64,24 @@ def test_few_users_get_a_weaker_bound_and_shares_of_them() -> None:
     assert few.holds_from_n == 3
     assert few.lower_bound_mean < many.lower_bound_mean
     assert few.predicted_max_rmse == pytest.approx(np.sqrt(few.max_variance) / 3)
+
+
+def test_the_ratio_of_a_plan_is_not_that_of_rows_which_leave_cells_empty() -> None:
+    """Rows in one cell: what is proved of them alone is less, so the plan states what its bound needs.
+
+    docs/curator.md has both ratios.
+    """
+    workload = builtin_specification("histogram", 32).build()
+    rho = Zcdp.of("0.02")
+    summary = plan_release(workload, rho, "mean", 200).summary()
+    matrix = workload.operator.dense()
+    alone = CuratorCertificate.of(matrix, proof_from_types(matrix, np.array([0])))
+    assert summary.ratio_mean == pytest.approx(1.020, abs=5e-4)
+    assert summary.mean_variance / alone.mean_variance(rho) == pytest.approx(1.542, abs=5e-3)
+    assert summary.premise == "every cell has a row"
+    assert "if every cell has a row" in CURATOR_PAGE.read_text()
+    secret = plan_release(workload, rho, "mean", neighbours="add-remove").summary()
+    assert (secret.holds_from_n, secret.premise) == (0, None)
 
 
 def test_epsilon_is_that_of_the_delta_asked_for() -> None:

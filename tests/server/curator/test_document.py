@@ -47,6 +47,10 @@ def test_answers_have_the_fields_of_estimates_from_devices() -> None:
     assert (found.users, found.scale, found.compared) == (1000, "share", 3)
     assert found.unbiased_bound.ratio_max is not None
     assert found.unbiased_bound.ratio_max >= 1
+    assert found.unbiased_bound.premise == "every cell has a row"
+    few = document("replace", np.array([3, 0, 0, 0])).unbiased_bound
+    assert few.premise == "the cells that the proof weighs, 3 at least, have a row"
+    assert document("add-remove").unbiased_bound.premise is None
     assert all(each.population_interval is not None and each.share_interval is None for each in found.queries)
 
 
