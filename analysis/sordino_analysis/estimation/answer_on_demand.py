@@ -12,6 +12,7 @@ from sordino_analysis.questions.linear.boxes import Box
 from sordino_analysis.questions.linear.on_demand import BoxKind, Quantile
 
 Ends = tuple[float, float]
+Span = tuple[float | None, float | None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,16 +36,23 @@ class ShareAnswer:
 
 @dataclass(frozen=True, kw_only=True)
 class QuantileAnswer:
-    """The least member of an ordered attribute that a share of the users are at or below, as text.
+    """The least member of an ordered attribute that a share of the users are at or below.
 
-    `value` is that of the nearest distribution. `interval` and `band` are the first and the last member that cannot be
-    excluded, as in `ShareAnswer`; the band holds all quantiles at once.
+    `bin` names the one of the nearest distribution that the interval holds, and `value` is (low, high] of it in the
+    attribute's unit: None at an open end, and twice the same number for an integer. `interval`, `band` and
+    `population_interval` reach from the low end of the first member that cannot be excluded to the high end of the
+    last, and the interval lies within the band, which holds all quantiles at once. `beyond` says that so few users
+    have a number that none of the members is reached; an end that may be there is None too.
     """
 
     label: str
-    value: str
-    interval: tuple[str, str]
-    band: tuple[str, str]
+    unit: str
+    bin: str
+    value: Span
+    interval: Span
+    band: Span
+    population_interval: Span
+    beyond: bool
 
 
 Answer = ShareAnswer | QuantileAnswer

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sordino_analysis.arrays import Floats
+from sordino_analysis.estimation.chernoff import furthest_error
 from sordino_analysis.estimation.intervals import (
     bonferroni_quantile,
     independent_quantile,
@@ -21,7 +22,7 @@ from sordino_analysis.estimation.intervals import (
     seeded_generator,
     simultaneous_quantile,
 )
-from sordino_analysis.evaluation.contribution_law import Cumulants, OutputCounts
+from sordino_analysis.evaluation.contribution_law import ContributionLaw, Cumulants, OutputCounts
 from sordino_analysis.evaluation.whole_users import whole_users
 from sordino_analysis.questions.linear.operators import Indices
 
@@ -38,6 +39,8 @@ _ROOM = 0.05
 # see 3.1 or 2.8 reports of noise a type. The quantile for the first held .91 of the second, so it is tried on both,
 # and is kept where it holds the second with the level less this.
 _SHORT = 0.01
+# Laws whose tails are bounded, in some milliseconds each.
+_MOST_TAILS = 16
 
 
 @dataclass(frozen=True)
@@ -73,10 +76,33 @@ def band_quantile(
     return BandQuantile(simultaneous_quantile(root, level, None if skewed else around, users), holds=not skewed)
 
 
-def band_of_many(around: Sequence[Cumulants], compared: int, users: int, level: float) -> BandQuantile:
-    """Of `compared` answers at once, by Bonferroni's inequality; some of them have the cumulants `around`."""
+def band_of_many(
+    around: Sequence[Cumulants], laws: Sequence[ContributionLaw], compared: int, users: int, level: float
+) -> BandQuantile:
+    """Of `compared` answers at once, by Bonferroni's inequality; some of them have the cumulants `around`.
+
+    The `laws` are those of answers whose error few reports make up: their tails are bounded from the law of a report.
+    """
+    quantile = bonferroni_quantile(level, compared)
+    if laws:
+        tail = (1 - level) / (2 * compared)
+        quantile = max(quantile, *(_in_errors(law, users, tail) for law in _some(laws)))
+        return BandQuantile(quantile, holds=True)
     skewed = any(abs(one.skewness) > MOST_SKEWNESS * math.sqrt(users) for one in around)
-    return BandQuantile(bonferroni_quantile(level, compared), holds=not skewed)
+    return BandQuantile(quantile, holds=not skewed)
+
+
+def _in_errors(law: ContributionLaw, users: int, tail: float) -> float:
+    """How many standard errors an error goes on either side but for the chance `tail`."""
+    variance = law.moments.of_reporters.variance
+    return furthest_error(law, users, tail) * math.sqrt(users / variance) if variance > 0 else 0.0
+
+
+def _some(laws: Sequence[ContributionLaw]) -> list[ContributionLaw]:
+    """A few of them from the rarest events to the most usual: the tails of many would take seconds."""
+    rarest = sorted(laws, key=lambda law: law.events(1))
+    places = np.unique(np.linspace(0, len(laws) - 1, _MOST_TAILS).astype(int))
+    return [rarest[place] for place in places]
 
 
 def _of_campaigns(outputs: OutputCounts, histograms: tuple[Floats, Floats], users: int, level: float) -> float | None:

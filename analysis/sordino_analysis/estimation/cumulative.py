@@ -11,63 +11,93 @@ from numpy.typing import NDArray
 from scipy.optimize import isotonic_regression
 
 from sordino_analysis.arrays import Floats
-from sordino_analysis.estimation.answer_on_demand import QuantileAnswer
+from sordino_analysis.estimation.answer_on_demand import QuantileAnswer, Span
 from sordino_analysis.questions.linear.on_demand import Quantile
 from sordino_analysis.questions.linear.operators import Indices
-from sordino_shared.domains import Domain
+from sordino_shared.domains import Domain, Integers, Ordered
 
+Bins = tuple[int, int]
 # Up to so many bins every one has its own standard error; of more, so many spread over all have, and those near the
 # ends, where it changes fast.
 _ALL_BINS, _SPREAD, _NEAR = 512, 49, 20
 
 
 @dataclass(frozen=True, eq=False)
-class DistributionFunction:
-    """F (b,) at the bins of an attribute, with the ends that may be the true ones.
+class FunctionEnds:
+    """Where F (b,) at the bins of an attribute may lie: `one` (b, 2) at one bin, `every` (b, 2) at all bins at once.
 
-    `interval` (b, 2) holds F at one bin, `band` (b, 2) at all bins at once, as far as the `warnings` allow.
+    If the band `every` fails with chance α at most by Bonferroni's inequality, each end of `one` may fail with α/4.
+    """
+
+    one: Floats
+    every: Floats
+
+    def bins(self, share: float) -> tuple[Bins, Bins]:
+        """First and last bin x that may have F(x − 1) < share ≤ F(x): by both, and by the band alone.
+
+        The band excludes the bins up to one where F is below the share for sure, and those after one where it is not.
+        It errs about a quantile at a bin's upper end if that is no sooner than the quantile, and at its lower end if
+        it is sooner: one end of each bin, so α/2 in all. The tests of F(x) < share and of F(x − 1) ≥ share at the
+        quantile err with α/4 each, and what none of the two excludes holds it with 1 − α.
+        """
+        low, high = self.every.T
+        below = np.flatnonzero(high < share)
+        ends = (int(below[-1]) + 1 if len(below) else 0, _first(low >= share))
+        # They cross where F rises and falls by more than the band allows for.
+        band = min(ends), max(ends)
+        first, before = _first(self.one[:, 1] >= share), np.flatnonzero(self.one[:-1, 0] < share)
+        last = int(before[-1]) + 1 if len(before) else 0
+        return (max(first, band[0]), min(last, band[1])), band
+
+
+@dataclass(frozen=True, eq=False)
+class DistributionFunction:
+    """F (b + 1,) at the bins of an attribute and, as the last one, beyond them, where it is 1.
+
+    Of an attribute whose members are all in order nothing is beyond the last bin, which then is that last one.
     """
 
     values: Floats
-    interval: Floats
-    band: Floats
+    reporters: FunctionEnds
+    population: FunctionEnds
     warnings: tuple[str, ...]
 
     @classmethod
     def of(
-        cls, values: Floats, interval: Floats, band: Floats, *, ends_at_one: bool, warnings: tuple[str, ...] = ()
+        cls, values: Floats, reporters: FunctionEnds, population: FunctionEnds, warnings: tuple[str, ...] = ()
     ) -> Self:
-        """From F (b,) at the bins, without the last one where F is 1 there; `interval` and `band` (b, 2)."""
-        if not ends_at_one:
-            return cls(values, interval, band, warnings)
-        both = np.ones((1, 2))
-        return cls(np.append(values, 1.0), np.vstack([interval, both]), np.vstack([band, both]), warnings)
+        """From F at the bins where it need not be 1."""
+        whole = [FunctionEnds(_up_to_one(ends.one), _up_to_one(ends.every)) for ends in (reporters, population)]
+        return cls(np.append(values, 1.0), whole[0], whole[1], warnings)
 
-    def quantile(self, share: float) -> tuple[int, tuple[int, int], tuple[int, int]]:
-        """The bin x with F(x − 1) < share ≤ F(x) of the nearest function, and the first and last that may be it.
-
-        Those of the interval are not refused by the tests of F(x) and F(x − 1), of which each may err on one side only;
-        the band inverts that of the whole function. Users beyond the bins count as above all.
-        """
+    def quantile(self, share: float) -> Quantiles:
+        """The bin x with F(x − 1) < share ≤ F(x), and those that may be it."""
+        interval, band = self.reporters.bins(share)
         nearest = np.clip(isotonic_regression(self.values).x, 0.0, 1.0)
-        return self._first(nearest >= share), self._one(share), self._all(share)
+        value = min(max(_first(nearest >= share), interval[0]), interval[1])
+        return Quantiles(value, interval, band, self.population.bins(share)[0])
 
-    def _one(self, share: float) -> tuple[int, int]:
-        reaches = self.interval[:, 1] >= share
-        below = np.append(True, self.interval[:-1, 0] < share)
-        kept = np.flatnonzero(reaches & below)
-        if not len(kept):
-            middle = self._first(self.values >= share)
-            return middle, middle
-        return int(kept[0]), int(kept[-1])
 
-    def _all(self, share: float) -> tuple[int, int]:
-        first, last = self._first(self.band[:, 1] >= share), self._first(self.band[:, 0] >= share)
-        return first, max(first, last)
+@dataclass(frozen=True)
+class Quantiles:
+    """A bin of the nearest distribution, and the first and last bin of its intervals, which hold it but for the last.
 
-    def _first(self, reached: NDArray[np.bool_]) -> int:
-        """The first bin where it holds, or the last bin."""
-        return int(np.argmax(reached)) if reached.any() else len(reached) - 1
+    The one for the population need not, since its errors are taken at other shares.
+    """
+
+    value: int
+    interval: Bins
+    band: Bins
+    population: Bins
+
+
+def _first(reached: NDArray[np.bool_]) -> int:
+    """The first place where it holds; at the last it always does."""
+    return int(np.argmax(reached))
+
+
+def _up_to_one(ends: Floats) -> Floats:
+    return np.vstack([ends, np.ones((1, 2))])
 
 
 def quantile_answers(
@@ -78,14 +108,38 @@ def quantile_answers(
 
 
 def _answer(domain: Domain, question: Quantile, function: DistributionFunction) -> QuantileAnswer:
-    member = domain.attributes[question.attribute].label
-    value, interval, band = function.quantile(question.share)
+    attribute, found = domain.attributes[question.attribute], function.quantile(question.share)
+    assert isinstance(attribute, Ordered)
+    beyond = found.value == attribute.bins
+
+    def span(bins: Bins) -> Span:
+        return bin_ends(attribute, bins[0])[0], bin_ends(attribute, bins[1])[1]
+
     return QuantileAnswer(
         label=question.label,
-        value=member(value),
-        interval=(member(interval[0]), member(interval[1])),
-        band=(member(band[0]), member(band[1])),
+        unit=attribute.unit,
+        bin=_beyond(attribute) if beyond else attribute.label(found.value),
+        value=span((found.value, found.value)),
+        interval=span(found.interval),
+        band=span(found.band),
+        population_interval=span(found.population),
+        beyond=beyond,
     )
+
+
+def _beyond(attribute: Ordered) -> str:
+    """The members that have no number, which are above all quantiles."""
+    return " or ".join(attribute.label(index) for index in range(attribute.bins, attribute.size))
+
+
+def bin_ends(attribute: Ordered, index: int) -> Span:
+    """(low, high] of a bin, None at an open end and beyond the bins; an integer twice."""
+    if index >= attribute.bins:
+        return None, None
+    if isinstance(attribute, Integers):
+        return attribute.low + index, attribute.low + index
+    low = float(attribute.edges[index - 1]) if index else None
+    return low, float(attribute.edges[index]) if index < attribute.bins - 1 else None
 
 
 def looked_at(bins: int) -> Indices:

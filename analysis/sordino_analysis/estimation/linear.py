@@ -199,7 +199,7 @@ class LinearEstimator:
         band = (
             self._band(judged, (spread, histogram), users, level)
             if compared is None
-            else band_of_many([one.of_reporters for one in judged], compared, users, level)
+            else _band_of_many(judged, compared, users, level)
         )
         return Reliability(normal, band)
 
@@ -213,6 +213,11 @@ class LinearEstimator:
         root = self.law.covariance_root(histograms[0])
         around = [one.of_reporters for one in chosen] or [Cumulants(1.0, 0.0, 0.0)] * len(varying)
         return band_quantile(around, outputs, None if root is None else root[varying], histograms, users, level)
+
+
+def _band_of_many(judged: Sequence[Judgement], compared: int, users: int, level: float) -> BandQuantile:
+    few = [one.law for one in judged if one.law is not None and one.events < MANY_EVENTS]
+    return band_of_many([one.of_reporters for one in judged], few, compared, users, level)
 
 
 def check_aggregate(device: DevicePart, aggregate: Aggregate) -> None:

@@ -97,11 +97,9 @@ class AnswerErrors:
         counts_as_unbiased: bool,
     ) -> LinearEstimate:
         """The answers with all their intervals; arrays (Q,)."""
-        z, bias, exact = normal_quantile(self.level), self.bias, self.variances <= 0
+        z = normal_quantile(self.level)
         lower, upper = self.widened(answers, z)
-        population_lower, population_upper = self.widened(answers, z, self.sampled.curvature(zero_one=self.zero_one))
-        # Wilson's interval for a share misses a type of one user in 500 in 8 % of samples; this one holds it.
-        even = np.where(exact, 0.0, z * self.of_population + bias)
+        population_lower, population_upper = self.for_population(answers, z)
         band_lower, band_upper = self.widened(answers, reliability.band.quantile)
         return LinearEstimate(
             unbiased=answers,
@@ -110,14 +108,14 @@ class AnswerErrors:
             population_standard_error=self.of_population,
             lower=lower,
             upper=upper,
-            population_lower=np.minimum(population_lower, answers - even),
-            population_upper=np.maximum(population_upper, answers + even),
+            population_lower=population_lower,
+            population_upper=population_upper,
             band_lower=band_lower,
             band_upper=band_upper,
             reliability=reliability,
             level=self.level,
             users=self.users,
-            bias_bound=bias,
+            bias_bound=self.bias,
             counts_as_unbiased=counts_as_unbiased,
             warnings=warnings,
         )
@@ -127,3 +125,10 @@ class AnswerErrors:
         low, high = self.curve.interval(answers, quantile, self.users, sampling)
         exact = self.variances <= 0
         return np.where(exact, answers, low - self.bias), np.where(exact, answers, high + self.bias)
+
+    def for_population(self, answers: Floats, quantile: float) -> tuple[Floats, Floats]:
+        """(Q,) the same of the population's answers."""
+        low, high = self.widened(answers, quantile, self.sampled.curvature(zero_one=self.zero_one))
+        # Wilson's interval for a share misses a type of one user in 500 in 8 % of samples; this one holds it.
+        even = np.where(self.variances <= 0, 0.0, quantile * self.of_population + self.bias)
+        return np.minimum(low, answers - even), np.maximum(high, answers + even)

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
+from sordino_analysis.arrays import Floats
 from sordino_analysis.estimation.answer_on_demand import OnDemand, marginal_cells, share_answers
 from sordino_analysis.estimation.consistency import NearestHistogram
-from sordino_analysis.estimation.cumulative import DistributionFunction, filled_in, looked_at, quantile_answers
+from sordino_analysis.estimation.cumulative import (
+    DistributionFunction,
+    FunctionEnds,
+    filled_in,
+    looked_at,
+    quantile_answers,
+)
 from sordino_analysis.estimation.derived_queries import derived_decoder
+from sordino_analysis.estimation.intervals import normal_quantile
 from sordino_analysis.estimation.linear import EstimationError, LinearEstimator
 from sordino_analysis.evaluation.accumulate import Aggregate
 from sordino_analysis.evaluation.variance import answer_moments
@@ -92,12 +100,17 @@ class LinearOnDemand:
         values = self._asked(every).unbiased(self.aggregate)
         places = self._looked_at(len(every))
         some = self._asked([prefix_box(domain, place, int(x)) for x in places])
-        found = some.estimate_among(self.nearest, self.aggregate, level, prefix_count(domain), self._bias(some))
-        one, all_ = (
-            filled_in(values, places, np.stack(ends, axis=1))
-            for ends in ((found.lower, found.upper), (found.band_lower, found.band_upper))
-        )
-        return DistributionFunction.of(values, one, all_, ends_at_one=whole, warnings=found.warnings)
+        bias = self._bias(some)
+        found = some.estimate_among(self.nearest, self.aggregate, level, prefix_count(domain), bias)
+        errors = some.errors_among(self.nearest, self.aggregate.count, level, bias)
+        # An end of one bin may err with (1 − level)/4, see `FunctionEnds`.
+        of_one, of_all = normal_quantile((1 + level) / 2), found.reliability.band.quantile
+
+        def ends(of: Callable[[Floats, float], tuple[Floats, Floats]]) -> FunctionEnds:
+            one, every = (np.stack(of(values[places], z), axis=1) for z in (of_one, of_all))
+            return FunctionEnds(filled_in(values, places, one), filled_in(values, places, every))
+
+        return DistributionFunction.of(values, ends(errors.widened), ends(errors.for_population), found.warnings)
 
     def _looked_at(self, bins: int) -> Indices:
         """The prefixes (m,) whose standard errors are worked out."""

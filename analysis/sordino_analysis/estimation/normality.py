@@ -41,11 +41,12 @@ class Normality:
 
 @dataclass(frozen=True)
 class Judgement:
-    """What is known of an answer's error: `of_reporters`, and how few equal `events` make it up."""
+    """What is known of an answer's error: `of_reporters`, how few equal `events` make it up, its `law` if listed."""
 
     normality: Normality
     of_reporters: Cumulants
     events: float
+    law: ContributionLaw | None = None
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,9 @@ def judgements(
         events = np.inf if listed is None else listed.events(users)
         moments = law if isinstance(law, Moments) else law.moments
         exact = listed is not None and work * len(listed.values) <= _MOST_LISTED
-        found.append(Judgement(normality(law if exact else moments, users, level, reach), moments.of_reporters, events))
+        found.append(
+            Judgement(normality(law if exact else moments, users, level, reach), moments.of_reporters, events, listed)
+        )
     return found
 
 

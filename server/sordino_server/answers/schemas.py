@@ -10,6 +10,7 @@ from sordino_analysis.questions.linear.on_demand import QuestionKind
 from sordino_server.estimates.schemas import Interval, PlanDigests, canonical_bytes
 
 AnswersKind = QuestionKind | Literal["rule"]
+Span = tuple[int | float | None, int | float | None]
 
 _INTERVAL = "Contains the reporters' answer with the stated level, if the question was fixed before anybody looked."
 _BAND = "The bands of all `compared` questions of this kind together contain all answers with the stated level."
@@ -32,12 +33,19 @@ class ShareOnDemand(BaseModel):
 
 
 class QuantileOnDemand(BaseModel):
-    """The least member of an ordered attribute that a share of the users are at or below."""
+    """The least member of an ordered attribute that a share of the users are at or below, in the attribute's unit.
+
+    Pairs are low < x ≤ high, for integers low ≤ x ≤ high; null is an open end, or one beyond all numbers.
+    """
 
     label: str
-    value: str = Field(description="The member in the nearest distribution.")
-    interval: tuple[str, str] = Field(description="First and last member that may be it. " + _INTERVAL)
-    band: tuple[str, str] = Field(description="First and last member that may be it, for all quantiles at once.")
+    unit: str = Field(description="Of the numbers; empty for an attribute without one.")
+    bin: str = Field(description="The member in the nearest distribution that the interval holds, as text.")
+    value: Span = Field(description="The ends of that member.")
+    interval: Span = Field(description="From the first to the last member that may be it. " + _INTERVAL)
+    band: Span = Field(description="The same for all quantiles at once; it contains the interval.")
+    population_interval: Span = Field(description="The same for the population that the users came from.")
+    beyond: bool = Field(description="Whether fewer users than the share have a number at all, as far as is estimated.")
 
 
 class RuleOnAverage(BaseModel):

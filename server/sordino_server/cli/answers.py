@@ -8,6 +8,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
+from sordino_analysis.figures import SHARE, amount, number_span, span
 from sordino_analysis.percentages import percent
 from sordino_server.cli.campaign_argument import CampaignArgument
 from sordino_server.cli.chart_file import ChartOption, drawn
@@ -99,13 +100,14 @@ def _print_rules(document: dict[str, Any]) -> None:
 
 def _print_answers(document: dict[str, Any]) -> None:
     level = percent(document["level"])
-    shares = document["kind"] != "quantile"
-    figures = ("value", "standard error") if shares else ("value",)
-    table = Table("question", *figures, f"{level} interval", f"{level} band")
-    for each in document["answers"]:
-        own = [_text(each["value"]), *([_text(each["standard_error"])] if shares else [])]
-        spans = [f"{_text(low)} … {_text(high)}" for low, high in (each["interval"], each["band"])]
-        table.add_row(*map(escape, (each["label"], *own, *spans)))
+    if document["kind"] == "quantile":
+        table = Table("question", "value", f"{level} interval", f"{level} band")
+        rows = map(_quantile, document["answers"])
+    else:
+        table = Table("question", "value", "standard error", f"{level} interval", f"{level} band")
+        rows = map(_share, document["answers"])
+    for row in rows:
+        table.add_row(*map(escape, row))
     console.print(table)
     console.print(
         f"{quantity(document['users'], 'user')}, ε = {document['epsilon']:g}; the band holds "
@@ -116,5 +118,12 @@ def _print_answers(document: dict[str, Any]) -> None:
         console.print(f"[yellow]{escape(warning)}", highlight=False)
 
 
-def _text(value: float | str) -> str:
-    return value if isinstance(value, str) else f"{value:.4f}"
+def _share(each: dict[str, Any]) -> tuple[str, ...]:
+    figures = (amount(each[name], SHARE) for name in ("value", "standard_error"))
+    return each["label"], *figures, *(span(each[name], SHARE) for name in ("interval", "band"))
+
+
+def _quantile(each: dict[str, Any]) -> tuple[str, ...]:
+    unit = each["unit"]
+    value = each["bin"] if each["beyond"] else number_span(each["value"], unit)
+    return each["label"], value, *(number_span(each[name], unit) for name in ("interval", "band"))

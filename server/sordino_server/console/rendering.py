@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.responses import HTMLResponse
 
+from sordino_analysis.figures import number_span
 from sordino_analysis.percentages import percent
 from sordino_server import __version__
 from sordino_server.kit.times import iso_8601_or_none
@@ -61,6 +62,7 @@ def _environment() -> Environment:
         "quantity": quantity,
         "figure": _figure,
         "percent": _percent,
+        "number_span": number_span,
         "epsilon": _epsilon,
     }
     environment.globals["form_number"] = form_number

@@ -175,38 +175,97 @@ def test_any_rectangle_and_quantile_of_grids_on_two_attributes():
     exact_error = math.sqrt(float((law.law.variances(query[None])[0] * shares).sum()) / len(x))
     assert found.answers[0].standard_error == pytest.approx(exact_error, rel=0.03)
     median = asked(plan, aggregate, "quantile", "x:0.5").answers[0]
-    assert int(median.band[0]) <= int(median.interval[0]) <= np.median(x) <= int(median.interval[1]) < 47
+    assert median.band[0] <= median.interval[0] <= np.median(x) <= median.interval[1] < 47
 
 
 def test_quantiles_of_few_reports_warn_as_ranges_do():
-    plan = compiled([DELAY], "prefix", "subset_selection", epsilon="8")
-    aggregate = reported(plan.device, np.array([0] * 19 + [5]), 1)
+    plan = compiled([DELAY], "prefix", "subset_selection", epsilon="4")
+    aggregate = reported(plan.device, np.zeros(3, dtype=int), 1)
     (ranges,), (quantiles,) = (
         asked(plan, aggregate, *one).warnings for one in (("range", "..30"), ("quantile", "0.9"))
     )
-    assert "only 20 users reported" in ranges
-    assert "only 20 users reported" in quantiles
+    assert "only 3 users reported" in ranges
+    assert "only 3 users reported" in quantiles
     many = reported(plan.device, np.arange(8).repeat(2000), 1)
     assert asked(plan, many, "quantile", "0.9").warnings == ()
 
 
 def test_quantiles_invert_the_distribution(prefix):
     found = asked(prefix, expected(prefix.device, SHARES), "quantile", "0.55", "delay:.87", "0.2", "0.99")
-    assert [one.value for one in found.answers] == ["(10, 15]", "(30, 60]", "≤ 0", "> 60"]
+    assert [one.bin for one in found.answers] == ["(10, 15]", "(30, 60]", "≤ 0", "> 60"]
+    assert [one.value for one in found.answers] == [(10, 15), (30, 60), (None, 0), (60, None)]
     for one in found.answers:
-        assert (one.interval, one.band) == ((one.value, one.value), (one.value, one.value))
+        assert one.interval == one.band == one.population_interval == one.value
+        assert (one.unit, one.beyond) == ("min", False)
     assert (found.compared, found.answers[1].label) == (7, ".87 quantile of delay")
     few = asked(prefix, reported(prefix.device, np.arange(8).repeat(50), 1), "quantile", "0.5").answers[0]
-    labels = [prefix.device.domain.attributes[0].label(x) for x in range(8)]
-    places = [labels.index(text) for text in (few.band[0], few.interval[0], few.interval[1], few.band[1])]
+    places = [first_bin(few.band), first_bin(few.interval), last_bin(few.interval), last_bin(few.band)]
     assert places == sorted(places)
     assert places[0] < 3 < 4 < places[3]
+
+
+def first_bin(span):
+    """The bin of DELAY that begins at the low end."""
+    return 0 if span[0] is None else DELAY["edges"].index(span[0]) + 1
+
+
+def last_bin(span):
+    return 7 if span[1] is None else DELAY["edges"].index(span[1])
 
 
 def test_users_without_a_number_are_above_all_quantiles():
     plan = compiled([{**DELAY, "edges": [0, 10], "missing": True}], "histogram", "randomized_response")
     found = asked(plan, expected(plan.device, np.array([0.3, 0.1, 0.1, 0.5])), "quantile", "0.39", "0.45", "0.7")
-    assert [one.value for one in found.answers] == ["(0, 10]", "> 10", "> 10"]
+    assert [one.bin for one in found.answers] == ["(0, 10]", "> 10", "missing"]
+    beyond = found.answers[2]
+    assert (beyond.value, beyond.interval, beyond.beyond) == ((None, None), (None, None), True)
+    nobody = asked(plan, expected(plan.device, np.array([0.0, 0.0, 0.0, 1.0])), "quantile", "0.01").answers[0]
+    assert (nobody.bin, nobody.beyond) == ("missing", True)
+
+
+def test_quantiles_of_integers_are_numbers():
+    plan = compiled([{"name": "n", "kind": "integers", "low": -3, "high": 4, "unit": "K"}], "prefix")
+    found = asked(plan, expected(plan.device, SHARES), "quantile", "0.55").answers[0]
+    assert (found.value, found.bin, found.unit) == ((0, 0), "0", "K")
+    assert found.interval == found.band == found.population_interval == (0, 0)
+
+
+def bins_of(domain, span):
+    """The first and last place of a span of integers from 0; what is beyond them is the place after the last."""
+    bins = domain.attributes[0].bins
+    return (bins if span[0] is None else span[0]), (bins if span[1] is None else span[1])
+
+
+@pytest.mark.parametrize(
+    ("bins", "mechanism", "epsilon", "users", "missing"),
+    [
+        (128, "shifted_grids", "8", 5, False),
+        (8, "randomized_response", "1", 1, False),
+        (8, "subset_selection", "4", 2, False),
+        (8, None, "1", 30, True),
+    ],
+)
+def test_a_quantile_lies_in_its_interval_and_that_in_its_band(bins, mechanism, epsilon, users, missing):
+    """At any number of users; the band holds all quantiles at once.
+
+    Of 60 campaigns a band of 95 % holds in 48 at least but in 2·10⁻⁵ of such tests.
+    """
+    attribute = {"name": "n", "kind": "integers", "low": 0, "high": bins - 1, "missing": missing}
+    plan = compiled([attribute], "prefix", mechanism, epsilon)
+    domain, generator, held = plan.device.domain, np.random.default_rng(20_261_130), 0
+    texts = ("0.05", "0.25", "0.5", "0.75", "0.95")
+    for seed in range(60):
+        cells = generator.integers(0, bins + missing, size=users)
+        inside = True
+        for text, one in zip(
+            texts, asked(plan, reported(plan.device, cells, seed), "quantile", *texts).answers, strict=True
+        ):
+            value, interval, band = (bins_of(domain, span) for span in (one.value, one.interval, one.band))
+            assert band[0] <= interval[0] <= value[0] <= value[1] <= interval[1] <= band[1]
+            true = int(np.sort(cells)[math.ceil(float(text) * users) - 1])
+            inside &= band[0] <= true <= band[1]
+        held += inside
+    assert held >= binom.ppf(2e-5, 60, 0.95)
 
 
 @pytest.mark.slow
@@ -240,8 +299,7 @@ def test_intervals_and_bands_hold_in_simulated_campaigns(prefix, law):
             )
             median = answer(answerer, domain, "quantile", ["0.4"]).answers[0]
             true = int(np.argmax(np.cumsum(np.bincount(cells, minlength=8)) >= 0.4 * users))
-            labels = [domain.attributes[0].label(x) for x in range(8)]
-            quantile_missed += not labels.index(median.interval[0]) <= true <= labels.index(median.interval[1])
+            quantile_missed += not first_bin(median.interval) <= true <= last_bin(median.interval)
     low, high = binom.ppf([5e-5, 1 - 5e-5], campaigns, 0.05)
     accepted = bool((missed <= high).all() and (missed >= low).all())
     assert accepted is (law == "true"), missed
@@ -355,8 +413,7 @@ def test_any_interval_of_shifted_grids():
     assert found.answers[0].standard_error == pytest.approx(exact_error, rel=0.02)
     # Of more than 512 bins some have standard errors of their own; the others are in between.
     median = asked(plan, aggregate, "quantile", "0.5").answers[0]
-    assert int(median.band[0]) <= int(median.interval[0]) <= np.median(cells) <= int(median.interval[1])
-    assert int(median.interval[1]) <= int(median.band[1]) < 699
+    assert median.band[0] <= median.interval[0] <= np.median(cells) <= median.interval[1] <= median.band[1] < 699
 
 
 def test_standard_errors_between_those_that_are_worked_out():
@@ -366,8 +423,9 @@ def test_standard_errors_between_those_that_are_worked_out():
     function = answerer._function(0, 0.95)
     texts = [f"..{x}" for x in (3, 13, 77, 191, 333, 402, 601, 693)]
     for text, one in zip(texts, answer(answerer, plan.device.domain, "range", texts).answers, strict=True):
-        low, high = function.interval[int(text[2:])]
-        assert high - low == pytest.approx(one.interval[1] - one.interval[0], rel=0.01)
+        low, high = function.reporters.one[int(text[2:])]
+        wider = norm.ppf(0.9875) / norm.ppf(0.975)
+        assert high - low == pytest.approx(wider * (one.interval[1] - one.interval[0]), rel=0.01)
 
 
 def test_cells_of_hashed_texts_are_counted_in_table_and_log():

@@ -95,12 +95,13 @@ def test_ranges_and_quantiles_with_interval_and_band(server: Any) -> None:
     assert (rectangle["kind"], rectangle["compared"]) == ("rectangle", 9)
     assert rectangle["answers"] == [middle]
     quantiles = server.api.get(f"{path}/answers", params={"quantile": ["0.5", "0.98"]}).json()
-    assert quantiles["answers"][0] == {
-        "label": "0.5 quantile of delay",
-        "value": "≤ 0",
-        "interval": ["≤ 0", quantiles["answers"][0]["interval"][1]],
-        "band": ["≤ 0", quantiles["answers"][0]["band"][1]],
-    }
+    median = quantiles["answers"][0]
+    assert (median["label"], median["unit"]) == ("0.5 quantile of delay", "min")
+    assert (median["bin"], median["value"], median["beyond"]) == ("≤ 0", [None, 0.0], False)
+    for name in ("interval", "band", "population_interval"):
+        low, high = median[name]
+        assert low is None
+        assert high in (0.0, 15.0, 60.0, None)
 
 
 def test_cells_and_marginals_as_a_table(running: Any) -> None:
@@ -137,7 +138,8 @@ def test_the_table_of_quantiles(running: Any) -> None:
     text = running.api.get(f"{path}/answers", params={"quantile": "0.5"}, headers={"accept": "text/csv"}).text
     (row,) = csv.DictReader(io.StringIO(text))
     assert list(row)[: len(QUANTILE_COLUMNS)] == list(QUANTILE_COLUMNS)
-    assert (row["label"], row["value"]) == ("0.5 quantile of delay", "≤ 0")
+    assert (row["label"], row["bin"]) == ("0.5 quantile of delay", "≤ 0")
+    assert (row["value_low"], row["value_high"], row["beyond"]) == ("", "0.0", "False")
 
 
 BAD: list[tuple[dict[str, Any], str]] = [
