@@ -11,9 +11,8 @@ from sordino_client._folding import folded
 from sordino_client._ledger import Debit, Joined, Ledger
 from sordino_shared.guarantees import PureEpsilon, exact_decimal
 from sordino_shared.protocol import Rotating
-from sordino_shared.quantities import quantity
+from sordino_shared.quantities import duration, quantity
 
-_UNITS = ((86_400, "day"), (3600, "hour"), (60, "minute"), (1, "second"))
 _STATES = {
     "spooled": "waits to be sent",
     "delivered": "sent",
@@ -25,14 +24,16 @@ _STATES = {
 
 @dataclass(frozen=True, kw_only=True)
 class AccountEntry:
-    """One answer to a round, or to a period of a series.
+    """One answer to a round, or to a period of a series; `at` is when it was drawn, and counts against the caps.
 
-    `report` is the randomised report in hexadecimal, as it is or was on the wire; never the value.
+    `period_start` is when the period of a series began, in Unix seconds, None for a round. `report` is the
+    randomised report in hexadecimal, as it is or was on the wire; never the value.
     """
 
     round: int
     epsilon_nano: int
     at: int
+    period_start: int | None = None
     state: str
     reason: str | None
     report: str | None
@@ -40,24 +41,28 @@ class AccountEntry:
 
 @dataclass(frozen=True, kw_only=True)
 class SeriesAccount:
-    """How often a series asks: at most `epsilon_nano` every `cycle_s` seconds, at most `answers_max` times for life.
+    """How often a series asks: `epsilon_nano` about `turn`, "any 30 days in a row", `answers_max` times for life.
 
-    `answers` counts those of a series that this one replaced. Nothing is answered before `next_at` in Unix seconds (0:
-    nothing holds it back). `over` says that no answer follows, because it ended, was replaced or has all its answers.
+    A device is asked about one period in `cycle_s` seconds; two answers are at least `apart_s` seconds apart, since an
+    early one may follow a late one. `answers` counts those of a series that this one replaced. Nothing is answered
+    before `next_at` in Unix seconds (0: nothing holds it back). `over` says that no answer follows, because it ended,
+    was replaced or has all its answers.
     """
 
     epsilon_nano: int
+    turn: str
     cycle_s: int
+    apart_s: int
     answers: int
     answers_max: int
     next_at: int
     over: bool
 
     def __str__(self) -> str:
-        rate = f"ε {exact_decimal(self.epsilon_nano)} at most every {_duration(self.cycle_s)}"
+        apart = f", at least {duration(self.apart_s)} apart" if self.apart_s else ""
         return (
-            f"series: {rate}, {self.answers} of {quantity(self.answers_max, 'answer')} "
-            f"given{' (over)' if self.over else ''}"
+            f"series: at most ε {exact_decimal(self.epsilon_nano)} about {self.turn}, {self.answers} of "
+            f"{quantity(self.answers_max, 'answer')} given{apart}{' (over)' if self.over else ''}"
         )
 
 
@@ -145,7 +150,9 @@ def _series(joined: Joined) -> SeriesAccount | None:
         return None
     return SeriesAccount(
         epsilon_nano=joined.manifest.rounds[0].guarantee.nano,
-        cycle_s=law.slots * law.period_s,
+        turn=law.turn,
+        cycle_s=law.cycle_s,
+        apart_s=law.apart_s,
         answers=state.answers,
         answers_max=law.answers_max,
         next_at=state.next_at,
@@ -159,6 +166,7 @@ def _entry(debit: Debit) -> AccountEntry:
         round=debit.round,
         epsilon_nano=debit.guarantee.nano,
         at=debit.at,
+        period_start=debit.period_start,
         state=debit.state,
         reason=debit.reason,
         report=payload,
@@ -171,13 +179,6 @@ def _line(entry: AccountEntry, unit: str) -> str:
     report = f", report {entry.report[:32]}{'…' if len(entry.report) > 32 else ''}" if entry.report else ""
     epsilon = exact_decimal(entry.epsilon_nano)
     return f"{day}  {unit} {entry.round}  ε {epsilon:>11}  {_STATES[entry.state]}{reason}{report}"
-
-
-def _duration(time_s: int) -> str:
-    """30 days, 24 hours or 90 seconds: the largest unit of which it is a whole number."""
-    size, unit = next((size, unit) for size, unit in _UNITS if time_s % size == 0)
-    count = time_s // size
-    return quantity(count, unit)
 
 
 def _of(spent: int, cap: PureEpsilon) -> str:

@@ -6,6 +6,7 @@ import logging
 import os
 
 from sordino_client._account import Account, account
+from sordino_client._accounting import cap_conflict
 from sordino_client._clock import Clock, seconds
 from sordino_client._config import Config
 from sordino_client._delivery import (
@@ -322,7 +323,7 @@ class Device:
         return outcome
 
     def _describe(self, session: Session) -> Campaign:
-        manifest = session.manifest
+        manifest, law = session.manifest, session.series
         return Campaign(
             id=session.campaign,
             name=manifest.name,
@@ -331,4 +332,5 @@ class Device:
             guarantee=manifest.device_guarantee,
             series=session.series,
             opted_out=self._ledger.opted_out(session.campaign),
+            cap_conflict=None if law is None else cap_conflict(law, manifest.rounds[0].guarantee, self.config.caps),
         )

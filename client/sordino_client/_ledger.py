@@ -32,13 +32,14 @@ _LOG = logging.getLogger("sordino_client")
 class Debit:
     """One row of the account: ε spent on a round at a time in Unix seconds, and what became of the report.
 
-    `payloads` is the randomised report, while it is kept.
+    `period_start` is the start of a series' period. `payloads` is the randomised report, while it is kept.
     """
 
     campaign: CampaignId
     round: int
     guarantee: PureEpsilon
     at: int
+    period_start: int | None
     state: str
     reason: str | None
     payloads: bytes | None
@@ -225,12 +226,12 @@ class Ledger:
         self._spool.check_room(connection)
         if self._config.dry_run:
             return AnswerStatus.DRY_RUN
-        # Where the clock was set back, an earlier time than the ledger's latest would leave the running period.
-        counts_at = now if terms.counts_from is None else now - math.ceil(clock) + terms.counts_from
         set_high_water(connection, now)
         report = randomize()
+        # A debit counts when it is made: a time that a manifest or a task names would let a server empty the caps.
         connection.execute(
-            "INSERT INTO debits VALUES (?, ?, ?, ?)", (bytes(session.campaign), index, proved.nano, counts_at)
+            "INSERT INTO debits (campaign, round, nano, at, period_start) VALUES (?, ?, ?, ?, ?)",
+            (bytes(session.campaign), index, proved.nano, now, terms.period_start),
         )
         self._spool.add(connection, session.campaign, index, report, terms)
         return AnswerStatus.RECORDED
@@ -273,7 +274,7 @@ class Ledger:
         """Debits in the order they were made, the campaigns they belong to and totals, in one consistent view."""
         with self._storage.read() as connection:
             debits = connection.execute(
-                "SELECT campaign, round, nano, at, coalesce(state, 'deleted'), reason, body"
+                "SELECT campaign, round, nano, at, period_start, coalesce(state, 'deleted'), reason, body"
                 " FROM debits LEFT JOIN reports USING (campaign, round) ORDER BY debits.rowid"
             )
             campaigns = connection.execute(
@@ -314,7 +315,14 @@ class Ledger:
 
 
 def _debit(
-    campaign: bytes, index: int, nano: int, at: int, state: str, reason: str | None, body: bytes | None
+    campaign: bytes,
+    index: int,
+    nano: int,
+    at: int,
+    period_start: int | None,
+    state: str,
+    reason: str | None,
+    body: bytes | None,
 ) -> Debit:
     if state not in STATES or not isinstance(reason, str | None):
         raise ValueError("a state that is none")
@@ -325,6 +333,7 @@ def _debit(
         round=whole(index),
         guarantee=guarantee,
         at=when,
+        period_start=None if period_start is None else whole(period_start),
         state=state,
         reason=reason,
         payloads=payloads,

@@ -197,7 +197,7 @@ class Series:
             until=None,
             expires_at=law.accepted_until(number),
             wait_s=self._wait_s(retry, law.accepted_until(number)) if self._config.background else 0.0,
-            counts_from=period.start,
+            period_start=period.start,
         )
         with self._storage.write() as connection:
             now = int(seconds(self._clock))

@@ -38,15 +38,15 @@ class SpooledReport:
 class AnswerTerms:
     """How an answer is recorded: before `until` (None: any time), its report due in `wait_s` seconds.
 
-    The report expires at `expires_at` (None: never). Its ε counts against the caps from `counts_from` on (None: from
-    the time of the answer). Times are Unix seconds.
+    The report expires at `expires_at` (None: never). `period_start` is that of the period of a series; the caps do not
+    look at it, since the manifest names it. Times are Unix seconds.
     """
 
     retry: RetryWindow
     until: float | None
     expires_at: int | None
     wait_s: float
-    counts_from: int | None = None
+    period_start: int | None = None
 
 
 class Spool:

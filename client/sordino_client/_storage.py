@@ -16,13 +16,14 @@ from contextlib import contextmanager, suppress
 from typing import TypeVar
 
 from sordino_client._errors import LedgerUnavailable
+from sordino_client._redating import date_at_draw
 from sordino_shared.errors import InvalidValue, ProtocolError
 
 T = TypeVar("T")
 
 MEMORY = ":memory:"
 BUSY_TIMEOUT_S = 5.0
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 7
 _APPLICATION_ID = 0x536F7264
 
 _SCHEMA = (
@@ -93,7 +94,11 @@ _SINCE = {
         " WHEN OLD.source IS NOT NULL AND NEW.source IS NOT OLD.source"
         " BEGIN SELECT RAISE(ABORT, 'sources are final'); END",
     ),
+    # Debits of series were dated at the start of their period, which the manifest names.
+    6: ("ALTER TABLE debits ADD COLUMN period_start INTEGER",),
 }
+# By format, what changes the rows of a ledger of that format, after the statements above.
+_REWRITES = {6: date_at_draw}
 
 _CREATING = threading.Lock()
 _REGISTERING = threading.Lock()
@@ -200,8 +205,8 @@ class Storage:
             return
         connection.execute("BEGIN IMMEDIATE")
         try:
-            for statement in _missing(self._format(connection)):
-                connection.execute(statement)
+            with self.reading_rows():
+                _bring_up(connection, self._format(connection))
             connection.execute("COMMIT")
         finally:
             if connection.in_transaction:
@@ -268,14 +273,16 @@ def _create(path: str) -> None:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 
 
-def _missing(format_number: int) -> Iterator[str]:
-    """The statements that bring a ledger of format `format_number` (0: an empty file) to today's."""
-    if format_number == SCHEMA_VERSION:
-        return
-    yield from () if format_number else _SCHEMA
+def _bring_up(connection: sqlite3.Connection, format_number: int) -> None:
+    """Bring a ledger of format `format_number` (0: an empty file) to today's, in the caller's transaction."""
+    for statement in () if format_number else _SCHEMA:
+        connection.execute(statement)
     for version in range(max(format_number, 1), SCHEMA_VERSION):
-        yield from _SINCE[version]
-    yield f"PRAGMA user_version = {SCHEMA_VERSION}"
+        for statement in _SINCE[version]:
+            connection.execute(statement)
+        if version in _REWRITES:
+            _REWRITES[version](connection)
+    connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 
 
 def _before_fork() -> None:

@@ -143,6 +143,7 @@ def test_an_older_ledger_is_brought_up_and_asks_to_join_again(two, ledger, versi
     with sqlite3.connect(ledger) as connection:
         connection.execute("DROP TRIGGER sources_are_final")
         connection.execute("ALTER TABLE campaigns DROP COLUMN source")
+        connection.execute("ALTER TABLE debits DROP COLUMN period_start")
         connection.execute("ALTER TABLE campaigns DROP COLUMN origin")
         connection.execute("DROP TABLE tasks")
         connection.execute("DROP TABLE series")
@@ -252,5 +253,5 @@ def test_a_ledger_of_format_5_is_brought_up(make_client, world, ledger) -> None:
     ]
     assert client.flush().delivered == 1
     with sqlite3.connect(ledger) as connection:
-        assert connection.execute("PRAGMA user_version").fetchone() == (SCHEMA_VERSION,) == (6,)
+        assert connection.execute("PRAGMA user_version").fetchone() == (SCHEMA_VERSION,) == (7,)
         assert connection.execute("SELECT DISTINCT source FROM campaigns").fetchall() == [(None,)]

@@ -262,19 +262,49 @@ def test_answering_another_campaign_daily_changes_nothing_in_the_series(make_ser
     assert sum(status is AnswerStatus.RECORDED for _, status in found["both"]) == 4
 
 
-def test_the_caps_count_an_answer_at_the_start_of_its_period(make_series, start, clock) -> None:
-    """A late answer to one period leaves the cap of T periods free for an early answer to the next."""
-    world = make_series()
-    client, campaign = start(world, caps=Caps(PureEpsilon.of(1), 7, PureEpsilon.of(100)))
+def test_the_caps_count_an_answer_when_it_is_drawn(make_series, start, clock) -> None:
+    """Not from the start of its period, which the manifest names: a late answer and an early one are a day apart."""
+    caps = Caps(PureEpsilon.of(1), 7, PureEpsilon.of(100))
+    client, campaign = start(make_series(), caps=caps)
     clock.time = START + DAY - 1
     assert client.answer(campaign, "red").status is AnswerStatus.RECORDED
-    assert client.account().campaigns[0].entries[0].at == START
+    [entry] = client.account().campaigns[0].entries
+    assert (entry.at, entry.period_start) == (START + DAY - 1, START)
     clock.time = START + 7 * DAY
-    assert client.answer(campaign, "red").status is AnswerStatus.RECORDED
-    other = make_series(created_at=1, slots=1, late_s=0)
-    second, joined = start(other, caps=Caps(PureEpsilon.of(1), 7, PureEpsilon.of(100)))
     with pytest.raises(BudgetExceeded, match="in 7 days"):
-        second.answer(joined, "red")
+        client.answer(campaign, "red")
+    clock.time = START + 8 * DAY - 1
+    assert client.answer(campaign, "red").status is AnswerStatus.RECORDED
+
+
+def test_a_cap_over_the_longest_window_of_a_series_never_refuses_it(make_series, start, clock) -> None:
+    """Six days for T = 7 of current values: the latest second of a period, then the earliest of the next turn."""
+    world = make_series()
+    days = world.manifest.assignment.longest_window_s(1) // DAY
+    client, campaign = start(world, caps=Caps(PureEpsilon.of(1), days, PureEpsilon.of(100)))
+    for turn in range(5):
+        clock.time = START + 7 * turn * DAY + (0 if turn % 2 else DAY - 0.25)
+        assert client.answer(campaign, "red").status is AnswerStatus.RECORDED
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "days", "said"),
+    [
+        (1, 6, None),
+        (2, 13, None),
+        (5, 3660, None),
+        (
+            1,
+            7,
+            "room for 1 answer in 7 days, and this series may draw 2: the others are refused. ε 2 in 7 days refuses",
+        ),
+        (1, 7, "none, nor does ε 1 in 6 days"),
+        (0.5, 7, "room for 0 answers in 7 days, and this series may draw 2: the others are refused. ε 2 in 7 days"),
+    ],
+)
+def test_joining_says_whether_the_cap_refuses_answers(make_series, start, epsilon, days, said) -> None:
+    _, campaign = start(make_series(), caps=Caps(PureEpsilon.of(epsilon), days, PureEpsilon.of(100)))
+    assert said in campaign.cap_conflict if said else campaign.cap_conflict is None
 
 
 def test_a_clock_set_back_frees_no_budget(make_series, make_world, start, clock) -> None:
@@ -376,14 +406,17 @@ def test_a_dry_run_spends_nothing_and_stays_due(make_series, start, clock) -> No
 
 def test_the_account_lists_a_series_with_its_rate(make_series, start, clock) -> None:
     client, campaign = start(make_series())
-    assert "  series: ε 1 at most every 7 days, 0 of 5 answers given" in str(client.account()).splitlines()
+    assert (
+        "  series: at most ε 1 about any 7 days in a row, 0 of 5 answers given, at least 6 days apart"
+        in str(client.account()).splitlines()
+    )
     client.answer(campaign, "red")
     account = client.account()
     assert "  period 0  ε           1  waits to be sent" in str(account)
     assert account.campaigns[0].series.cycle_s == 7 * DAY
     assert account.to_dict()["campaigns"][0]["series"]["answers"] == 1
     hourly, _ = start(make_series(created_at=1, period_s=3600, slots=5, late_s=0))
-    assert "at most every 5 hours, 0 of 5" in str(hourly.account())
+    assert "about any 5 hours in a row, 0 of 5 answers given, at least 4 hours apart" in str(hourly.account())
 
 
 def test_phase_and_part_are_kept_across_restarts_and_many_series(make_series, start, make_client, clock) -> None:

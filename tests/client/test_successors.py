@@ -158,12 +158,12 @@ def test_a_ledger_of_format_4_is_brought_up(make_client, world, ledger, clock) -
     assert client.flush().delivered == 1
     assert client.answer(waiting.campaign, "red").status is AnswerStatus.ALREADY_ANSWERED
     with sqlite3.connect(ledger) as connection:
-        assert connection.execute("PRAGMA user_version").fetchone() == (SCHEMA_VERSION,) == (6,)
+        assert connection.execute("PRAGMA user_version").fetchone() == (SCHEMA_VERSION,) == (7,)
 
 
 def test_a_brought_up_ledger_has_the_tables_of_a_new_one(make_client, ledger, tmp_path) -> None:
     schemas = []
-    for number, dump in enumerate(("format_3.sql", "format_4.sql", "format_5.sql", None)):
+    for number, dump in enumerate(("format_3.sql", "format_4.sql", "format_5.sql", "format_6.sql", None)):
         path = tmp_path / f"{number}.sqlite3"
         if dump is not None:
             with sqlite3.connect(path) as connection:
@@ -171,7 +171,7 @@ def test_a_brought_up_ledger_has_the_tables_of_a_new_one(make_client, ledger, tm
         make_client(ledger=path).close()
         with sqlite3.connect(path) as connection:
             schemas.append(set(connection.execute("SELECT type, name, tbl_name FROM sqlite_master")))
-    assert schemas[0] == schemas[1] == schemas[2] == schemas[3]
+    assert all(schema == schemas[-1] for schema in schemas)
 
 
 @pytest.mark.parametrize(

@@ -207,6 +207,8 @@ def test_series(vectors: dict[str, Any]) -> None:
         for each in case["windows"]:
             assert law.most_answers(each["periods"]) == each["most_answers"]
             assert law.most_reports(each["periods"]) == each["most_reports"]
+        for each in case["drawn"]:
+            assert law.most_drawn(each["seconds"]) == each["most_drawn"]
 
 
 def test_successors_of_a_series(vectors: dict[str, Any]) -> None:

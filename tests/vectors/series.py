@@ -72,7 +72,15 @@ def _arithmetic(law: Rotating, phase: int) -> dict[str, Any]:
             {"periods": w, "most_answers": law.most_answers(w), "most_reports": law.most_reports(w)}
             for w in (0, 1, law.slots, law.slots + 1, 10 * law.slots, 10**9)
         ],
+        "drawn": [
+            {"seconds": seconds, "most_drawn": law.most_drawn(seconds)}
+            for seconds in sorted({0, 1, law.cycle_s, 365 * DAY_S, *_around(law.longest_window_s(2))})
+        ],
     }
+
+
+def _around(longest: int) -> tuple[int, int]:
+    return longest, longest + 1
 
 
 def _period(law: Rotating, number: int) -> dict[str, Any]:

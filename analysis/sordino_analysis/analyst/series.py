@@ -26,12 +26,22 @@ def series(plan: Plan, periods: Mapping[int, Aggregate], *, slots: int, level: f
 
 
 def rotation(
-    plan: Plan, *, active: int, target: float | None = None, slots: int | None = None, periods: int = 1, period_s: int
+    plan: Plan,
+    *,
+    active: int,
+    target: float | None = None,
+    slots: int | None = None,
+    periods: int = 1,
+    period_s: int,
+    late_s: int = 0,
+    answers_max: int | None = None,
 ) -> Rotation:
     """What a series of this plan costs and shows with `active` devices a period, for a target error or given slots.
 
     `target` is the standard error of a window of so many `periods`, for the answer with the largest variance: the
-    Rotation has the most slots that reach it. Raises InvalidValue where none do, or unless one of the two is given.
+    Rotation has the most slots that reach it. `late_s` is how long after its period an answer may come, where the
+    series asks about the previous period; `answers_max` the most answers of a device. Raises InvalidValue where none
+    do, or unless one of the two is given.
 
     >>> rotation(three, active=1_000_000, target=0.01, period_s=86_400).slots
     54
@@ -41,6 +51,21 @@ def rotation(
     variance = float(plan.variances.max())
     if target is not None:
         return Rotation.of_target(
-            target, periods, epsilon=plan.epsilon, variance=variance, active=active, period_s=period_s
+            target,
+            periods,
+            epsilon=plan.epsilon,
+            variance=variance,
+            active=active,
+            period_s=period_s,
+            late_s=late_s,
+            answers_max=answers_max,
         )
-    return Rotation(epsilon=plan.epsilon, variance=variance, active=active, slots=slots or 0, period_s=period_s)
+    return Rotation(
+        epsilon=plan.epsilon,
+        variance=variance,
+        active=active,
+        slots=slots or 0,
+        period_s=period_s,
+        late_s=late_s,
+        answers_max=answers_max,
+    )

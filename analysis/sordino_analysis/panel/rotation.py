@@ -9,6 +9,7 @@ from scipy.special import ndtri
 
 from sordino_analysis.panel.series import MOST_SLOTS
 from sordino_shared.errors import InvalidValue
+from sordino_shared.protocol.series import most_drawn_within
 from sordino_shared.quantities import quantity
 
 YEAR_S = 365 * 86_400
@@ -20,7 +21,9 @@ MONTH_S = 30 * 86_400
 class Rotation:
     """A series in numbers: `active` devices a period, each with one turn in `slots` periods and ε = `epsilon` a turn.
 
-    `variance` is of one report's contribution to the answer. Raises InvalidValue for numbers that are none of a series.
+    `variance` is of one report's contribution to the answer. A period is answered until `late_s` after it: 0 for
+    values of the current period, the series' `late_s` for those of the previous one. `answers_max` is the most answers
+    of a device for life, None for any number. Raises InvalidValue for numbers that are none of a series.
     """
 
     epsilon: float
@@ -28,15 +31,34 @@ class Rotation:
     active: int
     slots: int
     period_s: int
+    late_s: int = 0
+    answers_max: int | None = None
 
     def __post_init__(self) -> None:
         _check_positive(epsilon=self.epsilon, variance=self.variance, active=self.active, period_s=self.period_s)
         if not 1 <= self.slots <= MOST_SLOTS:
             raise InvalidValue(f"a series has 1 to {MOST_SLOTS} slots, got {self.slots}", self.slots)
+        if not 0 <= self.late_s < max((self.slots - 1) * self.period_s, 1):
+            raise InvalidValue(
+                f"late_s is 0 or more and below the {(self.slots - 1) * self.period_s} seconds between two periods of "
+                f"a device (0 where it answers every period), got {self.late_s}",
+                self.late_s,
+            )
+        if self.answers_max is not None and self.answers_max < 1:
+            raise InvalidValue(f"answers_max must be 1 or more, got {self.answers_max}", self.answers_max)
 
     @classmethod
     def of_target(
-        cls, target: float, periods: int = 1, *, epsilon: float, variance: float, active: int, period_s: int
+        cls,
+        target: float,
+        periods: int = 1,
+        *,
+        epsilon: float,
+        variance: float,
+        active: int,
+        period_s: int,
+        late_s: int = 0,
+        answers_max: int | None = None,
     ) -> Rotation:
         """The most slots whose window of `periods` has standard error `target` or less: T ≤ target²·N·m/V.
 
@@ -52,7 +74,15 @@ class Rotation:
                 target,
             )
         slots = min(most, MOST_SLOTS)
-        return cls(epsilon=epsilon, variance=variance, active=active, slots=slots, period_s=period_s)
+        return cls(
+            epsilon=epsilon,
+            variance=variance,
+            active=active,
+            slots=slots,
+            period_s=period_s,
+            late_s=late_s,
+            answers_max=answers_max,
+        )
 
     @property
     def reports(self) -> float:
@@ -60,13 +90,16 @@ class Rotation:
         return self.active / self.slots
 
     def epsilon_within(self, seconds: int) -> float:
-        """The most ε that a device spends in so many seconds: ε⌈P/T⌉ in P periods."""
-        periods = -(-seconds // self.period_s)
-        return self.epsilon * -(-periods // self.slots)
+        """The most ε of a device in any so many seconds: ε·min(C, ⌈(seconds + period_s + late_s)/(T·period_s)⌉).
+
+        An early answer may follow a late one: 365 days can hold two answers where T is 365 days.
+        """
+        answers = most_drawn_within(seconds, self.slots * self.period_s, self.period_s + self.late_s)
+        return self.epsilon * (answers if self.answers_max is None else min(answers, self.answers_max))
 
     @property
     def epsilon_per_year(self) -> float:
-        """The most ε that a device spends in 365 days."""
+        """The most ε that a device spends in any 365 days in a row."""
         return self.epsilon_within(YEAR_S)
 
     def standard_error(self, periods: int = 1) -> float:

@@ -11,18 +11,20 @@ from sordino_server.identifiers import DigestText
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import MAX_NANO, PureEpsilon, exact_decimal
 from sordino_shared.protocol import CampaignId, Rotating, ValueOf
-from sordino_shared.protocol.series import MAX_ANSWERS, MAX_PERIOD_S, MAX_SLOTS, MAX_TIME
-from sordino_shared.quantities import quantity
+from sordino_shared.protocol.series import MAX_ANSWERS, MAX_SLOTS, MAX_TIME
+from sordino_shared.quantities import duration, quantity
 
 _DAY_S = 86_400
+# The wire allows more. A longer period, or one that began long ago, is a mistake: devices count ε when it is spent.
+LONGEST_PERIOD_S = 400 * _DAY_S
 _UNITS = ((604_800, "week"), (86_400, "day"), (3600, "hour"), (60, "minute"), (1, "second"))
 
 
 class SeriesOrder(StrictModel):
     """A question that comes back every period; each device answers one period in `slots`."""
 
-    period_s: Annotated[int, Field(strict=True, ge=1, le=MAX_PERIOD_S)] = Field(
-        _DAY_S, description="Seconds of a period."
+    period_s: Annotated[int, Field(strict=True, ge=1, le=LONGEST_PERIOD_S)] = Field(
+        _DAY_S, description="Seconds of a period, at most 400 days."
     )
     slots: Annotated[int, Field(strict=True, ge=1, le=MAX_SLOTS)] = Field(
         description="A device answers one period in so many."
@@ -85,8 +87,9 @@ def spending(answer: PureEpsilon, series: Rotating) -> PureEpsilon:
 
 
 def purpose_of(purpose: str, series: Rotating) -> str:
-    """The text for the owner of a device, which says how often it answers: both numbers, in words."""
-    said = f"At most one answer every {lasting(series.slots * series.period_s)}, at most {series.answers_max} in all."
+    """The text for the owner of a device, which says how often it answers and how close two answers come, in words."""
+    apart = f"come at least {duration(series.apart_s)} apart" if series.apart_s else "may follow each other at once"
+    said = f"At most one answer about {series.turn}, at most {series.answers_max} in all; two answers {apart}."
     return purpose if said in purpose else f"{purpose} {said}"
 
 

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
 from sordino_server.cli.output import console, moment
 from sordino_shared.quantities import quantity
+
+if TYPE_CHECKING:
+    from sordino_shared.protocol import Rotating
+
+DAY_S = 86_400
+# The longest time of an owner's cap, as the SDK takes it.
+MOST_CAP_DAYS = 3660
 
 
 def rates(series: dict[str, Any], variance: float, active: int | None) -> dict[str, Any]:
@@ -15,16 +22,22 @@ def rates(series: dict[str, Any], variance: float, active: int | None) -> dict[s
     # Other commands need no numbers and should not wait for their libraries.
     from sordino_analysis.panel.rotation import Rotation
 
+    law = _law(series)
     found = Rotation(
         epsilon=series["epsilon"],
         variance=variance,
         active=active or 1,
-        slots=series["slots"],
-        period_s=series["period_s"],
+        slots=law.slots,
+        period_s=law.period_s,
+        late_s=law.answering_s - law.period_s,
+        answers_max=law.answers_max,
     )
+    answers = law.fewest_for_window(DAY_S)
     cost = {
-        "epsilon_per_year": min(found.epsilon_per_year, series["epsilon"] * series["answers_max"]),
-        "epsilon_for_life": series["epsilon"] * series["answers_max"],
+        "epsilon_per_year": found.epsilon_per_year,
+        "epsilon_for_life": series["epsilon"] * law.answers_max,
+        "cap_epsilon": series["epsilon"] * answers,
+        "cap_days": min(law.longest_window_s(answers) // DAY_S, MOST_CAP_DAYS),
     }
     if active is None:
         return cost
@@ -40,10 +53,29 @@ def rates(series: dict[str, Any], variance: float, active: int | None) -> dict[s
     }
 
 
+def _law(series: dict[str, Any]) -> Rotating:
+    from sordino_shared.protocol import Rotating, ValueOf
+
+    return Rotating(
+        start=series["start"],
+        period_s=series["period_s"],
+        slots=series["slots"],
+        answers_max=series["answers_max"],
+        value_of=ValueOf(series["value_of"]),
+        late_s=series["late_s"],
+        replaces=None,
+    )
+
+
 def print_rates(rates: dict[str, Any]) -> None:
-    """Cost and errors in three lines."""
+    """Cost and errors in a few lines."""
     per_year, life = rates["epsilon_per_year"], rates["epsilon_for_life"]
-    console.print(f"a device spends at most ε = {per_year:g} a year, ε = {life:g} for life", highlight=False)
+    console.print(f"a device spends at most ε = {per_year:g} in any 365 days, ε = {life:g} for life", highlight=False)
+    console.print(
+        f"an owner's cap of ε = {rates['cap_epsilon']:g} in {quantity(rates['cap_days'], 'day')} or less refuses no "
+        "answer of this series; over a longer time some are refused",
+        highlight=False,
+    )
     if "active" not in rates:
         console.print("give --active to see predicted errors", highlight=False)
         return

@@ -6,6 +6,7 @@ from sqlalchemy import BigInteger, ForeignKey, Index
 from sqlalchemy.orm import Mapped, mapped_column
 
 from sordino_server.models.base import Base, RowNumber
+from sordino_shared.protocol import Rotating, ValueOf
 
 
 class SeriesRow(Base):
@@ -26,6 +27,19 @@ class SeriesRow(Base):
     late_s: Mapped[int] = mapped_column(BigInteger)
     nano: Mapped[int] = mapped_column(BigInteger)
     closed_periods: Mapped[int] = mapped_column(BigInteger, default=0)
+
+    @property
+    def law(self) -> Rotating:
+        """The terms as the manifest has them, without the series that this one replaces."""
+        return Rotating(
+            start=self.start,
+            period_s=self.period_s,
+            slots=self.slots,
+            answers_max=self.answers_max,
+            value_of=ValueOf.PREVIOUS if self.lag else ValueOf.CURRENT,
+            late_s=self.late_s,
+            replaces=None,
+        )
 
 
 class SeriesPause(Base):

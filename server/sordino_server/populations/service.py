@@ -210,9 +210,8 @@ def _asked_in_period(session: Session, population: Population, now: int) -> int:
 
 
 def price_within(series: SeriesRow, days: int) -> int:
-    """ε⌈P/T⌉ for the P periods that begin within so many days, and no more than all answers cost."""
-    count = -(-days * DAY_S // series.period_s)
-    return series.nano * min(-(-count // series.slots), series.answers_max)
+    """ε of the most answers that a device draws in any so many days, see `Rotating.most_drawn`."""
+    return series.nano * series.law.most_drawn(days * DAY_S)
 
 
 def _without_caps(name: str, now: int) -> Population:

@@ -3,6 +3,9 @@
 Period i is [start + i·period_s, start + (i+1)·period_s) in Unix seconds. A device of phase φ answers the periods
 i ≡ φ (mod slots), so that in any w consecutive periods it is asked about ⌈w/slots⌉ at most, and about `answers_max`
 for life. The number of a period is the number of its round.
+
+Two answers of one device are at least `apart_s` seconds apart, less than `slots` periods: an early answer may follow a
+late one.
 """
 
 from __future__ import annotations
@@ -14,12 +17,14 @@ from typing import ClassVar
 from sordino_shared._checks import check_range
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol.ids import CampaignId
+from sordino_shared.quantities import duration, quantity
 
 MAX_SLOTS = 4096
 MAX_ANSWERS = 10**6
 MAX_PERIOD_S = 2**31
 MAX_TIME = 2**40
 EPOCHS = 2**16
+_UNITS = {3600: "hour", 86_400: "day", 604_800: "week"}
 
 
 class ValueOf(StrEnum):
@@ -70,6 +75,32 @@ class Rotating:
             )
 
     @property
+    def answering_s(self) -> int:
+        """For how many seconds a device may answer one period: `late_s` longer than a period where it is about one that
+        is over. With one slot the next period takes its place at once.
+        """
+        return self.period_s + (self.late_s if self.value_of is ValueOf.PREVIOUS and self.slots > 1 else 0)
+
+    @property
+    def cycle_s(self) -> int:
+        """slots · period_s: the seconds from one period of a device to its next."""
+        return self.slots * self.period_s
+
+    @property
+    def apart_s(self) -> int:
+        """cycle_s − answering_s: the least seconds between two answers of a device, as a late one comes first."""
+        return self.cycle_s - self.answering_s
+
+    @property
+    def turn(self) -> str:
+        """The periods that hold at most one answer of a device, in words: any 30 days in a row, any week."""
+        unit = _UNITS.get(self.period_s)
+        if self.slots == 1:
+            return f"any {unit or f'period of {duration(self.period_s)}'}"
+        periods = f"{self.slots} periods of {duration(self.period_s)}" if unit is None else quantity(self.slots, unit)
+        return f"any {periods} in a row"
+
+    @property
     def pause_s(self) -> int:
         """The least seconds between the end of one period of a device and the start of its next."""
         return (self.slots - 1) * self.period_s
@@ -116,12 +147,27 @@ class Rotating:
         return min(-(-periods // self.slots), self.answers_max)
 
     def most_reports(self, periods: int) -> int:
-        """min(⌈(periods + late_s/period_s)/slots⌉, answers_max): the most reports of a device within `periods` of time.
+        """min(⌈(periods + late_s/period_s)/slots⌉, answers_max): the most reports of a device that arrive in `periods`.
 
-        The window begins with a period. Where nothing is late this is `most_answers`.
+        The window begins with a period; none arrive in 0 periods. Where nothing is late this is `most_answers`.
         """
-        window_s, cycle_s = periods * self.period_s + self.late_s, self.slots * self.period_s
-        return min(-(-window_s // cycle_s), self.answers_max) if periods > 0 else 0
+        window_s = periods * self.period_s + self.late_s
+        return min(-(-window_s // self.cycle_s), self.answers_max) if periods > 0 else 0
+
+    def most_drawn(self, seconds: int) -> int:
+        """min(`most_drawn_within`, answers_max): the most answers of a device in any `seconds` of its clock."""
+        return min(most_drawn_within(seconds, self.cycle_s, self.answering_s), self.answers_max)
+
+    def longest_window_s(self, answers: int) -> int:
+        """The most seconds that never hold more than so many answers of a device: answers·cycle_s − answering_s.
+
+        A cap over this time with room for `answers` refuses none of this series. Below 1 where no time is short enough.
+        """
+        return answers * self.cycle_s - self.answering_s
+
+    def fewest_for_window(self, seconds: int) -> int:
+        """The fewest answers that a cap over `seconds` has room for where it refuses none of this series."""
+        return most_drawn_within(seconds, self.cycle_s, self.answering_s)
 
     @staticmethod
     def epoch(number: int) -> int:
@@ -131,3 +177,11 @@ class Rotating:
     @property
     def _lag(self) -> int:
         return 1 if self.value_of is ValueOf.PREVIOUS else 0
+
+
+def most_drawn_within(seconds: int, cycle_s: int, answering_s: int) -> int:
+    """⌈(seconds + answering_s)/cycle_s⌉: the most answers of a device in any `seconds`.
+
+    k answers take from the end of the first one's time to the begin of the last one's, (k − 1)·cycle_s − answering_s.
+    """
+    return -(-(seconds + answering_s) // cycle_s) if seconds > 0 else 0

@@ -41,15 +41,41 @@ def test_the_most_slots_of_a_target_reach_it_and_one_more_does_not():
 
 @pytest.mark.parametrize(
     ("slots", "period_s", "seconds", "epsilon"),
-    [(30, DAY, 365 * DAY, 13), (30, DAY, 30 * DAY, 1), (30, DAY, 31 * DAY, 2), (30, DAY, DAY, 1), (1, 3600, DAY, 24)],
+    [
+        (30, DAY, 365 * DAY, 13),
+        (30, DAY, 29 * DAY, 1),
+        (30, DAY, 29 * DAY + 1, 2),
+        (30, DAY, DAY, 1),
+        (1, 3600, DAY, 25),
+        (365, DAY, 365 * DAY, 2),
+        (5, DAY, 365 * DAY, 74),
+    ],
 )
 def test_epsilon_within_a_time_counts_every_turn_that_it_may_hold(slots, period_s, seconds, epsilon):
+    """Wherever the time begins: `tests/client/test_series_windows.py` tries every second of small series."""
     assert million(slots=slots, period_s=period_s).epsilon_within(seconds) == epsilon
     assert million().epsilon_per_year == 13
 
 
+def test_late_answers_come_closer_and_a_life_has_no_more_than_all():
+    late = million(late_s=2 * DAY)
+    assert (late.epsilon_within(27 * DAY), late.epsilon_within(28 * DAY)) == (1, 2)
+    assert million(answers_max=3, epsilon=0.5).epsilon_per_year == 1.5
+
+
 @pytest.mark.parametrize(
-    "wrong", [{"slots": 0}, {"slots": 4097}, {"active": 0}, {"epsilon": math.nan}, {"period_s": 0}]
+    "wrong",
+    [
+        {"slots": 0},
+        {"slots": 4097},
+        {"active": 0},
+        {"epsilon": math.nan},
+        {"period_s": 0},
+        {"late_s": -1},
+        {"late_s": 29 * DAY},
+        {"slots": 1, "late_s": 1},
+        {"answers_max": 0},
+    ],
 )
 def test_numbers_that_are_none_of_a_rotation_are_refused(wrong):
     with pytest.raises(sa.SordinoError):

@@ -137,7 +137,10 @@ def test_a_form_that_does_not_fit_comes_back_with_the_reason(running: Any, brows
     assert "sdo_uploader_" not in again.text
     (campaign,) = running.api.get("/v1/campaigns").json()["campaigns"]
     opening = browser.page(f"/console/campaigns/{campaign['id']}/actions/open")
-    assert "At most one answer every week, at most 4 in all." in opening
+    assert (
+        "At most one answer about any 7 days in a row, at most 4 in all; two answers come at least 5 days apart."
+        in opening
+    )
 
 
 def test_users_for_an_error_at_several_epsilons(running: Any, browsers: Any) -> None:

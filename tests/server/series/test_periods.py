@@ -229,6 +229,7 @@ def test_every_period_takes_its_reports_from_two_processes(running, series):
         ({"answers_max": 1001}, "for life"),
         ({"late_s": 6 * DAY}, "late_s"),
         ({"period_s": 0}, "period_s"),
+        ({"period_s": 400 * DAY + 1}, "period_s"),
         ({"start": 1}, "ended before"),
         ({"value_of": "next"}, "value_of"),
         ({"replaces": "0" * 64}, "no series"),
@@ -246,7 +247,8 @@ def test_closing_rules_and_pairwise_statistics_make_no_series(running):
 
 
 def test_the_manifest_states_both_numbers_and_prices_all_answers(series):
-    assert series.manifest.purpose.endswith("At most one answer every week, at most 12 in all.")
+    said = "At most one answer about any 7 days in a row, at most 12 in all; two answers come at least 6 days apart."
+    assert series.manifest.purpose.endswith(said)
     assert series.manifest.device_guarantee.nano == 12 * series.manifest.rounds[0].guarantee.nano
 
 

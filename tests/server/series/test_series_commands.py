@@ -56,6 +56,7 @@ def test_a_series_from_its_file_to_its_estimates(running, command, tmp_path):
     assert (made["series"]["value_of"], made["series"]["answers_max"]) == ("previous", 12)
     rates = made["rates"]
     assert (rates["epsilon_per_year"], rates["epsilon_for_life"]) == (12, 12)
+    assert (rates["cap_epsilon"], rates["cap_days"]) == (1, 27)
     assert rates["error_of_week"] == pytest.approx(rates["error_of_period"] / 7**0.5)
     assert made["id"] in {row["id"] for row in command("list")["series"]}
     other = running.campaign("open")
