@@ -61,8 +61,8 @@ class SeriesAccount:
     def __str__(self) -> str:
         apart = f", at least {duration(self.apart_s)} apart" if self.apart_s else ""
         return (
-            f"series: at most ε {exact_decimal(self.epsilon_nano)} about {self.turn}, {self.answers} of "
-            f"{quantity(self.answers_max, 'answer')} given{apart}{' (over)' if self.over else ''}"
+            f"series: at most ε {exact_decimal(self.epsilon_nano)} about {self.turn}{apart}, {self.answers} of "
+            f"{quantity(self.answers_max, 'answer')} given{' (over)' if self.over else ''}"
         )
 
 

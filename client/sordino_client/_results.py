@@ -14,8 +14,8 @@ from sordino_shared.protocol import CampaignId, Rotating
 class Campaign:
     """A joined campaign. Show `purpose` to the owner; `guarantee` is the most it may spend on one device.
 
-    `series` says how often a series asks; None for any other campaign. `cap_conflict` says to the app's developer why the
-    cap of a period refuses some answers of a series, and which cap would not; None where it refuses none.
+    `series` says how often a series asks; None for any other campaign. `cap_conflict` says to the app's developer why
+    the cap of a period refuses some answers of a series, and which cap would not; None where it refuses none.
     """
 
     id: CampaignId

@@ -407,7 +407,7 @@ def test_a_dry_run_spends_nothing_and_stays_due(make_series, start, clock) -> No
 def test_the_account_lists_a_series_with_its_rate(make_series, start, clock) -> None:
     client, campaign = start(make_series())
     assert (
-        "  series: at most ε 1 about any 7 days in a row, 0 of 5 answers given, at least 6 days apart"
+        "  series: at most ε 1 about any 7 days in a row, at least 6 days apart, 0 of 5 answers given"
         in str(client.account()).splitlines()
     )
     client.answer(campaign, "red")
@@ -416,7 +416,7 @@ def test_the_account_lists_a_series_with_its_rate(make_series, start, clock) -> 
     assert account.campaigns[0].series.cycle_s == 7 * DAY
     assert account.to_dict()["campaigns"][0]["series"]["answers"] == 1
     hourly, _ = start(make_series(created_at=1, period_s=3600, slots=5, late_s=0))
-    assert "about any 5 hours in a row, 0 of 5 answers given, at least 4 hours apart" in str(hourly.account())
+    assert "about any 5 hours in a row, at least 4 hours apart, 0 of 5 answers given" in str(hourly.account())
 
 
 def test_phase_and_part_are_kept_across_restarts_and_many_series(make_series, start, make_client, clock) -> None:
