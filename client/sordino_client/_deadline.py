@@ -1,49 +1,15 @@
-"""A deadline for a whole blocking request: name, connection, handshake, head and body together.
-
-The timeouts of HTTP libraries restart with every byte, so a server that sends one per second holds a caller for
-as long as it likes. Here every wait on the network is cut to what is left of the request's time.
-"""
+"""httpx over connections that obey the deadline of the whole request: name, connection, handshake, head and body."""
 
 from __future__ import annotations
 
-import socket
 import ssl
-import threading
-import time
 from collections.abc import Iterable, Iterator
-from concurrent.futures import Future
 from contextlib import contextmanager
-from contextvars import ContextVar
 
 import httpcore
 import httpx
 
-_end: ContextVar[float | None] = ContextVar("end of the request", default=None)
-
-
-class DeadlinePassed(Exception):
-    """The request took longer than it may."""
-
-
-@contextmanager
-def deadline(seconds: float) -> Iterator[None]:
-    """Everything within that waits on the network of this module ends after `seconds`, by `DeadlinePassed`."""
-    token = _end.set(time.monotonic() + seconds)
-    try:
-        yield
-    finally:
-        _end.reset(token)
-
-
-def time_left(timeout: float | None = None) -> float | None:
-    """Seconds, the shorter of `timeout` and what is left of the deadline; raises `DeadlinePassed` when nothing is."""
-    end = _end.get()
-    if end is None:
-        return timeout
-    left = end - time.monotonic()
-    if left <= 0:
-        raise DeadlinePassed
-    return left if timeout is None else min(left, timeout)
+from sordino_shared.http.deadline import addresses, time_left
 
 
 class _Stream(httpcore.NetworkStream):
@@ -86,7 +52,7 @@ class _Network(httpcore.NetworkBackend):
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> httpcore.NetworkStream:
         failure: Exception = httpcore.ConnectError(f"{host} has no address")
-        for address in _addresses(host, port, time_left(timeout)):
+        for address in _resolved(host, port, timeout):
             try:
                 return _Stream(
                     self._plain.connect_tcp(address, port, time_left(timeout), local_address, socket_options)
@@ -96,24 +62,13 @@ class _Network(httpcore.NetworkBackend):
         raise failure
 
 
-def _addresses(host: str, port: int, timeout: float | None) -> list[str]:
-    """The addresses of a name. A resolver takes no time limit, so it is asked in a thread that is not waited for."""
-    answer: Future[list[str]] = Future()
-    threading.Thread(target=_resolve, args=(host, port, answer), daemon=True, name=f"resolve {host}").start()
+def _resolved(host: str, port: int, timeout: float | None) -> list[str]:
     try:
-        return answer.result(timeout)
+        return addresses(host, port, time_left(timeout))
     except TimeoutError as error:
-        raise httpcore.ConnectTimeout(f"the name {host} was not resolved in time") from error
+        raise httpcore.ConnectTimeout(str(error)) from error
     except (OSError, UnicodeError) as error:
         raise httpcore.ConnectError(str(error)) from error
-
-
-def _resolve(host: str, port: int, answer: Future[list[str]]) -> None:
-    try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-        answer.set_result([str(address[0]) for *_, address in found])
-    except Exception as error:
-        answer.set_exception(error)
 
 
 class DeadlineTransport(httpx.BaseTransport):

@@ -5,15 +5,19 @@ from __future__ import annotations
 import asyncio
 import os
 import ssl
+from collections.abc import AsyncIterator
 from http.cookiejar import CookieJar, DefaultCookiePolicy
+from io import BytesIO
 from types import MappingProxyType
 
 import httpx
 
-from sordino_client._body import Body
-from sordino_client._deadline import DeadlinePassed, DeadlineTransport, deadline, time_left
+from sordino_client._deadline import DeadlineTransport
 from sordino_client._errors import TransportFailed
 from sordino_client._transport import DEADLINE_S, TIMEOUT_S, USER_AGENT, Request, Response, check_address
+from sordino_shared.errors import UnreadableBody
+from sordino_shared.http.body import Body, codings_of, read_body
+from sordino_shared.http.deadline import DeadlinePassed, deadline, time_left
 from sordino_shared.protocol import CBOR_MEDIA_TYPE
 
 _FIXED_HEADERS = {"User-Agent": USER_AGENT, "Accept": CBOR_MEDIA_TYPE, "Accept-Encoding": "gzip"}
@@ -39,18 +43,22 @@ def _trust(address: str) -> ssl.SSLContext:
     return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
-def _body(request: Request, response: httpx.Response) -> Body:
-    """Room for a response's raw bytes. A handler's answer that is no stream is there already, and decoded."""
+def _codings(response: httpx.Response) -> list[str]:
+    """The codings of a response's raw bytes. A handler's answer that is no stream is there already, and decoded."""
+    return [] if response.is_stream_consumed else codings_of(response.headers.get_list("content-encoding"))
+
+
+async def _raw(response: httpx.Response) -> AsyncIterator[bytes]:
     if response.is_stream_consumed:
-        body = Body(request.limit, ())
-        body.add(response.content)
-        return body
-    return Body(request.limit, response.headers.get_list("content-encoding", split_commas=True))
+        yield response.content
+        return
+    async for chunk in response.aiter_raw():
+        yield chunk
 
 
-def _response(response: httpx.Response, body: Body) -> Response:
+def _response(response: httpx.Response, body: BytesIO) -> Response:
     headers = {name.lower(): value for name, value in response.headers.items()}
-    return Response(response.status_code, MappingProxyType(headers), body.content())
+    return Response(response.status_code, MappingProxyType(headers), body.getvalue())
 
 
 class HttpxTransport:
@@ -88,16 +96,16 @@ class HttpxTransport:
         except httpx.HTTPError as error:
             time_left()
             raise TransportFailed(_describe(error, self._address)) from error
+        except UnreadableBody as error:
+            raise TransportFailed(str(error)) from error
 
     def _exchange(self, request: Request) -> Response:
         with self._http().stream(
             request.method, self._address + request.path, content=request.body, headers=_headers(request)
         ) as response:
-            body = _body(request, response)
-            if not response.is_stream_consumed:
-                for chunk in response.iter_raw():
-                    body.add(chunk)
-                    time_left()
+            body = BytesIO()
+            chunks = [response.content] if response.is_stream_consumed else response.iter_raw()
+            read_body(chunks, _codings(response), request.limit, body)
             return _response(response, body)
 
     def _http(self) -> httpx.Client:
@@ -146,16 +154,19 @@ class AsyncHttpxTransport:
             raise _too_slow(self._address, self._deadline_s) from error
         except httpx.HTTPError as error:
             raise TransportFailed(_describe(error, self._address)) from error
+        except UnreadableBody as error:
+            raise TransportFailed(str(error)) from error
 
     async def _send(self, request: Request) -> Response:
         async with self._http.stream(
             request.method, self._address + request.path, content=request.body, headers=_headers(request)
         ) as response:
-            body = _body(request, response)
-            if not response.is_stream_consumed:
-                async for chunk in response.aiter_raw():
-                    body.add(chunk)
-            return _response(response, body)
+            into = BytesIO()
+            body = Body(request.limit, _codings(response), into)
+            async for chunk in _raw(response):
+                body.add(chunk)
+            body.end()
+            return _response(response, into)
 
     async def close(self) -> None:
         await self._http.aclose()

@@ -8,6 +8,8 @@ SordinoError
 │   ├── UnsupportedVersion  a document of a protocol version that this code does not speak
 │   ├── OversizedDocument   more bytes than the document may have
 │   └── DigestMismatch      bytes that are not the ones their digest names
+├── NoAnswer                an HTTP server gave no whole answer: no connection, too slow, not HTTP
+│   └── UnreadableBody      its body comes in a coding that is not read, or in a damaged gzip
 ├── IllegalTransition       a change of state that the table of transitions does not list
 └── GuaranteeNotMet         the integers of a randomizer prove a larger ε than is claimed
 """
@@ -76,6 +78,14 @@ class DigestMismatch(ProtocolError):
         super().__init__(f"content has SHA-256 {actual.hex()}, expected {expected.hex()}; do not use it")
         self.expected = expected
         self.actual = actual
+
+
+class NoAnswer(SordinoError):
+    """An HTTP server gave no whole answer; the same request may succeed later."""
+
+
+class UnreadableBody(NoAnswer):
+    """The body of an answer comes in a coding that is not read, or in a gzip that is damaged."""
 
 
 class GuaranteeNotMet(SordinoError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import sys
 from typing import Any
 
@@ -75,3 +76,30 @@ def test_the_wall_clock_is_read_in_one_place_a_side(sources: list[Any]) -> None:
         if source.name not in clocks:
             for reading in ("time.time(", "time_ns(", "datetime.now(", "utcnow(", "date.today("):
                 assert reading not in source.text, f"{source.name} reads the clock: {reading}"
+
+
+# httpx inflates what it is sent without a limit, and its time limits restart with every byte.
+MAY_USE_HTTPX = {"sordino_client._deadline", "sordino_client._httpx_transport", "sordino_client._transport"}
+DECODED = {"text", "json", "iter_bytes", "aiter_bytes", "iter_text", "aiter_text", "iter_lines", "aiter_lines", "aread"}
+
+
+def test_httpx_decodes_nothing_that_another_server_sent(sources: list[Any]) -> None:
+    """Answers of other servers are read by sordino_shared.http, in raw bytes; httpx carries those of the SDK."""
+    users = {each.name: each for each in sources if "httpx" in {module.partition(".")[0] for module, _ in each.imports}}
+    assert users.keys() == MAY_USE_HTTPX
+    for name, source in users.items():
+        attributes = {node.attr for node in ast.walk(source.tree) if isinstance(node, ast.Attribute)}
+        assert not DECODED & attributes, name
+        called = {ast.unparse(node.func) for node in ast.walk(source.tree) if isinstance(node, ast.Call)}
+        assert not {f"httpx.{verb}" for verb in ("get", "post", "put", "request", "stream")} & called, name
+    # What a handler of a test hands over is no stream: it was read and decoded before. Once for each twin.
+    assert users["sordino_client._httpx_transport"].text.count("response.content") == 2
+
+
+def test_one_place_asks_other_servers(sources: list[Any]) -> None:
+    """Nothing else reads what another server sends: neither urllib nor a connection of one's own."""
+    carriers = {"sordino_client._deadline": {"httpcore"}}
+    for source in sources:
+        opened = {"urllib.request", "http.client", "httpcore"} & {module for module, _ in source.imports}
+        if not source.name.startswith("sordino_shared.http."):
+            assert opened <= carriers.get(source.name, set()), f"{source.name} imports {opened}"

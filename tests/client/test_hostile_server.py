@@ -6,10 +6,8 @@ import asyncio
 import gzip
 import socket
 import threading
-import time
 import tracemalloc
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 
 import pytest
 
@@ -26,61 +24,16 @@ from sordino_client import (
     TransportFailed,
 )
 from sordino_shared.errors import OversizedDocument
+from tests.hostile_http import Script, answers, drips, hostile_servers, nested
 
 LIMIT = 1 << 20
 ID = "00" * 32
-Script = Callable[[socket.socket], None]
 
 
 @pytest.fixture
 def serve() -> Iterator[Callable[[Script], str]]:
-    """A server that runs a script on each connection once the request's head is there; gives its address."""
-    listeners: list[socket.socket] = []
-
-    def accept(listener: socket.socket, script: Script) -> None:
-        while True:
-            try:
-                connection, _ = listener.accept()
-            except OSError:
-                return
-            with connection:
-                try:
-                    connection.recv(1 << 16)
-                    script(connection)
-                except OSError:
-                    pass
-
-    def start(script: Script) -> str:
-        listener = socket.create_server(("127.0.0.1", 0))
-        listeners.append(listener)
-        threading.Thread(target=accept, args=(listener, script), daemon=True).start()
-        return f"http://127.0.0.1:{listener.getsockname()[1]}"
-
-    yield start
-    for listener in listeners:
-        # The thread that waits for a connection hears of this, and not of `close` alone.
-        with suppress(OSError):
-            listener.shutdown(socket.SHUT_RDWR)
-        listener.close()
-
-
-def answers(body: bytes, coding: str = "", status: str = "200 OK") -> Script:
-    coded = f"Content-Encoding: {coding}\r\n" if coding else ""
-    whole = f"HTTP/1.1 {status}\r\nContent-Length: {len(body)}\r\n{coded}\r\n".encode() + body
-    return lambda connection: connection.sendall(whole)
-
-
-def drips(head: bytes, byte: bytes, end: bytes) -> Script:
-    """`head`, then a byte every .05 s for 10 s, then an end that makes it a whole answer."""
-
-    def script(connection: socket.socket) -> None:
-        connection.sendall(head)
-        for _ in range(200):
-            time.sleep(0.05)
-            connection.sendall(byte)
-        connection.sendall(end)
-
-    return script
+    with hostile_servers() as start:
+        yield start
 
 
 def ask(address: str, twin: str, deadline_s: float = 60.0) -> bytes:
@@ -100,13 +53,6 @@ def ask(address: str, twin: str, deadline_s: float = 60.0) -> bytes:
             await transport.close()
 
     return asyncio.run(send())
-
-
-def nested(times: int, size: int = 64 << 20) -> bytes:
-    body = bytes(size)
-    for _ in range(times):
-        body = gzip.compress(body)
-    return body
 
 
 BOMBS = {

@@ -6,22 +6,24 @@ import csv
 import io
 import json
 from collections.abc import Callable, Sequence
-from http.client import HTTPException
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal
-from urllib.error import HTTPError
-from urllib.request import HTTPRedirectHandler, Request, build_opener
+from tempfile import SpooledTemporaryFile
+from typing import IO, Any, Literal
 
 import numpy as np
 
 from sordino_analysis.documents.result_parquet import read_parquet
 from sordino_analysis.documents.result_table import Cell, ColumnType, ResultTable, type_of_column
-from sordino_shared.errors import InvalidValue, SordinoError
+from sordino_shared.errors import InvalidValue, NoAnswer, OversizedDocument, SordinoError
+from sordino_shared.http.address import Address
+from sordino_shared.http.environment import proxy_for
+from sordino_shared.http.exchange import HttpRequest, HttpServer
 
 Frame = Literal["pandas", "polars", "columns"]
-_TIMEOUT_S = 60.0
+# A table of many campaigns; what is refused in the end was on the disk, never in memory.
+_MOST, _IN_MEMORY, _WITHIN_S = 256 << 20, 1 << 20, 300.0
 _HINT = "read what `sordino export estimates` wrote, or a server's /v1/estimates?campaign=ID"
 _PANDAS_TYPES: dict[ColumnType, str] = {"text": "string", "integer": "Int64", "number": "float64"}
 _POLARS_TYPES: dict[ColumnType, str] = {"text": "String", "integer": "Int64", "number": "Float64"}
@@ -64,32 +66,34 @@ def _read(path: Path) -> ResultTable:
         raise SordinoError(f"{path}: cannot be read: {error}") from error
 
 
-class _NoRedirects(HTTPRedirectHandler):
-    """A redirect would take the key to another address."""
-
-    def redirect_request(self, *_: Any) -> None:
-        return None
-
-
 def _fetched(address: str, key: str | None) -> ResultTable:
+    """The table that a server answers with; it is bounded, and no redirect takes the key to another address."""
+    host, path = Address.parse_url(address)
     headers = {"Accept": "application/json"} | ({} if key is None else {"Authorization": f"Bearer {key}"})
+    request = HttpRequest(method="GET", path=path, limit=_MOST, within_s=_WITHIN_S, headers=headers)
     try:
-        with build_opener(_NoRedirects).open(Request(address, headers=headers), timeout=_TIMEOUT_S) as response:
-            content, media_type = response.read(), response.headers.get_content_type()
-    except HTTPError as error:
-        raise SordinoError(f"{address}: the server answers {error.code}{_detail(error.read())}") from error
-    except (OSError, HTTPException, ValueError) as error:
+        answer = HttpServer(address=host, proxy=proxy_for(host), room=_room).exchange(request)
+    except (NoAnswer, OversizedDocument) as error:
         raise SordinoError(f"{address}: cannot be fetched: {error}") from error
-    if media_type == "text/csv":
-        return _of_csv(content.decode("utf-8"), address)
-    return _of_json(content, address)
+    if not answer.is_success:
+        raise SordinoError(f"{address}: the server answers {answer.status}{_detail(answer.content())}")
+    if answer.headers.get("content-type", "").partition(";")[0].strip().lower() == "text/csv":
+        try:
+            return _of_csv(answer.content().decode("utf-8"), address)
+        except UnicodeDecodeError as error:
+            raise SordinoError(f"{address}: is not UTF-8: {error}") from error
+    return _of_json(answer.content() if answer.begins_with(b"{") else b"", address)
+
+
+def _room() -> IO[bytes]:
+    return SpooledTemporaryFile(max_size=_IN_MEMORY)
 
 
 def _detail(content: bytes) -> str:
     """The reason in a problem document, if that is what was sent."""
     try:
         document = json.loads(content)
-    except ValueError:
+    except (ValueError, RecursionError):
         return ""
     return f": {document['detail']}" if isinstance(document, dict) and "detail" in document else ""
 

@@ -8,7 +8,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
-import httpx
 import typer
 from rich.table import Column, Table
 
@@ -34,8 +33,8 @@ from sordino_server.cli.output import JsonOption, VerboseOption, console, fail, 
 from sordino_server.cli.plan import SUMMARY_FILE
 from sordino_server.cli.remote import DEFAULT_SERVER, KeyOption, Remote, ServerOption
 from sordino_server.cli.statistics import fake_reports, shown_manipulation
-from sordino_shared.errors import InvalidValue, MalformedDocument
-from sordino_shared.protocol import CampaignId, DevicePart, Digest
+from sordino_shared.errors import InvalidValue, MalformedDocument, NoAnswer
+from sordino_shared.protocol import CampaignId, DevicePart, Digest, Manifest
 
 _SHOWN_DIGITS = 24
 
@@ -144,7 +143,8 @@ class _Parts:
 
     def _read_digest(self, digest: Digest) -> None:
         part = self._found(digest)
-        manifest = fetched(self.server, f"/v1/campaigns/{digest}") if part is None else None
+        path = f"/v1/campaigns/{digest}"
+        manifest = fetched(self.server, path, Manifest.limit, digest) if part is None else None
         if manifest is None:
             self._keep(self._fetched(digest) if part is None else part, str(digest))
         else:
@@ -193,7 +193,7 @@ class _Parts:
     def _fetched_device(self, analyst: AnalystPart) -> bytes:
         try:
             return self._fetched(analyst.device_digest)
-        except (InvalidValue, httpx.TransportError) as error:
+        except (InvalidValue, NoAnswer) as error:
             advice = f"an audit of an analyst part needs its device part: give its {DEVICE_FILE} too"
             raise InvalidValue(f"{advice} ({error})", analyst.device_digest) from error
 
@@ -205,9 +205,8 @@ class _Parts:
 
     def _found(self, digest: Digest) -> bytes | None:
         for kind in ("plans", "protocol-plans"):
-            content = fetched(self.server, f"/v1/{kind}/{digest}")
+            content = fetched(self.server, f"/v1/{kind}/{digest}", AnalystPart.limit, digest)
             if content is not None:
-                digest.check(content)
                 return content
         return None
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-import httpx
-
 from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_analysis.planning.audit import Check, audit_device, audit_plan
 from sordino_server.cli.remote import Remote
+from sordino_server.kit.outgoing import server_at
 from sordino_shared.domains import Domain
 from sordino_shared.errors import InvalidValue
+from sordino_shared.http.exchange import HttpRequest
 from sordino_shared.protocol import (
     CBOR_MEDIA_TYPE,
     CampaignId,
@@ -24,18 +24,28 @@ from sordino_shared.protocol import (
     Task,
 )
 
-_TIMEOUT_S = 60.0
+# Of a whole document; the largest takes 30 Mbit/s.
+_WITHIN_S = 300.0
 
 
-def fetched(server: str, path: str) -> bytes | None:
-    """The bytes that the server has at `path`, as a device gets them; None where it has nothing."""
-    headers = {"Accept": CBOR_MEDIA_TYPE}
-    response = httpx.get(f"{server.rstrip('/')}{path}", headers=headers, timeout=_TIMEOUT_S)
-    if response.status_code == 404:
-        return None
-    if response.status_code != 200:
-        raise InvalidValue(f"{response.url} returns {response.status_code}; is it a sordino server?", path)
-    return response.content
+def fetched(server: str, path: str, limit: int, digest: Digest | None = None) -> bytes | None:
+    """The bytes that the server has at `path`, at most `limit`, as a device gets them; None where it has nothing.
+
+    Raises InvalidValue, NoAnswer, OversizedDocument, and DigestMismatch before bytes of another digest are in memory.
+    """
+    known = server_at(server)
+    answer = known.exchange(
+        HttpRequest(method="GET", path=path, limit=limit, within_s=_WITHIN_S, headers={"Accept": CBOR_MEDIA_TYPE})
+    )
+    with answer.body:
+        if answer.status == 404:
+            return None
+        if answer.status != 200:
+            where = known.address.url(path)
+            raise InvalidValue(f"{where} returns {answer.status}; is it a sordino server?", path)
+        if digest is not None:
+            digest.check_file(answer.body)
+        return answer.body.read()
 
 
 @dataclass(frozen=True)
@@ -61,7 +71,7 @@ class AuditedCampaign:
     def read(cls, server: str, key: str | None, content: bytes, campaign: CampaignId) -> AuditedCampaign:
         """The campaign of a manifest's bytes; raises DigestMismatch, and InvalidValue for what the server lacks."""
         manifest = Manifest.read(content, campaign)
-        task = Task.read(_required(server, f"/v1/campaigns/{campaign}/task"))
+        task = Task.read(_required(server, f"/v1/campaigns/{campaign}/task", Task.limit))
         if task.campaign != campaign:
             raise InvalidValue(f"the task of campaign {campaign} is that of {task.campaign}", task)
         analysts = _analyst_digests(server, key, manifest)
@@ -123,15 +133,17 @@ def _analyst_digests(server: str, key: str | None, manifest: Manifest) -> dict[i
 
 
 def _device_part(server: str, digest: Digest) -> DevicePart:
-    return DevicePart.read(_required(server, f"/v1/plans/{digest}"), digest)
+    return DevicePart.read(_required(server, f"/v1/plans/{digest}", DevicePart.limit, digest), digest)
 
 
 def _analyst_part(server: str, digest: Digest | None) -> AnalystPart | None:
-    return None if digest is None else AnalystPart.read(_required(server, f"/v1/plans/{digest}"), digest)
+    if digest is None:
+        return None
+    return AnalystPart.read(_required(server, f"/v1/plans/{digest}", AnalystPart.limit, digest), digest)
 
 
-def _required(server: str, path: str) -> bytes:
-    content = fetched(server, path)
+def _required(server: str, path: str, limit: int, digest: Digest | None = None) -> bytes:
+    content = fetched(server, path, limit, digest)
     if content is None:
         raise InvalidValue(f"{server} has nothing at {path}", path)
     return content

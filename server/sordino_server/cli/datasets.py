@@ -183,8 +183,11 @@ def plan(
     as_json: JsonOption = False,
 ) -> None:
     """Write the plan of a release to a folder, where `sordino audit FOLDER` proves it."""
+    # Imported here: it comes with the mathematics of plans, which the other commands do not need.
+    from sordino_analysis.documents.curator_part import CuratorPart
+
     with Remote(server, key) as remote:
-        content = remote.content(f"/v1/releases/{quote(release, safe='')}/plan")
+        content = remote.content(f"/v1/releases/{quote(release, safe='')}/plan", CuratorPart.limit)
     digest = write_plan(content, output)
     if as_json:
         print_json({"folder": str(output), "digest": digest})

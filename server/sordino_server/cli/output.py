@@ -15,7 +15,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from sordino_shared.errors import SordinoError
+from sordino_shared.errors import NoAnswer, SordinoError, UnreadableBody
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -69,6 +69,10 @@ def reports_errors(command: Callable[P, R]) -> Callable[P, R]:
             # A reader that has left is noticed here, and not when the interpreter ends.
             sys.stdout.flush()
             return result
+        except UnreadableBody as error:
+            fail(f"{error}; is it a sordino server?", code=2)
+        except NoAnswer as error:
+            fail(f"the server cannot be reached: {error}; is it running, and is the address right?")
         except SordinoError as error:
             fail(str(error), code=2)
         except UnicodeEncodeError as error:
@@ -79,19 +83,5 @@ def reports_errors(command: Callable[P, R]) -> Callable[P, R]:
             raise
         except OSError as error:
             fail(f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}")
-        except Exception as error:
-            _report_http_error(error)
-            raise
 
     return wrapped
-
-
-def _report_http_error(error: Exception) -> None:
-    # Imported here: a process that serves asks no other server.
-    import httpx
-
-    match error:
-        case httpx.InvalidURL():
-            fail(f"the server's address cannot be read: {error}", code=2)
-        case httpx.TransportError():
-            fail(f"the server cannot be reached: {error}; is it running, and is the address right?")

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from types import TracebackType
+import json
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Self
+from urllib.parse import urlencode
 
-import httpx
 import typer
 
 from sordino_server.cli.campaign_argument import is_id_prefix, is_whole_id, only_campaign
 from sordino_server.cli.wait import Patience
+from sordino_server.kit.outgoing import server_at
 from sordino_server.kit.received_problem import received_problem
 from sordino_shared.errors import SordinoError
+from sordino_shared.http.exchange import HttpAnswer, HttpRequest
 
 ServerOption = Annotated[str, typer.Option(envvar="SORDINO_SERVER", metavar="URL", help="Address of the server.")]
 KeyOption = Annotated[
@@ -20,7 +22,11 @@ KeyOption = Annotated[
 ]
 
 DEFAULT_SERVER = "http://127.0.0.1:8000"
-_TIMEOUT_S = 60.0
+# Of a whole request. What is sent gets as long as half a megabit a second takes.
+_REQUEST_S, _LARGE_S = 120.0, 300.0
+_SLOWEST_BYTES_A_S = 1 << 16
+# Estimates of 65,536 queries are 40 MB of JSON, and a table may have those of many campaigns.
+_MOST_JSON = _MOST_TABLE = 256 << 20
 # What a long wait is told to be for.
 _COMPUTING = "a worker is computing the estimates"
 _NOT_TAKEN = "no worker has taken the round yet; is `sordino worker` running?"
@@ -49,52 +55,53 @@ class RemoteProblem(SordinoError):
 
 
 class Remote:
-    """HTTP client of the server at `address`; a context manager. Raises RemoteProblem and httpx.TransportError."""
+    """HTTP client of the server at `address`; a context manager. Raises RemoteProblem, NoAnswer, OversizedDocument."""
 
     def __init__(self, address: str, key: str | None) -> None:
-        if not address.startswith(("http://", "https://")):
-            raise SordinoError(f"the server's address starts with http:// or https://, got {address!r}")
+        self._server = server_at(address)
         if key is not None and not (key.isascii() and key.isprintable()):
             raise SordinoError("the key contains characters that keys never have; copy it again")
-        headers = {} if key is None else {"Authorization": f"Bearer {key}"}
-        self._http = httpx.Client(base_url=address, headers=headers, timeout=_TIMEOUT_S)
+        self._headers = {} if key is None else {"Authorization": f"Bearer {key}"}
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._http.close()
+    def __exit__(self, *_: object) -> None:
+        """Nothing is left open between requests."""
 
     def get(self, path: str, **parameters: Parameter) -> Any:
         """The JSON at `path`."""
-        return _json(self._checked(self._http.get(path, params=parameters)))
+        return self._json("GET", path + _query(parameters))
 
     def text(self, path: str, **parameters: Parameter) -> str:
-        """The text at `path`."""
-        return self._checked(self._http.get(path, params=parameters)).text
+        """The table at `path`, as text."""
+        answer = self._answered("GET", path + _query(parameters), _MOST_TABLE, within_s=_LARGE_S)
+        if not answer.headers.get("content-type", "").startswith("text/csv"):
+            raise self._unlike_sordino(path, answer, "a table")
+        return answer.content().decode("utf-8", "replace")
 
-    def content(self, path: str) -> bytes:
-        """The bytes at `path`."""
-        return self._checked(self._http.get(path)).content
+    def content(self, path: str, limit: int) -> bytes:
+        """The bytes at `path`, at most `limit`."""
+        return self._answered("GET", path, limit, within_s=_LARGE_S).content()
 
     def post(self, path: str, body: Any = None, *, idempotency_key: str | None = None) -> Any:
         """The JSON answer to `body`."""
         headers = {} if idempotency_key is None else {"Idempotency-Key": idempotency_key}
-        return _json(self._checked(self._http.post(path, json=body, headers=headers)))
+        if body is None:
+            return self._json("POST", path, b"", headers)
+        return self._json("POST", path, _encoded(body), headers | {"Content-Type": "application/json"})
 
     def send(self, path: str, content: bytes, media_type: str) -> Any:
         """The JSON answer to bytes of this media type."""
-        return _json(self._checked(self._http.post(path, content=content, headers={"Content-Type": media_type})))
+        return self._json("POST", path, content, {"Content-Type": media_type})
 
     def patch(self, path: str, body: Any, etag: str) -> Any:
         """The JSON answer to a change of what has this ETag."""
-        return _json(self._checked(self._http.patch(path, json=body, headers={"If-Match": etag})))
+        return self._json("PATCH", path, _encoded(body), {"Content-Type": "application/json", "If-Match": etag})
 
     def delete(self, path: str) -> None:
         """Delete what is at `path`."""
-        self._checked(self._http.delete(path))
+        self._answered("DELETE", path, _MOST_JSON).body.close()
 
     def listed(self, path: str, member: str, **filters: str | int) -> Iterator[Any]:
         """Every item of a list that the filters choose, page by page."""
@@ -159,24 +166,49 @@ class Remote:
                 leased = problem.document.get("leased", False)
             patience.pause(_COMPUTING if leased else _NOT_TAKEN, later)
 
-    def _checked(self, response: httpx.Response) -> httpx.Response:
-        if response.is_success:
-            return response
-        if response.status_code == 401 and "Authorization" not in self._http.headers:
+    def _json(
+        self, method: str, path: str, content: bytes | None = None, headers: Mapping[str, str] | None = None
+    ) -> Any:
+        """The parsed body of an answer; raises SordinoError if it is not JSON, for example from a proxy."""
+        answer = self._answered(method, path, _MOST_JSON, content, headers)
+        try:
+            # Every document is an object.
+            return json.loads(answer.content() if answer.begins_with(b"{") else b"")
+        except (ValueError, RecursionError) as error:
+            raise self._unlike_sordino(path, answer, "JSON") from error
+
+    def _answered(
+        self,
+        method: str,
+        path: str,
+        limit: int,
+        content: bytes | None = None,
+        headers: Mapping[str, str] | None = None,
+        within_s: float = _REQUEST_S,
+    ) -> HttpAnswer:
+        """The answer to a request that the server granted."""
+        sent = {"Accept": "*/*", **self._headers, **(headers or {})}
+        within_s += len(content or b"") / _SLOWEST_BYTES_A_S
+        answer = self._server.exchange(
+            HttpRequest(method=method, path=path, limit=limit, within_s=within_s, headers=sent, content=content)
+        )
+        if answer.is_success:
+            return answer
+        if answer.status == 401 and not self._headers:
             raise SordinoError("the server requires an operator's key: give --key, or set SORDINO_KEY")
-        document = received_problem(response.headers, response.content)
+        document = received_problem(answer.headers, answer.content())
         if document is not None:
             raise RemoteProblem(document)
-        raise SordinoError(
-            f"{response.url} returns {response.status_code} without a problem document: is it a sordino server?"
-        )
+        raise self._unlike_sordino(path, answer, "a problem document")
+
+    def _unlike_sordino(self, path: str, answer: HttpAnswer, lacks: str) -> SordinoError:
+        where = self._server.address.url(path)
+        return SordinoError(f"{where} returns {answer.status} without {lacks}: is it a sordino server?")
 
 
-def _json(response: httpx.Response) -> Any:
-    """The parsed body; raises SordinoError if it is not JSON, for example from a proxy."""
-    try:
-        return response.json()
-    except (ValueError, RecursionError) as error:
-        raise SordinoError(
-            f"{response.url} returns {response.status_code} without JSON: is it a sordino server?"
-        ) from error
+def _query(parameters: Mapping[str, Parameter]) -> str:
+    return f"?{urlencode(parameters, doseq=True)}" if parameters else ""
+
+
+def _encoded(body: Any) -> bytes:
+    return json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()

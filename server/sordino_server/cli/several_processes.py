@@ -12,7 +12,6 @@ from functools import partial
 from types import FrameType
 from typing import Any
 
-import httpx
 import typer
 
 from sordino_server.cli.server_process import address_of, listening, reserved
@@ -20,8 +19,11 @@ from sordino_server.cli.supervision import Process, start_command, supervised
 from sordino_server.config import Settings
 from sordino_server.kit.db import Database
 from sordino_server.metrics import MULTIPROCESS_FOLDER, MergedMetrics
+from sordino_shared.errors import NoAnswer
+from sordino_shared.http.address import Address
+from sordino_shared.http.exchange import HttpRequest, HttpServer
 
-_READY_CHECK_S = 0.1
+_READY_CHECK_S, _READY_WITHIN_S = 0.1, 5.0
 # Beyond draining and finishing, a process has its pool and its interpreter to take down.
 _ENDING_S = 5.0
 
@@ -104,10 +106,11 @@ def _stop_on_signals(serving: _Serving) -> threading.Event:
 
 def _answers(address: str, stop: threading.Event) -> bool:
     """Wait until a process answers; False where the server is stopped before."""
+    server = HttpServer(address=Address.parse(address))
     while not stop.is_set():
         try:
-            httpx.get(f"{address}/livez", trust_env=False)
-        except httpx.TransportError:
+            server.exchange(HttpRequest(method="GET", path="/livez", limit=1024, within_s=_READY_WITHIN_S))
+        except NoAnswer:
             time.sleep(_READY_CHECK_S)
         else:
             return True

@@ -36,7 +36,7 @@ def sign(
     private = _private_key(signing_key)
     with Remote(server, key) as remote:
         identifier = remote.campaign_id(campaign)
-        content = fetched(server, f"/v1/campaigns/{identifier}")
+        content = fetched(server, f"/v1/campaigns/{identifier}", Manifest.limit)
         if content is None:
             raise InvalidValue(f"{server} has no campaign {identifier}", identifier)
         manifest = Manifest.read(content, CampaignId.parse(identifier))

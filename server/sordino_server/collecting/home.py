@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from time import monotonic
-from typing import Any
+from collections.abc import Mapping
 
-import httpx
 from pydantic import ValidationError
 
 from sordino_analysis.archive.aggregate_document import AggregateDocument
 from sordino_server.collecting.schemas import Mirror
+from sordino_server.kit.outgoing import Exchanger, server_at
 from sordino_server.kit.received_problem import received_problem
-from sordino_shared.errors import SordinoError
-from sordino_shared.protocol import CBOR_MEDIA_TYPE
+from sordino_shared.errors import NoAnswer, OversizedDocument, SordinoError
+from sordino_shared.http.exchange import HttpAnswer, HttpRequest
+from sordino_shared.protocol import CBOR_MEDIA_TYPE, Digest
 
-_CONNECT_S = 10.0
 # A collector waits this long in all, whatever drips in: meanwhile it closes no round.
 _ANSWER_S = 15.0
 _ANSWER_BYTES = 1 << 20
@@ -33,57 +32,62 @@ class HomeRefused(SordinoError):
 
 
 class Home:
-    """One connection to the home at an address; raises HomeUnreachable or HomeRefused."""
+    """The home at an address; raises HomeUnreachable or HomeRefused. `exchanger` stands for the network in tests."""
 
-    def __init__(self, address: str, transport: httpx.BaseTransport | None = None) -> None:
+    def __init__(self, address: str, exchanger: Exchanger | None = None) -> None:
         self.address = address
-        self._http = httpx.Client(base_url=address, transport=transport)
+        self._exchanger = server_at(address) if exchanger is None else exchanger
 
     def mirror(self, key: str) -> Mirror:
         """What the home decided for the campaign of the key."""
-        content = self._answered("GET", "/v1/mirror", headers=_bearer(key))
+        answer = self._granted("GET", "/v1/mirror", {"Accept": "application/json", **_bearer(key)})
         try:
-            return Mirror.model_validate_json(content)
+            return Mirror.model_validate_json(answer.content())
         except ValidationError as error:
             raise HomeUnreachable(f"{self.address} answers with no mirror: is it a sordino server?") from error
 
-    def document(self, path: str, limit: int) -> bytes:
-        """At most `limit` bytes of a public document; the caller checks their digest."""
-        return self._answered("GET", path, _LARGE_S, limit, headers={"Accept": CBOR_MEDIA_TYPE})
+    def document(self, path: str, limit: int, digest: Digest) -> bytes:
+        """A public document of at most `limit` bytes; raises DigestMismatch before others are in memory."""
+        answer = self._granted("GET", path, {"Accept": CBOR_MEDIA_TYPE}, within_s=_LARGE_S, limit=limit)
+        with answer.body:
+            digest.check_file(answer.body)
+            return answer.body.read()
 
     def send(self, key: str, sums: AggregateDocument) -> None:
         """Give the home the sums; the same document twice changes nothing there."""
         path = f"/v1/campaigns/{sums.campaign}/rounds/{sums.round}/aggregates"
         headers = _bearer(key) | {"Content-Type": CBOR_MEDIA_TYPE}
-        self._answered("POST", path, _LARGE_S, headers=headers, content=sums.content)
+        self._granted("POST", path, headers, within_s=_LARGE_S, content=sums.content).body.close()
 
-    def _answered(
-        self, method: str, path: str, within_s: float = _ANSWER_S, limit: int = _ANSWER_BYTES, **request: Any
-    ) -> bytes:
-        """The body of an answer that is whole within so many seconds and bytes."""
+    def _granted(
+        self,
+        method: str,
+        path: str,
+        headers: Mapping[str, str],
+        *,
+        within_s: float = _ANSWER_S,
+        limit: int = _ANSWER_BYTES,
+        content: bytes | None = None,
+    ) -> HttpAnswer:
+        """An answer that grants what was asked for, whole within so many seconds and bytes."""
+        request = HttpRequest(
+            method=method, path=path, limit=limit, within_s=within_s, headers=headers, content=content
+        )
         try:
-            timeout = httpx.Timeout(within_s, connect=_CONNECT_S)
-            with self._http.stream(method, path, timeout=timeout, **request) as response:
-                content = self._read(response, monotonic() + within_s, limit)
-        except httpx.HTTPError as error:
+            answer = self._exchanger.exchange(request)
+        except NoAnswer as error:
             raise HomeUnreachable(f"{self.address} gives no answer: {error}") from error
-        if response.is_success:
-            return content
-        problem = received_problem(response.headers, content)
+        except OversizedDocument as error:
+            raise HomeUnreachable(
+                f"{self.address} answers with more than {error.limit:,} bytes: is it a sordino server?"
+            ) from error
+        if answer.is_success:
+            return answer
+        problem = received_problem(answer.headers, answer.content())
         said = None if problem is None else problem.get("detail")
-        if said is None or response.status_code >= 500 or response.status_code in _PASSING:
-            raise HomeUnreachable(f"{self.address} answers {response.status_code}: {said or 'no problem document'}")
+        if said is None or answer.status >= 500 or answer.status in _PASSING:
+            raise HomeUnreachable(f"{self.address} answers {answer.status}: {said or 'no problem document'}")
         raise HomeRefused(f"the home refuses: {said}")
-
-    def _read(self, response: httpx.Response, until: float, limit: int) -> bytes:
-        content = bytearray()
-        for chunk in response.iter_bytes():
-            content += chunk
-            if len(content) > limit:
-                raise HomeUnreachable(f"{self.address} answers with more than {limit:,} bytes: is it a sordino server?")
-            if monotonic() > until:
-                raise HomeUnreachable(f"{self.address} answers too slowly: part of it came, and then not the rest")
-        return bytes(content)
 
 
 def _bearer(key: str) -> dict[str, str]:

@@ -47,12 +47,13 @@ def fetch(database: Database, home: Home, key: str, source: str) -> Fetched:
             "another key",
             mirror.source,
         )
+    # Before it is part of a path: a home that answers with `../` would choose what this collector asks for.
+    campaign = CampaignId.parse(mirror.campaign)
     with database.read("read mirrored campaign") as session:
-        held = session.get(Campaign, mirror.campaign)
-        known = {row.index for row in rounds.of_campaign(session, mirror.campaign)}
-    path = f"/v1/campaigns/{mirror.campaign}"
-    content = home.document(path, Manifest.limit) if held is None else held.manifest
-    manifest = Manifest.read(content, CampaignId.parse(mirror.campaign))
+        held = session.get(Campaign, str(campaign))
+        known = {row.index for row in rounds.of_campaign(session, str(campaign))}
+    content = held.manifest if held else home.document(f"/v1/campaigns/{campaign}", Manifest.limit, campaign)
+    manifest = Manifest.read(content, campaign)
     names = [server.name for server in manifest.servers]
     if source not in names[1:]:
         raise InvalidValue(f"the manifest of campaign {mirror.campaign} names no collector {source}", names)
@@ -77,17 +78,15 @@ def _protocol_plan(database: Database, home: Home, manifest: Manifest) -> bytes 
     with database.read("is the protocol plan here") as session:
         if session.get(ProtocolPlanContent, digest) is not None:
             return None
-    content = home.document(f"/v1/protocol-plans/{digest}", AnalystPart.limit)
-    manifest.protocol.check(content)
-    return content
+    return home.document(f"/v1/protocol-plans/{digest}", AnalystPart.limit, manifest.protocol)
 
 
 def _sealed_parts(home: Home, manifest: Manifest, sealed: MirroredRound) -> tuple[DevicePart, AnalystPart]:
     """The two parts of a round's plan; raises unless devices would accept them for this round."""
     device, analyst = Digest.parse(sealed.device_digest), Digest.parse(sealed.analyst_digest)
     following = NextRound(
-        DevicePart.read(home.document(f"/v1/plans/{device}", DevicePart.limit), device),
-        AnalystPart.read(home.document(f"/v1/plans/{analyst}", AnalystPart.limit), analyst),
+        DevicePart.read(home.document(f"/v1/plans/{device}", DevicePart.limit, device), device),
+        AnalystPart.read(home.document(f"/v1/plans/{analyst}", AnalystPart.limit, analyst), analyst),
     )
     check_next_round(manifest, sealed.index, following)
     plan = manifest.rounds[sealed.index].plan

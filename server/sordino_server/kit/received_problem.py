@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
-
-import httpx
 
 from sordino_shared.protocol import PROBLEM_MEDIA_TYPE
 
 
-def received_problem(headers: httpx.Headers, content: bytes) -> dict[str, Any] | None:
+def received_problem(headers: Mapping[str, str], content: bytes) -> dict[str, Any] | None:
     """The problem document of an answer; None for anything else, such as a proxy's page."""
     if not headers.get("content-type", "").startswith(PROBLEM_MEDIA_TYPE):
         return None

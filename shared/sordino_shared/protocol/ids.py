@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Self
+from typing import IO, Self
 
 from sordino_shared.errors import DigestMismatch, InvalidValue
+
+_PIECE = 1 << 18
 
 
 class Digest(bytes):
@@ -37,6 +39,15 @@ class Digest(bytes):
         """Raise `DigestMismatch` unless `content` is what this digest names."""
         if (actual := Digest.of(content)) != self:
             raise DigestMismatch(self, actual)
+
+    def check_file(self, file: IO[bytes]) -> None:
+        """Raise `DigestMismatch` unless a file holds what this digest names; it is at its beginning afterwards."""
+        actual = hashlib.sha256()
+        while piece := file.read(_PIECE):
+            actual.update(piece)
+        file.seek(0)
+        if actual.digest() != self:
+            raise DigestMismatch(self, actual.digest())
 
     def __str__(self) -> str:
         return self.hex()

@@ -3,11 +3,11 @@
 import json
 import shutil
 
-import httpx
 import numpy as np
 import pytest
 
 from sordino_shared.protocol import Digest
+from tests.hostile_http import answers, documents, hostile_servers
 
 MECHANISMS = ["randomized_response", "subset_selection", "hyperplane_codebook", "factorization"]
 
@@ -28,23 +28,18 @@ def written(run_command, tmp_path):
 
 
 @pytest.fixture
-def plan_server(monkeypatch):
-    """A server that answers GET /v1/plans/{digest} and /v1/protocol-plans/{digest} from a folder."""
+def plan_server():
+    """Starts a server that answers GET /v1/plans/{digest} and /v1/protocol-plans/{digest} from a folder."""
+    with hostile_servers() as start:
 
-    def serve(folder):
-        places = {"device.cbor": "plans", "analyst.cbor": "plans", "protocol.json": "protocol-plans"}
-        contents = {name: (folder / name).read_bytes() for name in places if (folder / name).exists()}
-        digests = {name: str(Digest.of(content)) for name, content in contents.items()}
-        known = {f"http://plans.test/v1/{places[name]}/{digests[name]}": contents[name] for name in contents}
+        def serve(folder):
+            places = {"device.cbor": "plans", "analyst.cbor": "plans", "protocol.json": "protocol-plans"}
+            contents = {name: (folder / name).read_bytes() for name in places if (folder / name).exists()}
+            digests = {name: str(Digest.of(content)) for name, content in contents.items()}
+            known = {f"/v1/{places[name]}/{digests[name]}": contents[name] for name in contents}
+            return start(documents(known)), list(digests.values())
 
-        def get(url, timeout, headers):
-            request = httpx.Request("GET", url)
-            return httpx.Response(200 if url in known else 404, content=known.get(url, b"{}"), request=request)
-
-        monkeypatch.setattr(httpx, "get", get)
-        return list(digests.values())
-
-    return serve
+        yield serve
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
@@ -133,20 +128,20 @@ def test_every_bound_is_shown_with_its_kind_and_the_ratio_to_it(run_command, jso
 
 
 def test_digests_are_fetched_from_the_server(written, plan_server, run_command, json_of):
-    device, analyst = plan_server(written("factorization"))
-    report = json_of("audit", analyst, "--server", "http://plans.test")
+    address, (device, analyst) = plan_server(written("factorization"))
+    report = json_of("audit", analyst, "--server", address)
     assert report["holds"]
     assert len(report["checks"]) > 5
-    assert len(json_of("audit", device, "--server", "http://plans.test/")["checks"]) == 1
-    error = run_command("audit", "0" * 64, "--server", "http://plans.test", code=2).stderr
+    assert len(json_of("audit", device, "--server", f"{address}/")["checks"]) == 1
+    error = run_command("audit", "0" * 64, "--server", address, code=2).stderr
     assert "no part of a plan" in error
 
 
 def test_an_analyst_part_alone_asks_for_its_device_part(written, plan_server, run_command, tmp_path):
     analyst = str(written("subset_selection") / "analyst.cbor")
     (tmp_path / "empty").mkdir()
-    plan_server(tmp_path / "empty")
-    unknown = run_command("audit", analyst, "--server", "http://plans.test", code=2).stderr
+    address, _ = plan_server(tmp_path / "empty")
+    unknown = run_command("audit", analyst, "--server", address, code=2).stderr
     assert "give its device.cbor too" in " ".join(unknown.split())
 
 
@@ -162,10 +157,10 @@ def test_what_is_no_file_may_have_been_meant_as_a_digest(run_command, target):
     assert f"no file or folder {target}, and a digest has 64 lower-case hexadecimal digits" in error
 
 
-def test_a_server_that_sends_other_bytes_is_not_believed(run_command, monkeypatch):
-    answer = httpx.Response(200, content=b"other", request=httpx.Request("GET", "http://plans.test"))
-    monkeypatch.setattr(httpx, "get", lambda url, timeout, headers: answer)
-    error = run_command("audit", "0" * 64, "--server", "http://plans.test", code=2).stderr
+def test_a_server_that_sends_other_bytes_is_not_believed(run_command):
+    with hostile_servers() as start:
+        address = start(answers(b"other"))
+        error = run_command("audit", "0" * 64, "--server", address, code=2).stderr
     assert "do not use it" in " ".join(error.split())
 
 
@@ -217,10 +212,10 @@ def test_a_protocol_is_pinned_by_its_digest_and_goes_with_its_own_first_round(
     written_statistic, plan_server, run_command, json_of
 ):
     folder, other = written_statistic("one_round"), written_statistic("one_round", "yellow")
-    device, analyst, protocol = plan_server(folder)
-    report = json_of("audit", protocol, analyst, "--server", "http://plans.test")
+    address, (device, analyst, protocol) = plan_server(folder)
+    report = json_of("audit", protocol, analyst, "--server", address)
     assert report["statistic_manipulation"] == json_of("audit", str(folder))["statistic_manipulation"]
-    assert "statistic_manipulation" not in json_of("audit", device, analyst, "--server", "http://plans.test")
+    assert "statistic_manipulation" not in json_of("audit", device, analyst, "--server", address)
     (folder / "protocol.json").write_bytes((other / "protocol.json").read_bytes())
     assert "digest of protocol.json" in run_command("audit", str(folder), code=1).stderr
     (folder / "plan.json").unlink()

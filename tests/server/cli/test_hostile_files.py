@@ -11,7 +11,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import httpx
 import numpy as np
 import pytest
 from typer.testing import CliRunner
@@ -19,6 +18,7 @@ from typer.testing import CliRunner
 from sordino_analysis.questions.linear import WorkloadError
 from sordino_analysis.questions.linear.yaml_text import parse_yaml
 from sordino_server.cli import app
+from tests.hostile_http import answers, hostile_servers
 
 DOMAIN = "name: x\ndomain: [{name: v, kind: ordinal, edges: [1, 2]}]\n"
 LAUGHS = "a: &a [x, x]\n" + "".join(f"{b}: &{b} [*{a}, *{a}]\n" for a, b in zip("abcdefgh", "bcdefghi", strict=True))
@@ -296,15 +296,11 @@ def test_as_many_bins_as_no_domain_has(refused: Callable[..., str]) -> None:
 
 @pytest.mark.parametrize("answer", [b"<html>", b"", b"[" * 100_000, b"\xff"])
 @pytest.mark.parametrize("status", [200, 500])
-def test_a_server_that_is_another(
-    run_command: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, answer: bytes, status: int
-) -> None:
-    headers = {"content-type": "application/problem+json"}
-    transport = httpx.MockTransport(lambda request: httpx.Response(status, content=answer, headers=headers))
-    client = httpx.Client
-    monkeypatch.setattr(httpx, "Client", lambda **terms: client(transport=transport, **terms))
-    asked = ("campaigns", "list", "--server", "http://other.test", "--key", "k")
-    assert "is it a sordino server?" in run_command(*asked, code=2, COLUMNS="1000").stderr
+def test_a_server_that_is_another(run_command: Callable[..., Any], answer: bytes, status: int) -> None:
+    with hostile_servers() as start:
+        address = start(answers(answer, status=f"{status} X\r\nContent-Type: application/problem+json"))
+        asked = ("campaigns", "list", "--server", address, "--key", "k")
+        assert "is it a sordino server?" in run_command(*asked, code=2, COLUMNS="1000").stderr
 
 
 def test_an_address_that_is_none(refused: Callable[..., str]) -> None:

@@ -10,7 +10,6 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 from pydantic import SecretStr
 
@@ -18,6 +17,9 @@ from sordino_analysis.evaluation.accumulate import Aggregate
 from sordino_server import aggregates, rounds
 from sordino_server.collecting.home import Home
 from sordino_server.jobs.collector import Collector
+from sordino_server.kit.outgoing import server_at
+from sordino_shared.errors import NoAnswer
+from sordino_shared.http.exchange import HttpAnswer, HttpRequest
 from tests.server.campaigns.conftest import two_rounds
 from tests.server.conftest import RunningServer, served
 
@@ -26,24 +28,19 @@ __all__ = ["two_rounds"]
 LIMIT = 5000
 
 
-class Cable(httpx.BaseTransport):
+class Cable:
     """The way to the home: `is_cut`, it leads nowhere; `before` hears of each request."""
 
-    def __init__(self) -> None:
+    def __init__(self, home: str) -> None:
         self.is_cut = False
-        self.before: Callable[[httpx.Request], None] = lambda request: None
-        self._real = httpx.HTTPTransport()
+        self.before: Callable[[HttpRequest], None] = lambda request: None
+        self._home = server_at(home)
 
-    def handle_request(self, request: httpx.Request) -> httpx.Response:
+    def exchange(self, request: HttpRequest) -> HttpAnswer:
         self.before(request)
         if self.is_cut:
-            raise httpx.ConnectError("the cable is cut", request=request)
-        response = self._real.handle_request(request)
-        response.read()
-        return response
-
-    def close(self) -> None:
-        self._real.close()
+            raise NoAnswer("the cable is cut")
+        return self._home.exchange(request)
 
 
 @dataclass
@@ -52,7 +49,7 @@ class Region:
 
     source: str
     server: RunningServer
-    cable: Cable = field(default_factory=Cable)
+    cable: Cable
     keys: list[str] = field(default_factory=list)
 
     def worker(self, home: str) -> Collector:
@@ -132,5 +129,5 @@ def regions(request: pytest.FixtureRequest, sqlite_template: Path, tmp_path: Pat
         for source in ("eu", "us"):
             settings = {"collect_for": home.address, "source": source, "aggregator_keys": SecretStr("later")}
             server = open_ones.enter_context(served(next(urls), home.clock, **settings))
-            collectors[source] = Region(source, server)
+            collectors[source] = Region(source, server, Cable(home.address))
         yield Regions(home, collectors)

@@ -22,6 +22,7 @@ from sordino_server.collecting.home import Home
 from sordino_server.jobs.collector import Collector
 from sordino_server.models import ManifestSignature, ReportChunk
 from sordino_server.plans import service as plans
+from sordino_shared.http.exchange import HttpRequest
 from sordino_shared.protocol import (
     CBOR_MEDIA_TYPE,
     PROBLEM_MEDIA_TYPE,
@@ -206,9 +207,9 @@ def test_a_home_that_does_not_answer_keeps_no_round_open(regions: Regions) -> No
     regions.work()
     eu, seen = regions.collectors["eu"], []
 
-    def waited(request: httpx.Request) -> None:
+    def waited(request: HttpRequest) -> None:
         seen.append(task(eu, campaign).round)
-        assert request.extensions["timeout"]["read"] <= 30
+        assert request.within_s <= 30
         regions.home.clock.advance(3600)
 
     eu.cable.before, eu.cable.is_cut = waited, True
@@ -397,6 +398,20 @@ def test_a_mirror_that_devices_would_refuse_is_not_taken(regions: Regions, monke
     assert "spends more than the manifest's" in next(iter(worker.looks.told.values()))
     assert eu.server.api.get("/v1/campaigns").json()["campaigns"] == []
     assert campaign["id"] == forged.campaign
+
+
+@pytest.mark.parametrize("campaign", ["../keys?page_size=200", "../../v1/keys", "00" * 31, "A0" * 32, "é", ""])
+def test_what_is_no_campaign_never_becomes_a_path(regions: Regions, campaign: str) -> None:
+    """A home that answers with other text does not choose what this collector asks for, or whom."""
+    regions.campaign("open")
+    eu, asked = regions.collectors["eu"], []
+    eu.cable.before = lambda request: asked.append(request.path)
+    worker = eu.worker(regions.home.address)
+    forged = worker.home.mirror(eu.keys[0]).model_copy(update={"campaign": campaign})
+    worker.home.mirror = lambda key: forged
+    worker.look()
+    assert asked == ["/v1/mirror"]
+    assert "digest" in next(iter(worker.looks.told.values()))
 
 
 def test_a_lying_collector_moves_answers_no_further_than_fake_reports(regions: Regions, check_problem: Any) -> None:

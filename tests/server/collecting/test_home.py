@@ -2,58 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
-import httpx
 import pytest
 
 from sordino_server.collecting import home
 from sordino_server.collecting.home import Home, HomeRefused, HomeUnreachable
+from sordino_shared.protocol import Digest
+from tests.hostile_http import Script, answers, drips, endless, hostile_servers, nested
+
+HEAD = b"HTTP/1.1 200 OK\r\n\r\n"
 
 
-class Drip(httpx.SyncByteStream):
-    """An answer that never ends; `came` is how much of it was read."""
-
-    def __init__(self, chunk: bytes) -> None:
-        self.chunk, self.came = chunk, 0
-
-    def __iter__(self) -> Iterator[bytes]:
-        while True:
-            self.came += len(self.chunk)
-            yield self.chunk
+@pytest.fixture
+def serve() -> Iterator[Callable[[Script], str]]:
+    with hostile_servers() as start:
+        yield start
 
 
-def home_of(status: int, body: httpx.SyncByteStream | bytes, media_type: str = "application/json") -> Home:
-    content = {"stream": body} if isinstance(body, httpx.SyncByteStream) else {"content": body}
-    headers = {"content-type": media_type}
-    transport = httpx.MockTransport(lambda request: httpx.Response(status, headers=headers, **content))
-    return Home("https://home.example", transport)
-
-
-def test_an_answer_without_an_end_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    flood = Drip(b" " * 65_536)
+def test_an_answer_without_an_end_is_left(serve: Callable[[Script], str], monkeypatch: pytest.MonkeyPatch) -> None:
+    flood = serve(endless(HEAD, b" " * 65_536))
     with pytest.raises(HomeUnreachable, match="more than 1,048,576 bytes"):
-        home_of(200, flood).mirror("sdo_x")
-    assert flood.came == (1 << 20) + 65_536
+        Home(flood).mirror("sdo_x")
     with pytest.raises(HomeUnreachable, match="more than 5 bytes"):
-        home_of(200, Drip(b"xyz")).document("/v1/plans/0", 5)
-    seconds = iter(range(1000))
-    monkeypatch.setattr(home, "monotonic", lambda: next(seconds))
-    drops = Drip(b" ")
-    with pytest.raises(HomeUnreachable, match="too slowly"):
-        home_of(200, drops).mirror("sdo_x")
-    assert drops.came == 16
+        Home(flood).document("/v1/plans/0", 5, Digest.of(b""))
+    monkeypatch.setattr(home, "_LARGE_S", 0.5)
+    with pytest.raises(HomeUnreachable, match=r"took longer than 0\.5 s"):
+        Home(serve(drips(HEAD, b" ", b""))).document("/v1/plans/0", 1000, Digest.of(b""))
 
 
-def test_what_is_no_answer_of_a_home_is_told_apart() -> None:
+@pytest.mark.parametrize("codings", ["gzip", "gzip, gzip", "br"])
+def test_a_packed_answer_is_bounded_too(serve: Callable[[Script], str], codings: str) -> None:
+    bomb = serve(answers(nested(codings.count("gzip"), 4 << 20), codings))
+    with pytest.raises(HomeUnreachable, match=r"more than 1,048,576 bytes|at most one gzip"):
+        Home(bomb).mirror("sdo_x")
+
+
+def test_what_is_no_answer_of_a_home_is_told_apart(serve: Callable[[Script], str]) -> None:
     problem = b'{"detail": "round 0 is estimated"}'
     for status, body, media_type, error, words in (
-        (409, problem, "application/problem+json", HomeRefused, "round 0 is estimated"),
-        (503, problem, "application/problem+json", HomeUnreachable, "answers 503: round 0"),
-        (401, problem, "application/problem+json", HomeUnreachable, "answers 401: round 0"),
-        (404, b"<html>", "text/html", HomeUnreachable, "answers 404: no problem document"),
-        (409, b"[", "application/problem+json", HomeUnreachable, "answers 409: no problem document"),
-        (200, b"{}", "application/json", HomeUnreachable, "no mirror"),
+        ("409 Conflict", problem, "application/problem+json", HomeRefused, "round 0 is estimated"),
+        ("503 Full", problem, "application/problem+json", HomeUnreachable, "answers 503: round 0"),
+        ("401 Who", problem, "application/problem+json", HomeUnreachable, "answers 401: round 0"),
+        ("404 None", b"<html>", "text/html", HomeUnreachable, "answers 404: no problem document"),
+        ("409 Conflict", b"[", "application/problem+json", HomeUnreachable, "answers 409: no problem document"),
+        ("302 Found\r\nLocation: /", b"", "text/html", HomeUnreachable, "answers 302: no problem document"),
+        ("200 OK", b"{}", "application/json", HomeUnreachable, "no mirror"),
     ):
+        script = answers(body, status=f"{status}\r\nContent-Type: {media_type}")
         with pytest.raises(error, match=words):
-            home_of(status, body, media_type).mirror("sdo_x")
+            Home(serve(script)).mirror("sdo_x")
+
+
+def test_a_home_that_nobody_is_at() -> None:
+    with pytest.raises(HomeUnreachable, match=r"gives no answer: .*refused"):
+        Home("http://127.0.0.1:9").mirror("sdo_x")

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import httpx
 import numpy as np
 
 from sordino_analysis.questions.linear import parse_specification
@@ -106,7 +105,7 @@ def open_campaign(remote: Remote, campaign: str) -> Iterator[str]:
         remote.post(f"{path}/open")
         yield path
     except BaseException:
-        with suppress(httpx.HTTPError, SordinoError):
+        with suppress(SordinoError):
             remote.post(f"{path}/cancel")
         raise
 

@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import httpx
 import numpy as np
 
-from sordino_client import AnswerStatus, Caps, Client
+from sordino_client import AnswerStatus, Caps, Client, HttpxTransport, Request
 from sordino_server.cli.remote import Remote
 from sordino_server.cli.simulation.devices import DevicesFailed
 from sordino_server.cli.simulation.progress import Advance, Stages
@@ -20,7 +19,6 @@ from sordino_server.cli.wait import TIMEOUT_S, Patience
 from sordino_server.kit.clock import WallClock
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import (
-    CBOR_MEDIA_TYPE,
     MAX_REPORTS,
     DevicePart,
     Digest,
@@ -178,8 +176,9 @@ class _Fleet:
     def __init__(self, address: str, series: str, plan: Digest, terms: SeriesTerms) -> None:
         self.series = series
         self._terms = terms
-        self._http = httpx.Client(base_url=address, timeout=60.0, headers={"Accept": CBOR_MEDIA_TYPE})
-        self._part = DevicePart.read(self._http.get(f"/v1/plans/{plan}").content, plan)
+        self._http = HttpxTransport(address, allow_http=True)
+        asked = Request(method="GET", path=f"/v1/plans/{plan}", limit=DevicePart.limit)
+        self._part = DevicePart.read(self._http.send(asked).content, plan)
         self._randomness = SeededRandomness(terms.seed)
         self._rng = np.random.default_rng([terms.seed, 1])
         self._phases = np.bincount(self._rng.integers(0, SLOTS, terms.users - terms.apps), minlength=SLOTS)
@@ -200,13 +199,11 @@ class _Fleet:
         head = Rotating.epoch(day).to_bytes(2, "big")
         ids = b"".join(head + self._randomness.bytes(ReportId.LENGTH - len(head)) for _ in cells)
         payloads = self._part.randomizer.randomize_many(cells, self._randomness).tobytes()
-        answer = self._http.post(
-            f"/v1/campaigns/{self.series}/rounds/{day}/reports",
-            content=ReportBatch(self._part.digest, ids, payloads).content,
-            headers={"Content-Type": CBOR_MEDIA_TYPE},
-        )
-        if answer.status_code != 200 or ReportOutcomes.read(answer.content).accepted != len(cells):
-            raise DevicesFailed(len(cells), f"day {day}: the server answered {answer.status_code}")
+        batch = ReportBatch(self._part.digest, ids, payloads).content
+        path = f"/v1/campaigns/{self.series}/rounds/{day}/reports"
+        answer = self._http.send(Request(method="POST", path=path, limit=ReportOutcomes.limit, body=batch))
+        if answer.status != 200 or ReportOutcomes.read(answer.content).accepted != len(cells):
+            raise DevicesFailed(len(cells), f"day {day}: the server answered {answer.status}")
 
 
 def _closed_document(remote: Remote, series: str, days: int) -> Any:
