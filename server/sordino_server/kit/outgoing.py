@@ -1,4 +1,4 @@
-"""The one way in which this distribution asks other servers: as untrusted, whoever runs them."""
+"""The one way in which this distribution asks other servers, all of them as untrusted."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Read answers of HTTP servers that nobody has to trust: bounded in bytes, in memory and in time."""
+"""Read answers of untrusted HTTP servers: bounded in bytes, in memory and in time."""

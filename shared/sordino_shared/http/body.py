@@ -1,7 +1,7 @@
 """A response's body from its raw bytes, within the limit of its kind whatever coding it comes in.
 
-A server that packs zeros several times over makes a decoder unpack gigabytes out of a few hundred bytes. So whoever
-reads an answer of another server takes its raw bytes and inflates them here, piece by piece, from at most one gzip.
+A server that packs zeros several times over makes a decoder unpack gigabytes out of a few hundred bytes. Readers
+of an untrusted answer pass its raw bytes, which are inflated here, piece by piece, from at most one gzip.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One request to a server that nobody has to trust: bounded in bytes, in memory and in time, inflated at most once."""
+"""One request to an untrusted server: bounded in bytes, in memory and in time, inflated at most once."""
 
 from __future__ import annotations
 
