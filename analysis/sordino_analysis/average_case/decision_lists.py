@@ -18,6 +18,7 @@ from sordino_analysis.average_case.rule_classes import ClassMeans, means_of_tabl
 from sordino_analysis.average_case.usefulness import response_variance
 from sordino_analysis.optimisation.arrangements.margins import users_of_scheme
 from sordino_analysis.optimisation.arrangements.separators import HalfSpace, decision_list, largest_list_weight
+from sordino_analysis.optimisation.symmetry.programs import evenest_chances
 from sordino_analysis.questions.linear.workload import WorkloadError
 from sordino_shared.errors import InvalidValue
 
@@ -77,17 +78,18 @@ def list_separation(length: int) -> float:
 def worst_case_list_variance(indicators: int, length: int, epsilon: float) -> float:
     """Variance of one report for unbiased answers to all lists of w of k indicators, for every population.
 
-    A report tells one random character by randomised response. The variance is
-    (Σ_j √(C(k,j) a_j))²/tanh²(ε/2) with a_j the most that a list has in squares of its characters of j indicators.
+    A report tells one random character by randomised response. Of j indicators it has the chance θ_j/C(k,j), and the
+    variance is the least over θ of max Σ_j a_j C(k,j)/θ_j /tanh²(ε/2) over all lists, with a_j the squares of a list's
+    characters of j indicators.
     """
     cells = _cells(length)
     characters = 1.0 - 2 * (cells.astype(int) @ cells.T.astype(int) % 2)
     tables = np.stack([each.positive() for each in every_list(length)])
     squares = (tables @ characters / len(cells)) ** 2
     sizes = cells.sum(axis=1)
-    most = [squares[:, sizes == size].sum(axis=1).max() for size in range(1, length + 1)]
-    roots = math.fsum(math.sqrt(math.comb(indicators, size) * a) for size, a in enumerate(most, 1))
-    return (roots / math.tanh(epsilon / 2)) ** 2
+    by_size = np.stack([squares[:, sizes == size].sum(axis=1) for size in range(1, length + 1)], axis=1)
+    costs = np.unique(by_size, axis=0) * [math.comb(indicators, size) for size in range(1, length + 1)]
+    return float((costs / evenest_chances(costs)).sum(axis=1).max() / math.tanh(epsilon / 2) ** 2)
 
 
 def list_response_variance(indicators: int, length: int, epsilon: float) -> float:

@@ -55,6 +55,29 @@ def best_chances(
     return found, weights, prices
 
 
+def evenest_chances(costs: Floats) -> Floats:
+    """(n,) chances p with the least max_b Σ_j c_bj/p_j, for costs c (blocks, n) of which no column is 0.
+
+    Raises RowsNotFound without an optimum.
+    """
+    blocks, size = costs.shape
+    # Of order 1: chances in units of those that are best for the sum of all blocks.
+    typical = np.sqrt(costs.sum(axis=0))
+    typical /= typical.sum()
+    scaled = costs / typical
+    program = ConicProgram({"chances": size, "inverses": size, "worst": 1}, {"worst": np.ones(1)})
+    program.zero(Affine({"chances": typical[None]}, -1.0))
+    # 1 ≤ chance · inverse
+    both = [Affine({"chances": sparse.eye_array(size), "inverses": sign * sparse.eye_array(size)}) for sign in (1, -1)]
+    program.second_order([*both, Affine({"inverses": sparse.csr_array((size, size))}, 2.0)])
+    program.not_negative(Affine({"inverses": -scaled / scaled.max(), "worst": np.ones((blocks, 1))}))
+    solution = program.solve()
+    if not solution.values:
+        raise RowsNotFound(f"the program for chances ended {solution.status}", solution.status)
+    found = np.maximum(solution.values["chances"], 0.0) * typical
+    return np.asarray(found / found.sum())
+
+
 def best_multipliers(needed: Floats, orbits: GroupOrbits, epsilon: float) -> tuple[Floats, Floats, float]:
     """c, g and μ of `character_bound` with the largest Σ √(needed · c) for F ≤ 1 on a grid of p, in sinh²(ε/2).
 
