@@ -27,7 +27,8 @@ def test_users_are_those_of_the_bands_quantile_and_the_variance_in_the_other_tab
     rows = re.findall(r"\| (\d+) indicators, width (\d) \(([\d,]+)\) \| ([\d,]+) \| ([\d,]+) \|", PAGE)
     assert len(rows) == 4
     for indicators, width, rules, first, second in rows:
-        variance = _number(variances[f"{indicators}, w ≤ {width}"]) / 4
+        # Of y·c(x) the population adds the variance of a fair coin, 1.
+        variance = (_number(variances[f"{indicators}, w ≤ {width}"]) + 1) / 4
         quantile = -ndtri(-math.expm1(math.log(0.95) / _number(rules)) / 2)
         for users, margin in ((first, 0.05), (second, 0.02)):
             assert _number(users) == pytest.approx(quantile**2 * variance / margin**2, rel=1e-4)

@@ -185,6 +185,12 @@ class LinearSummary(_Summary):
     asks_rules: bool | None = Field(
         None, exclude_if=_is_none, description="True where the queries are the losses of a class of rules."
     )
+    population_variance: float | None = Field(
+        None,
+        exclude_if=_is_none,
+        description="Of losses of rules: the largest variance of one report, sampling included: losses are those of "
+        "the population that the users are drawn from.",
+    )
 
     shares: tuple[float, ...] | None = Field(
         None, exclude_if=_is_none, description="Of three rounds: the share of devices that answers each."
@@ -223,6 +229,11 @@ class LinearSummary(_Summary):
         own = self.largest_variance if self.objective == "max" else self.mean_variance
         return own / self.first_share
 
+    @property
+    def _variance_of_statements(self) -> float:
+        """Of one report about what estimates state: losses of rules are the population's, other answers the users'."""
+        return self.largest_variance if self.population_variance is None else self.population_variance
+
     def certified_reach(self, level: float, users: int) -> float:
         """Half of the width, at most, of the interval for one rule whose mistakes cost 1, from the last round."""
         answering = users * (1.0 if self.shares is None else self.shares[-1])
@@ -231,7 +242,10 @@ class LinearSummary(_Summary):
     def reach(self, level: float, users: int) -> float:
         """Half of the width of the band that holds all answers of `users` at once, at `level` (Šidák 1967)."""
         answering = users * self.first_share
-        return _two_sided(level, max(1, self.queries)) * math.sqrt(self.largest_variance / answering) + self.bias_bound
+        return (
+            _two_sided(level, max(1, self.queries)) * math.sqrt(self._variance_of_statements / answering)
+            + self.bias_bound
+        )
 
     def users_within(self, margin: float, level: float, difference: bool) -> tuple[int, int] | None:
         """Users for ± `margin`, in units of the answers: of every answer by itself, and of all answers at once.
@@ -244,7 +258,7 @@ class LinearSummary(_Summary):
         room = margin - campaigns * self.bias_bound
         if room <= 0:
             return None
-        largest = self.largest_variance / self.first_share
+        largest = self._variance_of_statements / self.first_share
         one, every = (campaigns * _two_sided(level, queries) ** 2 * largest for queries in (1, max(1, self.queries)))
         if every > _MOST_USERS * room**2:
             raise InvalidValue(f"± {margin:g} takes more than 2^53 users: allow a larger margin", margin)

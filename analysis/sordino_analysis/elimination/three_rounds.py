@@ -31,7 +31,7 @@ class CertifiedRule:
 
     `loss` is the estimate of the last round, and `interval` holds the true loss at the level of `first`; both are None
     where that round was never closed. `first` has what is sure of the class, by the first round alone. `users` are the
-    reports of each round.
+    reports of each round. `warnings` are about the last round; those about the first are in `first`.
     """
 
     first: ConceptEstimate
@@ -39,6 +39,7 @@ class CertifiedRule:
     interval: tuple[float, float] | None
     certified_by_round: int | None
     users: tuple[int, ...]
+    warnings: tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,18 +73,20 @@ class ThreeRounds:
             closed = closed[:-1]
         first = _ClosedFirst.of(closed, level)
         chosen = first.estimate.chosen if len(closed) < 2 else first.best_of(closed[1], self.shares.top)
-        loss, interval = None, None
+        loss, interval, warnings = None, None, tuple[str, ...]()
         if len(closed) == ROUNDS:
             last = closed[-1]
             found = LinearEstimator.of(last.plan.device, last.plan.analyst).estimate(last.aggregate, level)
             loss = float(found.unbiased[0])
             interval = (float(found.population_lower[0]), float(found.population_upper[0]))
+            warnings = found.warnings
         return CertifiedRule(
             first=first.about(chosen),
             loss=loss,
             interval=interval,
             certified_by_round=None if interval is None else ROUNDS - 1,
             users=tuple(each.aggregate.count for each in closed),
+            warnings=warnings,
         )
 
     def certified_reach(self, users: int, epsilon: float, cost: float = 1.0, level: float = 0.95) -> float:

@@ -13,18 +13,19 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import permutations, product
 
 import numpy as np
 from scipy.special import ndtri
 
-from sordino_analysis.arrays import Floats
+from sordino_analysis.arrays import Floats, Mask
+from sordino_analysis.estimation.intervals import quantile_of_draws
+from sordino_analysis.estimation.kinds_of_rules import KindOfRules, kinds_of_class
 from sordino_analysis.evaluation.answer_moments import AnswerMoments
 from sordino_analysis.evaluation.linear_answers import LinearAnswers
 from sordino_analysis.evaluation.orbit_answers import OrbitAnswerMoments
 from sordino_analysis.optimisation.symmetry.query_fourier_weights import query_fourier_weights
-from sordino_analysis.questions.linear.operators import Indices, LinearMap
-from sordino_analysis.questions.linear.widths import CharacterBlock, CharacterMap, character_map
+from sordino_analysis.questions.linear.operators import LinearMap
+from sordino_analysis.questions.linear.widths import CharacterMap, character_map
 
 # Seed and draws are part of the method. With so many a quantile covers within .007 of its level, two standard errors.
 DRAWS = 4000
@@ -32,9 +33,17 @@ _SEED = 20_261_122
 # Entries of simulated losses; beyond it Bonferroni's quantile costs some hundredths more and no time.
 _MOST_DRAWN = 1 << 25
 _BATCH = 200
-# With the label; of wider rules there are thousands of images each.
-_WIDEST_SIMULATED = 5
 _SINGLE = 1e-9
+# Errors of few reports lie on a lattice, and rounding must not push a value past the quantile that it is.
+_LATTICE = 1 + 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Quantiles:
+    """Of errors in their standard errors: `band` of the largest one, `best` (Q,) of differences, see `quantile`."""
+
+    band: float
+    best: Floats
 
 
 class ConceptErrors(ABC):
@@ -69,9 +78,18 @@ class ConceptErrors(ABC):
         rules = self.operator.shape[0]
         return np.full(rules, -float(ndtri((1 - level) / max(1, rules - 1))))
 
+    def of_few(self, users: int, level: float) -> Quantiles | None:
+        """By the law of so many reports, for errors in units of √(m/users); None where it cannot be drawn from."""
+        return None
+
     def standard(self, losses: Floats, users: int) -> Floats:
-        """(Q,) standard errors of losses (Q,) about those of the population: what is drawn is in the second moment."""
-        spread = self.second_moments - (losses - self.constants) ** 2
+        """(Q,) standard errors of losses (Q,) about those of the population: what is drawn is in the second moment.
+
+        No loss is outside of what a rule costs, so an estimate that is counts as the nearest that is not: the square
+        of the whole would take too much off.
+        """
+        low, high = self.operator.entry_range()
+        spread = self.second_moments - (np.clip(losses, low, high) - self.constants) ** 2
         return np.asarray(np.sqrt(np.maximum(spread, 0.0) / users))
 
     @property
@@ -165,22 +183,56 @@ class CharacterErrors(ConceptErrors):
         is looked at. Where some rule is taken to none of the class, and where rules are many, it is Bonferroni's.
         """
         found = super().quantile(level)
-        if self.operator.characters.width > _WIDEST_SIMULATED:
+        if self._kinds is None:
             return found
-        kinds = [kind for block in self.operator.blocks for kind in kinds_of_rules(block)]
-        if any(not kind.closed for kind in kinds) or len(found) * DRAWS > _MOST_DRAWN:
-            return found
+        drawn = self._quantiles(self._kinds, self._normal_errors(), level)
+        return np.minimum(found, drawn.best)
+
+    def of_few(self, users: int, level: float) -> Quantiles | None:
+        """Reports are a multinomial draw of signed characters, whose signs are even where no rule predicts.
+
+        The second moments are those of every population, and the law is nearly so: the band is drawn too where all
+        users are alike and all signs lean one way, and the larger quantile is taken.
+        """
+        if self._kinds is None:
+            return None
+        if (users, level) not in self._of_few:
+            self._of_few[users, level] = self._drawn_of_few(self._kinds, users, level)
+        return self._of_few[users, level]
+
+    def _drawn_of_few(self, kinds: list[KindOfRules], users: int, level: float) -> Quantiles:
+        even = self._quantiles(kinds, self._errors_of_reports(users, 0.0), level)
+        leaning = self._quantiles([], self._errors_of_reports(users, 1.0), level)
+        return Quantiles(_LATTICE * max(even.band, leaning.band), _LATTICE * even.best)
+
+    @cached_property
+    def _of_few(self) -> dict[tuple[int, float], Quantiles]:
+        """What was drawn before: the estimates of a round are made more than once."""
+        return {}
+
+    @cached_property
+    def _kinds(self) -> list[KindOfRules] | None:
+        """The kinds of rules whose errors can be drawn."""
+        if self.operator.shape[0] * DRAWS > _MOST_DRAWN:
+            return None
+        return kinds_of_class(self.operator)
+
+    def _quantiles(self, kinds: list[KindOfRules], draws: Iterator[Floats], level: float) -> Quantiles:
+        """Of drawn errors (Q, n) of one user; `best` is that of one rule of each kind, and 0 without kinds."""
         first = [int(kind.rules[0]) for kind in kinds]
         scales = [self.differences(rule, 1) for rule in first]
         differing = [scale > _SINGLE * scale.max() for scale in scales]
+        own = np.sqrt(np.maximum(self.second_moments, np.finfo(float).tiny))[:, None]
+        largest: list[Floats] = []
         worst: list[list[Floats]] = [[] for _ in kinds]
-        for errors in self._drawn_errors():
+        for errors in draws:
+            largest.append((np.abs(errors) / own).max(axis=0))
             for rule, scale, others, of_kind in zip(first, scales, differing, worst, strict=True):
                 of_kind.append(((errors[rule] - errors[others]) / scale[others, None]).max(axis=0))
+        best = np.zeros(self.operator.shape[0])
         for kind, of_kind in zip(kinds, worst, strict=True):
-            reached = float(np.quantile(np.concatenate(of_kind), level))
-            found[kind.rules] = np.minimum(found[kind.rules], reached)
-        return found
+            best[kind.rules] = quantile_of_draws(np.concatenate(of_kind), level)
+        return Quantiles(quantile_of_draws(np.concatenate(largest), level), best)
 
     @cached_property
     def _by_orbit(self) -> tuple[Floats, Floats]:
@@ -215,15 +267,35 @@ class CharacterErrors(ConceptErrors):
         coefficients[1:] *= self._by_orbit[1] * self._gains[number, operator.characters.orbit_of]
         return self._answers(coefficients)
 
-    def _drawn_errors(self) -> Iterator[Floats]:
+    def _normal_errors(self) -> Iterator[Floats]:
         """(Q, n) normal errors of the losses of one user, DRAWS in all."""
         generator = np.random.Generator(np.random.PCG64(_SEED))
         used = self._by_orbit[1] > 0
+        noise = np.sqrt(self._by_orbit[1][used])[:, None]
         for _ in range(DRAWS // _BATCH):
-            coefficients = np.zeros((1 + len(used), _BATCH))
-            drawn = generator.standard_normal((int(used.sum()), _BATCH))
-            coefficients[1:][used] = drawn * np.sqrt(self._by_orbit[1][used])[:, None]
-            yield self._answers(coefficients)
+            yield self._losses_off_by(used, generator.standard_normal((len(noise), _BATCH)) * noise)
+
+    def _errors_of_reports(self, users: int, mean: float) -> Iterator[Floats]:
+        """(Q, n) √users times the errors of so many reports, if every character has this mean; DRAWS in all.
+
+        A report tells the character T with chance p_T, and a sign that leans to the user's by t = (e^ε − 1)/(e^ε + 1):
+        λ_T = p_T t².
+        """
+        generator = np.random.Generator(np.random.PCG64(_SEED))
+        used, kernel = self._by_orbit[1] > 0, self.law.spectrum.kernel
+        lean = (kernel.high - kernel.low) / (kernel.high + kernel.low)
+        chances = 1 / (self._by_orbit[1][used] * lean**2)
+        every = np.append(chances, max(0.0, 1 - chances.sum()))
+        for _ in range(DRAWS // _BATCH):
+            told = generator.multinomial(users, every / every.sum(), size=_BATCH)[:, :-1]
+            signs = 2 * generator.binomial(told, (1 + lean * mean) / 2) - told
+            yield self._losses_off_by(used, np.sqrt(users) * (signs / (users * chances * lean) - mean).T)
+
+    def _losses_off_by(self, used: Mask, errors: Floats) -> Floats:
+        """(Q, n) the errors of the losses where the characters that are `used` (p,) have these, one row each."""
+        coefficients = np.zeros((1 + len(used), errors.shape[1]))
+        coefficients[1:][used] = errors
+        return self._answers(coefficients)
 
 
 def errors_of(law: AnswerMoments, operator: LinearMap) -> ConceptErrors:
@@ -246,46 +318,3 @@ def _is_of_single_characters(law: OrbitAnswerMoments) -> bool:
         if (apart > _SINGLE * np.abs(slopes).max()).any():
             return False
     return True
-
-
-@dataclass(frozen=True, eq=False)
-class KindOfRules:
-    """Numbers of rules (n,) that turning indicators over and exchanging them takes to one another.
-
-    `closed` says whether every rule that it takes one to is among them.
-    """
-
-    rules: Indices
-    closed: bool
-
-
-def kinds_of_rules(block: CharacterBlock) -> list[KindOfRules]:
-    """The kinds in a block whose last attribute is the label."""
-    indicators = len(block.shape) - 1
-    cubes = np.round(block.values, 6).reshape(-1, *block.shape)
-    members: dict[bytes, set[bytes]] = {}
-    rows: dict[bytes, list[int]] = {}
-    for row, cube in enumerate(cubes):
-        images = {turned.tobytes() for turned in _images(cube, indicators)}
-        name = min(images)
-        members[name] = images
-        rows.setdefault(name, []).append(row)
-    return [KindOfRules(block.queries[:, own].ravel(), len(own) == len(members[name])) for name, own in rows.items()]
-
-
-def _images(cube: Floats, indicators: int) -> Iterator[Floats]:
-    """A rule's losses with indicators turned over and exchanged in every way."""
-    for order in permutations(range(indicators)):
-        moved = cube.transpose(*order, indicators)
-        for flips in product((False, True), repeat=indicators):
-            turned = np.flip(moved, tuple(axis for axis, flip in enumerate(flips) if flip))
-            yield np.ascontiguousarray(turned)
-
-
-def bernstein_reach(second_moments: Floats, widths: Floats, users: int, tail: float) -> Floats:
-    """(Q,) what means of `users` contributions exceed their expectation by with chance `tail` at most (Bernstein).
-
-    `second_moments` (Q,) bound the variances, `widths` (Q,) how far contributions lie apart.
-    """
-    odds = math.log(1 / tail)
-    return np.asarray(np.sqrt(2 * second_moments * odds / users) + widths * odds / (3 * users))

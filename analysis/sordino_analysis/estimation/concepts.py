@@ -16,10 +16,10 @@ import numpy as np
 from sordino_analysis.arrays import Floats
 from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_analysis.documents.queries import ConceptQueries, OrderedConceptQueries, RuleQueries
-from sordino_analysis.estimation.concept_errors import ConceptErrors, bernstein_reach, errors_of
-from sordino_analysis.estimation.intervals import independent_quantile
+from sordino_analysis.estimation.concept_errors import ConceptErrors, errors_of
 from sordino_analysis.estimation.linear import LinearEstimator
 from sordino_analysis.estimation.linear_estimate import EstimationError
+from sordino_analysis.estimation.rule_reaches import RuleReaches, rule_reaches
 from sordino_analysis.evaluation.accumulate import Aggregate
 from sordino_analysis.evaluation.randomizers import for_randomizer
 from sordino_analysis.evaluation.variance import counts_as_unbiased
@@ -28,7 +28,6 @@ from sordino_analysis.questions.linear.concepts.ordered import OrderedClass
 from sordino_analysis.questions.linear.operators import Indices
 from sordino_shared.domains import Domain
 from sordino_shared.protocol import DevicePart
-from sordino_shared.quantities import quantity
 
 # Rules against which every other is compared: the ones with the least estimated losses.
 _SHORTLIST = 64
@@ -124,11 +123,10 @@ class ConceptEstimator:
         if not 0 < level < 1:
             raise EstimationError(f"the level of an interval lies between 0 and 1, got {level}")
         losses, users = self.estimator.unbiased(aggregate), aggregate.count
-        # Fewer reports than characters: some were told by nobody, and means are far from normal.
-        few = users < self.errors.parts[0]
-        reach = self._bernstein_band(users, level) if few else self._normal_band(losses, users, level)
+        reaches = rule_reaches(self.errors, users, level, self._widths)
+        reach = reaches.of_losses(losses)
         chosen = int(losses.argmin()) if chosen is None else chosen
-        best, excess = self._best(losses, users, level, chosen, few=few)
+        best, excess = self._best(losses, reaches, chosen)
         return ConceptEstimate(
             known=self.known,
             losses=losses,
@@ -142,15 +140,8 @@ class ConceptEstimator:
             bias_bound=float(self.biases.max()),
             users=users,
             level=level,
-            warnings=self._doubts(users) if few else (),
+            warnings=reaches.doubts,
         )
-
-    def _normal_band(self, losses: Floats, users: int, level: float) -> Floats:
-        return independent_quantile(level, len(losses)) * self.errors.standard(losses, users)
-
-    def _bernstein_band(self, users: int, level: float) -> Floats:
-        moments = self.errors.second_moments
-        return bernstein_reach(moments, self._widths(), users, (1 - level) / (2 * len(moments)))
 
     def _widths(self) -> Floats:
         """(Q,) the largest contribution of a report less the least."""
@@ -158,40 +149,22 @@ class ConceptEstimator:
         low, high = half.extreme_contributions(self.estimator.decoder, self.estimator.workload)
         return high - low
 
-    def _best(self, losses: Floats, users: int, level: float, chosen: int, *, few: bool) -> tuple[Indices, float]:
+    def _best(self, losses: Floats, reaches: RuleReaches, chosen: int) -> tuple[Indices, float]:
         """The rules that may be the best, by their losses, and a bound on what the chosen one exceeds the least by.
 
         For each rule against the chosen one and every rule of the shortlist, the reach of the error of their
         difference: the event is that of the true best rule against all others, whichever of them is chosen.
         """
         order = np.argsort(losses, kind="stable")
-        quantiles = None if few else self.errors.quantile(level)
-        widths = self._widths() if few else None
-        tail = (1 - level) / max(1, len(losses) - 1)
         stays = np.ones(len(losses), dtype=bool)
         excess = 0.0
         for rival in {chosen, *order[:_SHORTLIST].tolist()}:
-            spread = self.errors.differences(rival, users)
-            if quantiles is not None:
-                reach = quantiles * spread
-            else:
-                assert widths is not None, "few reports have widths"
-                reach = bernstein_reach(spread**2 * users, widths + widths[rival], users, tail)
-            # Reports may tell nothing of a difference: its bias is left.
-            reach = np.where(spread > 0, reach, 0.0) + self.biases + self.biases[rival]
+            reach = reaches.of_differences(rival) + self.biases + self.biases[rival]
             reach[rival] = 0.0
             stays &= losses - losses[rival] <= reach
             if rival == chosen:
                 excess = max(0.0, float((losses[rival] - losses + reach).max()))
         return order[stays[order]], excess
-
-    def _doubts(self, users: int) -> tuple[str, ...]:
-        count, parts = self.errors.parts
-        return (
-            f"with {quantity(users, 'report')}, fewer than the {count} {parts} that rules need, the normal "
-            "approximation does not hold: band, set and excess are Bernstein's, which hold for any number of reports "
-            "and are wide",
-        )
 
 
 def _biases(estimator: LinearEstimator) -> Floats:

@@ -85,10 +85,16 @@ class CompiledPlan:
             warnings=tuple(self._warnings()),
             candidates=tuple(self._row(candidate) for candidate in self.candidates),
             robust=options.robust,
-            asks_rules=isinstance(workload.published, RuleQueries) or None,
             users=options.users,
+            **(self._of_rules() if isinstance(workload.published, RuleQueries) else {}),
             **({} if options.users is None else self._predicted(options.users)),
         )
+
+    def _of_rules(self) -> dict[str, Any]:
+        low, high = self.request.workload.operator.entry_range()
+        # A sample varies most where half of the users are at either end of what a rule costs.
+        sampled = self.profile.variance + (high - low) ** 2 / 4
+        return {"asks_rules": True, "population_variance": float(sampled.max())}
 
     @cached_property
     def _manipulation(self) -> float:

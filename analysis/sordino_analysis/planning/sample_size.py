@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sordino_analysis.arrays import Floats
+from sordino_analysis.documents.queries import RuleQueries
 from sordino_analysis.estimation.few_attributes import MOST_LISTED_TYPES
 from sordino_analysis.estimation.intervals import independent_quantile, normal_quantile, simultaneous_quantile
 from sordino_analysis.evaluation.answer_moments import AnswerMoments, ErrorProfile
@@ -78,7 +79,12 @@ class SampleSizes:
 
     @classmethod
     def of(cls, statement: Statement, law: AnswerMoments, workload: Workload) -> SampleSizes:
-        """For the answers to a plan's `workload` by the moments of one report's contribution; raises PlanError."""
+        """For the answers to a plan's `workload` by the moments of one report's contribution; raises PlanError.
+
+        Losses of rules are always the population's, as they are in estimates.
+        """
+        if isinstance(workload.published, RuleQueries):
+            statement = replace(statement, population=True)
         profile, (low, high) = law.profile(), law.workload.operator.entry_range()
         z = normal_quantile(statement.level)
         return cls(

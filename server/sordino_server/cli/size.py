@@ -84,7 +84,11 @@ def size(
         bool, typer.Option("--difference", help="Of the answers of two campaigns, with so many users each.")
     ] = False,
     population: Annotated[
-        bool, typer.Option("--population", help="About the population that the users are a random sample of.")
+        bool,
+        typer.Option(
+            "--population",
+            help="About the population that the users are a random sample of, as losses of rules always are.",
+        ),
     ] = False,
     objective: ObjectiveOption = "max",
     mechanism: MechanismOption = None,

@@ -87,6 +87,7 @@ def certified_document(campaign: str, first: RoundPlan, rule: CertifiedRule) -> 
         "rounds": list(range(len(rule.users))),
         "users": sum(rule.users),
         "users_by_round": list(rule.users),
+        "warnings": [*of_class.warnings, *(f"the last round: {warning}" for warning in rule.warnings)],
     }
     if rule.interval is not None:
         low, high = rule.interval

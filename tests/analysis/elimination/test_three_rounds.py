@@ -184,6 +184,17 @@ def test_fewer_rounds_have_the_band_of_the_first_and_no_interval():
         protocol.conclude(())
 
 
+def test_what_few_reports_of_the_last_round_leave_open_is_said():
+    protocol, rng, rounds = ThreeRounds(RoundShares(top=5)), np.random.default_rng(3), ()
+    plan = plan_of()
+    for number, users in enumerate((20_000, 10_000, 2)):
+        rounds += (closed(plan, population(rng, users), number),)
+        plan = protocol.step(rounds)
+    assert plan.first.warnings == ()
+    assert "only 2 users reported" in plan.warnings[0]
+    assert protocol.conclude(rounds[:2]).warnings == ()
+
+
 def test_a_bias_of_the_first_round_counts_against_it_when_rounds_are_weighed():
     """One device in 25 has all settings on and crashes. The first round shrinks the loss of `never`, .04, less than
     that of the true rule, and its 6 million reports say so: only its bias speaks for the second round.

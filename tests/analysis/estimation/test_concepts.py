@@ -87,10 +87,10 @@ def test_quantiles_are_those_of_the_design_and_below_bonferroni():
     assert 2.5 < quantiles.min() < quantiles.max() < 3.25
 
 
-@pytest.mark.parametrize("family", ["conjunctions", "juntas"])
-def test_quantiles_hold_for_every_rule_of_a_kind_and_not_for_the_first_alone(family):
+@pytest.mark.parametrize(("family", "negations"), [("conjunctions", True), ("conjunctions", False), ("juntas", True)])
+def test_quantiles_hold_for_every_rule_of_a_kind_and_not_for_the_first_alone(family, negations):
     """At 40,000 normal draws a share of .95 has the standard error .0011, and the quantile's own draws one of .0034."""
-    errors = estimator_of(3, 2, family=family).errors
+    errors = estimator_of(3, 2, family=family, negations=negations).errors
     operator, noise = errors.operator, errors._by_orbit[1]
     quantiles = errors.quantile(0.95)
     drawn = np.random.default_rng(8).standard_normal((1 + len(noise), 40_000)) * np.sqrt(np.append(0, noise))[:, None]
@@ -102,10 +102,11 @@ def test_quantiles_hold_for_every_rule_of_a_kind_and_not_for_the_first_alone(fam
         assert abs((worst <= quantiles[rule]).mean() - 0.95) < 5 * 0.0036, rule
 
 
-def test_a_class_that_turning_attributes_over_does_not_keep_has_bonferronis_quantile():
-    errors = estimator_of(3, 2, negations=False).errors
+def test_rules_about_too_many_indicators_to_exchange_have_bonferronis_quantile():
+    errors = estimator_of(5, 5).errors
     assert len(set(errors.quantile(0.95).tolist())) == 1
     assert errors.quantile(0.95)[0] == pytest.approx(-ndtri(0.05 / (errors.operator.shape[0] - 1)))
+    assert errors.of_few(100, 0.95) is None
 
 
 def test_a_planted_rule_is_found_and_its_loss_lies_in_the_band():

@@ -5,12 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
-from sordino_analysis.documents.elimination_plan import EliminationPlan
+from sordino_analysis.documents.elimination_plan import EliminationPlan, RoundShares
 from sordino_analysis.documents.protocol_plans import read_protocol_plan
+from sordino_analysis.elimination.three_rounds import CertifiedRule, ThreeRounds
+from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
+from sordino_analysis.planning.planner import PlanRequest, compile_plan
+from sordino_analysis.planning.rounds import ClosedRound, RoundPlan
+from sordino_analysis.planning_options import PlanningOptions
+from sordino_analysis.questions.linear import parse_specification
+from sordino_server.estimates.concept_document import certified_document
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import DrawOneRound, Manifest, Problem
+from sordino_shared.randomness import SeededRandomness
 
 SWITCHES = [{"name": name, "kind": "categorical", "labels": ["off", "on"]} for name in ("dark", "beta", "wifi")]
 CRASHED = {"name": "crashed", "kind": "categorical", "labels": ["no", "yes"]}
@@ -52,6 +61,27 @@ def test_rounds_that_nobody_answers_leave_the_band_of_the_first(running: Any) ->
     summary = running.api.get(f"/v1/plan-requests/{question['plan_request']}").json()["summary"]
     assert question["variance"] == pytest.approx(2 * summary["largest_variance"])
     assert (summary["shares"], summary["top"]) == ([0.5, 0.25, 0.25], 5)
+
+
+def test_warnings_about_the_last_round_are_published() -> None:
+    """Two reports in the last round, where an interval of so few is expected to hold less often than it says."""
+    workload = parse_specification(asked(top=5, shares=[0.5, 0.25, 0.25])).build()
+    compiled = compile_plan(PlanRequest(workload, PlanningOptions.of(epsilon=1, mechanism="fourier")))
+    plan = first = RoundPlan(compiled.device, compiled.analyst)
+    rounds: tuple[ClosedRound, ...] = ()
+    for seed, users in enumerate((800, 400, 2)):
+        held = np.array([[cell >> place & 1 for place in (3, 2, 1, 0)] for cell in CELLS[:users]], dtype=np.uint64)
+        names = [attribute.name for attribute in first.device.domain.attributes]
+        kept = held[:, [names.index(attribute.name) for attribute in plan.device.domain.attributes]]
+        payloads = plan.device.randomize_many(kept, SeededRandomness(seed))
+        rounds += (ClosedRound(plan, Aggregate(len(kept), accumulate(plan.device.randomizer, payloads))),)
+        outcome = ThreeRounds(RoundShares(top=5)).step(rounds)
+        if isinstance(outcome, RoundPlan):
+            plan = outcome
+    assert isinstance(outcome, CertifiedRule)
+    document = certified_document("c", first, outcome)
+    assert document.warnings == [f"the last round: {warning}" for warning in outcome.warnings]
+    assert "the last round: only 2 users reported" in document.warnings[0]
 
 
 @pytest.mark.parametrize(
