@@ -10,11 +10,14 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from sordino_analysis.analyst.chosen_items import workload_of_items
 from sordino_analysis.analyst.display import html_table, shown, text_table
+from sordino_analysis.analyst.frames import Tabular, is_series, values_of_series
 from sordino_analysis.analyst.plans import Plan
 from sordino_analysis.arrays import Floats
 from sordino_analysis.estimation.answers_on_demand import Answer, Answerer, answer, answerer_of
-from sordino_analysis.estimation.linear import LinearEstimate, LinearEstimator
+from sordino_analysis.estimation.items import MOST_PUBLISHED_ITEMS, ItemEstimate, ItemEstimator
+from sordino_analysis.estimation.linear import EstimationError, LinearEstimate, LinearEstimator
 from sordino_analysis.estimation.marginals import MarginalEstimator
 from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
 from sordino_analysis.percentages import percent
@@ -23,11 +26,13 @@ from sordino_analysis.questions.linear.on_demand import QuestionKind
 from sordino_shared.errors import InvalidValue
 from sordino_shared.quantities import quantity
 
+# (n, width) bytes, or n payloads: a list, or a column of a data frame.
+Reports = NDArray[np.uint8] | Sequence[bytes] | Any
 _HEADINGS = ("query", "answer", "std. error", "interval", "consistent")
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Estimate:
+class Estimate(Tabular):
     """Answers to the Q queries of a workload; all arrays are in units of the answers, where .01 is one point.
 
     `values` (Q,) are unbiased, `standard_errors` (Q,), `intervals` (Q, 2) and the simultaneous `band` (Q, 2) are about
@@ -66,6 +71,24 @@ class Estimate:
             warnings=estimate.warnings,
         )
 
+    @classmethod
+    def of_items(cls, plan: Plan, aggregate: Aggregate, found: ItemEstimate, workload: Workload) -> Self:
+        """The estimate of some items of a histogram that is too long to list, by the workload that names them."""
+        return cls(
+            workload=workload,
+            plan=plan,
+            aggregate=aggregate,
+            values=found.value,
+            standard_errors=found.standard_error,
+            intervals=found.interval,
+            band=found.band,
+            population_intervals=found.interval,
+            consistent=found.consistent,
+            users=found.users,
+            level=found.level,
+            warnings=found.warnings,
+        )
+
     def answer(self, kind: QuestionKind, *questions: str) -> tuple[Answer, ...]:
         """Answers to questions the workload need not list: a "range", "rectangle", "cell", "marginal" or "quantile".
 
@@ -89,7 +112,7 @@ class Estimate:
         return self.workload.labels()
 
     def columns(self) -> dict[str, list[Any]]:
-        """Plain columns of length Q, which a data frame or csv.writer takes."""
+        """Plain columns of length Q, which csv.writer takes; `to_pandas` and `to_polars` make a frame of them."""
         return {
             "query": self.labels,
             "value": self.values.tolist(),
@@ -129,8 +152,10 @@ class Estimate:
 def estimate(plan: Plan, aggregate: Aggregate, level: float = 0.95) -> Estimate:
     """Unbiased answers to the plan's queries from what the reports of one round add up to.
 
-    `aggregate` holds the count n and the (p,) integer sums of the accumulator. Intervals have probability `level`.
-    Raises EstimationError where there are no reports or the sums are of another plan.
+    `aggregate` holds the count n and the (p,) integer sums of the accumulator. Intervals have probability `level`. Of a
+    histogram that is too long to list the answers are those of the 1,000 largest items, whose intervals are the band.
+    Raises EstimationError where there are no reports, where the sums are of another plan, and where items are counted
+    in the reports one by one, as `items` does.
 
     >>> answers = estimate(three, Aggregate(600, np.array([300, 200, 100])))
     >>> answers.values.round(2)
@@ -141,8 +166,21 @@ def estimate(plan: Plan, aggregate: Aggregate, level: float = 0.95) -> Estimate:
             f"estimate takes an Aggregate(count, sums), or what aggregate(plan, reports) makes, not a "
             f"{type(aggregate).__name__}"
         )
+    if not plan.workload.is_listed:
+        return _largest_items(plan, aggregate, level)
     found = LinearEstimator.of(plan.device, plan.analyst).estimate(aggregate, level)
     return Estimate.of(plan, aggregate, found)
+
+
+def _largest_items(plan: Plan, aggregate: Aggregate, level: float) -> Estimate:
+    estimator = ItemEstimator(plan.device, plan.analyst)
+    if not estimator.randomizer.table_sizes[0]:
+        raise EstimationError(
+            f"none of {estimator.randomizer.size} items is listed: ask for items by their values with "
+            "items(plan, reports, values), which counts them in the reports"
+        )
+    found = estimator.largest(aggregate, MOST_PUBLISHED_ITEMS, level)
+    return Estimate.of_items(plan, aggregate, found, workload_of_items(plan, found.codes, found.labels))
 
 
 def marginal(plan: Plan, aggregate: Aggregate, attributes: Sequence[str], level: float = 0.95) -> Estimate:
@@ -157,8 +195,8 @@ def marginal(plan: Plan, aggregate: Aggregate, attributes: Sequence[str], level:
     return Estimate.of(plan, aggregate, found, estimator.question(attributes).workload)
 
 
-def aggregate(plan: Plan, reports: NDArray[np.uint8]) -> Aggregate:
-    """The exact sum of n reports of a plan: (n, width) bytes, one payload a row, in any order.
+def aggregate(plan: Plan, reports: Reports) -> Aggregate:
+    """The exact sum of n reports of a plan in any order: (n, width) bytes, or a list or column of n `bytes`.
 
     Aggregates of the same plan are added with `+`. Raises InvalidValue for another width or type, and for a row that
     the plan's randomizer cannot produce.
@@ -167,10 +205,10 @@ def aggregate(plan: Plan, reports: NDArray[np.uint8]) -> Aggregate:
     return Aggregate(len(payloads), accumulate(plan.device.randomizer, payloads))
 
 
-def checked_reports(plan: Plan, reports: NDArray[np.uint8]) -> NDArray[np.uint8]:
+def checked_reports(plan: Plan, reports: Reports) -> NDArray[np.uint8]:
     """The (n, width) reports; raises InvalidValue where one cannot be of the plan."""
     randomizer = plan.device.randomizer
-    payloads: NDArray[Any] = np.asarray(reports)
+    payloads = _rows_of_bytes(reports)
     if payloads.ndim != 2 or payloads.shape[1] != randomizer.payload_bytes or payloads.dtype != np.uint8:
         raise InvalidValue(
             f"reports must be an (n, {randomizer.payload_bytes}) array of uint8, got {payloads.shape} of "
@@ -185,6 +223,20 @@ def checked_reports(plan: Plan, reports: NDArray[np.uint8]) -> NDArray[np.uint8]
             int(outside[0]),
         )
     return payloads
+
+
+def _rows_of_bytes(reports: Reports) -> NDArray[Any]:
+    """(n, width) of n payloads of one length; anything else as an array that is refused."""
+    listed: Any = values_of_series(reports) if is_series(reports) else reports
+    if isinstance(listed, list) and listed and all(isinstance(one, bytes) for one in listed):
+        lengths = sorted({len(one) for one in listed})
+        if len(lengths) > 1:
+            raise InvalidValue(f"the reports of a plan have one length, these have {lengths[0]} to {lengths[-1]} bytes")
+        return np.frombuffer(b"".join(listed), dtype=np.uint8).reshape(len(listed), lengths[0])
+    try:
+        return np.asarray(listed)
+    except ValueError as error:
+        raise InvalidValue("reports must be an (n, width) array of uint8, or n payloads of bytes") from error
 
 
 def interval_text(interval: Floats) -> str:

@@ -6,11 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from sordino_analysis.analyst.display import html_table, shown, text_table
-from sordino_analysis.analyst.estimates import checked_reports, interval_text
+from sordino_analysis.analyst.estimates import Reports, checked_reports, interval_text
+from sordino_analysis.analyst.frames import Tabular, values_of
 from sordino_analysis.analyst.plans import Plan
 from sordino_analysis.arrays import Floats
 from sordino_analysis.estimation.items import ItemEstimate, ItemEstimator
@@ -24,7 +22,7 @@ _HEADINGS = ("item", "answer", "std. error", "interval", "band")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Items:
+class Items(Tabular):
     """Shares of m items, as `values` named them; numbers are in units of the answers, where .01 is one point.
 
     `answers` (m,) are unbiased, `intervals` (m, 2) are exact for an item that was chosen before, `band` (m, 2) for all
@@ -52,7 +50,7 @@ class Items:
         return self.estimate.band
 
     def columns(self) -> dict[str, list[Any]]:
-        """Plain columns of length m, which a data frame or csv.writer takes."""
+        """Plain columns of length m, which csv.writer takes; `to_pandas` and `to_polars` make a frame of them."""
         return {
             "item": list(self.values),
             "value": self.answers.tolist(),
@@ -88,12 +86,13 @@ class Items:
         ]
 
 
-def items(plan: Plan, reports: NDArray[np.uint8] | Aggregate, values: Sequence[object], level: float = 0.95) -> Items:
+def items(plan: Plan, reports: Reports | Aggregate, values: Sequence[object] | Any, level: float = 0.95) -> Items:
     """The shares of the items that have these `values`, from n reports of a plan of coarsened_histogram.
 
-    `reports` are (n, width) bytes, or what they add up to where the plan keeps a table of its items (up to 2^25). A
-    million reports take about a tenth of a second an item. Raises InvalidValue for a value that the domain does not
-    list, EstimationError for a plan of another mechanism and where there are no reports.
+    `reports` are (n, width) bytes or a list or column of n `bytes`, or what they add up to where the plan keeps a table
+    of its items (up to 2^25). `values` is a list, an array, or a series of pandas or polars. A million reports take
+    about a tenth of a second an item. Raises InvalidValue for a value that the domain does not list, EstimationError
+    for a plan of another mechanism and where there are no reports.
 
     >>> urls = workload({
     ...     "name": "urls", "domain": [{"name": "url", "kind": "hashed", "bits": 64}], "queries": "histogram"
@@ -103,7 +102,8 @@ def items(plan: Plan, reports: NDArray[np.uint8] | Aggregate, values: Sequence[o
     (9, 1.003)
     """
     estimator, domain = ItemEstimator(plan.device, plan.analyst), plan.domain
-    codes = domain.codes_many(list(values), strict=True)
+    values = values_of(values)
+    codes = domain.codes_many(values, strict=True)
     if isinstance(reports, Aggregate):
         estimator.check(reports)
         counts, users = counts_of_table(estimator.randomizer, reports.sums, codes), reports.count

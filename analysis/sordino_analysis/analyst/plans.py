@@ -130,8 +130,16 @@ class Plan(Facts):
     def users_needed(self, error: float) -> int:
         """The least number of reports for which every answer's root mean squared error is at most `error`.
 
-        For the objective "mean" the root of the mean over queries. Raises PlanError where the bias alone is more.
+        In units of the answers: .01 is one percentage point of a share. For the objective "mean" the root of the mean
+        over queries. Raises PlanError where the bias alone is more, InvalidValue for an error of a whole scale.
         """
+        low, high = self.workload.operator.entry_range()
+        if error >= (scale := float((high - low).max())):
+            raise InvalidValue(
+                f"an error of {error:g} is the whole scale of an answer, {scale:g}: give one in units of the answers, "
+                ".01 for one percentage point of a share",
+                error,
+            )
         largest = self._profile.largest_variance if self.objective == "max" else self.analyst.figures.mean_variance
         return users_needed(largest, self.bias_bound, error)
 

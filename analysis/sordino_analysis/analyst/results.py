@@ -6,7 +6,6 @@ import csv
 import io
 import json
 from collections.abc import Callable, Sequence
-from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
@@ -14,6 +13,7 @@ from typing import IO, Any, Literal
 
 import numpy as np
 
+from sordino_analysis.analyst.frames import library
 from sordino_analysis.documents.result_parquet import read_parquet
 from sordino_analysis.documents.result_table import Cell, ColumnType, ResultTable, type_of_column
 from sordino_shared.errors import InvalidValue, NoAnswer, OversizedDocument, SordinoError
@@ -145,21 +145,14 @@ def _installed() -> Frame:
     return "pandas" if find_spec("pandas") else "polars" if find_spec("polars") else "columns"
 
 
-def _library(name: str) -> Any:
-    try:
-        return import_module(name)
-    except ImportError as error:
-        raise SordinoError(f"{name} is not installed: install it, or ask for frame='columns'") from error
-
-
 def _pandas(table: ResultTable) -> Any:
-    pandas = _library("pandas")
+    pandas = library("pandas")
     arrays = {name: pandas.array(cells, dtype=_PANDAS_TYPES[table.types[name]]) for name, cells in _cells(table)}
     return pandas.DataFrame(arrays)
 
 
 def _polars(table: ResultTable) -> Any:
-    polars = _library("polars")
+    polars = library("polars")
     schema = {name: getattr(polars, _POLARS_TYPES[kind]) for name, kind in table.types.items()}
     return polars.DataFrame(dict(_cells(table)), schema=schema)
 

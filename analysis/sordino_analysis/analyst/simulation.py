@@ -11,8 +11,17 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from sordino_analysis.analyst.chosen_items import SimulatedItems, simulated_items
 from sordino_analysis.analyst.display import html_table, shown, text_table
 from sordino_analysis.analyst.estimates import Estimate, estimate, interval_text
+from sordino_analysis.analyst.frames import (
+    Tabular,
+    check_collected,
+    is_frame,
+    is_series,
+    rows_of_frame,
+    values_of_series,
+)
 from sordino_analysis.analyst.plans import Plan
 from sordino_analysis.analyst.tables import device_values, read_table
 from sordino_analysis.arrays import Floats
@@ -25,27 +34,32 @@ from sordino_shared.protocol import DevicePart
 from sordino_shared.quantities import quantity
 from sordino_shared.randomness import Randomness, SeededRandomness
 
-Values = Sequence[object] | NDArray[Any] | Mapping[str, Sequence[object]]
+# The last are data frames and series, which are told by their methods.
+Values = Sequence[object] | NDArray[Any] | Mapping[str, Sequence[object]] | Any
 # Reports that are drawn and added up at once.
 _BATCH = 1 << 14
 _HEADINGS = ("query", "truth", "answer", "interval", "inside")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Simulation:
+class Simulation(Tabular):
     """What an aggregator would hold, what it would answer, and the truth, which only a simulation has.
 
-    `aggregate` is the exact sum of the n reports, `truth` (Q,) the answers without noise.
+    `aggregate` is the exact sum of the n reports, `truth` (Q,) the answers without noise. Of a histogram that is too
+    long to list the queries are the up to 100 items that most users hold, and `items` has their counts.
     """
 
     plan: Plan
     aggregate: Aggregate
     truth: Floats
+    items: SimulatedItems | None = None
 
     @cached_property
     def estimate(self) -> Estimate:
         """The answers, with intervals at 95 %."""
-        return estimate(self.plan, self.aggregate)
+        if self.items is None:
+            return estimate(self.plan, self.aggregate)
+        return Estimate.of_items(self.plan, self.aggregate, self.items.estimate, self.items.workload)
 
     @property
     def errors(self) -> Floats:
@@ -57,6 +71,11 @@ class Simulation:
         """(Q,) whether the interval holds the truth."""
         low, high = self.estimate.intervals.T
         return np.asarray((low <= self.truth) & (self.truth <= high))
+
+    def columns(self) -> dict[str, list[Any]]:
+        """Those of the estimate with `truth`, `error` and `inside`."""
+        known = {"truth": self.truth.tolist(), "error": self.errors.tolist(), "inside": self.inside.tolist()}
+        return self.estimate.columns() | known
 
     def __repr__(self) -> str:
         return "\n".join([self._title, text_table(_HEADINGS, self._rows()), *self._notes()])
@@ -70,7 +89,7 @@ class Simulation:
         return f"Simulation of {name}: {quantity(users, 'user')}, ε = {self.plan.epsilon:g}, intervals at 95 %"
 
     def _rows(self) -> list[tuple[str, ...]]:
-        label, answers = self.plan.workload.label, self.estimate
+        label, answers = self.estimate.workload.label, self.estimate
         return [
             (
                 label(query),
@@ -84,17 +103,28 @@ class Simulation:
 
     def _notes(self) -> list[str]:
         rms = float(np.sqrt(np.mean(self.errors**2)))
-        inside = f"{int(self.inside.sum())} of {len(self.truth)} intervals hold the truth; error {percent(rms, 2)} rms"
-        return [inside, *self.estimate.warnings]
+        queries, level = len(self.truth), percent(self.estimate.level)
+        inside = f"{int(self.inside.sum())} of {queries} intervals hold the truth; error {percent(rms, 2)} rms"
+        if self.inside.all():
+            return [inside, *self.estimate.warnings]
+        low, high = self.estimate.band.T
+        banded = int(((low <= self.truth) & (self.truth <= high)).sum())
+        together = (
+            f"the band holds {banded} of {queries}: it holds all at once in {level} of rounds; an interval holds its "
+            f"own truth in {level}, and answers of one round err together, so that some rounds miss several"
+        )
+        return [inside, together, *self.estimate.warnings]
 
 
 def simulate(plan: Plan, values: Values, *, seed: int, strict: bool = True) -> Simulation:
     """One report of each user through the plan's own randomizer, added up, answered and compared with the truth.
 
     `values` has one value for each user: an array (n,) for one attribute or (n, attributes) for several, a list of
-    values, tuples or mappings by attribute, or a mapping of columns (`frame.to_dict("list")` in pandas). The same
-    `seed` gives the same reports. With `strict` a value that the domain does not list raises InvalidValue; without, it
-    becomes what a device reports. Raises InvalidValue, too, for no values and for shapes that do not fit the domain.
+    values, tuples or mappings by attribute, a mapping of columns, or a data frame of pandas or polars with a column
+    named as each attribute; for one attribute a series, too. An empty cell of a frame or series is a missing value.
+    The same `seed` gives the same reports. Of a histogram that is too long to list the up to 100 items that most users
+    hold are answered. With `strict` a value that the domain does not list raises InvalidValue; without, it becomes what
+    a device reports. Raises InvalidValue, too, for no values and for shapes that do not fit the domain.
 
     >>> run = simulate(three, np.array([.5, .5, 1.5, 2.5] * 5000), seed=1)
     >>> run.truth
@@ -102,7 +132,11 @@ def simulate(plan: Plan, values: Values, *, seed: int, strict: bool = True) -> S
     >>> run.aggregate.count
     20000
     """
-    codes = codes_of(plan.domain, values, strict=strict)
+    rows = _rows(plan.domain, values)
+    codes = codes_of(plan.domain, rows, strict=strict)
+    if not plan.workload.is_listed:
+        aggregate, found = simulated_items(plan, codes, rows, SeededRandomness(seed), batch=_BATCH)
+        return Simulation(plan, aggregate, found.truth, found)
     aggregate = randomized(plan.device, codes, SeededRandomness(seed))
     return Simulation(plan, aggregate, plan.workload.truth_of_codes(codes))
 
@@ -165,7 +199,12 @@ def read_csv(path: Path | str, question: HasDomain, columns: Mapping[str, str] |
 
 
 def _rows(domain: Domain, values: Values) -> Sequence[object]:
-    """One value for each user: columns by name become rows, arrays become plain numbers."""
+    """One value for each user: columns by name become rows, arrays and series become plain values."""
+    check_collected(values)
+    if is_frame(values):
+        return rows_of_frame(values, [attribute.name for attribute in held_domain(domain).attributes])
+    if is_series(values):
+        return values_of_series(values)
     if isinstance(values, Mapping):
         lengths = {len(column) for column in values.values()}
         if len(lengths) != 1:

@@ -14,19 +14,21 @@ from sordino_analysis.documents.queries import RuleQueries
 from sordino_analysis.estimation.few_attributes import MOST_LISTED_TYPES
 from sordino_analysis.estimation.intervals import independent_quantile, normal_quantile, simultaneous_quantile
 from sordino_analysis.evaluation.answer_moments import AnswerMoments, ErrorProfile
+from sordino_analysis.percentages import percent
 from sordino_analysis.planning_options import PlanError
 from sordino_analysis.questions.linear import Workload
 from sordino_shared.errors import InvalidValue
+from sordino_shared.quantities import quantity
 
 
 @dataclass(frozen=True, kw_only=True)
 class Statement:
     """The answer ± `margin`, with probability `level`.
 
-    `margin` is a share of the query's scale, its largest entry less its least: 1 for a share of users, so that .01 is
-    one percentage point; for a query with entries in minutes it is so many minutes. `difference`: of the answers of two
+    `margin` is a share of the query's scale, its largest entry less its least. Of a share of users the scale is 1, so
+    that .01 is one percentage point; of a mean of 0 to 60 minutes it is .6 minutes. `difference`: of the answers of two
     campaigns, each with the users that are stated. `population`: about the population that the users are an independent
-    sample of, not about those who report. Raises InvalidValue outside margin > 0 and 0 < level < 1.
+    sample of, not about those who report. Raises InvalidValue outside 0 < margin < 1 and 0 < level < 1.
     """
 
     margin: float
@@ -37,6 +39,12 @@ class Statement:
     def __post_init__(self) -> None:
         if not (math.isfinite(self.margin) and self.margin > 0):
             raise InvalidValue(f"the margin must be a number above 0, such as .01, got {self.margin}", self.margin)
+        if self.margin >= 1:
+            raise InvalidValue(
+                f"± {self.margin:g} is the whole scale of an answer, which holds without a report: a margin is a share "
+                "of the scale, .01 is one percentage point of a share of users",
+                self.margin,
+            )
         if not 0 < self.level < 1:
             raise InvalidValue(f"the level must lie between 0 and 1, such as .95, got {self.level}", self.level)
 
@@ -63,7 +71,7 @@ class Statement:
         return np.maximum(1, np.ceil(needed * (1 - 1e-12))).astype(np.int64)
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class SampleSizes:
     """Users that a statement takes with one plan: `users` (Q,) for the interval of each listed answer by itself.
 
@@ -94,6 +102,18 @@ class SampleSizes:
             profile=profile,
             asked=workload.asked,
             users=statement.users(profile.variance, profile.bias, high - low, z),
+        )
+
+    def __repr__(self) -> str:
+        asked = self.statement
+        of = "a difference of two campaigns" if asked.difference else "an answer"
+        about = "the population" if asked.population else "those who report"
+        each = ", in each of both" if asked.difference else ""
+        return (
+            f"Users for {of} ± {asked.margin:g} of its scale at {percent(asked.level)}, about {about}\n"
+            f"  each answer by itself  {quantity(self.most, 'user')}{each}\n"
+            f"  all answers at once    {quantity(self.band, 'user')}{each}\n"
+            f"  hardest answer         {self.hardest}"
         )
 
     @cached_property

@@ -12,7 +12,7 @@ from sordino_analysis.figures import SHARE, amount, number_span, span
 from sordino_analysis.percentages import percent
 from sordino_server.cli.campaign_argument import CampaignArgument
 from sordino_server.cli.chart_file import ChartOption, drawn
-from sordino_server.cli.output import JsonOption, console, print_json, reports_errors
+from sordino_server.cli.output import JsonOption, console, print_json, print_table, reports_errors
 from sordino_server.cli.remote import DEFAULT_SERVER, KeyOption, Remote, ServerOption
 from sordino_shared.errors import InvalidValue
 from sordino_shared.quantities import quantity
@@ -90,7 +90,7 @@ def _print_rules(document: dict[str, Any]) -> None:
         span = "none: the reports contradict the assumption" if ends is None else f"{ends[0]:.4f} … {ends[1]:.4f}"
         figures = (f"{each['value']:.4f}", f"{each['standard_error']:.4f}", span, f"{each['p_value']:.3g}")
         table.add_row(*map(escape, (each["label"], *figures)))
-    console.print(table)
+    print_table(table)
     console.print(
         f"{quantity(document['users'], 'user')}, ε = {document['epsilon']:g}; on average over databases, not for "
         f"each of them: {document['answers'][0]['sentence']}",
@@ -108,7 +108,7 @@ def _print_answers(document: dict[str, Any]) -> None:
         rows = map(_share, document["answers"])
     for row in rows:
         table.add_row(*map(escape, row))
-    console.print(table)
+    print_table(table)
     console.print(
         f"{quantity(document['users'], 'user')}, ε = {document['epsilon']:g}; the band holds "
         f"{quantity(document['compared'], 'question')}",

@@ -29,7 +29,7 @@ from sordino_analysis.planning.rounds import RoundPlan
 from sordino_analysis.questions.linear.building import build_workload
 from sordino_server.cli.audited_campaign import AuditedCampaign, fetched
 from sordino_server.cli.curator_planning import CURATOR_FILE
-from sordino_server.cli.output import JsonOption, VerboseOption, console, fail, print_json, reports_errors
+from sordino_server.cli.output import JsonOption, VerboseOption, console, fail, print_json, print_table, reports_errors
 from sordino_server.cli.plan import SUMMARY_FILE
 from sordino_server.cli.remote import DEFAULT_SERVER, KeyOption, Remote, ServerOption
 from sordino_server.cli.statistics import fake_reports, shown_manipulation
@@ -245,7 +245,7 @@ def _print(checks: list[Check], moved: dict[str, float], of_forms: dict[str, For
     _line(f"{held} of {len(checks)} published values hold{'' if verbose else ' (--verbose lists them)'}")
     shown = checks if verbose else [check for check in checks if not check.holds]
     if shown:
-        console.print(_table(shown))
+        print_table(_table(shown))
     if moved:
         most = max(moved, key=lambda label: moved[label])
         _line(f"{fake_reports('an answer', moved[most])} ({most})")

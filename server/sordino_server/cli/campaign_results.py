@@ -9,7 +9,7 @@ import typer
 from rich.table import Table
 
 from sordino_analysis.percentages import percent
-from sordino_server.cli.output import console, moment, print_json, progress_console
+from sordino_server.cli.output import console, moment, print_json, print_table, progress_console
 from sordino_shared.quantities import quantity
 
 
@@ -107,7 +107,7 @@ def print_estimates(document: dict[str, Any]) -> None:
         spans = [f"{low:.4f} … {high:.4f}" for low, high in (query["interval"], query["band"])]
         figures = [f"{query[name]:.4f}" for name in ("value", "standard_error")]
         table.add_row(query["label"], *figures, *spans, f"{query['consistent']:.4f}", _holds(query["coverage"]))
-    console.print(table)
+    print_table(table)
     console.print(
         f"{quantity(document['users'], 'user')}, ε = {document['epsilon']:g}, mechanism {document['mechanism']}",
         highlight=False,

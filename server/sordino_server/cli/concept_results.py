@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from sordino_analysis.percentages import percent
+from sordino_server.cli.output import print_table
 from sordino_shared.quantities import quantity
 
 _SHOWN = 10
@@ -36,7 +37,7 @@ def print_concepts(document: Mapping[str, Any], console: Console, truth: Mapping
         lines.insert(2, f"{level} interval of its loss from round {number}: {_span(document['interval'])}")
     for line in lines:
         console.print(line, highlight=False, soft_wrap=True)
-    console.print(_table(document, level, truth))
+    print_table(_table(document, level, truth))
     console.print(
         f"{quantity(document['users'], 'user')}, ε = {document['epsilon']:g}, mechanism {document['mechanism']}",
         highlight=False,

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import Annotated, Any, NoReturn, ParamSpec, TypeVar
 
 import typer
+from rich.cells import cell_len
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -27,6 +28,10 @@ VerboseOption = Annotated[bool, typer.Option("--verbose", help="Print the detail
 progress_console = Console(stderr=True)
 console = Console()
 _WIDEST = 10_000
+# Of a text that may be folded so many letters stay together.
+_FOLDED = 12
+# Blanks and lines between two columns.
+_BETWEEN = 3
 
 
 def print_json(value: Any) -> None:
@@ -41,6 +46,24 @@ def print_listing(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> Non
     for row in rows:
         table.add_row(*map(Text, row))
     Console(width=_WIDEST).print(table)
+
+
+def print_table(table: Table, to: Console | None = None) -> None:
+    """A table with every figure whole: where the window is too narrow its lines go on in the next one."""
+    for column in table.columns:
+        cells = [_plain(cell) for cell in (column.header, *column.cells)]
+        pieces = cells if column.no_wrap else [word for cell in cells for word in cell.split()]
+        least = max(map(cell_len, pieces), default=0)
+        column.min_width = min(least, _FOLDED) if column.overflow == "fold" else least
+    shown = to or console
+    needed = sum((column.min_width or 0) + _BETWEEN for column in table.columns)
+    if needed > shown.width:
+        table.width = needed
+    shown.print(table, crop=False)
+
+
+def _plain(cell: object) -> str:
+    return Text.from_markup(cell).plain if isinstance(cell, str) else str(cell)
 
 
 def moment(unix: int) -> str:

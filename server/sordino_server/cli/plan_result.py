@@ -15,7 +15,7 @@ from sordino_analysis.documents.plan_summary import (
     ShuffledPrivacy,
 )
 from sordino_analysis.percentages import percent
-from sordino_server.cli.output import console
+from sordino_server.cli.output import console, print_table
 from sordino_server.cli.price_of_locality import price_lines
 from sordino_server.cli.statistics import fake_reports, print_protocols, shown_device_part
 from sordino_shared.quantities import quantity
@@ -43,7 +43,7 @@ def _(summary: PairwiseSummary, written: str | None, verbose: bool) -> None:
 def _(summary: LinearSummary, written: str | None, verbose: bool) -> None:
     """The chosen mechanism with its errors; with `verbose` also the mechanisms that were compared."""
     if verbose:
-        console.print(_mechanisms(summary))
+        print_table(_mechanisms(summary))
         for row in summary.candidates:
             if row.reason:
                 _line(console, f"{row.name} was not taken: {row.reason}")

@@ -10,7 +10,7 @@ from typing import Any
 from rich.table import Table
 
 from sordino_analysis.percentages import percent
-from sordino_server.cli.output import console, print_json
+from sordino_server.cli.output import console, print_json, print_table
 from sordino_shared.quantities import quantity
 
 
@@ -37,7 +37,7 @@ def print_answers(document: dict[str, Any], as_json: bool) -> None:
         spans = [f"{low:.{digits}f} … {high:.{digits}f}" for low, high in (query["interval"], query["band"])]
         figures = [f"{query[name]:.{digits}f}" for name in ("value", "standard_error")]
         table.add_row(query["label"], *figures, *spans, f"{query['consistent']:.{digits}f}")
-    console.print(table)
+    print_table(table)
     for line in _terms(document):
         console.print(line, highlight=False, markup=False, soft_wrap=True)
 

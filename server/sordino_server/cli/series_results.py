@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
-from sordino_server.cli.output import console, moment
+from sordino_server.cli.output import console, moment, print_table
 from sordino_shared.quantities import quantity
 
 if TYPE_CHECKING:
@@ -124,19 +124,19 @@ def print_series(document: dict[str, Any]) -> None:
         answers = each["answers"]
         cells = [""] * len(labels) if answers is None else _with_errors(answers)
         periods.add_row(str(each["period"]), moment(each["start"]), each["state"], f"{each['reports']:,}", *cells)
-    console.print(periods)
+    print_table(periods)
     windows = Table("window", "missing", "reports", *labels)
     for each in document["windows"]:
         span, answers = f"{each['first']} to {each['last']}", each["answers"]
         windows.add_row(span, str(each["missing"]), f"{answers['reports']:,}", *_with_errors(answers))
-    console.print(windows)
+    print_table(windows)
     changes = Table("change", *labels)
     for each in document["changes"]:
         pairs = zip(each["value"], each["standard_error"], each["marked"], strict=True)
         cells = [f"{value:+.4f} ± {error:.4f}{' *' if mark else ''}" for value, error, mark in pairs]
         changes.add_row(f"{each['earlier'][0]}-{each['earlier'][1]} to {each['later'][0]}-{each['later'][1]}", *cells)
     if document["changes"]:
-        console.print(changes)
+        print_table(changes)
         console.print(f"* differs from 0 among {document['comparisons']} comparisons", highlight=False)
     console.print(
         f"± one standard error; ε = {document['epsilon']:g}, one answer in {quantity(document['slots'], 'period')}, "

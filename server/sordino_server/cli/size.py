@@ -32,7 +32,7 @@ from sordino_server.cli.local_planning import (
     asked_specification,
     finished_plan,
 )
-from sordino_server.cli.output import JsonOption, VerboseOption, console, print_json, reports_errors
+from sordino_server.cli.output import JsonOption, VerboseOption, console, print_json, print_table, reports_errors
 from sordino_server.cli.progress_bar import displayed_progress
 from sordino_server.cli.sigint import finishing_when_asked
 from sordino_server.cli.statistics import TargetOption
@@ -178,7 +178,7 @@ def _print(statement: Statement, rows: list[_Row], verbose: bool) -> None:
     for row in rows:
         numbers = (row.users,) if row.band is None else (row.users, row.band)
         table.add_row(row.epsilon, *(f"{number:,}" for number in numbers), row.mechanism)
-    console.print(table)
+    print_table(table)
     for row in rows if verbose else ():
         _print_queries(row)
 

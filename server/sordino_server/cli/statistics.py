@@ -12,6 +12,7 @@ from rich.table import Table
 
 from sordino_analysis.documents.plan_summary import FormManipulation, PairwiseSummary, PlanSummary
 from sordino_analysis.percentages import percent
+from sordino_server.cli.output import print_table
 from sordino_shared.protocol import DevicePart
 from sordino_shared.quantities import quantity
 
@@ -27,7 +28,7 @@ TargetOption = Annotated[
 def print_protocols(console: Console, summary: PairwiseSummary, verbose: bool) -> None:
     """The chosen protocol; with `verbose` also the comparison of protocols that a plan's summary holds."""
     if verbose:
-        console.print(_protocols(summary))
+        print_table(_protocols(summary), console)
         for row in summary.protocols:
             if row.reason:
                 console.print(f"{row.name} was not taken: {row.reason}", highlight=False, markup=False)

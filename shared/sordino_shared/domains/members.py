@@ -58,10 +58,16 @@ def unlisted(attribute: HasTrailingMembers, value: object, strict: bool) -> int:
     if attribute.missing and is_missing(value):
         return attribute.listed
     if strict:
-        becomes = f"it counts as `{OTHER}`" if attribute.other else "list it, or give the attribute `other: true`"
+        becomes = f"it counts as `{OTHER}`" if attribute.other else _advice(value)
         raise OutsideDomain(
             f"attribute {attribute.name!r} does not list {value!r}, a {type(value).__name__}: {becomes}",
             value,
             attribute.name,
         )
     return attribute.listed + attribute.missing if attribute.other else _FIXED_MEMBER
+
+
+def _advice(value: object) -> str:
+    if is_missing(value):
+        return f"give the attribute `{MISSING}: true`, or leave out who has no value"
+    return f"list it, or give the attribute `{OTHER}: true`"

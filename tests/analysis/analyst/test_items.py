@@ -53,5 +53,7 @@ def test_what_has_no_answer_is_refused():
         sa.items(plan, sent[:, 1:], ["a"])
     with pytest.raises(sa.EstimationError, match="single items"):
         sa.items(sa.plan(sa.histogram(3), epsilon=1), np.zeros((1, 1), dtype=np.uint8), [1])
-    with pytest.raises(InvalidValue, match="one by one"):
-        sa.simulate(plan, ["a", "b"], seed=1)
+    with pytest.raises(sa.EstimationError, match=r"with items\(plan, reports, values\)"):
+        sa.estimate(plan, sa.aggregate(plan, sent))
+    with pytest.raises(InvalidValue, match="a list, an array or a series"):
+        sa.items(plan, sent, "a")

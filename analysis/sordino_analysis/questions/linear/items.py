@@ -14,17 +14,13 @@ from sordino_analysis.questions.linear.operators import Indices, Symmetry, TooLa
 MOST_LISTED_ITEMS = 1 << 16
 
 
-class AnyItem(ZeroOneMap):
-    """One row for the share of any one of `size` items; it has no entries, since it names no item."""
+class _ManyItems(ZeroOneMap):
+    """Rows for single items of a histogram over `size` of them, too many for any product."""
 
     symmetry = Symmetry.TYPES
 
     def __init__(self, size: int) -> None:
         self.size = size
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return 1, self.size
 
     def matvec(self, histogram: Floats) -> Floats:
         self._refuse()
@@ -40,3 +36,26 @@ class AnyItem(ZeroOneMap):
 
     def _refuse(self) -> NoReturn:
         raise TooLargeForDense(f"a histogram of {self.size} items is not listed: ask for items one by one", self)
+
+
+class AnyItem(_ManyItems):
+    """One row for the share of any one of `size` items; it has no entries, since it names no item."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return 1, self.size
+
+
+class ChosenItems(_ManyItems):
+    """A row for each of the items whose members have the indices `codes` (m, attributes)."""
+
+    def __init__(self, size: int, codes: NDArray[np.uint64]) -> None:
+        super().__init__(size)
+        self.codes = codes
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self.codes), self.size
+
+    def answers_of_codes(self, codes: NDArray[np.uint64], shape: tuple[int, ...]) -> Floats:
+        return np.array([(codes == item).all(axis=1).mean() for item in self.codes])

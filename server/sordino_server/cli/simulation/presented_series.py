@@ -9,7 +9,7 @@ from typing import Any
 from rich.table import Table
 
 from sordino_analysis.percentages import percent
-from sordino_server.cli.output import console, print_json, progress_console
+from sordino_server.cli.output import console, print_json, print_table, progress_console
 from sordino_server.cli.remote import Remote
 from sordino_server.cli.simulation.presented_run import PresentedRun
 from sordino_server.cli.simulation.progress import Stages
@@ -92,7 +92,7 @@ def _print(document: dict[str, Any], result: SeriesResult) -> None:
             figures = zip(day["value"], day["standard_error"], day["truth"], strict=True)
             cells = [f"{value:.3f} ± {error:.3f} ({true:.3f})" for value, error, true in figures]
         table.add_row(str(day["day"]), f"{day['reports']:,}", *cells)
-    console.print(table)
+    print_table(table)
     for change in document["changes"]:
         marks = [label for label, mark in zip(LABELS, change["marked"], strict=True) if mark]
         span = "days {}-{} to {}-{}".format(*change["earlier"], *change["later"])

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from sordino_analysis.percentages import percent
+from sordino_server.cli.output import print_table
 from sordino_server.cli.remote import Remote
 from sordino_server.cli.simulation.campaign import CampaignResult, CampaignTerms, Devices, run_campaign
 from sordino_server.cli.simulation.progress import Stages
@@ -90,7 +91,7 @@ def repeated_document(result: RepeatedResult) -> dict[str, Any]:
 def print_repeated(console: Console, result: RepeatedResult, verbose: bool) -> None:
     """The shares that hold and the error over all campaigns; a row for each with `verbose`."""
     if verbose:
-        console.print(_campaigns(result.campaigns))
+        print_table(_campaigns(result.campaigns))
     first, number = result.campaigns[0], len(result.campaigns)
     level = percent(float(first.estimates["level"]))
     for line in (

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from sordino_analysis.charts import AnswerChart
 from sordino_analysis.percentages import percent
+from sordino_server.cli.output import print_table
 from sordino_server.cli.simulation.campaign import CampaignResult
 from sordino_server.cli.simulation.comparison import TruthComparison
 
@@ -54,7 +55,7 @@ def print_result(console: Console, result: CampaignResult, places: Mapping[str, 
     """Some answers, the errors over all of them, and the files written; every answer with `verbose`."""
     comparison = result.comparison
     shown = comparison.shown(len(comparison.truth) if verbose else _ROWS)
-    console.print(_answers(comparison, shown, float(result.estimates["level"])))
+    print_table(_answers(comparison, shown, float(result.estimates["level"])))
     if len(shown) < len(comparison.truth):
         console.print(
             f"{len(shown)} of {len(comparison.truth)} answers shown; --verbose shows all and the report rates."

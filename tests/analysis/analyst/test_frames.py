@@ -1,0 +1,152 @@
+"""Data frames and series of pandas, polars and Arrow as values, and answers as data frames."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas
+import polars
+import pyarrow
+import pytest
+
+import sordino_analysis as sa
+from sordino_shared.errors import InvalidValue, SordinoError
+from sordino_shared.randomness import SeededRandomness
+
+ROWS = {"crashes": [0.0, 2.0, 9.0, 1.0], "user": [1, 2, 3, 4], "os": ["ios", None, "android", "ios"]}
+URLS = {"name": "urls", "domain": [{"name": "url", "kind": "hashed", "bits": 64}], "queries": "histogram"}
+NUMBERS = {"name": "n", "domain": [{"name": "n", "kind": "integers", "low": 0, "high": 99_999}], "queries": "histogram"}
+
+
+@pytest.fixture(scope="module")
+def phones() -> sa.Plan:
+    domain = [
+        {"name": "os", "kind": "categorical", "labels": ["ios", "android"], "missing": True},
+        {"name": "crashes", "kind": "ordinal", "edges": [0, 3]},
+    ]
+    return sa.plan(sa.workload({"name": "x", "domain": domain, "queries": "histogram"}), epsilon=2, effort="quick")
+
+
+FRAMES = [
+    pandas.DataFrame(ROWS),
+    pandas.DataFrame(ROWS).astype({"os": "category", "crashes": "Int64"}),
+    polars.DataFrame(ROWS),
+    polars.DataFrame(ROWS, schema_overrides={"os": polars.Categorical}),
+    pyarrow.table(ROWS),
+]
+
+
+@pytest.mark.parametrize("frame", FRAMES, ids=["pandas", "nullable", "polars", "categorical", "arrow"])
+def test_columns_of_a_frame_go_by_the_names_of_attributes(phones: sa.Plan, frame: Any) -> None:
+    plain = [{"os": os, "crashes": count} for os, count in zip(ROWS["os"], ROWS["crashes"], strict=True)]
+    expected, found = (sa.simulate(phones, values, seed=1) for values in (plain, frame))
+    assert found.truth.tolist() == expected.truth.tolist()
+    assert found.aggregate.sums.tolist() == expected.aggregate.sums.tolist()
+
+
+@pytest.mark.parametrize(
+    "series",
+    [pandas.Series([-3, 12.0, None]), pandas.Series([-3, 12, None], dtype="Int64"), polars.Series([-3, 12, None]),
+     polars.Series([-3.0, 12.0, float("nan")]), pyarrow.chunked_array([[-3, 12], [None]])],
+)  # fmt: skip
+def test_a_series_is_the_values_of_one_attribute(series: Any) -> None:
+    plan = sa.plan(sa.prefix([0, 15], name="delay", missing=True), epsilon=1)
+    np.testing.assert_allclose(sa.simulate(plan, series, seed=1).truth, [1 / 3, 2 / 3, 2 / 3])
+    without = sa.plan(sa.prefix([0, 15], name="delay"), epsilon=1)
+    with pytest.raises(InvalidValue, match="give the attribute `missing: true`"):
+        sa.simulate(without, series, seed=1)
+
+
+def test_frames_that_do_not_fit_say_what_to_change(phones: sa.Plan) -> None:
+    for frame in (pandas.DataFrame({"os": ["ios"]}), polars.DataFrame({"os": ["ios"]})):
+        with pytest.raises(InvalidValue, match=r"no column 'crashes'.*it has os: rename one"):
+            sa.simulate(phones, frame, seed=1)
+    with pytest.raises(InvalidValue, match=r"frame\.collect"):
+        sa.simulate(phones, polars.DataFrame(ROWS).lazy(), seed=1)
+    with pytest.raises(InvalidValue, match="there are no values"):
+        sa.simulate(phones, pandas.DataFrame({"os": [], "crashes": []}), seed=1)
+
+
+def test_answers_become_frames(phones: sa.Plan, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = sa.simulate(phones, FRAMES[0], seed=1)
+    for of in (run, run.estimate):
+        assert of.to_pandas().to_dict("list") == of.columns()
+        assert of.to_polars().to_dict(as_series=False) == of.columns()
+    assert {"truth", "error", "inside"} <= run.columns().keys()
+    monkeypatch.setitem(__import__("sys").modules, "polars", None)
+    with pytest.raises(SordinoError, match="polars is not installed"):
+        run.to_polars()
+
+
+def test_items_take_series_and_reports_of_a_column() -> None:
+    plan = sa.plan(sa.workload(URLS), epsilon=4)
+    sent = plan.device.randomize_many(plan.domain.codes_many(["a"] * 300 + ["b"] * 100), SeededRandomness(1))
+    plain = sa.items(plan, sent, ["a", "b"]).columns()
+    payloads = [row.tobytes() for row in sent]
+    for values in (pandas.Series(["a", "b"]), polars.Series(["a", "b"]), np.array(["a", "b"], dtype=object)):
+        for reports in (sent, payloads, pandas.Series(payloads), polars.Series(payloads)):
+            found = sa.items(plan, reports, values)
+            assert found.columns() == plain
+    assert found.to_pandas()["item"].tolist() == found.to_polars()["item"].to_list() == ["a", "b"]
+    with pytest.raises(InvalidValue, match="one length, these have 1 to 2 bytes"):
+        sa.items(plan, [b"a", b"bc"], ["a"])
+
+
+@pytest.mark.parametrize(("workload", "values"), [(URLS, ["a", "b"]), (NUMBERS, [7, 70_000])])
+def test_a_long_histogram_is_simulated_by_the_items_that_users_hold(workload: Any, values: list[Any]) -> None:
+    plan = sa.plan(sa.workload(workload), epsilon=4)
+    run = sa.simulate(plan, [values[0]] * 6000 + [values[1]] * 4000, seed=1)
+    assert run.truth.tolist() == [0.6, 0.4]
+    assert run.estimate.labels == [str(value) for value in values]
+    # Six standard errors: one false alarm in 5·10^8 for each.
+    assert (np.abs(run.errors) < 6 * run.estimate.standard_errors).all()
+    assert (np.abs(run.errors) > 0).all()
+    assert f"{values[0]} " in repr(run)
+    assert "<svg" in sa.chart(run.estimate).svg
+
+
+def test_of_many_values_the_hundred_that_most_users_hold_are_answered() -> None:
+    plan = sa.plan(sa.workload(NUMBERS), epsilon=4)
+    run = sa.simulate(plan, [*range(150), *range(20, 140), 139], seed=1)
+    assert run.estimate.labels[:3] == ["139", "20", "21"]
+    assert len(run.truth) == 100
+    np.testing.assert_allclose(
+        run.truth, run.estimate.workload.truth_of_codes(plan.domain.codes_many([*range(150), *range(20, 140), 139]))
+    )
+
+
+def test_an_estimate_of_a_long_histogram_has_the_largest_items() -> None:
+    plan = sa.plan(sa.workload(NUMBERS), epsilon=4)
+    run = sa.simulate(plan, [7] * 6000 + [70_000] * 4000, seed=1)
+    found = sa.estimate(plan, run.aggregate)
+    assert found.labels[:2] == ["7", "70000"]
+    assert len(found.values) == 1000
+    np.testing.assert_allclose(found.values[:2], run.estimate.values)
+    np.testing.assert_array_equal(found.intervals, found.band)
+    assert found.answer("cell", "7")[0].value == pytest.approx(found.values[0])
+
+
+def test_a_simulation_whose_intervals_miss_names_the_band(plan: sa.Plan, minutes: np.ndarray) -> None:
+    """With errors of the level .5 of the others, some interval misses in most rounds."""
+    runs = [sa.simulate(plan, minutes[:500], seed=seed) for seed in range(80)]
+    missed = next(run for run in runs if not run.inside.all())
+    assert "the band holds 3 of 3: it holds all at once in 95 % of rounds" in repr(missed)
+    assert "the band" not in repr(next(run for run in runs if run.inside.all()))
+
+
+def test_numbers_of_users_speak_words(plan: sa.Plan) -> None:
+    with pytest.raises(
+        InvalidValue, match=r"an error of 1 is the whole scale of an answer, 1: .* \.01 for one percentage"
+    ):
+        plan.users_needed(1)
+    with pytest.raises(InvalidValue, match=r"± 2 is the whole scale of an answer"):
+        plan.sample_sizes(2)
+    sizes = plan.sample_sizes(0.05)
+    assert repr(sizes).splitlines() == [
+        "Users for an answer ± 0.05 of its scale at 95 %, about those who report",
+        f"  each answer by itself  {sizes.most:,} users",
+        f"  all answers at once    {sizes.band:,} users",
+        f"  hardest answer         {sizes.hardest}",
+    ]
+    assert "in each of both" in repr(plan.sample_sizes(0.05, difference=True))
