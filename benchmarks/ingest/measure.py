@@ -92,7 +92,7 @@ def as_json(figures: list[Figure]) -> list[dict[str, object]]:
 def _servers(url: str) -> Iterator[tuple[Served, Served]]:
     serve = ("sordino_server", "serve", "--no-worker", "--port", "0")
     with (
-        processes.served(*serve, SORDINO_DATABASE_URL=url) as server,
+        processes.served(*serve, SORDINO_DATABASE_URL=url, SORDINO_IDLE_CONNECTIONS="0") as server,
         processes.served("benchmarks.ingest.echo") as echo,
     ):
         yield server, echo

@@ -71,6 +71,9 @@ class Settings(BaseSettings):
         le=10**6,
         description="Burst of uploads from one address without a token, if they are limited.",
     )
+    idle_connections: int = Field(
+        256, ge=0, le=1 << 20, description="Connections of one address, beyond which its idle ones end; 0: no limit."
+    )
     trusted_proxies: str = Field(
         NO_PROXY, description="Addresses and networks, separated by commas, whose X-Forwarded-For is trusted; or none."
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -17,11 +18,13 @@ from sordino_server import plans, releases, rounds
 from sordino_server.kit.clock import ServerClock, WallClock
 from sordino_server.kit.database_errors import DatabaseError
 from sordino_server.kit.db import Database
+from sordino_server.kit.logs import logger
 from sordino_server.kit.single_flight import SingleFlight
 from sordino_server.reports.ingest import Recorded
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import ReportOutcomes
 
+log = logger(__name__)
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 # Scrapers usually give up after ten seconds and then have no metric at all.
 _STORED_WITHIN_S = 2.0
@@ -53,12 +56,19 @@ class MetricsRegistry:
             raise InvalidValue(
                 f"metrics cannot be served on port {port} of {host}: {error.strerror}; choose another port", port
             ) from error
+        # By itself it prints a traceback, with the scraper's address.
+        vars(server)["handle_error"] = _note_failed_scrape
         try:
             yield
         finally:
             server.shutdown()
             server.server_close()
             thread.join()
+
+
+def _note_failed_scrape(*_: object) -> None:
+    error = sys.exc_info()[0]
+    log.info("a scrape of the metrics broke off", error=None if error is None else error.__name__)
 
 
 class MergedMetrics(MetricsRegistry):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import struct
 import time
 from typing import Any
 
@@ -10,8 +11,10 @@ import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from sordino_server.metrics import Metrics
 from sordino_shared.errors import InvalidValue
-from tests.patience import slack
+from tests.patience import PATIENCE_S, slack
+from tests.ports import free_port
 
 
 def shown(running: Any) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
@@ -93,3 +96,19 @@ def test_the_figures_are_not_on_the_port_of_the_api(running: Any) -> None:
     assert running.anonymous.get("/metrics").status_code == 404
     with running.app.state.metrics.served("127.0.0.1", 0):
         pass
+
+
+def test_a_scrape_that_breaks_off_is_one_line_without_an_address(
+    running: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    port = free_port()
+    with Metrics(running.database).served("127.0.0.1", port):
+        for sent in (b"", b"GET /metrics HTT"):
+            with socket.create_connection(("127.0.0.1", port), PATIENCE_S) as scraper:
+                scraper.sendall(sent)
+                scraper.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        assert httpx.get(f"http://127.0.0.1:{port}/metrics", timeout=PATIENCE_S).status_code == 200
+    shown = capsys.readouterr()
+    said = shown.out + shown.err
+    assert "Traceback" not in said
+    assert "127.0.0.1" not in said

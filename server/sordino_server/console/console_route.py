@@ -136,6 +136,8 @@ async def _admit(request: Request, wanted: Role) -> None:
     identifier = request.cookies.get(COOKIE)
     if identifier is None:
         raise ServerError(Problem.UNAUTHORIZED, "sign in first")
+    if not await sessions.is_made_here(request.app.state.known_keys, identifier):
+        raise sessions.ended()
     key = await anyio.to_thread.run_sync(_key_of, request.app.state.context, identifier)
     request.state.visitor = Visitor(key, sessions.form_token(identifier))
     keys.allow(key, wanted)

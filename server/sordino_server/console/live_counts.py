@@ -121,5 +121,7 @@ class LiveCounts:
         """Whether the session is alive. Every session may read: an upload token has none."""
         cookies = next((value for name, value in scope["headers"] if name == b"cookie"), b"")
         found = _COOKIE.search(cookies)
+        if found is None or not await sessions.is_made_here(self._state.known_keys, found[1].decode()):
+            return False
         alive: AliveSessions = self._state.alive_sessions
-        return found is not None and await alive.has(sessions.hashed(found[1].decode()))
+        return await alive.has(sessions.hashed(found[1].decode()))

@@ -1,18 +1,22 @@
 """Sessions of browsers: 256 random bits in a cookie, whose SHA-256 is in the database.
 
-Every sign-in makes a new session. It ends after 12 hours, at sign-out, or when its key is revoked.
+Every sign-in makes a new session. It ends after 12 hours, at sign-out, or when its key is revoked. Its id names the
+key, and ends with a MAC under the hash of the key's secret, so that an invented id is refused without a query. The MAC
+proves nothing else: the database decides.
 """
 
 from __future__ import annotations
 
 import hashlib
 import hmac
+import re
 import secrets
 from collections.abc import Collection
 
 from sqlalchemy.orm import Session
 
 from sordino_server.console import repository
+from sordino_server.console.known_keys import KnownKeys
 from sordino_server.context import Context
 from sordino_server.errors import ServerError
 from sordino_server.keys import service as keys
@@ -21,7 +25,7 @@ from sordino_shared.protocol import Problem
 
 LIFETIME_S = 12 * 3600
 _ID_BYTES = 32
-
+_ID = re.compile(r"(?P<start>(?P<key>[0-9a-f]{16})[A-Za-z0-9_-]{43})(?P<mac>[0-9a-f]{32})")
 
 # What the audit log says was changed.
 _AUDITED = "/console"
@@ -30,19 +34,34 @@ _AUDITED = "/console"
 def begin(session: Session, key: Key, now: int) -> str:
     """The secret id of a new session, noted in the audit log; raises `forbidden` for an upload token."""
     keys.allow(key, Role.ANALYST)
-    identifier = secrets.token_urlsafe(_ID_BYTES)
+    start = key.id + secrets.token_urlsafe(_ID_BYTES)
+    identifier = start + _mac(start, key.secret_sha256)
     row = ConsoleSession(id_sha256=hashed(identifier), key_id=key.id, created_at=now, expires_at=now + LIFETIME_S)
     repository.add(session, row)
     keys.record(session, key, "sign in", _AUDITED, now)
     return identifier
 
 
+async def is_made_here(known: KnownKeys, identifier: str) -> bool:
+    """Whether the id was made for a key of this server, though its session may have ended."""
+    parts = _ID.fullmatch(identifier)
+    if parts is None:
+        return False
+    secret = await known.secret_sha256(parts["key"])
+    return secret is not None and secrets.compare_digest(parts["mac"], _mac(parts["start"], secret))
+
+
 def key_of(session: Session, identifier: str, now: int) -> Key:
     """The key of a session; raises `unauthorized` where the session or its key has ended."""
     key = repository.find_key(session, hashed(identifier), now)
     if key is None:
-        raise ServerError(Problem.UNAUTHORIZED, "the session has ended; sign in again")
+        raise ended()
     return key
+
+
+def ended() -> ServerError:
+    """What is raised where a session is alive no more, or never was."""
+    return ServerError(Problem.UNAUTHORIZED, "the session has ended; sign in again")
 
 
 def alive(context: Context, ids_sha256: Collection[str]) -> set[str]:
@@ -62,6 +81,12 @@ def end(session: Session, identifier: str, now: int) -> None:
 def form_token(identifier: str) -> str:
     """The token that every form of the session carries: HMAC-SHA-256 of a label under the session's secret id."""
     return hmac.new(identifier.encode(), b"sordino console form", hashlib.sha256).hexdigest()
+
+
+def _mac(start: str, secret_sha256: str) -> str:
+    """The first 128 bits of HMAC-SHA-256, as hexadecimal digits."""
+    label = f"sordino console session {start}".encode()
+    return hmac.new(secret_sha256.encode(), label, hashlib.sha256).hexdigest()[:32]
 
 
 def hashed(identifier: str) -> str:

@@ -8,10 +8,12 @@ from collections.abc import Callable, Mapping
 
 from fastapi import APIRouter, Depends, Request, Response
 from sqlalchemy.orm import Session
+from starlette.datastructures import State
 from starlette.responses import RedirectResponse
 
 from sordino_server.console import sessions
 from sordino_server.console.console_route import COOKIE, SIGN_IN, Analyst, ConsoleRoute, Form, check_token
+from sordino_server.console.known_keys import KnownKeys
 from sordino_server.console.rendering import render
 from sordino_server.console.sign_in_limit import SignInLimit
 from sordino_server.console.transport import check_safe, is_secure
@@ -29,14 +31,16 @@ _FORM_COOKIE = "sordino_sign_in"
 _FORM_LIFETIME_S = 3600
 
 
-def rate_limit(context: Context) -> SignInLimit:
-    """Attempts to sign in, of one process."""
+def prepare(app_state: State) -> None:
+    """Give the state what is shared between requests."""
+    context: Context = app_state.context
 
-    def find() -> frozenset[str]:
+    def find() -> dict[str, str]:
         with context.database.read("console keys that sign in") as session:
             return keys.operators(session)
 
-    return SignInLimit(find)
+    app_state.known_keys = KnownKeys(find)
+    app_state.sign_in_limit = SignInLimit(app_state.known_keys)
 
 
 @router.get("")
@@ -87,7 +91,10 @@ def signed_in(request: Request, context: Context, find: Callable[[Session], Key]
     with context.database.write("console sign in") as session:
         if before is not None:
             sessions.end(session, before, now)
-        identifier = sessions.begin(session, find(session), now)
+        key = find(session)
+        identifier = sessions.begin(session, key, now)
+    known: KnownKeys = request.app.state.known_keys
+    known.add(key.id, key.secret_sha256)
     response = RedirectResponse(START, 303)
     _set_cookie(response, COOKIE, identifier, sessions.LIFETIME_S, is_secure(request, context.settings))
     response.delete_cookie(_FORM_COOKIE, path="/console")

@@ -10,37 +10,25 @@ import re
 from collections.abc import Callable
 from time import monotonic
 
-import anyio.to_thread
-
+from sordino_server.console.known_keys import KnownKeys
 from sordino_server.kit.token_buckets import TokenBuckets
 
 # A person mistypes a few times; a guess of 256 random bits never succeeds, and each costs a read of the database.
 ATTEMPTS_PER_S = 0.1
 ATTEMPTS_AT_ONCE = 10
-_READ_AGAIN_S = 1.0
 _PREFIX = re.compile(r"sdo_(?:analyst|admin)_([0-9a-f]{16})_")
 
 
 class SignInLimit:
-    """Attempts of one process; `find` returns the ids of the keys that may sign in, and is asked once a second."""
+    """Attempts of one process."""
 
-    def __init__(self, find: Callable[[], frozenset[str]], *, tick: Callable[[], float] = monotonic) -> None:
-        self._find = find
-        self._tick = tick
+    def __init__(self, known: KnownKeys, *, tick: Callable[[], float] = monotonic) -> None:
+        self._known = known
         self._buckets = TokenBuckets(ATTEMPTS_PER_S, ATTEMPTS_AT_ONCE, tick=tick)
-        self._known: frozenset[str] = frozenset()
-        self._until = float("-inf")
 
     async def take(self, sender: str, key: str) -> float:
         """Take an attempt of the address with the text of a key: 0 where there is one, else the seconds until then."""
         prefix = _PREFIX.match(key)
-        if prefix is not None and await self._is_known(prefix[1]):
+        if prefix is not None and await self._known.secret_sha256(prefix[1]) is not None:
             return self._buckets.take(f"{sender} {prefix[1]}")
         return self._buckets.take(sender)
-
-    async def _is_known(self, identifier: str) -> bool:
-        if identifier not in self._known and self._tick() >= self._until:
-            # Before the read: those who come meanwhile wait for none.
-            self._until = self._tick() + _READ_AGAIN_S
-            self._known = await anyio.to_thread.run_sync(self._find)
-        return identifier in self._known

@@ -26,11 +26,13 @@ router = APIRouter(prefix="/status", route_class=ConsoleRoute)
 MAX_AGE_S = 60
 _SHOWN_ANSWERS = 100
 _DIGITS = 2
+# A count of a few people says of each of them that they took part.
+FEWEST = 100
 
 
 @dataclass(frozen=True, kw_only=True)
 class PublicStatus:
-    """What anybody may know; `reports` is rounded down while the campaign is open."""
+    """What anybody may know; `reports` is in words."""
 
     name: str
     purpose: str
@@ -39,8 +41,7 @@ class PublicStatus:
     attributes: tuple[str, ...]
     opened_at: int | None
     closed_at: int | None
-    reports: int
-    rounded: bool
+    reports: str
     estimate: bytes | None
 
 
@@ -80,7 +81,7 @@ def _drawn(context: Context, campaign_id: str) -> bytes:
     status = _public(context, campaign_id)
     if status.estimate is None:
         raise ServerError(Problem.NOT_FOUND, "the campaign has no estimate yet")
-    return picture.draw(status.estimate, status.name).encode()
+    return picture.draw(status.estimate, status.name, FEWEST).encode()
 
 
 def rounded_down(count: int) -> int:
@@ -89,18 +90,24 @@ def rounded_down(count: int) -> int:
     return count // scale * scale
 
 
+def counted(reports: int, is_open: bool) -> str:
+    """The number of reports as it is shown: below 100 only that, and rounded down while a campaign is open."""
+    if reports < FEWEST:
+        return f"fewer than {FEWEST}"
+    # Between two rounds a later count minus this one would tell who answered at the end.
+    return f"at least {rounded_down(reports):,}" if is_open else f"{reports:,}"
+
+
 def _public(context: Context, campaign_id: str) -> PublicStatus:
     with context.database.read("public status") as session:
         row = campaigns.get(session, campaign_id)
-        if not row.public:
+        if not row.public or row.opened_at is None:
             raise ServerError(Problem.NOT_FOUND, "there is no public campaign of this id")
         now = context.clock.now()
         status = status_of(session, row, now)
         estimate = _estimate(session, campaign_id, now) if status.state is CampaignState.CLOSED else None
     manifest = Manifest.read(row.manifest)
     reports = sum(each.reports for each in status.rounds)
-    # Between two rounds a later count minus this one would tell who answered at the end.
-    is_open = status.state is CampaignState.OPEN
     return PublicStatus(
         name=status.name,
         purpose=manifest.purpose,
@@ -109,8 +116,7 @@ def _public(context: Context, campaign_id: str) -> PublicStatus:
         attributes=tuple(each.name for each in manifest.domain.attributes),
         opened_at=status.opened_at,
         closed_at=status.closed_at,
-        reports=rounded_down(reports) if is_open else reports,
-        rounded=is_open,
+        reports=counted(reports, status.state is CampaignState.OPEN),
         estimate=estimate,
     )
 

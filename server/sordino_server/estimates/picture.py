@@ -16,13 +16,16 @@ from sordino_shared.quantities import quantity
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
 
 
-def draw(content: bytes, name: str) -> str:
-    """The text of an SVG file of the estimate of the campaign `name`; raises `not-found` for one that is a number."""
+def draw(content: bytes, name: str, fewest: int = 0) -> str:
+    """The text of an SVG file of the estimate of the campaign `name`; raises `not-found` for one that is a number.
+
+    Fewer than `fewest` users are only called so.
+    """
     estimate = answers_of(content)
     if estimate is not None:
-        return draw_estimate(_answers(estimate, name))
+        return draw_estimate(_answers(estimate, name, fewest))
     try:
-        return draw_ranked(_rules(ConceptDocument.model_validate_json(content), name))
+        return draw_ranked(_rules(ConceptDocument.model_validate_json(content), name, fewest))
     except ValidationError as error:
         detail = "this estimate is no list of answers; its table has all of it"
         raise ServerError(Problem.NOT_FOUND, detail) from error
@@ -37,11 +40,11 @@ def answers_of(content: bytes) -> EstimateDocument | None:
     return estimate if estimate.queries else None
 
 
-def _answers(estimate: EstimateDocument, name: str) -> EstimateChart:
+def _answers(estimate: EstimateDocument, name: str, fewest: int) -> EstimateChart:
     unlisted = f"; {estimate.unlisted:,} more are not listed" if estimate.unlisted else ""
     return EstimateChart(
         title=name,
-        subtitle=f"{estimate.workload}, {quantity(estimate.users, 'user')}, ε = {estimate.epsilon:g}{unlisted}",
+        subtitle=f"{estimate.workload}, {_users(estimate.users, fewest)}, ε = {estimate.epsilon:g}{unlisted}",
         level=estimate.level,
         labels=[each.label for each in estimate.queries],
         values=[each.value for each in estimate.queries],
@@ -52,14 +55,18 @@ def _answers(estimate: EstimateDocument, name: str) -> EstimateChart:
     )
 
 
-def _rules(document: ConceptDocument, name: str) -> RankedChart:
+def _rules(document: ConceptDocument, name: str, fewest: int) -> RankedChart:
     level = percent(document.level)
     return RankedChart(
         title=name,
-        subtitle=f"{quantity(document.concepts, 'rule')}, {quantity(document.users, 'user')}, ε = {document.epsilon:g}",
+        subtitle=f"{quantity(document.concepts, 'rule')}, {_users(document.users, fewest)}, ε = {document.epsilon:g}",
         axis="loss of the rule, a share of users",
         leading="rule that may be the best",
         interval=f"{level} band of all rules",
         rows=[RankedRow(each.rule.text, each.loss, each.band, each.may_be_best) for each in document.rules],
         base=(f"better constant: {document.base.rule.text}", document.base.loss),
     )
+
+
+def _users(users: int, fewest: int) -> str:
+    return f"fewer than {fewest:,} users" if users < fewest else quantity(users, "user")

@@ -24,9 +24,10 @@ def find(session: Session, identifier: str) -> Key | None:
     return session.get(Key, identifier)
 
 
-def in_use(session: Session, roles: Collection[Role]) -> frozenset[str]:
-    """The ids of the keys of these roles that are not revoked."""
-    return frozenset(session.scalars(select(Key.id).where(Key.role.in_(roles), Key.revoked_at.is_(None))))
+def in_use(session: Session, roles: Collection[Role]) -> dict[str, str]:
+    """The SHA-256 of secrets by id, of the keys of these roles that are not revoked."""
+    query = select(Key.id, Key.secret_sha256).where(Key.role.in_(roles), Key.revoked_at.is_(None))
+    return {row.id: row.secret_sha256 for row in session.execute(query)}
 
 
 def lock_admins(session: Session) -> list[str]:

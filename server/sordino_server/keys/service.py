@@ -155,8 +155,8 @@ def revoke(session: Session, identifier: str, now: int) -> tuple[Key, bool]:
     return key, changed
 
 
-def operators(session: Session) -> frozenset[str]:
-    """The ids of all keys that may sign in to the console."""
+def operators(session: Session) -> dict[str, str]:
+    """The SHA-256 of secrets by id, of all keys that may sign in to the console."""
     return repository.in_use(session, [role for role, included in _INCLUDES.items() if Role.ANALYST in included])
 
 

@@ -23,7 +23,7 @@ def immutable_response(request: Request, content: bytes, digest: str, media_type
         "Cache-Control": f"public, max-age={MAX_AGE_S}, immutable",
         "Vary": "Accept, Accept-Encoding",
     }
-    if _has(request, tag):
+    if has_tag(request, tag):
         return Response(None, 304, headers)
     if compress:
         content = gzip.compress(content, _LEVEL, mtime=0)
@@ -39,6 +39,7 @@ def _accepts_gzip(request: Request) -> bool:
     return False
 
 
-def _has(request: Request, tag: str) -> bool:
+def has_tag(request: Request, tag: str) -> bool:
+    """Whether who asks has the content of this ETag, by If-None-Match."""
     known = [item.strip().removeprefix("W/") for item in request.headers.get("if-none-match", "").split(",")]
     return tag in known or "*" in known

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from fastapi import APIRouter, Depends, Request
-from starlette.responses import JSONResponse
+from starlette.responses import Response
 from starlette.routing import BaseRoute
 
 from sordino_server.answers import endpoints as answers
@@ -17,7 +17,9 @@ from sordino_server.datasets import endpoints as datasets
 from sordino_server.estimates import endpoints as estimates
 from sordino_server.exports import endpoints as exports
 from sordino_server.keys import endpoints as keys
+from sordino_server.kit.immutable import has_tag
 from sordino_server.kit.known_parameters import check_parameters
+from sordino_server.kit.single_flight import SingleFlight
 from sordino_server.plans import endpoints as plans
 from sordino_server.populations import endpoints as populations
 from sordino_server.problem_details import ProblemDocument
@@ -25,6 +27,7 @@ from sordino_server.releases import endpoints as releases
 from sordino_server.reports import endpoints as reports
 from sordino_server.series import endpoints as series
 from sordino_server.serving import docs_page, health
+from sordino_server.serving.description import Description
 from sordino_server.sources import endpoints as sources
 from sordino_server.workloads import endpoints as workloads
 from sordino_shared.protocol import PROBLEM_MEDIA_TYPE
@@ -48,13 +51,19 @@ router.include_router(docs_page.router)
 
 
 @router.get("/v1/openapi.json", include_in_schema=False)
-async def describe(request: Request) -> JSONResponse:
-    """This API as an OpenAPI document."""
-    app = request.app
-    if app.openapi_schema is None:
+async def describe(request: Request) -> Response:
+    """This API as an OpenAPI document: the same bytes for everybody, under their ETag."""
+    state = request.app.state
+    if state.description is None:
         # Takes about a second, once: in a thread, so that uploads are answered meanwhile, and one for all who ask.
-        await asyncio.shield(asyncio.wrap_future(app.state.describing.outcome(app.openapi)))
-    return JSONResponse(app.openapi())
+        describing: SingleFlight[Description] = state.describing
+        make = partial(Description.of, request.app.openapi)
+        state.description = await asyncio.shield(asyncio.wrap_future(describing.outcome(make)))
+    description: Description = state.description
+    headers = {"ETag": description.etag, "Cache-Control": "no-cache"}
+    if has_tag(request, description.etag):
+        return Response(status_code=304, headers=headers)
+    return Response(description.content, headers=headers, media_type="application/json")
 
 
 @cache

@@ -27,6 +27,7 @@ from sordino_server.reports import ReportWriter
 from sordino_server.reports.admission import Admission
 from sordino_server.reports.upload_endpoint import UploadEndpoint
 from sordino_server.serving.api import all_routes
+from sordino_server.serving.description import Description
 from sordino_server.serving.preloaded import PRELOADED
 from sordino_server.work.fork_server import preload, start_importing
 
@@ -74,7 +75,8 @@ def create_app(settings: Settings, database: Database | None = None, clock: Serv
     app.state.context = context
     app.state.metrics = metrics
     app.state.draining = False
-    app.state.describing = SingleFlight[dict[str, Any]]()
+    app.state.describing = SingleFlight[Description]()
+    app.state.description = None
     app.state.admission = Admission(context)
     if with_console:
         _prepare_console(app)
@@ -88,7 +90,7 @@ def _prepare_console(app: FastAPI) -> None:
     from sordino_server.console import live_counts, sign_in
     from sordino_server.console.users_table import FoundSummaries
 
-    app.state.sign_in_limit = sign_in.rate_limit(app.state.context)
+    sign_in.prepare(app.state)
     live_counts.prepare(app.state)
     app.state.found_summaries = FoundSummaries()
 

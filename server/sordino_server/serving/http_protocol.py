@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from typing import ClassVar
+from collections import deque
+from typing import TYPE_CHECKING, ClassVar
 
 from starlette.responses import Response
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from sordino_server.kit.request_observer import REQUEST_ID, enveloped
 from sordino_server.problem_details import problem_response
+from sordino_server.serving.idle_connections import IdleConnections
 from sordino_shared.protocol import Problem
+
+if TYPE_CHECKING:
+    from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
 # The slowest phone sends its few hundred bytes in this time; a slower client would hold a connection too long.
 HEAD_TIMEOUT_S = 20.0
@@ -29,17 +34,36 @@ class HttpProtocol(HttpToolsProtocol):
     """
 
     head_timeout_s: ClassVar[float] = HEAD_TIMEOUT_S
+    # None: as many as there are descriptors.
+    idle_connections: ClassVar[IdleConnections | None] = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         super().connection_made(transport)
+        # Requests that wait behind another, or are answered before the latest.
+        self._earlier: deque[RequestResponseCycle] = deque()
         self._waited_after: object = _ANSWERING
         self._fruitless_bytes = 0
         self._limited: object = None
         self._look_later()
+        self._counted_as = None if self.idle_connections is None else self.idle_connections.add(self, self.client)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._next_look.cancel()
+        if self.idle_connections is not None and self._counted_as is not None:
+            self.idle_connections.remove(self, self._counted_as)
         super().connection_lost(exc)
+        # uvicorn tells the latest request alone; an earlier one would write to what is closed, and that is an error.
+        for cycle in self._earlier:
+            cycle.disconnected = True
+            cycle.message_event.set()
+
+    def on_headers_complete(self) -> None:
+        before = self.cycle
+        super().on_headers_complete()
+        if before is not None and not before.response_complete:
+            while self._earlier and self._earlier[0].response_complete:
+                self._earlier.popleft()
+            self._earlier.append(before)
 
     def data_received(self, data: bytes) -> None:
         self._fruitless_bytes += len(data)
@@ -65,13 +89,22 @@ class HttpProtocol(HttpToolsProtocol):
             # Not answered: devices take any refusal of their report's size for the report's own.
             self.transport.close()
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing is being answered."""
+        return self.cycle is None or self.cycle.response_complete
+
+    def close(self) -> None:
+        """End the connection; what was answered is sent first."""
+        self.transport.close()
+
     def _look_later(self) -> None:
         self._next_look = self.loop.call_later(self.head_timeout_s / 2, self._look)
 
     def _look(self) -> None:
         if self.transport.is_closing():
             return
-        answered = self.cycle is None or self.cycle.response_complete
+        answered = self.is_idle
         if answered and self.cycle is self._waited_after:
             self._end()
             return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import time
 from collections.abc import Callable, Iterator
@@ -93,3 +94,22 @@ def test_half_a_head_is_cut_off_in_time(installation: Any) -> None:
 def refusals(database: Database, round_: Any) -> dict[str, int]:
     with database.read() as session:
         return reports.refusals(session, round_.campaign)
+
+
+def test_a_thousand_idle_connections_of_one_address_keep_nobody_out(installation: Any) -> None:
+    """Each was a descriptor until the head of its request was due."""
+    process, address = installation.serve("--no-worker")
+    place = urlsplit(address)
+    with ExitStack() as stack:
+        idle = [
+            stack.enter_context(socket.create_connection((place.hostname, place.port), PATIENCE_S, ("127.0.0.2", 0)))
+            for _ in range(1000)
+        ]
+        # Connections are accepted in their order: when this one is answered, the others have been.
+        with socket.create_connection((place.hostname, place.port), PATIENCE_S) as other:
+            other.sendall(b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n")
+            assert other.recv(12) == b"HTTP/1.1 200"
+            assert len(os.listdir(f"/proc/{process.pid}/fd")) < 400
+        # The latest is among those that are kept.
+        idle[-1].sendall(b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert idle[-1].recv(12) == b"HTTP/1.1 200"

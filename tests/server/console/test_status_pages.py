@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sordino_server.console.shared_texts import SharedTexts
-from sordino_server.console.status_pages import rounded_down
+from sordino_server.console.status_pages import counted, rounded_down
 
 TERMS = {"name": "<delays>", "purpose": "We ask how late you were.", "population": "travellers"}
 
@@ -19,6 +19,41 @@ TERMS = {"name": "<delays>", "purpose": "We ask how late you were.", "population
 )
 def test_counts_are_rounded_down_to_two_digits(count: int, shown: int) -> None:
     assert rounded_down(count) == shown
+
+
+@pytest.mark.parametrize("is_open", [True, False])
+def test_counts_of_a_few_people_are_not_told(is_open: bool) -> None:
+    assert {counted(reports, is_open) for reports in range(100)} == {"fewer than 100"}
+    assert counted(100, is_open) == ("at least 100" if is_open else "100")
+    assert counted(12_999, is_open) == ("at least 12,000" if is_open else "12,999")
+
+
+def test_no_page_tells_how_few_took_part(running: Any) -> None:
+    running.app.state.public_texts = SharedTexts(0.0)
+    terms = {**TERMS, "plan_request": running.ready_plan()["id"], "public": True}
+    public = running.api.post("/v1/campaigns", json=terms).json()
+    path = f"/status/{public['id']}"
+    running.api.post(f"/v1/campaigns/{public['id']}/open").raise_for_status()
+    assert "<dd>fewer than 100</dd>" in running.anonymous.get(path).text
+    running.report(public, [0] * 77)
+    assert "<dd>fewer than 100</dd>" in running.anonymous.get(path).text
+    running.api.post(f"/v1/campaigns/{public['id']}/close").raise_for_status()
+    running.work()
+    for each in (path, f"{path}/estimate.svg"):
+        shown = running.anonymous.get(each)
+        assert shown.status_code == 200
+        assert re.search(r"\b77\b *(reports|users|devices|<)", shown.text) is None, each
+    assert "<dd>fewer than 100</dd>" in running.anonymous.get(path).text
+
+
+def test_a_campaign_that_never_opened_has_no_page(running: Any) -> None:
+    running.app.state.public_texts = SharedTexts(0.0)
+    terms = {**TERMS, "plan_request": running.ready_plan()["id"], "public": True}
+    draft = running.api.post("/v1/campaigns", json=terms).json()["id"]
+    for path in (f"/status/{draft}", f"/status/{draft}/estimate.svg"):
+        assert running.anonymous.get(path).status_code == 404
+    running.api.post(f"/v1/campaigns/{draft}/cancel").raise_for_status()
+    assert running.anonymous.get(f"/status/{draft}").status_code == 404
 
 
 def test_owners_read_the_status_of_a_public_campaign(running: Any) -> None:

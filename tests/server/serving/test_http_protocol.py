@@ -12,9 +12,11 @@ from contextlib import contextmanager, suppress
 
 import pytest
 import uvicorn
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
+from sordino_server.kit.addresses import TrustedProxies
 from sordino_server.serving.http_protocol import MAX_HEAD_BYTES, HttpProtocol
+from sordino_server.serving.idle_connections import IdleConnections
 from sordino_shared.protocol import PROBLEM_MEDIA_TYPE, Problem
 from tests.patience import PATIENCE_S, slack
 
@@ -43,9 +45,11 @@ async def application(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 @contextmanager
-def serving(keep_alive_s: int = 60, protocol: type[HttpProtocol] = Impatient) -> Iterator[tuple[str, int]]:
+def serving(
+    keep_alive_s: int = 60, protocol: type[HttpProtocol] = Impatient, app: ASGIApp = application
+) -> Iterator[tuple[str, int]]:
     config = uvicorn.Config(
-        application,
+        app,
         port=0,
         http=protocol,
         ws="none",
@@ -302,3 +306,90 @@ def test_silence_after_an_answer_is_uvicorns_affair() -> None:
         answer, seconds = until_end(client)
     assert answer == b""
     assert 0.5 < seconds < 1 + slack(SLACK_S)
+
+
+def opened(place: tuple[str, int], source: str) -> socket.socket:
+    return socket.create_connection(place, PATIENCE_S, (source, 0))
+
+
+def has_ended(connection: socket.socket) -> bool:
+    connection.settimeout(PATIENCE_S)
+    return connection.recv(1) == b""
+
+
+def answered(connection: socket.socket) -> bool:
+    connection.settimeout(PATIENCE_S)
+    with connection.makefile("rb", buffering=0) as answer:
+        return b"".join(answer.read(1) or b"" for _ in OK) == OK
+
+
+def test_of_idle_connections_of_an_address_the_oldest_end() -> None:
+    """A few hundred of one client kept everybody else out until heads were due."""
+    most, asked = 4, HEAD % (b"late", 0)
+
+    class Limited(HttpProtocol):
+        idle_connections = IdleConnections(most, TrustedProxies.parse("127.0.0.9"))
+
+    counted = Limited.idle_connections
+    assert counted is not None
+    begun, go_on = threading.Event(), threading.Event()
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["path"] == "/late":
+            begun.set()
+            await asyncio.to_thread(go_on.wait, PATIENCE_S)
+        await application({**scope, "path": "/"}, receive, send)
+
+    with serving(protocol=Limited, app=app) as place:
+        busy = opened(place, "127.0.0.2")
+        busy.sendall(asked)
+        # It is being answered, and so is not idle.
+        assert begun.wait(PATIENCE_S)
+        others = [opened(place, "127.0.0.3") for _ in range(most)]
+        flood = [opened(place, "127.0.0.2") for _ in range(5 * most)]
+        proxied = [opened(place, "127.0.0.9") for _ in range(5 * most)]
+        for connection in flood[: -most + 1]:
+            assert has_ended(connection)
+        # The latest, those of other addresses and of proxies are answered.
+        for connection in [*flood[-most + 1 :], *others, *proxied]:
+            connection.sendall(HEAD % (b"", 0))
+            assert answered(connection)
+        go_on.set()
+        assert answered(busy)
+        assert len(counted) == most + len(others)
+        for connection in [busy, *flood, *others, *proxied]:
+            connection.close()
+        deadline = time.monotonic() + PATIENCE_S
+        while len(counted):
+            assert time.monotonic() < deadline, "connections that ended are counted"
+            time.sleep(0.01)
+
+
+def test_who_leaves_before_the_end_of_a_download_is_no_error(caplog: pytest.LogCaptureFixture) -> None:
+    """The answer before the last was written to a closed connection, which logged a traceback of 70 lines."""
+    ended, sent, failed = threading.Event(), threading.Event(), list[BaseException]()
+
+    async def download(scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+            sent.set()
+            for _ in range(1000):
+                await send({"type": "http.response.body", "body": b"x" * 65536, "more_body": True})
+                await asyncio.sleep(0.001)
+            await send({"type": "http.response.body", "body": b""})
+        except RuntimeError as error:
+            failed.append(error)
+        finally:
+            ended.set()
+
+    for requests in (1, 2, 40):
+        ended.clear()
+        with serving(app=download) as place:
+            connection = opened(place, "127.0.0.1")
+            connection.sendall(b"GET /x HTTP/1.1\r\nHost: x\r\n\r\n" * requests)
+            assert sent.wait(PATIENCE_S)
+            connection.recv(1000)
+            connection.close()
+            assert ended.wait(PATIENCE_S)
+    assert not failed
+    assert [record.getMessage() for record in caplog.records] == []
