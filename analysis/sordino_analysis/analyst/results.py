@@ -14,8 +14,9 @@ from typing import IO, Any, Literal
 import numpy as np
 
 from sordino_analysis.analyst.frames import library
-from sordino_analysis.documents.result_parquet import read_parquet
-from sordino_analysis.documents.result_table import Cell, ColumnType, ResultTable, type_of_column
+from sordino_analysis.answers.columns import Cell, ColumnType, type_of
+from sordino_analysis.answers.parquet import read_parquet
+from sordino_analysis.answers.table import AnswerTable
 from sordino_shared.errors import InvalidValue, NoAnswer, OversizedDocument, SordinoError
 from sordino_shared.http.address import Address
 from sordino_shared.http.environment import proxy_for
@@ -25,8 +26,18 @@ Frame = Literal["pandas", "polars", "columns"]
 # A table of many campaigns; what is refused in the end was on the disk, never in memory.
 _MOST, _IN_MEMORY, _WITHIN_S = 256 << 20, 1 << 20, 300.0
 _HINT = "read what `sordino export estimates` wrote, or a server's /v1/estimates?campaign=ID"
-_PANDAS_TYPES: dict[ColumnType, str] = {"text": "string", "integer": "Int64", "number": "float64"}
-_POLARS_TYPES: dict[ColumnType, str] = {"text": "String", "integer": "Int64", "number": "Float64"}
+_PANDAS_TYPES: dict[ColumnType, str] = {
+    "text": "string",
+    "integer": "Int64",
+    "number": "float64",
+    "truth": "boolean",
+}
+_POLARS_TYPES: dict[ColumnType, str] = {
+    "text": "String",
+    "integer": "Int64",
+    "number": "Float64",
+    "truth": "Boolean",
+}
 
 
 def read_estimates(source: str | Path, *, key: str | None = None, frame: Frame | None = None) -> Any:
@@ -52,8 +63,8 @@ def read_estimates(source: str | Path, *, key: str | None = None, frame: Frame |
     return _FRAMES[frame or _installed()](table)
 
 
-def _read(path: Path) -> ResultTable:
-    readers: dict[str, Callable[[Path], ResultTable]] = {
+def _read(path: Path) -> AnswerTable:
+    readers: dict[str, Callable[[Path], AnswerTable]] = {
         ".csv": lambda path: _of_csv(path.read_bytes().decode("utf-8-sig"), str(path)),
         ".json": lambda path: _of_json(path.read_bytes(), str(path)),
         ".parquet": read_parquet,
@@ -66,7 +77,7 @@ def _read(path: Path) -> ResultTable:
         raise SordinoError(f"{path}: cannot be read: {error}") from error
 
 
-def _fetched(address: str, key: str | None) -> ResultTable:
+def _fetched(address: str, key: str | None) -> AnswerTable:
     """The table that a server answers with; it is bounded, and no redirect takes the key to another address."""
     host, path = Address.parse_url(address)
     headers = {"Accept": "application/json"} | ({} if key is None else {"Authorization": f"Bearer {key}"})
@@ -98,7 +109,7 @@ def _detail(content: bytes) -> str:
     return f": {document['detail']}" if isinstance(document, dict) and "detail" in document else ""
 
 
-def _of_json(content: bytes, name: str) -> ResultTable:
+def _of_json(content: bytes, name: str) -> AnswerTable:
     try:
         document = json.loads(content)
     except (ValueError, RecursionError) as error:
@@ -109,7 +120,7 @@ def _of_json(content: bytes, name: str) -> ResultTable:
     return _table(rows, name)
 
 
-def _of_csv(text: str, name: str) -> ResultTable:
+def _of_csv(text: str, name: str) -> AnswerTable:
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     header = next(reader, [])
     if "campaign_id" not in header:
@@ -124,9 +135,11 @@ def _of_csv(text: str, name: str) -> ResultTable:
 
 def _typed(column: str, texts: list[str], name: str) -> list[Cell]:
     """The cells of a column of CSV; those of an attribute's bounds are integers where all of them are written so."""
-    kind = type_of_column(column)
+    kind = type_of(column)
     if kind == "text":
         return [text or None for text in texts]
+    if kind == "truth":
+        return [text == "true" if text else None for text in texts]
     whole = kind == "integer" or (kind is None and all(text.removeprefix("-").isdigit() for text in texts if text))
     try:
         return [(int(text) if whole else float(text)) if text else None for text in texts]
@@ -134,9 +147,9 @@ def _typed(column: str, texts: list[str], name: str) -> list[Cell]:
         raise SordinoError(f"{name}: column {column!r} holds a cell that is no number: {error}") from error
 
 
-def _table(rows: Sequence[dict[str, Cell]], name: str) -> ResultTable:
+def _table(rows: Sequence[dict[str, Cell]], name: str) -> AnswerTable:
     try:
-        return ResultTable.of_rows(rows)
+        return AnswerTable.of_rows(rows)
     except InvalidValue as error:
         raise SordinoError(f"{name}: {error}") from error
 
@@ -145,36 +158,37 @@ def _installed() -> Frame:
     return "pandas" if find_spec("pandas") else "polars" if find_spec("polars") else "columns"
 
 
-def _pandas(table: ResultTable) -> Any:
+def _pandas(table: AnswerTable) -> Any:
     pandas = library("pandas")
     arrays = {name: pandas.array(cells, dtype=_PANDAS_TYPES[table.types[name]]) for name, cells in _cells(table)}
     return pandas.DataFrame(arrays)
 
 
-def _polars(table: ResultTable) -> Any:
+def _polars(table: AnswerTable) -> Any:
     polars = library("polars")
     schema = {name: getattr(polars, _POLARS_TYPES[kind]) for name, kind in table.types.items()}
     return polars.DataFrame(dict(_cells(table)), schema=schema)
 
 
-def _cells(table: ResultTable) -> list[tuple[str, list[Cell]]]:
+def _cells(table: AnswerTable) -> list[tuple[str, list[Cell]]]:
     """The columns; every cell of a column of numbers is a float."""
     return [
-        (name, [None if cell is None else float(cell) for cell in cells] if table.types[name] == "number" else [*cells])
-        for name, cells in table.columns.items()
+        (name, [None if cell is None else float(cell) for cell in cells] if kind == "number" else [*cells])
+        for name, kind in table.types.items()
+        for cells in [table.cells(name)]
     ]
 
 
-def _columns(table: ResultTable) -> dict[str, Any]:
-    return {name: _column(table.types[name], cells) for name, cells in table.columns.items()}
+def _columns(table: AnswerTable) -> dict[str, Any]:
+    return {name: _column(kind, table.cells(name)) for name, kind in table.types.items()}
 
 
 def _column(kind: ColumnType, cells: Sequence[Cell]) -> Any:
-    if kind == "text":
+    if kind in ("text", "truth"):
         return list(cells)
     if kind == "integer" and None not in cells:
         return np.array(cells, dtype=np.int64)
     return np.array([np.nan if cell is None else cell for cell in cells], dtype=np.float64)
 
 
-_FRAMES: dict[Frame, Callable[[ResultTable], Any]] = {"pandas": _pandas, "polars": _polars, "columns": _columns}
+_FRAMES: dict[Frame, Callable[[AnswerTable], Any]] = {"pandas": _pandas, "polars": _polars, "columns": _columns}

@@ -12,8 +12,8 @@ from types import ModuleType
 from typing import Any
 from urllib.parse import urlsplit
 
+from sordino_analysis.answers.parquet import check_pyarrow
 from sordino_analysis.archive.errors import ArchiveError
-from sordino_analysis.documents.result_parquet import check_pyarrow
 
 # Ends the name of a file that is being written on this machine; one is left where the process is killed.
 UNFINISHED = ".unfinished"

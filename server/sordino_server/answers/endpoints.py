@@ -7,10 +7,10 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import StringConstraints
 
+from sordino_analysis.answers.csv_text import CSV_TYPE, as_csv
 from sordino_analysis.request_terms import LONGEST_QUESTION, MOST_QUESTIONS
 from sordino_server.answers.in_process import computed
 from sordino_server.answers.schemas import AnswerDocument, AnswersKind
-from sordino_server.answers.table import as_csv
 from sordino_server.context import Injected
 from sordino_server.estimates.endpoints import CSV_RESPONSES, Form, wants_csv
 from sordino_server.keys.authentication import Analyst
@@ -73,5 +73,7 @@ async def get_answers(
     """Answers to questions about a closed campaign that its workload need not list; a table with `format=csv`."""
     content = await computed(context, campaign_id, *questions)
     if wants_csv(request, form):
-        return Response(as_csv(content), headers=_HEADERS, media_type="text/csv; header=present")
+        return Response(
+            as_csv(AnswerDocument.model_validate_json(content).table()), headers=_HEADERS, media_type=CSV_TYPE
+        )
     return Response(content, headers=_HEADERS, media_type="application/json")

@@ -6,8 +6,10 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
+from sordino_analysis.answers.columns import Cell
+from sordino_analysis.answers.table import AnswerTable
 from sordino_analysis.questions.linear.on_demand import QuestionKind
-from sordino_server.estimates.schemas import Interval, PlanDigests, canonical_bytes
+from sordino_server.estimates.schemas import Interval, PlanDigests, canonical_bytes, ends, joined
 
 AnswersKind = QuestionKind | Literal["rule"]
 Span = tuple[int | float | None, int | float | None]
@@ -31,6 +33,19 @@ class ShareOnDemand(BaseModel):
         "were asked together: biased. Null for grids on two attributes."
     )
 
+    def cells(self) -> dict[str, Cell]:
+        """Its row of a table."""
+        return {
+            "label": self.label,
+            "value": self.value,
+            "standard_error": self.standard_error,
+            **ends("", self.interval),
+            **ends("band_", self.band),
+            "population_standard_error": self.population_standard_error,
+            **ends("population_", self.population_interval),
+            "consistent": self.consistent,
+        }
+
 
 class QuantileOnDemand(BaseModel):
     """The least member of an ordered attribute that a share of the users are at or below, in the attribute's unit.
@@ -47,6 +62,20 @@ class QuantileOnDemand(BaseModel):
     population_interval: Span = Field(description="The same for the population that the users came from.")
     beyond: bool = Field(description="Whether fewer users than the share have a number at all, as far as is estimated.")
 
+    def cells(self) -> dict[str, Cell]:
+        """Its row of a table."""
+        return {
+            "label": self.label,
+            "member": self.bin,
+            "value_lower": self.value[0],
+            "value_upper": self.value[1],
+            **ends("", self.interval),
+            **ends("band_", self.band),
+            **ends("population_", self.population_interval),
+            "unit": self.unit or None,
+            "beyond": self.beyond,
+        }
+
 
 class RuleOnAverage(BaseModel):
     """The share of users whom one known rule says yes to, on an assumption about their attributes."""
@@ -60,6 +89,18 @@ class RuleOnAverage(BaseModel):
     p_value: float = Field(description="Of the test whether all indicators' means are as the assumption says.")
     validity: Literal["average_case"]
     sentence: str = Field(description="The assumption.")
+
+    def cells(self) -> dict[str, Cell]:
+        """Its row of a table."""
+        return {
+            "label": self.label,
+            "value": self.value,
+            "population_standard_error": self.standard_error,
+            **ends("population_", self.interval),
+            "p_value": self.p_value,
+            "validity": self.validity,
+            "sentence": self.sentence,
+        }
 
 
 class AnswerDocument(BaseModel):
@@ -80,6 +121,22 @@ class AnswerDocument(BaseModel):
     )
     warnings: list[str]
     answers: list[ShareOnDemand] | list[QuantileOnDemand] | list[RuleOnAverage]
+
+    def table(self) -> AnswerTable:
+        """A row for each answer."""
+        return AnswerTable.of_rows(
+            [{"kind": self.kind, **each.cells()} for each in self.answers],
+            campaign_id=self.campaign,
+            users=self.users,
+            compared=self.compared,
+            epsilon=self.epsilon,
+            level=self.level,
+            bias_bound=self.bias_bound,
+            target=self.target,
+            plan_device=self.plan.device,
+            plan_analyst=self.plan.analyst,
+            warnings=joined(self.warnings),
+        )
 
     def content(self) -> bytes:
         """Canonical bytes."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -261,12 +262,14 @@ def estimates(
     if as_json:
         print_json(document)
         return
-    if document.get("kind") == "concepts":
-        print_concepts(document, console)
-    elif "protocol" in document:
-        print_statistic(console, document)
-    else:
-        print_estimates(document)
+    _PRINTED[document["kind"]](document)
+
+
+_PRINTED: dict[str, Callable[[dict[str, Any]], None]] = {
+    "linear": print_estimates,
+    "pairwise": lambda document: print_statistic(console, document),
+    "concepts": lambda document: print_concepts(document, console),
+}
 
 
 def _rule(given: list[int] | None) -> int | list[int | None] | None:

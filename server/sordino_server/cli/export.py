@@ -154,7 +154,7 @@ def _form(given: Form | None, output: Path | None) -> Form:
 def _writer(form: Form, server: str, key: str | None, campaigns: list[str]) -> Write:
     """What writes the table into a file, or returns it as text; everything is fetched before."""
     if form == "parquet":
-        from sordino_analysis.documents.result_parquet import check_pyarrow
+        from sordino_analysis.answers.parquet import check_pyarrow
 
         check_pyarrow()
     with Remote(server, key) as remote:
@@ -178,11 +178,11 @@ def _text_writer(text: str) -> Write:
 
 def _parquet_writer(rows: list[dict[str, str | int | float | None]]) -> Write:
     def write(path: Path | None) -> str:
-        from sordino_analysis.documents.result_parquet import write_parquet
-        from sordino_analysis.documents.result_table import ResultTable
+        from sordino_analysis.answers.parquet import write_parquet
+        from sordino_analysis.answers.table import AnswerTable
 
         assert path is not None
-        write_parquet(ResultTable.of_rows(rows), path)
+        write_parquet(AnswerTable.of_rows(rows), path)
         return ""
 
     return write

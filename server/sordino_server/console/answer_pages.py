@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from functools import partial
 from typing import Annotated, Any
 
 import anyio.to_thread
 from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import StringConstraints
 
+from sordino_analysis.answers.csv_text import as_csv
 from sordino_analysis.questions.linear.on_demand import QuestionKind
 from sordino_analysis.request_terms import LONGEST_QUESTION, MOST_QUESTIONS
 from sordino_server.answers import picture
 from sordino_server.answers.in_process import computed
+from sordino_server.answers.schemas import AnswerDocument
 from sordino_server.answers.service import answering_round
-from sordino_server.answers.table import as_csv
 from sordino_server.campaigns import service as campaigns
 from sordino_server.campaigns.question import Question
 from sordino_server.console.console_route import Analyst, ConsoleRoute
@@ -91,7 +91,7 @@ async def get_answers(
         template="answers.html",
         title=f"Answers of {closed.name}",
         json=lambda: content,
-        csv=partial(as_csv, content),
+        csv=lambda: as_csv(AnswerDocument.model_validate_json(content).table()),
         status=200 if error is None else 422,
         values={
             "campaign": campaign_id,

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
-from functools import partial
 from importlib.util import find_spec
+from itertools import islice
 from typing import Any
 
 import anyio.to_thread
 from fastapi import APIRouter, Request, Response
 
-from sordino_analysis.documents.result_table import ResultTable
+from sordino_analysis.answers.csv_text import as_csv, harmless
+from sordino_analysis.answers.table import AnswerTable
 from sordino_server.campaigns import service as campaigns
 from sordino_server.console.console_route import Analyst, ConsoleRoute
 from sordino_server.console.estimate_copies import copies
@@ -20,8 +18,9 @@ from sordino_server.console.pages import ConsolePage, page, show
 from sordino_server.context import Context, Injected
 from sordino_server.errors import ServerError
 from sordino_server.estimates import service
+from sordino_server.estimates.concept_schemas import ConceptDocument
 from sordino_server.estimates.picture import answers_of
-from sordino_server.estimates.table import as_csv
+from sordino_server.estimates.stored_estimate import read_estimate
 from sordino_server.exports import service as exports
 from sordino_server.exports.parquet_bytes import parquet_bytes
 from sordino_server.kit.path_parameters import DigestPath
@@ -42,7 +41,7 @@ def get_estimate(visitor: Analyst, request: Request, context: Injected, campaign
         template="estimate.html",
         title=f"Estimate of {name}",
         json=lambda: content,
-        csv=partial(as_csv, content),
+        csv=lambda: as_csv(read_estimate(content).table()),
         values=_of_page(request, campaign_id) | _values(content) if in_html else {},
     )
     return show(request, visitor, shown)
@@ -65,9 +64,8 @@ def _has_pyarrow() -> bool:
     return find_spec("pyarrow") is not None
 
 
-def _table(context: Context, campaign_id: str) -> ResultTable:
-    with context.database.read("console parquet") as session:
-        return exports.table_of(session, [campaign_id], context.clock.now())
+def _table(context: Context, campaign_id: str) -> AnswerTable:
+    return exports.table_of(context.database, campaign_id, context.clock.now())
 
 
 def _of_page(request: Request, campaign_id: str) -> dict[str, Any]:
@@ -89,7 +87,8 @@ def _values(content: bytes) -> dict[str, Any]:
         count = len(estimate.queries)
         answers = estimate.queries[:SHOWN_ROWS]
         return {"document": estimate, "drawable": True, "answers": answers, "count": count, "shown": len(answers)}
-    header, *rows = csv.reader(io.StringIO(as_csv(content)))
-    shown = rows[:SHOWN_ROWS]
-    table = {"header": header, "rows": shown, "count": len(rows), "shown": len(shown)}
-    return {"document": json.loads(content), "drawable": "rule" in header} | table
+    document = read_estimate(content)
+    table = document.table()
+    shown = [["" if cell is None else str(harmless(cell)) for cell in row] for row in islice(table.rows(), SHOWN_ROWS)]
+    values = {"header": table.names, "rows": shown, "count": len(table), "shown": len(shown)}
+    return {"document": document.model_dump(mode="json"), "drawable": isinstance(document, ConceptDocument)} | values

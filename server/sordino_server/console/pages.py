@@ -10,13 +10,12 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel
 
+from sordino_analysis.answers.csv_text import CSV_TYPE, written
 from sordino_server.console.console_route import Visitor
 from sordino_server.console.rendering import render
 from sordino_server.estimates.schemas import canonical_bytes
-from sordino_server.estimates.table import written
 
 FORMS = (".json", ".csv", "")
-CSV_TYPE = "text/csv; header=present; charset=utf-8"
 _HEADERS = {"Cache-Control": "no-store"}
 
 Endpoint = TypeVar("Endpoint", bound=Callable[..., Response | Awaitable[Response]])

@@ -8,13 +8,13 @@ from typing import Annotated, Literal
 import anyio.to_thread
 from fastapi import APIRouter, Query, Request, Response
 
+from sordino_analysis.answers.csv_text import written
 from sordino_analysis.charts import is_drawable
 from sordino_analysis.documents.plan_summary import AnySummary, LinearSummary, PairwiseSummary, read_summary
 from sordino_server.console.console_route import Analyst, ConsoleRoute
 from sordino_server.console.pages import ConsolePage, json_of, next_page, page, show, table_of
 from sordino_server.console.users_table import FoundSummaries, Margin, row_at, statement_of, table_of_plan
 from sordino_server.context import Context, Injected
-from sordino_server.estimates.table import written
 from sordino_server.kit.page_parameters import PageQuery
 from sordino_server.kit.path_parameters import RequestPath
 from sordino_server.models import PlanRequestRow, PlanRequestState

@@ -11,7 +11,6 @@ import numpy as np
 
 from sordino_analysis.arrays import Floats
 from sordino_analysis.documents.analyst_part import AnalystPart
-from sordino_analysis.documents.queries import ConceptQueries
 from sordino_analysis.planning.rounds import RoundPlan
 from sordino_analysis.questions.linear.concepts.losses import ConceptClass
 from sordino_server.estimates.concept_schemas import (
@@ -139,24 +138,3 @@ def _in_full(estimate: ConceptEstimate) -> AllLosses:
 
 def _rounded(numbers: Floats) -> list[float]:
     return [float(f"{number:.{_DIGITS}g}") for number in numbers.tolist()]
-
-
-def every_rule(document: ConceptDocument) -> Iterator[RuleLoss]:
-    """All rules by number with figures of six digits, or the listed ones where the document has no others."""
-    if document.all_losses is None:
-        yield from document.rules
-        return
-    name, every = _names(document.class_of_rules), document.all_losses
-    columns = zip(every.loss, every.standard_error, every.band_reach, every.may_be_best, strict=True)
-    for number, (loss, error, reach, best) in enumerate(columns):
-        band = (loss - reach, loss + reach)
-        yield RuleLoss(rule=name(number), loss=loss, standard_error=error, band=band, may_be_best=best)
-
-
-def _names(written: BooleanRules | OrderedRules) -> Callable[[int], RuleName]:
-    """The names of rules by number."""
-    if isinstance(written, OrderedRules):
-        texts, widths = written.texts or [], written.widths or []
-        return lambda rule: RuleName(number=rule, text=texts[rule], width=widths[rule])
-    queries = ConceptQueries(**written.model_dump(exclude={"literals"}))
-    return partial(_name, ConceptClass(tuple(written.literals), queries))

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from sordino_server.estimates.schemas import Interval, PlanDigests, SourceReports, canonical_bytes
+from sordino_analysis.answers.columns import Cell
+from sordino_analysis.answers.table import AnswerTable
+from sordino_analysis.documents.queries import ConceptQueries
+from sordino_analysis.questions.linear.concepts.losses import ConceptClass
+from sordino_server.estimates.schemas import Interval, PlanDigests, SourceReports, canonical_bytes, ends, joined
 
 MOST_LISTED = 1000
 
@@ -27,6 +32,18 @@ class RuleLoss(BaseModel):
     standard_error: float = Field(description="For the loss in the population the reporters came from.")
     band: Interval = Field(description="The bands of all rules together contain all losses with the stated level.")
     may_be_best: bool = Field(description="Whether the rule is in the set of best rules.")
+
+    def cells(self) -> dict[str, Cell]:
+        """Its row of a table; no rule has an interval of its own, since the same reports chose among them."""
+        return {
+            "kind": "concept",
+            "label": self.rule.text,
+            "width": self.rule.width,
+            "value": self.loss,
+            "population_standard_error": self.standard_error,
+            **ends("band_", self.band),
+            "may_be_best": self.may_be_best,
+        }
 
 
 class BestRules(BaseModel):
@@ -59,6 +76,12 @@ class BooleanRules(BaseModel):
     bias_allowed: bool
     literals: list[tuple[str, str]]
 
+    def names(self, rules: int) -> Iterator[RuleName]:
+        """The first rules by number."""
+        known = ConceptClass(tuple(self.literals), ConceptQueries(**self.model_dump(exclude={"literals"})))
+        for number in range(rules):
+            yield RuleName(number=number, text=known.text(number), width=known.width(number))
+
 
 class OrderedRules(BaseModel):
     """Thresholds, intervals or boxes: the texts of all rules, and how many attributes each looks at, by number.
@@ -73,6 +96,11 @@ class OrderedRules(BaseModel):
     bias_allowed: bool
     texts: list[str] | None
     widths: list[int] | None
+
+    def names(self, rules: int) -> Iterator[RuleName]:
+        """The first rules by number."""
+        for number, text, width in zip(range(rules), self.texts or (), self.widths or (), strict=True):
+            yield RuleName(number=number, text=text, width=width)
 
 
 class AllLosses(BaseModel):
@@ -121,6 +149,37 @@ class ConceptDocument(BaseModel):
     sources: list[SourceReports] = Field(
         default=[], description="Reports of each round that others added up, by source; empty for a campaign without."
     )
+
+    def table(self) -> AnswerTable:
+        """A row for each rule of the class, by number."""
+        return AnswerTable.of_rows(
+            [each.cells() for each in self.every_rule()],
+            campaign_id=self.campaign,
+            users=self.users,
+            users_by_round=" ".join(str(users) for users in self.users_by_round),
+            compared=self.concepts,
+            epsilon=self.epsilon,
+            level=self.level,
+            bias_bound=self.bias_bound,
+            target=self.target,
+            validity=self.validity,
+            mechanism=self.mechanism,
+            plan_device=self.plan.device,
+            plan_analyst=self.plan.analyst,
+            warnings=joined(self.warnings),
+        )
+
+    def every_rule(self) -> Iterator[RuleLoss]:
+        """All rules by number with figures of six digits, or the listed ones where the document has no others."""
+        if self.all_losses is None:
+            yield from self.rules
+            return
+        every = self.all_losses
+        columns = zip(every.loss, every.standard_error, every.band_reach, every.may_be_best, strict=True)
+        for name, (loss, error, reach, best) in zip(self.class_of_rules.names(len(every.loss)), columns, strict=True):
+            yield RuleLoss(
+                rule=name, loss=loss, standard_error=error, band=(loss - reach, loss + reach), may_be_best=best
+            )
 
     def content(self) -> bytes:
         """Canonical bytes."""

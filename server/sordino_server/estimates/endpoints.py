@@ -6,18 +6,16 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request, Response
 
+from sordino_analysis.answers.csv_text import CSV_TYPE, as_csv
 from sordino_server.context import Injected
 from sordino_server.estimates import service
-from sordino_server.estimates.concept_schemas import ConceptDocument
-from sordino_server.estimates.schemas import EstimateDocument, PairwiseDocument
-from sordino_server.estimates.table import as_csv
+from sordino_server.estimates.stored_estimate import AnyEstimate, read_estimate
 from sordino_server.keys.authentication import Analyst
 from sordino_server.keys.operator_route import OperatorRoute
 from sordino_server.kit.path_parameters import DigestPath, RoundPath
 
 router = APIRouter(prefix="/campaigns", tags=["estimates"], route_class=OperatorRoute)
 
-AnyEstimate = EstimateDocument | PairwiseDocument | ConceptDocument
 Form = Annotated[Literal["json", "csv"] | None, Query(alias="format", description="Overrides the Accept header.")]
 
 CSV_RESPONSES: dict[int | str, dict[str, Any]] = {200: {"content": {"text/csv": {}}}}
@@ -51,5 +49,5 @@ def wants_csv(request: Request, form: Form) -> bool:
 
 def _as_asked(request: Request, content: bytes, form: Form) -> Response:
     if wants_csv(request, form):
-        return Response(as_csv(content), headers=_HEADERS, media_type="text/csv; header=present")
+        return Response(as_csv(read_estimate(content).table()), headers=_HEADERS, media_type=CSV_TYPE)
     return Response(content, headers=_HEADERS, media_type="application/json")

@@ -9,7 +9,7 @@ from sordino_analysis.pairwise.statistic_estimate import PairwiseEstimate
 from sordino_analysis.planning.rounds import ClosedRound
 from sordino_server.estimates.participation import participation_warnings
 from sordino_server.estimates.schemas import FormEstimate, PairwiseDocument, PlanDigests, ProtocolName, RoundTaken
-from sordino_shared.protocol import Manifest
+from sordino_shared.protocol import DrawOneRound, Manifest
 
 
 def statistic_document(
@@ -21,6 +21,7 @@ def statistic_document(
         campaign=str(manifest.campaign),
         protocol=ProtocolName(name=plan.protocol, digest=str(plan.digest)),
         rounds=taken,
+        users=_users(manifest, taken),
         statistic=str(plan.statistic["name"]),
         value=estimate.value,
         target=plan.target,
@@ -43,6 +44,12 @@ def statistic_document(
             *participation_warnings(plan.first_share, [each.users for each in taken]),
         ],
     )
+
+
+def _users(manifest: Manifest, taken: Sequence[RoundTaken]) -> int:
+    """Each device answers the one round that it drew, or every round."""
+    counted = [each.users for each in taken]
+    return sum(counted) if isinstance(manifest.assignment, DrawOneRound) else counted[-1]
 
 
 def _rounds_taken(plan: ProtocolPlan, closed: Sequence[ClosedRound]) -> list[RoundTaken]:

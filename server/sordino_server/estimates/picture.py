@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pydantic import ValidationError
-
 from sordino_analysis.charts import EstimateChart, RankedChart, RankedRow, draw_estimate, draw_ranked
 from sordino_analysis.percentages import percent
 from sordino_server.errors import ServerError
 from sordino_server.estimates.concept_schemas import ConceptDocument
 from sordino_server.estimates.schemas import EstimateDocument
+from sordino_server.estimates.stored_estimate import read_estimate
 from sordino_shared.protocol import Problem
 from sordino_shared.quantities import quantity
 
@@ -21,23 +20,18 @@ def draw(content: bytes, name: str, fewest: int = 0) -> str:
 
     Fewer than `fewest` users are only called so.
     """
-    estimate = answers_of(content)
-    if estimate is not None:
-        return draw_estimate(_answers(estimate, name, fewest))
-    try:
-        return draw_ranked(_rules(ConceptDocument.model_validate_json(content), name, fewest))
-    except ValidationError as error:
-        detail = "this estimate is no list of answers; its table has all of it"
-        raise ServerError(Problem.NOT_FOUND, detail) from error
+    match read_estimate(content):
+        case EstimateDocument(queries=[_, *_]) as estimate:
+            return draw_estimate(_answers(estimate, name, fewest))
+        case ConceptDocument() as rules:
+            return draw_ranked(_rules(rules, name, fewest))
+    raise ServerError(Problem.NOT_FOUND, "this estimate is no list of answers; its table has all of it")
 
 
 def answers_of(content: bytes) -> EstimateDocument | None:
-    """The estimate of linear queries; None for any other kind, which has no `queries`, and for one without answers."""
-    try:
-        estimate = EstimateDocument.model_validate_json(content)
-    except ValidationError:
-        return None
-    return estimate if estimate.queries else None
+    """The estimate of linear queries; None for any other kind and for one without answers."""
+    estimate = read_estimate(content)
+    return estimate if isinstance(estimate, EstimateDocument) and estimate.queries else None
 
 
 def _answers(estimate: EstimateDocument, name: str, fewest: int) -> EstimateChart:

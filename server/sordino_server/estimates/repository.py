@@ -16,11 +16,11 @@ def find(session: Session, round_id: int) -> bytes | None:
     return None if row is None else row.content
 
 
-def find_all(session: Session, campaign: str) -> Sequence[tuple[int, bytes]]:
-    """Index and stored bytes of all rounds of the campaign that have an estimate, in order."""
-    query = select(Round.index, Estimate.content).join(Estimate, Estimate.round_id == Round.id)
+def find_rounds(session: Session, campaign: str) -> Sequence[tuple[int, int]]:
+    """Row number and index of all rounds of the campaign that have an estimate, in order."""
+    query = select(Round.id, Round.index).join(Estimate, Estimate.round_id == Round.id)
     rows = session.execute(query.where(Round.campaign_id == campaign).order_by(Round.index))
-    return [(index, content) for index, content in rows]
+    return [(number, index) for number, index in rows]
 
 
 def find_last(session: Session, campaign: str) -> bytes | None:

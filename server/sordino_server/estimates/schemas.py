@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Literal
 
 from pydantic import BaseModel, Field
 
+from sordino_analysis.answers.columns import Cell, cells_of_bounds
+from sordino_analysis.answers.table import AnswerTable
 from sordino_analysis.documents.attribute_bounds import AttributeBounds
 
 Interval = tuple[float, float]
+WARNING_SEPARATOR = " | "
 
 
 class PlanDigests(BaseModel):
@@ -64,10 +68,32 @@ class QueryEstimate(BaseModel):
         default=None, description="Null if the distribution of a report is not available in full."
     )
 
+    def cells(self) -> dict[str, Cell]:
+        """Its row of a table."""
+        coverage: dict[str, Cell] = {}
+        if self.coverage is not None:
+            coverage["coverage"] = self.coverage.interval
+            coverage["population_coverage"] = self.coverage.population_interval
+            coverage["enough_reports"] = self.coverage.enough_reports
+        return {
+            "kind": self.kind or None,
+            "label": self.label,
+            **cells_of_bounds(self.bounds),
+            "value": self.value,
+            "standard_error": self.standard_error,
+            **ends("", self.interval),
+            **ends("band_", self.band),
+            "population_standard_error": self.population_standard_error,
+            **ends("population_", self.population_interval),
+            "consistent": self.consistent,
+            **coverage,
+        }
+
 
 class EstimateDocument(BaseModel):
     """The result of a closed round; it never changes."""
 
+    kind: Literal["linear"] = "linear"
     campaign: str = Field(description="Digest of the manifest.")
     plan: PlanDigests
     rounds: list[int]
@@ -98,6 +124,25 @@ class EstimateDocument(BaseModel):
     sources: list[SourceReports] = Field(
         default=[], description="Reports of each round that others added up, by source; empty for a campaign without."
     )
+
+    def table(self) -> AnswerTable:
+        """A row for each query that is listed."""
+        return AnswerTable.of_rows(
+            [query.cells() for query in self.queries],
+            campaign_id=self.campaign,
+            users=self.users,
+            unlisted=self.unlisted,
+            compared=self.compared,
+            epsilon=self.epsilon,
+            level=self.level,
+            bias_bound=self.bias_bound,
+            target=self.target,
+            validity=self.validity,
+            mechanism=self.mechanism,
+            plan_device=self.plan.device,
+            plan_analyst=self.plan.analyst,
+            warnings=joined(self.warnings),
+        )
 
     def content(self) -> bytes:
         """Canonical bytes."""
@@ -131,9 +176,13 @@ class RoundTaken(BaseModel):
 class PairwiseDocument(BaseModel):
     """The answer of a campaign for a pairwise statistic; it never changes."""
 
+    kind: Literal["pairwise"] = "pairwise"
     campaign: str = Field(description="Digest of the manifest.")
     protocol: ProtocolName
     rounds: list[RoundTaken]
+    users: int = Field(
+        description="Reports that the answer comes from; where each device answers every round, those of the last one."
+    )
     statistic: str
     value: float | None = Field(
         description="Null if the denominator may be zero: the statistic may not exist; use the interval."
@@ -169,9 +218,46 @@ class PairwiseDocument(BaseModel):
         default=[], description="Reports of each round that others added up, by source; empty for a campaign without."
     )
 
+    def table(self) -> AnswerTable:
+        """One row."""
+        row: dict[str, Cell] = {
+            "kind": "statistic",
+            "label": self.statistic,
+            "value": self.value,
+            "standard_error": self.standard_error,
+            **ends("", self.interval),
+            "population_standard_error": self.population_standard_error,
+            **ends("population_", self.population_interval),
+        }
+        return AnswerTable.of_rows(
+            [row],
+            campaign_id=self.campaign,
+            users=self.users,
+            users_by_round=" ".join(str(each.users) for each in self.rounds),
+            epsilon=self.epsilon,
+            level=self.level,
+            bias_bound=self.bias_bound,
+            target=self.target,
+            validity=self.validity,
+            mechanism=self.protocol.name,
+            protocol_digest=self.protocol.digest,
+            warnings=joined(self.warnings),
+        )
+
     def content(self) -> bytes:
         """Canonical bytes."""
         return canonical_bytes(self)
+
+
+def ends(prefix: str, interval: tuple[float | None, float | None] | None) -> dict[str, Cell]:
+    """The cells of an interval: its two ends."""
+    low, high = (None, None) if interval is None else interval
+    return {f"{prefix}lower": low, f"{prefix}upper": high}
+
+
+def joined(warnings: Sequence[str]) -> str | None:
+    """The cell of all warnings."""
+    return WARNING_SEPARATOR.join(warnings) or None
 
 
 def canonical_bytes(document: BaseModel) -> bytes:

@@ -11,7 +11,7 @@ from sordino_server.campaigns import service as campaigns
 from sordino_server.errors import ServerError
 from sordino_server.estimates import repository
 from sordino_server.models import Round
-from sordino_shared.protocol import Manifest, Problem, RoundState
+from sordino_shared.protocol import Manifest, Problem, Rotating, RoundState
 
 RETRY_AFTER_S = 2
 
@@ -31,19 +31,31 @@ def stored_last(session: Session, campaign: str, now: int) -> bytes:
     """The bytes of the campaign's estimate, whatever round it came from; raises as `stored` does."""
     content = repository.find_last(session, campaign)
     if content is None:
-        known = rounds.of_campaign(session, campaigns.get(session, campaign).id)
-        if not known:
-            raise ServerError(Problem.ESTIMATE_NOT_READY, "no period of the series has an estimate yet", state="open")
-        raise _not_ready(session, known[-1], now)
+        raise _none_ready(session, campaign, now)
     return content
 
 
-def stored_periods(session: Session, campaign: str) -> Sequence[tuple[int, bytes]]:
-    """Number and estimate of each period of a series that has one; raises `estimate-not-ready` where none has."""
-    found = repository.find_all(session, campaign)
+def stored_rounds(session: Session, campaign: str, now: int) -> Sequence[tuple[int, int]]:
+    """Row number and index of each round that has an estimate, one at least; raises as `stored_last` does."""
+    found = repository.find_rounds(session, campaign)
     if not found:
-        raise ServerError(Problem.ESTIMATE_NOT_READY, "no period of the series has an estimate yet", state="open")
+        raise _none_ready(session, campaign, now)
     return found
+
+
+def stored_content(session: Session, round_id: int) -> bytes:
+    """The bytes of an estimate that `stored_rounds` named."""
+    content = repository.find(session, round_id)
+    if content is None:
+        raise ServerError(Problem.NOT_FOUND, "the campaign was deleted meanwhile")
+    return content
+
+
+def _none_ready(session: Session, campaign: str, now: int) -> ServerError:
+    known = rounds.of_campaign(session, campaigns.get(session, campaign).id)
+    if known and not isinstance(Manifest.read(campaigns.get(session, campaign).manifest).assignment, Rotating):
+        return _not_ready(session, known[-1], now)
+    return ServerError(Problem.ESTIMATE_NOT_READY, "no period of the series has an estimate yet", state="open")
 
 
 def _not_ready(session: Session, row: Round, now: int) -> ServerError:

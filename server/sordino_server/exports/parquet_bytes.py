@@ -5,11 +5,11 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from sordino_analysis.documents.result_parquet import write_parquet
-from sordino_analysis.documents.result_table import ResultTable
+from sordino_analysis.answers.parquet import write_parquet
+from sordino_analysis.answers.table import AnswerTable
 
 
-def parquet_bytes(table: ResultTable) -> bytes:
+def parquet_bytes(table: AnswerTable) -> bytes:
     """The table as a file; raises SordinoError without pyarrow."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "estimates.parquet"

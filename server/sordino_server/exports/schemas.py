@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import BaseModel, Field
 
-from sordino_analysis.documents.result_table import ColumnType
+from sordino_analysis.answers.columns import ColumnType
 
 
 class ResultColumn(BaseModel):

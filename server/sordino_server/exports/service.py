@@ -1,60 +1,107 @@
-"""One table of the estimates of several campaigns, all of them or none."""
+"""One table of the estimates of several campaigns, all of them or none, read one estimate at a time."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
 
-from sordino_analysis.documents.result_table import ResultTable
+from sordino_analysis.answers.columns import Cell, ColumnType, in_order
+from sordino_analysis.answers.table import EXPORTED, AnswerTable, wider
 from sordino_server.campaigns import service as campaigns
 from sordino_server.errors import ServerError
 from sordino_server.estimates import service as estimates
-from sordino_server.exports.rows import Row, rows_of
+from sordino_server.estimates.stored_estimate import pieces_of
 from sordino_server.kit.clock import iso_8601
+from sordino_server.kit.db import Database
 from sordino_server.models import Campaign
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import Manifest, Rotating
-from sordino_shared.quantities import quantity
 
 MOST_CAMPAIGNS = 100
-# About 200 MB of rows in memory.
-MOST_ROWS = 200_000
 
 
-def table_of(session: Session, identifiers: Sequence[str], now: int) -> ResultTable:
+@dataclass(frozen=True)
+class ExportedEstimate:
+    """A stored estimate by its round, and what is known of its campaign."""
+
+    round_id: int
+    terms: dict[str, Cell]
+
+
+@dataclass(frozen=True)
+class Export:
+    """The estimates of an export, with the columns of their table and the type of each."""
+
+    estimates: Sequence[ExportedEstimate]
+    types: dict[str, ColumnType]
+
+    def tables(self, database: Database) -> Iterator[AnswerTable]:
+        """The estimates one after the other, in pieces of some thousand rows; they never change."""
+        return (table for each in self.estimates for table in _tables(database, each))
+
+    def rows(self, database: Database) -> Iterator[tuple[Cell, ...]]:
+        """All rows, with a cell for each column."""
+        for table in self.tables(database):
+            yield from zip(*(table.cells(name) for name in self.types), strict=True)
+
+
+def export_of(database: Database, identifiers: Sequence[str], now: int) -> Export:
     """The estimates of these campaigns in this order.
 
-    Raises `not-found` and `estimate-not-ready`, which name the campaign, and InvalidValue for one that is given twice
-    or for more rows than one answer may have.
+    Raises `not-found` and `estimate-not-ready`, which name the campaign, and InvalidValue for one that is given twice.
     """
-    rows: list[Row] = []
-    for place, identifier in enumerate(identifiers):
-        if identifier in identifiers[:place]:
-            raise InvalidValue(f"/query/campaign: {identifier} is given twice", identifier)
-        rows += _rows(session, identifier, now)
-        if len(rows) > MOST_ROWS:
-            raise InvalidValue(
-                f"/query/campaign: {quantity(len(rows), 'row')} of {quantity(place + 1, 'campaign')}, at most "
-                f"{MOST_ROWS} are exported at once: "
-                + ("ask for fewer campaigns" if place else "read GET /v1/campaigns/{campaign}/estimate instead"),
-                len(rows),
-            )
-    return ResultTable.of_rows(rows)
+    found: list[ExportedEstimate] = []
+    with database.read("export estimates") as session:
+        for place, identifier in enumerate(identifiers):
+            if identifier in identifiers[:place]:
+                raise InvalidValue(f"/query/campaign: {identifier} is given twice", identifier)
+            found += _of_campaign(session, identifier, now)
+    types: dict[str, ColumnType] = dict(EXPORTED)
+    for each in found:
+        for table in _tables(database, each):
+            types = wider(types, table.types)
+    return Export(found, {name: types[name] for name in in_order(types)})
 
 
-def _period(campaign: Campaign, series: Rotating, number: int, content: bytes) -> Iterator[Row]:
-    terms: Row = {"period": number, "period_start": iso_8601(series.period(number).start)}
-    return (row | terms for row in rows_of(campaign, content))
+def table_of(database: Database, identifier: str, now: int) -> AnswerTable:
+    """The table of one campaign, whole."""
+    return AnswerTable.exported(export_of(database, [identifier], now).tables(database))
 
 
-def _rows(session: Session, identifier: str, now: int) -> list[Row]:
+def _tables(database: Database, exported: ExportedEstimate) -> Iterator[AnswerTable]:
+    # No name keeps the bytes, of which the pieces have a copy as text.
+    pieces = pieces_of(_content(database, exported.round_id))
+    return (piece.table().with_terms(**exported.terms) for piece in pieces)
+
+
+def _content(database: Database, round_id: int) -> bytes:
+    with database.read("export estimate") as session:
+        return estimates.stored_content(session, round_id)
+
+
+def _of_campaign(session: Session, identifier: str, now: int) -> Iterator[ExportedEstimate]:
     try:
         campaign = campaigns.get(session, identifier)
         series = Manifest.read(campaign.manifest).assignment
-        if isinstance(series, Rotating):
-            stored = estimates.stored_periods(session, identifier)
-            return [row for number, content in stored for row in _period(campaign, series, number, content)]
-        return list(rows_of(campaign, estimates.stored_last(session, identifier, now)))
+        stored = estimates.stored_rounds(session, identifier, now)
     except ServerError as error:
         raise ServerError(error.problem, f"campaign {identifier}: {error.detail}", **error.extra) from error
+    origin = _origin(campaign)
+    if isinstance(series, Rotating):
+        for round_id, number in stored:
+            period: dict[str, Cell] = {"period": number, "period_start": iso_8601(series.period(number).start)}
+            yield ExportedEstimate(round_id, origin | period)
+    else:
+        yield ExportedEstimate(stored[-1][0], origin)
+
+
+def _origin(campaign: Campaign) -> dict[str, Cell]:
+    return {
+        "campaign": campaign.name,
+        "campaign_id": campaign.id,
+        "population": campaign.population,
+        "opened": None if campaign.opened_at is None else iso_8601(campaign.opened_at),
+        "closed": None if campaign.closed_at is None else iso_8601(campaign.closed_at),
+    }

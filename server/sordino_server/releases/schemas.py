@@ -8,12 +8,14 @@ from typing import Any, Literal, Self
 from pydantic import BaseModel, Field, computed_field, model_validator
 from pydantic_core import PydanticCustomError
 
+from sordino_analysis.answers.columns import Cell, cells_of_bounds
+from sordino_analysis.answers.table import AnswerTable
 from sordino_analysis.documents.attribute_bounds import AttributeBounds
 from sordino_analysis.guarantees.concentrated import Zcdp
 from sordino_analysis.request_terms import Neighbours, Objective
 from sordino_analysis.strict_model import StrictModel
 from sordino_server.datasets.schemas import WrittenRho
-from sordino_server.estimates.schemas import Interval, canonical_bytes
+from sordino_server.estimates.schemas import Interval, canonical_bytes, ends, joined
 from sordino_server.identifiers import DigestText
 from sordino_server.kit.times import Created, iso_8601_or_none
 from sordino_server.models import Release
@@ -106,6 +108,22 @@ class ReleasedAnswer(BaseModel):
     )
     coverage: None = Field(default=None, description="Null: the noise has the stated law for any number of rows.")
 
+    def cells(self) -> dict[str, Cell]:
+        """Its row of a table."""
+        return {
+            "kind": self.kind,
+            "label": self.label,
+            **cells_of_bounds(self.bounds),
+            "value": self.value,
+            "standard_error": self.standard_error,
+            **ends("", self.interval),
+            **ends("band_", self.band),
+            "population_standard_error": self.population_standard_error,
+            **ends("population_", self.population_interval),
+            **ends("share_", self.share_interval),
+            "consistent": self.consistent,
+        }
+
 
 class ReleaseGuarantee(BaseModel):
     """What the release is proved to keep."""
@@ -143,6 +161,7 @@ class UnbiasedBound(BaseModel):
 class ReleaseDocument(BaseModel):
     """The answers of one release; they never change."""
 
+    kind: Literal["release"] = "release"
     release: str
     dataset: str
     workload: str
@@ -166,6 +185,27 @@ class ReleaseDocument(BaseModel):
     queries: list[ReleasedAnswer]
     unlisted: int
     compared: int = Field(description="Number of answers whose bands hold at once, the number of rows included.")
+
+    def table(self) -> AnswerTable:
+        """A row for each query."""
+        return AnswerTable.of_rows(
+            [query.cells() for query in self.queries],
+            dataset=self.dataset,
+            release=self.release,
+            users=self.users,
+            unlisted=self.unlisted,
+            compared=self.compared,
+            epsilon=self.guarantee.epsilon,
+            rho=self.guarantee.rho,
+            delta=self.guarantee.delta,
+            neighbours=self.guarantee.neighbours,
+            level=self.level,
+            bias_bound=self.bias_bound,
+            target=self.target,
+            validity=self.validity,
+            mechanism=self.mechanism,
+            warnings=joined(self.warnings),
+        )
 
     def content(self) -> bytes:
         """Canonical bytes."""

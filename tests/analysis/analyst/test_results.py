@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,9 +11,11 @@ import numpy as np
 import pytest
 
 import sordino_analysis as sa
+from sordino_analysis.answers.columns import cells_of_bounds
+from sordino_analysis.answers.csv_text import as_csv
+from sordino_analysis.answers.parquet import write_parquet
+from sordino_analysis.answers.table import AnswerTable
 from sordino_analysis.documents.attribute_bounds import AttributeBounds
-from sordino_analysis.documents.result_parquet import write_parquet
-from sordino_analysis.documents.result_table import ResultTable, cells_of_bounds
 from sordino_shared.errors import InvalidValue, SordinoError
 
 LARGE = 2**60 + 1
@@ -25,13 +26,17 @@ ROWS: list[dict[str, Any]] = [
 ]
 
 
+def exported(rows: list[dict[str, Any]]) -> AnswerTable:
+    """The rows with every column that exports have."""
+    return AnswerTable.exported([AnswerTable.of_rows(rows)])
+
+
 def _write(folder: Path, form: str, rows: list[dict[str, Any]] = ROWS) -> Path:
-    table, path = ResultTable.of_rows(rows), folder / f"table.{form}"
+    table, path = exported(rows), folder / f"table.{form}"
     if form == "json":
         path.write_text(json.dumps(table.document()))
     elif form == "csv":
-        with path.open("w", newline="") as stream:
-            csv.writer(stream).writerows([tuple(table.columns), *table.rows()])
+        path.write_text(as_csv(table), newline="")
     else:
         write_parquet(table, path)
     return path
@@ -62,7 +67,7 @@ def test_columns_hold_numbers_exactly_and_say_what_is_empty(tmp_path: Path, form
 @pytest.mark.parametrize("frame", ["pandas", "polars"])
 def test_data_frames_have_types_and_rows(tmp_path: Path, form: str, frame: Any) -> None:
     found = sa.read_estimates(_write(tmp_path, form), frame=frame)
-    assert found.shape == (3, len(ResultTable.of_rows(ROWS).columns))
+    assert found.shape == (3, len(exported(ROWS).names))
     types = [str(found[name].dtype).lower() for name in ("campaign", "users", "value", "n_low")]
     assert types == ["string", "int64", "float64", "int64"]
     assert found["n_high"][0] == LARGE
@@ -121,7 +126,7 @@ def test_a_file_or_a_server_that_is_not_there_is_an_error(tmp_path: Path) -> Non
 def test_no_name_of_an_attribute_takes_a_column_of_the_answers() -> None:
     names = ["value", "band", "", "users", "campaign"]
     bounds = [AttributeBounds(attribute=name, low=1, high=2, label="x", unit="s") for name in names]
-    table = ResultTable.of_rows([{"campaign": "a", **cells_of_bounds(bounds)}])
-    assert len(table.columns) == len(ResultTable.of_rows([]).columns) + 4 * len(names)
+    table = exported([{"campaign": "a", **cells_of_bounds(bounds)}])
+    assert len(table.names) == len(exported([]).names) + 4 * len(names)
     with pytest.raises(InvalidValue, match="no column 'values'"):
-        ResultTable.of_rows([{"values": 1}])
+        AnswerTable.of_rows([{"values": 1}])

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import sordino_analysis as sa
-from sordino_analysis.documents import result_parquet
+from sordino_analysis.answers import parquet
 
 Run = Callable[..., Any]
 needs_pyarrow = pytest.mark.skipif(find_spec("pyarrow") is None, reason="Parquet: `pip install pyarrow` to run this")
@@ -103,4 +103,4 @@ def test_an_open_campaign_is_named(run_command: Run, running: Any) -> None:
 def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
     with pytest.raises(sa.SordinoError, match="needs pyarrow"):
-        result_parquet.check_pyarrow()
+        parquet.check_pyarrow()

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from fastapi.routing import APIRoute
 
-from sordino_analysis.documents.result_parquet import read_parquet
+from sordino_analysis.answers.parquet import read_parquet
 from sordino_server.console.rendering import POLICY, _moment
 from sordino_server.console.routes import PARTS
 from sordino_server.console.shared_texts import SharedTexts

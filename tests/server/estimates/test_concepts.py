@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from sordino_analysis.answers.columns import in_order
 from sordino_server.cli.concept_results import print_concepts
-from sordino_server.estimates.table import CONCEPT_COLUMNS
 
 SWITCHES = [{"name": name, "kind": "categorical", "labels": ["off", "on"]} for name in ("dark", "beta", "wifi")]
 CRASHED = {"name": "crashed", "kind": "categorical", "labels": ["no", "yes"]}
@@ -43,12 +43,12 @@ def test_the_best_rule_is_published_with_a_band_and_never_with_an_interval(
     assert document["confidence_set"]["rules"][0] == document["rule"]
     assert document["beats_base"] == ("never" not in {rule["text"] for rule in document["confidence_set"]["rules"]})
     rows = list(csv.DictReader(io.StringIO(running.api.get(path, params={"format": "csv"}).text)))
-    assert tuple(rows[0]) == CONCEPT_COLUMNS
-    assert [row["rule"] for row in rows[:3]] == ["never", "always", "dark=on"]
-    by_text = {row["rule"]: row for row in rows}
+    assert list(rows[0]) == in_order(rows[0])
+    assert [row["label"] for row in rows[:3]] == ["never", "always", "dark=on"]
+    by_text = {row["label"]: row for row in rows}
     assert len(by_text) == 20
-    assert float(by_text["dark=on and beta=on"]["loss"]) == pytest.approx(document["loss"], rel=1e-5)
-    assert by_text["dark=on and beta=on"]["may_be_best"] == "True"
+    assert float(by_text["dark=on and beta=on"]["value"]) == pytest.approx(document["loss"], rel=1e-5)
+    assert by_text["dark=on and beta=on"]["may_be_best"] == "true"
     exported = running.api.get("/v1/estimates", params={"campaign": campaign["id"]}).raise_for_status()
     assert "dark=on and beta=on" in exported.text
     print_concepts(document, Console(width=200))
@@ -95,6 +95,6 @@ def test_intervals_of_an_ordered_attribute_are_published_with_their_texts(runnin
     texts = ["never", "always", "age ≤ 18", "age ≤ 30", "18 < age ≤ 30", "age > 18", "age > 30"]
     assert document["class_of_rules"]["texts"] == texts
     rows = list(csv.DictReader(io.StringIO(running.api.get(path, params={"format": "csv"}).text)))
-    assert [row["rule"] for row in rows] == texts
+    assert [row["label"] for row in rows] == texts
     assert [row["width"] for row in rows] == ["0", "0", "1", "1", "1", "1", "1"]
-    assert float(rows[4]["loss"]) == pytest.approx(document["loss"], rel=1e-5)
+    assert float(rows[4]["value"]) == pytest.approx(document["loss"], rel=1e-5)
