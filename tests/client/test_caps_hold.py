@@ -11,7 +11,7 @@ from typing import Any
 
 import httpx
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import Phase as Stage
 from hypothesis import strategies as st
 
@@ -149,11 +149,13 @@ def check(script: Script) -> int:
     return len(own)
 
 
-def held(examples: int, backwards: bool) -> int:
+def held(examples: int, backwards: bool, part: int = 0) -> int:
+    """The answers in so many scripts, of which each part has others; raises AssertionError where a cap did not hold."""
     answers = 0
 
+    @seed(part)
     @settings(
-        max_examples=examples, deadline=None, derandomize=True, phases=PHASES, suppress_health_check=list(HealthCheck)
+        max_examples=examples, deadline=None, database=None, phases=PHASES, suppress_health_check=list(HealthCheck)
     )
     @given(scripts(backwards))
     def run(script: Script) -> None:
@@ -173,13 +175,15 @@ def test_no_window_of_the_ledgers_time_holds_more_where_the_clock_jumps() -> Non
 
 
 @pytest.mark.slow
-def test_no_window_holds_more_than_the_cap_in_ten_thousand_sets_of_manifests() -> None:
-    assert held(10_000, backwards=False) > 10_000
+@pytest.mark.parametrize("part", range(1, 11))
+def test_no_window_holds_more_than_the_cap_in_ten_thousand_sets_of_manifests(part: int) -> None:
+    assert held(1_000, backwards=False, part=part) > 1_000
 
 
 @pytest.mark.slow
-def test_jumping_clocks_in_thousands_of_sets_of_manifests() -> None:
-    assert held(2_000, backwards=True) > 2_000
+@pytest.mark.parametrize("part", [1, 2])
+def test_jumping_clocks_in_thousands_of_sets_of_manifests(part: int) -> None:
+    assert held(1_000, backwards=True, part=part) > 1_000
 
 
 FORTY_DAYS = Rotating(

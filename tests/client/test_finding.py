@@ -320,3 +320,11 @@ def test_the_core_does_not_import_the_library_of_signatures() -> None:
     code = "import sordino_client, sys; sordino_client.Client; print('cryptography' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
+
+
+def test_pinned_keys_without_a_library_that_verifies_are_refused(monkeypatch: Any, make_client: Any) -> None:
+    """A client that went on unchecked would join what nobody signed; one without keys needs no library."""
+    monkeypatch.setitem(sys.modules, "cryptography.hazmat.primitives.asymmetric.ed25519", None)
+    with pytest.raises(InvalidValue, match="manifest_keys need a library: pip install cryptography"):
+        make_client(manifest_keys=(PINNED,))
+    make_client()

@@ -15,6 +15,7 @@ from sordino_shared.protocol import (
     ReportOutcomes,
     RetryWindow,
 )
+from sordino_shared.protocol.codec import encode_value, read_value
 from sordino_shared.protocol.reports import Refusal
 from sordino_shared.randomness import SeededRandomness
 
@@ -25,6 +26,11 @@ def answered(world, client):
     return client
 
 
+# One report in all, and the one that is refused would be the sixth.
+_OF_ANOTHER_REPORT = encode_value(
+    read_value(ReportOutcomes(0, 0, (RefusedReport(0, Refusal.ID_CONFLICT),)).content, ReportOutcomes.limit)
+    | {"refused": [{"index": 5, "reason": "report-id-conflict"}]}
+)
 TROUBLES = [
     httpx.ConnectError("no route"),
     httpx.ReadTimeout("the response was lost"),
@@ -35,7 +41,8 @@ TROUBLES = [
     httpx.Response(302, headers={"Location": "https://elsewhere.example/"}),
     httpx.Response(200, content=b"OK"),
     httpx.Response(200, content=ReportOutcomes(2, 0, ()).content),
-    httpx.Response(200, content=ReportOutcomes(0, 0, (RefusedReport(5, Refusal.ID_CONFLICT),)).content),
+    httpx.Response(200, content=ReportOutcomes(5, 0, (RefusedReport(5, Refusal.ID_CONFLICT),)).content),
+    httpx.Response(200, content=_OF_ANOTHER_REPORT),
     httpx.Response(200, content=bytes(ReportOutcomes.limit + 1)),
     httpx.Response(401),
     httpx.Response(413),

@@ -7,15 +7,20 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from sordino_client._delivery import Counted, RetryLater, delay_s, read_upload
 from sordino_client._session import Session, VerifiedPart, pin_manifest, verify_part
 from sordino_client._transport import DEADLINE_S, USER_AGENT, Response
 from sordino_shared.protocol import CampaignId, DevicePart, Digest, Problem, RetryWindow
+from sordino_shared.protocol.schema import from_plain
+from sordino_shared.randomizers import Coarsened
 from sordino_shared.randomness import Randomness
 from tests.patience import PATIENCE_S
+from tests.shared.test_vectors import plain
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "implementing.md").read_text("utf-8")
@@ -36,8 +41,9 @@ def content(document: str) -> bytes:
     return bytes.fromhex(TRACE["documents"][document]["hex"])
 
 
-def test_the_trace_of_the_page_is_the_one_that_the_script_writes() -> None:
-    code = "import worked_trace, sys; sys.stdout.buffer.write(worked_trace.rendered().encode())"
+@pytest.mark.parametrize(("script", "least"), [("worked_trace", 5000), ("worked_coarsened", 2000)])
+def test_a_block_of_the_page_is_the_one_that_its_script_writes(script: str, least: int) -> None:
+    code = f"import {script}, sys; sys.stdout.buffer.write({script}.rendered().encode())"
     run = subprocess.run(
         [sys.executable, "-c", code],
         cwd=ROOT / "tests" / "vectors",
@@ -46,7 +52,7 @@ def test_the_trace_of_the_page_is_the_one_that_the_script_writes() -> None:
         timeout=PATIENCE_S,
     )
     rendered = run.stdout.decode()
-    assert len(rendered) > 5000
+    assert len(rendered) > least
     assert rendered in PAGE
 
 
@@ -70,6 +76,28 @@ def test_the_sdk_goes_the_way_of_the_trace() -> None:
     source = Listed(bytes.fromhex(steps["word"]), bytes.fromhex(steps["id"])[2:])
     assert session.randomize(verified, codes, task.epoch, source).content == content("report_batch")
     assert Digest.parse(digests["device_part"]) == DevicePart.read(content("device_part")).digest
+
+
+@pytest.mark.parametrize("report", TRACE["coarsened"]["reports"], ids=lambda report: report["fields"][0]["value"])
+def test_a_coarsened_report_of_the_page_is_read_by_its_bits(report: dict[str, Any]) -> None:
+    """The integer in the page's bits and bytes; the member is in it exactly where z is 0, which alone is one."""
+    number, start = int.from_bytes(bytes.fromhex(report["payload"]), "little"), 0
+    for field in report["fields"]:
+        assert number >> start & ((1 << field["bits"]) - 1) == field["value"], field
+        start += field["bits"]
+    assert number < 1 << start
+    assert f"payload         {report['payload']}" in PAGE
+    bits = " ".join(f"{each['value']:0{each['bits']}b}" for each in reversed(report["fields"]))
+    assert bits in PAGE
+    randomizer = from_plain(Coarsened, plain(TRACE["coarsened"]["randomizer"]))
+    payload = np.frombuffer(bytes.fromhex(report["payload"]), dtype=np.uint8)[None]
+    assert randomizer.in_alphabet(payload).all()
+    [(number, found)] = randomizer.unpack(payload)
+    level = randomizer.levels[number]
+    member = np.array([[TRACE["coarsened"]["value"]]], dtype=np.uint64)
+    coordinates = level.partition.coordinates(member, found.public)
+    labels = level.label.labels(coordinates, level.shape(randomizer.sizes), found.words)
+    assert level.label.minus(labels, found.shifted).tolist() == [report["steps"]["z"]]
 
 
 def answer(problem: Problem, status: int) -> Response:

@@ -322,6 +322,7 @@ def _reports() -> list[dict[str, Any]]:
         *one_past("report_outcomes", "accepted", ("accepted",), -1, 0, 4097, why="1 to 4096 reports in all"),
         *one_past("report_outcomes", "accepted", ("replayed",), -1, 4096, 4097, why="1 to 4096 reports in all"),
         *one_past(*refused, index, -1, 2, 4096, why="0 to 4095, increasing"),
+        *one_past(*refused, ("accepted",), 0, 255, 4088, why="every index is below the number of reports"),
         *one_past(*refused, ("refused", 0, "reason"), "late", "", why="a reason that there is not"),
     ]
 

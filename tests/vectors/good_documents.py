@@ -635,7 +635,7 @@ def batches() -> dict[str, ReportBatch]:
 
 def outcomes() -> dict[str, ReportOutcomes]:
     refused = tuple(RefusedReport(index, reason) for index, reason in zip((0, 2, 24, 4095), Refusal, strict=True))
-    return {"accepted": ReportOutcomes(1, 0, ()), "refused": ReportOutcomes(255, 3, refused)}
+    return {"accepted": ReportOutcomes(1, 0, ()), "refused": ReportOutcomes(4089, 3, refused)}
 
 
 def aggregates() -> dict[str, AggregateDocument]:

@@ -9,7 +9,7 @@ import numpy as np
 from good_documents import RANDOMIZERS, meaning
 
 from sordino_shared.audit import prove_epsilon
-from sordino_shared.domains import MAX_CELLS, Categorical, Domain, EvenEdges, Hashed, Integers, Ordinal
+from sordino_shared.domains import MAX_CELLS, Categorical, Domain, EvenEdges, Hashed, Indicator, Integers, Ordinal, Span
 from sordino_shared.guarantees import PureEpsilon, epsilon_of_ratio, exp_lower_bound
 from sordino_shared.protocol import ReportId
 from sordino_shared.protocol.schema import to_plain
@@ -172,9 +172,22 @@ def _domains() -> list[dict[str, Any]]:
     numbers = [-1e300, -0.5, -0.4999, 0, 0.1, 0.10000000000000002, 15, 15.5, 2**70, None, "15", True]
     numbers += [" 15.5\n", "-.5", "1e1", "1e999", "1_0", "\uff11", "nan", "inf", ""]
     pairs = [[5, "AA"], [None, "ZZ"], {"delay": 0.05, "carrier": "Ünited"}, {"carrier": "AA"}, "AA", [1, 2, 3], None]
+    shapes = [
+        {},
+        {"delay": 5},
+        {"carrier": "AA"},
+        {"delay": 5, "carrier": "Ünited"},
+        [],
+        [5],
+        ["AA"],
+        [5, "AA"],
+        {"": 5},
+    ]
+    lone = Domain((Indicator("early", delay, (Span(0, 1), Span(4, 4))),))
     return [
-        _cells(Domain((delay,)), numbers),
-        _cells(Domain((carrier,)), ["AA", "Ünited", "united", "", None, 1, "other"]),
+        _cells(Domain((delay,)), [*numbers, *shapes]),
+        _cells(Domain((carrier,)), ["AA", "Ünited", "united", "", None, 1, "other", *shapes]),
+        _cells(lone, [*numbers, *shapes, {"early": 5}]),
         _cells(Domain((delay, carrier)), pairs),
         _cells(exhaustive, [[1, "no"], [1.5, "yes"], [3, "yes"], [3, "perhaps"], ["3", "yes"], None]),
         *_unlisted_domains(numbers),

@@ -138,4 +138,7 @@ class ReportOutcomes(Document):
         check_range(self.accepted, 0, MAX_REPORTS, "accepted")
         check_range(self.replayed, 0, MAX_REPORTS, "replayed")
         check_increasing([report.index for report in self.refused], "indices of refused reports")
-        check_range(self.accepted + self.replayed + len(self.refused), 1, MAX_REPORTS, "number of outcomes")
+        count = self.accepted + self.replayed + len(self.refused)
+        check_range(count, 1, MAX_REPORTS, "number of outcomes")
+        if self.refused:
+            check_range(self.refused[-1].index, 0, count - 1, "index of a refused report")

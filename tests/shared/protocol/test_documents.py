@@ -259,7 +259,17 @@ def test_the_largest_batch_and_outcomes_are_read() -> None:
 
 @pytest.mark.parametrize(
     ("accepted", "replayed", "refused"),
-    [(0, 0, ()), (-1, 2, ()), (4097, 0, ()), (4000, 97, ()), (1, 0, (3, 3)), (1, 0, (4, 3)), (1, 0, (4096,))],
+    [
+        (0, 0, ()),
+        (-1, 2, ()),
+        (4097, 0, ()),
+        (4000, 97, ()),
+        (1, 0, (3, 3)),
+        (1, 0, (4, 3)),
+        (1, 0, (4096,)),
+        (1, 0, (2,)),
+        (0, 0, (5,)),
+    ],
 )
 def test_outcomes_refuse_the_impossible(accepted: int, replayed: int, refused: tuple[int, ...]) -> None:
     with pytest.raises(InvalidValue):
