@@ -85,7 +85,7 @@ STATED = [
     (PROTOCOL, f"ε from .{guarantees.MIN_ROUND_NANO * 1000 // NANO:03} to {guarantees.MAX_ROUND_NANO // NANO}"),
     (PROTOCOL, f"modulo {rounds.EPOCHS:,}, with every {rounds.REPORTS_PER_EPOCH:,} reports of the round"),
     (PROTOCOL, f"Where k is at most {power(domains.MAX_CELLS)} the cells have numbers too"),
-    (PROTOCOL, f"`ordinal` attributes with listed edges are at most {domains.MAX_MEMBERS:,}."),
+    (PROTOCOL, f"The entries of all attributes are at most {domains.MAX_MEMBERS:,}: the members of"),
     (PROTOCOL, f"integers over 2^bits, {base.MIN_BITS} ≤ bits ≤ {base.MAX_BITS}"),
     (PROTOCOL, f"for which ratio · {power(1 << guarantees._FRACTION_BITS)} ≤"),
     (PROTOCOL, f"There are at most {power(base.MAX_DEVICE_TYPES)} types"),
