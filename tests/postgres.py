@@ -236,6 +236,16 @@ def mortal_postgres() -> Iterator[PostgresCluster]:
 
 
 @pytest.fixture(scope="session")
+def password_cluster() -> Iterator[PostgresCluster]:
+    """A cluster that asks everybody but `postgres` for a password."""
+    with _cluster() as cluster:
+        rules = "host all postgres 127.0.0.1/32 trust\nhost all all 127.0.0.1/32 scram-sha-256\n"
+        (cluster.folder / "data" / "pg_hba.conf").write_text(rules)
+        cluster.execute("SELECT pg_reload_conf()")
+        yield cluster
+
+
+@pytest.fixture(scope="session")
 def older_postgres_cluster() -> Iterator[PostgresCluster]:
     """The same with the older of the two major versions that are tested."""
     with _cluster(OLDER) as cluster:

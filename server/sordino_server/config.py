@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, Self
+from typing import Any, Literal, Self
 from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
@@ -14,8 +14,10 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from sordino_analysis.evaluation.randomizers import IngestSums
 from sordino_analysis.validation_messages import reason
 from sordino_server.kit.addresses import ANY_HOST, NO_PROXY, PublicHosts, TrustedProxies
+from sordino_server.kit.cluster_variables import injected_variables
 from sordino_server.kit.cores import usable_cores
-from sordino_server.kit.default_passwords import has_default_password
+from sordino_server.kit.database_passwords import has_default_password, with_password
+from sordino_server.kit.given_secrets import plain, secret_of
 from sordino_server.kit.listed_secrets import listed_secrets, secrets_in
 from sordino_server.kit.sealing import check_key
 from sordino_shared.errors import InvalidValue
@@ -24,7 +26,9 @@ from sordino_shared.protocol import ReportBatch, check_source
 PREFIX = "SORDINO_"
 PopulationMode = Literal["open", "declared"]
 # Read by commands of analysts and operators; not settings of a server, but with the same prefix.
-CLIENT_VARIABLES = frozenset({"SORDINO_SERVER", "SORDINO_KEY", "SORDINO_CACHE_DIR"})
+CLIENT_VARIABLES = frozenset({"SORDINO_SERVER", "SORDINO_KEY", "SORDINO_KEY_FILE", "SORDINO_CACHE_DIR"})
+# Secrets that a file may hold; that of the aggregators' keys is read again and again.
+_IN_FILES = ("database_url", "database_password", "dataset_key")
 
 
 @dataclass(frozen=True)
@@ -50,6 +54,11 @@ class Settings(BaseSettings):
         SecretStr("sqlite:///sordino.sqlite3"),
         description="The database: sqlite:///FILE, or postgresql://USER:PASSWORD@HOST/NAME.",
     )
+    database_url_file: Path | None = Field(None, description="A file with the database URL, read at the start.")
+    database_password: SecretStr | None = Field(
+        None, description="The password of the database, as it is, beside a URL without one."
+    )
+    database_password_file: Path | None = Field(None, description="A file with this password, read at the start.")
     host: str = Field("127.0.0.1", description="Address that `sordino serve` listens on.")
     port: int = Field(8000, ge=0, le=65535, description="Port that `sordino serve` listens on; 0 takes a free one.")
     processes: int = Field(
@@ -151,6 +160,7 @@ class Settings(BaseSettings):
     dataset_key: SecretStr | None = Field(
         None, description="64 hexadecimal digits that seal the rows of datasets; without it there are none."
     )
+    dataset_key_file: Path | None = Field(None, description="A file with these digits, read at the start.")
     collect_for: str | None = Field(
         None, description="Address of the home, on a server that only collects reports for the home's campaigns."
     )
@@ -190,6 +200,16 @@ class Settings(BaseSettings):
     def processes_that_add_up(self) -> int:
         """`aggregation_processes`, or the cores that this process may use."""
         return self.aggregation_processes or usable_cores()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_secrets(cls, given: dict[str, Any]) -> dict[str, Any]:
+        """Secrets that are in files, and the database URL with the password that is beside it."""
+        read = given | {name: secret for name in _IN_FILES if (secret := secret_of(given, name, PREFIX)) is not None}
+        if (password := read.get("database_password")) is not None:
+            url = read.get("database_url") or cls.model_fields["database_url"].default
+            read["database_url"] = with_password(plain(url), plain(password))
+        return read
 
     @field_validator("database_url")
     @classmethod
@@ -287,14 +307,21 @@ class Settings(BaseSettings):
 def load_settings() -> Settings:
     """The settings of this process; raises InvalidValue for a wrong value or an unknown name."""
     known = {PREFIX + name.upper() for name in Settings.model_fields}
-    given = {name for name in os.environ if name.upper().startswith(PREFIX)} - CLIENT_VARIABLES
+    injected = injected_variables(os.environ)
+    given = {name for name in os.environ if name.upper().startswith(PREFIX)} - CLIENT_VARIABLES - injected
     if unknown := sorted(name for name in given if name.upper() not in known):
         raise InvalidValue(
             f"there is no setting {', '.join(unknown)}; the settings are {', '.join(sorted(known))}", unknown
         )
+    # What is passed here takes the place of the variable.
+    defaults = {name: field.default for name, field in Settings.model_fields.items() if _variable(name) in injected}
     try:
-        return Settings()
+        return Settings(**defaults)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
-        name = f"{PREFIX}{str(first['loc'][0]).upper()}: " if first["loc"] else ""
+        name = f"{_variable(str(first['loc'][0]))}: " if first["loc"] else ""
         raise InvalidValue(f"{name}{reason(first)}") from error
+
+
+def _variable(name: str) -> str:
+    return PREFIX + name.upper()

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from sordino_server.config import CLIENT_VARIABLES, PREFIX, Collecting, Settings, load_settings
+from sordino_server.kit.db import database_url
 from sordino_shared.errors import InvalidValue
 
 DOCUMENTED = Path(__file__).parents[2] / "docs" / "settings.md"
@@ -176,3 +178,107 @@ def test_they_are_refused_wherever_the_url_has_them(monkeypatch: pytest.MonkeyPa
 def test_other_passwords_and_this_machine_are_not(monkeypatch: pytest.MonkeyPatch, rest: str) -> None:
     monkeypatch.setenv("SORDINO_DATABASE_URL", f"postgresql://{rest}")
     assert load_settings().database_url.get_secret_value().endswith(rest)
+
+
+@pytest.fixture
+def secret(tmp_path: Path) -> Callable[[str], str]:
+    """Writes a secret into a file, as an orchestrator mounts one, and returns its path."""
+
+    def write(text: str) -> str:
+        file = tmp_path / "secret"
+        file.write_text(text)
+        return str(file)
+
+    return write
+
+
+AWKWARD = "p@ss/%41?#:ö"
+
+
+@pytest.mark.parametrize(
+    "url", ["postgresql://me@db.example/x?sslmode=require", "postgresql:///x?host=db.example&user=me"]
+)
+@pytest.mark.parametrize("in_file", [False, True])
+def test_a_password_beside_the_url_is_taken_as_it_is(
+    monkeypatch: pytest.MonkeyPatch, secret: Callable[[str], str], url: str, in_file: bool
+) -> None:
+    monkeypatch.setenv("SORDINO_DATABASE_URL", url)
+    name, value = (
+        ("SORDINO_DATABASE_PASSWORD_FILE", secret(f"{AWKWARD}\n"))
+        if in_file
+        else (
+            "SORDINO_DATABASE_PASSWORD",
+            AWKWARD,
+        )
+    )
+    monkeypatch.setenv(name, value)
+    settings = load_settings()
+    parsed = database_url(settings.database_url.get_secret_value())
+    assert AWKWARD in (parsed.password, parsed.query.get("password"))
+    assert (parsed.database, parsed.host or parsed.query["host"]) == ("x", "db.example")
+    assert "p@ss" not in repr(settings)
+    monkeypatch.setenv("SORDINO_DATABASE_PASSWORD", "postgres")
+    monkeypatch.delenv("SORDINO_DATABASE_PASSWORD_FILE", raising=False)
+    with pytest.raises(InvalidValue, match="password is well known"):
+        load_settings()
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"DATABASE_URL": "postgresql://me:a@h/x", "DATABASE_PASSWORD": "b"}, "write it once"),
+        ({"DATABASE_PASSWORD": "b"}, "an SQLite file has no password"),
+        ({"DATABASE_URL": "postgresql://me@h/x", "DATABASE_PASSWORD": ""}, "SORDINO_DATABASE_PASSWORD is empty"),
+        ({"DATABASE_PASSWORD": "b", "DATABASE_PASSWORD_FILE": "b"}, "are both set: unset one"),
+        ({"DATABASE_PASSWORD_FILE": "/no/such/file"}, "SORDINO_DATABASE_PASSWORD_FILE: /no/such/file cannot be read"),
+        ({"DATASET_KEY_FILE": "/no/such/file"}, "SORDINO_DATASET_KEY_FILE: /no/such/file cannot be read"),
+        ({"DATABASE_URL_FILE": "/no/such/file"}, "SORDINO_DATABASE_URL_FILE: /no/such/file cannot be read"),
+    ],
+)
+def test_secrets_that_contradict_or_cannot_be_read_are_named(
+    monkeypatch: pytest.MonkeyPatch, given: dict[str, str], words: str
+) -> None:
+    for name, value in given.items():
+        monkeypatch.setenv(PREFIX + name, value)
+    with pytest.raises(InvalidValue, match=words):
+        load_settings()
+
+
+def test_every_secret_can_be_in_a_file(monkeypatch: pytest.MonkeyPatch, secret: Callable[[str], str]) -> None:
+    secrets = {name for name, field in Settings.model_fields.items() if "SecretStr" in str(field.annotation)}
+    assert len(secrets) == 4
+    assert {f"{name}_file" for name in secrets} <= Settings.model_fields.keys()
+    key = bytes(range(1, 33)).hex()
+    monkeypatch.setenv("SORDINO_DATASET_KEY_FILE", secret(key + "\n"))
+    sealing = load_settings().dataset_key
+    assert sealing is not None
+    assert sealing.get_secret_value() == key
+    monkeypatch.delenv("SORDINO_DATASET_KEY_FILE")
+    monkeypatch.setenv("SORDINO_DATABASE_URL_FILE", secret("postgresql://me:vai7Iequ@h/x"))
+    assert load_settings().database_url.get_secret_value() == "postgresql://me:vai7Iequ@h/x"
+    for wrong in ("", "two\nlines"):
+        secret(wrong)
+        with pytest.raises(InvalidValue, match="write the secret alone"):
+            load_settings()
+
+
+def test_what_kubernetes_sets_for_a_service_is_no_setting(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {
+        "SORDINO_SERVICE_HOST": "10.0.0.1",
+        "SORDINO_SERVICE_PORT": "8000",
+        "SORDINO_SERVICE_PORT_HTTP": "8000",
+        "SORDINO_PORT": "tcp://10.0.0.1:8000",
+        "SORDINO_PORT_8000_TCP": "tcp://10.0.0.1:8000",
+        "SORDINO_PORT_8000_TCP_PROTO": "tcp",
+        "SORDINO_METRICS_PORT": "tcp://10.0.0.2:9000",
+        "SORDINO_POSTGRES_SERVICE_HOST": "10.0.0.3",
+        "SORDINO_POSTGRES_PORT": "tcp://10.0.0.3:5432",
+    }.items():
+        monkeypatch.setenv(name, value)
+    settings = load_settings()
+    assert (settings.port, settings.metrics_port) == (8000, 0)
+    monkeypatch.setenv("SORDINO_PORT", "9000")
+    assert load_settings().port == 9000
+    monkeypatch.setenv("SORDINO_POSTGRES_PORT", "5432")
+    with pytest.raises(InvalidValue, match="there is no setting SORDINO_POSTGRES_PORT;"):
+        load_settings()

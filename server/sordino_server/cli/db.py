@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sordino_server.cli.output import JsonOption, console, print_json, print_listing, reports_errors
-from sordino_server.cli.processes import existing_database, started
+from sordino_server.cli.processes import existing_database, started, wait_for
 from sordino_server.kit import migrations, schema_version
 from sordino_server.kit.clock import WallClock
 from sordino_shared.errors import InvalidValue, SordinoError
@@ -26,12 +26,20 @@ app = typer.Typer(
 
 @app.command()
 @reports_errors
-def upgrade(as_json: JsonOption = False) -> None:
+def upgrade(
+    wait: Annotated[
+        float,
+        typer.Option(min=0, max=86400, metavar="SECONDS", help="Longest wait for a database that does not answer yet."),
+    ] = 0.0,
+    as_json: JsonOption = False,
+) -> None:
     """Migrate the schema to the revision of this version.
 
-    Run it once before processes of a new version start.
+    Run it once before processes of a new version start. --wait 60 waits for a database that is starting up; a wrong
+    password or name is reported at once.
     """
     _, database = started()
+    wait_for(database, wait)
     before = schema_version.current_revision(database)
     migrations.upgrade(database)
     _print(as_json, {"before": before, "current": schema_version.current_revision(database)})

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+import os
+from time import monotonic, sleep
+
 from sordino_server.config import Settings, load_settings
+from sordino_server.kit.cluster_variables import injected_variables
+from sordino_server.kit.database_errors import AccessRefused, DatabaseUnavailable
 from sordino_server.kit.db import Database
-from sordino_server.kit.logs import configure_logs
+from sordino_server.kit.logs import configure_logs, logger
 from sordino_server.kit.schema_version import check_schema, current_revision, head_revision
+
+log = logger(__name__)
+
+_RETRY_S = 0.5
 
 
 def started() -> tuple[Settings, Database]:
     """The settings of this process and its database; logs are configured."""
     settings = load_settings()
     configure_logs(settings.log_level, settings.log_format)
+    if injected := injected_variables(os.environ):
+        log.info("ignored what Kubernetes sets for a Service of this name", variables=", ".join(sorted(injected)))
     return settings, Database(settings.database_url.get_secret_value())
 
 
@@ -35,3 +46,22 @@ def prepare_schema(database: Database, migrate: bool) -> None:
 
         upgrade(database)
     check_schema(database)
+
+
+def wait_for(database: Database, seconds: float) -> None:
+    """Return when the database answers; raises `DatabaseUnavailable` where it does not within so many seconds.
+
+    A refusal that waiting does not change is raised at once. SQLite's file is never waited for.
+    """
+    if database.is_sqlite:
+        return None
+    until = monotonic() + seconds
+    while True:
+        try:
+            return database.check()
+        except AccessRefused:
+            raise
+        except DatabaseUnavailable:
+            if monotonic() >= until:
+                raise
+        sleep(min(_RETRY_S, max(until - monotonic(), 0)))

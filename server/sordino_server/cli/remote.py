@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Annotated, Any, Self
 from urllib.parse import urlencode
 
@@ -13,12 +15,24 @@ from sordino_server.cli.campaign_argument import is_id_prefix, is_whole_id, only
 from sordino_server.cli.wait import Patience
 from sordino_server.kit.outgoing import server_at
 from sordino_server.kit.received_problem import received_problem
+from sordino_server.kit.secret_files import read_secret
 from sordino_shared.errors import SordinoError
 from sordino_shared.http.exchange import HttpAnswer, HttpRequest
 
 ServerOption = Annotated[str, typer.Option(envvar="SORDINO_SERVER", metavar="URL", help="Address of the server.")]
+
+
+def key_or_file(key: str | None) -> str | None:
+    """The key, or what the file in SORDINO_KEY_FILE has, or None."""
+    file = os.environ.get("SORDINO_KEY_FILE")
+    return key or (read_secret(Path(file), "SORDINO_KEY_FILE") if file else None)
+
+
 KeyOption = Annotated[
-    str | None, typer.Option(envvar="SORDINO_KEY", metavar="KEY", help="An operator's key.", show_default=False)
+    str | None,
+    typer.Option(
+        envvar="SORDINO_KEY", metavar="KEY", help="An operator's key.", show_default=False, callback=key_or_file
+    ),
 ]
 
 DEFAULT_SERVER = "http://127.0.0.1:8000"

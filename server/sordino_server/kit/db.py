@@ -152,14 +152,19 @@ def database_url(url: str) -> URL:
     """The URL with its driver named; raises `InvalidValue` for what is neither a SQLite file nor PostgreSQL."""
     try:
         parsed = make_url(url)
-    except ArgumentError as error:
+    except (ArgumentError, ValueError) as error:
+        # ValueError: a port that is no number, or what a password with : and / leaves in its place.
         raise InvalidValue(
-            "not a database URL; write sqlite:///folder/file.sqlite3 or postgresql://user@host/name", url
+            "not a database URL; write sqlite:///folder/file.sqlite3 or postgresql://user@host:5432/name", url
         ) from error
     if parsed.drivername == "sqlite":
         if parsed.database in (None, "", ":memory:"):
             raise InvalidValue("a database in memory is not shared between connections; name a file", url)
         return parsed
+    if "@" in (parsed.host or ""):
+        raise InvalidValue(
+            "the database URL has two @: write one in the password as %40, or the password in SORDINO_DATABASE_PASSWORD"
+        )
     if parsed.drivername in _POSTGRES_NAMES:
         return parsed.set(drivername="postgresql+psycopg")
     raise InvalidValue(f"database URLs begin with sqlite:/// or postgresql://, got {parsed.drivername!r}", url)
@@ -205,7 +210,7 @@ def _postgres_engine(url: URL, busy_timeout_s: float, connections: int) -> Engin
         # What the URL says itself is left as it is.
         connect_args={name: value for name, value in patience.items() if name not in url.query},
     )
-    event.listen(engine, "do_connect", patient_connection.connect)
+    event.listen(engine, "do_connect", patient_connection.Connector())
     event.listen(engine, "connect", _prepare_postgres)
     event.listen(engine, "before_cursor_execute", _choose_format, named=True)
     return engine

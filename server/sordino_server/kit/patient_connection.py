@@ -9,6 +9,11 @@ from typing import Any, TypeVar
 
 import psycopg
 
+from sordino_server.kit.database_errors import DatabaseUnsuitable
+from sordino_server.kit.logs import logger
+
+log = logger(__name__)
+
 T = TypeVar("T")
 
 # After so long without a sign of life the server is asked over another connection, which it has so long to accept.
@@ -57,8 +62,36 @@ class PatientConnection(psycopg.Connection[Any]):
             return
 
 
-def connect(_: object, __: object, args: Sequence[Any], parameters: Mapping[str, Any]) -> PatientConnection:
-    """Handles SQLAlchemy's event `do_connect`."""
-    connection = PatientConnection.connect(*args, **parameters)
-    connection.ask = partial(psycopg.connect, *args, **{**parameters, "connect_timeout": ANSWER_WITHIN_S})
-    return connection
+class Connector:
+    """Makes the connections of one engine; logs what the driver says, once, when they begin to fail."""
+
+    def __init__(self) -> None:
+        self._said = ""
+
+    def __call__(self, _: object, __: object, args: Sequence[Any], parameters: Mapping[str, Any]) -> PatientConnection:
+        """Handles SQLAlchemy's event `do_connect`; raises `DatabaseUnsuitable` for an encoding other than UTF8."""
+        try:
+            connection = PatientConnection.connect(*args, **parameters)
+        except psycopg.Error as error:
+            self._log(" ".join(str(error).split()))
+            raise
+        self._said = ""
+        connection.ask = partial(psycopg.connect, *args, **{**parameters, "connect_timeout": ANSWER_WITHIN_S})
+        _check_encoding(connection)
+        return connection
+
+    def _log(self, said: str) -> None:
+        # Users, hosts and names, never a password: libpq quotes none.
+        if said != self._said:
+            self._said = said
+            log.warning("no connection to the database", said=said)
+
+
+def _check_encoding(connection: PatientConnection) -> None:
+    encoding = connection.info.parameter_status("server_encoding") or "an unknown one"
+    if encoding != "UTF8":
+        connection.close()
+        raise DatabaseUnsuitable(
+            f"the encoding of the database is {encoding}, and sordino stores texts of all scripts; create it anew: "
+            "CREATE DATABASE name ENCODING 'UTF8' TEMPLATE template0"
+        )

@@ -8,6 +8,9 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from sordino_server.cli import processes
+from tests.postgres import PostgresCluster
+
 Run = Callable[..., Any]
 
 
@@ -83,3 +86,29 @@ def test_a_backup_beside_the_log_of_another_state_is_found(run_command: Run, tmp
     run_command("db", "check", SORDINO_DATABASE_URL=f"sqlite:///{tmp_path}/alone")
     error = run_command("db", "check", code=2, SORDINO_DATABASE_URL=f"sqlite:///{tmp_path}/mixed").stderr
     assert "delete its old -wal and -shm files (SQLite found: " in error.replace("\n", " ")
+
+
+def test_a_database_that_starts_is_waited_for_and_a_wrong_password_is_not(
+    run_command: Run, mortal_postgres: PostgresCluster, password_cluster: PostgresCluster, monkeypatch: Any
+) -> None:
+    slept: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        if len(slept) == 2:
+            mortal_postgres.start()
+
+    monkeypatch.setattr(processes, "sleep", sleep)
+    url = mortal_postgres.url("postgres")
+    mortal_postgres.kill()
+    unavailable = run_command("db", "upgrade", code=2, SORDINO_DATABASE_URL=url)
+    assert "nothing listens at the host and port" in " ".join(unavailable.stderr.split())
+    assert not slept
+    upgraded = run_command("db", "upgrade", "--wait", "600", SORDINO_DATABASE_URL=url)
+    assert "before: no tables yet" in upgraded.stdout
+    assert len(slept) >= 2
+    slept.clear()
+    wrong = f"postgresql://who:wrong@127.0.0.1:{password_cluster.port}/postgres"
+    refused = run_command("db", "upgrade", "--wait", "600", code=2, SORDINO_DATABASE_URL=wrong)
+    assert "refuses the user or the password" in " ".join(refused.stderr.split())
+    assert not slept

@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 
 from sordino_analysis.planning_options import PlanningOptions
-from sordino_server.cli.remote import Remote, estimates_path
+from sordino_server.cli.remote import Remote, estimates_path, key_or_file
 from sordino_server.cli.simulation.campaign import CampaignResult, CampaignTerms, Devices
 from sordino_server.cli.simulation.concept_campaign import ConceptResult
 from sordino_server.cli.simulation.progress import Stages
@@ -28,7 +28,8 @@ TemporaryServerOption = Annotated[
     str | None, typer.Option(metavar="URL", help="Use this server; default: start a temporary one.")
 ]
 TemporaryServerKeyOption = Annotated[
-    str | None, typer.Option(envvar="SORDINO_KEY", metavar="KEY", help="Operator's key for --server.")
+    str | None,
+    typer.Option(envvar="SORDINO_KEY", metavar="KEY", help="Operator's key for --server.", callback=key_or_file),
 ]
 
 

@@ -1,10 +1,11 @@
-"""Passwords that everybody tries first, wherever the URL of a database names them."""
+"""The password in the URL of a database: put there, and compared with those that everybody tries first."""
 
 from __future__ import annotations
 
 from sqlalchemy import URL
 
 from sordino_server.kit.db import database_url
+from sordino_shared.errors import InvalidValue
 
 # What images, examples and tutorials come with.
 DEFAULT_PASSWORDS = frozenset({"", "sordino", "postgres", "password", "changeme", "change-me", "secret", "admin"})
@@ -15,6 +16,19 @@ def has_default_password(url: str) -> bool:
     """Whether the URL names a default password for another machine; raises `InvalidValue` for what is no URL."""
     parsed = database_url(url)
     return not all(map(_is_this_machine, _hosts(parsed))) and not DEFAULT_PASSWORDS.isdisjoint(_passwords(parsed))
+
+
+def with_password(url: str, password: str) -> str:
+    """The URL with this password, whatever characters it has; raises `InvalidValue` where the URL cannot take one."""
+    parsed = database_url(url)
+    if parsed.get_backend_name() == "sqlite":
+        raise InvalidValue("SORDINO_DATABASE_PASSWORD: an SQLite file has no password; unset it, or use PostgreSQL")
+    if _passwords(parsed):
+        raise InvalidValue("the password is in SORDINO_DATABASE_URL and in SORDINO_DATABASE_PASSWORD: write it once")
+    if parsed.username is None:
+        # Without a user there is no place for it before the host.
+        parsed = parsed.update_query_dict({"password": password})
+    return parsed.set(password=password if parsed.username else None).render_as_string(hide_password=False)
 
 
 def _hosts(url: URL) -> list[str]:
