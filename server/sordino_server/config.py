@@ -132,6 +132,9 @@ class Settings(BaseSettings):
     lease_s: int = Field(
         30, ge=2, le=3600, description="Seconds after which another worker takes over the work of a silent one."
     )
+    heartbeat_file: Path | None = Field(
+        None, description="A file that a worker touches while it works, for `sordino health --worker`."
+    )
     drain_s: float = Field(
         2.0, ge=0, le=600, description="Seconds that `sordino serve` continues after SIGTERM, while /readyz fails."
     )

@@ -39,6 +39,18 @@ def image_check() -> list[str]:
 def run_check(command: list[str], environment: dict[str, str], port: str = "8000") -> int:
     """Exit code of a health check, whose processes run here and not in a container."""
     program = {"python": [sys.executable], "sordino": [sys.executable, "-m", "sordino_server"]}[command[0]]
-    arguments = [argument.replace(":8000/", f":{port}/") for argument in command[1:]]
-    done = subprocess.run([*program, *arguments], env=environment, capture_output=True, timeout=PATIENCE_S, check=False)
+    done = subprocess.run(
+        [*program, *command[1:]],
+        env=environment | {"SORDINO_PORT": port},
+        capture_output=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
     return done.returncode
+
+
+def without_variables(text: str) -> str:
+    """The text with what compose puts in place of variables that are not set: `${NAME:-value}`, also one in another."""
+    while (found := re.sub(r"\$\{\w+:-([^${}]*)\}", r"\1", text)) != text:
+        text = found
+    return text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import re
 import socket
 import subprocess
@@ -13,13 +14,15 @@ from typing import Any
 import httpx
 import numpy as np
 import pytest
+import yaml
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
 from sordino_server.config import PREFIX, Settings
+from sordino_server.kit.addresses import TrustedProxies
 from sordino_shared.protocol import CBOR_MEDIA_TYPE, DevicePart, ReportBatch, Task
 from sordino_shared.randomness import SeededRandomness
-from tests.e2e.compose import ROOT, image_check, run_check, services, started
+from tests.e2e.compose import ROOT, image_check, run_check, services, started, without_variables
 from tests.patience import PATIENCE_S
 from tests.ports import free_ports
 
@@ -34,8 +37,9 @@ WORKLOAD = {
 def _started(installation: Installation, name: str, environment: dict[str, str]) -> Any:
     service = services()[name]
     assert service["command"][0] == "sordino"
-    # What compose puts in place of `${NAME:-value}` where NAME is not set.
-    stated = {name: re.sub(r"\$\{\w+:-([^}]*)\}", r"\1", text) for name, text in service["environment"].items()}
+    stated = {name: without_variables(text) for name, text in service["environment"].items()}
+    # Here the password is in the URL, or nobody asks for one.
+    del stated["SORDINO_DATABASE_PASSWORD"]
     return installation.start(*service["command"][1:], **(stated | environment))
 
 
@@ -54,10 +58,11 @@ def test_the_order_of_the_services() -> None:
 
 def test_every_service_that_goes_on_has_a_health_check_and_time_to_drain() -> None:
     listed = services()
-    assert listed["postgres"]["healthcheck"]["test"][:2] == ["CMD-SHELL", "pg_isready -U sordino -d sordino"]
-    assert listed["worker"]["healthcheck"]["test"][0] == "CMD"
+    # By the network: the entrypoint's first server, at the socket alone, is gone a moment later.
+    assert listed["postgres"]["healthcheck"]["test"][:4] == ["CMD", "pg_isready", "-h", "127.0.0.1"]
+    assert listed["worker"]["healthcheck"]["test"] == ["CMD", "sordino", "health", "--worker"]
     assert "healthcheck" not in listed["api"], "the image's own is used"
-    assert "/readyz" in image_check()[-1]
+    assert image_check() == ["sordino", "health"]
     for name in ("api", "worker"):
         assert listed[name]["init"], "SIGTERM stops it while it starts, too"
         # Docker kills after ten seconds unless told otherwise.
@@ -73,10 +78,15 @@ def test_the_image_runs_as_somebody_and_starts_the_server() -> None:
     assert 'CMD ["sordino", "serve"]' in text
     stages = re.findall(r"^FROM (\S+)(?: AS (\S+))?$", text, flags=re.MULTILINE)
     assert stages == [
-        ("python:3.11-slim", "build"),
-        ("python:3.11-slim", "server"),
+        ("${PYTHON_IMAGE}", "build"),
+        ("build", "build-serve"),
+        ("${PYTHON_IMAGE}", "base"),
+        ("base", "lean"),
+        ("scratch", "runtime"),
+        ("runtime", "serve"),
+        ("runtime", "server"),
         ("build", "build-spark"),
-        ("server", "spark"),
+        ("base", "spark"),
         # Without a target the last one is built.
         ("server", ""),
     ], "what builds is left behind"
@@ -98,7 +108,7 @@ def test_the_image_is_made_of_what_is_sent_to_the_engine() -> None:
 
 def test_the_image_has_a_python_that_the_packages_take_and_keeps_what_they_need() -> None:
     text = (ROOT / "Dockerfile").read_text()
-    (version,) = set(re.findall(r"^FROM python:(\d+\.\d+)-slim", text, flags=re.MULTILINE))
+    (version,) = re.findall(r"^ARG PYTHON_IMAGE=python:(\d+\.\d+)-slim@sha256:[0-9a-f]{64}$", text, flags=re.MULTILINE)
     removed = re.search(r"pip uninstall --quiet --yes ([a-z ]+)", text)
     assert removed is not None
     for name in ("shared", "client", "server"):
@@ -107,16 +117,91 @@ def test_the_image_has_a_python_that_the_packages_take_and_keeps_what_they_need(
         assert not set(removed[1].split()) & {Requirement(need).name for need in project["dependencies"]}
 
 
+def test_images_of_others_are_pinned_and_may_be_replaced() -> None:
+    for name in ("postgres", "proxy"):
+        assert re.fullmatch(r"\$\{[A-Z]+_IMAGE:-[a-z]+:\d+@sha256:[0-9a-f]{64}\}", services()[name]["image"]), name
+    for name in ("migrate", "spark-master"):
+        assert "PYTHON_IMAGE" in services()[name]["build"]["args"]
+
+
+def test_every_service_of_ours_has_few_rights_and_writes_to_volumes_alone() -> None:
+    for name, service in services().items():
+        assert service["cap_drop"] == ["ALL"], name
+        assert service["security_opt"] == ["no-new-privileges:true"], name
+        assert service["init"], name
+        if not name.startswith("spark") and name != "archive":
+            assert service["read_only"], name
+            assert any(each.startswith("/tmp") for each in service["tmpfs"]), name
+
+
+def test_ports_are_this_machine_s_unless_said_otherwise() -> None:
+    published = [without_variables(port) for service in services().values() for port in service.get("ports", ())]
+    proxied = [without_variables(port) for port in services()["proxy"]["ports"]]
+    assert proxied == ["80:80", "443:443", "443:443/udp"]
+    assert all(port.startswith("127.0.0.1:") for port in published if port not in proxied)
+
+
+def test_the_proxy_alone_is_trusted() -> None:
+    compose = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
+    edge = {name for name, service in services().items() if "edge" in service.get("networks", ())}
+    assert edge == {"api", "proxy"}
+    address = without_variables(services()["proxy"]["networks"]["edge"]["ipv4_address"])
+    trusted = TrustedProxies.parse(without_variables(services()["api"]["environment"]["SORDINO_TRUSTED_PROXIES"]))
+    given = compose["networks"]["edge"]["ipam"]["config"][0]
+    network, others = (ipaddress.ip_network(without_variables(given[name])) for name in ("subnet", "ip_range"))
+    assert ipaddress.ip_address(address) in network
+    # The API is started first, and would get the address.
+    assert ipaddress.ip_address(address) not in others
+    assert others.subnet_of(network)
+    assert trusted.trusts_peer({"client": (address, 1)})
+    assert not any(trusted.trusts_peer({"client": (str(other), 1)}) for other in network if str(other) != address)
+    upstream = (ROOT / "deploy" / "caddy" / "Caddyfile").read_text()
+    assert "reverse_proxy upstream:8000" in upstream
+    assert services()["api"]["networks"]["edge"]["aliases"] == ["upstream"]
+
+
+def test_the_worker_reaches_the_archives_that_it_deletes() -> None:
+    folders = {name: service.get("volumes", ()) for name, service in services().items()}
+    assert "archives:/archives" in folders["worker"]
+    assert "archives:/archives" in folders["archive"]
+    assert "install --directory --owner=10001 /archives" in (ROOT / "Dockerfile").read_text()
+
+
+def test_the_example_of_settings_has_every_variable_of_the_file_and_real_settings() -> None:
+    example = (ROOT / ".env.example").read_text()
+    written = set(re.findall(r"^#?([A-Z_]+)=", example, flags=re.MULTILINE))
+    used = set(re.findall(r"\$\{([A-Z_]+)[:}]", (ROOT / "docker-compose.yml").read_text()))
+    known = {PREFIX + name.upper() for name in Settings.model_fields}
+    # Of one command, and of commands.
+    assert used - written <= {
+        "SORDINO_KEY",
+        "CONSOLE_ADDRESS",
+        "EU_PORT",
+        "US_PORT",
+        "SORDINO_TRUSTED_PROXIES",
+        "SORDINO_PUBLIC_HOSTS",
+    }
+    assert {name for name in written if name.startswith(PREFIX)} <= known
+    assert re.findall(r"^[A-Z_]+=.*$", example, flags=re.MULTILINE) == ["POSTGRES_PASSWORD="]
+    assert all(
+        service["env_file"] == [{"path": ".env", "required": False}]
+        for name, service in services().items()
+        if name in ("migrate", "api", "worker", "demo", "sordino", "archive")
+    )
+    assert not any("env_file" in services()[name] for name in ("collector-eu", "collector-us", "postgres", "proxy"))
+
+
 def test_one_service_builds_the_image_that_all_use() -> None:
     """Several that build would write one tag at the same time, which fails on a machine that does not have it yet."""
     listed = services()
-    own = [service for name, service in listed.items() if name != "postgres"]
+    own = [service for name, service in listed.items() if name not in ("postgres", "proxy")]
     images = {(service["image"], service["pull_policy"]) for service in own}
     assert images == {("sordino", "never"), ("sordino-spark", "never")}
     built = {name: (service["image"], service["build"]) for name, service in listed.items() if "build" in service}
+    arguments = {"PYTHON_IMAGE": None, "EXTRAS": "${IMAGE_EXTRAS:-postgres,datasets}"}
     assert built == {
-        "migrate": ("sordino", "."),
-        "spark-master": ("sordino-spark", {"context": ".", "target": "spark"}),
+        "migrate": ("sordino", {"context": ".", "args": arguments}),
+        "spark-master": ("sordino-spark", {"context": ".", "target": "spark", "args": arguments}),
     }
 
 
@@ -131,14 +216,16 @@ def test_the_stated_commands_run_a_campaign_on_postgresql(
     assert migrate.wait(PATIENCE_S) == 0, log.read_text()
     there = here | {"SORDINO_HOST": "127.0.0.1", "SORDINO_PORT": port, "SORDINO_METRICS_PORT": figures}
     api, log = _started(installation, "api", there)
-    address = written(api, log, re.compile(r"listening on (http://\S+)\n"))
+    address = written(api, log, re.compile(r"listening on (http://[\d.:]+)"))
     assert address == f"http://127.0.0.1:{port}"
-    worker, _ = _started(installation, "worker", here | {"SORDINO_WORKER_METRICS_PORT": jobs})
+    beat = {"SORDINO_HEARTBEAT_FILE": str(installation.folder / "worker")}
+    worker, _ = _started(installation, "worker", here | beat | {"SORDINO_WORKER_METRICS_PORT": jobs})
     key = installation.json("keys", "create", "--role", "admin", "--name", "test", **here)["key"]
     with httpx.Client(base_url=address, headers={"Authorization": f"Bearer {key}"}, timeout=PATIENCE_S) as operator:
         assert operator.get("/readyz").json() == {"status": "ok"}
         assert run_check(image_check(), installation.environment, port) == 0
-        assert run_check(services()["worker"]["healthcheck"]["test"][1:], installation.environment | here) == 0
+        check = services()["worker"]["healthcheck"]["test"][1:]
+        wait_until(lambda: run_check(check, installation.environment | beat) == 0, "the worker has polled")
         _campaign(operator, wait_until)
     assert (
         'sordino_reports_total{outcome="accepted"} 1000.0'
@@ -167,7 +254,8 @@ def test_health_checks_fail_where_nothing_is_healthy(installation: Installation,
         probe.bind(("127.0.0.1", 0))
         assert run_check(image_check(), installation.environment, str(probe.getsockname()[1])) != 0
     here = installation.environment | {"SORDINO_DATABASE_URL": postgres_url}
-    assert run_check(services()["worker"]["healthcheck"]["test"][1:], here) != 0
+    beat = {"SORDINO_HEARTBEAT_FILE": str(installation.folder / "worker")}
+    assert run_check(services()["worker"]["healthcheck"]["test"][1:], here | beat) != 0
 
 
 @pytest.mark.slow

@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from sordino_analysis.archive.folder import UNFINISHED, Folder
+from sordino_analysis.archive.folder import UNFINISHED
 from sordino_server.archives import repository
+from sordino_server.archives.local_files import Files, files_at
 from sordino_server.kit.db import Database
 from sordino_server.models import ArchiveRow
 from sordino_shared.errors import SordinoError
@@ -35,7 +36,7 @@ def check_archives(database: Database, round_id: int, campaign: str, index: int)
     """Raises `ArchiveKept` for the first managed archive of a round that `delete_archives` would not delete."""
     for row in _managed(database, round_id):
         with _kept_if_failing(campaign, index, row.url):
-            _names(row, Folder.open(row.url))
+            _names(row, files_at(row.url))
 
 
 def delete_archives(database: Database, round_id: int, campaign: str, index: int, now: int) -> None:
@@ -61,7 +62,7 @@ def _kept_if_failing(campaign: str, index: int, url: str) -> Iterator[None]:
         raise ArchiveKept(campaign, index, url, f"cannot be deleted ({error})") from error
 
 
-def _names(row: ArchiveRow, folder: Folder) -> list[str]:
+def _names(row: ArchiveRow, folder: Files) -> list[str]:
     """The files of the archive, its manifest last; raises SordinoError where the folder is not as it was left."""
     names = folder.names()
     manifests = [found[1] for found in map(_MANIFEST.fullmatch, names) if found]
@@ -76,7 +77,7 @@ def _names(row: ArchiveRow, folder: Folder) -> list[str]:
 
 
 def _delete(database: Database, row: ArchiveRow, now: int) -> None:
-    folder = Folder.open(row.url)
+    folder = files_at(row.url)
     found, number, url = _names(row, folder), row.round_id, row.url
     database.run("begin to delete archive", lambda session: repository.set_deleting(session, number, url, now))
     # The manifest last: while it is there, what was broken off goes on.

@@ -28,6 +28,7 @@ COMMANDS = (
     "db",
     "demo",
     "export",
+    "health",
     "keys",
     "plan",
     "plan-requests",

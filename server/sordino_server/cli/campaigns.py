@@ -7,6 +7,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal
+from urllib.parse import quote
 
 import typer
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
@@ -134,7 +135,7 @@ def create(
             registered = remote.post("/v1/workloads", _specification(workload))
             order = {"workload": registered["id"], "epsilon": epsilon, "objective": objective}
             order |= {"mechanism": mechanism, "users": users, "protocol": protocol, "target": target}
-            plan_request = awaited_plan(remote, order, Patience(timeout))
+            plan_request = awaited_plan(remote, order, population, Patience(timeout))
         terms: dict[str, Any] = {"name": name, "purpose": purpose, "population": population}
         terms |= {"plan_request": plan_request, "upload_token": upload_token, "public": public}
         terms |= {"close_after_reports": _rule(close_after_reports), "close_after_s": _rule(close_after_s)}
@@ -286,10 +287,10 @@ def _specification(path: Path) -> dict[str, Any]:
     return load_either(path).canonical()
 
 
-def awaited_plan(remote: Remote, order: dict[str, Any], patience: Patience) -> str:
-    """Order a plan and show its progress; the id of the request when the plan is ready."""
+def awaited_plan(remote: Remote, order: dict[str, Any], population: str, patience: Patience) -> str:
+    """Order a plan for a population and show its progress; the id of the request when the plan is ready."""
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    identifier: str = remote.post("/v1/plan-requests", order)["id"]
+    identifier: str = remote.post(f"/v1/plan-requests?population={quote(population, safe='')}", order)["id"]
     with Progress(*columns, console=progress_console, transient=True) as progress:
         shown = progress.add_task("planning", total=1.0)
         said = ""

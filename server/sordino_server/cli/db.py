@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sordino_server.cli import json_lines
 from sordino_server.cli.output import JsonOption, console, print_json, print_listing, reports_errors
 from sordino_server.cli.processes import existing_database, started, wait_for
 from sordino_server.kit import migrations, schema_version
@@ -145,6 +147,9 @@ def _print_purged(purged: list[OldReports], dry_run: bool, as_json: bool) -> Non
 def _print(as_json: bool, values: dict[str, str | None]) -> None:
     if as_json:
         print_json(values)
+        return
+    if json_lines.wanted(sys.stdout):
+        json_lines.write(sys.stdout, "info", "revision of the database", **values)
         return
     for name, value in values.items():
         console.print(f"{name}: {value or 'no tables yet'}", highlight=False)

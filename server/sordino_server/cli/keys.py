@@ -13,8 +13,8 @@ from sordino_server.cli.output import (
     moment,
     print_json,
     print_listing,
-    progress_console,
     reports_errors,
+    say,
 )
 from sordino_server.cli.processes import prepare_schema, started
 from sordino_server.keys import repository, service
@@ -74,7 +74,7 @@ def create(
     if as_json:
         print_json(document | {"key": new.text})
         return
-    progress_console.print(f"key {new.key.id} ({role}); it is shown only once, store it safely:", highlight=False)
+    say(f"key {new.key.id} ({role}); it is shown only once, store it safely:")
     typer.echo(new.text)
 
 

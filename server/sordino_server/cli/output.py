@@ -16,6 +16,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+from sordino_server.cli import json_lines
 from sordino_shared.errors import NoAnswer, SordinoError, UnreadableBody
 
 P = ParamSpec("P")
@@ -73,12 +74,18 @@ def moment(unix: int) -> str:
 
 def say(message: str) -> None:
     """A line for people on standard error, as it is."""
-    progress_console.print(message, highlight=False, markup=False, soft_wrap=True)
+    if json_lines.wanted(sys.stderr):
+        json_lines.write(sys.stderr, "info", message)
+    else:
+        progress_console.print(message, highlight=False, markup=False, soft_wrap=True)
 
 
 def fail(message: str, code: int = 1) -> NoReturn:
     """Say what went wrong on standard error and exit: 1 the work failed, 2 the input was wrong."""
-    progress_console.print(f"[bold red]error:[/] {escape(message)}", highlight=False)
+    if json_lines.wanted(sys.stderr):
+        json_lines.write(sys.stderr, "error", message)
+    else:
+        progress_console.print(f"[bold red]error:[/] {escape(message)}", highlight=False)
     raise typer.Exit(code)
 
 

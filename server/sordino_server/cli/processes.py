@@ -9,7 +9,7 @@ from sordino_server.config import Settings, load_settings
 from sordino_server.kit.cluster_variables import injected_variables
 from sordino_server.kit.database_errors import AccessRefused, DatabaseUnavailable
 from sordino_server.kit.db import Database
-from sordino_server.kit.logs import configure_logs, logger
+from sordino_server.kit.logs import configure_logs, log_what_python_prints, logger
 from sordino_server.kit.schema_version import check_schema, current_revision, head_revision
 
 log = logger(__name__)
@@ -21,6 +21,8 @@ def started() -> tuple[Settings, Database]:
     """The settings of this process and its database; logs are configured."""
     settings = load_settings()
     configure_logs(settings.log_level, settings.log_format)
+    if settings.log_format == "json":
+        log_what_python_prints()
     if injected := injected_variables(os.environ):
         log.info("ignored what Kubernetes sets for a Service of this name", variables=", ".join(sorted(injected)))
     return settings, Database(settings.database_url.get_secret_value())

@@ -62,7 +62,7 @@ def create(
     with Remote(server, key) as remote:
         registered = remote.post("/v1/workloads", workload)
         order = {"workload": registered["id"], "epsilon": epsilon, "objective": "max", "mechanism": mechanism}
-        plan = awaited_plan(remote, order, Patience(timeout))
+        plan = awaited_plan(remote, order, population, Patience(timeout))
         campaign = {"name": name, "purpose": purpose, "population": population, "plan_request": plan, "series": terms}
         status: dict[str, Any] = remote.post("/v1/campaigns", campaign | {"upload_token": upload_token})
         try:

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from sordino_server.cli.collector_options import CollectForOption, CollectorSourceOption, set_collector
+from sordino_server.cli.json_lines import announce
 from sordino_server.cli.output import reports_errors
 from sordino_server.cli.processes import prepare_schema, started
 from sordino_server.cli.server_process import ServerProcess, address_of, listening
@@ -84,7 +85,7 @@ def _serve_alone(
     server = ServerProcess(settings, database)
     server.stop_on_signals()
     with listener, server.metrics.served(settings.metrics_host, settings.metrics_port), worker:
-        typer.echo(f"sordino is listening on {address_of(listener)}")
+        announce(f"sordino is listening on {address_of(listener)}", address=address_of(listener))
         server.run(listener)
 
 

@@ -12,8 +12,7 @@ from functools import partial
 from types import FrameType
 from typing import Any
 
-import typer
-
+from sordino_server.cli.json_lines import announce
 from sordino_server.cli.server_process import address_of, listening, reserved
 from sordino_server.cli.supervision import Process, start_command, supervised
 from sordino_server.config import Settings
@@ -59,7 +58,7 @@ def serve_several(
             for _ in range(processes)
         ]
         if _answers(address_of(listener), stop):
-            typer.echo(f"sordino is listening on {address_of(listener)}")
+            announce(f"sordino is listening on {address_of(listener)}", address=address_of(listener))
         stop.wait()
         # All at once: one after the other each would drain in its own time.
         for end in ends:

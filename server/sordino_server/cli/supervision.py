@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from time import monotonic
 
-from sordino_server.cli.output import progress_console
 from sordino_server.kit.logs import logger
 
 log = logger(__name__)
@@ -109,6 +108,6 @@ def _stop(name: str, process: Process, longest_s: float) -> None:
     try:
         process.wait(timeout=longest_s)
     except subprocess.TimeoutExpired:
-        progress_console.print(f"the {name} does not stop and is killed; another one takes over its work")
+        log.warning(f"the {name} does not stop and is killed; another one takes over its work")
         process.kill()
         process.wait()

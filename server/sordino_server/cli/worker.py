@@ -14,6 +14,7 @@ from sordino_server.cli.processes import prepare_schema, started
 from sordino_server.cli.supervision import stop_without
 from sordino_server.config import Settings
 from sordino_server.jobs.planning_process import PlanningProcess
+from sordino_server.jobs.pulse import Pulse
 from sordino_server.jobs.worker import Worker
 from sordino_server.jobs.worker_metrics import WorkerMetrics
 from sordino_server.kit.clock import WallClock
@@ -44,15 +45,16 @@ def worker(
 
 def _work(settings: Settings, database: Database, metrics: WorkerMetrics) -> Worker:
     """The worker that the settings are for: of a collector, or of a server that decides."""
+    pulse = Pulse(settings.heartbeat_file)
     if settings.collecting is not None:
         # Imported here: a worker that decides talks to no other server.
         from sordino_server.collecting.home import Home
         from sordino_server.jobs.collector import Collector
 
         home = Home(settings.collecting.home)
-        return Collector.for_home(home, database, WallClock(), settings, metrics.finished)
+        return Collector.for_home(home, database, WallClock(), settings, metrics.finished, pulse)
     planner = PlanningProcess(settings.planning_memory_mb, settings.planning_time_limit_s)
-    return Worker.of(database, WallClock(), settings, planner.compute, metrics.finished)
+    return Worker.of(database, WallClock(), settings, planner.compute, metrics.finished, pulse)
 
 
 def _stop_on_signals(stop: threading.Event) -> None:

@@ -22,6 +22,7 @@ from sordino_server.collecting import mirroring, repository, sending
 from sordino_server.collecting.home import Home, HomeUnreachable
 from sordino_server.collecting.mirroring import Fetched
 from sordino_server.config import Collecting, Settings
+from sordino_server.jobs.pulse import Pulse
 from sordino_server.jobs.worker import Finished, Worker
 from sordino_server.kit.clock import ServerClock
 from sordino_server.kit.database_errors import DatabaseError
@@ -75,11 +76,12 @@ class Collector(Worker):
         clock: ServerClock,
         settings: Settings,
         finished: Finished = lambda kind, outcome, seconds: None,
+        pulse: Pulse | None = None,
     ) -> Collector:
         """The collector of the settings; raises InvalidValue where they are those of another server."""
         if settings.collecting is None:
             raise InvalidValue("a collector needs SORDINO_COLLECT_FOR and SORDINO_SOURCE, and keys at its home")
-        base = Worker.of(database, clock, settings, _no_plans, finished)
+        base = Worker.of(database, clock, settings, _no_plans, finished, pulse)
         return cls(**vars(base), home=home, collecting=settings.collecting)
 
     def step(self) -> bool:
@@ -94,6 +96,7 @@ class Collector(Worker):
         for key in self._read_keys():
             # A home that takes a connection and says nothing keeps no round open beyond its time.
             self._close_due_rounds()
+            self.pulse.beat()
             try:
                 fetched = mirroring.fetch(self.database, self.home, key, self.collecting.source)
                 self.looks.keys[fetched.mirror.campaign] = key

@@ -27,6 +27,7 @@ from sordino_server.campaigns import retention
 from sordino_server.campaigns.retention import OldReports
 from sordino_server.config import Settings
 from sordino_server.datasets.sealing import sealer_of
+from sordino_server.jobs.pulse import Pulse
 from sordino_server.kit import leases
 from sordino_server.kit.clock import ServerClock
 from sordino_server.kit.database_errors import DatabaseError
@@ -91,6 +92,7 @@ class Worker:
     stop: threading.Event
     owner: str
     finished: Finished
+    pulse: Pulse
 
     @classmethod
     def of(
@@ -100,6 +102,7 @@ class Worker:
         settings: Settings,
         compute: ComputePlan,
         finished: Finished = lambda kind, outcome, seconds: None,
+        pulse: Pulse | None = None,
     ) -> Worker:
         """A worker under a name that no other one has."""
         return cls(
@@ -110,6 +113,7 @@ class Worker:
             stop=threading.Event(),
             owner=uuid.uuid4().hex,
             finished=finished,
+            pulse=pulse or Pulse(),
         )
 
     def run(self) -> None:
@@ -119,11 +123,13 @@ class Worker:
         while not self.stop.is_set():
             try:
                 worked = self.step()
+                self.pulse.beat()
             except DatabaseError as error:
                 log.warning("the database failed; the worker tries again", problem=str(error))
                 worked = False
             if not worked and monotonic() >= purge_at:
-                self.purge()
+                with self.pulse.beating():
+                    self.purge()
                 purge_at = monotonic() + _PURGE_EVERY_S
             if not worked:
                 self.stop.wait(self.settings.worker_poll_s)
@@ -316,6 +322,7 @@ class Worker:
             while not done.wait(self.settings.lease_s / _RENEWALS_A_LEASE):
                 try:
                     self.database.run("renew lease", lambda session: leases.renew(session, table, key, **self._lease()))
+                    self.pulse.beat()
                 except LeaseLost:
                     return
                 except DatabaseError as error:

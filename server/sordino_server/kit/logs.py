@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import logging
 import sys
+import threading
 from collections import Counter
 from collections.abc import Callable, Hashable
 from contextvars import ContextVar
 from time import monotonic
+from types import TracebackType
 
 from sordino_server.kit.spared_imports import without
 
@@ -98,6 +100,25 @@ def _take_over_libraries(level: int) -> None:
     # Below warnings they tell of single requests and connections.
     root.addHandler(_Libraries(max(level, logging.WARNING)))
     logging.getLogger("uvicorn.error").addFilter(_not_logged_before)
+
+
+def log_what_python_prints() -> None:
+    """Make warnings and tracebacks of the interpreter events of the log: printed, they are several lines."""
+    logging.captureWarnings(True)
+
+    def log_end(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        if issubclass(kind, KeyboardInterrupt):
+            sys.__excepthook__(kind, error, trace)
+        else:
+            structlog.get_logger().error("bug", exc_info=(kind, error, trace))
+
+    def log_end_of_thread(ended: threading.ExceptHookArgs) -> None:
+        name = None if ended.thread is None else ended.thread.name
+        known = ended.exc_value and (ended.exc_type, ended.exc_value, ended.exc_traceback)
+        structlog.get_logger().error("bug", thread=name, exc_info=known)
+
+    sys.excepthook = log_end
+    threading.excepthook = log_end_of_thread
 
 
 def _not_logged_before(record: logging.LogRecord) -> bool:

@@ -24,16 +24,23 @@ from sordino_server.plans import service
 from sordino_server.plans.checking import content_key, price
 from sordino_server.plans.readable import readable_document
 from sordino_server.plans.schemas import PlanOrder, PlanRequestDocument, PlanRequestList, SampleSizeDocument
+from sordino_server.populations import service as populations
 from sordino_server.workloads import service as workloads
 from sordino_shared.protocol import CBOR_MEDIA_TYPE, DevicePart
 
 router = APIRouter(tags=["plans"], route_class=OperatorRoute)
 
+PopulationQuery = Annotated[
+    str | None, Query(description="Refuse now where no campaign may ask this population, and not after the planning.")
+]
+
 
 @router.post("/plan-requests", status_code=202, response_model=PlanRequestDocument)
-async def request_plan(context: Injected, _: Analyst, once: Once, body: PlanOrder) -> Response:
+async def request_plan(
+    context: Injected, _: Analyst, once: Once, body: PlanOrder, population: PopulationQuery = None
+) -> Response:
     """Request a plan. A worker computes it, unless an earlier request did; poll its Location for the progress."""
-    workload = await anyio.to_thread.run_sync(_workload, context, body)
+    workload = await anyio.to_thread.run_sync(_workload, context, body, population)
     key = await context.checks.run(content_key, body, workload.specification, workload.queries)
 
     def act(session: Session) -> PostAnswer:
@@ -44,8 +51,10 @@ async def request_plan(context: Injected, _: Analyst, once: Once, body: PlanOrde
     return await anyio.to_thread.run_sync(once.run, "request plan", act)
 
 
-def _workload(context: Context, order: PlanOrder) -> WorkloadRow:
+def _workload(context: Context, order: PlanOrder, population: str | None) -> WorkloadRow:
     with context.database.read("read workload") as session:
+        if population is not None:
+            populations.check_open_to(session, population, context.settings.populations)
         return service.ordered_workload(session, order)
 
 

@@ -74,6 +74,13 @@ class Failed:
     trace: str
 
 
+# Left out of an image that only serves.
+_MATHEMATICS = frozenset({"scipy", "clarabel"})
+_WITHOUT_MATHEMATICS = WorkRefused(
+    Problem.UNAVAILABLE,
+    "this server is installed without the libraries that check and compute: send the request to one that has them",
+)
+
 Outcome = Done | WorkRefused | OutOfMemory | Failed
 
 
@@ -125,4 +132,6 @@ def _outcome(pickled: bytes, send: Callable[[Progress], None]) -> Outcome:
     except MemoryError:
         return OutOfMemory()
     except Exception as error:
+        if isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] in _MATHEMATICS:
+            return _WITHOUT_MATHEMATICS
         return Failed(type(error).__name__, traceback.format_exc())

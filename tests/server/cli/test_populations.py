@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -42,6 +43,22 @@ def test_a_campaign_beyond_the_cap_is_told(run_command: Run, json_of: Run, runni
     ]
     line = run_command("populations", "ledger", "travellers", COLUMNS="40", **operator).stdout.splitlines()[1]
     assert line.split() == [first, "1", "2027-01-15", "08:00", "UTC"]
+
+
+def test_a_population_that_nobody_made_is_refused_before_the_planning(
+    run_command: Run, running: Any, operator: dict[str, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setitem(vars(running.app.state.context.settings), "populations", "declared")
+    file = tmp_path / "delays.yaml"
+    file.write_text("name: d\ndomain:\n  - {name: d, kind: ordinal, edges: [0, 15]}\nqueries: prefix\n")
+    command = ("campaigns", "create", "--name", "d", "--population", "a/b & c?", "--purpose", "We ask.")
+    command += ("--workload", str(file), "--epsilon", "1", "--timeout", "0")
+    refused = " ".join(run_command(*command, code=2, **operator).stderr.split())
+    assert "population 'a/b & c?' was made by no admin" in refused
+    assert running.api.get("/v1/plan-requests").json()["plan_requests"] == []
+    run_command("populations", "create", "a/b & c?", **operator)
+    assert "nothing is ready after 0 s" in " ".join(run_command(*command, code=2, **operator).stderr.split())
+    assert len(running.api.get("/v1/plan-requests").json()["plan_requests"]) == 1
 
 
 def test_what_cannot_be_done(run_command: Run, operator: dict[str, str]) -> None:

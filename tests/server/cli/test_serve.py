@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import socket
 import subprocess
 import sys
@@ -48,14 +47,16 @@ def test_a_value_that_does_not_fit(run_command: Run) -> None:
     assert "SORDINO_PORT" in run_command("serve", code=2, SORDINO_PORT="many").stderr
 
 
-# A server with a bug in its probe, and a library that warns in its own way at the start.
+# A server with a bug in its probe, a library that warns in two ways at the start, and a thread that dies.
 _BROKEN = """
-import logging
+import logging, threading, warnings
 from sordino_server.serving import health
 from sordino_server.cli import app
 
 def fail(database):
     logging.getLogger("some.library").warning("%s is odd", "this")
+    warnings.warn("so is that")
+    threading.Thread(target=lambda: 1 / 0, name="short").start()
     raise RuntimeError("boom")
 
 health.check_schema = fail
@@ -72,8 +73,8 @@ def test_every_line_of_the_log_is_json_and_a_bug_is_logged_once(tmp_path: Path) 
     ) as process:
         try:
             assert process.stdout is not None
-            found = re.search(r"http://\S+", process.stdout.readline())
-            status = 0 if found is None else httpx.get(f"{found[0]}/readyz", timeout=PATIENCE_S).status_code
+            address = json.loads(process.stdout.readline())["address"]
+            status = httpx.get(f"{address}/readyz", timeout=PATIENCE_S).status_code
         finally:
             process.terminate()
             _, errors = process.communicate(timeout=PATIENCE_S)
@@ -83,3 +84,35 @@ def test_every_line_of_the_log_is_json_and_a_bug_is_logged_once(tmp_path: Path) 
     assert [(event["event"], event["path"]) for event in bugs] == [("bug", "/readyz")]
     warned = [event for event in events if event.get("logger") == "some.library"]
     assert [(event["event"], event["level"]) for event in warned] == [("this is odd", "warning")]
+    assert any("so is that" in event["event"] for event in events if event.get("logger") == "py.warnings")
+    (died,) = (event for event in events if event.get("thread") == "short")
+    assert "ZeroDivisionError" in died["exception"]
+
+
+@pytest.mark.parametrize(
+    ("command", "environment", "words"),
+    [
+        (("serve", "--no-worker", "--no-migrate", "--port", "0"), {}, "there is no database at"),
+        (("worker",), {"SORDINO_DATABASE_URL": "postgresql://u@127.0.0.1:1/x"}, "nothing listens at the host and port"),
+        (("serve",), {"SORDINO_PORT": "many"}, "SORDINO_PORT: "),
+        (("serve", "--port", "0", "--host", "192.0.2.1", "--no-worker"), {}, "cannot listen on port 0 of 192.0.2.1"),
+        (("db", "upgrade"), {}, "revision of the database"),
+        (("db", "current"), {"SORDINO_PORT": "tcp://10.0.0.1:80"}, "ignored what Kubernetes sets"),
+    ],
+)
+def test_what_a_command_says_itself_is_json_too(
+    tmp_path: Path, command: tuple[str, ...], environment: dict[str, str], words: str
+) -> None:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("SORDINO_")}
+    done = subprocess.run(
+        [sys.executable, "-m", "sordino_server", *command],
+        cwd=tmp_path,
+        env=kept | {"SORDINO_LOG_FORMAT": "json"} | environment,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+    events = [json.loads(line) for line in (done.stdout + done.stderr).splitlines()]
+    assert any(words in event["event"] for event in events), events
+    assert all({"level", "timestamp"} <= event.keys() for event in events)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from sqlalchemy import text
@@ -14,6 +16,7 @@ from typer.testing import CliRunner
 from sordino_analysis.archive.archive import Archive
 from sordino_server import aggregates, archives
 from sordino_server.archives import ArchiveKept
+from sordino_server.archives.local_files import LocalFiles
 from sordino_server.campaigns import retention
 from sordino_server.cli import app
 from sordino_server.exports import archiving
@@ -35,7 +38,7 @@ class Ended:
         running.work()
         running.clock.advance(1)
 
-    def export(self, to: Path, managed: bool = True) -> Path:
+    def export(self, to: Path | str, managed: bool = True) -> Path:
         archived = archived_round(self.running.database, self.campaign["id"], 0)
         folder = archive_folder(str(to), archived)
         export_round(self.running.database, archived, folder, ExportTerms(managed, 0))
@@ -68,6 +71,19 @@ def test_the_files_go_with_the_reports(ended: Ended, tmp_path: Path) -> None:
     assert ended.logged == 0
 
 
+@pytest.mark.parametrize("written", [str, lambda path: f"file://{quote(str(path))}"])
+def test_files_of_this_machine_go_without_pyarrow(
+    ended: Ended, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, written: Any
+) -> None:
+    """As in the image, whose worker has none."""
+    folder = ended.export(written(tmp_path / "a b"))
+    assert list(folder.iterdir())
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    ended.purge()
+    assert list(folder.iterdir()) == []
+    assert ended.logged == 0
+
+
 def test_an_archive_that_is_not_there_keeps_the_reports(ended: Ended, tmp_path: Path) -> None:
     """Not there may mean that this is another machine; nothing of it is taken for deleted."""
     folder = ended.export(tmp_path / "lake")
@@ -96,7 +112,7 @@ def test_a_deletion_that_broke_off_is_finished(
 ) -> None:
     folder = ended.export(tmp_path / "lake")
     deleted: list[str] = []
-    delete = archives.deleting.Folder.delete
+    delete = LocalFiles.delete
 
     def some(self: Any, name: str) -> None:
         if len(deleted) == 5 - left:
@@ -105,7 +121,7 @@ def test_a_deletion_that_broke_off_is_finished(
         delete(self, name)
 
     with monkeypatch.context() as patch:
-        patch.setattr(archives.deleting.Folder, "delete", some)
+        patch.setattr(LocalFiles, "delete", some)
         # With none left it is broken off after the last file, before the row goes.
         patch.setattr(archives.repository, "forget", lambda *_: some(None, ""))
         with pytest.raises(KeyboardInterrupt):
