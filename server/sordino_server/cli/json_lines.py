@@ -8,6 +8,8 @@ import sys
 from datetime import UTC, datetime
 from typing import TextIO
 
+from sordino_server.kit.clock import WallClock
+
 
 def wanted(stream: TextIO) -> bool:
     """Whether lines on this stream are JSON; a terminal has people before it."""
@@ -16,7 +18,7 @@ def wanted(stream: TextIO) -> bool:
 
 def write(stream: TextIO, level: str, event: str, **values: object) -> None:
     """One object on one line, with the keys of the log."""
-    stamp = datetime.now(UTC).isoformat().replace("+00:00", "Z")
+    stamp = datetime.fromtimestamp(WallClock().now(), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     line = json.dumps({**values, "level": level, "timestamp": stamp, "event": event}, ensure_ascii=False, default=str)
     stream.write(f"{line}\n")
     stream.flush()

@@ -30,7 +30,7 @@ _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 
 
 @dataclass(frozen=True)
-class Health:
+class CheckedHealth:
     """Whether it is healthy, and in words why or why not."""
 
     healthy: bool
@@ -46,20 +46,20 @@ def run(arguments: list[str]) -> int | None:
     return 0 if found.healthy else 1
 
 
-def server_health(port: int | None = None) -> Health:
+def server_health(port: int | None = None) -> CheckedHealth:
     """Whether the server of the settings answers /readyz with 200."""
     settings = _settings()
     host = _EVERYWHERE.get(settings["SORDINO_HOST"], settings["SORDINO_HOST"])
     asked = settings["SORDINO_PORT"] if port is None else str(port)
     if not asked.isdecimal() or not 0 < int(asked) < 1 << 16:
-        return Health(False, f"which port? SORDINO_PORT is {asked}: give --port")
+        return CheckedHealth(False, f"which port? SORDINO_PORT is {asked}: give --port")
     try:
         status, body = _asked(host, int(asked))
     except (OSError, ValueError) as error:
-        return Health(False, f"no server answers at port {asked} of {host}: {error}")
+        return CheckedHealth(False, f"no server answers at port {asked} of {host}: {error}")
     if status == 200:
-        return Health(True, f"the server at port {asked} of {host} is ready")
-    return Health(False, f"the server at port {asked} of {host} is not ready: {status} {body}")
+        return CheckedHealth(True, f"the server at port {asked} of {host} is ready")
+    return CheckedHealth(False, f"the server at port {asked} of {host} is not ready: {status} {body}")
 
 
 def _asked(host: str, port: int) -> tuple[int, str]:
@@ -80,19 +80,19 @@ def _asked(host: str, port: int) -> tuple[int, str]:
     return int(words[1]), body.decode("utf-8", "replace")
 
 
-def worker_health(now: Callable[[], float] = time.time) -> Health:
+def worker_health(now: Callable[[], float] = time.time) -> CheckedHealth:
     """Whether a worker has polled the database, or renewed the lease of its work, not long ago."""
     settings = _settings()
     file = os.environ.get("SORDINO_HEARTBEAT_FILE")
     if not file:
-        return Health(False, "set SORDINO_HEARTBEAT_FILE, here and for the worker, to a file that it touches")
+        return CheckedHealth(False, "set SORDINO_HEARTBEAT_FILE, here and for the worker, to a file that it touches")
     try:
         age = now() - os.stat(file).st_mtime
         most = max(_LEAST_AGE_S, 2 * float(settings["SORDINO_LEASE_S"])) + float(settings["SORDINO_WORKER_POLL_S"])
     except (OSError, ValueError) as error:
-        return Health(False, f"no worker has polled the database yet: {error}")
+        return CheckedHealth(False, f"no worker has polled the database yet: {error}")
     said = f"the worker last polled the database {max(age, 0):.0f} s ago"
-    return Health(True, said) if age <= most else Health(False, f"{said}, more than {most:.0f} s")
+    return CheckedHealth(True, said) if age <= most else CheckedHealth(False, f"{said}, more than {most:.0f} s")
 
 
 def _settings() -> Mapping[str, str]:

@@ -92,6 +92,6 @@ def _check_encoding(connection: PatientConnection) -> None:
     if encoding != "UTF8":
         connection.close()
         raise DatabaseUnsuitable(
-            f"the encoding of the database is {encoding}, and sordino stores texts of all scripts; create it anew: "
+            f"the encoding of the database is {encoding}, and sordino stores texts of all scripts; create it again: "
             "CREATE DATABASE name ENCODING 'UTF8' TEMPLATE template0"
         )
