@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -69,11 +70,19 @@ class Folder:
         return sorted(each.base_name for each in found if each.type == fs.FileType.File)
 
     def read(self, name: str, at_most: int | None = None) -> bytes | None:
-        """The content of a file, the first `at_most` bytes of it; None where there is none."""
+        """The content of a file, the first `at_most` bytes of it; None where there is none.
+
+        Raises ArchiveError for what is no regular file: a pipe has no end, and a device no size.
+        """
+        fs = _pyarrow_fs()
+        path = f"{self.path}/{name}"
         with self._explained():
             try:
-                with self.filesystem.open_input_stream(f"{self.path}/{name}") as stream:
-                    content: bytes = stream.read(at_most)
+                if isinstance(self.filesystem, fs.LocalFileSystem):
+                    return _read_regular(path, at_most)
+                with self.filesystem.open_input_file(path) as file:
+                    # As much as was asked for is allocated at once.
+                    content: bytes = file.read(file.size() if at_most is None else min(file.size(), at_most))
             except FileNotFoundError:
                 return None
         return content
@@ -126,6 +135,19 @@ def _check_address(url: str) -> None:
             "leave the password out of the archive's address, which messages and results show: pyarrow takes "
             "credentials from the environment or from the machine"
         )
+
+
+def _read_regular(path: str, at_most: int | None) -> bytes:
+    with open(path, "rb", opener=_opened_at_once) as file:
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError(f"{path} is no regular file")
+        return file.read(status.st_size if at_most is None else min(status.st_size, at_most))
+
+
+def _opened_at_once(path: str, flags: int) -> int:
+    # A pipe that nobody writes to is waited for otherwise.
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def _write_renamed(target: Path, content: bytes) -> None:

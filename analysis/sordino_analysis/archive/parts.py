@@ -13,6 +13,12 @@ from numpy.typing import NDArray
 from sordino_analysis.archive.errors import BadPart
 from sordino_analysis.archive.folder import Folder, check_archives
 from sordino_analysis.archive.manifest import ArchivedPart
+from sordino_analysis.archive.parquet_pages import (
+    MAX_FOOTER_BYTES,
+    MAX_GROUP_BYTES,
+    MAX_GROUP_ROWS,
+    checked_rows,
+)
 from sordino_analysis.evaluation.accumulate import Aggregate, add_payloads
 from sordino_shared.protocol.documents import PROTOCOL_VERSION
 from sordino_shared.quantities import quantity
@@ -21,7 +27,10 @@ from sordino_shared.randomizers import AnyRandomizer
 Payloads = NDArray[np.uint8]
 # A row holds a block of reports: a row for each costs ten times as much to write and to read.
 BLOCK_REPORTS = 1 << 16
-_ROWS_AT_ONCE = 16
+# Half of what a reader takes of a row group.
+_BLOCK_BYTES = MAX_GROUP_BYTES // MAX_GROUP_ROWS // 2
+# What pyarrow and the reading of metadata raise at damaged files.
+_UNREADABLE = (OSError, LookupError, ValueError, TypeError, AttributeError, ArithmeticError)
 _COUNTED_AT_ONCE = 1 << 20
 
 
@@ -32,7 +41,8 @@ def part_content(payloads: Payloads, device: str) -> bytes:
     """
     arrow, parquet = _pyarrow()
     ordered = sorted_payloads(payloads)
-    blocks = [ordered[start : start + BLOCK_REPORTS] for start in range(0, len(ordered), BLOCK_REPORTS)]
+    size = max(1, min(BLOCK_REPORTS, _BLOCK_BYTES // payloads.shape[1]))
+    blocks = [ordered[start : start + size] for start in range(0, len(ordered), size)]
     terms = {"sordino_version": str(PROTOCOL_VERSION), "device": device, "width": str(payloads.shape[1])}
     schema = arrow.schema(_columns(arrow), metadata=terms)
     columns = {"reports": [len(block) for block in blocks], "payloads": [block.tobytes() for block in blocks]}
@@ -43,7 +53,7 @@ def part_content(payloads: Payloads, device: str) -> bytes:
         compression="zstd",
         use_dictionary=False,
         write_statistics=False,
-        row_group_size=_ROWS_AT_ONCE,
+        row_group_size=MAX_GROUP_ROWS,
     )
     return sink.getvalue()
 
@@ -73,14 +83,13 @@ def sums_of_part(randomizer: AnyRandomizer, device: str, url: str, part: Archive
 
     Raises BadPart where the file is missing, is not the one of the manifest, or holds other reports than it says.
     """
-    # One byte more shows that a file is too long, however long it is.
-    content = Folder.open(url).read(part.name, part.size + 1)
+    content = _content(url, part)
     if content is None:
         raise BadPart(part.name, "is missing")
     if len(content) != part.size or hashlib.sha256(content).hexdigest() != part.sha256:
         raise BadPart(part.name, "is not the file that the manifest names")
     sums, count = Aggregate.empty(randomizer).sums, 0
-    for payloads in _blocks(part.name, content, device, randomizer.payload_bytes):
+    for payloads in _blocks(part, content, device, randomizer.payload_bytes):
         if not randomizer.in_alphabet(payloads).all():
             raise BadPart(part.name, "holds payloads that no device of this round sends")
         add_payloads(randomizer, payloads, sums)
@@ -90,27 +99,66 @@ def sums_of_part(randomizer: AnyRandomizer, device: str, url: str, part: Archive
     return Aggregate(count, sums)
 
 
-def _blocks(name: str, content: bytes, device: str, width: int) -> Iterator[Payloads]:
+def _content(url: str, part: ArchivedPart) -> bytes | None:
+    folder = Folder.open(url)
+    try:
+        # One byte more shows that a file is too long, however long it is.
+        return folder.read(part.name, part.size + 1)
+    except MemoryError as error:
+        raise BadPart(part.name, "needs more memory than there is here") from error
+
+
+def _blocks(part: ArchivedPart, content: bytes, device: str, width: int) -> Iterator[Payloads]:
+    """The blocks of a part, one row at a time; what it would unpack to is known before."""
     arrow, parquet = _pyarrow()
     try:
-        file = parquet.ParquetFile(arrow.BufferReader(content))
-        terms = file.schema_arrow.metadata or {}
-        if (terms.get(b"device"), terms.get(b"width")) != (device.encode(), str(width).encode()):
-            raise BadPart(name, "holds reports of another plan")
-        if list(zip(file.schema_arrow.names, file.schema_arrow.types, strict=True)) != _columns(arrow):
-            raise BadPart(name, f"has other columns than a part: {', '.join(file.schema_arrow.names)}")
-        for batch in file.iter_batches(batch_size=_ROWS_AT_ONCE, columns=["reports", "payloads"]):
-            counts, blocks = batch.column(0).to_pylist(), batch.column(1)
-            for reports, block in zip(counts, blocks, strict=True):
-                found = np.frombuffer(block.as_buffer(), dtype=np.uint8)
-                if len(found) != reports * width:
-                    raise BadPart(
-                        name,
-                        f"has a block of {quantity(len(found), 'byte')} for {quantity(reports, 'report')} of {width}",
-                    )
-                yield found.reshape(-1, width)
-    except (arrow.ArrowException, KeyError, ValueError, TypeError) as error:
-        raise BadPart(name, f"cannot be read as Parquet: {error}") from error
+        _check_rows(part, checked_rows(content))
+        file = parquet.ParquetFile(
+            arrow.BufferReader(content),
+            thrift_string_size_limit=MAX_FOOTER_BYTES,
+            thrift_container_size_limit=MAX_FOOTER_BYTES,
+        )
+        _check_schema(part, file, device, width)
+        for batch in file.iter_batches(batch_size=1, columns=["reports", "payloads"], use_threads=False):
+            yield _block(part, batch.column(0)[0].as_py(), batch.column(1)[0], width)
+    except (
+        arrow.ArrowException,
+        OSError,
+        LookupError,
+        ValueError,
+        TypeError,
+        AttributeError,
+        ArithmeticError,
+    ) as error:
+        raise BadPart(part.name, f"cannot be read as Parquet: {error}") from error
+    except MemoryError as error:
+        raise BadPart(part.name, "needs more memory than there is here") from error
+
+
+def _check_schema(part: ArchivedPart, file: Any, device: str, width: int) -> None:
+    terms = file.schema_arrow.metadata or {}
+    if (terms.get(b"device"), terms.get(b"width")) != (device.encode(), str(width).encode()):
+        raise BadPart(part.name, "holds reports of another plan")
+    if list(zip(file.schema_arrow.names, file.schema_arrow.types, strict=True)) != _columns(check_archives()):
+        raise BadPart(part.name, f"has other columns than a part: {', '.join(file.schema_arrow.names)}")
+
+
+def _check_rows(part: ArchivedPart, rows: int) -> None:
+    if part.reports > rows * BLOCK_REPORTS:
+        found = f"has {quantity(rows, 'row')} for {quantity(part.reports, 'report')}"
+        raise BadPart(part.name, f"{found}, {BLOCK_REPORTS:,} a row at most")
+
+
+def _block(part: ArchivedPart, reports: int, payloads: Any, width: int) -> Payloads:
+    """(reports, width) the payloads of a row."""
+    if not 0 <= reports <= BLOCK_REPORTS:
+        raise BadPart(part.name, f"has a row of {quantity(reports, 'report')}, {BLOCK_REPORTS:,} a row at most")
+    found = np.frombuffer(payloads.as_buffer(), dtype=np.uint8)
+    if len(found) != reports * width:
+        raise BadPart(
+            part.name, f"has a block of {quantity(len(found), 'byte')} for {quantity(reports, 'report')} of {width}"
+        )
+    return found.reshape(-1, width)
 
 
 def _columns(arrow: Any) -> list[tuple[str, Any]]:
