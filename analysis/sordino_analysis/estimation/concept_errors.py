@@ -39,7 +39,7 @@ _LATTICE = 1 + 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class Quantiles:
+class LossQuantiles:
     """Of errors in their standard errors: `band` of the largest one, `best` (Q,) of differences, see `quantile`."""
 
     band: float
@@ -78,7 +78,7 @@ class ConceptErrors(ABC):
         rules = self.operator.shape[0]
         return np.full(rules, -float(ndtri((1 - level) / max(1, rules - 1))))
 
-    def of_few(self, users: int, level: float) -> Quantiles | None:
+    def of_few(self, users: int, level: float) -> LossQuantiles | None:
         """By the law of so many reports, for errors in units of √(m/users); None where it cannot be drawn from."""
         return None
 
@@ -188,7 +188,7 @@ class CharacterErrors(ConceptErrors):
         drawn = self._quantiles(self._kinds, self._normal_errors(), level)
         return np.minimum(found, drawn.best)
 
-    def of_few(self, users: int, level: float) -> Quantiles | None:
+    def of_few(self, users: int, level: float) -> LossQuantiles | None:
         """Reports are a multinomial draw of signed characters, whose signs are even where no rule predicts.
 
         The second moments are those of every population, and the law is nearly so: the band is drawn too where all
@@ -200,13 +200,13 @@ class CharacterErrors(ConceptErrors):
             self._of_few[users, level] = self._drawn_of_few(self._kinds, users, level)
         return self._of_few[users, level]
 
-    def _drawn_of_few(self, kinds: list[KindOfRules], users: int, level: float) -> Quantiles:
+    def _drawn_of_few(self, kinds: list[KindOfRules], users: int, level: float) -> LossQuantiles:
         even = self._quantiles(kinds, self._errors_of_reports(users, 0.0), level)
         leaning = self._quantiles([], self._errors_of_reports(users, 1.0), level)
-        return Quantiles(_LATTICE * max(even.band, leaning.band), _LATTICE * even.best)
+        return LossQuantiles(_LATTICE * max(even.band, leaning.band), _LATTICE * even.best)
 
     @cached_property
-    def _of_few(self) -> dict[tuple[int, float], Quantiles]:
+    def _of_few(self) -> dict[tuple[int, float], LossQuantiles]:
         """What was drawn before: the estimates of a round are made more than once."""
         return {}
 
@@ -217,7 +217,7 @@ class CharacterErrors(ConceptErrors):
             return None
         return kinds_of_class(self.operator)
 
-    def _quantiles(self, kinds: list[KindOfRules], draws: Iterator[Floats], level: float) -> Quantiles:
+    def _quantiles(self, kinds: list[KindOfRules], draws: Iterator[Floats], level: float) -> LossQuantiles:
         """Of drawn errors (Q, n) of one user; `best` is that of one rule of each kind, and 0 without kinds."""
         first = [int(kind.rules[0]) for kind in kinds]
         scales = [self.differences(rule, 1) for rule in first]
@@ -232,7 +232,7 @@ class CharacterErrors(ConceptErrors):
         best = np.zeros(self.operator.shape[0])
         for kind, of_kind in zip(kinds, worst, strict=True):
             best[kind.rules] = quantile_of_draws(np.concatenate(of_kind), level)
-        return Quantiles(quantile_of_draws(np.concatenate(largest), level), best)
+        return LossQuantiles(quantile_of_draws(np.concatenate(largest), level), best)
 
     @cached_property
     def _by_orbit(self) -> tuple[Floats, Floats]:

@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from sordino_analysis.arrays import Floats
-from sordino_analysis.estimation.concept_errors import ConceptErrors, Quantiles
+from sordino_analysis.estimation.concept_errors import ConceptErrors, LossQuantiles
 from sordino_analysis.estimation.intervals import independent_quantile
 from sordino_shared.quantities import quantity
 
@@ -66,7 +66,7 @@ class NormalReaches(RuleReaches):
 class DrawnReaches(RuleReaches):
     """By `quantiles` of the law of so many reports, for errors in units of √(m/users) whatever the estimates are."""
 
-    quantiles: Quantiles
+    quantiles: LossQuantiles
 
     def of_losses(self, losses: Floats) -> Floats:
         return np.asarray(self.quantiles.band * np.sqrt(self.errors.second_moments / self.users))
