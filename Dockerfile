@@ -37,6 +37,7 @@ RUN /opt/sordino/bin/pip uninstall --quiet --yes setuptools pip \
 FROM build AS build-serve
 RUN cd /opt/sordino/lib/python3*/site-packages \
     && rm -rf scipy scipy.libs scipy-*.dist-info clarabel clarabel-*.dist-info cryptography cryptography-*.dist-info \
+        cffi cffi-*.dist-info _cffi_backend* pycparser pycparser-*.dist-info \
     # Colours of programs in some sixty languages, for help pages that show none.
     && find pygments/lexers -type f -not -name '__init__*' -not -name '_mapping*' -delete
 
@@ -51,11 +52,12 @@ RUN library=$(python -c 'import sysconfig; print(sysconfig.get_path("stdlib"))')
     && rm -rf "$library"/site-packages/* "$library"/../python3/dist-packages/* \
         "$library"/distutils "$library"/ensurepip "$library"/idlelib "$library"/lib2to3 "$library"/pydoc_data \
         "$library"/test "$library"/tkinter "$library"/turtledemo "$library"/config-* \
+        "$library"/lib-dynload/_dbm* "$library"/lib-dynload/_gdbm* "$library"/lib-dynload/_tkinter* "$library"/lib-dynload/*_test* \
     && python -m compileall -q "$library"
 # What installs or repairs a system is not for a server: of the programs a shell and files' own are left, of the libraries
 # those that something left is linked with. The last line runs in what is left.
 RUN --mount=from=build,source=/opt/sordino,target=/opt/sordino \
-    keep='sh|dash|bash|cat|chmod|cp|date|df|du|echo|env|expr|false|find|grep|head|id|ln|ls|mkdir|mv|nproc|pwd|rm|sed|sleep|sort|stat|tail|tar|test|touch|true|uname|wc|python[0-9.]*' \
+    keep='sh|dash|cat|chmod|cp|date|df|du|echo|env|expr|false|find|grep|head|id|ln|ls|mkdir|mv|nproc|pwd|rm|sed|sleep|sort|stat|tail|tar|test|touch|true|uname|wc|python[0-9.]*' \
     && interpreter=$(readlink -f "$(command -v python)") \
     && linked=$( { find /opt/sordino "$(python -c 'import sysconfig; print(sysconfig.get_path("stdlib"))')" -name '*.so*' -type f; \
             ls /usr/bin/* | grep -E "/($keep)$"; echo "$interpreter"; } | xargs ldd 2>/dev/null | grep -oE '/(usr/)?lib[^ ]+' | xargs readlink -f | sort -u) \
@@ -65,7 +67,7 @@ RUN --mount=from=build,source=/opt/sordino,target=/opt/sordino \
     && xargs -a /tmp/unused rm -f \
     && rm -rf /tmp/unused /usr/sbin/* /usr/lib/apt /usr/lib/dpkg /usr/lib/init /usr/lib/systemd /usr/lib/udev /usr/lib/*/gconv \
         /usr/lib/*/perl* /usr/lib/*/security /usr/share/doc /usr/share/i18n /usr/share/info /usr/share/locale /usr/share/man \
-        /usr/share/perl* /usr/share/python-wheels /usr/share/zoneinfo /var/lib/apt /var/cache /var/log/* \
+        /usr/share/perl* /usr/share/python-wheels /usr/share/zoneinfo /var/lib/apt /var/lib/dpkg/info /var/cache /var/log/* \
     && find /usr/lib /usr/bin -xtype l -delete \
     && python -c 'import ctypes, hashlib, socket, sqlite3, ssl, zlib; print(socket.getaddrinfo("localhost", 80)[0][4])'
 
