@@ -31,20 +31,22 @@ def _right(values: Floats, chances: Floats, means: Floats, shares: Floats, users
 
     `values` (m,), `chances` (m, g), `means` and `shares` (g,).
     """
-    possible = (chances > 0).any(axis=1)
-    furthest = float(values[possible].max() - means @ shares)
+    furthest = float(values[(chances > 0).any(axis=1)].max() - means @ shares)
     variance = float(shares @ (values**2 @ chances - means**2))
     if furthest <= 0 or variance <= 0:
         return 0.0
+    with np.errstate(divide="ignore"):
+        logarithms = np.log(chances)
     odds, scale = math.log(1 / tail) / users, 1 / math.sqrt(variance)
 
     def excess(s: float) -> tuple[float, float]:
         """K(s) and s·K′(s) − K(s), which rises with s to where the bound is least, at `odds`."""
-        top = s * furthest
-        weights = np.exp(s * (values - means @ shares) - top)[:, None] * chances
+        exponents = s * values[:, None] + logarithms
+        tops = exponents.max(axis=0)
+        weights = np.exp(exponents - tops)
         totals = weights.sum(axis=0)
-        cumulant = float(shares @ (np.log(totals) + top - s * (means - means @ shares)))
-        slope = float(shares @ ((values @ weights) / totals - means))
+        cumulant = float(shares @ (np.log(totals) + tops - s * means))
+        slope = float(shares @ (values @ weights / totals - means))
         return cumulant, s * slope - cumulant
 
     low, high = -_WIDEST, _WIDEST

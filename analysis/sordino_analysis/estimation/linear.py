@@ -192,10 +192,8 @@ class LinearEstimator:
         level: float,
         compared: int | None,
     ) -> Reliability:
-        queries = list(range(self.workload.queries))
-        laws = for_randomizer(self.device.randomizer).contribution_laws(self.decoder, self.workload, histogram, queries)
-        judged = judgements(laws, len(queries) * int(np.count_nonzero(histogram)), users, level, reaches)
-        normal = tuple(one.normality for one in judged) or (None,) * len(queries)
+        judged = self._judged(histogram, list(reaches), users, level)
+        normal = tuple(one.normality for one in judged) or (None,) * self.workload.queries
         band = (
             self._band(judged, (spread, histogram), users, level)
             if compared is None
@@ -203,20 +201,33 @@ class LinearEstimator:
         )
         return Reliability(normal, band)
 
+    def _judged(self, histogram: Floats, reaches: Sequence[Reach], users: int, level: float) -> list[Judgement]:
+        """Of every query, or of none; where laws are drawn, one may be that of a query near it."""
+        some, queries = self.law.drawn_laws(histogram), self.workload.queries
+        if some is None:
+            half, every = for_randomizer(self.device.randomizer), list(range(queries))
+            laws = half.contribution_laws(self.decoder, self.workload, histogram, every)
+            return judgements(laws, queries * int(np.count_nonzero(histogram)), users, level, reaches)
+        drawn = judgements(some.laws, 2 * len(some.rows), users, level, [reaches[row] for row in some.rows])
+        return [drawn[place] for place in some.nearest]
+
     def _band(
         self, judged: Sequence[Judgement], histograms: tuple[Floats, Floats], users: int, level: float
     ) -> BandQuantile:
         varying = self.workload.varying_rows
         chosen, outputs = [judged[query] for query in varying if judged], None
-        if any(one.events < MANY_EVENTS for one in chosen):
+        few = any(one.events < MANY_EVENTS for one in chosen)
+        if few:
             outputs = for_randomizer(self.device.randomizer).output_counts(self.decoder, self.workload, varying)
         root = self.law.covariance_root(histograms[0])
+        if few and outputs is None and root is None:
+            return _band_of_many(chosen, len(varying), users, level)
         around = [one.of_reporters for one in chosen] or [Cumulants(1.0, 0.0, 0.0)] * len(varying)
         return band_quantile(around, outputs, None if root is None else root[varying], histograms, users, level)
 
 
 def _band_of_many(judged: Sequence[Judgement], compared: int, users: int, level: float) -> BandQuantile:
-    few = [one.law for one in judged if one.law is not None and one.events < MANY_EVENTS]
+    few = [one.law for one in dict.fromkeys(judged) if one.law is not None and one.events < MANY_EVENTS]
     return band_of_many([one.of_reporters for one in judged], few, compared, users, level)
 
 

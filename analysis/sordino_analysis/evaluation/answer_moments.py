@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
 from sordino_analysis.arrays import Floats
 from sordino_analysis.documents.analyst_part import ErrorFigures
+from sordino_analysis.evaluation.contribution_law import ContributionLaw
 from sordino_analysis.progress import ProgressCallback, ignore_progress
 from sordino_analysis.questions.linear import TooLargeForDense, Workload
-from sordino_analysis.questions.linear.operators import DENSE_LIMIT
+from sordino_analysis.questions.linear.operators import DENSE_LIMIT, Indices
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +64,15 @@ class ErrorProfile:
         return np.asarray(np.sqrt(self.variance / users + self.bias**2))
 
 
+@dataclass(frozen=True, eq=False)
+class LawsOfSome:
+    """`laws` of some queries, the `rows` (m,); `nearest` (Q,) says which of them stands for each query."""
+
+    rows: Indices
+    nearest: Indices
+    laws: Iterable[ContributionLaw]
+
+
 class AnswerMoments(ABC):
     """The moments of one user's contribution to the answers of a workload."""
 
@@ -95,6 +106,10 @@ class AnswerMoments(ABC):
         queries of zeros and ones on sets; taken as 0 where the variance of every type is too much to hold.
         """
         return np.zeros(self.workload.queries)
+
+    def drawn_laws(self, histogram: Floats) -> LawsOfSome | None:
+        """Of contributions under a `histogram` (k,) from seeded draws; None where the randomizer alone tells them."""
+        return None
 
     @abstractmethod
     def type_variances(self) -> Floats:

@@ -104,7 +104,7 @@ def gathered(values: Floats, chances: Floats) -> tuple[Floats, Floats]:
     grid = np.linspace(values.min(), values.max(), _MOST_VALUES)
     place = (values - grid[0]) / (grid[1] - grid[0])
     below = np.clip(np.floor(place).astype(int), 0, _MOST_VALUES - 2)
-    upper = place - below
+    upper = np.clip(place - below, 0.0, 1.0)
     shared = csr_array(
         (np.concatenate([1 - upper, upper]), (np.concatenate([below, below + 1]), np.tile(np.arange(len(values)), 2))),
         shape=(_MOST_VALUES, len(values)),

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Self
 
 import numpy as np
 
 from sordino_analysis.arrays import Floats
-from sordino_analysis.evaluation.answer_moments import AnswerMoments, ErrorProfile, regression_slopes
+from sordino_analysis.evaluation.answer_moments import AnswerMoments, ErrorProfile, LawsOfSome, regression_slopes
 from sordino_analysis.evaluation.coarsened.tables import reports_holding
+from sordino_analysis.evaluation.contribution_law import ContributionLaw
+from sordino_analysis.evaluation.grids.contributions import DrawnLaws, DrawnLevel, laws_of_some
 from sordino_analysis.evaluation.grids.families import IntervalFamily, family_of
 from sordino_analysis.evaluation.grids.law import GridLaw
 from sordino_analysis.evaluation.grids.means import mean_variances
 from sordino_analysis.evaluation.grids.shipped import shipped_levels
 from sordino_analysis.progress import Progress, ProgressCallback, ignore_progress
 from sordino_analysis.questions.linear import Workload
-from sordino_analysis.questions.linear.operators import Intervals, LinearMap
+from sordino_analysis.questions.linear.operators import Indices, Intervals, LinearMap
 from sordino_shared.errors import InvalidValue
 from sordino_shared.randomizers import Coarsened
 
@@ -169,6 +172,17 @@ class GridAnswers(AnswerMoments):
             excess += level.factor(size) * ((level.high - level.low) * holding + (level.low - 1) * share)
             start += 1 + entries
         return self.law.histogram(excess)
+
+    def drawn_laws(self, histogram: Floats) -> LawsOfSome:
+        return laws_of_some(self.workload.operator, (self.family.size, 1), partial(self._laws, histogram))
+
+    def _laws(self, histogram: Floats, rows: Indices) -> Iterator[ContributionLaw]:
+        levels = [DrawnLevel.of_line(level, self.family.size) for level in self.law.levels]
+        drawn = DrawnLaws(levels, histogram[:, None])
+        for row in rows.tolist():
+            query = self.family.rows([self._ends[row]])
+            weights, constant = self.law.weights(query)[0], float(query[0] @ self.law.density)
+            yield drawn.of(query[0][:, None], weights[:, None], constant, self._by_type[row][:, None])
 
     def covariance_root(self, histogram: Floats) -> None:
         """Not worked out for a `histogram` (k,): the band is that of Bonferroni."""

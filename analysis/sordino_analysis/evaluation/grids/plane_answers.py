@@ -5,14 +5,22 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Self
 
 import numpy as np
 
 from sordino_analysis.arrays import Floats
-from sordino_analysis.evaluation.answer_moments import AnswerMoments, ErrorProfile, check_dense, regression_slopes
+from sordino_analysis.evaluation.answer_moments import (
+    AnswerMoments,
+    ErrorProfile,
+    LawsOfSome,
+    check_dense,
+    regression_slopes,
+)
 from sordino_analysis.evaluation.coarsened.tables import reports_holding
+from sordino_analysis.evaluation.contribution_law import ContributionLaw
+from sordino_analysis.evaluation.grids.contributions import DrawnLaws, DrawnLevel, laws_of_some
 from sordino_analysis.evaluation.grids.plane_law import PlaneLaw
 from sordino_analysis.evaluation.grids.plane_levels import Pair
 from sordino_analysis.evaluation.grids.plane_prefixes import PlanePrefixes, listed_plane
@@ -170,6 +178,18 @@ class PlaneAnswers(AnswerMoments):
             excess += level.factor(self.plane.shape) * ((level.high - level.low) * holding + (level.low - 1) * share)
             start += 1 + entries
         return self.law.histogram(excess).ravel()
+
+    def drawn_laws(self, histogram: Floats) -> LawsOfSome:
+        return laws_of_some(self.workload.operator, self.plane.shape, partial(self._laws, histogram))
+
+    def _laws(self, histogram: Floats, rows: Indices) -> Iterator[ContributionLaw]:
+        shape = self.plane.shape
+        levels = [DrawnLevel.of_plane(level, shape) for level in self.law.levels]
+        drawn = DrawnLaws(levels, histogram.reshape(shape))
+        for row in rows.tolist():
+            query = self.workload.operator.take(np.array([row])).reshape(shape)
+            weights = self.law.weights(query[None])[0]
+            yield drawn.of(query, weights, float(weights.sum()), self._by_type[row].reshape(shape))
 
     def covariance_root(self, histogram: Floats) -> None:
         """Not worked out for a `histogram` (k,): the band is that of Bonferroni."""

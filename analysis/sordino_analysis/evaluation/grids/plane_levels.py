@@ -78,16 +78,12 @@ class PlaneLevel:
 
     def second_moments(self, weights: Floats) -> Floats:
         """E[(Σ β(u−1))² | x] of each query for β (…, k₁, k₂), exactly and for all types: (…, k₁, k₂)."""
-        sums = weights
-        for axis, width in zip(_AXES, self.widths, strict=True):
-            sums = windows(sums, width, axis)
         if self.residues is None:
-            squares = sums**2
+            squares = _window_sums(weights, self.widths) ** 2
             own = _over_types(squares, self.widths, weights.shape)
             shifts = math.prod(max(1, width) for width in self.widths)
             return np.asarray((self.spread * _whole(squares) + (self.own_spread - self.spread) * own) / shifts)
-        for axis, period in zip(_AXES, self.periods, strict=True):
-            sums = _folded(sums, period, axis)
+        sums = shift_sums(weights, self.widths, self.periods)
         squares = ((self.low - 1) * _whole(weights) + (self.high - self.low) * sums) ** 2
         repeated = squares
         for axis, width, period in zip(_AXES, self.widths, self.periods, strict=True):
@@ -95,6 +91,23 @@ class PlaneLevel:
                 repeated = np.take(repeated, np.arange(weights.shape[axis] + width - 1) % period, axis=axis)
         own = _over_types(repeated, self.widths, weights.shape)
         return np.asarray((self.low * _whole(squares) + (self.high - self.low) * own) / math.prod(self.periods))
+
+
+def shift_sums(values: Floats, widths: Pair, periods: Pair) -> Floats:
+    """Σ over the set of each of the reports of a comb, (…, P₁, P₂), of `values` (…, k₁, k₂).
+
+    Sets are intervals of the `widths` that repeat after the `periods`; a width of 0 is a whole axis.
+    """
+    sums = _window_sums(values, widths)
+    for axis, period in zip(_AXES, periods, strict=True):
+        sums = _folded(sums, period, axis)
+    return sums
+
+
+def _window_sums(values: Floats, widths: Pair) -> Floats:
+    for axis, width in zip(_AXES, widths, strict=True):
+        values = windows(values, width, axis)
+    return values
 
 
 def windows(values: Floats, width: int, axis: int) -> Floats:

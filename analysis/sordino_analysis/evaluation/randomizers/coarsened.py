@@ -93,7 +93,7 @@ class CoarsenedHalf(ServerHalf):
     def contribution_laws(
         self, decoder: PlainDecoder, workload: Workload, histogram: Floats, queries: list[int]
     ) -> Iterator[ContributionLaw | Moments]:
-        # What a report of grids adds to an answer has as many values as there are offsets and matrices.
+        # Those of grids are drawn, see `AnswerMoments.drawn_laws`: there are as many values as offsets and matrices.
         if isinstance(decoder, ScaledHistogramDecoder):
             yield from ItemAnswers(workload, self.randomizer, decoder).contribution_laws(histogram, queries)
 
