@@ -67,8 +67,8 @@ FAULTS = (
     Fault(
         "3. ε is spent once",
         "client/sordino_client/_ledger.py",
-        "(bytes(session.campaign), index, proved.nano, counts_at)",
-        "(bytes(session.campaign), index, proved.nano // 2, counts_at)",
+        "(bytes(session.campaign), index, proved.nano, now, terms.period_start)",
+        "(bytes(session.campaign), index, proved.nano // 2, now, terms.period_start)",
         ("tests/client/test_ledger.py",),
     ),
     Fault(

@@ -20,6 +20,7 @@ from sordino_client._errors import (
     LedgerUnavailable,
     NotASuccessor,
     NotJoined,
+    NotListed,
     OptedOut,
     PlanRefused,
     PlanUnavailable,
@@ -27,14 +28,18 @@ from sordino_client._errors import (
     ServerChanged,
     SpoolFull,
     TransportFailed,
+    WrongArgument,
+    WrongShape,
 )
 from sordino_client._finding import FoundCampaigns
 from sordino_client._preview import Preview
 from sordino_client._results import Answer, Campaign, Flushed, RefusedUpload
 from sordino_client._session import AnswerStatus
 from sordino_client._transport import AsyncTransport, Request, Response, Transport
+from sordino_shared.domains import Domain
+from sordino_shared.errors import InvalidValue, OutsideDomain, OversizedDocument, SordinoError
 from sordino_shared.guarantees import PureEpsilon
-from sordino_shared.protocol import Period
+from sordino_shared.protocol import Manifest, Period
 
 if _typing.TYPE_CHECKING:
     from sordino_client._async_client import AsyncClient
@@ -74,13 +79,19 @@ __all__ = [
     "ClientError",
     "Clock",
     "ClockUnusable",
+    "Domain",
     "Flushed",
     "FoundCampaigns",
     "HttpxTransport",
+    "InvalidValue",
     "LedgerUnavailable",
+    "Manifest",
     "NotASuccessor",
     "NotJoined",
+    "NotListed",
     "OptedOut",
+    "OutsideDomain",
+    "OversizedDocument",
     "Period",
     "PlanRefused",
     "PlanUnavailable",
@@ -91,8 +102,11 @@ __all__ = [
     "Response",
     "ServedElsewhere",
     "ServerChanged",
+    "SordinoError",
     "SpoolFull",
     "SystemClock",
     "Transport",
     "TransportFailed",
+    "WrongArgument",
+    "WrongShape",
 ]

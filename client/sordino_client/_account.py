@@ -26,8 +26,9 @@ _STATES = {
 class AccountEntry:
     """One answer to a round, or to a period of a series; `at` is when it was drawn, and counts against the caps.
 
-    `period_start` is when the period of a series began, in Unix seconds, None for a round. `report` is the
-    randomised report in hexadecimal, as it is or was on the wire; never the value.
+    `period_start` is when the period of a series began, in Unix seconds, None for a round. `reason` is why a report was
+    not counted, or what the last try of one that waits met. `report` is the randomised report in hexadecimal, as it is
+    or was on the wire; never the value.
     """
 
     round: int
@@ -89,10 +90,11 @@ class CampaignAccount:
         return sum(entry.epsilon_nano for entry in self.entries)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Account:
     """Everything in a ledger, with the totals that count against the caps. `str()` prints it as a table.
 
+    `opted_out` is when the owner left all campaigns, in Unix seconds; None where they did not, or came back.
     Names and sentences are the campaigns' words: each of their lines is marked, so that none passes for the account's.
     """
 
@@ -100,13 +102,15 @@ class Account:
     period_nano: int
     lifetime_nano: int
     caps: Caps
+    opted_out: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
         return asdict(self)
 
     def __str__(self) -> str:
-        lines = [
+        lines = [] if self.opted_out is None else [_left_all(self.opted_out), ""]
+        lines += [
             f"spent in {quantity(self.caps.period_days, 'day')}: {_of(self.period_nano, self.caps.per_period)}",
             f"spent for life: {_of(self.lifetime_nano, self.caps.lifetime)}",
         ]
@@ -115,7 +119,9 @@ class Account:
             lines += ["", f"campaign {number}{left}: ε {exact_decimal(campaign.epsilon_nano)}"]
             lines += [*folded(campaign.name), *folded(campaign.purpose)]
             lines += [] if campaign.found is None else ["  found in the list of:", *folded(campaign.found)]
-            lines += [] if campaign.series is None else [f"  {campaign.series}"]
+            if campaign.series is not None:
+                gone = campaign.opted_out or self.opted_out is not None
+                lines += ["  series: left, nothing is answered any more" if gone else f"  {campaign.series}"]
             unit = "round" if campaign.series is None else "period"
             lines += [f"  {_line(entry, unit)}" for entry in campaign.entries] or ["  nothing answered"]
         return "\n".join(lines)
@@ -123,11 +129,18 @@ class Account:
 
 def account(ledger: Ledger, caps: Caps) -> Account:
     """The account of a ledger."""
-    debits, joined, spending = ledger.statement()
+    found = ledger.statement()
     campaigns = tuple(
-        _campaign(each, [debit for debit in debits if debit.campaign == campaign]) for campaign, each in joined.items()
+        _campaign(each, [debit for debit in found.debits if debit.campaign == campaign])
+        for campaign, each in found.joined.items()
     )
-    return Account(campaigns, spending.period, spending.lifetime, caps)
+    return Account(
+        campaigns=campaigns,
+        period_nano=found.spending.period,
+        lifetime_nano=found.spending.lifetime,
+        caps=caps,
+        opted_out=found.left_all_at,
+    )
 
 
 def _campaign(joined: Joined, debits: list[Debit]) -> CampaignAccount:
@@ -173,8 +186,16 @@ def _entry(debit: Debit) -> AccountEntry:
     )
 
 
+def _left_all(at: int) -> str:
+    return f"You left all campaigns on {_day(at)}. Nothing is answered or sent."
+
+
+def _day(at: int) -> str:
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d")
+
+
 def _line(entry: AccountEntry, unit: str) -> str:
-    day = datetime.fromtimestamp(entry.at, UTC).strftime("%Y-%m-%d")
+    day = _day(entry.at)
     reason = f": {entry.reason}" if entry.reason else ""
     report = f", report {entry.report[:32]}{'…' if len(entry.report) > 32 else ''}" if entry.report else ""
     epsilon = exact_decimal(entry.epsilon_nano)

@@ -15,14 +15,14 @@ from sordino_client._client import PATIENCE_S, connection
 from sordino_client._clock import Clock, SystemClock
 from sordino_client._config import DEFAULT_JOINS_PER_PERIOD, DEFAULT_LARGEST_PART, DEFAULT_SPOOL_LIMIT, Caps, Config
 from sordino_client._device import Device
-from sordino_client._errors import TransportFailed
+from sordino_client._errors import TransportFailed, WrongArgument
 from sordino_client._finding import Accept, FoundCampaigns
 from sordino_client._flow import Finished, Flow, Pause, advance
 from sordino_client._httpx_transport import AsyncHttpxTransport
 from sordino_client._preview import Preview
 from sordino_client._results import Answer, Campaign, Flushed, campaign_id
 from sordino_client._transport import AsyncTransport, Response, check_address
-from sordino_shared.errors import InvalidValue, OversizedDocument
+from sordino_shared.errors import OversizedDocument
 from sordino_shared.protocol import CampaignId, Period
 from sordino_shared.randomness import Randomness, SystemRandomness
 
@@ -68,7 +68,7 @@ class AsyncClient:
             manifest_keys=tuple(manifest_keys),
         )
         if background and transport is not None:
-            raise InvalidValue("the thread of background=True uses the SDK's own transport; leave out `transport`")
+            raise WrongArgument("the thread of background=True uses the SDK's own transport; leave out `transport`")
         self._transport = transport or AsyncHttpxTransport(server, allow_http=allow_http)
         open_device = partial(Device, ledger, origin, config, randomness or SystemRandomness(), clock or SystemClock())
         self._device = open_device()
@@ -123,6 +123,11 @@ class AsyncClient:
     async def opt_in(self) -> None:
         """See `Client.opt_in`."""
         await asyncio.to_thread(self._device.opt_in)
+
+    @property
+    async def opted_out(self) -> bool:
+        """See `Client.opted_out`; write `await client.opted_out`."""
+        return await asyncio.to_thread(lambda: self._device.opted_out)
 
     async def close(self) -> None:
         """See `Client.close`."""

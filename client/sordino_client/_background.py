@@ -68,7 +68,7 @@ class Background:
                 wait = min(self._send_due(device), LOOK_S)
             except Exception as error:
                 # A locked ledger or a wrong clock may be right again at the next look.
-                _LOG.warning("reports could not be sent in the background: %s", error)
+                _LOG.warning("Reports could not be sent in the background: %s.", error)
             self._wake.wait(wait)
             self._wake.clear()
         if device is not None:

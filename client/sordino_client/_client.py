@@ -103,8 +103,7 @@ class Client:
         Without a connection the task that was read last says whether the round is open, until its time is over.
         Raises `NotJoined`, `ServedElsewhere`, `PlanUnavailable`, `PlanRefused`, `BudgetExceeded`, `SpoolFull`,
         `LedgerUnavailable`, `ClockUnusable`: after any of them nothing was spent by this call and the value is nowhere.
-        So it is after `sordino_shared.errors.InvalidValue`, for a value whose shape or names are not the domain's,
-        whatever it holds.
+        So it is after `WrongShape`, for a value whose shape or names are not the domain's, whatever it holds.
         """
         answered = self._run(self._device.answer(campaign_id(campaign), value))
         if self._background is not None:
@@ -116,7 +115,7 @@ class Client:
 
         Ask before computing a value: in other periods `answer` returns `not_this_period`. Sends no request. Caps are
         judged by `answer`. Raises `NotJoined`, `ServedElsewhere`, `LedgerUnavailable`, `ClockUnusable`, and
-        `sordino_shared.errors.InvalidValue` for a campaign that is no series.
+        `WrongArgument` for a campaign that is no series.
         """
         return self._device.due(campaign_id(series))
 
@@ -124,7 +123,7 @@ class Client:
         """What `answer` would send for `value`: digests, ε, sizes and an example. Sends, debits and keeps nothing.
 
         Needs the plan that `join` fetched, and no connection. Raises `NotJoined`, `ServedElsewhere`, `PlanUnavailable`,
-        `PlanRefused`, `LedgerUnavailable`, and `InvalidValue` as `answer` does.
+        `PlanRefused`, `LedgerUnavailable`, and `WrongShape` as `answer` does.
         """
         return self._device.preview(campaign_id(campaign), value)
 
@@ -162,6 +161,11 @@ class Client:
     def opt_in(self) -> None:
         """Come back after `opt_out_all`, because the owner wants to; a campaign left by `opt_out` stays left."""
         self._device.opt_in()
+
+    @property
+    def opted_out(self) -> bool:
+        """Whether the owner left all campaigns of the ledger, in any process. Raises `LedgerUnavailable`."""
+        return self._device.opted_out
 
     def close(self) -> None:
         """Close connections and the ledger's file; nothing more is sent in the background."""

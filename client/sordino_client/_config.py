@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from sordino_client._errors import WrongArgument, checked_arguments
 from sordino_client._signatures import check_keys
 from sordino_shared._checks import check_range
-from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import DevicePart
 
@@ -25,9 +25,13 @@ class Caps:
     lifetime: PureEpsilon
 
     def __post_init__(self) -> None:
-        check_range(self.period_days, 1, 3660, "period in days")
+        for cap in (self.per_period, self.lifetime):
+            if not isinstance(cap, PureEpsilon):
+                raise WrongArgument(f"a cap is an ε such as PureEpsilon.at_most(1), got {cap!r}", cap)
+        with checked_arguments():
+            check_range(self.period_days, 1, 3660, "period in days")
         if self.per_period.nano > self.lifetime.nano:
-            raise InvalidValue(
+            raise WrongArgument(
                 f"the cap per period ({self.per_period}) is above the cap for life ({self.lifetime}): "
                 "it could never be reached",
                 self,
@@ -62,10 +66,16 @@ class Config:
     manifest_keys: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        check_range(self.spool_limit, 1, 100_000, "spool limit")
-        check_range(self.largest_part, 1, DevicePart.limit, "largest part in bytes")
-        check_range(self.joins_per_period, 0, 10_000, "joins per period")
+        if not isinstance(self.caps, Caps):
+            raise WrongArgument(f"caps are Caps(per_period, period_days, lifetime), got {self.caps!r}", self.caps)
+        with checked_arguments():
+            check_range(self.spool_limit, 1, 100_000, "spool limit")
+            check_range(self.largest_part, 1, DevicePart.limit, "largest part in bytes")
+            check_range(self.joins_per_period, 0, 10_000, "joins per period")
         check_keys(self.manifest_keys)
-        token = self.upload_token
-        if token is not None and not (token.isascii() and token.isprintable() and token and " " not in token):
-            raise InvalidValue("an upload token is printable ASCII without blanks")
+        if self.upload_token is not None and not _is_token(self.upload_token):
+            raise WrongArgument("an upload token is printable ASCII without blanks")
+
+
+def _is_token(token: object) -> bool:
+    return isinstance(token, str) and token.isascii() and token.isprintable() and bool(token) and " " not in token

@@ -17,7 +17,15 @@ from sordino_client._delivery import (
     read_upload,
     upload,
 )
-from sordino_client._errors import NotJoined, OptedOut, PlanRefused, PlanUnavailable, ServedElsewhere, TransportFailed
+from sordino_client._errors import (
+    NotJoined,
+    OptedOut,
+    PlanRefused,
+    PlanUnavailable,
+    ServedElsewhere,
+    TransportFailed,
+    WrongArgument,
+)
 from sordino_client._fetching import fetch, fetch_plan
 from sordino_client._finding import Accept, Finding, FoundCampaigns
 from sordino_client._flow import Flow, Pause
@@ -26,12 +34,13 @@ from sordino_client._kept import Kept
 from sordino_client._ledger import Ledger
 from sordino_client._preview import Preview
 from sordino_client._results import Answer, Campaign, Flushed, RefusedUpload
+from sordino_client._sentences import answered, sent
 from sordino_client._series import Series
 from sordino_client._session import AnswerStatus, Session, VerifiedPart, pin_manifest, verify_part
 from sordino_client._spool import AnswerTerms, Spool, SpooledReport
 from sordino_client._storage import MEMORY, Storage
 from sordino_client._transport import check_address
-from sordino_shared.errors import InvalidValue, OversizedDocument
+from sordino_shared.errors import OversizedDocument
 from sordino_shared.protocol import CampaignId, Digest, Manifest, Period, Task
 from sordino_shared.randomness import Randomness
 
@@ -45,7 +54,9 @@ class Device:
         self, ledger: str | os.PathLike[str], origin: str, config: Config, randomness: Randomness, clock: Clock
     ) -> None:
         if config.background and os.fspath(ledger) == MEMORY:
-            raise InvalidValue("background=True needs a ledger in a file: its thread would open an empty one in memory")
+            raise WrongArgument(
+                "background=True needs a ledger in a file: its thread would open an empty one in memory"
+            )
         self.config = config
         self.origin = origin
         self.randomness = randomness
@@ -75,7 +86,7 @@ class Device:
             manifest = yield from self._fetch_manifest(campaign)
             yield from self._finding.check_named(manifest)
             session = yield from self._pin(manifest)
-            _LOG.info("campaign %s: joined", campaign)
+            _LOG.info("Joined campaign %s.", campaign)
         return self._describe(session)
 
     def find(self, population: str, accept: Accept, allow_repeats: bool) -> Flow[FoundCampaigns]:
@@ -95,7 +106,7 @@ class Device:
         if self._ledger.left_all():
             raise OptedOut
         if check_address(address, allow_http=True) != self.origin:
-            raise InvalidValue(f"this client talks to {self.origin}; rehome with a client of {address!r}", address)
+            raise WrongArgument(f"this client talks to {self.origin}; rehome with a client of {address!r}", address)
         self._ledger.check_movable(campaign)
         self._ledger.rehome((yield from self._fetch_manifest(campaign)))
         return self._describe(self._ledger.session(campaign))
@@ -122,7 +133,7 @@ class Device:
             terms,
             lambda: session.randomize(verified, codes, task.epoch, self.randomness),
         )
-        _LOG.info("campaign %s, round %d: %s", campaign, index, status.value)
+        _LOG.info("%s", answered(campaign, f"round {index}", status))
         return Answer(status, campaign, index, verified.proved if status is AnswerStatus.RECORDED else None)
 
     def due(self, campaign: CampaignId) -> Period | None:
@@ -131,6 +142,8 @@ class Device:
 
     def flush(self, patience_s: float, only: CampaignId | None = None) -> Flow[Flushed]:
         """Send what is due, of one campaign or of all, pausing for at most `patience_s` in all."""
+        if not isinstance(patience_s, int | float) or not patience_s >= 0:
+            raise WrongArgument(f"patience_s is a number of seconds, 0 or more, got {patience_s!r}", patience_s)
         delivered, refused, trouble = 0, list[RefusedUpload](), self._why_silent()
         silent = trouble is not None
         while not silent and (wait := self._seconds_until_due(only)) is not None:
@@ -143,7 +156,7 @@ class Device:
             if report is None:
                 continue
             outcome = yield from self._send(report)
-            _LOG.info("campaign %s, round %d: %s", report.campaign, report.round, outcome)
+            _LOG.info("%s", sent(report.campaign, report.round, outcome))
             if isinstance(outcome, Counted):
                 self._spool.delivered(report)
                 delivered += 1
@@ -153,13 +166,14 @@ class Device:
             else:
                 self._spool.postpone(report, outcome, self.randomness, only)
                 trouble = outcome.reason
-        waiting = self._spool.waiting()
+        tried_at, met = self._spool.last_trouble() or (None, None)
         return Flushed(
             delivered=delivered,
             refused=tuple(refused),
-            waiting=waiting,
+            waiting=self._spool.waiting(),
             retry_in_s=self._spool.seconds_until_due(),
-            trouble=trouble,
+            trouble=trouble or met,
+            tried_at=tried_at,
         )
 
     def preview(self, campaign: CampaignId, value: object) -> Preview:
@@ -205,12 +219,17 @@ class Device:
     def opt_out_all(self) -> None:
         """Delete all reports, keep all debits, and refuse to go on until `opt_in`."""
         self._ledger.opt_out_all()
-        _LOG.info("the owner left all campaigns")
+        _LOG.info("The owner left all campaigns.")
+
+    @property
+    def opted_out(self) -> bool:
+        """Whether the owner left all campaigns."""
+        return self._ledger.left_all()
 
     def opt_in(self) -> None:
         """Go on after `opt_out_all`."""
         self._ledger.opt_in()
-        _LOG.info("the owner came back")
+        _LOG.info("The owner came back.")
 
     def session(self, campaign: CampaignId) -> Session:
         """The pinned session of a joined campaign."""
@@ -260,7 +279,7 @@ class Device:
             newest = len(task.device_parts) - 1
             yield from self.fetch_part(session, task, newest if task.round is None else task.round)
         except (PlanUnavailable, PlanRefused) as error:
-            _LOG.warning("campaign %s cannot be answered without a connection: %s", session.campaign, error)
+            _LOG.warning("Campaign %s cannot be answered without a connection: %s.", session.campaign, error)
 
     def _answer_terms(self, session: Session) -> Flow[tuple[Task, AnswerTerms]]:
         """The task of now; without a connection the one read last, while its time lasts."""
@@ -277,7 +296,9 @@ class Device:
             except PlanRefused:
                 # A kept copy that was damaged costs the answer without a connection, no more.
                 raise error from None
-            _LOG.info("campaign %s: no connection, answered by the task that was read last", session.campaign)
+            _LOG.info(
+                "There is no connection: campaign %s is answered by the task that was read last.", session.campaign
+            )
         wait_s = delay_s(task.retry, 0, None, self.randomness) if self.config.background else 0.0
         return task, AnswerTerms(retry=task.retry, until=until, expires_at=task.accept_until, wait_s=wait_s)
 

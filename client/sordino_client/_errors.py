@@ -1,7 +1,13 @@
 """Errors of the device SDK; each keeps the objects concerned and its message gives advice.
 
-SordinoError (sordino_shared)
-└── ClientError
+SordinoError (sordino_shared), as every name here exported by `sordino_client`
+├── InvalidValue             an argument is refused, also by `PureEpsilon` and others of sordino_shared (a ValueError)
+│   └── OutsideDomain        a value that an exhaustive domain does not list
+├── OversizedDocument        what a transport raises for a body beyond the request's limit; `flush` absorbs it
+└── ClientError              all that calls of a client raise
+    ├── WrongArgument        an argument that the SDK refuses, such as an id, an address or caps (an InvalidValue)
+    │   └── WrongShape       a value whose shape or names are not the domain's: the app's mistake, raised always
+    ├── NotListed            an unlisted value, where `strict` (an OutsideDomain): in the app's tests
     ├── NotJoined            the campaign was never joined with this ledger
     ├── PlanUnavailable      manifest, task or plan could not be fetched: nothing was randomised, nothing kept
     ├── PlanRefused          manifest, task or plan failed the device's own verification
@@ -14,14 +20,14 @@ SordinoError (sordino_shared)
     ├── LedgerUnavailable    the ledger is locked, read-only, full, damaged or not a ledger
     ├── ClockUnusable        the device's clock shows no time
     └── TransportFailed      what a transport raises when no response arrived; `flush` and the above absorb it
-
-A value whose shape or names are not the domain's raises `sordino_shared.errors.InvalidValue`, always: that is the app's
-mistake. One that an exhaustive domain does not list raises its `OutsideDomain`, in the app's tests (`strict=True`).
 """
 
 from __future__ import annotations
 
-from sordino_shared.errors import SordinoError
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sordino_shared.errors import InvalidValue, OutsideDomain, SordinoError
 from sordino_shared.guarantees import PureEpsilon, exact_decimal
 from sordino_shared.protocol import CampaignId
 from sordino_shared.quantities import quantity
@@ -29,6 +35,29 @@ from sordino_shared.quantities import quantity
 
 class ClientError(SordinoError):
     """Root of the SDK's own errors."""
+
+
+class WrongArgument(ClientError, InvalidValue):
+    """An argument was refused before anything was spent; `value` is the argument."""
+
+
+class WrongShape(WrongArgument):
+    """A value whose shape or names are not the domain's; the error holds and quotes nothing of the value."""
+
+
+class NotListed(ClientError, OutsideDomain):
+    """A value that an exhaustive domain does not list; `attribute` names where."""
+
+
+@contextmanager
+def checked_arguments() -> Iterator[None]:
+    """Raise `WrongArgument` for an argument that a check of sordino_shared refuses within."""
+    try:
+        yield
+    except ClientError:
+        raise
+    except InvalidValue as error:
+        raise WrongArgument(str(error), error.value) from error
 
 
 class NotJoined(ClientError):

@@ -9,14 +9,14 @@ from urllib.parse import quote
 
 from sordino_client._clock import Clock
 from sordino_client._config import Config
-from sordino_client._errors import PlanRefused, PlanUnavailable
+from sordino_client._errors import PlanRefused, PlanUnavailable, WrongArgument
 from sordino_client._fetching import fetch
 from sordino_client._flow import Flow
 from sordino_client._found_rows import FoundRows
 from sordino_client._session import pin_manifest
 from sordino_client._signatures import check_signed
 from sordino_shared.domains import Domain, Hashed
-from sordino_shared.errors import InvalidValue, SordinoError
+from sordino_shared.errors import SordinoError
 from sordino_shared.protocol import CampaignId, EveryRound, Manifest, ManifestSignatures, OpenCampaigns
 from sordino_shared.randomness import Randomness
 
@@ -54,6 +54,8 @@ class Finding:
     def find(self, population: str, accept: Accept, allow_repeats: bool) -> Flow[FoundCampaigns]:
         """Look at the list where it is due; every listed manifest is fetched before `accept` sees the first."""
         path = _list_path(population)
+        if not callable(accept):
+            raise WrongArgument(f"accept is a function of a manifest, got {type(accept).__name__}", accept)
         wait = self._rows.seconds_until_look(population, self._randomness)
         if wait > 0:
             return FoundCampaigns(looked=False, next_in_s=wait)
@@ -120,7 +122,7 @@ class Finding:
             try:
                 check_signed(manifest, content, self._config.manifest_keys)
             except PlanRefused as error:
-                _LOG.warning("campaign %s: %s", manifest.campaign, error)
+                _LOG.warning("Campaign %s of the list is not joined: %s.", manifest.campaign, error)
                 refused.append(manifest.campaign)
         return tuple(refused)
 
@@ -142,7 +144,7 @@ class Finding:
             if not allow_repeats and any(asks_the_same(manifest, other) for other in taken):
                 repeated.append(manifest.campaign)
             elif self._rows.join(manifest):
-                _LOG.info("campaign %s: joined from the list of its population", manifest.campaign)
+                _LOG.info("Joined campaign %s from the list of its population.", manifest.campaign)
                 joined.append(manifest.campaign)
                 taken.append(manifest)
             else:
@@ -169,11 +171,14 @@ def _words(purpose: str) -> str:
 def _verdict(accept: Accept, manifest: Manifest) -> bool:
     verdict: object = accept(manifest)
     if not isinstance(verdict, bool):
-        raise InvalidValue(f"accept returns True or False, got {verdict!r}", verdict)
+        raise WrongArgument(f"accept returns True or False, got {verdict!r}", verdict)
     return verdict
 
 
 def _list_path(population: str) -> str:
-    if "/" in population or population in ("", ".", ".."):
-        raise InvalidValue(f"a population with a list has a name without '/', got {population!r}", population)
-    return f"/v1/populations/{quote(population, safe='')}/open"
+    if not isinstance(population, str) or "/" in population or population in ("", ".", ".."):
+        raise WrongArgument(f"a population with a list has a name without '/', got {population!r}", population)
+    try:
+        return f"/v1/populations/{quote(population, safe='')}/open"
+    except UnicodeEncodeError:
+        raise WrongArgument(f"the name of a population has no form in UTF-8: {population!r}", population) from None

@@ -14,7 +14,7 @@ from sordino_client._clock import LATEST_S, Clock, seconds
 from sordino_client._config import Config
 from sordino_client._errors import NotJoined, OptedOut, PlanRefused, ServedElsewhere
 from sordino_client._kept import Kept
-from sordino_client._marks import come_back, high_water, leave, leave_all, left, left_all, opted_out, set_high_water
+from sordino_client._marks import come_back, high_water, leave, leave_all, left, left_all, left_all_at, set_high_water
 from sordino_client._series_rows import SeriesState, states
 from sordino_client._servers import check_pinned, check_same_server, source_at
 from sordino_client._session import AnswerStatus, Session, draw_assignment, pin_manifest
@@ -22,6 +22,7 @@ from sordino_client._spool import AnswerTerms, Spool
 from sordino_client._storage import Storage, blob, whole
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import CampaignId, Digest, DrawOneRound, Manifest, ReportBatch, Task
+from sordino_shared.quantities import quantity
 from sordino_shared.randomness import Randomness
 
 STATES = ("spooled", "delivered", "refused", "expired", "deleted")
@@ -32,7 +33,8 @@ _LOG = logging.getLogger("sordino_client")
 class Debit:
     """One row of the account: ε spent on a round at a time in Unix seconds, and what became of the report.
 
-    `period_start` is the start of a series' period. `payloads` is the randomised report, while it is kept.
+    `period_start` is the start of a series' period. `reason` is why a report was refused, or what the last try of one
+    that waits met. `payloads` is the randomised report, while it is kept.
     """
 
     campaign: CampaignId
@@ -57,6 +59,16 @@ class Joined:
     opted_out: bool
     series: SeriesState | None
     found: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class LedgerView:
+    """Debits in the order they were made, the campaigns they belong to, totals, and when the owner left all."""
+
+    debits: list[Debit]
+    joined: dict[CampaignId, Joined]
+    spending: Spending
+    left_all_at: int | None
 
 
 class Ledger:
@@ -183,9 +195,9 @@ class Ledger:
         return AnswerStatus.ALREADY_ANSWERED if answered.issuperset(session.rounds()) else None
 
     def opted_out(self, campaign: CampaignId) -> bool:
-        """Whether the owner left this campaign."""
+        """Whether the owner left this campaign, or all."""
         with self._storage.read() as connection:
-            return opted_out(connection, campaign)
+            return left(connection, campaign)
 
     def record(
         self,
@@ -268,13 +280,14 @@ class Ledger:
             self._kept.expire(connection, now)
             reports = self._spool.expire(connection, now)
         if reports:
-            _LOG.info("%d waiting reports expired; their payloads are deleted, their debits stay", reports)
+            _LOG.info("%s expired while waiting: payloads are deleted, debits stay.", quantity(reports, "report"))
 
-    def statement(self) -> tuple[list[Debit], dict[CampaignId, Joined], Spending]:
-        """Debits in the order they were made, the campaigns they belong to and totals, in one consistent view."""
+    def statement(self) -> LedgerView:
+        """Everything that the account says, in one consistent view."""
         with self._storage.read() as connection:
             debits = connection.execute(
-                "SELECT campaign, round, nano, at, period_start, coalesce(state, 'deleted'), reason, body"
+                "SELECT campaign, round, nano, at, period_start, coalesce(state, 'deleted'),"
+                " CASE WHEN state = 'spooled' THEN trouble ELSE reason END, body"
                 " FROM debits LEFT JOIN reports USING (campaign, round) ORDER BY debits.rowid"
             )
             campaigns = connection.execute(
@@ -283,10 +296,13 @@ class Ledger:
             )
             now = max(math.ceil(seconds(self._clock)), high_water(connection))
             series = states(connection)
-            return (
-                [_debit(*row) for row in debits],
-                {CampaignId(blob(campaign)): self._listed(series, campaign, *row) for campaign, *row in campaigns},
-                self._spending(connection, None, now),
+            return LedgerView(
+                debits=[_debit(*row) for row in debits],
+                joined={
+                    CampaignId(blob(campaign)): self._listed(series, campaign, *row) for campaign, *row in campaigns
+                },
+                spending=self._spending(connection, None, now),
+                left_all_at=left_all_at(connection),
             )
 
     def _listed(self, series: dict[CampaignId, SeriesState], row: bytes, manifest: bytes, *rest: Any) -> Joined:

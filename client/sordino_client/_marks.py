@@ -24,7 +24,12 @@ def set_high_water(connection: sqlite3.Connection, now: int) -> None:
 
 def left_all(connection: sqlite3.Connection) -> bool:
     """Whether the owner left all campaigns and did not come back."""
-    return _mark(connection, _LEFT_ALL) is not None
+    return left_all_at(connection) is not None
+
+
+def left_all_at(connection: sqlite3.Connection) -> int | None:
+    """When the owner left all campaigns, in Unix seconds; None where they did not, or came back."""
+    return _mark(connection, _LEFT_ALL)
 
 
 def opted_out(connection: sqlite3.Connection, campaign: CampaignId) -> bool:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
+from sordino_client._errors import WrongArgument, checked_arguments
 from sordino_client._session import AnswerStatus
+from sordino_client._values import codes_of
 from sordino_shared.domains import Domain
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import CampaignId, Rotating
+from sordino_shared.quantities import quantity
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,10 +35,10 @@ class Campaign:
     def check(self, value: object) -> str:
         """The label of what a value is in this campaign, for the app's tests; spends and sends nothing.
 
-        Raises what `answer` does where `strict`: `InvalidValue` for a wrong shape, `OutsideDomain` for a value that is
-        not listed or of a wrong type, even where production would count it as `other` or `missing`.
+        Raises what `answer` does where `strict`: `WrongShape`, and `NotListed` for a value that is not listed or of a
+        wrong type, even where production would count it as `other` or `missing`.
         """
-        return self.domain.describe(self.domain.codes(value, strict=True))
+        return self.domain.describe(codes_of(self.domain, value, strict=True))
 
 
 @dataclass(frozen=True)
@@ -60,17 +65,39 @@ class RefusedUpload:
 
 @dataclass(frozen=True, kw_only=True)
 class Flushed:
-    """What a flush did: `waiting` reports are left, one is due in `retry_in_s`, `trouble` is the last met."""
+    """What a flush did: `waiting` reports are left, the next one is due in `retry_in_s` seconds.
+
+    `trouble` is what the last failed try met, in this flush or in an earlier one whose report still waits; that was
+    `tried_at`, in Unix seconds. Both are None where no report that waits was tried. `str()` says all of it.
+    """
 
     delivered: int
     refused: tuple[RefusedUpload, ...]
     waiting: int
     retry_in_s: float | None
     trouble: str | None
+    tried_at: float | None = None
+
+    def __str__(self) -> str:
+        said = f"{quantity(self.delivered, 'report')} delivered, {len(self.refused)} refused, {self.waiting} waiting"
+        if not self.waiting:
+            return said
+        if self.tried_at is None and self.trouble is not None:
+            return f"{said}; {self.trouble}"
+        why = "none was tried yet: each has a time drawn from its campaign's retry window"
+        if self.tried_at is not None:
+            tried = datetime.fromtimestamp(self.tried_at, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+            why = f"the last try, at {tried}, met: {self.trouble}"
+        return f"{said}; {why}; the next try is in {math.ceil(self.retry_in_s or 0)} s"
 
 
 def campaign_id(campaign: Campaign | CampaignId | str) -> CampaignId:
     """The id of a campaign given in any of the three ways."""
     if isinstance(campaign, Campaign):
         return campaign.id
-    return campaign if isinstance(campaign, CampaignId) else CampaignId.parse(campaign)
+    if isinstance(campaign, CampaignId):
+        return campaign
+    if not isinstance(campaign, str):
+        raise WrongArgument(f"give a campaign or its id in hexadecimal digits, got {type(campaign).__name__}", campaign)
+    with checked_arguments():
+        return CampaignId.parse(campaign)

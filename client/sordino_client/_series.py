@@ -17,18 +17,18 @@ from sordino_client import _series_rows as rows
 from sordino_client._clock import Clock, seconds
 from sordino_client._config import Config
 from sordino_client._delivery import delay_s, server_time
-from sordino_client._errors import NotASuccessor, PlanUnavailable
+from sordino_client._errors import NotASuccessor, PlanUnavailable, WrongArgument
 from sordino_client._fetching import fetch_plan, fetch_response
 from sordino_client._flow import Flow
 from sordino_client._ledger import Ledger
 from sordino_client._marks import leave, left, opted_out
 from sordino_client._results import Answer
+from sordino_client._sentences import answered
 from sordino_client._series_rows import SeriesState, first_state
 from sordino_client._session import AnswerStatus, Session, VerifiedPart, verify_part
 from sordino_client._spool import AnswerTerms
 from sordino_client._storage import Storage
 from sordino_client._transport import Response
-from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import (
     CampaignId,
     CampaignState,
@@ -104,7 +104,7 @@ class Series:
         verified = self.part(session)
         codes = session.codes(verified, value, strict=self._config.strict)
         status = self._record(session, law, asked, verified, codes, retry)
-        _LOG.info("campaign %s, period %d: %s", campaign, asked.number, status.value)
+        _LOG.info("%s", answered(campaign, f"period {asked.number}", status))
         spent = verified.proved if status is AnswerStatus.RECORDED else None
         return Answer(status, campaign, asked.number, spent)
 
@@ -130,7 +130,7 @@ class Series:
             session = self._ledger.session(campaign)
             law = session.series
             if law is None:
-                raise InvalidValue(f"campaign {campaign} is no series: it has no periods, call answer()", campaign)
+                raise WrongArgument(f"campaign {campaign} is no series: it has no periods, call answer()", campaign)
             with self._storage.read() as connection:
                 state = rows.state_of(connection, campaign)
                 if state is None or state.phase >= law.slots:
@@ -167,7 +167,9 @@ class Series:
         except PlanUnavailable as error:
             if not error.offline:
                 raise
-            _LOG.info("campaign %s: no connection, answered by what was fetched at joining", session.campaign)
+            _LOG.info(
+                "There is no connection: campaign %s is answered by what was fetched at joining.", session.campaign
+            )
             return kept
         shown = server_time(response)
         if shown is not None and abs(shown - seconds(self._clock)) > law.period_s:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sordino_client._errors import PlanRefused
+from sordino_client._values import codes_of
 from sordino_shared.audit import check_guarantee
 from sordino_shared.errors import InvalidValue, SordinoError
 from sordino_shared.guarantees import PureEpsilon
@@ -146,13 +147,12 @@ class Session:
     def codes(self, verified: VerifiedPart, value: object, *, strict: bool) -> NDArray[np.uint64]:
         """(attributes of the part,) the indices of a value's members.
 
-        Raises `InvalidValue`, and `OutsideDomain` where `strict`.
+        Raises `WrongShape`, and `NotListed` where `strict`.
         """
         domain = self.manifest.domain
-        domain.check_shape(value)
-        codes = domain.codes(value, strict=strict)
+        codes = codes_of(domain, value, strict=strict)
         for attribute, became in domain.coerced(value).items():
-            _LOG.warning("campaign %s, attribute %r: %s", self.campaign, attribute, became)
+            _LOG.warning("In the value for campaign %s, attribute %r: %s.", self.campaign, attribute, became)
         return self.codes_of_part(verified, codes[None]).ravel()
 
     def codes_of_part(self, verified: VerifiedPart, codes: NDArray[np.uint64]) -> NDArray[np.uint64]:

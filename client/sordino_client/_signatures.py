@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from sordino_client._errors import PlanRefused
-from sordino_shared.errors import InvalidValue, SordinoError
+from sordino_client._errors import PlanRefused, WrongArgument
+from sordino_shared.errors import SordinoError
 from sordino_shared.protocol import Manifest, ManifestSignatures, signed_message
 
 MAX_KEYS = 4
@@ -13,15 +13,16 @@ _KEY = re.compile("[0-9a-f]{64}")
 
 
 def check_keys(keys: tuple[str, ...]) -> None:
-    """Raise InvalidValue unless these are up to four public keys, and a library is there that verifies signatures."""
-    if len(keys) > MAX_KEYS or len(set(keys)) < len(keys) or not all(_KEY.fullmatch(key) for key in keys):
-        raise InvalidValue(f"manifest_keys are up to {MAX_KEYS} different Ed25519 keys of 64 hexadecimal digits", keys)
+    """Raise `WrongArgument` unless these are up to four public keys, and a library that verifies is there."""
+    well_formed = all(isinstance(key, str) and _KEY.fullmatch(key) for key in keys)
+    if not well_formed or len(keys) > MAX_KEYS or len(set(keys)) < len(keys):
+        raise WrongArgument(f"manifest_keys are up to {MAX_KEYS} different Ed25519 keys of 64 hexadecimal digits", keys)
     if not keys:
         return
     try:
         import cryptography.hazmat.primitives.asymmetric.ed25519  # noqa: F401
     except ImportError:
-        raise InvalidValue("manifest_keys need a library: pip install cryptography", keys) from None
+        raise WrongArgument("manifest_keys need a library: pip install cryptography", keys) from None
 
 
 def check_signed(manifest: Manifest, content: bytes | None, keys: tuple[str, ...]) -> None:

@@ -12,6 +12,7 @@ from sordino_client._storage import Storage, blob
 from sordino_shared.protocol import CampaignId, ReportBatch, RetryWindow
 from sordino_shared.randomness import Randomness
 
+_LONGEST_REASON = 300
 _DUE = "(not_before <= :now OR postponed_at > :now)"
 _OVER = "state = 'spooled' AND expires_at <= :now"
 _IN_TIME = "(expires_at IS NULL OR expires_at > :now)"
@@ -133,6 +134,16 @@ class Spool:
                 answered_at=int(at),
             )
 
+    def last_trouble(self) -> tuple[float, str] | None:
+        """When a report that waits was last tried, in Unix seconds, and what it met; None where none was tried."""
+        with self._storage.read() as connection:
+            row = connection.execute(
+                f"SELECT tried_at, trouble FROM reports WHERE {_OWN} AND trouble IS NOT NULL"
+                " ORDER BY tried_at DESC LIMIT 1",
+                self._now(),
+            ).fetchone()
+            return None if row is None else (float(row[0]), str(row[1]))
+
     def seconds_until_due(self, only: CampaignId | None = None) -> float | None:
         """Seconds until some report may be sent; None when none waits."""
         with self._storage.read() as connection:
@@ -188,8 +199,9 @@ class Spool:
         until = now + delay_s(report.retry, report.failures, trouble.after_s, randomness)
         with self._storage.write() as connection:
             connection.execute(
-                "UPDATE reports SET failures = failures + 1 WHERE campaign = ? AND round = ?",
-                (bytes(report.campaign), report.round),
+                "UPDATE reports SET failures = failures + 1, tried_at = ?, trouble = ?"
+                " WHERE campaign = ? AND round = ?",
+                (now, _one_line(trouble.reason), bytes(report.campaign), report.round),
             )
             connection.execute(
                 f"UPDATE reports SET postponed_at = :now, not_before = :until WHERE {_CHOSEN}"
@@ -216,3 +228,8 @@ class Spool:
 
     def _now(self, only: CampaignId | None = None) -> dict[str, object]:
         return {"now": seconds(self._clock), "origin": self._origin, "only": only and bytes(only)}
+
+
+def _one_line(reason: str) -> str:
+    """What the account shows on a line of its own: a server has a say in it, so that it is short and printable."""
+    return "".join(character if character.isprintable() else " " for character in reason)[:_LONGEST_REASON]

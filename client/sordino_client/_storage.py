@@ -15,9 +15,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TypeVar
 
-from sordino_client._errors import LedgerUnavailable
+from sordino_client._errors import LedgerUnavailable, WrongArgument
 from sordino_client._redating import date_at_draw
-from sordino_shared.errors import InvalidValue, ProtocolError
+from sordino_shared.errors import ProtocolError
 
 T = TypeVar("T")
 
@@ -95,7 +95,12 @@ _SINCE = {
         " BEGIN SELECT RAISE(ABORT, 'sources are final'); END",
     ),
     # Debits of series were dated at the start of their period, which the manifest names.
-    6: ("ALTER TABLE debits ADD COLUMN period_start INTEGER",),
+    # A report that waits says what its last try met.
+    6: (
+        "ALTER TABLE debits ADD COLUMN period_start INTEGER",
+        "ALTER TABLE reports ADD COLUMN tried_at REAL",
+        "ALTER TABLE reports ADD COLUMN trouble TEXT",
+    ),
 }
 # By format, what changes the rows of a ledger of that format, after the statements above.
 _REWRITES = {6: date_at_draw}
@@ -256,9 +261,15 @@ def whole(value: object, most: int = 2**63) -> int:
 
 
 def _checked(path: str | os.PathLike[str]) -> str:
+    if not isinstance(path, str | bytes | os.PathLike):
+        raise WrongArgument(f"the ledger must be a path, got {type(path).__name__}", path)
     text = os.fsdecode(path)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise WrongArgument(f"the ledger's path must have a form in UTF-8, got {text!r}", path) from None
     if not text or "\0" in text:
-        raise InvalidValue(
+        raise WrongArgument(
             f"the ledger must be a path in the app's private folder, or {MEMORY!r}, got {text!r}: "
             "a ledger without a file would forget what was spent",
             path,

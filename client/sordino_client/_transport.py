@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Protocol
 from urllib.parse import urlsplit
 
-from sordino_client._errors import TransportFailed
-from sordino_shared.errors import InvalidValue, OversizedDocument
+from sordino_client._errors import TransportFailed, WrongArgument
+from sordino_shared.errors import OversizedDocument
 
 # The protocol's version, not the SDK's or the app's: every device of protocol v1 says the same.
 USER_AGENT = "sordino/1"
@@ -63,18 +63,20 @@ def check_address(address: str, allow_http: bool) -> str:
     # httpx takes longer to import than the rest of the SDK.
     import httpx
 
+    if not isinstance(address, str):
+        raise WrongArgument(f"the server's address is text, got {type(address).__name__}", address)
     try:
         parts, spelled = urlsplit(address), str(httpx.URL(address))
     except (ValueError, TypeError, httpx.InvalidURL) as error:
-        raise InvalidValue(
+        raise WrongArgument(
             f"the server's address must look like https://telemetry.example: {error}", address
         ) from error
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise InvalidValue(f"the server's address must look like https://telemetry.example, got {address!r}", address)
+        raise WrongArgument(f"the server's address must look like https://telemetry.example, got {address!r}", address)
     if parts.query or parts.fragment or parts.username or parts.password:
-        raise InvalidValue("the server's address must not carry a query, a fragment or a user", address)
+        raise WrongArgument("the server's address must not carry a query, a fragment or a user", address)
     if parts.scheme == "http" and not allow_http and not _is_loopback(parts.hostname):
-        raise InvalidValue(
+        raise WrongArgument(
             f"{address!r} is not encrypted: the network would see who reports; use https, or pass allow_http=True",
             address,
         )

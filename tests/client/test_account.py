@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from unicodedata import east_asian_width
 
@@ -93,7 +94,7 @@ def test_no_line_of_a_campaigns_words_passes_for_one_of_the_account(line_break) 
         entries=(entry,),
     )
     caps = Caps(PureEpsilon.of(4), 30, PureEpsilon.of(40))
-    shown = str(Account((campaign,), 10**9, 10**9, caps)).splitlines()
+    shown = str(Account(campaigns=(campaign,), period_nano=10**9, lifetime_nano=10**9, caps=caps)).splitlines()
     foreign = [line for line in shown if line.startswith("  > ")]
     assert [line for line in shown if line not in foreign] == [
         "spent in 30 days: ε 1 of 4",
@@ -120,3 +121,44 @@ def test_a_sentence_of_several_lines_keeps_them(make_world, make_part, make_clie
     client = make_client(world)
     client.join(world.campaign)
     assert str(client.account()).splitlines()[-3:] == ["  > First line.", f"  > {FORGED}", "  nothing answered"]
+
+
+def test_leaving_all_campaigns_shows_in_the_account_and_in_every_client(world, make_client, clock, ledger) -> None:
+    client, other = make_client(), make_client()
+    campaign = client.join(world.campaign)
+    client.answer(campaign, "red")
+    assert (client.opted_out, client.account().opted_out, campaign.opted_out) == (False, None, False)
+    left_at = int(clock.time)
+    client.opt_out_all()
+    clock.time += 5 * 86_400
+    assert client.opted_out is other.opted_out is True
+    account = other.account()
+    assert account.opted_out == account.to_dict()["opted_out"] == left_at
+    assert str(account).splitlines()[:3] == [
+        "You left all campaigns on 2027-01-15. Nothing is answered or sent.",
+        "",
+        "spent in 30 days: ε 1 of 4",
+    ]
+    other.opt_in()
+    assert (client.opted_out, client.account().opted_out) == (False, None)
+    assert str(client.account()).startswith("spent in 30 days")
+
+
+def test_a_series_that_was_left_shows_no_rate(make_series, start) -> None:
+    client, campaign = start(make_series())
+    client.opt_out_all()
+    assert "  series: left, nothing is answered any more" in str(client.account()).splitlines()
+    client.opt_in()
+    assert "  series: at most ε 1 about any 7 days in a row" in str(client.account())
+    client.opt_out(campaign)
+    assert "  series: left, nothing is answered any more" in str(client.account()).splitlines()
+
+
+def test_the_async_client_says_it_too(make_async_client) -> None:
+    async def run() -> tuple[bool, bool]:
+        async with make_async_client() as client:
+            before = await client.opted_out
+            await client.opt_out_all()
+            return before, await client.opted_out
+
+    assert asyncio.run(run()) == (False, True)

@@ -66,6 +66,10 @@ def test_the_twins_have_the_same_names_and_arguments() -> None:
             if name == "__init__" or not name.startswith("_")
         }
 
+    def properties(kind: type) -> set[str]:
+        return {name for name, _ in inspect.getmembers(kind, lambda member: isinstance(member, property))}
+
+    assert properties(Client) == properties(AsyncClient) == {"opted_out"}
     assert surface(Client) == surface(AsyncClient)
     assert set(surface(Client)) == {
         "__init__", "join", "answer", "flush", "rehome", "account", "opt_out", "opt_out_all", "opt_in", "close",

@@ -314,8 +314,16 @@ def test_what_was_coerced_is_logged_and_nothing_of_the_value(make_world, make_cl
     campaign = client.join(world.campaign)
     client.answer(campaign, ("recognisable", "0.73519"))
     assert [(record.name, record.levelname, record.getMessage()) for record in caplog.records] == [
-        ("sordino_client", "WARNING", f"campaign {world.campaign}, attribute 'os': str counts as other"),
-        ("sordino_client", "WARNING", f"campaign {world.campaign}, attribute 'crashes': str is read as a number"),
+        (
+            "sordino_client",
+            "WARNING",
+            f"In the value for campaign {world.campaign}, attribute 'os': str counts as other.",
+        ),
+        (
+            "sordino_client",
+            "WARNING",
+            f"In the value for campaign {world.campaign}, attribute 'crashes': str is read as a number.",
+        ),
     ]
 
 

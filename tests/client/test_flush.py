@@ -8,7 +8,8 @@ from email.utils import formatdate
 import httpx
 import pytest
 
-from sordino_client._delivery import delay_s
+from sordino_client import _device as device_module
+from sordino_client._delivery import RetryLater, delay_s
 from sordino_shared.protocol import (
     Problem,
     RefusedReport,
@@ -236,3 +237,58 @@ def test_one_campaigns_token_holds_up_no_other_campaign(world, make_client) -> N
     world.replies = [world.problem(Problem.UNAUTHORIZED)]
     flushed = client.flush(patience_s=0)
     assert (flushed.delivered, flushed.waiting) == (1, 1)
+
+
+def test_what_waits_says_when_it_was_tried_and_what_it_met_in_later_flushes_too(
+    world, answered, make_client, clock
+) -> None:
+    """Nothing is due at the second flush, nor in a restarted app: the ledger keeps what the last try met."""
+    world.replies = [httpx.ConnectError("no route")]
+    first = answered.flush(patience_s=0)
+    tried = clock.time
+    answered.close()
+    clock.time += 2
+    again = make_client()
+    second = again.flush(patience_s=0)
+    [entry] = again.account().campaigns[0].entries
+    assert "no route" in entry.reason
+    assert second.trouble == first.trouble == entry.reason
+    assert (second.waiting, second.tried_at) == (1, tried)
+    assert 2 <= second.retry_in_s <= 6
+    said = str(second)
+    assert said.startswith("0 reports delivered, 0 refused, 1 waiting; the last try, at 2027-01-15 08:00:00 UTC, met: ")
+    assert f"met: {entry.reason}; the next try is in " in said
+    assert f"waits to be sent: {entry.reason}" in str(again.account())
+    clock.time += 8
+    third = again.flush(patience_s=0)
+    assert (third.delivered, third.waiting, third.trouble, third.tried_at) == (1, 0, None, None)
+    assert str(third) == "1 report delivered, 0 refused, 0 waiting"
+    assert again.account().campaigns[0].entries[0].reason is None
+
+
+def test_a_report_that_was_never_tried_says_why_it_waits(world, make_client, clock) -> None:
+    client = make_client(background=True)
+    client._background.close()
+    client.answer(client.join(world.campaign), "red")
+    flushed = client.flush(patience_s=0)
+    assert (flushed.waiting, flushed.trouble, flushed.tried_at) == (1, None, None)
+    assert "none was tried yet: each has a time drawn from its campaign's retry window; the next try is in" in str(
+        flushed
+    )
+
+
+def test_a_client_that_sends_nothing_says_why(world, make_client) -> None:
+    client = make_client()
+    client.answer(client.join(world.campaign), "red")
+    silent = make_client(dry_run=True).flush()
+    assert str(silent) == "0 reports delivered, 0 refused, 1 waiting; a dry run sends nothing"
+
+
+def test_what_a_server_says_is_one_short_line_of_the_account(world, answered, monkeypatch) -> None:
+    forged = RetryLater("x\nspent for life: \u202eε 0 of 40" + "y" * 1000, None, everything=False)
+    monkeypatch.setattr(device_module, "read_upload", lambda *_: forged)
+    answered.flush(patience_s=0)
+    [entry] = answered.account().campaigns[0].entries
+    assert entry.reason.isprintable()
+    assert len(entry.reason) == 300
+    assert sum(line.startswith("spent for life") for line in str(answered.account()).splitlines()) == 1

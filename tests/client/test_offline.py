@@ -224,7 +224,15 @@ def test_the_log_tells_what_happens_and_neither_value_nor_report(world, make_cli
     client.flush()
     client.opt_out_all()
     client.opt_in()
-    told = "\n".join(record.getMessage() for record in caplog.records if record.name.startswith("sordino_client"))
+    lines = [record.getMessage() for record in caplog.records if record.name.startswith("sordino_client")]
+    told = "\n".join(lines)
+    assert lines == [
+        f"There is no connection: campaign {world.campaign} is answered by the task that was read last.",
+        f"Round 0 of campaign {world.campaign} is answered; the report is recorded and waits to be sent.",
+        f"The server counted report 0 of campaign {world.campaign}.",
+        "The owner left all campaigns.",
+        "The owner came back.",
+    ]
     assert "no connection" in told
     assert "recorded" in told
     assert "green" not in told

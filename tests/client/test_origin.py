@@ -144,6 +144,8 @@ def test_an_older_ledger_is_brought_up_and_asks_to_join_again(two, ledger, versi
         connection.execute("DROP TRIGGER sources_are_final")
         connection.execute("ALTER TABLE campaigns DROP COLUMN source")
         connection.execute("ALTER TABLE debits DROP COLUMN period_start")
+        connection.execute("ALTER TABLE reports DROP COLUMN tried_at")
+        connection.execute("ALTER TABLE reports DROP COLUMN trouble")
         connection.execute("ALTER TABLE campaigns DROP COLUMN origin")
         connection.execute("DROP TABLE tasks")
         connection.execute("DROP TABLE series")

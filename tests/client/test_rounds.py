@@ -220,6 +220,8 @@ def test_a_ledger_of_format_1_is_kept_and_goes_on(two_rounds, make_client, ledge
         connection.execute("DROP TRIGGER sources_are_final")
         connection.execute("ALTER TABLE campaigns DROP COLUMN source")
         connection.execute("ALTER TABLE debits DROP COLUMN period_start")
+        connection.execute("ALTER TABLE reports DROP COLUMN tried_at")
+        connection.execute("ALTER TABLE reports DROP COLUMN trouble")
         connection.execute("ALTER TABLE campaigns DROP COLUMN origin")
         connection.execute("PRAGMA user_version = 1")
     again = make_client(two_rounds)
