@@ -19,6 +19,7 @@ from sordino_shared.randomizers import (
     AnyRandomizer,
     BaseRow,
     Coarsened,
+    DenseRows,
     FieldLabel,
     FiniteKernel,
     GridPartition,
@@ -43,6 +44,13 @@ def uneven_kernel() -> FiniteKernel:
     members = np.array([[1, 0, 0, 1, 0], [0, 1, 0, 0, 1], [0, 0, 1, 0, 0], [1, 1, 1, 1, 1]], dtype=np.bool_)
     low = np.array([2**57, 2**57, 2**56, 2**55], dtype=np.uint64)
     return FiniteKernel(60, TwoLevelRows.of(low, 2 * low, members))
+
+
+def square_kernel() -> FiniteKernel:
+    """As many outputs as types, and not symmetric: a table that is read by columns has another law."""
+    weights = np.array([1 << 59, 1 << 58, 1 << 57, 1 << 57], dtype=np.uint64)
+    table = np.stack([np.roll(weights, cell) for cell in range(4)], axis=1)
+    return FiniteKernel(60, DenseRows(Array.of(table, "<u8")))
 
 
 def three_attributes() -> OrbitKernel:
@@ -103,6 +111,7 @@ def coarsened_samples() -> dict[str, Coarsened]:
             Level(1 << 30, GridPartition((10,)), LinearLabel(1), b"\x02"),
             Level(1 << 30, GridPartition((3,)), ResidueLabel((4,)), b"\x03"),
         ),
+        "coarsened_offsets": coarsened((20,), Level(1 << 32, GridPartition((40,)), ResidueLabel((2,)), b"\x01")),
         "coarsened_axes": coarsened((3, 4), Level(1 << 32, GridPartition((2, 1)), ResidueLabel((2, 3)), b"\x03")),
         "coarsened_attributes": coarsened(
             (2, 3, 2, 2),
@@ -119,6 +128,7 @@ def sampled() -> dict[str, AnyRandomizer]:
         "subset_selection": SubsetSelection.for_guarantee(5, 2, ONE),
         "subset_mixture": SubsetMixture.for_guarantee(4, (1, 2), (0.25, 0.75), ONE),
         "finite_kernel_dense": small_kernel(),
+        "finite_kernel_square": square_kernel(),
         "finite_kernel_two_level": two_level_kernel(),
         "finite_kernel_null": uneven_kernel(),
         "orbit_kernel": three_attributes(),
@@ -144,7 +154,8 @@ def _domain(randomizer: AnyRandomizer) -> Domain:
         shape = randomizer.shape
     if isinstance(randomizer, Coarsened):
         shape = randomizer.sizes
-    return Domain(tuple(Categorical(f"a{at}", tuple("vwxyz"[:size])) for at, size in enumerate(shape)))
+    labels = "vwxyzabcdefghijklmno"
+    return Domain(tuple(Categorical(f"a{at}", tuple(labels[:size])) for at, size in enumerate(shape)))
 
 
 def _listed(randomizer: AnyRandomizer) -> dict[str, Any]:

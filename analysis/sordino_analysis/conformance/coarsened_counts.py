@@ -16,7 +16,8 @@ from sordino_analysis.conformance.coarsened import (
     public_ranges,
     word_bits,
 )
-from sordino_analysis.conformance.counts import Counts, partition, share
+from sordino_analysis.conformance.counts import Counts, in_order, partition, share
+from sordino_analysis.conformance.public_labels import public_counts
 from sordino_shared.randomizers import Coarsened
 
 Payloads = NDArray[np.uint8]
@@ -44,21 +45,22 @@ def favours_value(randomizer: Coarsened, reports: list[CoarsenedReport]) -> NDAr
 
 
 def coarsened_counts(randomizer: Coarsened, values: Sequence[int], payloads: Payloads) -> Iterator[Counts]:
-    """The level; the numbers of its partition; the bits of its words, and words of 0; the z that label and y give."""
+    """The level; its partition; its words, and the labels they give to values; the z that label and y give."""
     reports = read_reports(randomizer, values, payloads)
     yield from share(favours_value(randomizer, reports), float(member_chance(randomizer)), "in favour of the value")
     drawn = np.array([one.level for one in reports], dtype=np.int64)
     yield from partition(drawn, [level.chance / 2**32 for level in randomizer.levels], "the level", str)
     for number in range(len(randomizer.levels)):
-        yield from _level_counts(randomizer, number, [one for one in reports if one.level == number])
+        mine = [one for one in reports if one.level == number]
+        yield from _level_counts(randomizer, number, mine)
+        yield from public_counts(randomizer, number, values, mine)
 
 
 def _level_counts(randomizer: Coarsened, number: int, reports: list[CoarsenedReport]) -> Iterator[Counts]:
     level = randomizer.levels[number]
     for at, choices in enumerate(public_ranges(level.partition, randomizer.sizes)):
         found = np.array([choices.index(one.public[at]) for one in reports], dtype=np.int64)
-        uniform = np.full(len(choices), 1 / len(choices)).tolist()
-        yield from partition(found, uniform, f"choice {at} of the partition of level {number}", str)
+        yield from in_order(found, len(choices), f"choice {at} of the partition of level {number}")
     for at, bits in enumerate(word_bits(level.label, coordinate_counts(randomizer, level))):
         words, of = np.array([one.words[at] for one in reports], dtype=np.uint64), f"word {at} of level {number}"
         ones = [np.count_nonzero(words >> np.uint64(bit) & np.uint64(1)) for bit in range(bits)]

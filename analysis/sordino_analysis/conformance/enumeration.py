@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import cache, singledispatch
@@ -33,6 +34,7 @@ from sordino_shared.randomizers import (
 
 Law = Iterator[tuple[bytes, Fraction]]
 UNUSED_SLOT = 255
+MOST_ATOM = (1 << 15) - 1
 
 
 @singledispatch
@@ -220,6 +222,14 @@ def direction(seed: bytes, dimension: int) -> list[int]:
 
 def _atom(index: int) -> int:
     return int.from_bytes(_atoms()[2 * index : 2 * index + 2], "little", signed=True)
+
+
+@cache
+def likeliest_atom() -> float:
+    """The chance of the likeliest coordinate of a direction: a word has 15 bits of an atom and a sign."""
+    counted = Counter(_atom(index) for index in range(1 << 15))
+    # With either sign 0 is one number.
+    return max(times * (1 if atom else 2) for atom, times in counted.items()) / (1 << 16)
 
 
 @cache

@@ -7,19 +7,22 @@ chance, and which part is uniform.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from functools import lru_cache, singledispatch
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import hypergeom
 
 from sordino_analysis.conformance.coarsened_counts import coarsened_counts, favours_value, member_chance, read_reports
-from sordino_analysis.conformance.counts import Counts, partition, share
+from sordino_analysis.conformance.counts import MOST_LISTED, BoundedCounts, Counts, partition, share, types_looked_at
 from sordino_analysis.conformance.enumeration import (
+    MOST_ATOM,
     digits,
     kernel_weights,
+    likeliest_atom,
     payload_count,
     payload_law,
     slot_places,
@@ -40,9 +43,11 @@ from sordino_shared.randomizers import (
 )
 
 Payloads = NDArray[np.uint8]
-# Above this many payloads most are never seen, and counts of what they have in common say more.
-MOST_LISTED = 4096
 SEED_BYTES = 16
+# Types whose sides of a direction are counted for each value: more take as much time again, and share its false alarms.
+_MOST_TYPES = 64
+# Floating point is exact below.
+_EXACT = 1 << 53
 
 
 def all_counts(randomizer: Randomizer, cell: int, payloads: Payloads) -> list[Counts]:
@@ -197,25 +202,52 @@ def _direction_tells(randomizer: SeededDirection, cell: int, payloads: Payloads)
 
 
 def _side(randomizer: SeededDirection, cell: int, payloads: Payloads) -> NDArray[np.bool_]:
-    vector = randomizer.vectors.numpy()[cell].astype(np.int64)
-    batch = max(1, (1 << 22) // len(vector))
-    starts = range(0, len(payloads), batch)
-    found = [directions(payloads[at : at + batch, :SEED_BYTES], len(vector)).astype(np.int64) @ vector for at in starts]
-    return np.asarray(np.concatenate([np.zeros(0, np.int64), *found]) >= 0)
+    return np.asarray(_products(randomizer, [cell], payloads)[:, 0] >= 0)
+
+
+def _products(randomizer: SeededDirection, types: Sequence[int], payloads: Payloads) -> NDArray[Any]:
+    """(n, types) ⟨g, vector⟩ of each report's direction and each type, exact."""
+    vectors = randomizer.vectors.numpy()[list(types)].astype(np.int64)
+    is_exact = int(np.abs(vectors).sum(axis=1).max()) * MOST_ATOM < _EXACT
+    columns = vectors.T.astype(np.float64 if is_exact else np.int64)
+    batch = max(1, (1 << 22) // len(columns))
+    found: list[NDArray[Any]] = [np.zeros((0, len(types)), columns.dtype)]
+    for at in range(0, len(payloads), batch):
+        drawn = directions(payloads[at : at + batch, :SEED_BYTES], len(columns))
+        found.append(drawn.astype(columns.dtype) @ columns)
+    return np.concatenate(found)
 
 
 @features.register
 def _direction_features(randomizer: SeededDirection, cell: int, payloads: Payloads) -> Iterator[Counts]:
-    side, keep = _side(randomizer, cell, payloads), float(truth(randomizer, cell))
+    types = types_looked_at(randomizer.size, cell, _MOST_TYPES)
+    products, keep = _products(randomizer, types, payloads), float(truth(randomizer, cell))
+    side = products[:, 0] >= 0
     kept = side == (payloads[:, SEED_BYTES] == 1)
     for positive, name in ((True, "≥ 0"), (False, "< 0")):
         yield from share(kept[side == positive], keep, f"with its true bit where ⟨g, vector⟩ {name}")
+    yield from _fair_sides(randomizer, types, products)
     seeds = np.ascontiguousarray(payloads[:, :SEED_BYTES])
     bits = np.unpackbits(seeds, axis=1, bitorder="little").sum(axis=0, dtype=np.int64)
     yield Counts(len(seeds), bits, np.full(len(bits), 0.5), lambda bit: f"bit {bit % 8} of seed byte {bit // 8} was 1")
     repeated = len(seeds) - len(np.unique(seeds, axis=0))
     # A seed equals one of n before it with chance n/2^128 at most.
     yield Counts(len(seeds), np.array([repeated]), np.array([len(seeds) / 2.0**128]), lambda _: "a seed came again")
+
+
+def _fair_sides(randomizer: SeededDirection, types: list[int], products: NDArray[Any]) -> Iterator[Counts]:
+    """A seed is drawn before anything is looked at: no type's vector has a side that comes more often.
+
+    The law of g is that of −g, so that a product that is not 0 is above 0 with chance ½. One that is 0 takes one atom
+    of the last coordinate that counts, given the others.
+    """
+    ties = np.count_nonzero(products == 0, axis=0).astype(np.int64)
+    above = np.count_nonzero(products > 0, axis=0).astype(np.int64)
+    half, what = np.full(len(types), 0.5), [f"⟨g, vector of type {each}⟩ was" for each in types]
+    yield Counts(len(products) - ties, above, half, lambda at: f"{what[at]} above 0, not below,")
+    has_side = np.any(randomizer.vectors.numpy()[types] != 0, axis=1)
+    bounds = np.where(has_side, likeliest_atom(), 1.0)
+    yield BoundedCounts(len(products), ties, bounds, lambda at: f"{what[at]} 0")
 
 
 @truth.register

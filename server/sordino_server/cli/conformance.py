@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,6 +13,7 @@ from sordino_analysis.conformance.samples import read_samples
 from sordino_analysis.conformance.verdict import FALSE_ALARM, ConformanceResult, judge, reports_needed
 from sordino_analysis.planning.plan_folder import DEVICE_FILE
 from sordino_server.cli.output import JsonOption, console, fail, print_json, reports_errors
+from sordino_server.cli.sampler_starts import started_samples, starts_needed
 from sordino_shared.audit import check_guarantee
 from sordino_shared.errors import InvalidValue, ProtocolError
 from sordino_shared.protocol import DevicePart
@@ -24,6 +26,16 @@ def conformance(
     device_part: Annotated[
         Path, typer.Argument(metavar="DEVICE_PART", help=f"{DEVICE_FILE} from `sordino plan --output`.")
     ],
+    sampler: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[SAMPLER]...", help="With --fresh: the command that draws one report.", show_default=False
+        ),
+    ] = None,
+    fresh: Annotated[
+        int | None,
+        typer.Option(min=2, max=100_000, metavar="N", help="Start the sampler N times for one report each."),
+    ] = None,
     false_alarm: Annotated[
         float,
         typer.Option(
@@ -49,26 +61,43 @@ def conformance(
     sampler is rejected if p is at most the false-alarm rate.
 
     A test needs enough reports: `--needed` prints how many per value detect an ε that is 10 % too large in 99 of 100
-    runs. Exit codes: 0 the sampler conforms, 1 it differs or there are too few reports, 2 bad input.
+    runs. A sampler that begins with the same randomness at every start passes this test in one process. So test it too
+    with a start for each report, where the value is its last argument:
+
+        sordino conformance delays/device.cbor --fresh 200 -- my-sampler delays/device.cbor
+
+    Exit codes: 0 the sampler conforms, 1 it differs or there are too few reports, 2 bad input.
     """
     part = _read_part(device_part)
     if needed:
         _print_needed(part, false_alarm, as_json)
         return
-    samples = read_samples(sys.stdin.buffer, part.randomizer)
-    verdict = judge(part, samples, false_alarm)
+    verdict = _judged(part, sampler or [], fresh, false_alarm)
     unseen = part.randomizer.size - verdict.values
     if as_json:
         print_json(_summary(verdict) | {"values_without_reports": unseen})
     else:
         _print(verdict, unseen)
+    _fail_unless_it_conforms(verdict, fresh)
+
+
+def _judged(part: DevicePart, sampler: list[str], fresh: int | None, false_alarm: float) -> ConformanceResult:
+    if (fresh is None) != (not sampler):
+        raise InvalidValue("a command after `--` and --fresh N belong together: the sampler is started N times")
+    if fresh is None:
+        return judge(part, read_samples(sys.stdin.buffer, part.randomizer), false_alarm)
+    samples = started_samples(sampler, part.randomizer, fresh)
+    needed = starts_needed(part, samples, false_alarm)
+    return replace(judge(part, samples, false_alarm), needed=needed)
+
+
+def _fail_unless_it_conforms(verdict: ConformanceResult, fresh: int | None) -> None:
     if verdict.outcome == "differs":
         fail(f"the sampler does not draw from the distribution of the device part; do not ship it ({verdict.seen})")
     if verdict.outcome == "too_few":
-        fail(
-            f"too few reports to detect an ε that is 10 % too large: a value has {verdict.fewest}, "
-            f"{verdict.needed} are needed; draw more"
-        )
+        missed = "an ε that is 10 % too large" if fresh is None else "a sampler that starts with the same randomness"
+        found = f"a value has {verdict.fewest}, {verdict.needed} are needed"
+        fail(f"too few reports to detect {missed}: {found}; draw more")
 
 
 def _read_part(path: Path) -> DevicePart:

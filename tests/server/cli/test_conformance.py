@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -125,3 +127,58 @@ def test_what_is_no_device_part_is_refused(tmp_path: Path) -> None:
     (tmp_path / "other.cbor").write_bytes(b"{}")
     assert "is not a device part" in words(run(tmp_path / "other.cbor", "0 00\n", code=2).stderr)
     assert "No such file" in words(run(tmp_path / "absent.cbor", "0 00\n", code=1).stderr)
+
+
+# Randomized response in the standard library alone, which starts in 20 ms.
+SAMPLER = """
+import random, sys
+kind, bits, other, value = sys.argv[1], *map(int, sys.argv[2:])
+draw = (random.SystemRandom() if kind == "fresh" else random.Random(7)).getrandbits(bits)
+rank = draw // other
+print(value, format(value if rank > 1 else rank + (rank >= value), "02x"))
+"""
+
+
+@pytest.fixture
+def sampler(tmp_path: Path) -> Callable[[str], list[str]]:
+    """The command of a sampler that draws one report of its last argument."""
+    program, law = tmp_path / "sampler.py", PART.randomizer
+    program.write_text(SAMPLER)
+    assert isinstance(law, RandomizedResponse)
+    terms = [str(law.bits), str(law.other_weight)]
+    return lambda kind: ["--", sys.executable, "-I", "-S", str(program), kind, *terms]
+
+
+def test_a_sampler_that_begins_with_one_state_is_refused_by_its_starts(
+    device_part: Path, sampler: Callable[[str], list[str]]
+) -> None:
+    """In one process it draws as it should. A true sampler is refused with chance 10⁻³ here."""
+    terms = ("--json", "--false-alarm", "0.001")
+    refused = run(device_part, "", "--fresh", "80", *terms, *sampler("stuck"), code=1)
+    assert json.loads(refused.stdout)["verdict"] == "differs"
+    honest = json.loads(run(device_part, "", "--fresh", "80", *terms, *sampler("fresh"), code=0).stdout)
+    assert (honest["verdict"], honest["reports"], honest["values"]) == ("conforms", 80, 2)
+    assert 4 < honest["reports_of_a_value_needed"] <= 40
+    few = run(device_part, "", "--fresh", "4", *terms, *sampler("stuck"), code=1)
+    assert "too few reports to detect a sampler that starts with the same randomness" in words(few.stderr)
+
+
+@pytest.mark.parametrize(
+    ("program", "said"),
+    [
+        ("print(1, '00')", "not the one line `0 PAYLOAD`"),
+        ("print(0, '00'); print(0, '00')", "prints 2 lines"),
+        ("", "prints 0 lines"),
+        ("raise SystemExit('no such part')", "ends with code 1: no such part"),
+        ("import sys; print(sys.argv[-1], '0000')", "line 1 ('0 0000'): PAYLOAD has 2 bytes"),
+    ],
+)
+def test_a_sampler_that_prints_something_else_is_told(device_part: Path, program: str, said: str) -> None:
+    asked = ("--fresh", "2", "--", sys.executable, "-c", program)
+    assert said in words(run(device_part, "", *asked, code=2).stderr)
+
+
+def test_starts_and_a_sampler_belong_together(device_part: Path) -> None:
+    for options in (("--fresh", "2"), ("--", "sampler")):
+        assert "belong together" in words(run(device_part, "0 00", *options, code=2).stderr)
+    assert "cannot be started" in words(run(device_part, "", "--fresh", "2", "--", "/no/such", code=2).stderr)
