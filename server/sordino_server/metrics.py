@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from time import sleep
 
@@ -13,8 +13,10 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, star
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 from prometheus_client.registry import Collector
+from sqlalchemy.orm import Session
 
-from sordino_server import plans, releases, rounds
+from sordino_server import __version__, aggregates, plans, releases, rounds
+from sordino_server.campaigns import retention
 from sordino_server.kit.clock import ServerClock, WallClock
 from sordino_server.kit.database_errors import DatabaseError
 from sordino_server.kit.db import Database
@@ -28,7 +30,7 @@ log = logger(__name__)
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 # Scrapers usually give up after ten seconds and then have no metric at all.
 _STORED_WITHIN_S = 2.0
-_QUEUE_EVERY_S = 1.0
+_WRITE_EVERY_S = 1.0
 # Where this is set when prometheus_client is imported, processes keep their figures in files of this folder.
 MULTIPROCESS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 _REPORTS = (1, 4, 16, 64, 256, 1024, 4096)
@@ -37,9 +39,10 @@ _REPORTS = (1, 4, 16, 64, 256, 1024, 4096)
 class MetricsRegistry:
     """What every process shows: `registry`, with what the database holds in it."""
 
-    def __init__(self, database: Database, clock: ServerClock | None = None) -> None:
+    def __init__(self, database: Database, clock: ServerClock | None = None, retention_days: int = 0) -> None:
         self.registry = CollectorRegistry()
-        self.registry.register(_Stored(database, clock or WallClock()))
+        self.registry.register(_Stored(database, clock or WallClock(), retention_days))
+        self.registry.register(_Build())
 
     @contextmanager
     def served(self, host: str, port: int) -> Iterator[None]:
@@ -74,8 +77,8 @@ def _note_failed_scrape(*_: object) -> None:
 class MergedMetrics(MetricsRegistry):
     """The metrics of several server processes that share `folder`; a counter never falls when one of them dies."""
 
-    def __init__(self, database: Database, folder: str) -> None:
-        super().__init__(database)
+    def __init__(self, database: Database, folder: str, retention_days: int = 0) -> None:
+        super().__init__(database, retention_days=retention_days)
         self._folder = folder
         MultiProcessCollector(self.registry, path=folder)  # type: ignore[no-untyped-call]  # it has no types
 
@@ -87,8 +90,8 @@ class MergedMetrics(MetricsRegistry):
 class Metrics(MetricsRegistry):
     """The metrics of one server process."""
 
-    def __init__(self, database: Database, clock: ServerClock | None = None) -> None:
-        super().__init__(database, clock)
+    def __init__(self, database: Database, clock: ServerClock | None = None, retention_days: int = 0) -> None:
+        super().__init__(database, clock, retention_days)
         self._requests = Counter(
             "sordino_http_requests", "Answered requests.", ["method", "route", "status"], registry=self.registry
         )
@@ -120,6 +123,8 @@ class Metrics(MetricsRegistry):
             registry=self.registry,
             multiprocess_mode="livesum",
         )
+        connections = connections_gauge(self.registry)
+        self._watched = [(connections.labels(state), value) for state, value in pool_readings(database).items()]
         self._counted: dict[tuple[str, str, int], Counter] = {}
         self._timed: dict[str, Histogram] = {}
 
@@ -147,24 +152,45 @@ class Metrics(MetricsRegistry):
         self._commit_seconds.observe(seconds)
 
     def watch_queue(self, queued_bytes: Callable[[], int]) -> None:
-        """A metric whose value the function returns at each scrape; among several processes, once a second."""
+        """Show what waits, and the connections, at each scrape; among several processes, as of the last second."""
+        watched = [*self._watched, (self._queue, queued_bytes)]
         if MULTIPROCESS_FOLDER not in os.environ:
-            self._queue.set_function(queued_bytes)
+            for gauge, value in watched:
+                gauge.set_function(value)
             return
-        threading.Thread(target=self._write_queue, args=(queued_bytes,), name="queue metric", daemon=True).start()
+        threading.Thread(target=_write, args=(watched,), name="watched metrics", daemon=True).start()
 
-    def _write_queue(self, queued_bytes: Callable[[], int]) -> None:
-        while True:
-            self._queue.set(queued_bytes())
-            sleep(_QUEUE_EVERY_S)
+
+def _write(watched: Sequence[tuple[Gauge, Callable[[], float]]]) -> None:
+    while True:
+        for gauge, value in watched:
+            gauge.set(value())
+        sleep(_WRITE_EVERY_S)
+
+
+def connections_gauge(registry: CollectorRegistry) -> Gauge:
+    """The connections of a process to its database, by what they are."""
+    return Gauge(
+        "sordino_database_connections",
+        "Connections to the database: in use, and the most that there may be.",
+        ["state"],
+        registry=registry,
+        multiprocess_mode="livesum",
+    )
+
+
+def pool_readings(database: Database) -> dict[str, Callable[[], float]]:
+    """How many connections are in use, and how many may be, as of when a function is called."""
+    return {"in_use": lambda: float(database.connections_in_use), "limit": lambda: float(database.connections)}
 
 
 class _Stored(Collector):
     """What the database holds, read when somebody looks; nothing while it does not answer in time."""
 
-    def __init__(self, database: Database, clock: ServerClock) -> None:
+    def __init__(self, database: Database, clock: ServerClock, retention_days: int) -> None:
         self._database = database
         self._clock = clock
+        self._retention_days = retention_days
         self._reading: SingleFlight[list[GaugeMetricFamily]] = SingleFlight()
 
     def collect(self) -> Iterable[GaugeMetricFamily]:
@@ -190,7 +216,37 @@ class _Stored(Collector):
                     "kind",
                     {kind: 0 if since is None else max(now - since, 0) for kind, since in waiting.items()},
                 ),
+                _number(
+                    "sordino_rounds_overdue_for_purge",
+                    "Rounds whose reports should have been deleted an hour ago or before.",
+                    retention.overdue(session, self._retention_days, now),
+                ),
+                _number(
+                    "sordino_last_report_age_seconds",
+                    "Since the last report came that is in the log; left out where there is none.",
+                    None if (last := aggregates.newest_at(session)) is None else max(now - last, 0),
+                ),
+                _gauge(
+                    "sordino_database_bytes",
+                    "Disk of the whole database, and of ids and log of reports where the engine can say.",
+                    "kind",
+                    {"all": self._database.bytes_on_disk(session)} | self._log(session),
+                ),
             ]
+
+    def _log(self, session: Session) -> dict[str, int]:
+        return {} if self._database.is_sqlite else {"log": aggregates.bytes_on_disk(session)}
+
+
+class _Build(Collector):
+    """Which software this process is."""
+
+    def collect(self) -> Iterable[GaugeMetricFamily]:
+        return (_gauge("sordino_build_info", "1, with the version of the software.", "version", {__version__: 1}),)
+
+
+def _number(name: str, description: str, value: int | None) -> GaugeMetricFamily:
+    return GaugeMetricFamily(name, description, value=value)
 
 
 def _gauge(name: str, description: str, label: str, values: Mapping[str, int]) -> GaugeMetricFamily:

@@ -1,4 +1,4 @@
-"""The dashboard in deploy/grafana shows the metrics that the processes export, by labels that they have."""
+"""Dashboard and alerts in deploy/ use the metrics that the processes export, by labels that they have."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from sordino_server.jobs.worker_metrics import WorkerMetrics
 from sordino_server.kit.db import Database
 from sordino_server.metrics import Metrics
 
 DASHBOARD = Path(__file__).parents[2] / "deploy" / "grafana" / "sordino.json"
+ALERTS = DASHBOARD.parents[1] / "prometheus" / "alerts.yml"
 SUFFIXES = {"counter": ("_total",), "histogram": ("_bucket", "_sum", "_count"), "gauge": ("",)}
 
 
@@ -59,6 +61,22 @@ def test_panels_show_exported_metrics_by_their_labels_and_none_is_missing(
             shown.add(family)
         assert set(re.findall(r"\{\{(\w+)\}\}", legend)) <= _labels(expression)
     assert shown == {family for family, _ in exported.values()}
+
+
+def test_alerts_use_exported_metrics_by_their_labels_and_say_what_to_do(
+    exported: dict[str, tuple[str, set[str]]],
+) -> None:
+    (group,) = yaml.safe_load(ALERTS.read_text(encoding="utf-8"))["groups"]
+    rules = group["rules"]
+    assert len({rule["alert"] for rule in rules}) == len(rules)
+    for rule in rules:
+        names = re.findall(r"\bsordino_\w+", rule["expr"])
+        known = {"le"}.union(*(exported[name][1] for name in names))
+        assert names, rule["alert"]
+        assert _labels(rule["expr"]) <= known, rule["alert"]
+        assert set(re.findall(r"\$labels\.(\w+)", rule["annotations"]["summary"])) <= _labels(rule["expr"])
+        assert rule["labels"]["severity"] in ("page", "ticket")
+        assert rule["annotations"].keys() == {"summary", "do"}
 
 
 def test_panels_do_not_overlap_and_take_their_source_from_the_variable() -> None:

@@ -10,7 +10,10 @@ from typing import Any
 import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
+from sqlalchemy import text
 
+from sordino_server import __version__
+from sordino_server.campaigns import retention
 from sordino_server.metrics import Metrics
 from sordino_shared.errors import InvalidValue
 from tests.patience import PATIENCE_S, slack
@@ -60,13 +63,64 @@ def test_requests_reports_and_commits_are_counted(running: Any) -> None:
     assert figures["sordino_oldest_waiting_job_age_seconds", (("kind", "round"),)] == 0
 
 
+@pytest.mark.parametrize("engine", ["running", "running_on_postgres"])
+def test_connections_reports_disk_and_version_are_shown(engine: str, request: pytest.FixtureRequest) -> None:
+    running = request.getfixturevalue(engine)
+    figures = shown(running)
+    assert ("sordino_last_report_age_seconds", ()) not in figures
+    assert figures["sordino_build_info", (("version", __version__),)] == 1
+    assert figures["sordino_database_connections", (("state", "limit"),)] == running.database.connections
+    running.report(running.campaign("open"), [0, 1])
+    running.clock.advance(77)
+    with running.database.read("hold") as one, running.database.read("hold another") as another:
+        for session in (one, another):
+            session.execute(text("SELECT 1"))
+        figures = shown(running)
+    assert figures["sordino_last_report_age_seconds", ()] == 77
+    assert figures["sordino_database_connections", (("state", "in_use"),)] >= 2
+    everything = figures["sordino_database_bytes", (("kind", "all"),)]
+    assert everything > 100_000
+    if running.database.is_sqlite:
+        assert ("sordino_database_bytes", (("kind", "log"),)) not in figures
+    else:
+        assert 0 < figures["sordino_database_bytes", (("kind", "log"),)] < everything
+
+
+def test_reports_that_are_kept_too_long_are_counted(running: Any) -> None:
+    campaign = running.campaign("open")
+    running.report(campaign, [0, 1])
+    running.api.post(f"/v1/campaigns/{campaign['id']}/close").raise_for_status()
+    running.work()
+    for days, overdue in ((0, 0), (1, 0)):
+        metrics = Metrics(running.database, running.clock, days)
+        assert metrics.registry.get_sample_value("sordino_rounds_overdue_for_purge") == overdue
+    running.clock.advance(86_400)
+    assert metrics.registry.get_sample_value("sordino_rounds_overdue_for_purge") == 0
+    running.clock.advance(3_600)
+    assert metrics.registry.get_sample_value("sordino_rounds_overdue_for_purge") == 1
+    kept = Metrics(running.database, running.clock, 0)
+    assert kept.registry.get_sample_value("sordino_rounds_overdue_for_purge") == 0
+    for old in retention.old_reports(running.database, 1, running.clock.now()):
+        retention.purge(running.database, old, running.clock.now())
+    assert metrics.registry.get_sample_value("sordino_rounds_overdue_for_purge") == 0
+
+
 def test_no_figure_names_a_campaign_or_a_sender(running: Any) -> None:
     campaign = running.campaign("open")
     running.report(campaign, [0])
     running.anonymous.get(f"/v1/campaigns/{campaign['id']}/task")
     running.anonymous.get("/made/up/path")
     for _, labels in shown(running):
-        assert {name for name, _ in labels} <= {"method", "route", "status", "outcome", "state", "kind", "le"}
+        assert {name for name, _ in labels} <= {
+            "method",
+            "route",
+            "status",
+            "outcome",
+            "state",
+            "kind",
+            "le",
+            "version",
+        }
         for _, value in labels:
             assert campaign["id"] not in value
             assert "made" not in value

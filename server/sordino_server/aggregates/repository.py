@@ -158,6 +158,17 @@ def purged_at(session: Session, round_id: int) -> int | None:
     return session.scalars(select(Round.purged_at).where(Round.id == round_id)).one()
 
 
+def newest_at(session: Session) -> int | None:
+    """When the last reports came that are in the log, of any round; None where it is empty."""
+    return session.scalar(select(ReportChunk.created_at).order_by(ReportChunk.id.desc()).limit(1))
+
+
+def bytes_on_disk(session: Session) -> int:
+    """Bytes of ids and log with their indexes, on PostgreSQL."""
+    ids, payloads = (func.pg_total_relation_size(table.__tablename__) for table in (Report, ReportChunk))
+    return int(session.scalars(select(ids + payloads)).one())
+
+
 def log_bytes(session: Session, round_id: int) -> int:
     """Bytes of all payloads in the log."""
     size = func.coalesce(func.sum(func.length(ReportChunk.payloads)), 0)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from sqlalchemy.orm import Session
+
 from sordino_server import aggregates, archives
 from sordino_server.campaigns import repository
 from sordino_server.kit.db import Database
@@ -11,6 +13,8 @@ from sordino_server.plans import service as plans
 from sordino_shared.errors import SordinoError
 
 _DAY_S = 86400
+# Several times what a worker may take to begin.
+_OVERDUE_S = 3600
 
 
 class ReportsKept(SordinoError):
@@ -55,6 +59,11 @@ def old_reports(database: Database, days: int, now: int) -> list[OldReports]:
             )
             for row in rows
         ]
+
+
+def overdue(session: Session, days: int, now: int) -> int:
+    """Rounds whose reports should be gone for an hour or longer; 0 where reports are kept, with `days` 0."""
+    return len(repository.ended_rounds(session, now - days * _DAY_S - _OVERDUE_S)) if days else 0
 
 
 def purge(database: Database, old: OldReports, now: int) -> None:

@@ -45,7 +45,7 @@ def serve_several(
         # Holds the port while processes come and go; without listening it gets no connection.
         listener = stack.enter_context(reserved(host, port))
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="sordino-metrics-"))
-        metrics = MergedMetrics(database, folder)
+        metrics = MergedMetrics(database, folder, settings.raw_report_retention_days)
         stack.enter_context(metrics.served(settings.metrics_host, settings.metrics_port))
         stack.enter_context(worker)
         command = ["serve", "--host", host, "--port", str(port), "--no-worker", "--no-migrate"]

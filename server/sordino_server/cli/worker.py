@@ -33,7 +33,7 @@ def worker(
     """
     settings, database = started()
     prepare_schema(database, migrate=False)
-    metrics = WorkerMetrics(database)
+    metrics = WorkerMetrics(database, retention_days=settings.raw_report_retention_days)
     work = _work(settings, database, metrics)
     _stop_on_signals(work.stop)
     if parent is not None:

@@ -9,7 +9,7 @@ from prometheus_client import Counter, Histogram
 from sordino_server.jobs.worker import Kind, Outcome
 from sordino_server.kit.clock import ServerClock
 from sordino_server.kit.db import Database
-from sordino_server.metrics import MetricsRegistry
+from sordino_server.metrics import MetricsRegistry, connections_gauge, pool_readings
 
 _SECONDS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 1800.0, 3600.0)
 
@@ -17,8 +17,11 @@ _SECONDS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 1800.0
 class WorkerMetrics(MetricsRegistry):
     """The metrics of one worker process."""
 
-    def __init__(self, database: Database, clock: ServerClock | None = None) -> None:
-        super().__init__(database, clock)
+    def __init__(self, database: Database, clock: ServerClock | None = None, retention_days: int = 0) -> None:
+        super().__init__(database, clock, retention_days)
+        connections = connections_gauge(self.registry)
+        for state, value in pool_readings(database).items():
+            connections.labels(state).set_function(value)
         self._jobs = Counter("sordino_jobs", "Jobs by how they ended.", ["kind", "outcome"], registry=self.registry)
         self._seconds = Histogram(
             "sordino_job_duration_seconds",

@@ -15,6 +15,7 @@ from sqlalchemy import URL, Connection, Engine, ExecutionContext, create_engine,
 from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.orm import Session
+from sqlalchemy.pool import QueuePool
 
 from sordino_server.kit.database_errors import DatabaseBusy, DatabaseCorrupted, TransactionConflict, database_error
 from sordino_shared.errors import InvalidValue
@@ -64,6 +65,7 @@ class Database:
 
     def __init__(self, url: str, *, busy_timeout_s: float = BUSY_TIMEOUT_S, connections: int = 10) -> None:
         self.url = database_url(url)
+        self.connections = connections
         self.is_sqlite = self.url.get_backend_name() == "sqlite"
         if self.is_sqlite:
             self.engine: Engine = _sqlite_engine(self.url, busy_timeout_s, connections)
@@ -111,6 +113,17 @@ class Database:
         if not self.is_sqlite:
             function = "pg_advisory_xact_lock_shared" if shared else "pg_advisory_xact_lock"
             session.execute(text(f"SELECT {function}(:space, :number)"), {"space": space, "number": number})
+
+    @property
+    def connections_in_use(self) -> int:
+        """Of the pool's `connections`, those that a transaction has now."""
+        pool = self.engine.pool
+        return pool.checkedout() if isinstance(pool, QueuePool) else 0
+
+    def bytes_on_disk(self, session: Session) -> int:
+        """Bytes of the whole database: SQLite's file without its log, PostgreSQL's tables and indexes."""
+        size = "(SELECT page_count * page_size FROM pragma_page_count, pragma_page_size)"
+        return int(session.scalar(text(f"SELECT {size if self.is_sqlite else 'pg_database_size(current_database())'}")))
 
     def check(self) -> None:
         """Raise unless the database answers."""

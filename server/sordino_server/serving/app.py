@@ -37,7 +37,7 @@ def create_app(settings: Settings, database: Database | None = None, clock: Serv
     opened = database or Database(settings.database_url.get_secret_value())
     context = Context(settings=settings, database=opened, clock=clock or WallClock())
 
-    metrics = Metrics(context.database)
+    metrics = Metrics(context.database, context.clock, settings.raw_report_retention_days)
     with_console = settings.has_console
 
     @asynccontextmanager
