@@ -11,6 +11,7 @@ from sordino_server.campaigns import retention
 from sordino_server.campaigns.series_terms import SeriesOrder
 from sordino_server.models import Round
 from sordino_server.rounds.periods import close_due_periods
+from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import ReportOutcomes, Task
 from tests.server.series.conftest import DAY, Series, begin, terms_of
 
@@ -279,3 +280,19 @@ def test_caps_of_the_population_are_priced_by_period_and_for_life(running):
     assert series.act("close").status_code == 200
     running.clock.advance(31 * DAY)
     assert running.api.get(f"/v1/populations/{population['id']}").json()["asked_in_period"] == 0
+
+
+def test_a_cap_of_whole_cycles_is_priced_with_the_answer_that_an_early_one_adds(running):
+    """28 days hold four cycles of seven slots, and five answers: a late one first, then early ones."""
+    caps = {"name": "whole", "epsilon_per_period": 5, "period_days": 28, "epsilon_lifetime": 13}
+    population = running.api.post("/v1/populations", json=caps).raise_for_status().json()
+    begin(running, "whole")
+    assert running.api.get(f"/v1/populations/{population['id']}").json()["asked_in_period"] == 5
+
+
+@pytest.mark.parametrize("begun", [DAY, DAY + 1, 31 * DAY])
+def test_a_period_0_that_is_over_is_refused_whatever_its_length(begun):
+    now = 1_800_057_600
+    assert SeriesOrder(slots=7, answers_max=1, start=now - DAY + 1).assignment(now).start == now - DAY + 1
+    with pytest.raises(InvalidValue, match="period 0 ended before the series is created"):
+        SeriesOrder(slots=7, answers_max=1, start=now - begun).assignment(now)
