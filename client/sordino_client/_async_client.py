@@ -21,6 +21,7 @@ from sordino_client._flow import Finished, Flow, Pause, advance
 from sordino_client._httpx_transport import AsyncHttpxTransport
 from sordino_client._preview import Preview
 from sordino_client._results import Answer, Campaign, Flushed, campaign_id
+from sordino_client._signatures import listed_keys
 from sordino_client._transport import AsyncTransport, Response, check_address
 from sordino_shared.errors import OversizedDocument
 from sordino_shared.protocol import CampaignId, Period
@@ -65,7 +66,7 @@ class AsyncClient:
             dry_run=dry_run,
             background=background,
             joins_per_period=joins_per_period,
-            manifest_keys=tuple(manifest_keys),
+            manifest_keys=listed_keys(manifest_keys),
         )
         if background and transport is not None:
             raise WrongArgument("the thread of background=True uses the SDK's own transport; leave out `transport`")

@@ -18,6 +18,7 @@ from sordino_client._finding import Accept, FoundCampaigns
 from sordino_client._flow import Finished, Flow, Pause, advance
 from sordino_client._preview import Preview
 from sordino_client._results import Answer, Campaign, Flushed, campaign_id
+from sordino_client._signatures import listed_keys
 from sordino_client._transport import Response, Transport, check_address, exchange
 from sordino_shared.protocol import CampaignId, Period
 from sordino_shared.randomness import Randomness, SystemRandomness
@@ -65,7 +66,7 @@ class Client:
             dry_run=dry_run,
             background=background,
             joins_per_period=joins_per_period,
-            manifest_keys=tuple(manifest_keys),
+            manifest_keys=listed_keys(manifest_keys),
         )
         self._transport = transport or connection(server, allow_http)
         open_device = partial(Device, ledger, origin, config, randomness or SystemRandomness(), clock or SystemClock())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from sordino_client._errors import PlanRefused, WrongArgument
 from sordino_shared.errors import SordinoError
@@ -10,6 +11,14 @@ from sordino_shared.protocol import Manifest, ManifestSignatures, signed_message
 
 MAX_KEYS = 4
 _KEY = re.compile("[0-9a-f]{64}")
+
+
+def listed_keys(keys: Iterable[str]) -> tuple[str, ...]:
+    """The keys; raises WrongArgument for what holds none."""
+    try:
+        return tuple(keys)
+    except TypeError:
+        raise WrongArgument(f"manifest_keys are a list of keys, not {keys!r}", keys) from None
 
 
 def check_keys(keys: tuple[str, ...]) -> None:

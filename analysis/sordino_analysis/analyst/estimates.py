@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from sordino_analysis.analyst.arguments import NAMES, NUMBER, WrongType, instance, takes
 from sordino_analysis.analyst.chosen_items import workload_of_items
 from sordino_analysis.analyst.display import html_table, shown, text_table
 from sordino_analysis.analyst.frames import Tabular, is_series, values_of_series
@@ -22,7 +23,7 @@ from sordino_analysis.estimation.marginals import MarginalEstimator
 from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
 from sordino_analysis.percentages import percent
 from sordino_analysis.questions.linear import Workload
-from sordino_analysis.questions.linear.on_demand import QuestionKind
+from sordino_analysis.questions.linear.on_demand import QUESTION_KINDS, QuestionKind
 from sordino_shared.errors import InvalidValue
 from sordino_shared.quantities import quantity
 
@@ -94,12 +95,17 @@ class Estimate(Tabular):
 
         `interval` is for a question that was fixed before anybody looked, `band` holds all questions of the kind at
         once. Raises WorkloadError for what is no question about the domain, EstimationError for one that the reports
-        leave open.
+        leave open, WrongType for another kind and for what is no text.
 
         >>> answers = estimate(three, Aggregate(600, np.array([300, 200, 100])))
         >>> round(answers.answer("cell", "0")[0].value, 2)
         0.79
         """
+        if not isinstance(kind, str) or kind not in QUESTION_KINDS:
+            raise WrongType(f"kind must be one of {', '.join(QUESTION_KINDS)}, not {kind!r}", kind)
+        for question in questions:
+            if not isinstance(question, str):
+                raise WrongType(f"write a question as a text, such as '5..20' for a range: not {question!r}", question)
         return answer(self._answerer, self.workload.domain, kind, questions, self.level).answers
 
     @cached_property
@@ -149,6 +155,12 @@ class Estimate(Tabular):
         ]
 
 
+# What other functions of the analyst take, too.
+PLAN = instance(Plan, advice=", which plan and read_plan make")
+AGGREGATE = instance(Aggregate, advice="(count, sums), or what aggregate(plan, reports) makes")
+
+
+@takes(plan=PLAN, aggregate=AGGREGATE, level=NUMBER)
 def estimate(plan: Plan, aggregate: Aggregate, level: float = 0.95) -> Estimate:
     """Unbiased answers to the plan's queries from what the reports of one round add up to.
 
@@ -161,11 +173,6 @@ def estimate(plan: Plan, aggregate: Aggregate, level: float = 0.95) -> Estimate:
     >>> answers.values.round(2)
     array([ 0.79,  0.33, -0.12])
     """
-    if not isinstance(aggregate, Aggregate):
-        raise TypeError(
-            f"estimate takes an Aggregate(count, sums), or what aggregate(plan, reports) makes, not a "
-            f"{type(aggregate).__name__}"
-        )
     if not plan.workload.is_listed:
         return _largest_items(plan, aggregate, level)
     found = LinearEstimator.of(plan.device, plan.analyst).estimate(aggregate, level)
@@ -183,6 +190,7 @@ def _largest_items(plan: Plan, aggregate: Aggregate, level: float) -> Estimate:
     return Estimate.of_items(plan, aggregate, found, workload_of_items(plan, found.codes, found.labels))
 
 
+@takes(plan=PLAN, aggregate=AGGREGATE, attributes=NAMES, level=NUMBER)
 def marginal(plan: Plan, aggregate: Aggregate, attributes: Sequence[str], level: float = 0.95) -> Estimate:
     """The shares of every cell of some attributes, from a plan of parities or marginals of at least as many.
 
@@ -195,6 +203,7 @@ def marginal(plan: Plan, aggregate: Aggregate, attributes: Sequence[str], level:
     return Estimate.of(plan, aggregate, found, estimator.question(attributes).workload)
 
 
+@takes(plan=PLAN)
 def aggregate(plan: Plan, reports: Reports) -> Aggregate:
     """The exact sum of n reports of a plan in any order: (n, width) bytes, or a list or column of n `bytes`.
 

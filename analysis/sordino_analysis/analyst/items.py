@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from sordino_analysis.analyst.arguments import NUMBER, takes
 from sordino_analysis.analyst.display import html_table, shown, text_table
-from sordino_analysis.analyst.estimates import Reports, checked_reports, interval_text
+from sordino_analysis.analyst.estimates import PLAN, Reports, checked_reports, interval_text
 from sordino_analysis.analyst.frames import Tabular, values_of
 from sordino_analysis.analyst.plans import Plan
 from sordino_analysis.arrays import Floats
@@ -86,6 +87,7 @@ class Items(Tabular):
         ]
 
 
+@takes(plan=PLAN, level=NUMBER)
 def items(plan: Plan, reports: Reports | Aggregate, values: Sequence[object] | Any, level: float = 0.95) -> Items:
     """The shares of the items that have these `values`, from n reports of a plan of coarsened_histogram.
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from sordino_analysis.analyst.arguments import MAPPING, NUMBER, TEXT, takes
+from sordino_analysis.analyst.estimates import AGGREGATE, PLAN
 from sordino_analysis.analyst.plans import Plan
 from sordino_analysis.average_case.answers import AverageCaseAnswer
 from sordino_analysis.average_case.rule_estimator import RuleEstimator
 from sordino_analysis.evaluation.accumulate import Aggregate
 
 
+@takes(plan=PLAN, aggregate=AGGREGATE, rule=MAPPING | TEXT, level=NUMBER)
 def rule_on_average(
     plan: Plan, aggregate: Aggregate, rule: Mapping[str, bool] | str, level: float = 0.95
 ) -> AverageCaseAnswer:

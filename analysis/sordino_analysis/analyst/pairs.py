@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from sordino_analysis.analyst.arguments import FLAG, FUNCTION, NONE, NUMBER, PATH, SEED, TEXT, instance, takes
 from sordino_analysis.analyst.display import Facts
 from sordino_analysis.analyst.plans import chosen_effort, planned, written_epsilon
 from sordino_analysis.analyst.simulation import Values, codes_of, randomized
@@ -69,6 +70,7 @@ class PairwisePlan(Facts):
         """The root mean squared error predicted at the planned number of users, over the reference histograms."""
         return self.protocol.predicted_rmse
 
+    @takes(folder=PATH)
     def save(self, folder: Path | str) -> None:
         """Write `protocol.json`, `device.cbor` and `analyst.cbor` for `read_pairwise_plan`; raises OSError."""
         parts: dict[PartName, Part] = {"device": self.first.device, "analyst": self.first.analyst}
@@ -111,6 +113,12 @@ class PairwiseSimulation:
         return "\n".join([f"{name}: {value}, {interval}", truth, *answer.warnings, *answer.doubts])
 
 
+@takes(
+    statistic=instance(PairwiseSpecification, advice=", which pairwise_statistic makes (plan plans a Workload)"),
+    epsilon=NUMBER | TEXT,
+    progress=FLAG | FUNCTION,
+    cache=PATH | NONE,
+)
 def plan_pairwise(
     statistic: PairwiseSpecification,
     epsilon: float | str | Decimal,
@@ -130,11 +138,6 @@ def plan_pairwise(
     the histogram h ("histogram"). The search ends after `time_limit` seconds with the best so far. The rest is as
     for `plan`. Raises PairwiseError where no protocol applies, and InvalidValue for an ε outside [.001, 16].
     """
-    if not isinstance(statistic, PairwiseSpecification):
-        raise TypeError(
-            f"plan_pairwise takes what pairwise_statistic makes, not a {type(statistic).__name__}; "
-            "plan takes a Workload"
-        )
     options = PlanningOptions.of(
         epsilon=written_epsilon(epsilon),
         users=users,
@@ -149,6 +152,7 @@ def plan_pairwise(
     return PairwisePlan(finished.protocol, RoundPlan(finished.device, finished.analyst))
 
 
+@takes(folder=PATH)
 def read_pairwise_plan(folder: Path | str) -> PairwisePlan:
     """The plan in a folder that `PairwisePlan.save` or `sordino plan --output` wrote; ε is proved again.
 
@@ -158,6 +162,7 @@ def read_pairwise_plan(folder: Path | str) -> PairwisePlan:
     return PairwisePlan(read_protocol(Path(folder)), read_round(Path(folder)))
 
 
+@takes(plan=instance(PairwisePlan, advice=", which plan_pairwise makes"), seed=SEED, strict=FLAG)
 def simulate_pairwise(plan: PairwisePlan, values: Values, *, seed: int, strict: bool = True) -> PairwiseSimulation:
     """Every user answers every round that the protocol assigns, through the real randomizers.
 

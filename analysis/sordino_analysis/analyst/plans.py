@@ -10,6 +10,19 @@ from pathlib import Path
 
 import numpy as np
 
+from sordino_analysis.analyst.arguments import (
+    BYTES,
+    FLAG,
+    FUNCTION,
+    NONE,
+    NUMBER,
+    PATH,
+    TEXT,
+    WHOLE,
+    WrongType,
+    instance,
+    takes,
+)
 from sordino_analysis.analyst.display import Facts
 from sordino_analysis.analyst.progress_lines import callback
 from sordino_analysis.arrays import Floats
@@ -56,6 +69,8 @@ class Plan(Facts):
     analyst: AnalystPart
 
     def __post_init__(self) -> None:
+        if not (isinstance(self.device, DevicePart) and isinstance(self.analyst, AnalystPart)):
+            raise WrongType("a Plan has a DevicePart and an AnalystPart: read_plan makes one of files or bytes")
         RoundPlan(self.device, self.analyst)
         check_guarantee(self.device)
 
@@ -118,6 +133,7 @@ class Plan(Facts):
         """(Q,) exact variance of one report's part in each listed answer, for the worst cell; without query weights."""
         return self._profile.variance
 
+    @takes(users=NUMBER)
     def errors(self, users: int) -> Floats:
         """(Q,) root mean squared error of each answer from `users` reports, for the worst population.
 
@@ -127,6 +143,7 @@ class Plan(Facts):
             raise InvalidValue(f"users must be at least 1, got {users}", users)
         return self._profile.rmse(users)
 
+    @takes(error=NUMBER)
     def users_needed(self, error: float) -> int:
         """The least number of reports for which every answer's root mean squared error is at most `error`.
 
@@ -143,6 +160,7 @@ class Plan(Facts):
         largest = self._profile.largest_variance if self.objective == "max" else self.analyst.figures.mean_variance
         return users_needed(largest, self.bias_bound, error)
 
+    @takes(margin=NUMBER, level=NUMBER, difference=FLAG, population=FLAG)
     def sample_sizes(
         self, margin: float, *, level: float = 0.95, difference: bool = False, population: bool = False
     ) -> SampleSizes:
@@ -160,6 +178,7 @@ class Plan(Facts):
         """(Q,) c: a share f of fake reports moves an answer by at most f·c."""
         return manipulation(self.device, self.analyst, self._whole)
 
+    @takes(reports=WHOLE, delta=NUMBER | TEXT, fake=NUMBER | TEXT)
     def shuffled(
         self, reports: int, *, delta: float | str | Fraction = DELTA, fake: float | str | Fraction = FAKE_SHARE
     ) -> Shuffled:
@@ -177,6 +196,7 @@ class Plan(Facts):
         """
         return shuffled_guarantee(self.device, reports, fraction(fake), fraction(delta))
 
+    @takes(users=WHOLE | NONE)
     def warnings(self, users: int | None = None) -> tuple[str, ...]:
         """What speaks against the plan and what to do instead; with `users` also where their answers say nothing."""
         quality = quality_warnings(
@@ -189,6 +209,7 @@ class Plan(Facts):
         """Every claim of the plan recomputed from its bytes: ε, variances, bias, factors, both bounds."""
         return tuple(audit_plan(self.device, self.analyst))
 
+    @takes(folder=PATH)
     def save(self, folder: Path | str) -> None:
         """Write `device.cbor` and `analyst.cbor`, which `read_plan` reads; raises OSError."""
         write_parts(Path(folder), {"device": self.device, "analyst": self.analyst})
@@ -217,6 +238,15 @@ class Plan(Facts):
         ]
 
 
+@takes(
+    workload=instance(
+        Workload,
+        advice=", which prefix, histogram, ranges and workload make (plan_pairwise plans a pairwise statistic)",
+    ),
+    epsilon=NUMBER | TEXT,
+    progress=FLAG | FUNCTION,
+    cache=PATH | NONE,
+)
 def plan(
     workload: Workload,
     epsilon: float | str | Decimal,
@@ -246,11 +276,6 @@ def plan(
     >>> histogram_of_3.mechanism, round(histogram_of_3.ratio, 3)
     ('randomized_response', 1.0)
     """
-    if not isinstance(workload, Workload):
-        raise TypeError(
-            f"plan takes what prefix, histogram, ranges and workload make, not a {type(workload).__name__}; "
-            "plan_pairwise takes a pairwise statistic"
-        )
     options = PlanningOptions.of(
         epsilon=written_epsilon(epsilon),
         objective=objective,
@@ -265,6 +290,7 @@ def plan(
     return Plan(finished.device, finished.analyst)
 
 
+@takes(device=PATH | BYTES, analyst=BYTES | NONE)
 def read_plan(device: Path | str | bytes, analyst: bytes | None = None) -> Plan:
     """The plan that two parts or a folder hold: `read_plan(device_bytes, analyst_bytes)` or `read_plan(folder)`.
 

@@ -13,6 +13,7 @@ from typing import IO, Any, Literal
 
 import numpy as np
 
+from sordino_analysis.analyst.arguments import NONE, PATH, TEXT, takes
 from sordino_analysis.analyst.frames import library
 from sordino_analysis.answers.columns import Cell, ColumnType, type_of
 from sordino_analysis.answers.parquet import read_parquet
@@ -40,6 +41,7 @@ _POLARS_TYPES: dict[ColumnType, str] = {
 }
 
 
+@takes(source=PATH, key=TEXT | NONE, frame=TEXT | NONE)
 def read_estimates(source: str | Path, *, key: str | None = None, frame: Frame | None = None) -> Any:
     """Estimates of campaigns with one row for each query: a data frame, or a dict of columns.
 

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from sordino_analysis.analyst.arguments import NUMBER, takes
 from sordino_analysis.analyst.display import SHOWN, html_table, text_table
-from sordino_analysis.analyst.estimates import interval_text
+from sordino_analysis.analyst.estimates import AGGREGATE, PLAN, interval_text
 from sordino_analysis.analyst.plans import Plan
 from sordino_analysis.arrays import Floats
 from sordino_analysis.estimation.concepts import ConceptEstimate, ConceptEstimator
@@ -116,6 +117,7 @@ class RankedRules:
         return [self.statement, most, *self.estimate.warnings]
 
 
+@takes(plan=PLAN, aggregate=AGGREGATE, level=NUMBER)
 def best_rules(plan: Plan, aggregate: Aggregate, level: float = 0.95) -> RankedRules:
     """Which rule predicts the label best, from the sum of the reports of a plan for a class of rules.
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from sordino_analysis.analyst.arguments import NONE, NUMBER, WHOLE, Kind, takes
+from sordino_analysis.analyst.estimates import PLAN
 from sordino_analysis.analyst.plans import Plan
 from sordino_analysis.evaluation.accumulate import Aggregate
 from sordino_analysis.panel.rotation import Rotation
@@ -11,6 +13,16 @@ from sordino_analysis.panel.series import SeriesEstimates, series_estimator
 from sordino_shared.errors import InvalidValue
 
 
+def _are_periods(value: object) -> bool:
+    if not isinstance(value, Mapping):
+        return False
+    return all(WHOLE.accepts(period) and isinstance(held, Aggregate) for period, held in value.items())
+
+
+_PERIODS = Kind("a mapping of whole numbers of periods to an Aggregate each", _are_periods)
+
+
+@takes(plan=PLAN, periods=_PERIODS, slots=WHOLE, level=NUMBER)
 def series(plan: Plan, periods: Mapping[int, Aggregate], *, slots: int, level: float = 0.95) -> SeriesEstimates:
     """The periods of one plan by their numbers; `slots` is T: each device has one turn in T periods.
 
@@ -25,6 +37,16 @@ def series(plan: Plan, periods: Mapping[int, Aggregate], *, slots: int, level: f
     return SeriesEstimates.of(series_estimator(plan.device, plan.analyst), periods, slots, level)
 
 
+@takes(
+    plan=PLAN,
+    active=WHOLE,
+    target=NUMBER | NONE,
+    slots=WHOLE | NONE,
+    periods=WHOLE,
+    period_s=WHOLE,
+    late_s=WHOLE,
+    answers_max=WHOLE | NONE,
+)
 def rotation(
     plan: Plan,
     *,

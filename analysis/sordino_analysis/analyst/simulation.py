@@ -11,16 +11,16 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from sordino_analysis.analyst.arguments import FLAG, MAPPING, NONE, PATH, SEED, WrongType, takes
 from sordino_analysis.analyst.chosen_items import SimulatedItems, simulated_items
 from sordino_analysis.analyst.display import html_table, shown, text_table
-from sordino_analysis.analyst.estimates import Estimate, estimate, interval_text
+from sordino_analysis.analyst.estimates import PLAN, Estimate, estimate, interval_text
 from sordino_analysis.analyst.frames import (
     Tabular,
     check_collected,
     is_frame,
-    is_series,
     rows_of_frame,
-    values_of_series,
+    values_of,
 )
 from sordino_analysis.analyst.plans import Plan
 from sordino_analysis.analyst.tables import device_values, read_table
@@ -116,6 +116,7 @@ class Simulation(Tabular):
         return [inside, together, *self.estimate.warnings]
 
 
+@takes(plan=PLAN, seed=SEED, strict=FLAG)
 def simulate(plan: Plan, values: Values, *, seed: int, strict: bool = True) -> Simulation:
     """One report of each user through the plan's own randomizer, added up, answered and compared with the truth.
 
@@ -178,6 +179,7 @@ class HasDomain(Protocol):
         """What a user holds."""
 
 
+@takes(path=PATH, columns=MAPPING | NONE)
 def read_csv(path: Path | str, question: HasDomain, columns: Mapping[str, str] | None = None) -> list[Any]:
     """The values of a CSV file with a header, one user a row, for the domain of a workload or plan.
 
@@ -185,9 +187,9 @@ def read_csv(path: Path | str, question: HasDomain, columns: Mapping[str, str] |
     takes with strict=False. Raises ColumnError for a file that cannot be read, a missing column, and a value without
     a cell, with its line.
     """
-    domain = question.domain
+    domain = getattr(question, "domain", None)
     if not isinstance(domain, Domain):
-        raise TypeError("read_csv needs a domain: give it a Workload, a Plan or a PairwisePlan")
+        raise WrongType("read_csv needs a domain: give it a Workload, a Plan or a PairwisePlan", question)
     domain = held_domain(domain)
     names = {attribute.name: attribute.name for attribute in domain.attributes}
     unknown = sorted(set(columns or {}) - set(names))
@@ -203,13 +205,11 @@ def _rows(domain: Domain, values: Values) -> Sequence[object]:
     check_collected(values)
     if is_frame(values):
         return rows_of_frame(values, [attribute.name for attribute in held_domain(domain).attributes])
-    if is_series(values):
-        return values_of_series(values)
     if isinstance(values, Mapping):
-        lengths = {len(column) for column in values.values()}
+        columns = [values_of(column) for column in values.values()]
+        lengths = {len(column) for column in columns}
         if len(lengths) != 1:
             raise InvalidValue(f"the columns have different lengths: {sorted(lengths)}", lengths)
-        columns = [np.asarray(column, dtype=object).tolist() for column in values.values()]
         return [dict(zip(values, row, strict=True)) for row in zip(*columns, strict=True)]
     if isinstance(values, np.ndarray):
         wanted = (1,) if len(domain.attributes) == 1 else (2,)
@@ -219,6 +219,4 @@ def _rows(domain: Domain, values: Values) -> Sequence[object]:
                 f"got {values.shape}",
                 values.shape,
             )
-        rows: list[object] = values.tolist()
-        return rows
-    return values
+    return values_of(values)

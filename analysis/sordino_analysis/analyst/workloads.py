@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from sordino_analysis.analyst.arguments import FLAG, MAPPING, PATH, TEXT, takes
 from sordino_analysis.questions.linear import Workload, WorkloadError, load_specification, parse_specification
 from sordino_analysis.questions.linear.files import read_document
 from sordino_analysis.questions.linear.specification import unit_edges
@@ -17,6 +18,7 @@ from sordino_shared.domains import MAX_EVEN_EDGES
 Members = int | Sequence[float] | Sequence[str]
 
 
+@takes(name=TEXT, unit=TEXT, missing=FLAG, other=FLAG)
 def histogram(
     members: Members, *, name: str = "value", unit: str = "", missing: bool = False, other: bool = False
 ) -> Workload:
@@ -32,6 +34,7 @@ def histogram(
     return _on_one_attribute("histogram", members, name, unit, missing, other)
 
 
+@takes(name=TEXT, unit=TEXT, missing=FLAG, other=FLAG)
 def prefix(
     members: int | Sequence[float], *, name: str = "value", unit: str = "", missing: bool = False, other: bool = False
 ) -> Workload:
@@ -46,6 +49,7 @@ def prefix(
     return _on_one_attribute("prefix", members, name, unit, missing, other)
 
 
+@takes(name=TEXT, unit=TEXT, missing=FLAG, other=FLAG)
 def ranges(
     members: int | Sequence[float], *, name: str = "value", unit: str = "", missing: bool = False, other: bool = False
 ) -> Workload:
@@ -57,6 +61,7 @@ def ranges(
     return _on_one_attribute("ranges", members, name, unit, missing, other)
 
 
+@takes(source=MAPPING | PATH)
 def workload(source: Mapping[str, Any] | Path | str) -> Workload:
     """Linear queries from their written form: a mapping, or the path of a YAML or JSON file (docs/workloads.md).
 
@@ -69,6 +74,7 @@ def workload(source: Mapping[str, Any] | Path | str) -> Workload:
     return (parse_specification(source) if isinstance(source, Mapping) else load_specification(source)).build()
 
 
+@takes(source=MAPPING | PATH)
 def pairwise_statistic(source: Mapping[str, Any] | Path | str) -> PairwiseSpecification:
     """A pairwise statistic of users from its written form: a mapping, or a YAML or JSON file (docs/statistics.md).
 

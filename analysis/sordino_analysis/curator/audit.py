@@ -17,7 +17,7 @@ from sordino_analysis.curator.plan import CuratorPlan
 from sordino_analysis.curator.strategy import IntegerStrategy, Strategy, squared_sensitivity
 from sordino_analysis.documents.curator_part import CharacterScales, CuratorPart, ProvedBound
 from sordino_analysis.guarantees.concentrated import Zcdp
-from sordino_analysis.planning.audit import Check
+from sordino_analysis.planning.audit import Check, computing_what_was_published
 from sordino_analysis.questions.linear.building import build_workload
 from sordino_analysis.questions.linear.widths import character_map
 from sordino_analysis.questions.linear.workload import Workload
@@ -64,7 +64,8 @@ def audit_curator(part: CuratorPart) -> Iterator[Check]:
     strategy = _strategy(part, workload, neighbours, found)
     if isinstance(strategy, IntegerStrategy):
         yield _unbiased(strategy, workload)
-    variances, weights = strategy.variances(guarantee), _weights(workload, neighbours)
+    with computing_what_was_published():
+        variances, weights = strategy.variances(guarantee), _weights(workload, neighbours)
     yield _close("max variance", part.max_variance, float(variances.max()))
     yield _close("mean variance", part.mean_variance, float(np.mean(weights * variances)))
     for name, bound in (("max", part.max_bound), ("mean", part.mean_bound)):
@@ -146,7 +147,8 @@ def _close(name: str, published: float, recomputed: float) -> Check:
 
 def _checked_bound(name: str, bound: ProvedBound, workload: Workload, neighbours: Neighbours) -> Iterator[Check]:
     try:
-        found = _recomputed(bound, workload, neighbours)
+        with computing_what_was_published():
+            found = _recomputed(bound, workload, neighbours)
     except InvalidValue as error:
         yield Check(name, False, f"{bound.norm:.9g}", str(error))
         return

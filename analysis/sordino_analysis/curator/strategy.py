@@ -213,11 +213,21 @@ def integer_strategy(matrix: Floats, optimum: GaussianOptimum, query_weights: Fl
     """
     weights = np.ones(len(matrix)) if query_weights is None else query_weights
     design = _Design(matrix, optimum, optimum.basis / np.sqrt(weights)[:, None])
+    strategy = None
     for bits in MORE_BITS:
-        strategy = design.rounded(bits)
+        try:
+            strategy = design.rounded(bits)
+        except np.linalg.LinAlgError:
+            continue
         squares = weights @ (strategy.decoder**2).sum(axis=1) / len(matrix)
         if strategy.squared_sensitivity * squares <= ((1 + ROUNDING_LOSS) * optimum.upper) ** 2:
             break
+    if strategy is None:
+        raise InvalidValue(
+            f"the rows of the workload differ too much in size: with {MORE_BITS[-1]} bits the integers of the strategy "
+            "do not tell them apart; multiply the small rows, or release them in a plan of their own",
+            matrix,
+        )
     strategy.check_decodes(matrix)
     return strategy
 

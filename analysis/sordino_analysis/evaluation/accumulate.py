@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Integral
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,10 @@ class Aggregate:
     sums: Integers
 
     def __post_init__(self) -> None:
+        if not isinstance(self.count, Integral) or isinstance(self.count, bool):
+            raise InvalidValue(f"an aggregate holds a whole number of reports, not {self.count!r}", self.count)
+        if not _are_sums(self.sums):
+            raise InvalidValue("sums are an array (p,) of integers: aggregate(plan, reports) makes them", self.sums)
         if self.count < 0:
             raise InvalidValue(f"an aggregate cannot hold {self.count} reports", self.count)
 
@@ -54,6 +59,10 @@ class Aggregate:
         if len(content) % 8:
             raise InvalidValue(f"sums are a whole number of 8-byte integers, got {len(content)} bytes", len(content))
         return cls(count, np.frombuffer(content, dtype="<i8").astype(np.int64))
+
+
+def _are_sums(sums: object) -> bool:
+    return isinstance(sums, np.ndarray) and sums.ndim == 1 and sums.dtype.kind in "iu"
 
 
 def accumulate(randomizer: AnyRandomizer, payloads: NDArray[np.uint8]) -> Integers:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +17,7 @@ from sordino_analysis.questions.linear import Workload
 from sordino_analysis.questions.linear.building import build_workload
 from sordino_analysis.request_terms import Objective
 from sordino_shared.audit import prove_epsilon
-from sordino_shared.errors import InvalidValue
+from sordino_shared.errors import InvalidValue, SordinoError
 from sordino_shared.protocol import DevicePart
 
 # Sums of products in another order, on another machine; figures that differ by more are of another mechanism.
@@ -33,6 +34,18 @@ class Check:
     holds: bool
     published: str
     recomputed: str
+
+
+@contextmanager
+def computing_what_was_published() -> Iterator[None]:
+    """Raise InvalidValue where published numbers, which may be any, cannot be computed with."""
+    try:
+        with np.errstate(all="ignore"):
+            yield
+    except SordinoError:
+        raise
+    except (ArithmeticError, ValueError, IndexError, MemoryError) as error:
+        raise InvalidValue(f"numbers that cannot be computed with ({error})") from error
 
 
 def audit_device(device: DevicePart) -> Iterator[Check]:
@@ -54,14 +67,17 @@ def audit_plan(device: DevicePart, analyst: AnalystPart) -> Iterator[Check]:
     workload = build_workload(device.domain, analyst.queries, analyst.workload)
     yield from _figures(device, analyst, workload)
     if analyst.factors is not None:
-        yield _factors(analyst.factors, analyst.figures, workload)
+        with computing_what_was_published():
+            factors = _factors(analyst.factors, analyst.figures, workload)
+        yield factors
     epsilon = device.guarantee.epsilon
     yield _bound("max", analyst.certificate.max, workload, epsilon)
     yield _bound("mean", analyst.certificate.mean, workload, epsilon)
 
 
 def _figures(device: DevicePart, analyst: AnalystPart, workload: Workload) -> Iterator[Check]:
-    found = answer_moments(device.randomizer, analyst.decoder, workload).profile().figures()
+    with computing_what_was_published():
+        found = answer_moments(device.randomizer, analyst.decoder, workload).profile().figures()
     claimed = analyst.figures
     for name in ("max_variance", "mean_variance", "uniform_mean_variance"):
         yield from _variance(name.replace("_", " "), getattr(claimed, name), getattr(found, name))
@@ -103,7 +119,8 @@ def _bound(objective: Objective, bound: Bound, workload: Workload, epsilon: floa
     if bound.value == 0:
         return Check(name, True, published, "0")
     try:
-        value = recheck_bound(bound, workload, epsilon, objective)
+        with computing_what_was_published():
+            value = recheck_bound(bound, workload, epsilon, objective)
     except InvalidValue as error:
         return Check(name, False, published, str(error))
     if value is None:

@@ -171,3 +171,17 @@ def test_covers_against_all_subsets() -> None:
         )
         assert least <= cover_size(pairs) <= least + 1
     assert cover_size(~np.eye(6, dtype=bool)) == 5
+
+
+@pytest.mark.parametrize("neighbours", ["replace", "add-remove"])
+@pytest.mark.parametrize("small", [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
+def test_rows_of_uneven_size_take_more_bits_or_are_refused_in_words(small: list[float], neighbours) -> None:
+    """Of 10⁶ and 1 the 12 bits that are enough elsewhere leave the small row nothing."""
+    for large in (1e4, 1e6):
+        matrix = np.array([[large, 0.0, 0.0], small])
+        strategy = integer_strategy(matrix, optimal_covariance(matrix, neighbours, gap=0.002))
+        strategy.check_decodes(matrix)
+    if small[1]:
+        matrix = np.array([[1e9, 0.0, 0.0], small])
+        with pytest.raises(InvalidValue, match=r"differ too much in size: with 24 bits .* multiply the small rows"):
+            integer_strategy(matrix, optimal_covariance(matrix, neighbours, gap=0.002))

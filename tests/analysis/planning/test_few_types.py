@@ -113,3 +113,20 @@ def test_what_extreme_rows_are_not_for_is_refused_in_words():
     ):
         with pytest.raises(PlanError, match=reason):
             compile_plan(request_of(matrix, "1", objective, mechanism="extreme_rows"))
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 3.0])
+@pytest.mark.parametrize("kind", ["marginals", "parities"])
+def test_one_setting_of_two_values_is_randomized_response(kind, epsilon):
+    """A row that holds both cells of a marginal tells nothing, and ended the planner in an error."""
+    domain = [{"name": "dark", "kind": "categorical", "labels": ["off", "on"]}]
+    asked = parse_specification({"name": "w", "domain": domain, "queries": {"kind": kind, "width": 1}}).build()
+    found = {}
+    for objective in ("max", "mean"):
+        plan = compile_plan(PlanRequest(asked, PlanningOptions.of(epsilon=epsilon, objective=objective)))
+        assert plan.analyst.mechanism == "randomized_response"
+        found[objective] = plan.summary.max_variance
+    assert found["max"] == pytest.approx(found["mean"])
+    ratio = np.exp(epsilon)
+    scale = 1 if kind == "marginals" else 4
+    assert found["max"] == pytest.approx(scale * ratio / (ratio - 1) ** 2, rel=1e-6)

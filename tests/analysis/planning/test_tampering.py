@@ -175,3 +175,24 @@ def test_flipped_bits_of_the_analyst_part_that_read_well_change_nothing_or_are_r
         for objective in ("max", "mean"):
             most = getattr(plan.analyst.certificate, objective).value
             assert getattr(analyst.certificate, objective).value <= most * (1 + 1e-7)
+
+
+@pytest.mark.parametrize("number", [1e300, -1e300, 1e154, 0.0, 5e-324])
+@pytest.mark.parametrize("objective", ["max", "mean"])
+@pytest.mark.filterwarnings("error")
+def test_any_number_in_a_certificate_is_a_check_and_no_crash(plan, objective, number):
+    """Levels of 1e300 ended the audit in numpy's LinAlgError."""
+    bound, tampered = getattr(plan.analyst.certificate, objective), []
+    for field in fields(bound):
+        given = getattr(bound, field.name)
+        if isinstance(given, float):
+            tampered.append(replace(bound, **{field.name: number}))
+        elif isinstance(given, Array) and given.element == "<f8":
+            every, one = np.full_like(given.numpy(), number), given.numpy().copy()
+            one.flat[0] = number
+            tampered += [replace(bound, **{field.name: Array.of(changed, "<f8")}) for changed in (every, one)]
+    assert len(tampered) >= 5
+    for changed in tampered:
+        certificate = replace(plan.analyst.certificate, **{objective: changed})
+        checks = list(audit_plan(plan.device, replace(plan.analyst, certificate=certificate)))
+        assert [check.name for check in checks][-2:] == ["lower bound, max", "lower bound, mean"]

@@ -124,7 +124,8 @@ def _rows(operator: CharacterMap, epsilon: float, start: OrbitDesign, generator:
             smaller = (shape.most_informative_sets(prices, share * epsilon, generator) for share in _SHARES_OF_EPSILON)
             sets = np.unique(np.vstack(list(smaller)), axis=0)
         sets = sets[_most_valuable(sets, shape.profiles(sets, epsilon, orbits) @ prices)]
-        if shape.cells < _CELLS_PER_PAIR * (math.exp(epsilon) + 1):
+        # Of two cells the only pair is all of them, which tells nothing.
+        if 2 < shape.cells < _CELLS_PER_PAIR * (math.exp(epsilon) + 1):
             sets = np.vstack([sets, shape.pairs()])
         found += [members.reshape(shape.sizes) for members in sets]
         profiles.append(shape.profiles(sets, epsilon, orbits))

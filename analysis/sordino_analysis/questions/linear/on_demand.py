@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
+from typing import Literal, get_args
 
 from sordino_analysis.questions.linear.boxes import Box, Side
 from sordino_analysis.questions.linear.factors import interval_label
@@ -24,6 +24,7 @@ from sordino_shared.errors import InvalidValue, OutsideDomain
 
 BoxKind = Literal["range", "rectangle", "cell", "marginal"]
 QuestionKind = BoxKind | Literal["quantile"]
+QUESTION_KINDS: tuple[QuestionKind, ...] = (*get_args(BoxKind), "quantile")
 # Short, so that no text is a number of millions of digits.
 _NUMBER = r"-?(?:[0-9]{1,40}(?:\.[0-9]{1,40})?|\.[0-9]{1,40})(?:[eE][+-]?[0-9]{1,2})?"
 _RANGE = re.compile(rf"({_NUMBER})?\.\.({_NUMBER})?")

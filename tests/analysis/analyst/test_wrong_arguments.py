@@ -1,0 +1,173 @@
+"""Every public function with arguments of wrong types: an error of sordino in words, never one of numpy's."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import sordino_analysis as sa
+from sordino_shared.errors import InvalidValue
+from sordino_shared.randomness import SeededRandomness
+from tests.foreign import WRONG, calls_with_one_wrong, foreign
+
+
+def switches(form: str) -> list[dict[str, Any]]:
+    names = "abcd" if form == "average" else "abc"
+    return [{"name": name, "kind": "categorical", "labels": ["off", "on"]} for name in names]
+
+
+@cache
+def planned(form: str) -> sa.Plan:
+    label = {"attribute": "c", "positive": "on"}
+    queries: dict[str, Any] = {
+        "marginals": {"kind": "marginals", "width": 2},
+        "average": {"class": "conjunctions", "width": 2, "scheme": "arrangement"},
+        "rules": {"class": "conjunctions", "width": 1, "label": label},
+    }
+    if form in queries:
+        asked = sa.workload({"name": form, "domain": switches(form), "queries": queries[form]})
+    elif form == "items":
+        domain = [{"name": "n", "kind": "integers", "low": 0, "high": 99_999}]
+        asked = sa.workload({"name": "n", "domain": domain, "queries": "histogram"})
+    else:
+        asked = sa.prefix([0, 15, 60], name="delay")
+    return sa.plan(asked, epsilon=2, effort="quick")
+
+
+@cache
+def pairs() -> Any:
+    carriers = {"name": "carrier", "kind": "categorical", "labels": ["AA", "UA"], "other": True}
+    asked = {"name": "carriers", "domain": [carriers], "statistic": {"kind": "gini_diversity"}}
+    return sa.pairwise_statistic(asked)
+
+
+@cache
+def pairwise_plan() -> sa.PairwisePlan:
+    return sa.plan_pairwise(pairs(), epsilon=1, users=1000)
+
+
+@cache
+def functions() -> dict[str, tuple[Callable[..., object], dict[str, Any]]]:
+    """Each public function and method with arguments that are right, but for those that take long."""
+    plan = planned("prefix")
+    run = sa.simulate(plan, [1.0, 20.0, 70.0] * 50, seed=1)
+    ask, total = run.estimate.answer, run.aggregate
+    forms = ("marginals", "average", "rules")
+    switched = {form: sa.simulate(planned(form), [{}] * 50, seed=1, strict=False).aggregate for form in forms}
+    numbers = sa.simulate(planned("items"), [1, 2] * 50, seed=1).aggregate
+    reports = plan.device.randomizer.randomize_many(np.arange(3), SeededRandomness(1))
+    bins = {"members": [0, 1], "name": "v", "unit": "", "missing": False, "other": False}
+    levels = {"level": 0.95}
+    return {
+        "histogram": (sa.histogram, bins),
+        "prefix": (sa.prefix, bins),
+        "ranges": (sa.ranges, bins),
+        "workload": (sa.workload, {"source": {}}),
+        "pairwise_statistic": (sa.pairwise_statistic, {"source": {}}),
+        "plan": (
+            sa.plan,
+            {"workload": plan.workload, "epsilon": 1, "objective": "max", "users": None, "seed": 0, "effort": "quick"}
+            | {
+                "mechanism": "randomized_response",
+                "robust": None,
+                "time_limit": None,
+                "progress": False,
+                "cache": None,
+            },
+        ),
+        "plan_pairwise": (sa.plan_pairwise, {"statistic": pairs(), "epsilon": 1, "users": 1000}),
+        "read_plan": (sa.read_plan, {"device": plan.device.content, "analyst": plan.analyst.content}),
+        "read_pairwise_plan": (sa.read_pairwise_plan, {"folder": "nowhere"}),
+        "read_csv": (sa.read_csv, {"path": "nowhere.csv", "question": plan, "columns": None}),
+        "read_estimates": (sa.read_estimates, {"source": "nowhere.csv", "key": None, "frame": None}),
+        "simulate": (sa.simulate, {"plan": plan, "values": [1.0, 2.0], "seed": 1, "strict": True}),
+        "simulate_pairwise": (
+            sa.simulate_pairwise,
+            {"plan": pairwise_plan(), "values": ["AA", "UA"] * 600, "seed": 1, "strict": True},
+        ),
+        "aggregate": (sa.aggregate, {"plan": plan, "reports": reports}),
+        "Aggregate": (sa.Aggregate, {"count": 3, "sums": np.array([1, 1, 1])}),
+        "estimate": (sa.estimate, {"plan": plan, "aggregate": total} | levels),
+        "marginal": (
+            sa.marginal,
+            {"plan": planned("marginals"), "aggregate": switched["marginals"], "attributes": ["a"]} | levels,
+        ),
+        "items": (sa.items, {"plan": planned("items"), "reports": numbers, "values": [1, 2]} | levels),
+        "chart": (lambda of: sa.chart(of), {"of": run.estimate}),
+        "best_rules": (sa.best_rules, {"plan": planned("rules"), "aggregate": switched["rules"]} | levels),
+        "rule_on_average": (
+            sa.rule_on_average,
+            {"plan": planned("average"), "aggregate": switched["average"], "rule": {"a": True, "b": True}} | levels,
+        ),
+        "series": (sa.series, {"plan": plan, "periods": {1: total}, "slots": 30} | levels),
+        "rotation": (
+            sa.rotation,
+            {"plan": plan, "active": 1000, "target": None, "slots": 3, "periods": 1, "period_s": 86400}
+            | {"late_s": 0, "answers_max": None},
+        ),
+        "Plan": (sa.Plan, {"device": plan.device, "analyst": plan.analyst}),
+        "Plan.errors": (plan.errors, {"users": 10}),
+        "Plan.users_needed": (plan.users_needed, {"error": 0.1}),
+        "Plan.sample_sizes": (
+            plan.sample_sizes,
+            {"margin": 0.1, "level": 0.95, "difference": False, "population": False},
+        ),
+        "Plan.shuffled": (lambda **given: plan.shuffled(100, **given), {"delta": 1e-6, "fake": 0.1}),
+        "Plan.warnings": (plan.warnings, {"users": 10}),
+        "Plan.save": (plan.save, {"folder": "kept"}),
+        "Estimate.answer": (lambda kind, question: ask(kind, question), {"kind": "range", "question": "..15"}),
+    }
+
+
+def test_every_public_function_is_called() -> None:
+    called = {name.partition(".")[0] for name in functions()}
+    values = {name for name in sa.__all__ if not name[0].isupper()}
+    assert values <= called
+
+
+def test_two_hundred_wrong_arguments_raise_errors_of_sordino(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of all 2,400 by the seed: of each function at least two."""
+    monkeypatch.chdir(tmp_path)
+    chosen = random.Random(17)
+    every = [(name, call, given) for name, (call, good) in functions().items() for given in calls_with_one_wrong(good)]
+    drawn = [one for name in functions() for one in chosen.sample([each for each in every if each[0] == name], 2)]
+    drawn += chosen.sample(every, 200 - len(drawn))
+    assert _foreign(drawn) == []
+
+
+@pytest.mark.slow
+def test_no_wrong_argument_raises_a_foreign_exception(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    every = [(name, call, given) for name, (call, good) in functions().items() for given in calls_with_one_wrong(good)]
+    assert _foreign(every) == []
+
+
+def _foreign(calls: list[tuple[str, Callable[..., object], dict[str, Any]]]) -> list[str]:
+    found = []
+    for name, call, given in calls:
+        raised = foreign(partial(call, **given))
+        if raised is not None:
+            found.append(f"{name}({', '.join(f'{key}={value!r:.40}' for key, value in given.items())}): {raised}")
+    return found
+
+
+def test_words_name_the_function_the_argument_and_what_was_given(plan: sa.Plan) -> None:
+    with pytest.raises(
+        InvalidValue, match=r"estimate: aggregate must be an Aggregate\(count, sums\).*not a value of type list"
+    ):
+        sa.estimate(plan, [1, 2])  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="simulate: seed must be a whole number of at least 0, not str 'x'"):
+        sa.simulate(plan, [1.0], seed="x")  # type: ignore[arg-type]
+    found = sa.simulate(plan, [1.0] * 50, seed=1).estimate
+    with pytest.raises(InvalidValue, match="one of range, rectangle, cell, marginal, quantile, not 'ranges'"):
+        found.answer("ranges", "..15")  # type: ignore[arg-type]
+    for wrong in WRONG:
+        if not isinstance(wrong, str):
+            with pytest.raises(InvalidValue, match="write a question as a text"):
+                found.answer("range", wrong)
