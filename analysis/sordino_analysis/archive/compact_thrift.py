@@ -26,7 +26,7 @@ class ThriftReader:
     end: int
 
     def struct(self, depth: int = 0) -> Struct:
-        """The struct at `at`, which is behind it afterwards."""
+        """The struct at `at`, which is behind it afterwards; raises ValueError where structs are nested too deep."""
         if depth > _MOST_DEPTH:
             raise ValueError("its metadata is nested too deep")
         fields: Struct = {}

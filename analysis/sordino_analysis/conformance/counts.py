@@ -84,6 +84,7 @@ def in_order(outcomes: NDArray[np.int64], choices: int, what: str) -> Iterable[C
     """How often each of equally likely numbers came, and how often one below each.
 
     The second shows the rest of a random byte, which is likelier for all small numbers and hardly so for any of them.
+    `outcomes` (n,) are the numbers.
     """
     yield from partition(outcomes, np.full(choices, 1 / choices).tolist(), what, str)
     if choices > 2:

@@ -66,7 +66,7 @@ class DistributionFunction:
     def of(
         cls, values: Floats, reporters: FunctionEnds, population: FunctionEnds, warnings: tuple[str, ...] = ()
     ) -> Self:
-        """From F at the bins where it need not be 1."""
+        """From F at the bins where it need not be 1, `values` (bins − 1,)."""
         whole = [FunctionEnds(_up_to_one(ends.one), _up_to_one(ends.every)) for ends in (reporters, population)]
         return cls(np.append(values, 1.0), whole[0], whole[1], warnings)
 
