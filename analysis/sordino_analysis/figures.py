@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 
 from sordino_analysis.percentages import percent
 
@@ -31,7 +32,7 @@ def amount(number: float, unit: str) -> str:
     return percent(number, 2) if unit == SHARE else _with_unit(figure(number), unit)
 
 
-def span(ends: tuple[float, float], unit: str) -> str:
+def span(ends: Sequence[float], unit: str) -> str:
     """Both ends of an interval: "1.00 % … 2.00 %", "1,390 … 1,402 ms"."""
     low, high = ends
     if unit == SHARE:
@@ -39,7 +40,20 @@ def span(ends: tuple[float, float], unit: str) -> str:
     return _with_unit(f"{figure(low)} … {figure(high)}", unit)
 
 
-def number_span(ends: tuple[float | None, float | None], unit: str) -> str:
+def rounded(number: float, unit: str) -> str:
+    """A round number of an axis, without digits that say nothing: "20 %", "1,390 ms"."""
+    if unit == SHARE:
+        return percent(float(f"{number:.10g}"))
+    return amount(number, unit)
+
+
+def only_unit(units: Iterable[str]) -> str:
+    """The unit that all answers have, "" where they have several."""
+    found = set(units)
+    return found.pop() if len(found) == 1 else ""
+
+
+def number_span(ends: Sequence[float | None], unit: str) -> str:
     """From the low end of a bin to the high end of another: "10 … 15 min", "≤ 5 min", "from 60 min on"."""
     low, high = (None if end is None else figure(end, _ALL_DIGITS) for end in ends)
     if low is None and high is None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sordino_analysis.figures import SHARE, amount, figure, number_span, span
+from sordino_analysis.figures import SHARE, amount, figure, number_span, only_unit, rounded, span
 
 
 @pytest.mark.parametrize(
@@ -44,3 +44,17 @@ def test_shares_are_in_per_cent_and_other_numbers_in_their_unit():
 )
 def test_bins_have_all_digits_of_their_ends(ends, written):
     assert number_span(ends, "min") == written
+
+
+def test_numbers_of_an_axis_have_no_idle_digits():
+    assert [rounded(number, SHARE) for number in (0.2, 0.30000000000000004, -0.05, 0)] == [
+        "20 %",
+        "30 %",
+        "−5 %",
+        "0 %",
+    ]
+    assert rounded(1390, "ms") == "1,390 ms"
+
+
+def test_answers_of_several_units_have_none():
+    assert (only_unit(["ms", "ms"]), only_unit(["ms", SHARE]), only_unit([])) == ("ms", "", "")

@@ -21,9 +21,11 @@ from sordino_analysis.estimation.items import MOST_PUBLISHED_ITEMS, ItemEstimate
 from sordino_analysis.estimation.linear import EstimationError, LinearEstimate, LinearEstimator
 from sordino_analysis.estimation.marginals import MarginalEstimator
 from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
+from sordino_analysis.figures import amount, span
 from sordino_analysis.percentages import percent
 from sordino_analysis.questions.linear import Workload
 from sordino_analysis.questions.linear.on_demand import QUESTION_KINDS, QuestionKind
+from sordino_analysis.questions.linear.units import units_of
 from sordino_shared.errors import InvalidValue
 from sordino_shared.quantities import quantity
 
@@ -34,15 +36,17 @@ _HEADINGS = ("query", "answer", "std. error", "interval", "consistent")
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Estimate(Tabular):
-    """Answers to the Q queries of a workload; all arrays are in units of the answers, where .01 is one point.
+    """Answers to the Q queries of a workload; all arrays are in their `units`, where .01 of a share is one point.
 
-    `values` (Q,) are unbiased, `standard_errors` (Q,), `intervals` (Q, 2) and the simultaneous `band` (Q, 2) are about
-    the users who reported; `population_intervals` (Q, 2) about the population that they are an independent sample of.
-    `consistent` (Q,) are the answers of the nearest true histogram: closer to the truth, and no longer unbiased.
+    `values` (Q,) and all ends are cut to [0, 1] where they are shares, `uncut` (Q,) are unbiased; `standard_errors`
+    (Q,), `intervals` (Q, 2) and the simultaneous `band` (Q, 2) are about the users who reported; `population_intervals`
+    (Q, 2) about the population that they are an independent sample of. `consistent` (Q,) are the answers of the nearest
+    true histogram: closer to the truth, and no longer unbiased.
     """
 
     workload: Workload
     values: Floats
+    uncut: Floats
     standard_errors: Floats
     intervals: Floats
     band: Floats
@@ -61,7 +65,8 @@ class Estimate(Tabular):
             workload=workload or plan.workload,
             plan=plan,
             aggregate=aggregate,
-            values=estimate.unbiased,
+            values=estimate.value,
+            uncut=estimate.unbiased,
             standard_errors=estimate.standard_error,
             intervals=np.column_stack([estimate.lower, estimate.upper]),
             band=np.column_stack([estimate.band_lower, estimate.band_upper]),
@@ -80,6 +85,7 @@ class Estimate(Tabular):
             plan=plan,
             aggregate=aggregate,
             values=found.value,
+            uncut=found.uncut,
             standard_errors=found.standard_error,
             intervals=found.interval,
             band=found.band,
@@ -117,11 +123,18 @@ class Estimate(Tabular):
         """Names of the Q queries."""
         return self.workload.labels()
 
+    @property
+    def units(self) -> list[str]:
+        """Of the Q answers: "share", the unit of an attribute, or "" for another number."""
+        return units_of(self.workload, range(self.workload.queries))
+
     def columns(self) -> dict[str, list[Any]]:
         """Plain columns of length Q, which csv.writer takes; `to_pandas` and `to_polars` make a frame of them."""
         return {
             "query": self.labels,
+            "unit": self.units,
             "value": self.values.tolist(),
+            "uncut": self.uncut.tolist(),
             "standard_error": self.standard_errors.tolist(),
             "lower": self.intervals[:, 0].tolist(),
             "upper": self.intervals[:, 1].tolist(),
@@ -143,15 +156,16 @@ class Estimate(Tabular):
         )
 
     def _rows(self) -> list[tuple[str, ...]]:
+        rows = shown(self.workload.queries)
         return [
             (
                 self.workload.label(query),
-                percent(self.values[query], 2),
-                percent(self.standard_errors[query], 2),
-                interval_text(self.intervals[query]),
-                percent(self.consistent[query], 2),
+                amount(self.values[query], unit),
+                amount(self.standard_errors[query], unit),
+                span(self.intervals[query], unit),
+                amount(self.consistent[query], unit),
             )
-            for query in shown(self.workload.queries)
+            for query, unit in zip(rows, units_of(self.workload, rows), strict=True)
         ]
 
 
@@ -171,6 +185,8 @@ def estimate(plan: Plan, aggregate: Aggregate, level: float = 0.95) -> Estimate:
 
     >>> answers = estimate(three, Aggregate(600, np.array([300, 200, 100])))
     >>> answers.values.round(2)
+    array([0.79, 0.33, 0.  ])
+    >>> answers.uncut.round(2)
     array([ 0.79,  0.33, -0.12])
     """
     if not plan.workload.is_listed:
@@ -246,8 +262,3 @@ def _rows_of_bytes(reports: Reports) -> NDArray[Any]:
         return np.asarray(listed)
     except ValueError as error:
         raise InvalidValue("reports must be an (n, width) array of uint8, or n payloads of bytes") from error
-
-
-def interval_text(interval: Floats) -> str:
-    """(2,) as "1.00 % … 2.00 %"."""
-    return f"{percent(interval[0], 2)} … {percent(interval[1], 2)}"

@@ -8,13 +8,14 @@ from typing import Any
 
 from sordino_analysis.analyst.arguments import NUMBER, takes
 from sordino_analysis.analyst.display import html_table, shown, text_table
-from sordino_analysis.analyst.estimates import PLAN, Reports, checked_reports, interval_text
+from sordino_analysis.analyst.estimates import PLAN, Reports, checked_reports
 from sordino_analysis.analyst.frames import Tabular, values_of
 from sordino_analysis.analyst.plans import Plan
 from sordino_analysis.arrays import Floats
 from sordino_analysis.estimation.items import ItemEstimate, ItemEstimator
 from sordino_analysis.evaluation.accumulate import Aggregate
 from sordino_analysis.evaluation.item_counts import count_items, counts_of_table
+from sordino_analysis.figures import SHARE, amount, span
 from sordino_analysis.percentages import percent
 from sordino_shared.errors import InvalidValue
 from sordino_shared.quantities import quantity
@@ -26,8 +27,9 @@ _HEADINGS = ("item", "answer", "std. error", "interval", "band")
 class Items(Tabular):
     """Shares of m items, as `values` named them; numbers are in units of the answers, where .01 is one point.
 
-    `answers` (m,) are unbiased, `intervals` (m, 2) are exact for an item that was chosen before, `band` (m, 2) for all
-    items of the histogram at once: use it for items that were chosen by their answers.
+    `answers` (m,) are `uncut`, which are unbiased, cut to [0, 1]; `intervals` (m, 2) are exact for an item that was
+    chosen before, `band` (m, 2) for all items of the histogram at once: use it for items that were chosen by their
+    answers.
     """
 
     values: tuple[object, ...]
@@ -36,6 +38,11 @@ class Items(Tabular):
     @property
     def answers(self) -> Floats:
         return self.estimate.value
+
+    @property
+    def uncut(self) -> Floats:
+        """(m,) the unbiased answers."""
+        return self.estimate.uncut
 
     @property
     def standard_errors(self) -> Floats:
@@ -55,6 +62,7 @@ class Items(Tabular):
         return {
             "item": list(self.values),
             "value": self.answers.tolist(),
+            "uncut": self.uncut.tolist(),
             "standard_error": self.standard_errors.tolist(),
             "lower": self.intervals[:, 0].tolist(),
             "upper": self.intervals[:, 1].tolist(),
@@ -78,10 +86,10 @@ class Items(Tabular):
         return [
             (
                 str(self.values[item]),
-                percent(self.answers[item], 2),
-                percent(self.standard_errors[item], 2),
-                interval_text(self.intervals[item]),
-                interval_text(self.band[item]),
+                amount(self.answers[item], SHARE),
+                amount(self.standard_errors[item], SHARE),
+                span(self.intervals[item], SHARE),
+                span(self.band[item], SHARE),
             )
             for item in shown(len(self.values))
         ]

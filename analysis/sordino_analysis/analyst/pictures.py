@@ -26,6 +26,7 @@ from sordino_analysis.charts import (
     draw_series,
     draw_variances,
 )
+from sordino_analysis.figures import only_unit
 from sordino_analysis.panel.period_answers import PeriodAnswers
 from sordino_analysis.panel.series import SeriesEstimates
 from sordino_analysis.percentages import percent
@@ -76,6 +77,7 @@ def _of_estimate(of: Estimate) -> Picture:
         values=of.values.tolist(),
         intervals=_pairs(of.intervals),
         bands=_pairs(of.band),
+        answer_unit=only_unit(of.units),
         kinds=[scope.kind for scope in scopes],
         bounds=[bounds_of(workload.domain, scope.sides) for scope in scopes],
     )

@@ -235,6 +235,7 @@ class Plan(Facts):
             ("lower bound", ratio),
             (f"error, {_USERS_SHOWN:,} users", f"at most {float(np.max(self.errors(_USERS_SHOWN))):.3g} rms"),
             ("device part", f"{len(self.device.content):,} bytes"),
+            *(("warning", warning) for warning in self.warnings()),
         ]
 
 

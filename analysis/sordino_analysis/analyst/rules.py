@@ -10,11 +10,12 @@ import numpy as np
 
 from sordino_analysis.analyst.arguments import NUMBER, takes
 from sordino_analysis.analyst.display import SHOWN, html_table, text_table
-from sordino_analysis.analyst.estimates import AGGREGATE, PLAN, interval_text
+from sordino_analysis.analyst.estimates import AGGREGATE, PLAN
 from sordino_analysis.analyst.plans import Plan
 from sordino_analysis.arrays import Floats
 from sordino_analysis.estimation.concepts import ConceptEstimate, ConceptEstimator
 from sordino_analysis.evaluation.accumulate import Aggregate
+from sordino_analysis.figures import SHARE, span
 from sordino_analysis.percentages import percent
 from sordino_shared.quantities import quantity
 
@@ -106,7 +107,7 @@ class RankedRules:
                 columns["rule"][row],
                 percent(columns["loss"][row], 2),
                 percent(columns["standard_error"][row], 2),
-                interval_text(self.band[row]),
+                span(self.band[row], SHARE),
                 "yes" if columns["may_be_best"][row] else "no",
             )
             for row in range(min(SHOWN, len(columns["rule"])))

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sordino_analysis.analyst.arguments import FLAG, MAPPING, NONE, PATH, SEED, WrongType, takes
 from sordino_analysis.analyst.chosen_items import SimulatedItems, simulated_items
 from sordino_analysis.analyst.display import html_table, shown, text_table
-from sordino_analysis.analyst.estimates import PLAN, Estimate, estimate, interval_text
+from sordino_analysis.analyst.estimates import PLAN, Estimate, estimate
 from sordino_analysis.analyst.frames import (
     Tabular,
     check_collected,
@@ -26,8 +26,10 @@ from sordino_analysis.analyst.plans import Plan
 from sordino_analysis.analyst.tables import device_values, read_table
 from sordino_analysis.arrays import Floats
 from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
+from sordino_analysis.figures import amount, only_unit, span
 from sordino_analysis.percentages import percent
 from sordino_analysis.questions.linear.concepts.indicators import held_domain
+from sordino_analysis.questions.linear.units import units_of
 from sordino_shared.domains import Domain
 from sordino_shared.errors import InvalidValue, OutsideDomain
 from sordino_shared.protocol import DevicePart
@@ -63,8 +65,8 @@ class Simulation(Tabular):
 
     @property
     def errors(self) -> Floats:
-        """(Q,) answer minus truth."""
-        return np.asarray(self.estimate.values - self.truth)
+        """(Q,) unbiased answer minus truth."""
+        return np.asarray(self.estimate.uncut - self.truth)
 
     @property
     def inside(self) -> NDArray[np.bool_]:
@@ -89,22 +91,22 @@ class Simulation(Tabular):
         return f"Simulation of {name}: {quantity(users, 'user')}, ε = {self.plan.epsilon:g}, intervals at 95 %"
 
     def _rows(self) -> list[tuple[str, ...]]:
-        label, answers = self.estimate.workload.label, self.estimate
+        label, answers, rows = self.estimate.workload.label, self.estimate, shown(len(self.truth))
         return [
             (
                 label(query),
-                percent(self.truth[query], 2),
-                percent(answers.values[query], 2),
-                interval_text(answers.intervals[query]),
+                amount(self.truth[query], unit),
+                amount(answers.values[query], unit),
+                span(answers.intervals[query], unit),
                 "yes" if self.inside[query] else "no",
             )
-            for query in shown(len(self.truth))
+            for query, unit in zip(rows, units_of(answers.workload, rows), strict=True)
         ]
 
     def _notes(self) -> list[str]:
-        rms = float(np.sqrt(np.mean(self.errors**2)))
+        error = amount(float(np.sqrt(np.mean(self.errors**2))), only_unit(self.estimate.units))
         queries, level = len(self.truth), percent(self.estimate.level)
-        inside = f"{int(self.inside.sum())} of {queries} intervals hold the truth; error {percent(rms, 2)} rms"
+        inside = f"{int(self.inside.sum())} of {queries} intervals hold the truth; error {error} rms"
         if self.inside.all():
             return [inside, *self.estimate.warnings]
         low, high = self.estimate.band.T

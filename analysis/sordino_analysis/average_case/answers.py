@@ -28,10 +28,12 @@ LEAST_P_VALUE = 0.01
 class AverageCaseAnswer:
     """The share of users whom a rule says yes to, on the assumption of `sentence`; never a statement about all.
 
-    `interval` is None where the reports contradict the assumption, at a p-value below .01.
+    `value` is `uncut` within [0, 1], as the interval's ends are. `interval` is None where the reports contradict the
+    assumption, at a p-value below .01.
     """
 
     value: float
+    uncut: float
     standard_error: float
     interval: tuple[float, float] | None
     p_value: float
@@ -64,9 +66,10 @@ def average_case_answer(
     drawn = off * (1 + 2 * abs(value)) / (size - 2 * off) if 2 * off < size else math.inf
     reach = float(ndtri((1 + level) / 2)) * error + drawn
     return AverageCaseAnswer(
-        value=value,
+        value=min(1.0, max(0.0, value)),
+        uncut=value,
         standard_error=error,
-        interval=None if p_value < LEAST_P_VALUE else (value - reach, value + reach),
+        interval=None if p_value < LEAST_P_VALUE else (max(0.0, value - reach), min(1.0, value + reach)),
         p_value=p_value,
         level=level,
         users=users,

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from sordino_analysis.charts.scales import Scale, room_for, round_ticks
 from sordino_analysis.charts.svg import Point, document, dot, line, path, text
-from sordino_analysis.percentages import percent
+from sordino_analysis.figures import SHARE, rounded
 from sordino_shared.errors import InvalidValue
 
 WIDTH, HEIGHT = 960, 640
@@ -21,7 +21,8 @@ _ERROR_TOP, _ERROR_BOTTOM = 466, 582
 class AnswerChart:
     """Q answers in order: `truth`, `estimate` and the band's ends; `ticks` are (position, text) below the axis.
 
-    `steps` draws every answer as a flat piece of its own (a histogram) instead of a line through all of them.
+    All are in one `unit`, "share" for shares of the users. `steps` draws every answer as a flat piece of its own (a
+    histogram) instead of a line through all of them.
     """
 
     title: str
@@ -33,6 +34,7 @@ class AnswerChart:
     upper: Sequence[float]
     ticks: Sequence[tuple[float, str]]
     steps: bool = False
+    unit: str = SHARE
 
     def __post_init__(self) -> None:
         lengths = {len(self.truth), len(self.estimate), len(self.lower), len(self.upper)}
@@ -56,7 +58,7 @@ def _curves(chart: AnswerChart, across: Scale, ticks: Sequence[tuple[float, str]
     low, high = min(0.0, *chart.lower, *chart.truth), max(*chart.upper, *chart.truth)
     up = Scale(low, high, _CURVE_BOTTOM, _CURVE_TOP)
     return [
-        *_frame(across, up, ticks),
+        *_frame(across, up, ticks, chart.unit),
         path(_band(chart.lower, chart.upper, across, up, chart.steps), "band", closed=True),
         path(_course(chart.truth, across, up, chart.steps), "truth"),
         path(_course(chart.estimate, across, up, chart.steps), "estimate"),
@@ -71,8 +73,8 @@ def _errors(chart: AnswerChart, across: Scale, ticks: Sequence[tuple[float, str]
     )
     up = Scale(min(0.0, *below), max(0.0, *above), _ERROR_BOTTOM, _ERROR_TOP)
     return [
-        text((_LEFT, _ERROR_TOP - 14), "estimate − truth, in percentage points"),
-        *_frame(across, up, ticks, most=4),
+        text((_LEFT, _ERROR_TOP - 14), "estimate − truth"),
+        *_frame(across, up, ticks, chart.unit, most=4),
         path(_band(below, above, across, up, chart.steps), "band", closed=True),
         line((_LEFT, up(0.0)), (_RIGHT, up(0.0)), "zero"),
         path(_course(error, across, up, chart.steps), "estimate"),
@@ -80,15 +82,14 @@ def _errors(chart: AnswerChart, across: Scale, ticks: Sequence[tuple[float, str]
     ]
 
 
-def _frame(across: Scale, up: Scale, ticks: Sequence[tuple[float, str]], most: int = 6) -> list[str]:
+def _frame(across: Scale, up: Scale, ticks: Sequence[tuple[float, str]], unit: str, most: int = 6) -> list[str]:
     values = round_ticks(up.low, up.high, most)
-    digits = 0 if all(abs(100 * v - round(100 * v)) < 1e-6 for v in values) else 1
     rows = [
         part
         for value in values
         for part in (
             line((_LEFT, up(value)), (_RIGHT, up(value)), "grid"),
-            text((_LEFT - 8, up(value) + 4), percent(value, digits), "end"),
+            text((_LEFT - 8, up(value) + 4), rounded(value, unit), "end"),
         )
     ]
     return rows + [line((across(place), up.start), (across(place), up.end), "grid") for place, _ in ticks]

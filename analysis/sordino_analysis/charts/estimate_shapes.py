@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from sordino_analysis.documents.attribute_bounds import AttributeBounds
+from sordino_analysis.figures import SHARE
 from sordino_analysis.percentages import percent
 from sordino_shared.errors import InvalidValue
 
@@ -17,7 +18,8 @@ Interval = tuple[float, float]
 class EstimateChart:
     """Q answers in order with `intervals` that hold one by one and `bands` that hold at once, at `level`.
 
-    `kinds` and `bounds` say what each is about; without them the answers are drawn as a list.
+    All are in one `answer_unit`, "share" for shares of users, "" for several. `kinds` and `bounds` say what each is
+    about; without them the answers are drawn as a list.
 
     Raises InvalidValue unless `labels`, `values`, `intervals` and `bands` have the same length Q ≥ 1.
     """
@@ -29,6 +31,7 @@ class EstimateChart:
     values: Sequence[float]
     intervals: Sequence[Interval]
     bands: Sequence[Interval]
+    answer_unit: str = SHARE
     kinds: Sequence[str] = ()
     bounds: Sequence[Sequence[AttributeBounds]] = ()
 
@@ -53,6 +56,11 @@ class EstimateChart:
     def unit(self) -> str | None:
         """The unit of that attribute's numbers."""
         return _only({bound.unit for bounds in self.bounds for bound in bounds if bound.unit})
+
+    @property
+    def answer_axis(self) -> str:
+        """The title of the axis of the answers themselves."""
+        return "share of users" if self.answer_unit == SHARE else _with_unit("answer", self.answer_unit or None)
 
     @property
     def axis(self) -> str:

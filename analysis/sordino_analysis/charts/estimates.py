@@ -9,6 +9,7 @@ from sordino_analysis.charts.marginals import draw_marginals
 from sordino_analysis.charts.plots import LEFT, RIGHT, WIDTH, Plot, Tick, heading, legend, shortened, signed
 from sordino_analysis.charts.range_maps import draw_ranges
 from sordino_analysis.charts.svg import document, dot, line, path
+from sordino_analysis.figures import amount
 from sordino_shared.quantities import quantity
 
 HEIGHT = 480
@@ -39,10 +40,11 @@ def _in_a_row(chart: EstimateChart) -> str:
     else:
         drawn, samples = _columns(chart, plot), [("estimate", "least to largest answer of a column")]
     key = legend([*samples, ("band", f"{level} band for all answers at once")])
-    axes = [*plot.rows("share of users" if chart.bounds else "answer"), plot.level(0.0, "zero")]
+    axes = [*plot.rows(chart.answer_axis, unit=chart.answer_unit), plot.level(0.0, "zero")]
     axes += plot.columns(chart.axis, _ticks(chart))
     description = (
-        f"{chart.subtitle}. {quantity(count, 'answer')}, from {min(chart.values):.4g} to {max(chart.values):.4g}, "
+        f"{chart.subtitle}. {quantity(count, 'answer')}, from {amount(min(chart.values), chart.answer_unit)} to "
+        f"{amount(max(chart.values), chart.answer_unit)}, "
         f"with {level} intervals and the band that holds all of them at once."
     )
     elements = [*heading(chart.title, chart.subtitle), *key, *axes, *drawn]

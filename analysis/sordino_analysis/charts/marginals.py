@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from sordino_analysis.charts.estimate_shapes import EstimateChart
 from sordino_analysis.charts.plots import LEFT, RIGHT, WIDTH, Plot, heading, legend, shortened
 from sordino_analysis.charts.svg import document, dot, text
+from sordino_analysis.figures import SHARE, amount
 
 MOST_PANELS = 24
 MOST_CELLS = 32
@@ -34,7 +35,8 @@ def draw_marginals(chart: EstimateChart) -> str:
     note = f" {left_out} more sets of attributes are not drawn." if left_out else ""
     description = (
         f"{chart.subtitle}. {len(shown)} of {len(panels)} sets of attributes, shares from "
-        f"{min(chart.values[place] for place in drawn):.4g} to {max(chart.values[place] for place in drawn):.4g}.{note}"
+        f"{amount(min(chart.values[place] for place in drawn), SHARE)} to "
+        f"{amount(max(chart.values[place] for place in drawn), SHARE)}.{note}"
     )
     return document(WIDTH, _TOP + rows * _ROW + 20, chart.title, description, elements)
 
@@ -59,7 +61,7 @@ def _panel(
     title = text((left, top), shortened(" × ".join(names), 34) + more)
     half = min(10.0, 0.35 * width / len(drawn)) / (width / len(drawn))
     ticks = [(float(x), shortened(_cell(chart, place), 12)) for x, place in enumerate(drawn)]
-    side = plot.rows("share of users" if number % _COLUMNS == 0 else "", most=4)
+    side = plot.rows("share of users" if number % _COLUMNS == 0 else "", most=4, unit=SHARE)
     elements = [title, *side, plot.level(0.0, "zero"), *plot.columns("", ticks)]
     for x, place in enumerate(drawn):
         interval = [(x, chart.intervals[place][0]), (x, chart.intervals[place][1])]

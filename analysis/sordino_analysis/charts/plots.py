@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 
 from sordino_analysis.charts.scales import Scale, room_for, round_ticks
 from sordino_analysis.charts.svg import Point, dot, line, path, text, upright_text
+from sordino_analysis.figures import SHARE, rounded
 
 WIDTH = 960
 LEFT, RIGHT = 84, 924
@@ -46,9 +48,11 @@ class Plot:
         corners = [(across[0], up[0]), (across[1], up[0]), (across[1], up[1]), (across[0], up[1])]
         return path((self.at(*corner) for corner in corners), kind, closed=True)
 
-    def rows(self, title: str, *, ticks: Iterable[Tick] | None = None, most: int = 6, grid: bool = True) -> list[str]:
-        """The vertical axis: its title, round numbers or the given ticks, and a line across for each."""
-        shown = numbers(self.up, most) if ticks is None else ticks
+    def rows(
+        self, title: str, *, ticks: Iterable[Tick] | None = None, most: int = 6, grid: bool = True, unit: str = ""
+    ) -> list[str]:
+        """The vertical axis: its title, round numbers in the unit or the given ticks, and a line across for each."""
+        shown = numbers(self.up, most, unit) if ticks is None else ticks
         left, middle = self.across.start, (self.up.start + self.up.end) / 2
         drawn = [self.level(value, "grid") for value, _ in shown] if grid else []
         drawn += [text((left - 8, self.up(value) + 4), label, "end", "small") for value, label in shown]
@@ -62,9 +66,10 @@ class Plot:
         return [*drawn, text((middle, bottom + 44), title, "middle")] if title else drawn
 
 
-def numbers(scale: Scale, most: int) -> list[Tick]:
+def numbers(scale: Scale, most: int, unit: str = "") -> list[Tick]:
     """Round numbers of the scale with their text."""
-    return [(value, signed(value)) for value in round_ticks(scale.low, scale.high, most)]
+    written = signed if unit != SHARE else partial(rounded, unit=unit)
+    return [(value, written(value)) for value in round_ticks(scale.low, scale.high, most)]
 
 
 def signed(value: float) -> str:

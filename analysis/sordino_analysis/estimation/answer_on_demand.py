@@ -17,7 +17,7 @@ Span = tuple[float | None, float | None]
 
 @dataclass(frozen=True, kw_only=True)
 class ShareAnswer:
-    """The share of the users in a box.
+    """The share of the users in a box; `value` and all ends lie in [0, 1], and `uncut` is the unbiased answer.
 
     `interval` holds it where the question was fixed before anybody looked, `band` also where it was chosen by looking:
     the bands of all questions of its kind hold at once. `consistent` is the share in the nearest histogram; for
@@ -26,6 +26,7 @@ class ShareAnswer:
 
     label: str
     value: float
+    uncut: float
     standard_error: float
     interval: Ends
     band: Ends
@@ -88,7 +89,8 @@ def share_answers(labels: Sequence[str], estimate: LinearEstimate, rows: Sequenc
     return tuple(
         ShareAnswer(
             label=label,
-            value=float(estimate.unbiased[row]),
+            value=float(estimate.value[row]),
+            uncut=float(estimate.unbiased[row]),
             standard_error=float(estimate.standard_error[row]),
             interval=(float(estimate.lower[row]), float(estimate.upper[row])),
             band=(float(estimate.band_lower[row]), float(estimate.band_upper[row])),

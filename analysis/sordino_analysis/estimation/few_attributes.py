@@ -48,6 +48,7 @@ def few_attributes_estimate(
         curve=VarianceCurve.through(plausible.answers, variances, plausible.slopes(tables), (low, high)),
         sampled=SampledAnswers(shares.answers, shares.weigh([b.values**2 for b in operator.blocks]), low, high),
         zero_one=operator.zero_one,
+        shares=operator.shares(),
         bias=figures.bias_bound,
         users=users,
         level=level,

@@ -37,14 +37,15 @@ Words = NDArray[np.uint64]
 class ItemEstimate:
     """Shares of m items: `codes` (m, attributes) are the indices of their members, all else has the shape (m,).
 
-    `value` is unbiased, `interval` (m, 2) is for an item that was chosen before, `band` (m, 2) for all items of the
-    histogram at once. `consistent` are the nearest shares of these items that are not negative and sum to at most 1;
-    of the largest of all items, the shares in the nearest histogram.
+    `value` is `uncut`, which is unbiased, cut to [0, 1]; `interval` (m, 2) is for an item that was chosen before,
+    `band` (m, 2) for all items of the histogram at once. `consistent` are the nearest shares of these items that are
+    not negative and sum to at most 1; of the largest of all items, the shares in the nearest histogram.
     """
 
     codes: Words
     labels: tuple[str, ...]
     value: Floats
+    uncut: Floats
     standard_error: Floats
     population_standard_error: Floats
     interval: Floats
@@ -89,20 +90,22 @@ class ItemEstimator:
         if not 0 < level < 1:
             raise EstimationError(f"the level of an interval lies between 0 and 1, got {level}")
         chances, decoder = ItemChances.of(self.randomizer), self.decoder
-        value = decoder.offset + decoder.slope * counts / users
+        uncut = decoder.offset + decoder.slope * counts / users
+        value = np.clip(uncut, 0.0, 1.0)
         own, other = chances.variances(decoder)
         seen = (counts + 1) / (users + 2)
-        reporters = other + (own - other) * np.clip(value, 0.0, 1.0)
+        reporters = other + (own - other) * value
         error = (1 - level) / self.randomizer.size
         return ItemEstimate(
             codes=codes,
             labels=tuple(map(self.device.domain.describe, codes.tolist())),
             value=value,
+            uncut=uncut,
             standard_error=np.sqrt(reporters / users),
             population_standard_error=decoder.slope * np.sqrt(seen * (1 - seen) / users),
             interval=self._shares(_clopper_pearson(counts, users, 1 - level)),
             band=self._shares(_clopper_pearson(counts, users, error)),
-            consistent=_nearest_shares(codes, value),
+            consistent=_nearest_shares(codes, uncut),
             users=users,
             level=level,
             warnings=_collisions(self.device.domain),
@@ -140,7 +143,7 @@ class ItemEstimator:
             f"these are the {len(chosen)} largest of {len(counts)} items by their answers, which makes them look "
             "larger than they are: their intervals are the band, which allows for the choice"
         )
-        nearest = np.maximum(found.value - least, 0.0)
+        nearest = np.maximum(found.uncut - least, 0.0)
         return replace(found, interval=found.band, consistent=nearest, warnings=(note, *found.warnings))
 
     def _shares(self, chances: Floats) -> Floats:

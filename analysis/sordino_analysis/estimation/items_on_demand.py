@@ -43,6 +43,7 @@ class ItemsOnDemand:
             ShareAnswer(
                 label=box.label,
                 value=float(found.value[row]),
+                uncut=float(found.uncut[row]),
                 standard_error=float(found.standard_error[row]),
                 interval=(float(found.interval[row, 0]), float(found.interval[row, 1])),
                 band=(float(found.band[row, 0]), float(found.band[row, 1])),

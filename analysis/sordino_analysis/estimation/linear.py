@@ -114,6 +114,7 @@ class LinearEstimator:
             curve=self._variance_curve(plausible, variances),
             sampled=_sampled(self.workload, nearest.histogram),
             zero_one=self.workload.operator.zero_one,
+            shares=self.workload.operator.shares(),
             bias=bias,
             users=users,
             level=level,

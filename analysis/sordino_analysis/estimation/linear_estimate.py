@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sordino_analysis.arrays import Floats
 from sordino_analysis.estimation.band import BandQuantile
@@ -31,12 +32,14 @@ class Reliability:
 class LinearEstimate:
     """Answers W h of one round, arrays of shape (Q,).
 
-    `unbiased` has the `standard_error` of the answers among the users who reported, and the intervals of `lower` to
+    `value` is the answer, of a share cut to [0, 1] as the ends of its intervals are, and `unbiased` the same uncut. It
+    has the `standard_error` of the answers among the users who reported, and the intervals of `lower` to
     `upper` and of the simultaneous `band_lower` to `band_upper` are about those; `population_…` is about the population
     that the users are an independent sample of. Intervals are widened by `bias_bound`, which no answer's bias exceeds.
     `consistent` are the answers of the nearest true histogram: closer to the truth, but no longer unbiased.
     """
 
+    value: Floats
     unbiased: Floats
     consistent: Floats
     standard_error: Floats
@@ -64,14 +67,15 @@ class LinearEstimate:
 class AnswerErrors:
     """What is known of the errors of Q answers of `users`: one user's variances (Q,), as a curve over the answer too.
 
-    `sampled` are the true answers of single users, whose rows are of zeros and ones where `zero_one`; no answer's bias
-    exceeds `bias`.
+    `sampled` are the true answers of single users, whose rows are of zeros and ones where `zero_one`; `shares` (Q,)
+    says of which rows that is so. No answer's bias exceeds `bias`.
     """
 
     variances: Floats
     curve: VarianceCurve
     sampled: SampledAnswers
     zero_one: bool
+    shares: NDArray[np.bool_]
     bias: float
     users: int
     level: float
@@ -96,22 +100,23 @@ class AnswerErrors:
         *,
         counts_as_unbiased: bool,
     ) -> LinearEstimate:
-        """The answers with all their intervals; arrays (Q,)."""
+        """The answers with all their intervals, of shares cut to [0, 1]; arrays (Q,)."""
         z = normal_quantile(self.level)
         lower, upper = self.widened(answers, z)
         population_lower, population_upper = self.for_population(answers, z)
         band_lower, band_upper = self.widened(answers, reliability.band.quantile)
         return LinearEstimate(
+            value=self.cut(answers),
             unbiased=answers,
             consistent=consistent,
             standard_error=self.standard,
             population_standard_error=self.of_population,
-            lower=lower,
-            upper=upper,
-            population_lower=population_lower,
-            population_upper=population_upper,
-            band_lower=band_lower,
-            band_upper=band_upper,
+            lower=self.cut(lower),
+            upper=self.cut(upper),
+            population_lower=self.cut(population_lower),
+            population_upper=self.cut(population_upper),
+            band_lower=self.cut(band_lower),
+            band_upper=self.cut(band_upper),
             reliability=reliability,
             level=self.level,
             users=self.users,
@@ -119,6 +124,10 @@ class AnswerErrors:
             counts_as_unbiased=counts_as_unbiased,
             warnings=warnings,
         )
+
+    def cut(self, values: Floats) -> Floats:
+        """(Q,) the values, those of shares within [0, 1]."""
+        return np.where(self.shares, np.clip(values, 0.0, 1.0), values)
 
     def widened(self, answers: Floats, quantile: float, sampling: Floats | float = 0.0) -> tuple[Floats, Floats]:
         """(Q,) the ends of what is `quantile` of its own standard errors, or less, from the answers."""

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from sordino_analysis.arrays import Floats
 from sordino_analysis.estimation.intervals import bonferroni_quantile, normal_quantile
+from sordino_analysis.figures import SHARE
 from sordino_shared.errors import InvalidValue
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RegionEstimate:
-    """What one campaign says of Q queries: `values`, `standard_errors` and `population_standard_errors` (Q,).
+    """What one campaign says of Q queries: the uncut `values`, `standard_errors` and `population_standard_errors` (Q,).
 
-    `campaign` is its id, `compared` how many queries its band holds at once, `bias_bound` the most by which an answer
-    is off on average.
+    They are in `units`; `campaign` is its id, `compared` how many queries its band holds at once, `bias_bound` the
+    most by which an answer is off on average.
     """
 
     campaign: str
@@ -26,6 +27,7 @@ class RegionEstimate:
     compared: int
     bias_bound: float
     labels: tuple[str, ...]
+    units: tuple[str, ...]
     values: Floats
     standard_errors: Floats
     population_standard_errors: Floats
@@ -33,13 +35,18 @@ class RegionEstimate:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PooledEstimate:
-    """Answers (Q,) about all users of all regions, in units of the answers; ends of intervals and band are (Q, 2)."""
+    """Answers (Q,) about all users of all regions, in `units`; ends of intervals and band are (Q, 2).
+
+    Shares and their ends are cut to [0, 1]; `uncut` (Q,) are the unbiased answers.
+    """
 
     users: int
     level: float
     bias_bound: float
     labels: tuple[str, ...]
+    units: tuple[str, ...]
     values: Floats
+    uncut: Floats
     standard_errors: Floats
     intervals: Floats
     band: Floats
@@ -64,17 +71,20 @@ def pooled(regions: Sequence[RegionEstimate]) -> PooledEstimate:
     population = _errors(shares, [region.population_standard_errors for region in regions])
     quantile = normal_quantile(first.level)
     compared = max(region.compared for region in regions)
+    cut = _cut([unit == SHARE for unit in first.units])
     return PooledEstimate(
         users=users,
         level=first.level,
         bias_bound=float(shares @ np.array([region.bias_bound for region in regions])),
         labels=first.labels,
-        values=values,
+        units=first.units,
+        values=cut(values),
+        uncut=values,
         standard_errors=errors,
-        intervals=_around(values, errors, quantile),
-        band=_around(values, errors, bonferroni_quantile(first.level, compared)),
+        intervals=cut(_around(values, errors, quantile)),
+        band=cut(_around(values, errors, bonferroni_quantile(first.level, compared))),
         population_standard_errors=population,
-        population_intervals=_around(values, population, quantile),
+        population_intervals=cut(_around(values, population, quantile)),
     )
 
 
@@ -86,7 +96,7 @@ def _check(regions: Sequence[RegionEstimate]) -> None:
         name = f"campaign {region.campaign}"
         if region.campaign in names[:place]:
             raise InvalidValue(f"{name} is given twice: its users would count twice", region.campaign)
-        if region.labels != first.labels:
+        if (region.labels, region.units) != (first.labels, first.units):
             raise InvalidValue(f"{name} answers other queries than {first.campaign}", region.labels)
         if region.level != first.level:
             raise InvalidValue(f"{name} has level {region.level}, not {first.level}", region.level)
@@ -96,6 +106,16 @@ def _check(regions: Sequence[RegionEstimate]) -> None:
 
 def _errors(shares: Floats, errors: Sequence[Floats]) -> Floats:
     return np.asarray(np.sqrt(shares**2 @ np.array(errors) ** 2))
+
+
+def _cut(shares: Sequence[bool]) -> Callable[[Floats], Floats]:
+    """What takes values (Q,) or ends (Q, 2) into [0, 1] where they are shares."""
+
+    def cut(values: Floats) -> Floats:
+        which = np.array(shares).reshape(-1, *[1] * (values.ndim - 1))
+        return np.where(which, np.clip(values, 0.0, 1.0), values)
+
+    return cut
 
 
 def _around(values: Floats, errors: Floats, quantile: float) -> Floats:

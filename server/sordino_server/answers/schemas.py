@@ -8,6 +8,7 @@ from pydantic import BaseModel, Field
 
 from sordino_analysis.answers.columns import Cell
 from sordino_analysis.answers.table import AnswerTable
+from sordino_analysis.figures import SHARE
 from sordino_analysis.questions.linear.on_demand import QuestionKind
 from sordino_server.estimates.schemas import Interval, PlanDigests, canonical_bytes, ends, joined
 
@@ -22,7 +23,8 @@ class ShareOnDemand(BaseModel):
     """The share of the users that a question is about."""
 
     label: str
-    value: float = Field(description="The unbiased answer (up to the stated bias bound).")
+    value: float = Field(description="The answer: `uncut`, cut to [0, 1] as all ends are.")
+    uncut: float = Field(description="The unbiased answer (up to the stated bias bound).")
     standard_error: float = Field(description="For the answer among the users who reported.")
     interval: Interval = Field(description=_INTERVAL)
     band: Interval = Field(description=_BAND)
@@ -37,7 +39,9 @@ class ShareOnDemand(BaseModel):
         """Its row of a table."""
         return {
             "label": self.label,
+            "unit": SHARE,
             "value": self.value,
+            "uncut": self.uncut,
             "standard_error": self.standard_error,
             **ends("", self.interval),
             **ends("band_", self.band),
@@ -81,7 +85,8 @@ class RuleOnAverage(BaseModel):
     """The share of users whom one known rule says yes to, on an assumption about their attributes."""
 
     label: str
-    value: float
+    value: float = Field(description="The answer: `uncut`, cut to [0, 1] as the interval's ends are.")
+    uncut: float
     standard_error: float = Field(description="For the population the users came from, on the assumption.")
     interval: Interval | None = Field(
         description="On the assumption, for a rule that was fixed before anybody looked; null at a p-value below .01."
@@ -94,7 +99,9 @@ class RuleOnAverage(BaseModel):
         """Its row of a table."""
         return {
             "label": self.label,
+            "unit": SHARE,
             "value": self.value,
+            "uncut": self.uncut,
             "population_standard_error": self.standard_error,
             **ends("population_", self.interval),
             "p_value": self.p_value,

@@ -87,8 +87,8 @@ def _print_rules(document: dict[str, Any]) -> None:
     table = Table("rule", "share", "standard error", f"{level} interval", "p-value of the assumption")
     for each in document["answers"]:
         ends = each["interval"]
-        span = "none: the reports contradict the assumption" if ends is None else f"{ends[0]:.4f} … {ends[1]:.4f}"
-        figures = (f"{each['value']:.4f}", f"{each['standard_error']:.4f}", span, f"{each['p_value']:.3g}")
+        held = "none: the reports contradict the assumption" if ends is None else span(ends, SHARE)
+        figures = (amount(each["value"], SHARE), amount(each["standard_error"], SHARE), held, f"{each['p_value']:.3g}")
         table.add_row(*map(escape, (each["label"], *figures)))
     print_table(table)
     console.print(

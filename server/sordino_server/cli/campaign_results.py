@@ -8,6 +8,7 @@ from typing import Any
 import typer
 from rich.table import Table
 
+from sordino_analysis.figures import amount, span
 from sordino_analysis.percentages import percent
 from sordino_server.cli.output import console, moment, print_json, print_table, progress_console
 from sordino_shared.quantities import quantity
@@ -104,9 +105,10 @@ def print_estimates(document: dict[str, Any]) -> None:
     level = percent(document["level"])
     table = Table("query", "value", "standard error", f"{level} interval", f"{level} band", "consistent", "holds in")
     for query in document["queries"]:
-        spans = [f"{low:.4f} … {high:.4f}" for low, high in (query["interval"], query["band"])]
-        figures = [f"{query[name]:.4f}" for name in ("value", "standard_error")]
-        table.add_row(query["label"], *figures, *spans, f"{query['consistent']:.4f}", _holds(query["coverage"]))
+        unit = query["unit"]
+        spans = [span(query[name], unit) for name in ("interval", "band")]
+        value, error, consistent = (amount(query[name], unit) for name in ("value", "standard_error", "consistent"))
+        table.add_row(query["label"], value, error, *spans, consistent, _holds(query["coverage"]))
     print_table(table)
     console.print(
         f"{quantity(document['users'], 'user')}, ε = {document['epsilon']:g}, mechanism {document['mechanism']}",

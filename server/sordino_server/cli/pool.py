@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from sordino_analysis.figures import amount, span
 from sordino_analysis.percentages import percent
 from sordino_server.cli.output import JsonOption, console, print_json, print_listing, reports_errors
 from sordino_shared.quantities import quantity
@@ -37,12 +38,13 @@ def pool(
     if as_json:
         print_json({name: value.tolist() if hasattr(value, "tolist") else value for name, value in columns.items()})
         return
-    rows = zip(found.labels, found.values, found.standard_errors, found.intervals, found.band, strict=True)
+    figures = (found.values, found.standard_errors, found.intervals.tolist(), found.band.tolist())
+    rows = zip(found.labels, found.units, *figures, strict=True)
     print_listing(
         ("query", "value", "standard error", f"{percent(found.level)} interval", f"{percent(found.level)} band"),
         (
-            (label, f"{value:.4f}", f"{error:.4f}", *(f"{low:.4f} … {high:.4f}" for low, high in (interval, band)))
-            for label, value, error, interval, band in rows
+            (label, amount(value, unit), amount(error, unit), span(interval, unit), span(band, unit))
+            for label, unit, value, error, interval, band in rows
         ),
     )
     console.print(f"{quantity(found.users, 'user')} of {quantity(len(files), 'campaign')}", highlight=False)

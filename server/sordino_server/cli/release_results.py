@@ -9,6 +9,7 @@ from typing import Any
 
 from rich.table import Table
 
+from sordino_analysis.figures import amount, span
 from sordino_analysis.percentages import percent
 from sordino_server.cli.output import console, print_json, print_table
 from sordino_shared.quantities import quantity
@@ -32,11 +33,11 @@ def print_answers(document: dict[str, Any], as_json: bool) -> None:
         return
     level = percent(document["level"])
     table = Table("query", "value", "standard error", f"{level} interval", f"{level} band", "consistent")
-    digits = 4 if document["scale"] == "share" else 1
     for query in document["queries"]:
-        spans = [f"{low:.{digits}f} … {high:.{digits}f}" for low, high in (query["interval"], query["band"])]
-        figures = [f"{query[name]:.{digits}f}" for name in ("value", "standard_error")]
-        table.add_row(query["label"], *figures, *spans, f"{query['consistent']:.{digits}f}")
+        unit = query["unit"]
+        spans = [span(query[name], unit) for name in ("interval", "band")]
+        value, error, consistent = (amount(query[name], unit) for name in ("value", "standard_error", "consistent"))
+        table.add_row(query["label"], value, error, *spans, consistent)
     print_table(table)
     for line in _terms(document):
         console.print(line, highlight=False, markup=False, soft_wrap=True)

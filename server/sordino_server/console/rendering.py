@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.responses import HTMLResponse
 
-from sordino_analysis.figures import number_span
+from sordino_analysis.figures import amount, number_span, span
 from sordino_analysis.percentages import percent
 from sordino_server import __version__
 from sordino_server.kit.times import iso_8601_or_none
@@ -62,6 +62,9 @@ def _environment() -> Environment:
         "quantity": quantity,
         "figure": _figure,
         "percent": _percent,
+        "level": percent,
+        "amount": amount,
+        "span": span,
         "number_span": number_span,
         "epsilon": _epsilon,
     }

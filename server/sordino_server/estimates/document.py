@@ -11,7 +11,9 @@ from sordino_analysis.estimation.linear import LinearEstimate
 from sordino_analysis.estimation.normality import Normality
 from sordino_analysis.evaluation.listing import PublishedQueries
 from sordino_analysis.evaluation.variance import counts_as_unbiased
+from sordino_analysis.figures import SHARE
 from sordino_analysis.questions.linear.scopes import bounds_of
+from sordino_analysis.questions.linear.units import units_of
 from sordino_server.estimates.schemas import EstimateDocument, ExpectedCoverage, Interval, PlanDigests, QueryEstimate
 from sordino_shared.domains import Domain
 from sordino_shared.protocol import DevicePart
@@ -76,7 +78,9 @@ def _items(domain: Domain, estimate: ItemEstimate) -> list[QueryEstimate]:
         "label": list(estimate.labels),
         "kind": ["histogram"] * len(estimate.labels),
         "bounds": [bounds_of(domain, [(code, code) for code in codes]) for codes in estimate.codes.tolist()],
+        "unit": [SHARE] * len(estimate.labels),
         "value": estimate.value.tolist(),
+        "uncut": estimate.uncut.tolist(),
         "standard_error": estimate.standard_error.tolist(),
         "interval": estimate.interval.tolist(),
         "band": estimate.band.tolist(),
@@ -95,7 +99,9 @@ def _queries(published: PublishedQueries, estimate: LinearEstimate) -> list[Quer
         "label": [workload.label(query) for query in listed],
         "kind": [scope.kind for scope in scopes],
         "bounds": [bounds_of(workload.domain, scope.sides) for scope in scopes],
-        "value": estimate.unbiased[numbers].tolist(),
+        "unit": units_of(workload, listed),
+        "value": estimate.value[numbers].tolist(),
+        "uncut": estimate.unbiased[numbers].tolist(),
         "standard_error": estimate.standard_error[numbers].tolist(),
         "interval": _pairs(estimate.lower[numbers], estimate.upper[numbers]),
         "band": _pairs(estimate.band_lower[numbers], estimate.band_upper[numbers]),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sordino_analysis.charts import EstimateChart, RankedChart, RankedRow, draw_estimate, draw_ranked
+from sordino_analysis.figures import only_unit
 from sordino_analysis.percentages import percent
 from sordino_server.errors import ServerError
 from sordino_server.estimates.concept_schemas import ConceptDocument
@@ -44,6 +45,7 @@ def _answers(estimate: EstimateDocument, name: str, fewest: int) -> EstimateChar
         values=[each.value for each in estimate.queries],
         intervals=[each.interval for each in estimate.queries],
         bands=[each.band for each in estimate.queries],
+        answer_unit=only_unit(each.unit for each in estimate.queries),
         kinds=[each.kind for each in estimate.queries],
         bounds=[each.bounds for each in estimate.queries],
     )

@@ -36,7 +36,8 @@ def region_of(name: str, content: bytes) -> RegionEstimate:
         compared=document.compared,
         bias_bound=document.bias_bound,
         labels=tuple(query.label for query in queries),
-        values=np.array([query.value for query in queries]),
+        units=tuple(query.unit for query in queries),
+        values=np.array([query.value if query.uncut is None else query.uncut for query in queries]),
         standard_errors=np.array([query.standard_error for query in queries]),
         population_standard_errors=np.array([query.population_standard_error for query in queries]),
     )

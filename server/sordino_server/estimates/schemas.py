@@ -11,6 +11,7 @@ from pydantic import BaseModel, Field
 from sordino_analysis.answers.columns import Cell, cells_of_bounds
 from sordino_analysis.answers.table import AnswerTable
 from sordino_analysis.documents.attribute_bounds import AttributeBounds
+from sordino_analysis.figures import SHARE
 
 Interval = tuple[float, float]
 WARNING_SEPARATOR = " | "
@@ -55,8 +56,17 @@ class QueryEstimate(BaseModel):
         description="The values that the query counts, of each attribute that it restricts; empty for a query that is "
         "no share of users between bounds.",
     )
-    value: float = Field(description="The unbiased answer (up to the stated bias bound).")
-    standard_error: float = Field(description="For the answer among the users who reported.")
+    unit: str = Field(
+        default=SHARE, description="`share` of the users, the unit of an attribute, or empty for another number."
+    )
+    value: float = Field(
+        description="The answer: `uncut`, for a share cut to [0, 1] as the ends of intervals and band are."
+    )
+    uncut: float | None = Field(
+        default=None,
+        description="The unbiased answer, before a share was cut to [0, 1]; null in estimates of older versions.",
+    )
+    standard_error: float = Field(description="For the uncut answer among the users who reported.")
     interval: Interval = Field(description="Contains that answer with the stated level.")
     band: Interval = Field(
         description="The bands of all `compared` queries together contain all answers with the stated level."
@@ -79,7 +89,9 @@ class QueryEstimate(BaseModel):
             "kind": self.kind or None,
             "label": self.label,
             **cells_of_bounds(self.bounds),
+            "unit": self.unit or None,
             "value": self.value,
+            "uncut": self.uncut,
             "standard_error": self.standard_error,
             **ends("", self.interval),
             **ends("band_", self.band),

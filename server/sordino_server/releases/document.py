@@ -18,6 +18,7 @@ from sordino_analysis.curator.released_counts import ReleasedCounts, released_co
 from sordino_analysis.estimation.linear_estimate import LinearEstimate
 from sordino_analysis.questions.linear import Workload
 from sordino_analysis.questions.linear.scopes import bounds_of
+from sordino_analysis.questions.linear.units import units_of
 from sordino_server.estimates.schemas import Interval
 from sordino_server.releases.schemas import (
     NumberOfRows,
@@ -49,7 +50,7 @@ def release_document(source: ReleaseSource, plan: CuratorPlan, measured: Integer
         columns, rows, warnings = *_counted(plan, measured), summary.warnings
     else:
         shared = released_estimate(plan, measured, source.users, LEVEL)
-        columns, rows, warnings = _shared(shared), None, (*summary.warnings, *shared.warnings)
+        columns, rows, warnings = _shared(workload, shared), None, (*summary.warnings, *shared.warnings)
     return ReleaseDocument(
         release=source.release,
         dataset=source.dataset,
@@ -95,12 +96,17 @@ def _counted(plan: CuratorPlan, measured: Integers) -> tuple[dict[str, list[Any]
     nothing = [None] * plan.workload.queries
     population = {"population_standard_error": nothing, "population_interval": nothing}
     rows = NumberOfRows(value=found.people, standard_error=found.people_standard_error)
-    return _figures(found) | population | {"share_interval": _pairs(found.share_lower, found.share_upper)}, rows
+    counts = {"unit": [""] * plan.workload.queries, "value": found.unbiased.tolist()}
+    return _figures(found) | counts | population | {
+        "share_interval": _pairs(found.share_lower, found.share_upper)
+    }, rows
 
 
-def _shared(estimate: LinearEstimate) -> dict[str, list[Any]]:
+def _shared(workload: Workload, estimate: LinearEstimate) -> dict[str, list[Any]]:
     """The figures of shares."""
     return _figures(estimate) | {
+        "unit": units_of(workload, range(workload.queries)),
+        "value": estimate.value.tolist(),
         "population_standard_error": estimate.population_standard_error.tolist(),
         "population_interval": _pairs(estimate.population_lower, estimate.population_upper),
         "share_interval": [None] * len(estimate.unbiased),
@@ -109,7 +115,7 @@ def _shared(estimate: LinearEstimate) -> dict[str, list[Any]]:
 
 def _figures(estimate: LinearEstimate | ReleasedCounts) -> dict[str, list[Any]]:
     return {
-        "value": estimate.unbiased.tolist(),
+        "uncut": estimate.unbiased.tolist(),
         "standard_error": estimate.standard_error.tolist(),
         "interval": _pairs(estimate.lower, estimate.upper),
         "band": _pairs(estimate.band_lower, estimate.band_upper),

@@ -94,7 +94,15 @@ class ReleasedAnswer(BaseModel):
     label: str
     kind: str = Field(description="prefix, ranges, histogram, marginal, parity, matrix or a product of them.")
     bounds: list[AttributeBounds] = Field(description="The values that the query counts, of each restricted attribute.")
-    value: float = Field(description="The unbiased answer: a share of the rows, or a count where that is secret.")
+    unit: str = Field(
+        default="", description="`share` of the rows, the unit of an attribute, or empty for a count or another number."
+    )
+    value: float = Field(description="The answer: `uncut`, for a share cut to [0, 1] as its ends are.")
+    uncut: float | None = Field(
+        default=None,
+        description="The unbiased answer: a share of the rows, or a count where that is secret; null in releases of "
+        "older versions.",
+    )
     standard_error: float = Field(description="For the answer about the rows.")
     interval: Interval = Field(description="Contains that answer with the stated level.")
     band: Interval = Field(description="The bands of all queries together contain all answers with the stated level.")
@@ -114,7 +122,9 @@ class ReleasedAnswer(BaseModel):
             "kind": self.kind,
             "label": self.label,
             **cells_of_bounds(self.bounds),
+            "unit": self.unit or None,
             "value": self.value,
+            "uncut": self.uncut,
             "standard_error": self.standard_error,
             **ends("", self.interval),
             **ends("band_", self.band),

@@ -100,7 +100,7 @@ def estimate_chart(values: list[float], **changes: object) -> EstimateChart:
 
 def test_an_estimate_has_a_band_around_its_interval_around_its_answer() -> None:
     root = ET.fromstring(draw_estimate(estimate_chart([0.1, 0.5, -0.3])))
-    assert "3 answers, from -0.3 to 0.5" in (root.findtext(SVG + "desc") or "")
+    assert "3 answers, from −30.00 % to 50.00 %" in (root.findtext(SVG + "desc") or "")
     bands = points(root, "band", "polygon")[1:]
     whiskers = [each for each in root.iter(SVG + "line") if each.get("class") == "estimate"][1:]
     dots = list(root.iter(SVG + "circle"))[1:]

@@ -53,9 +53,11 @@ def test_standard_errors_are_those_of_the_integers_whatever_the_rows() -> None:
     for counts in (people(500), np.eye(16, dtype=np.int64)[3] * 500):
         found = release(plan, counts, seeded(2))
         assert found.standard_error == pytest.approx(stated)
-        assert (found.upper - found.lower) == pytest.approx(2 * 1.959964 * stated, rel=1e-6)
-        assert (found.population_upper - found.population_lower > found.upper - found.lower).all()
-        assert (found.band_upper - found.band_lower > found.upper - found.lower).all()
+        for end, side in ((found.lower, -1), (found.upper, 1)):
+            assert end == pytest.approx(np.clip(found.unbiased + side * 1.959964 * stated, 0, 1), rel=1e-6)
+        own = np.array([found.lower, -found.upper])
+        assert (np.array([found.population_lower, -found.population_upper]) <= own).all()
+        assert (np.array([found.band_lower, -found.band_upper]) <= own).all()
 
 
 def test_consistent_answers_are_those_of_a_histogram_and_closer_where_people_are_few() -> None:

@@ -96,7 +96,9 @@ def test_shares_of_a_dictionary_are_not_negative_and_sum_to_at_most_one():
     # Of two items that all users seem to hold, one that is asked twice, and one below nothing.
     codes = np.array([[3], [7], [3], [9]], dtype=np.uint64)
     found = find.of_counts(codes, np.array([own, own, own, other - 40]), users)
-    assert found.value[3] < 0
+    assert found.uncut[3] < 0 == found.value[3]
+    assert (found.interval >= 0).all()
+    assert (found.interval <= 1).all()
     assert found.consistent == pytest.approx([0.5, 0.5, 0.5, 0.0], abs=1e-9)
     # Where they leave room for others only the negative ones change.
     few = find.of_counts(codes[2:], np.array([(own + other) // 2, other - 40]), users)

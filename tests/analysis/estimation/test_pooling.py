@@ -29,7 +29,8 @@ def region(name: str, found: sa.Estimate, population: np.ndarray) -> RegionEstim
         compared=len(found.values),
         bias_bound=0.0,
         labels=tuple(found.labels),
-        values=found.values,
+        units=tuple(found.units),
+        values=found.uncut,
         standard_errors=found.standard_errors,
         population_standard_errors=population,
     )
@@ -44,6 +45,7 @@ def test_regions_with_one_plan_give_the_answers_of_all_reports(plan: sa.Plan) ->
         regions.append(region(str(seed), found, 2 * found.standard_errors))
     together, all_reports = pooled(regions), sa.estimate(plan, sums[0] + sums[1])
     assert together.users == all_reports.users == sum(SIZES)
+    np.testing.assert_allclose(together.uncut, all_reports.uncut, atol=1e-12)
     np.testing.assert_allclose(together.values, all_reports.values, atol=1e-12)
     # Both are estimates of the same error, from histograms that differ a little.
     np.testing.assert_allclose(together.standard_errors, all_reports.standard_errors, rtol=0.03)
@@ -67,6 +69,7 @@ def test_intervals_hold_as_often_as_they_say() -> None:
                 compared=3,
                 bias_bound=0.0,
                 labels=("a", "b", "c"),
+                units=("share", "share", "ms"),
                 values=truth + errors[each] * draw.standard_normal(3),
                 standard_errors=errors[each],
                 population_standard_errors=errors[each],
@@ -75,10 +78,13 @@ def test_intervals_hold_as_often_as_they_say() -> None:
         ]
         found = pooled(regions)
         inside = (found.intervals[:, 0] <= truth) & (truth <= found.intervals[:, 1])
+        assert (found.intervals[:2] >= 0).all()
+        assert (found.intervals[:2] <= 1).all()
+        assert np.array_equal(found.values, np.append(np.clip(found.uncut[:2], 0, 1), found.uncut[2]))
         held += int(inside.sum())
         all_held += bool(((found.band[:, 0] <= truth) & (truth <= found.band[:, 1])).all())
         # A law that is off: errors averaged instead of added in squares would be wider by half.
-        narrow += int((np.abs(found.values - truth) <= 0.9 * (found.intervals[:, 1] - found.values)).sum())
+        narrow += int((np.abs(found.values - truth) <= 0.9 * 1.96 * found.standard_errors).sum())
     assert abs(held / 10_002 - 0.95) < 0.009
     assert all_held / 3334 > 0.938
     assert abs(narrow / 10_002 - 0.95) > 0.009
@@ -92,6 +98,7 @@ def test_what_cannot_be_pooled() -> None:
         compared=1,
         bias_bound=0.0,
         labels=("q",),
+        units=("share",),
         values=np.array([0.5]),
         standard_errors=np.array([0.1]),
         population_standard_errors=np.array([0.1]),

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from sordino_analysis.figures import SHARE, amount
 from sordino_analysis.questions.linear.yaml_text import parse_yaml
 from sordino_analysis.questions.specifications import parse_either
 from sordino_server.console.picked_questions import as_yaml, attributes_of, composed
@@ -76,7 +77,7 @@ def test_answers_are_those_of_the_api_and_can_be_copied(
     assert browser.http.get(f"{path}.json?{asked}").content == expected.content
     table = running.api.get(api, params={"range": ["delay:..0", "delay:0..60"], "format": "csv"})
     assert browser.http.get(f"{path}.csv?{asked}").content == table.content
-    assert f"{document['answers'][1]['value']:.4g}" in page
+    assert amount(document["answers"][1]["value"], SHARE) in page
     assert f"all\n{document['compared']} questions" in page
     drawn = browser.http.get(unescape(re.search(r'src="([^"]+\.svg[^"]*)"', page)[1]))  # type: ignore[index]
     assert drawn.text.count('class="band"') == 1 + 2

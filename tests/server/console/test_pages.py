@@ -15,6 +15,7 @@ import pytest
 from fastapi.routing import APIRoute
 
 from sordino_analysis.answers.parquet import read_parquet
+from sordino_analysis.figures import SHARE, amount
 from sordino_server.console.rendering import POLICY, _moment
 from sordino_server.console.routes import PARTS
 from sordino_server.console.shared_texts import SharedTexts
@@ -211,7 +212,7 @@ def test_the_data_of_a_page_is_that_of_the_api(running: Any, browsers: Any, know
     assert browser.http.get(f"/console{campaign}/estimate.json").content == estimate.content
     table = running.api.get(f"/v1{campaign}/estimates?format=csv")
     assert browser.http.get(f"/console{campaign}/estimate.csv").content == table.content
-    assert f"{estimate.json()['queries'][0]['value']:.4g}" in browser.page(f"/console{campaign}/estimate")
+    assert amount(estimate.json()["queries"][0]["value"], SHARE) in browser.page(f"/console{campaign}/estimate")
     picture = browser.http.get(f"/console{campaign}/estimate.svg")
     assert picture.headers["content-type"] == "image/svg+xml"
     assert picture.text.count('class="band"') == 1 + len(estimate.json()["queries"])

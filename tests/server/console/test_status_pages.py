@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from sordino_analysis.figures import amount
 from sordino_server.console.shared_texts import SharedTexts
 from sordino_server.console.status_pages import counted, rounded_down
 
@@ -87,7 +88,7 @@ def test_owners_read_the_status_of_a_public_campaign(running: Any) -> None:
     page = running.anonymous.get(path)
     assert "<dd>125</dd>" in page.text
     estimate = running.api.get(f"/v1/campaigns/{public['id']}/estimates").json()
-    assert f"{estimate['queries'][0]['value']:.4g}" in page.text
+    assert amount(estimate["queries"][0]["value"], "share") in page.text
     picture = running.anonymous.get(f"{path}/estimate.svg")
     assert picture.headers["cache-control"] == "public, max-age=60"
     assert picture.text.count('class="band"') == 1 + 3

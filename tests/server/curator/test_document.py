@@ -25,7 +25,7 @@ from sordino_shared.randomness import SeededRandomness
 COUNTS = np.array([400, 300, 200, 100])
 DOMAIN = [{"name": "delay", "kind": "ordinal", "edges": [0, 15, 60], "unit": "min"}]
 # What depends on the measurement; in an answer of counts, all but names and the standard error.
-NOISY = {"value", "interval", "band", "consistent", "share_interval"}
+NOISY = {"value", "uncut", "interval", "band", "consistent", "share_interval"}
 
 
 def document(neighbours: Neighbours, counts: Any = COUNTS) -> ReleaseDocument:

@@ -60,7 +60,7 @@ def test_one_table_of_two_questions_and_a_statistic(running: Any) -> None:
     assert response.headers["cache-control"] == "no-store"
     table = response.json()
     names = [column["name"] for column in table["columns"]]
-    own = names[names.index("label") + 1 : names.index("value")]
+    own = names[names.index("label") + 1 : names.index("unit")]
     assert own == ["delay_high", "delay_unit", "=city_label", "steps_low", "steps_high"]
     types = {column["name"]: column["type"] for column in table["columns"]}
     assert (types["delay_high"], types["steps_low"], types["=city_label"]) == ("number", "integer", "text")

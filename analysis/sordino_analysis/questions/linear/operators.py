@@ -18,6 +18,8 @@ Indices = NDArray[np.intp]
 DENSE_LIMIT = 2**26
 # Rows whose entries are looked at together: 32 MiB of doubles.
 _BLOCK_ENTRIES = 1 << 22
+# What rounding leaves between equal sums.
+_SAME = 1e-12
 
 
 class TooLargeForDense(InvalidValue):
@@ -122,6 +124,17 @@ class LinearMap(ABC):
     def dense(self) -> Floats:
         """W itself; raises TooLargeForDense above DENSE_LIMIT entries. Shape (Q, k)."""
         return self.rows(0, self.shape[0])
+
+    def shares(self) -> NDArray[np.bool_]:
+        """(Q,) whether every entry of a row is 0 or 1, so that its answer is a share of the users."""
+        queries, size = self.shape
+        if self.zero_one:
+            return np.ones(queries, dtype=bool)
+        low, high = self.entry_range()
+        # Of entries between 0 and 1 the squares are no less only where all are 0 or 1.
+        uneven = np.linspace(1.0, 2.0, size) / size
+        same = np.isclose(self.squared_matvec(uneven), self.matvec(uneven), rtol=_SAME, atol=_SAME)
+        return np.asarray((low >= 0) & (high <= 1) & same)
 
     def entry_range(self) -> tuple[Floats, Floats]:
         """(Q,) the least and (Q,) the largest entry of every row."""

@@ -140,6 +140,12 @@ class CharacterMap(LinearMap):
             result[here] = block.values[homes[here, 2]][:, local]
         return result
 
+    def shares(self) -> NDArray[np.bool_]:
+        found = np.empty(self.shape[0], dtype=bool)
+        for block in self.blocks:
+            found[block.queries] = np.isin(block.values, (0.0, 1.0)).all(axis=1)
+        return found
+
     def entry_range(self) -> tuple[Floats, Floats]:
         if self.zero_one:
             return super().entry_range()

@@ -9,16 +9,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sordino_analysis.figures import only_unit
 from sordino_shared.errors import InvalidValue
 
 
 @dataclass(frozen=True, kw_only=True)
 class TruthComparison:
-    """Q answers: truth, unbiased estimate, ends of the intervals one by one, and ends of the simultaneous band."""
+    """Q answers: truth, unbiased estimate, the value shown and its unit, ends of the intervals and of the band."""
 
     labels: tuple[str, ...]
     truth: NDArray[np.float64]
     estimate: NDArray[np.float64]
+    value: NDArray[np.float64]
+    units: tuple[str, ...]
     interval: NDArray[np.float64]
     band: NDArray[np.float64]
 
@@ -32,7 +35,9 @@ class TruthComparison:
         return cls(
             labels=tuple(str(query["label"]) for query in queries),
             truth=truth,
-            estimate=np.array([query["value"] for query in queries], dtype=float),
+            estimate=np.array([query["uncut"] for query in queries], dtype=float),
+            value=np.array([query["value"] for query in queries], dtype=float),
+            units=tuple(str(query["unit"]) for query in queries),
             interval=np.array([query["interval"] for query in queries], dtype=float),
             band=np.array([query["band"] for query in queries], dtype=float),
         )
@@ -64,9 +69,14 @@ class TruthComparison:
 
     def answers(self) -> list[dict[str, Any]]:
         """Every answer with its truth, under the names of an estimates document."""
-        columns = (self.truth, self.estimate, self.interval, self.band)
+        columns = (self.truth, self.value, self.estimate, self.interval, self.band)
         rows = zip(self.labels, *(column.tolist() for column in columns), strict=True)
-        return [dict(zip(("label", "truth", "value", "interval", "band"), row, strict=True)) for row in rows]
+        return [dict(zip(("label", "truth", "value", "uncut", "interval", "band"), row, strict=True)) for row in rows]
+
+    @property
+    def unit(self) -> str:
+        """The one unit of all answers, "" where they have several."""
+        return only_unit(self.units)
 
     def only(self, queries: Sequence[int]) -> TruthComparison:
         """The same for some of the queries."""
@@ -76,6 +86,8 @@ class TruthComparison:
             labels=labels,
             truth=self.truth[chosen],
             estimate=self.estimate[chosen],
+            value=self.value[chosen],
+            units=tuple(self.units[query] for query in chosen),
             interval=self.interval[chosen],
             band=self.band[chosen],
         )

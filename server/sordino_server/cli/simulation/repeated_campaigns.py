@@ -10,6 +10,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from sordino_analysis.figures import amount
 from sordino_analysis.percentages import percent
 from sordino_server.cli.output import print_table
 from sordino_server.cli.remote import Remote
@@ -99,8 +100,8 @@ def print_repeated(console: Console, result: RepeatedResult, verbose: bool) -> N
         f"{first.estimates['epsilon']:g}",
         f"intervals  {percent(result.interval_coverage, 1)} contain the true answer, {level} should",
         f"band       in {percent(result.band_coverage, 1)} of campaigns every true answer is inside, {level} should",
-        f"error      RMSE {percent(result.rms_error, 2)} "
-        f"(predicted: at most {percent(first.estimates['predicted_rmse_max'], 2)})",
+        f"error      RMSE {amount(result.rms_error, first.comparison.unit)} "
+        f"(predicted: at most {amount(first.estimates['predicted_rmse_max'], first.comparison.unit)})",
     ):
         console.print(line, highlight=False, soft_wrap=True)
 
@@ -111,6 +112,6 @@ def _campaigns(results: Sequence[CampaignResult]) -> Table:
         table.add_column(heading, justify="right")
     for index, one in enumerate(results, start=1):
         of = one.comparison
-        numbers = (percent(of.rms_error, 2), percent(of.max_abs_error, 2))
+        numbers = (amount(of.rms_error, of.unit), amount(of.max_abs_error, of.unit))
         table.add_row(str(index), percent(of.interval_coverage, 1), "yes" if of.band_holds else "[bold]no[/]", *numbers)
     return table

@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from sordino_analysis.charts import AnswerChart
+from sordino_analysis.figures import amount, span
 from sordino_analysis.percentages import percent
 from sordino_server.cli.output import print_table
 from sordino_server.cli.simulation.campaign import CampaignResult
@@ -76,11 +77,12 @@ def answer_chart(
         subtitle=subtitle,
         axis=axis,
         truth=comparison.truth.tolist(),
-        estimate=comparison.estimate.tolist(),
+        estimate=comparison.value.tolist(),
         lower=comparison.band[:, 0].tolist(),
         upper=comparison.band[:, 1].tolist(),
         ticks=ticks,
         steps=steps,
+        unit=comparison.unit,
     )
 
 
@@ -90,12 +92,12 @@ def _answers(comparison: TruthComparison, shown: Sequence[int], level: float) ->
     for heading in ("truth", "estimate", f"{percent(level)} interval", "inside?"):
         table.add_column(heading, justify="right", no_wrap=True)
     for index in shown:
-        low, high = comparison.interval[index]
+        unit = comparison.units[index]
         table.add_row(
             comparison.labels[index],
-            percent(comparison.truth[index], 2),
-            percent(comparison.estimate[index], 2),
-            f"{percent(low, 2)} … {percent(high, 2)}",
+            amount(comparison.truth[index], unit),
+            amount(comparison.value[index], unit),
+            span(comparison.interval[index], unit),
             "yes" if comparison.inside[index] else "[bold]no[/]",
         )
     return table
@@ -110,9 +112,9 @@ def _facts(result: CampaignResult) -> list[tuple[str, str]]:
         ("band", f"{held} the simultaneous {percent(estimates['level'])} band"),
         (
             "error",
-            f"RMSE {percent(comparison.rms_error, 2)} "
-            f"(predicted: at most {percent(estimates['predicted_rmse_max'], 2)}), "
-            f"largest error {percent(comparison.max_abs_error, 2)}",
+            f"RMSE {amount(comparison.rms_error, comparison.unit)} "
+            f"(predicted: at most {amount(estimates['predicted_rmse_max'], comparison.unit)}), "
+            f"largest error {amount(comparison.max_abs_error, comparison.unit)}",
         ),
         ("mechanism", f"{plan['mechanism']}, ε = {estimates['epsilon']:g} per device; {variance_against_bound(plan)}"),
         *(("warning", warning) for warning in estimates["warnings"]),

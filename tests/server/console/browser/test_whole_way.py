@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from sordino_analysis.figures import SHARE, amount
 from sordino_client import Caps, Client, PureEpsilon
 from sordino_server.console.shared_texts import SharedTexts
 from tests.server.console.browser.conftest import Window
@@ -52,7 +53,7 @@ def _check_estimate(window: Window, running: Any, campaign: str) -> None:
     estimate = running.api.get(f"/v1/campaigns/{campaign}/estimates").json()
     assert estimate["users"] == 100 + len(DELAYS)
     cells = page.locator("table tbody tr").first.locator("td").all_inner_texts()
-    assert cells[0] == f"{estimate['queries'][0]['value']:.4g}"
+    assert cells[0] == amount(estimate["queries"][0]["value"], SHARE)
     with page.expect_download() as downloading:
         # A link to a CSV that the browser would show is downloaded as a person does with "save as".
         page.evaluate("document.querySelector('a[href$=\"estimate.csv\"]').download = 'estimate.csv'")
