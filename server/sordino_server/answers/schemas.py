@@ -23,6 +23,7 @@ class ShareOnDemand(BaseModel):
     """The share of the users that a question is about."""
 
     label: str
+    unit: str = Field(default=SHARE, description="`share`: of the users.")
     value: float = Field(description="The answer: `uncut`, cut to [0, 1] as all ends are.")
     uncut: float = Field(description="The unbiased answer (up to the stated bias bound).")
     standard_error: float = Field(description="For the answer among the users who reported.")
@@ -39,7 +40,7 @@ class ShareOnDemand(BaseModel):
         """Its row of a table."""
         return {
             "label": self.label,
-            "unit": SHARE,
+            "unit": self.unit,
             "value": self.value,
             "uncut": self.uncut,
             "standard_error": self.standard_error,

@@ -455,7 +455,7 @@ def test_a_statistic_in_two_rounds(
     document = json_of("campaigns", "estimates", created["id"], **operator)
     assert document["protocol"]["name"] == "two_round"
     table = run_command("campaigns", "estimates", created["id"], "--csv", **operator).stdout
-    assert [row["statistic"] for row in csv.DictReader(io.StringIO(table))] == ["mixed colours"]
+    assert [row["label"] for row in csv.DictReader(io.StringIO(table))] == ["mixed colours"]
 
 
 def _await_second_round(json_of: Run, campaign: str, operator: dict[str, str]) -> None:

@@ -57,7 +57,7 @@ def test_rows_are_added_and_released_under_the_cap(run_command: Run, json_of: Ru
     assert {"interval", "band", "consistent", "population_interval"} <= document["queries"][0].keys()
     assert json_of("datasets", "answers", document["release"], **operator) == document
     table = run_command("datasets", "answers", document["release"], "--csv", **operator).stdout
-    assert table.startswith("label,value,standard_error")
+    assert table.startswith("dataset,release,kind,label,")
     assert json_of("datasets", "release", document["release"], **operator)["state"] == "released"
     written = json_of("datasets", "plan", document["release"], "--output", "made", **operator)
     assert written["digest"] == document["plan"]

@@ -26,7 +26,10 @@ def test_two_campaigns_become_one_answer(run_command: Run, json_of: Run, running
     found = json_of("pool", "0.json", "1.json")
     values = [[query["value"] for query in document["queries"]] for document in documents]
     errors = np.array([[query["standard_error"] for query in document["queries"]] for document in documents])
-    np.testing.assert_allclose(found["values"], np.average(values, axis=0, weights=[2, 1]), atol=1e-12)
+    uncut = [[query["uncut"] for query in document["queries"]] for document in documents]
+    np.testing.assert_allclose(found["uncut"], np.average(uncut, axis=0, weights=[2, 1]), atol=1e-12)
+    np.testing.assert_allclose(found["values"], np.clip(found["uncut"], 0, 1))
+    assert all(0 <= value <= 1 for query in values for value in query)
     np.testing.assert_allclose(found["standard_errors"], np.sqrt([4 / 9, 1 / 9] @ errors**2))
     assert found["users"] == 1500
     assert "1,500 users of 2 campaigns" in run_command("pool", "0.json", "1.json").stdout

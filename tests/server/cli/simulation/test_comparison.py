@@ -10,7 +10,14 @@ from sordino_shared.errors import InvalidValue
 
 
 def query(value: float, interval: tuple[float, float], band: tuple[float, float]) -> dict[str, object]:
-    return {"label": f"at {value}", "value": value, "interval": interval, "band": band}
+    return {
+        "label": f"at {value}",
+        "unit": "share",
+        "value": value,
+        "uncut": value,
+        "interval": interval,
+        "band": band,
+    }
 
 
 QUERIES = [
