@@ -20,7 +20,7 @@ from sordino_shared.protocol import CBOR_MEDIA_TYPE
 from sordino_shared.randomizers import RandomizedResponse
 from tests.patience import PATIENCE_S
 
-LISTENING = re.compile(r"listening on (http://[^\s"]+)")
+LISTENING = re.compile(r"listening on (http://[\w.:]+)[\n\x22]")
 # All of 127.0.0.0/8 is this machine: an address that occurs nowhere else.
 PROXY, FORWARDED, ELSEWHERE = "127.0.0.77", "198.51.100.9", "198.51.100.44"
 # One upload at once, and the next one much later than any test.
