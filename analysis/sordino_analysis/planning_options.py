@@ -22,6 +22,9 @@ _FiniteFloat = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 class PlanError(InvalidValue):
     """No plan can be made as asked; the message says what to change."""
 
+    code = "plan-error"
+    advice = "change the option or the workload that the message names"
+
 
 class PlanningOptions(StrictModel):
     """ε, the objective and the limits of a plan. Each kind of question refuses the options that it has no use for.

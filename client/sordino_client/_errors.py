@@ -1,4 +1,4 @@
-"""Errors of the device SDK; each keeps the objects concerned and its message gives advice.
+"""Errors of the device SDK; each keeps the objects concerned, and has a `code` for programs and `advice` for people.
 
 SordinoError (sordino_shared), as every name here exported by `sordino_client`
 ├── InvalidValue             an argument is refused, also by `PureEpsilon` and others of sordino_shared (a ValueError)
@@ -36,17 +36,26 @@ from sordino_shared.quantities import quantity
 class ClientError(SordinoError):
     """Root of the SDK's own errors."""
 
+    code = "client-error"
+
 
 class WrongArgument(ClientError, InvalidValue):
     """An argument was refused before anything was spent; `value` is the argument."""
+
+    code = "wrong-argument"
 
 
 class WrongShape(WrongArgument):
     """A value whose shape or names are not the domain's; the error holds and quotes nothing of the value."""
 
+    code = "wrong-shape"
+    advice = "give a value of the domain's shape, by the names of its attributes"
+
 
 class NotListed(ClientError, OutsideDomain):
     """A value that an exhaustive domain does not list; `attribute` names where."""
+
+    code = "not-listed"
 
 
 @contextmanager
@@ -63,13 +72,19 @@ def checked_arguments() -> Iterator[None]:
 class NotJoined(ClientError):
     """The ledger does not know `campaign`."""
 
+    code = "not-joined"
+    advice = "call join() with its id first"
+
     def __init__(self, campaign: CampaignId) -> None:
-        super().__init__(f"campaign {campaign} was never joined; call join() with its id first")
+        super().__init__(f"campaign {campaign} was never joined; {self.advice}")
         self.campaign = campaign
 
 
 class ServedElsewhere(ClientError):
     """`campaign` was joined at `origin` (None: by an SDK that did not keep the address), this client is of `server`."""
+
+    code = "served-elsewhere"
+    advice = "use a client of the address where the campaign was joined, or move it with rehome()"
 
     def __init__(self, campaign: CampaignId, origin: str | None, server: str) -> None:
         super().__init__(
@@ -83,6 +98,9 @@ class ServedElsewhere(ClientError):
 
 class ServerChanged(ServedElsewhere):
     """`campaign` names its servers, and this device keeps to the one called `source`, joined at `origin`."""
+
+    code = "server-changed"
+    advice = "use a client of the address where the campaign was joined"
 
     def __init__(self, campaign: CampaignId, origin: str, source: str, server: str) -> None:
         ClientError.__init__(
@@ -100,6 +118,9 @@ class ServerChanged(ServedElsewhere):
 class NotASuccessor(ClientError):
     """The series `campaign` names `replaces` as the one whose place it takes, and may not, for the `reason` given."""
 
+    code = "not-a-successor"
+    advice = "join the series that it names first, or report it to the operator of the campaign"
+
     def __init__(self, campaign: CampaignId, replaces: CampaignId, reason: str) -> None:
         super().__init__(
             f"series {campaign} cannot replace {replaces}: {reason}. The one that it names goes on; nothing was changed"
@@ -112,23 +133,29 @@ class NotASuccessor(ClientError):
 class OptedOut(ClientError):
     """The owner left all campaigns of this ledger by `opt_out_all`."""
 
+    code = "opted-out"
+    advice = "call opt_in() if the owner wants to come back"
+
     def __init__(self) -> None:
-        super().__init__(
-            "the owner left all campaigns of this ledger; call opt_in() if the owner wants to come back. "
-            "Nothing was sent or spent"
-        )
+        super().__init__(f"the owner left all campaigns of this ledger; {self.advice}. Nothing was sent or spent")
 
 
 class ClockUnusable(ClientError):
     """The device's clock shows no time, for the `reason` given; nothing was spent or lost."""
 
+    code = "clock-unusable"
+    advice = "set the device's time"
+
     def __init__(self, reason: str) -> None:
-        super().__init__(f"the clock cannot be used: {reason}; set the device's time. Nothing was spent or lost")
+        super().__init__(f"the clock cannot be used: {reason}; {self.advice}. Nothing was spent or lost")
         self.reason = reason
 
 
 class TransportFailed(ClientError):
     """No response arrived; whether the request did is not known."""
+
+    code = "transport-failed"
+    advice = "try again later, with a connection"
 
 
 class PlanUnavailable(ClientError):
@@ -136,6 +163,9 @@ class PlanUnavailable(ClientError):
 
     `offline` where no server answered, or one in trouble (429, 5xx): the last task that was kept may be used.
     """
+
+    code = "plan-unavailable"
+    advice = "try again later"
 
     def __init__(
         self,
@@ -145,8 +175,9 @@ class PlanUnavailable(ClientError):
         slug: str | None = None,
         retry_after: float | None = None,
     ) -> None:
-        advice = "check the campaign's id and the server's address" if status == 404 else "try again later"
-        super().__init__(f"the {what} could not be fetched: {reason}; nothing was randomised or kept, {advice}")
+        if status == 404:
+            self.advice = "check the campaign's id and the server's address"
+        super().__init__(f"the {what} could not be fetched: {reason}; nothing was randomised or kept, {self.advice}")
         self.what = what
         self.reason = reason
         self.status = status
@@ -157,6 +188,9 @@ class PlanUnavailable(ClientError):
 
 class PlanRefused(ClientError):
     """`what` is not what the device was promised; the check that failed is the cause, if it has an error of its own."""
+
+    code = "plan-refused"
+    advice = "do not retry; report this to the operator of the campaign"
 
     def __init__(self, what: str, reason: str, campaign: CampaignId | None = None) -> None:
         super().__init__(
@@ -169,6 +203,9 @@ class PlanRefused(ClientError):
 
 class BudgetExceeded(ClientError):
     """Spending `asked` on top of `spent` would pass `cap`, which is the device's cap named `scope`."""
+
+    code = "budget-exceeded"
+    advice = "do nothing: a cap of the device's owner is reached"
 
     def __init__(
         self, scope: str, charge: PureEpsilon, spent: PureEpsilon, cap: PureEpsilon, campaign: CampaignId
@@ -187,16 +224,19 @@ class BudgetExceeded(ClientError):
 class SpoolFull(ClientError):
     """`limit` reports already wait to be sent."""
 
+    code = "spool-full"
+    advice = "call flush() with a connection, or raise the spool's limit"
+
     def __init__(self, limit: int) -> None:
-        super().__init__(
-            f"{quantity(limit, 'report')} already waiting to be sent; call flush() with a connection, or raise the "
-            "spool's limit. Nothing was spent"
-        )
+        super().__init__(f"{quantity(limit, 'report')} already waiting to be sent; {self.advice}. Nothing was spent")
         self.limit = limit
 
 
 class LedgerUnavailable(ClientError):
     """The ledger at `path` cannot be used for the `reason` given; the step that needed it did not happen."""
+
+    code = "ledger-unavailable"
+    advice = "see the message; never delete a ledger in code"
 
     def __init__(self, path: str, reason: str, advice: str) -> None:
         super().__init__(f"ledger {path}: {reason}; {advice}. Nothing was spent or lost")

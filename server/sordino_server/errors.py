@@ -38,6 +38,7 @@ class ServerError(SordinoError):
     def __init__(self, problem: Problem, detail: str, **extra: Any) -> None:
         super().__init__(detail)
         self.problem = problem
+        self.code = problem.slug
         self.detail = detail
         self.extra = extra
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
+
+import pytest
 
 import sordino_client
 from sordino_client import _errors, simulation
@@ -46,3 +49,39 @@ def test_every_error_of_the_client_is_exported_and_of_one_root() -> None:
     real = {kind for kind in vars(_errors).values() if isinstance(kind, type) and issubclass(kind, SordinoError)}
     assert all(getattr(sordino_client, kind.__name__) is kind for kind in real)
     assert all(issubclass(kind, sordino_client.SordinoError) for kind in real)
+
+
+PUBLIC_THINGS = [getattr(sordino_client, name) for name in sordino_client.__all__]
+ERRORS = [thing for thing in PUBLIC_THINGS if isinstance(thing, type) and issubclass(thing, Exception)]
+
+
+@pytest.mark.parametrize("kind", ERRORS, ids=lambda kind: kind.__name__)
+def test_every_public_error_has_a_code_of_its_own_and_advice(kind) -> None:
+    assert re.fullmatch(r"[a-z]+(-[a-z]+)+", vars(kind)["code"])
+    assert kind.advice == kind.advice.strip(" .")
+    assert len(kind.advice.split()) >= 3
+
+
+def test_no_two_errors_have_one_code() -> None:
+    assert len({kind.code for kind in ERRORS}) == len(ERRORS) >= 19
+
+
+def test_the_page_has_the_code_of_each_error() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "sdk.md").read_text()
+    rows = re.findall(r"^\| (`[A-Z]\w+`(?:, `\w+`)*) \| (`[a-z-]+`(?:, `[a-z-]+`)*) \|", page, re.MULTILINE)
+    documented = {name: code for names, codes in rows for name, code in zip(*map(_quoted, (names, codes)), strict=True)}
+    roots = {"SordinoError", "ClientError", "InvalidValue", "OutsideDomain"}
+    assert documented == {kind.__name__: kind.code for kind in ERRORS if kind.__name__ not in roots}
+
+
+def test_advice_of_an_error_is_in_its_message_or_made_for_it() -> None:
+    gone = sordino_client.PlanUnavailable("manifest", "no such thing", status=404)
+    busy = sordino_client.PlanUnavailable("manifest", "busy", status=503)
+    ledger = sordino_client.LedgerUnavailable("app/ledger", "it is read-only", "give the app write access")
+    for error in (gone, busy, ledger, sordino_client.OptedOut(), sordino_client.SpoolFull(10)):
+        assert error.advice in str(error)
+    assert gone.advice != busy.advice
+
+
+def _quoted(text: str) -> list[str]:
+    return re.findall(r"`([\w-]+)`", text)

@@ -22,6 +22,9 @@ R = TypeVar("R")
 class WrongType(InvalidValue, TypeError):
     """An argument of another type than the function takes; `value` is the argument."""
 
+    code = "wrong-type"
+    advice = "give an argument of the type that the message names"
+
 
 @dataclass(frozen=True)
 class Kind:

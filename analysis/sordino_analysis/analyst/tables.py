@@ -20,6 +20,9 @@ _ABSENT = frozenset({"", "na", "n/a", "nan", "null", "none"})
 class ColumnError(SordinoError):
     """The file cannot be used as it is; `path` is the file, and the message gives advice."""
 
+    code = "column-error"
+    advice = "correct the file or name another column, and read it again"
+
     def __init__(self, path: Path, message: str) -> None:
         super().__init__(f"{path}: {message}")
         self.path = path

@@ -8,9 +8,15 @@ from sordino_shared.errors import SordinoError
 class ArchiveError(SordinoError):
     """An archive cannot be opened, is unfinished, or is not what it says."""
 
+    code = "archive-error"
+    advice = "check the archive's address, and write it again with `sordino archive` where it is damaged"
+
 
 class BadPart(ArchiveError):
     """The file of part `name` is not the one that the manifest names, or holds no reports of its round."""
+
+    code = "bad-part"
+    advice = "restore the file from a copy, or archive the round again"
 
     def __init__(self, name: str, problem: str) -> None:
         super().__init__(f"{name} {problem}")

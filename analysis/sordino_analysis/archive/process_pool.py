@@ -26,6 +26,9 @@ Result = TypeVar("Result")
 class ProcessDied(SordinoError):
     """A process was killed, or could not be started."""
 
+    code = "process-died"
+    advice = "free memory or use fewer processes, and try again"
+
 
 def imap_unordered(work: Callable[[Item], Result], items: Iterable[Item], processes: int) -> Iterator[Result]:
     """`work` of every item, in the order in which `processes` processes are done; raises what `work` raises.

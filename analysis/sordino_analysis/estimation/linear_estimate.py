@@ -19,6 +19,9 @@ from sordino_shared.errors import SordinoError
 class EstimationError(SordinoError):
     """The reports allow no estimate; the message gives the reason."""
 
+    code = "estimation-error"
+    advice = "collect more reports, or give those of this plan's own rounds"
+
 
 @dataclass(frozen=True)
 class Reliability:

@@ -26,6 +26,9 @@ _FRACTION_BITS = 192
 class KernelError(InvalidValue):
     """Rows that form no ε-LDP kernel; the message gives the reason."""
 
+    code = "kernel-error"
+    advice = "plan again, with another mechanism"
+
 
 def integer_kernel(low: Floats, members: Mask, guarantee: PureEpsilon, bits: int = 60) -> FiniteKernel:
     """The kernel whose row y is low[y]·e^ε on members[y] (k,) and low[y] elsewhere, in integers over 2^bits.

@@ -50,6 +50,9 @@ _SHARE_OF_STEP = 0.15
 class MechanismFailed(SordinoError):
     """The mechanism applied but found no design; the message gives the reason. The others are compared without it."""
 
+    code = "mechanism-failed"
+    advice = "plan with another mechanism, or with another ε"
+
 
 @dataclass(frozen=True, eq=False)
 class Proposal:

@@ -21,6 +21,9 @@ from sordino_shared.errors import InvalidValue
 class NoStatistic(InvalidValue):
     """The reports allow no value of the statistic; the message gives the reason, with the interval if there is one."""
 
+    code = "no-statistic"
+    advice = "ask more users, or a statistic without this ratio"
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LinearisedForm:

@@ -22,6 +22,9 @@ from sordino_shared.guarantees import PureEpsilon, check_round_guarantee
 class PairwiseError(InvalidValue):
     """The protocol cannot continue, or the reports allow no answer; the message gives advice."""
 
+    code = "pairwise-error"
+    advice = "change what the message names; where reports are too few, ask more users"
+
 
 def check_users(users: int) -> None:
     """Raise PairwiseError for fewer users than a pair takes."""

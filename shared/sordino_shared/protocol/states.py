@@ -49,6 +49,9 @@ ROUND_TRANSITIONS: Mapping[RoundState, frozenset[RoundState]] = {
 class IllegalTransition(SordinoError):
     """A state change that the table does not list; `current` and `wanted` are the states."""
 
+    code = "illegal-transition"
+    advice = "read the state again, and ask for a change that it allows"
+
     def __init__(self, current: StrEnum, wanted: StrEnum) -> None:
         super().__init__(f"cannot go from {current.value} to {wanted.value}")
         self.current = current

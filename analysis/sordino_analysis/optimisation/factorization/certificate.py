@@ -15,6 +15,9 @@ CERTIFICATE_TOLERANCE = 1e-9
 class FactorizationError(InvalidValue):
     """The matrix cannot be factorized, or a factorization fails its certificate; the message names the check."""
 
+    code = "factorization-error"
+    advice = "plan again; do not use this factorization"
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Factorization:

@@ -26,6 +26,9 @@ _NEGLIGIBLE = 1e-7
 class ConeProgramFailed(SordinoError):
     """The solver found no weights; the message has its word for it."""
 
+    code = "cone-program-failed"
+    advice = "plan with another mechanism, or with another ε"
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ConeDesign:

@@ -25,6 +25,9 @@ _SAME = 1e-12
 class TooLargeForDense(InvalidValue):
     """The matrix has more entries than may be held at once; `value` is the operator."""
 
+    code = "too-large-for-dense"
+    advice = "ask fewer queries or a smaller domain, or a kind that is never listed"
+
 
 class Symmetry(StrEnum):
     """Which relabellings of the types map queries to queries."""

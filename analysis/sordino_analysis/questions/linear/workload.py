@@ -27,6 +27,9 @@ MAX_LISTED_QUERIES = 1 << 24
 class WorkloadError(InvalidValue):
     """The workload is invalid; the message gives advice, `value` is the given value."""
 
+    code = "workload-error"
+    advice = "correct the workload where the message points"
+
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Workload:
