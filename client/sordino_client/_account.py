@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from sordino_client._config import Caps
 from sordino_client._folding import folded
 from sordino_client._ledger import Debit, Joined, Ledger
+from sordino_shared._records import asdict, dataclass
 from sordino_shared.guarantees import PureEpsilon, exact_decimal
 from sordino_shared.protocol import Rotating
 from sordino_shared.quantities import duration, quantity

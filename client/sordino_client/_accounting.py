@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from sordino_client._config import DAY_S, Caps
 from sordino_client._errors import BudgetExceeded
+from sordino_shared._records import dataclass
 from sordino_shared.guarantees import MAX_NANO, PureEpsilon, exact_decimal
 from sordino_shared.protocol import Manifest, Rotating
 from sordino_shared.quantities import quantity

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from sordino_client._errors import WrongArgument, checked_arguments
 from sordino_client._signatures import check_keys
 from sordino_shared._checks import check_range
+from sordino_shared._records import dataclass, field
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import DevicePart
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass
 from datetime import UTC
 
 from sordino_client._clock import LATEST_S
 from sordino_client._transport import Request, Response
+from sordino_shared._records import dataclass
 from sordino_shared.errors import SordinoError
 from sordino_shared.protocol import CampaignId, Problem, ReportOutcomes, RetryWindow
 from sordino_shared.randomness import Randomness

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
 from urllib.parse import quote
 
 from sordino_client._clock import Clock
@@ -15,6 +14,7 @@ from sordino_client._flow import Flow
 from sordino_client._found_rows import FoundRows
 from sordino_client._session import pin_manifest
 from sordino_client._signatures import check_signed
+from sordino_shared._records import dataclass, replace
 from sordino_shared.domains import Domain, Hashed
 from sordino_shared.errors import SordinoError
 from sordino_shared.protocol import CampaignId, EveryRound, Manifest, ManifestSignatures, OpenCampaigns

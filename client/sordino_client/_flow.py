@@ -8,10 +8,10 @@ step behind.
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from sordino_client._transport import Request, Response
+from sordino_shared._records import dataclass
 
 T = TypeVar("T")
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sqlite3
-from dataclasses import dataclass
 
 from sordino_client._clock import Clock, seconds
 from sordino_client._marks import high_water
 from sordino_client._storage import Storage, blob
+from sordino_shared._records import dataclass
 from sordino_shared.protocol import CampaignId, Digest, Task
 
 # Answering fetches a part that is not kept: none is needed for correctness.

@@ -6,7 +6,6 @@ import logging
 import math
 import sqlite3
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from sordino_client._accounting import Spending, check_budget
@@ -20,6 +19,7 @@ from sordino_client._servers import check_pinned, check_same_server, source_at
 from sordino_client._session import AnswerStatus, Session, draw_assignment, pin_manifest
 from sordino_client._spool import AnswerTerms, Spool
 from sordino_client._storage import Storage, blob, whole
+from sordino_shared._records import dataclass
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import CampaignId, Digest, DrawOneRound, Manifest, ReportBatch, Task
 from sordino_shared.quantities import quantity

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
+from sordino_shared._records import dataclass, field
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import CampaignId, Digest
 

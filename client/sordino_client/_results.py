@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from sordino_client._errors import WrongArgument, checked_arguments
 from sordino_client._session import AnswerStatus
 from sordino_client._values import codes_of
+from sordino_shared._records import dataclass
 from sordino_shared.domains import Domain
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import CampaignId, Rotating

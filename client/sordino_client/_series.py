@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 import sqlite3
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +28,7 @@ from sordino_client._session import AnswerStatus, Session, VerifiedPart, verify_
 from sordino_client._spool import AnswerTerms
 from sordino_client._storage import Storage
 from sordino_client._transport import Response
+from sordino_shared._records import dataclass
 from sordino_shared.protocol import (
     CampaignId,
     CampaignState,

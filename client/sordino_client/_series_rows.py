@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sqlite3
-from dataclasses import dataclass, replace
 
 from sordino_client._session import AnswerStatus
 from sordino_client._storage import blob, whole
+from sordino_shared._records import dataclass, replace
 from sordino_shared.protocol import CampaignId, Period, RetryWindow, Rotating
 
 

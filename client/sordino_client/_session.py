@@ -7,7 +7,6 @@ and what the task says cannot contradict the manifest that was pinned at join.
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 
 from sordino_client._errors import PlanRefused
 from sordino_client._values import codes_of
+from sordino_shared._records import dataclass
 from sordino_shared.audit import check_guarantee
 from sordino_shared.errors import InvalidValue, SordinoError
 from sordino_shared.guarantees import PureEpsilon

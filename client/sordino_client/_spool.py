@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sqlite3
-from dataclasses import dataclass
 
 from sordino_client._clock import Clock, seconds
 from sordino_client._delivery import Refused, RetryLater, delay_s
 from sordino_client._errors import SpoolFull
 from sordino_client._storage import Storage, blob
+from sordino_shared._records import dataclass
 from sordino_shared.protocol import CampaignId, ReportBatch, RetryWindow
 from sordino_shared.randomness import Randomness
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Protocol
 from urllib.parse import urlsplit
 
 from sordino_client._errors import TransportFailed, WrongArgument
+from sordino_shared._records import dataclass
 from sordino_shared.errors import OversizedDocument
 
 # The protocol's version, not the SDK's or the app's: every device of protocol v1 says the same.

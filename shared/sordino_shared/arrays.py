@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sordino_shared._checks import check_range
+from sordino_shared._records import dataclass
 from sordino_shared.errors import InvalidValue
 
 # The bytes of the largest document.

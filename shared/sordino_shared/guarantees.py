@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from typing import ClassVar
 
 from sordino_shared._checks import check_range
+from sordino_shared._records import dataclass
 from sordino_shared.errors import InvalidValue
 
 NANO = 10**9

@@ -10,8 +10,8 @@ import pytest
 
 NOUNS = ("aggregates", "campaigns", "estimates", "keys", "plans", "reports", "rounds", "workloads")
 ALLOWED = {
-    "sordino_shared": {"sordino_shared", "numpy", "cbor2"},
-    "sordino_client": {"sordino_client", "sordino_shared", "numpy", "httpx", "httpcore", "cbor2"},
+    "sordino_shared": {"sordino_shared", "numpy"},
+    "sordino_client": {"sordino_client", "sordino_shared", "numpy", "httpx", "httpcore"},
 }
 # Imported in functions alone, where an app pins keys: tests/client/test_finding.py holds that.
 OPTIONAL = {"sordino_client._signatures": {"cryptography"}}

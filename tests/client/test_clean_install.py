@@ -13,7 +13,7 @@ import pytest
 import sordino_client
 
 ROOT = Path(__file__).parents[2]
-DIRECT = {"sordino-client", "sordino-shared", "numpy", "httpx", "cbor2"}
+DIRECT = {"sordino-client", "sordino-shared", "numpy", "httpx"}
 THEIR_OWN = {"anyio", "certifi", "h11", "httpcore", "idna", "sniffio", "typing-extensions"}
 
 TRY = """

@@ -24,7 +24,7 @@ _COLLECTED_BYTES = 1 << 28
 _CHECKS = 64
 _SAME_VERSIONS = ("sordino_shared", "sordino_analysis", "numpy", "pyarrow")
 _NEEDS = (
-    f"executors need Python {sys.version_info.major}.{sys.version_info.minor}, numpy, cbor2, pyarrow, pandas and, "
+    f"executors need Python {sys.version_info.major}.{sys.version_info.minor}, numpy, pyarrow, pandas and, "
     "installed with --no-deps, the wheels of sordino-shared and sordino-analysis, in the versions of this machine; "
     "PYSPARK_PYTHON names their interpreter"
 )

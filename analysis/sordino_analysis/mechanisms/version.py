@@ -15,7 +15,7 @@ from pathlib import Path
 PLAN_PACKAGES = ("sordino_shared", "sordino_analysis")
 # Rooms of these that no plan comes from.
 OTHER_ROOMS = frozenset({"analyst", "charts", "conformance"})
-PLAN_LIBRARIES = ("numpy", "scipy", "clarabel", "threadpoolctl", "pydantic", "pydantic_core", "cbor2", "PyYAML")
+PLAN_LIBRARIES = ("numpy", "scipy", "clarabel", "threadpoolctl", "pydantic", "pydantic_core", "PyYAML")
 
 
 @cache

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
 from sordino_shared._checks import check_distinct, check_name
+from sordino_shared._records import dataclass
 from sordino_shared.domains.members import check_listable, trailing_members, unlisted
 from sordino_shared.errors import InvalidValue
 

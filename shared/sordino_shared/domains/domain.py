@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import TypeGuard
@@ -13,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sordino_shared._checks import check_distinct, check_range
+from sordino_shared._records import dataclass, replace
 from sordino_shared.domains.categorical import Categorical
 from sordino_shared.domains.hashed import SALT_BYTES, Hashed
 from sordino_shared.domains.indicator import Indicator

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import overload
 
 from sordino_shared._checks import check_range, set_finite_floats
+from sordino_shared._records import dataclass
 from sordino_shared.errors import InvalidValue
 
 MAX_EVEN_EDGES = 1 << 48

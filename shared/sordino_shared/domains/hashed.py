@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
 
 from sordino_shared._checks import check_name, check_range
+from sordino_shared._records import KW_ONLY, dataclass
 from sordino_shared.domains.members import trailing_label, unlisted
 from sordino_shared.errors import InvalidValue
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import ClassVar
 
 from sordino_shared._checks import check_name, check_range
+from sordino_shared._records import dataclass
 from sordino_shared.domains.categorical import Categorical
 from sordino_shared.domains.integers import Integers
 from sordino_shared.domains.ordinal import Ordinal

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
 from typing import ClassVar
 
 from sordino_shared._checks import check_name, check_range
+from sordino_shared._records import KW_ONLY, dataclass
 from sordino_shared.domains.members import trailing_label, unlisted
 from sordino_shared.domains.numbers import BLANKS, exact_number, written_number
 from sordino_shared.domains.ordinal import check_unit

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
 
 from sordino_shared._checks import MAX_NAME, check_increasing, check_length, check_name, finite_float
+from sordino_shared._records import KW_ONLY, dataclass
 from sordino_shared.domains.edges import EvenEdges
 from sordino_shared.domains.members import check_listable, trailing_label, unlisted
 from sordino_shared.domains.numbers import exact_number, written_number

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Self
 from urllib.parse import quote, urlsplit
 
+from sordino_shared._records import dataclass
 from sordino_shared.errors import InvalidValue
 
 _PORTS = {"http": 80, "https": 443}

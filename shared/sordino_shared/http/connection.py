@@ -7,9 +7,9 @@ import socket
 import ssl
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPResponse
 
+from sordino_shared._records import dataclass
 from sordino_shared.errors import NoAnswer
 from sordino_shared.http.deadline import addresses, time_left
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import ssl
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from http.client import HTTPException, HTTPResponse
 from io import BytesIO
 from types import MappingProxyType
 from typing import IO
 
+from sordino_shared._records import dataclass, field
 from sordino_shared.errors import NoAnswer
 from sordino_shared.http.address import Address
 from sordino_shared.http.body import codings_of, read_body

@@ -11,10 +11,9 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from operator import itemgetter
 from typing import Any
-
-import cbor2
 
 from sordino_shared.errors import MalformedDocument, OversizedDocument
 from sordino_shared.quantities import quantity
@@ -29,15 +28,20 @@ _BUILT_BYTES = 64
 
 _UNSIGNED, _NEGATIVE, _BYTES, _TEXT, _ARRAY, _MAP, _TAG, _SIMPLE = range(8)
 _CONSTANTS = {20: False, 21: True, 22: None}
-_FLOAT_FORMATS = {25: ">e", 26: ">f", 27: ">d"}
+_DOUBLE = 27
+_FLOAT_FORMATS = {25: ">e", 26: ">f", _DOUBLE: ">d"}
 # The least argument that deserves a head of 1, 2, 4 or 8 further bytes.
 LEAST_ARGUMENT = {1: 24, 2: 1 << 8, 4: 1 << 16, 8: 1 << 32}
 
 
 def encode_value(value: Any) -> bytes:
     """The canonical bytes of a plain value; raises `MalformedDocument` for what the value model does not have."""
-    _check_value(value, "", 0)
-    return cbor2.dumps(value, canonical=True)
+    pieces: list[bytes] = []
+    try:
+        _write(value, 0, pieces.append)
+    except _Unwritable as error:
+        raise MalformedDocument(error.reason, "".join(f"/{name}" for name in reversed(error.names))) from None
+    return b"".join(pieces)
 
 
 def decode_value(content: bytes, limit: int, max_items: int = MAX_ITEMS) -> Any:
@@ -218,36 +222,88 @@ def _fits(value: float, info: int) -> bool:
     return bool(struct.unpack(_FLOAT_FORMATS[info], packed)[0] == value)
 
 
-def _check_value(value: Any, path: str, depth: int) -> None:
-    if isinstance(value, (dict, list)):
-        _check_container(value, path, depth)
-    elif type(value) is int:
-        if not -(2**63) <= value < 2**64:
-            raise MalformedDocument("integers must fit 64 bits", path)
-    elif type(value) is float:
-        if not _allowed_float(value):
-            raise MalformedDocument("numbers must be finite, and zero has no sign", path)
-    elif type(value) is str:
-        if not value.isascii():
-            _check_text(value, path)
-    elif value is not None and type(value) not in (bool, bytes):
-        raise MalformedDocument(f"values of type {type(value).__name__} are not part of the protocol", path)
+class _Unwritable(Exception):
+    """What the value model does not have; `names` leads to it, from the inside out."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.names: list[str | int] = []
 
 
-def _check_container(value: dict[Any, Any] | list[Any], path: str, depth: int) -> None:
+_Put = Callable[[bytes], object]
+_SCALARS = {None: b"\xf6", False: b"\xf4", True: b"\xf5"}
+
+
+def _write(value: Any, depth: int, put: _Put) -> None:
+    """Put the canonical bytes of a value, piece by piece; raises `_Unwritable`."""
+    kind = type(value)
+    if kind is int:
+        put(_integer(value))
+    elif kind is str:
+        put(_text(value))
+    elif kind is bytes:
+        put(_head(_BYTES, len(value)))
+        put(value)
+    elif kind is float:
+        put(_float(value))
+    elif kind is bool or value is None:
+        put(_SCALARS[value])
+    elif isinstance(value, (dict, list)):
+        _write_container(value, depth, put)
+    else:
+        raise _Unwritable(f"values of type {kind.__name__} are not part of the protocol")
+
+
+def _write_container(value: dict[Any, Any] | list[Any], depth: int, put: _Put) -> None:
     if depth >= MAX_DEPTH:
-        raise MalformedDocument(f"nested deeper than {MAX_DEPTH}", path)
-    if isinstance(value, dict):
-        for key in value:
-            if type(key) is not str:
-                raise MalformedDocument("keys must be text", path)
-            _check_text(key, path)
-    for name, item in value.items() if isinstance(value, dict) else enumerate(value):
-        _check_value(item, f"{path}/{name}", depth + 1)
+        raise _Unwritable(f"nested deeper than {MAX_DEPTH}")
+    if isinstance(value, list):
+        put(_head(_ARRAY, len(value)))
+        pairs: Iterable[tuple[bytes, str | int, Any]] = ((b"", place, item) for place, item in enumerate(value))
+    else:
+        put(_head(_MAP, len(value)))
+        pairs = sorted(((_key(name), name, item) for name, item in value.items()), key=itemgetter(0))
+    for key, name, item in pairs:
+        put(key)
+        try:
+            _write(item, depth + 1, put)
+        except _Unwritable as error:
+            error.names.append(name)
+            raise
 
 
-def _check_text(text: str, path: str) -> None:
+def _key(name: Any) -> bytes:
+    if type(name) is not str:
+        raise _Unwritable("keys must be text")
+    return _text(name)
+
+
+def _integer(value: int) -> bytes:
+    if not -(2**63) <= value < 2**64:
+        raise _Unwritable("integers must fit 64 bits")
+    return _head(_UNSIGNED, value) if value >= 0 else _head(_NEGATIVE, -1 - value)
+
+
+def _text(text: str) -> bytes:
     try:
-        text.encode("utf-8")
-    except UnicodeEncodeError as error:
-        raise MalformedDocument(f"text must be encodable as UTF-8, got {text!r}", path) from error
+        encoded = text.encode("utf-8")
+    except UnicodeEncodeError:
+        raise _Unwritable(f"text must be encodable as UTF-8, got {text!r}") from None
+    return _head(_TEXT, len(encoded)) + encoded
+
+
+def _float(value: float) -> bytes:
+    """The shortest of the three formats that holds the value exactly."""
+    if not _allowed_float(value):
+        raise _Unwritable("numbers must be finite, and zero has no sign")
+    info = next(info for info in _FLOAT_FORMATS if info == _DOUBLE or _fits(value, info))
+    return bytes((_SIMPLE << 5 | info,)) + struct.pack(_FLOAT_FORMATS[info], value)
+
+
+def _head(kind: int, argument: int) -> bytes:
+    """The first byte of an item and its argument in the shortest form."""
+    if argument < 24:
+        return bytes((kind << 5 | argument,))
+    width = next(width for width in (1, 2, 4, 8) if argument < 1 << (8 * width))
+    return bytes((kind << 5 | 23 + width.bit_length(),)) + argument.to_bytes(width, "big")

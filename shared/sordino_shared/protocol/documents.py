@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, Self
 
+from sordino_shared._records import dataclass
 from sordino_shared.errors import MalformedDocument, OversizedDocument, UnsupportedVersion
 from sordino_shared.protocol.codec import MAX_ITEMS, encode_value, read_value
 from sordino_shared.protocol.ids import Digest

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import ClassVar
 
 from sordino_shared._checks import check_name, check_range
+from sordino_shared._records import dataclass
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol.campaigns import Manifest
 from sordino_shared.protocol.documents import Document

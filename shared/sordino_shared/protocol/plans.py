@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sordino_shared._records import dataclass
 from sordino_shared.domains import Domain
 from sordino_shared.guarantees import PureEpsilon, check_round_guarantee
 from sordino_shared.protocol.documents import Document

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar, Self
 
@@ -10,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sordino_shared._checks import check_increasing, check_range
+from sordino_shared._records import dataclass
 from sordino_shared.errors import InvalidValue, MalformedDocument
 from sordino_shared.protocol.codec import LEAST_ARGUMENT
 from sordino_shared.protocol.documents import Document

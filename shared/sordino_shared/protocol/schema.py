@@ -9,11 +9,11 @@ a constructor refuses is malformed, with the path that says where.
 from __future__ import annotations
 
 import types
-from dataclasses import fields, is_dataclass
 from enum import Enum
 from functools import cache
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from sordino_shared._records import fields, is_dataclass
 from sordino_shared.errors import InvalidValue, MalformedDocument
 from sordino_shared.protocol.codec import EncodedArray
 

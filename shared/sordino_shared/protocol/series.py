@@ -10,11 +10,11 @@ late one.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar
 
 from sordino_shared._checks import check_range
+from sordino_shared._records import dataclass
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol.ids import CampaignId
 from sordino_shared.quantities import duration, quantity

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from sordino_shared._checks import check_distinct, check_length, check_range
+from sordino_shared._records import dataclass
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol.series import EPOCHS
 

@@ -8,13 +8,13 @@ output without a count of its own, so columns sum to one by construction.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sordino_shared._records import dataclass
 from sordino_shared.arrays import Array
 from sordino_shared.errors import InvalidValue
 from sordino_shared.randomizers.base import (

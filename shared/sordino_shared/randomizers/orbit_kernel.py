@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
@@ -19,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sordino_shared._checks import check_range
+from sordino_shared._records import dataclass
 from sordino_shared.arrays import Array
 from sordino_shared.domains import MAX_CELLS
 from sordino_shared.errors import InvalidValue

@@ -8,13 +8,13 @@ coin's alone, whatever sign an implementation computes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sordino_shared._checks import check_range
+from sordino_shared._records import dataclass
 from sordino_shared.arrays import Array
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon, exp_lower_bound

@@ -6,7 +6,6 @@ with the largest one. A report is the set alone; its size is the number of its c
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
@@ -14,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sordino_shared._checks import check_increasing, check_range
+from sordino_shared._records import dataclass
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.randomizers.base import Randomizer, check_bits, check_size

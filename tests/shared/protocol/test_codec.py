@@ -44,6 +44,7 @@ def test_values_come_back_as_they_were(value: Any) -> None:
     content = encode_value(value)
     assert same(decode_value(content, LIMIT), value)
     assert same(cbor2.loads(content), value)
+    assert content == cbor2.dumps(value, canonical=True)
 
 
 @given(st.binary(max_size=60))
@@ -79,6 +80,9 @@ def test_changed_bytes_are_refused_or_canonical(value: Any, data: st.DataObject)
         (3.4028234663852886e38, "fa7f7fffff"),
         (1.401298464324817e-45, "fa00000001"),
         (1e300, "fb7e37e43c8800759c"),
+        (1.00048828125, "fa3f801000"),
+        (2.0**-25, "fa33000000"),
+        (3.4028235677973366e38, "fb47effffff0000000"),
     ],
 )
 def test_floats_take_their_shortest_form(number: float, encoded: str) -> None:

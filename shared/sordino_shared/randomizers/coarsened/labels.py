@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
 from sordino_shared._checks import check_range
+from sordino_shared._records import dataclass
 from sordino_shared.errors import InvalidValue
 from sordino_shared.randomizers.coarsened.binary_field import multiply, parity, times_x
 from sordino_shared.randomizers.coarsened.bit_fields import Words, index_bits

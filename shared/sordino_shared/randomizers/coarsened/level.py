@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sordino_shared._checks import check_range
+from sordino_shared._records import dataclass
 from sordino_shared.errors import InvalidValue
 from sordino_shared.randomizers.coarsened.bit_fields import Words, index_bits
 from sordino_shared.randomizers.coarsened.labels import Label
