@@ -54,6 +54,10 @@ def create(
         int | None,
         typer.Option(min=1, metavar="N", help="Role aggregator: the most reports of a round that the source may have."),
     ] = None,
+    expires_in_days: Annotated[
+        int | None,
+        typer.Option(min=1, max=36500, metavar="N", help="Days after which the key opens nothing; default: no end."),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Create a key and print it. It is shown only once: the server stores its hash.
@@ -61,32 +65,36 @@ def create(
     Example:
 
         export SORDINO_KEY=$(sordino keys create --role admin --name me)
+        sordino keys create --role analyst --name "Ada's laptop" --expires-in-days 90
 
     An analyst runs campaigns. An admin also creates keys and sets the caps of populations. An uploader only sends
     reports. An aggregator only sends the sums of one source of one campaign.
     """
     database = _database()
     terms = source_terms(source, max_reports)
+    now = WallClock().now()
+    expires_at = None if expires_in_days is None else now + expires_in_days * 86400
     with database.write("create key") as session:
         whole = None if campaign is None else campaign_in(session, campaign)
-        new = service.create(session, name, role, WallClock().now(), whole, terms)
+        new = service.create(session, name, role, now, whole, terms, expires_at=expires_at)
         document = _plain(KeyDocument.of(new.key))
     if as_json:
         print_json(document | {"key": new.text})
         return
-    say(f"key {new.key.id} ({role}); it is shown only once, store it safely:")
+    end = "" if expires_at is None else f", until {moment(expires_at)}"
+    say(f"key {new.key.id} ({role}{end}); it is shown only once, store it safely:")
     typer.echo(new.text)
 
 
 @app.command("list")
 @reports_errors
 def list_keys(as_json: JsonOption = False) -> None:
-    """List keys, newest first, without their secrets."""
+    """List keys, newest first, without their secrets. The last use is right to five minutes."""
     documents = _all(_database())
     if as_json:
         print_json({"keys": [_plain(document) for document in documents]})
         return
-    print_listing(("id", "role", "name", "made at", "state", "campaign"), map(_row, documents))
+    print_listing(("id", "role", "name", "made at", "last used", "state", "campaign"), map(_row, documents))
 
 
 @app.command()
@@ -126,10 +134,19 @@ def _all(database: Database) -> list[KeyDocument]:
 
 
 def _row(document: KeyDocument) -> tuple[str, ...]:
-    state = "in use" if document.revoked_at is None else "revoked"
+    used = "never" if document.last_used_at is None else moment(document.last_used_at)
     opens = document.campaign or ("all" if document.role is Role.UPLOADER else "")
     opens = f"{document.source} of {opens}" if document.source else opens
-    return document.id, document.role, document.name, moment(document.created_at), state, opens
+    return document.id, document.role, document.name, moment(document.created_at), used, _state(document), opens
+
+
+def _state(document: KeyDocument) -> str:
+    if document.revoked_at is not None:
+        return "revoked"
+    if document.expires_at is None:
+        return "in use"
+    over = document.expires_at <= WallClock().now()
+    return f"{'expired' if over else 'in use until'} {moment(document.expires_at)}"
 
 
 def _plain(document: KeyDocument) -> dict[str, Any]:

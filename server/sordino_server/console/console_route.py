@@ -25,6 +25,7 @@ from sordino_server.console.transport import check_safe, headers_of_tls
 from sordino_server.context import Context
 from sordino_server.errors import ServerError
 from sordino_server.keys import service as keys
+from sordino_server.keys.key_uses import KeyUses
 from sordino_server.kit.arriving_body import SMALL_LIMIT, ArrivingBody
 from sordino_server.models import Key, Role
 from sordino_server.validation_problem import invalid_request
@@ -138,14 +139,16 @@ async def _admit(request: Request, wanted: Role) -> None:
         raise ServerError(Problem.UNAUTHORIZED, "sign in first")
     if not await sessions.is_made_here(request.app.state.known_keys, identifier):
         raise sessions.ended()
-    key = await anyio.to_thread.run_sync(_key_of, request.app.state.context, identifier)
+    key = await anyio.to_thread.run_sync(_key_of, request.app.state.context, request.app.state.key_uses, identifier)
     request.state.visitor = Visitor(key, sessions.form_token(identifier))
     keys.allow(key, wanted)
 
 
-def _key_of(context: Context, identifier: str) -> Key:
+def _key_of(context: Context, uses: KeyUses, identifier: str) -> Key:
     with context.database.read("console session") as session:
-        return sessions.key_of(session, identifier, context.clock.now())
+        key = sessions.key_of(session, identifier, context.clock.now())
+    uses.note(key)
+    return key
 
 
 async def _take_form(request: Request) -> None:

@@ -23,7 +23,7 @@ from sordino_shared.errors import InvalidValue
 
 router = APIRouter(prefix="/console", route_class=ConsoleRoute)
 
-_KEY_COLUMNS = ("id", "name", "role", "campaign", "source", "created", "revoked")
+_KEY_COLUMNS = ("id", "name", "role", "campaign", "source", "created", "expires", "last_used", "revoked")
 _ENTRY_COLUMNS = ("id", "created", "key_id", "key_name", "role", "action", "path")
 _KeyPath = Annotated[str, Path(pattern="^[0-9a-f]{16}$")]
 
@@ -40,6 +40,7 @@ def list_keys(visitor: Admin, request: Request, context: Injected, requested: Pa
         csv=partial(table_of, document.keys, _KEY_COLUMNS),
         values={
             "keys": document.keys,
+            "now": context.clock.now(),
             "next": next_page(request, document.next_page_token),
             # A key of a source needs more than a name: `sordino keys create` makes it.
             "roles": [each.value for each in Role if each is not Role.AGGREGATOR],
@@ -52,9 +53,11 @@ def list_keys(visitor: Admin, request: Request, context: Injected, requested: Pa
 def create_key(visitor: Admin, context: Injected, once: FormOnce, form: Form) -> Response:
     """Create a key and show its text, once: the form sent again makes no second key."""
     role = _role(form.get("role", ""))
+    now = context.clock.now()
+    expires_at = _end(form.get("days", "").strip(), now)
 
     def act(session: Session) -> PostAnswer:
-        new = service.create(session, form.get("name", ""), role, context.clock.now())
+        new = service.create(session, form.get("name", ""), role, now, expires_at=expires_at)
         shown = KeyDocument.of(new.key).model_dump(mode="json")
         changed = f"/v1/keys/{new.key.id}"
         return PostAnswer(201, shown | {"key": new.text}, remembered=shown | {"key": None}, changed=changed)
@@ -89,6 +92,16 @@ def read_audit_log(visitor: Admin, request: Request, context: Injected, requeste
         values={"entries": document.entries, "next": next_page(request, document.next_page_token)},
     )
     return show(request, visitor, shown)
+
+
+def _end(days: str, now: int) -> int | None:
+    if not days:
+        return None
+    if not (days.isascii() and days.isdigit() and 1 <= len(days) <= 6 and int(days)):
+        raise InvalidValue(
+            "days until the key expires: a whole number from 1, or nothing for a key without an end", days
+        )
+    return now + int(days) * 86400
 
 
 def _role(text: str) -> Role:

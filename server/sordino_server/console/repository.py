@@ -18,16 +18,16 @@ def add(session: Session, row: ConsoleSession) -> None:
 
 
 def find_key(session: Session, id_sha256: str, now: int) -> Key | None:
-    """The key of a session; None where the session has expired or its key is revoked."""
+    """The key of a session; None where the session or its key has ended."""
     query = select(Key).join(ConsoleSession, ConsoleSession.key_id == Key.id)
-    alive = (ConsoleSession.expires_at > now, Key.revoked_at.is_(None))
+    alive = (ConsoleSession.expires_at > now, *Key.in_use(now))
     return session.scalars(query.where(ConsoleSession.id_sha256 == id_sha256, *alive)).first()
 
 
 def alive(session: Session, ids_sha256: Collection[str], now: int) -> set[str]:
-    """Those of the sessions that have not expired, and whose keys are not revoked."""
+    """Those of the sessions that have not expired, and whose keys have not ended."""
     query = select(ConsoleSession.id_sha256).join(Key, ConsoleSession.key_id == Key.id)
-    living = (ConsoleSession.expires_at > now, Key.revoked_at.is_(None))
+    living = (ConsoleSession.expires_at > now, *Key.in_use(now))
     return set(session.scalars(query.where(ConsoleSession.id_sha256.in_(ids_sha256), *living)))
 
 
@@ -44,9 +44,9 @@ def add_link(session: Session, row: SignInLink) -> None:
 
 
 def take_link(session: Session, token_sha256: str, now: int) -> Key | None:
-    """The key of a link, which is deleted: None where there is none, or it expired, or the key is revoked."""
+    """The key of a link, which is deleted: None where there is none, or it or the key has ended."""
     taken = delete(SignInLink).where(SignInLink.token_sha256 == token_sha256).returning(SignInLink)
     link = session.scalars(taken).first()
     if link is None or link.expires_at <= now:
         return None
-    return session.scalars(select(Key).where(Key.id == link.key_id, Key.revoked_at.is_(None))).first()
+    return session.scalars(select(Key).where(Key.id == link.key_id, *Key.in_use(now))).first()

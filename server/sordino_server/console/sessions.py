@@ -1,6 +1,6 @@
 """Sessions of browsers: 256 random bits in a cookie, whose SHA-256 is in the database.
 
-Every sign-in makes a new session. It ends after 12 hours, at sign-out, or when its key is revoked. Its id names the
+Every sign-in makes a new session. It ends after 12 hours, at sign-out, or with its key. Its id names the
 key, and ends with a MAC under the hash of the key's secret, so that an invented id is refused without a query. The MAC
 proves nothing else: the database decides.
 """

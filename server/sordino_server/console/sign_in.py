@@ -20,6 +20,7 @@ from sordino_server.console.transport import check_safe, is_secure
 from sordino_server.context import Context, Injected
 from sordino_server.errors import ServerError
 from sordino_server.keys import service as keys
+from sordino_server.keys.key_uses import KeyUses
 from sordino_server.kit.addresses import TrustedProxies
 from sordino_server.models import Key
 from sordino_shared.protocol import Problem
@@ -37,7 +38,7 @@ def prepare(app_state: State) -> None:
 
     def find() -> dict[str, str]:
         with context.database.read("console keys that sign in") as session:
-            return keys.operators(session)
+            return keys.operators(session, context.clock.now())
 
     app_state.known_keys = KnownKeys(find)
     app_state.sign_in_limit = SignInLimit(app_state.known_keys)
@@ -74,7 +75,8 @@ def sign_in(request: Request, context: Injected, form: Form) -> Response:
     """Begin a session with an operator's key."""
     check_safe(request, context.settings)
     check_form(request, form)
-    return signed_in(request, context, lambda session: keys.authenticate(session, form.get("key", "").strip()))
+    text, now = form.get("key", "").strip(), context.clock.now()
+    return signed_in(request, context, lambda session: keys.authenticate(session, text, now))
 
 
 def check_form(request: Request, form: Mapping[str, str]) -> None:
@@ -93,6 +95,8 @@ def signed_in(request: Request, context: Context, find: Callable[[Session], Key]
             sessions.end(session, before, now)
         key = find(session)
         identifier = sessions.begin(session, key, now)
+    uses: KeyUses = request.app.state.key_uses
+    uses.note(key)
     known: KnownKeys = request.app.state.known_keys
     known.add(key.id, key.secret_sha256)
     response = RedirectResponse(START, 303)

@@ -16,6 +16,7 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from sordino_server.context import Context
 from sordino_server.errors import ServerError
 from sordino_server.keys import service
+from sordino_server.keys.key_uses import KeyUses
 from sordino_server.models import Key, Role
 from sordino_shared.protocol import Problem
 
@@ -60,12 +61,13 @@ async def admit(request: Request, wanted: Role) -> None:
     if credentials is None:
         raise ServerError(Problem.UNAUTHORIZED, "send `Authorization: Bearer sdo_…` with a key of this server")
     request.state.key = await anyio.to_thread.run_sync(
-        _key_of, request.app.state.context, credentials.credentials, wanted
+        _key_of, request.app.state.context, request.app.state.key_uses, credentials.credentials, wanted
     )
 
 
-def _key_of(context: Context, text: str, wanted: Role) -> Key:
+def _key_of(context: Context, uses: KeyUses, text: str, wanted: Role) -> Key:
     with context.database.read("authenticate") as session:
-        key = service.authenticate(session, text)
+        key = service.authenticate(session, text, context.clock.now())
     service.allow(key, wanted)
+    uses.note(key)
     return key

@@ -24,7 +24,15 @@ def create_key(context: Injected, _: Admin, once: Once, body: KeyRequest) -> Res
     """Create a key. Only this response contains its text."""
 
     def act(session: Session) -> PostAnswer:
-        new = service.create(session, body.name, body.role, context.clock.now(), body.campaign, body.source_terms())
+        new = service.create(
+            session,
+            body.name,
+            body.role,
+            context.clock.now(),
+            body.campaign,
+            body.source_terms(),
+            expires_at=body.expires_at,
+        )
         shown = KeyDocument.of(new.key).model_dump(mode="json")
         changed = f"/v1/keys/{new.key.id}"
         return PostAnswer(201, shown | {"key": new.text}, remembered=shown | {"key": None}, changed=changed)

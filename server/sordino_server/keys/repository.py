@@ -24,15 +24,20 @@ def find(session: Session, identifier: str) -> Key | None:
     return session.get(Key, identifier)
 
 
-def in_use(session: Session, roles: Collection[Role]) -> dict[str, str]:
-    """The SHA-256 of secrets by id, of the keys of these roles that are not revoked."""
-    query = select(Key.id, Key.secret_sha256).where(Key.role.in_(roles), Key.revoked_at.is_(None))
+def in_use(session: Session, roles: Collection[Role], now: int) -> dict[str, str]:
+    """The SHA-256 of secrets by id, of the keys of these roles that are neither revoked nor expired."""
+    query = select(Key.id, Key.secret_sha256).where(Key.role.in_(roles), *Key.in_use(now))
     return {row.id: row.secret_sha256 for row in session.execute(query)}
 
 
-def lock_admins(session: Session) -> list[str]:
+def note_use(session: Session, identifier: str, now: int) -> None:
+    """The key was used now."""
+    session.execute(update(Key).where(Key.id == identifier).values(last_used_at=now))
+
+
+def lock_admins(session: Session, now: int) -> list[str]:
     """The ids of all admins' keys in use, whose rows are locked: of two who revoke each other's key one waits."""
-    query = select(Key.id).where(Key.role == Role.ADMIN, Key.revoked_at.is_(None)).order_by(Key.id)
+    query = select(Key.id).where(Key.role == Role.ADMIN, *Key.in_use(now)).order_by(Key.id)
     # Not from entries of the audit log, which refer to a key.
     return list(session.scalars(query.with_for_update(key_share=True)))
 

@@ -33,6 +33,10 @@ class KeyRequest(StrictModel):
         None, description="Role aggregator: the most reports of a round that the source may have, by its latest key."
     )
 
+    expires_at: Annotated[int, Field(strict=True, ge=0, lt=1 << 53)] | None = Field(
+        None, description="Unix seconds from which on the key opens nothing; null: until it is revoked."
+    )
+
     def source_terms(self) -> SourceTerms | None:
         """The source that the key belongs to; raises InvalidValue where name or limit is missing."""
         return source_terms(self.source, self.max_reports)
@@ -47,10 +51,20 @@ class KeyDocument(Created):
     campaign: str | None
     source: str | None
     revoked_at: int | None
+    expires_at: int | None
+    last_used_at: int | None = Field(description="Right to five minutes; null: never.")
 
     @computed_field
     def revoked(self) -> str | None:
         return iso_8601_or_none(self.revoked_at)
+
+    @computed_field
+    def expires(self) -> str | None:
+        return iso_8601_or_none(self.expires_at)
+
+    @computed_field
+    def last_used(self) -> str | None:
+        return iso_8601_or_none(self.last_used_at)
 
     @classmethod
     def of(cls, key: Key) -> Self:
@@ -63,6 +77,8 @@ class KeyDocument(Created):
             source=key.source,
             created_at=key.created_at,
             revoked_at=key.revoked_at,
+            expires_at=key.expires_at,
+            last_used_at=key.last_used_at,
         )
 
 

@@ -1,4 +1,4 @@
-"""Keys are made, checked and revoked here; only the SHA-256 of a secret is ever stored."""
+"""Keys are made, checked and revoked here, and end by themselves; only the SHA-256 of a secret is ever stored."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from sordino_server.errors import ServerError
 from sordino_server.keys import repository
 from sordino_server.keys.schemas import AuditEntryDocument, AuditLog, KeyDocument, KeyList
 from sordino_server.keys.source_terms import SourceTerms
+from sordino_server.kit.clock import iso_8601
 from sordino_server.kit.pagination import Page, cut
 from sordino_server.models import AuditEntry, Key, Role
 from sordino_shared._checks import check_name
@@ -21,6 +22,8 @@ from sordino_shared.protocol import Problem
 PREFIX = "sdo"
 _SECRET_BYTES = 32
 _ID_BYTES = 8
+# A hundred years: what is meant for longer has no end.
+_LONGEST_S = 36525 * 86400
 # What each role may stand in for: an admin may do everything, an uploader only send reports, an aggregator only sums.
 _INCLUDES = {
     Role.ADMIN: frozenset(Role),
@@ -42,15 +45,23 @@ class NewKey:
 
 
 def create(
-    session: Session, name: str, role: Role, now: int, campaign: str | None = None, source: SourceTerms | None = None
+    session: Session,
+    name: str,
+    role: Role,
+    now: int,
+    campaign: str | None = None,
+    source: SourceTerms | None = None,
+    *,
+    expires_at: int | None = None,
 ) -> NewKey:
     """A new key sdo_<role>_<id>_<secret> with 256 random bits of secret; with `campaign`, its upload token.
 
     With `source`, the key by which sums of that source of the campaign come: the limit of reports is the source's, and
-    that of its latest key stands.
+    that of its latest key stands. From `expires_at` (Unix seconds) on the key opens nothing; None: until it is revoked.
     """
     check_name(name, "name of a key")
     _check_bounds(role, campaign, source)
+    _check_end(expires_at, now)
     if campaign is not None and not repository.has_campaign(session, campaign):
         raise ServerError(Problem.NOT_FOUND, "there is no campaign of this id")
     if campaign is not None and source is not None:
@@ -73,13 +84,17 @@ def create(
         source=None if source is None else source.name,
         secret_sha256=_hash(secret),
         created_at=now,
+        expires_at=expires_at,
     )
     repository.add(session, key)
     return NewKey(key, f"{PREFIX}_{role}_{identifier}_{secret}")
 
 
-def authenticate(session: Session, text: str) -> Key:
-    """The key that `text` is; one answer for every way of being wrong, and equal time for wrong secrets."""
+def authenticate(session: Session, text: str, now: int) -> Key:
+    """The key that `text` is; one answer for every way of being wrong, and equal time for wrong secrets.
+
+    Only who has the whole key is told that it has expired.
+    """
     parts = text.split("_")
     identifier, secret = (parts[2], parts[3]) if len(parts) == 4 and parts[0] == PREFIX else ("", "")
     key = repository.find(session, identifier)
@@ -87,7 +102,27 @@ def authenticate(session: Session, text: str) -> Key:
     matches = secrets.compare_digest(_hash(secret), expected)
     if key is None or not matches or key.revoked_at is not None or key.role != parts[1]:
         raise ServerError(Problem.UNAUTHORIZED, "the key is unknown, wrong or revoked; ask an admin for another")
+    if key.has_expired(now):
+        raise ServerError(Problem.UNAUTHORIZED, _expired(key))
     return key
+
+
+def _expired(key: Key) -> str:
+    command = f"sordino keys create --role {key.role}" + (f" --campaign {key.campaign_id}" if key.campaign_id else "")
+    return (
+        f"key {key.id} ({key.name}) expired at {iso_8601(key.expires_at or 0)}: ask an admin for another, which "
+        f"`{command}` creates, and put it in the place of this one"
+    )
+
+
+def _check_end(expires_at: int | None, now: int) -> None:
+    """Raise InvalidValue for an end that is past, or so far away that it is none."""
+    if expires_at is not None and not now < expires_at <= now + _LONGEST_S:
+        raise InvalidValue(
+            f"expires_at is a time after now, {iso_8601(now)} or {now} in Unix seconds, and within a hundred years; "
+            "leave it out for a key without an end",
+            expires_at,
+        )
 
 
 def _check_bounds(role: Role, campaign: str | None, source: SourceTerms | None) -> None:
@@ -118,9 +153,9 @@ def check_sender(key: Key, campaign: str, source: str) -> None:
         )
 
 
-def authenticate_uploader(session: Session, text: str, campaign: str) -> Key:
+def authenticate_uploader(session: Session, text: str, campaign: str, now: int) -> Key:
     """The key that `text` is, if reports of the campaign may be sent with it; raises `unauthorized`, `forbidden`."""
-    key = authenticate(session, text)
+    key = authenticate(session, text, now)
     allow(key, Role.UPLOADER)
     if key.campaign_id not in (None, campaign):
         raise ServerError(Problem.FORBIDDEN, f"key {key.id} is the upload token of another campaign")
@@ -138,14 +173,14 @@ def allow(key: Key, wanted: Role) -> None:
 def revoke(session: Session, identifier: str, now: int) -> tuple[Key, bool]:
     """The key, which opens nothing from now on, and whether it did before: revoking again changes nothing.
 
-    Raises `illegal-transition` for the last admin's key.
+    Raises `illegal-transition` for the last admin's key that opens something.
     """
     key = repository.find(session, identifier)
     if key is None:
         raise ServerError(Problem.NOT_FOUND, "there is no key of this id")
     changed = key.revoked_at is None
     if changed:
-        if Role(key.role) is Role.ADMIN and repository.lock_admins(session) == [identifier]:
+        if Role(key.role) is Role.ADMIN and repository.lock_admins(session, now) == [identifier]:
             raise ServerError(
                 Problem.ILLEGAL_TRANSITION,
                 f"{identifier} is the last key of role {Role.ADMIN}, and without one nobody can create keys or set "
@@ -155,9 +190,10 @@ def revoke(session: Session, identifier: str, now: int) -> tuple[Key, bool]:
     return key, changed
 
 
-def operators(session: Session) -> dict[str, str]:
+def operators(session: Session, now: int) -> dict[str, str]:
     """The SHA-256 of secrets by id, of all keys that may sign in to the console."""
-    return repository.in_use(session, [role for role, included in _INCLUDES.items() if Role.ANALYST in included])
+    roles = [role for role, included in _INCLUDES.items() if Role.ANALYST in included]
+    return repository.in_use(session, roles, now)
 
 
 def listed(session: Session, page: Page) -> KeyList:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from sqlalchemy import BigInteger, ForeignKey, LargeBinary, String
+from sqlalchemy import BigInteger, ColumnElement, ForeignKey, LargeBinary, String, or_
 from sqlalchemy.orm import Mapped, mapped_column
 
 from sordino_server.models.base import Base, RowNumber, one_of
@@ -23,7 +23,7 @@ class Key(Base):
     """A key by the SHA-256 of its secret; revoked ones stay, so that old entries still have a name.
 
     An uploader's key may belong to one campaign: it is that campaign's upload token. An aggregator's key belongs to one
-    campaign and one of its sources.
+    campaign and one of its sources. `last_used_at` is right to some minutes.
     """
 
     __tablename__ = "keys"
@@ -37,6 +37,17 @@ class Key(Base):
     secret_sha256: Mapped[str] = mapped_column(String(64))
     created_at: Mapped[int] = mapped_column(BigInteger)
     revoked_at: Mapped[int | None] = mapped_column(BigInteger)
+    expires_at: Mapped[int | None] = mapped_column(BigInteger)
+    last_used_at: Mapped[int | None] = mapped_column(BigInteger)
+
+    @classmethod
+    def in_use(cls, now: int) -> tuple[ColumnElement[bool], ...]:
+        """Conditions of a query: neither revoked nor expired."""
+        return cls.revoked_at.is_(None), or_(cls.expires_at.is_(None), cls.expires_at > now)
+
+    def has_expired(self, now: int) -> bool:
+        """Whether its time is over."""
+        return self.expires_at is not None and self.expires_at <= now
 
 
 class IdempotencyKey(Base):

@@ -15,6 +15,7 @@ from starlette.types import Scope
 from sordino_server.context import Context
 from sordino_server.errors import ServerError
 from sordino_server.keys import service as keys
+from sordino_server.keys.key_uses import KeyUses
 from sordino_server.kit.addresses import TrustedProxies
 from sordino_server.kit.token_buckets import TokenBuckets
 from sordino_server.models import Campaign
@@ -23,8 +24,8 @@ from sordino_shared.protocol import Problem
 Key = TypeVar("Key")
 Value = TypeVar("Value")
 
-# A token that was revoked opens its campaign for so much longer: asking the database every time would cost as much as
-# writing the report.
+# A token that was revoked or expired opens its campaign for so much longer: asking the database every time would cost
+# as much as writing the report.
 TOKEN_KNOWN_S = 10.0
 _MAX_KNOWN = 4096
 _BEARER = "bearer "
@@ -36,6 +37,8 @@ class Admission:
     def __init__(self, context: Context) -> None:
         settings = context.settings
         self._database = context.database
+        self._clock = context.clock
+        self._uses = KeyUses(context.database, context.clock)
         self._proxies = TrustedProxies.parse(settings.trusted_proxies)
         rate = settings.anonymous_uploads_per_s
         self._buckets = TokenBuckets(rate, settings.anonymous_uploads_burst) if rate else None
@@ -94,11 +97,12 @@ class Admission:
             if token is None:
                 return row.needs_token
             try:
-                keys.authenticate_uploader(session, token, campaign)
+                key = keys.authenticate_uploader(session, token, campaign, self._clock.now())
             except ServerError:
                 if row.needs_token:
                     raise
                 return False
+        self._uses.note(key)
         _remember(self._known_until, (campaign, _hash(token)), monotonic() + TOKEN_KNOWN_S)
         return True
 

@@ -16,6 +16,7 @@ from sordino_server import __version__, problem_details
 from sordino_server.config import Settings
 from sordino_server.context import Context
 from sordino_server.datasets.schemas import DatasetOrder
+from sordino_server.keys.key_uses import KeyUses
 from sordino_server.kit.clock import ServerClock, WallClock
 from sordino_server.kit.db import Database
 from sordino_server.kit.request_observer import RequestObserver
@@ -78,6 +79,7 @@ def create_app(settings: Settings, database: Database | None = None, clock: Serv
     app.state.describing = SingleFlight[Description]()
     app.state.description = None
     app.state.admission = Admission(context)
+    app.state.key_uses = KeyUses(context.database, context.clock)
     if with_console:
         _prepare_console(app)
     app.add_middleware(UnreadBody)

@@ -88,3 +88,14 @@ def test_no_database_is_made_in_the_wrong_folder(run_command: Run, tmp_path: Pat
     assert str(tmp_path / "elsewhere" / "sordino.sqlite3") in " ".join(done.stderr.split())
     assert "sordino serve" in done.stderr
     assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+def test_a_key_with_an_end_is_listed_with_it_and_with_its_last_use(run_command: Run, json_of: Run) -> None:
+    made = json_of("keys", "create", "--role", "analyst", "--name", "Ada", "--expires-in-days", "90")
+    assert made["expires_at"] == made["created_at"] + 90 * 86400
+    assert made["last_used_at"] is None
+    said = run_command("keys", "create", "--role", "analyst", "--name", "Bob", "--expires-in-days", "1").stderr
+    assert re.search(r"key \w+ \(analyst, until \d{4}-", said)
+    rows = run_command("keys", "list", COLUMNS="200").stdout
+    assert re.search(r"Ada .* never .* in use until \d{4}-\d\d-\d\d", rows)
+    run_command("keys", "create", "--role", "analyst", "--name", "x", "--expires-in-days", "0", code=2)

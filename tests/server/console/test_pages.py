@@ -341,6 +341,23 @@ def test_keys_are_created_and_revoked_with_an_entry_each(running: Any, browsers:
     ]
 
 
+def test_a_key_is_created_with_an_end_and_the_page_shows_it_and_the_last_use(running: Any, browsers: Any) -> None:
+    browser = browsers.of(Role.ADMIN)
+    created = browser.send("/console/keys", "/console/keys", name="robot", role="analyst", days="1")
+    assert "which expires at 2027-01-16" in created.text
+    text = next(part for part in created.text.replace("<", ">").split(">") if part.startswith("sdo_analyst_"))
+    assert running.client(text).get("/v1/campaigns").status_code == 200
+    row = next(each for each in browser.http.get("/console/keys.json").json()["keys"] if each["name"] == "robot")
+    assert (row["expires_at"], row["last_used_at"]) == (running.clock.now() + 86400, running.clock.now())
+    running.clock.advance(86400 - 3600)
+    assert "expired" not in browsers.of(Role.ADMIN).page("/console/keys").text.partition("</caption>")[2]
+    running.clock.advance(3600)
+    assert "expired 2027-01-16" in browsers.of(Role.ADMIN).page("/console/keys").text
+    for days in ("0", "-1", "1.5", "x", "9999999", "²"):
+        refused = browsers.of(Role.ADMIN).send("/console/keys", "/console/keys", name="x", role="analyst", days=days)
+        assert (refused.status_code, "a whole number from 1" in refused.text) == (422, True), days
+
+
 def test_ones_own_key_is_revoked_only_after_a_question(running: Any, browsers: Any) -> None:
     key = running.key(Role.ADMIN)
     browser, path = browsers.anonymous(), f"/console/keys/{key.split('_')[2]}/revoke"

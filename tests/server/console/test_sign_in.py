@@ -96,6 +96,19 @@ def test_a_session_ends_with_its_key_and_at_sign_out(running: Any, browsers: Any
     assert other.http.get("/console/campaigns").status_code == 303
 
 
+def test_a_session_and_a_sign_in_end_when_the_key_expires(running: Any, browsers: Any) -> None:
+    order = {"name": "Ada", "role": "analyst", "expires_at": running.clock.now() + 3600}
+    key = running.api.post("/v1/keys", json=order).json()["key"]
+    browser, campaign = browsers.anonymous(), running.campaign("open")["id"]
+    browser.sign_in(key)
+    counts = f"/console/campaigns/{campaign}/counts"
+    assert browser.http.get(counts, headers={"HX-Request": "true"}).status_code == 200
+    running.clock.advance(3600)
+    assert browser.http.get("/console/campaigns").headers["location"] == "/console/sign-in"
+    again = browsers.anonymous().sign_in(key)
+    assert (again.status_code, "expired at 2027-01-15T09:00:00Z" in again.text) == (401, True)
+
+
 def test_wrong_keys_and_tokens_of_devices_open_nothing(running: Any, browsers: Any) -> None:
     right = running.key(Role.ANALYST)
     for key, status in [("", 401), ("sdo_admin_x_y", 401), (right[:-1] + "x", 401), (running.key(Role.UPLOADER), 403)]:
