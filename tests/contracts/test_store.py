@@ -46,7 +46,7 @@ def counts(database: Database, stored) -> dict[int, int]:
 
 def refusals(database: Database, stored) -> dict[str, int]:
     with database.read() as session:
-        return reports.refusals(session, stored.campaign)
+        return reports.refusals(session, [stored.campaign])[stored.campaign]
 
 
 def close(database: Database, stored) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, cast
 
-from sqlalchemy import CursorResult, delete, func, select, text
-from sqlalchemy.orm import Session
+from sqlalchemy import CursorResult, case, delete, func, select, text
+from sqlalchemy.orm import Session, aliased
 
 from sordino_analysis.evaluation.randomizers import IngestSums, for_randomizer
 from sordino_server.kit.db import AS_BYTES, Database
@@ -110,6 +110,17 @@ def counts_by_round(session: Session, rounds: Iterable[int], *, own: bool = Fals
     return {number: found.get(number, 0) for number in wanted}
 
 
+def counts_by_source(session: Session, rounds: Iterable[int]) -> dict[int, dict[str, int]]:
+    """Reports counted so far from each source of each of the rounds; those in this server's log under ""."""
+    wanted = list(rounds)
+    source = case((_OWN, ""), else_=Accumulator.shard).label("source")
+    query = select(Accumulator.round_id, source, func.sum(Accumulator.count)).where(Accumulator.round_id.in_(wanted))
+    found: dict[int, dict[str, int]] = {number: {} for number in wanted}
+    for number, name, total in session.execute(query.group_by(Accumulator.round_id, "source")):
+        found[number][name.removeprefix(_SOURCE)] = int(total)
+    return found
+
+
 def log_after(
     database: Database, session: Session, round_id: int, chunks: ChunkIds, limit: int
 ) -> tuple[int, int, bytes]:
@@ -136,15 +147,18 @@ def counts_after(session: Session, round_id: int, last: int, limit: int) -> Sequ
     return [(number, count) for number, count in session.execute(query.order_by(ReportChunk.id).limit(limit))]
 
 
-def last_report_at(session: Session, campaign: str) -> int | None:
-    """When the log of the campaign got its newest reports; None before the first, and once they are purged."""
-    moments: list[int] = []
-    rounds = select(Round.id).where(Round.campaign_id == campaign).order_by(Round.index.desc()).limit(_NEWEST_ROUNDS)
-    for number in session.scalars(rounds).all():
-        # One round after the other: the index of each has its newest chunk at the end.
-        newest = select(func.max(ReportChunk.id)).where(ReportChunk.round_id == number).scalar_subquery()
-        moments += session.scalars(select(ReportChunk.created_at).where(ReportChunk.id == newest))
-    return max(moments, default=None)
+def last_reports(session: Session, campaigns: Collection[str]) -> dict[str, int]:
+    """When the log of each campaign got its newest reports; one that has none, or whose are purged, is left out."""
+    place = func.row_number().over(partition_by=Round.campaign_id, order_by=Round.index.desc())
+    newest = (
+        select(Round.id, Round.campaign_id, place.label("place")).where(Round.campaign_id.in_(campaigns)).subquery()
+    )
+    # The newest chunk of one round after the other: the index of each has it at the end.
+    other = aliased(ReportChunk)
+    last = select(func.max(other.id)).where(other.round_id == newest.c.id).scalar_subquery()
+    query = select(newest.c.campaign_id, func.max(ReportChunk.created_at)).join(ReportChunk, ReportChunk.id == last)
+    query = query.where(newest.c.place <= _NEWEST_ROUNDS).group_by(newest.c.campaign_id)
+    return {campaign: int(moment) for campaign, moment in session.execute(query)}
 
 
 def logged(session: Session, round_id: int) -> int:

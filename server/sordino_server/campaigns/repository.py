@@ -49,10 +49,9 @@ def add(session: Session, campaign: Campaign, belongings: Iterable[Base]) -> boo
     return new
 
 
-def closing_rules(session: Session, identifier: str) -> dict[int, ClosingRule]:
-    """The rules of the campaign's rounds that close by themselves, by index."""
-    rules = session.scalars(select(ClosingRule).where(ClosingRule.campaign_id == identifier))
-    return {rule.index: rule for rule in rules}
+def closing_rule(session: Session, identifier: str, index: int) -> ClosingRule | None:
+    """The rule of a round of the campaign that closes by itself."""
+    return session.get(ClosingRule, (identifier, index))
 
 
 def ended_rounds(session: Session, before: int) -> Sequence[Round]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Self
 
 from pydantic import BaseModel, Field, StrictFloat, StrictInt, computed_field
@@ -212,22 +212,15 @@ class CampaignStatus(CampaignEntry):
 
     @classmethod
     def with_counts(
-        cls,
-        row: Campaign,
-        rounds: Sequence[Round],
-        counts: Mapping[int, int],
-        elsewhere: Mapping[int, RoundSources],
-        rules: Mapping[int, ClosingRule],
-        refusals: Mapping[str, int],
-        series: SeriesStatus | None = None,
+        cls, row: Campaign, rounds: list[RoundStatus], refusals: dict[str, int], series: SeriesStatus | None
     ) -> Self:
-        """The row with what was counted, and the rule by which each round closes."""
+        """The row with what was counted."""
         manifest = Manifest.read(row.manifest)
         question = None if row.question is None else Question.model_validate_json(row.question)
-        closes_after = rules[0].after_reports if 0 in rules and len(manifest.rounds) == 1 else None
+        closes_after = rounds[0].close_after_reports if rounds and len(manifest.rounds) == 1 else None
         # Every period of a series is answered by itself.
         asked = rounds if series is None else rounds[-1:]
-        reports = sum(counts[each.id] for each in asked)
+        reports = sum(each.reports for each in asked)
         return cls(
             **CampaignEntry.of(row).model_dump(),
             question=question,
@@ -238,10 +231,8 @@ class CampaignStatus(CampaignEntry):
             needs_token=row.needs_token,
             public=row.public,
             sources_deadline_s=row.sources_deadline_s,
-            rounds=[
-                RoundStatus.of(each, counts[each.id], elsewhere[each.id], rules.get(each.index)) for each in rounds
-            ],
-            refusals=dict(refusals),
+            rounds=rounds,
+            refusals=refusals,
             series=series,
             servers=[server.name for server in manifest.servers],
             mirrored_at=row.mirrored_at,

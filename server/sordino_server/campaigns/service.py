@@ -218,7 +218,7 @@ def _task_of_series(session: Session, campaign: Campaign, settings: Settings) ->
 
 def closes_at(session: Session, row: Round) -> int | None:
     """When an open round closes by its time, if it has one."""
-    rule = repository.closing_rules(session, row.campaign_id).get(row.index)
+    rule = repository.closing_rule(session, row.campaign_id, row.index)
     return None if rule is None or rule.after_s is None or row.opened_at is None else row.opened_at + rule.after_s
 
 

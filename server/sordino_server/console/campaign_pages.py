@@ -7,13 +7,12 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel
-from sqlalchemy.orm import Session
 
-from sordino_server.aggregates import last_report_at
+from sordino_server.aggregates import last_reports
 from sordino_server.campaigns import service as campaigns
 from sordino_server.campaigns.campaign_filter import CampaignFilter, CampaignSort
 from sordino_server.campaigns.schemas import CampaignStatus
-from sordino_server.campaigns.status import status_of
+from sordino_server.campaigns.status import statuses_of
 from sordino_server.console.campaign_actions import offered
 from sordino_server.console.console_route import Analyst, ConsoleRoute
 from sordino_server.console.live_counts import running_campaign
@@ -22,7 +21,6 @@ from sordino_server.context import Injected
 from sordino_server.kit.page_parameters import PageQuery
 from sordino_server.kit.path_parameters import DigestPath
 from sordino_server.kit.times import iso_8601_or_none
-from sordino_server.models import Campaign
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import CampaignState, Manifest
 
@@ -89,7 +87,11 @@ def list_campaigns(
     now = context.clock.now()
     with context.database.read("console campaigns") as session:
         rows, token = campaigns.listed(session, requested, chosen, sort)
-        found = [_listed(session, row, now) for row in rows]
+        last = last_reports(session, [row.id for row in rows])
+        found = [
+            ListedCampaign(**dict(status), last_report_at=last.get(status.id))
+            for status in statuses_of(session, rows, now)
+        ]
     values = {
         "campaigns": found,
         "next": next_page(request, token),
@@ -109,11 +111,6 @@ def list_campaigns(
             values=values,
         ),
     )
-
-
-def _listed(session: Session, row: Campaign, now: int) -> ListedCampaign:
-    status = status_of(session, row, now).model_dump()
-    return ListedCampaign.model_validate(status | {"last_report_at": last_report_at(session, row.id)})
 
 
 @page(router, "/campaigns/{campaign_id}")

@@ -14,7 +14,7 @@ from starlette.datastructures import State
 from starlette.responses import HTMLResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from sordino_server.aggregates import last_report_at
+from sordino_server.aggregates import last_reports
 from sordino_server.campaigns import service as campaigns
 from sordino_server.campaigns.status import status_of
 from sordino_server.console import sessions
@@ -58,7 +58,7 @@ def running_campaign(session: Session, campaign_id: str, app_state: State) -> Ru
     status = status_of(session, row, now)
     return RunningCampaign(
         campaign=status,
-        last_report_at=last_report_at(session, campaign_id),
+        last_report_at=last_reports(session, [campaign_id]).get(campaign_id),
         rate=rates.note(campaign_id, sum(each.reports for each in status.rounds)),
         first_share=_first_share(Manifest.read(row.manifest)),
         now=now,

@@ -115,7 +115,7 @@ def _form(
         # Raises where the plan is not ready.
         plans.ready_plan(session, request_id)
         known, _ = populations.listed(session, Page(MAX_PAGE, None))
-        shown = [populations.document(session, each, now) for each in known]
+        shown = populations.documents(session, known, now)
         plan = PlanRequestDocument.of(row)
     return render(
         "new_terms.html",

@@ -43,7 +43,7 @@ def list_populations(visitor: Analyst, request: Request, context: Injected, requ
     now = context.clock.now()
     with context.database.read("console populations") as session:
         rows, token = service.listed(session, requested)
-        found = [service.document(session, row, now) for row in rows]
+        found = service.documents(session, rows, now)
     shown = ConsolePage(
         template="populations.html",
         title="Populations",

@@ -21,7 +21,7 @@ def history(session: Session, population: Population, now: int) -> list[tuple[in
     """
     found, span = repository.charges(session, population.id, MOST_CHARGES), DAY_S * (population.period_days or 0)
     charges = [_Charge.of(entry, series, closed, population.period_days or 1, span) for entry, series, closed in found]
-    before = repository.asked(session, population.id) - sum(each.life_nano for each in charges)
+    before = repository.asked(session, [population.id])[population.id] - sum(each.life_nano for each in charges)
     ends = {int(each.end) for each in charges if each.end <= now}
     moments = sorted({each.begin for each in charges} | ends)
     return [

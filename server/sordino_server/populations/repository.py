@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-from sqlalchemy import exists, func, or_, select
+from sqlalchemy import ColumnElement, and_, exists, false, func, or_, select
 from sqlalchemy.orm import Session
 
 from sordino_server.kit.db import FOR_CHANGE
@@ -34,20 +34,34 @@ def find_for_change(session: Session, identifier: str) -> Population | None:
     return session.get(Population, identifier, with_for_update=FOR_CHANGE, populate_existing=True)
 
 
-def asked(session: Session, identifier: str, after: int | None = None) -> int:
-    """Nano-ε asked of every device, ever, or by campaigns without periods after the moment given."""
-    query = select(func.coalesce(func.sum(AskedEpsilon.nano), 0)).where(AskedEpsilon.population_id == identifier)
-    if after is not None:
-        once = ~exists().where(SeriesRow.campaign_id == AskedEpsilon.id)
-        query = query.where(AskedEpsilon.created_at > after, once)
-    return int(session.scalars(query).one())
+def asked(session: Session, identifiers: Collection[str]) -> dict[str, int]:
+    """Nano-ε asked of every device of each of the populations, ever."""
+    return _sums(session, identifiers, AskedEpsilon.population_id.in_(identifiers))
 
 
-def series_after(session: Session, identifier: str, after: int) -> Sequence[SeriesRow]:
-    """Series of the population that opened, and had not ended at the moment given."""
-    query = select(SeriesRow).join(AskedEpsilon, AskedEpsilon.id == SeriesRow.campaign_id)
-    query = query.join(Campaign, Campaign.id == SeriesRow.campaign_id).where(AskedEpsilon.population_id == identifier)
-    return session.scalars(query.where(or_(Campaign.closed_at.is_(None), Campaign.closed_at > after))).all()
+def asked_once_after(session: Session, after: Mapping[str, int]) -> dict[str, int]:
+    """The same by campaigns without periods after the moment that `after` has for each population."""
+    once = ~exists().where(SeriesRow.campaign_id == AskedEpsilon.id)
+    return _sums(session, after, once & _of_each(after, lambda moment: AskedEpsilon.created_at > moment))
+
+
+def series_after(session: Session, after: Mapping[str, int]) -> Sequence[tuple[str, SeriesRow]]:
+    """(population, series) of series that opened, and had not ended at the moment that `after` has for each."""
+    query = select(AskedEpsilon.population_id, SeriesRow).join(SeriesRow, SeriesRow.campaign_id == AskedEpsilon.id)
+    query = query.join(Campaign, Campaign.id == SeriesRow.campaign_id)
+    lasting = _of_each(after, lambda moment: Campaign.closed_at.is_(None) | (Campaign.closed_at > moment))
+    return [(population, row) for population, row in session.execute(query.where(lasting))]
+
+
+def _of_each(after: Mapping[str, int], chosen: Callable[[int], ColumnElement[bool]]) -> ColumnElement[bool]:
+    """Whether an entry of the ledger is of one of the populations and chosen by its moment."""
+    return or_(false(), *(and_(AskedEpsilon.population_id == name, chosen(moment)) for name, moment in after.items()))
+
+
+def _sums(session: Session, identifiers: Iterable[str], chosen: ColumnElement[bool]) -> dict[str, int]:
+    query = select(AskedEpsilon.population_id, func.sum(AskedEpsilon.nano)).where(chosen)
+    found = {name: int(total) for name, total in session.execute(query.group_by(AskedEpsilon.population_id))}
+    return {name: found.get(name, 0) for name in identifiers}
 
 
 def charges(

@@ -174,12 +174,12 @@ def uses(session: Session, name: str, charged: CampaignCharge, now: int, mode: P
 def _uses(session: Session, population: Population, charged: CampaignCharge, now: int) -> Iterator[CapUse]:
     days = population.period_days
     if population.period_nano is not None and days is not None:
-        before = _asked_in_period(session, population, now)
+        before = _asked_in_periods(session, [population], now)[population.id]
         yield CapUse(
             span=f"in {quantity(days, 'day')}", cap=population.period_nano, asked=before, asks=charged.period_nano(days)
         )
     if population.lifetime_nano is not None:
-        before = repository.asked(session, population.id)
+        before = repository.asked(session, [population.id])[population.id]
         yield CapUse(span="for life", cap=population.lifetime_nano, asked=before, asks=charged.life_nano)
 
 
@@ -197,16 +197,26 @@ def ledger(session: Session, identifier: str, page: Page) -> LedgerPage:
 
 def document(session: Session, population: Population, now: int) -> PopulationDocument:
     """The population with what was asked of it until `now`."""
-    in_period = None if population.period_days is None else _asked_in_period(session, population, now)
-    return PopulationDocument.of(population, in_period, repository.asked(session, population.id))
+    return documents(session, [population], now)[0]
 
 
-def _asked_in_period(session: Session, population: Population, now: int) -> int:
-    """Nano-ε of campaigns that opened in the period, and of series that took reports in it, whenever they opened."""
-    days = population.period_days or 0
-    after = now - DAY_S * days
-    once = repository.asked(session, population.id, after)
-    return once + sum(price_within(series, days) for series in repository.series_after(session, population.id, after))
+def documents(session: Session, populations: Sequence[Population], now: int) -> list[PopulationDocument]:
+    """The same of many populations, with as many statements as for one."""
+    in_period = _asked_in_periods(session, populations, now)
+    asked = repository.asked(session, [row.id for row in populations])
+    return [PopulationDocument.of(row, in_period.get(row.id), asked[row.id]) for row in populations]
+
+
+def _asked_in_periods(session: Session, populations: Sequence[Population], now: int) -> dict[str, int]:
+    """Nano-ε of campaigns that opened in the population's period, and of series that took reports in it, whenever they
+    opened; a population without a period is left out.
+    """
+    days = {row.id: row.period_days for row in populations if row.period_days is not None}
+    after = {identifier: now - DAY_S * count for identifier, count in days.items()}
+    asked = repository.asked_once_after(session, after)
+    for identifier, series in repository.series_after(session, after):
+        asked[identifier] += price_within(series, days[identifier])
+    return asked
 
 
 def price_within(series: SeriesRow, days: int) -> int:

@@ -88,8 +88,10 @@ def add_refusals(session: Session, counts: Mapping[tuple[str, str], int]) -> Non
         session.execute(statement, {"campaign": campaign, "reason": reason, "count": counts[campaign, reason]})
 
 
-def refusals(session: Session, campaign: str) -> dict[str, int]:
-    """Refused reports of a campaign by reason."""
-    query = select(RefusalCount.reason, RefusalCount.count).where(RefusalCount.campaign_id == campaign)
-    rows = session.execute(query.order_by(RefusalCount.reason))
-    return {str(reason): int(count) for reason, count in rows}
+def refusals(session: Session, campaigns: Iterable[str]) -> dict[str, dict[str, int]]:
+    """Refused reports by reason, for each of the campaigns."""
+    found: dict[str, dict[str, int]] = {campaign: {} for campaign in campaigns}
+    query = select(RefusalCount).where(RefusalCount.campaign_id.in_(found)).order_by(RefusalCount.reason)
+    for row in session.scalars(query.execution_options(populate_existing=True)):
+        found[row.campaign_id][row.reason] = row.count
+    return found

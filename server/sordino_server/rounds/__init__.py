@@ -12,8 +12,11 @@ from sordino_server.rounds.repository import (
     is_waiting,
     lacking_sources,
     lock_for_reports,
+    newest_of,
     of_campaign,
     oldest_waiting,
+    series_of,
+    sources_of,
 )
 from sordino_server.rounds.round_lifecycle import (
     MAX_ATTEMPTS,
@@ -52,10 +55,13 @@ __all__ = [
     "lock_for_reports",
     "mark_estimated",
     "mark_failed",
+    "newest_of",
     "of_campaign",
     "oldest_waiting",
     "open_round",
     "retry_round",
+    "series_of",
+    "sources_of",
     "take_sums",
     "waive_sources",
 ]

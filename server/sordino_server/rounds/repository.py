@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from sqlalchemy import ColumnElement, and_, exists, func, or_, select, tuple_, update
 from sqlalchemy.exc import IntegrityError
@@ -38,6 +39,16 @@ _MAY_SEND = exists().where(Key.campaign_id == Source.campaign_id, Key.source == 
 RoundName = tuple[str, int]
 
 
+@dataclass(frozen=True)
+class SourceOfRound:
+    """A source of a round's campaign, the sums that came from it, and whether the closed round waits for them."""
+
+    round_id: int
+    name: str
+    sums: SourceSums | None
+    awaited: bool
+
+
 def find(session: Session, campaign: str, index: int) -> Round | None:
     """The round of a campaign by its index."""
     return session.scalars(select(Round).where(Round.campaign_id == campaign, Round.index == index)).one_or_none()
@@ -46,6 +57,20 @@ def find(session: Session, campaign: str, index: int) -> Round | None:
 def of_campaign(session: Session, campaign: str) -> Sequence[Round]:
     """All rounds of a campaign in order."""
     return session.scalars(select(Round).where(Round.campaign_id == campaign).order_by(Round.index)).all()
+
+
+def newest_of(
+    session: Session, campaigns: Collection[str], most: int
+) -> Mapping[str, Sequence[tuple[Round, ClosingRule | None]]]:
+    """The newest `most` rounds of each campaign in order, each with the rule by which it closes by itself."""
+    place = func.row_number().over(partition_by=Round.campaign_id, order_by=Round.index.desc())
+    newest = select(Round.id, place.label("place")).where(Round.campaign_id.in_(campaigns)).subquery()
+    rule = (ClosingRule.campaign_id == Round.campaign_id) & (ClosingRule.index == Round.index)
+    query = select(Round, ClosingRule).join(newest, newest.c.id == Round.id).outerjoin(ClosingRule, rule)
+    found: dict[str, list[tuple[Round, ClosingRule | None]]] = {campaign: [] for campaign in campaigns}
+    for row, closes in session.execute(query.where(newest.c.place <= most).order_by(Round.index)):
+        found[row.campaign_id].append((row, closes))
+    return found
 
 
 def lock_for_reports(database: Database, session: Session, names: Iterable[RoundName]) -> dict[RoundName, Round]:
@@ -126,6 +151,14 @@ def find_series(session: Session, campaign: str) -> SeriesRow | None:
     return session.get(SeriesRow, campaign, populate_existing=True)
 
 
+def series_of(session: Session, campaigns: Collection[str]) -> dict[str, tuple[SeriesRow, bool]]:
+    """Those of the campaigns that are series, each with whether it is paused."""
+    paused = exists().where(SeriesPause.campaign_id == SeriesRow.campaign_id, SeriesPause.resumed_at.is_(None))
+    query = select(SeriesRow, paused).where(SeriesRow.campaign_id.in_(campaigns))
+    rows = session.execute(query.execution_options(populate_existing=True))
+    return {row.campaign_id: (row, is_paused) for row, is_paused in rows}
+
+
 def due_series(session: Session, now: int) -> Sequence[str]:
     """Open series with a period whose acceptance is over, and that is not closed or still has an open round."""
     over = SeriesRow.start + (SeriesRow.closed_periods + 1 + SeriesRow.lag) * SeriesRow.period_s + SeriesRow.late_s
@@ -181,6 +214,16 @@ def _waits(now: int) -> ColumnElement[bool]:
 def _in_time(now: int) -> ColumnElement[bool]:
     """Whether the time is not over for which a closed round of the campaign may wait for sums."""
     return exists().where(Campaign.id == Round.campaign_id, Round.closed_at + Campaign.sources_deadline_s > now)
+
+
+def sources_of(session: Session, rounds: Collection[int], now: int) -> Iterator[SourceOfRound]:
+    """The sources of the campaign of each round, by name."""
+    came = (SourceSums.round_id == Round.id) & (SourceSums.source == Source.name)
+    waits = (Round.state == RoundState.CLOSED) & Round.sources_waived_at.is_(None) & _in_time(now) & _MAY_SEND
+    query = select(Round.id, Source.name, SourceSums, waits).join(Source, Source.campaign_id == Round.campaign_id)
+    rows = session.execute(query.outerjoin(SourceSums, came).where(Round.id.in_(rounds)).order_by(Source.name))
+    for number, name, sums, may_wait in rows:
+        yield SourceOfRound(number, name, sums, bool(may_wait) and sums is None)
 
 
 def lacking_sources(session: Session, row: Round) -> Sequence[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
@@ -18,7 +18,7 @@ from sordino_server.plans import service as plans
 from sordino_server.sources import repository
 from sordino_server.sources.schemas import RoundSources, SourceStatus
 from sordino_shared.errors import InvalidValue
-from sordino_shared.protocol import Manifest, Problem, RoundState
+from sordino_shared.protocol import Manifest, Problem
 from sordino_shared.quantities import quantity
 
 
@@ -152,15 +152,15 @@ def check_complete(session: Session, manifest: Manifest) -> None:
         )
 
 
-def of_rounds(session: Session, known: Sequence[Round], now: int) -> dict[int, RoundSources]:
-    """What came from elsewhere for each of the rounds of one campaign, and whose sums it waits for."""
-    if not known or not repository.of_campaign(session, known[0].campaign_id):
-        return {row.id: RoundSources([], []) for row in known}
-    came = repository.sums_by_round(session, [row.id for row in known])
-    found = {}
-    for row in known:
-        counts = aggregates.source_counts(session, row.id)
-        shown = [SourceStatus.of(each, counts[each.source]) for each in came[row.id]]
-        waits = row.state == RoundState.CLOSED and rounds.is_waiting(session, row, now)
-        found[row.id] = RoundSources(shown, list(rounds.lacking_sources(session, row)) if waits else [])
+def of_rounds(
+    session: Session, numbers: Collection[int], counts: Mapping[int, Mapping[str, int]], now: int
+) -> dict[int, RoundSources]:
+    """What came from elsewhere for each of the rounds, with their reports by source, and whose sums it waits for."""
+    found = {number: RoundSources([], []) for number in numbers}
+    for source in rounds.sources_of(session, numbers, now):
+        shown = found[source.round_id]
+        if source.sums is not None:
+            shown.came.append(SourceStatus.of(source.sums, counts[source.round_id][source.name]))
+        elif source.awaited:
+            shown.waiting_for.append(source.name)
     return found

@@ -74,7 +74,7 @@ def test_invalid_requests_are_counted_by_reason_and_cost_no_more_than_valid_ones
         cost[percent] = seconds_of(process.pid) - begun
     accepted = expected.pop("")
     with database.read() as session:
-        assert reports.refusals(session, round_.campaign) == expected
+        assert reports.refusals(session, [round_.campaign]) == {round_.campaign: expected}
     assert len(expected) == 7
     assert round_.counts(database) == dict.fromkeys(range(accepted), 1)
     assert max(cost.values()) < LARGEST_RATIO * cost[0], cost

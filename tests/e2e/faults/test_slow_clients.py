@@ -93,7 +93,7 @@ def test_half_a_head_is_cut_off_in_time(installation: Any) -> None:
 
 def refusals(database: Database, round_: Any) -> dict[str, int]:
     with database.read() as session:
-        return reports.refusals(session, round_.campaign)
+        return reports.refusals(session, [round_.campaign])[round_.campaign]
 
 
 def test_a_thousand_idle_connections_of_one_address_keep_nobody_out(installation: Any) -> None:

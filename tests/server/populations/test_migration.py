@@ -58,8 +58,8 @@ def test_opened_campaigns_are_entered(database: Database, plan_of: Callable[...,
     migrations.upgrade(database)
     identifier = identifier_of("travellers")
     with database.read() as session:
-        assert repository.asked(session, identifier) == 3 * 10**9
-        assert repository.asked(session, identifier, after=10) == 15 * 10**8
+        assert repository.asked(session, [identifier]) == {identifier: 3 * 10**9}
+        assert repository.asked_once_after(session, {identifier: 10}) == {identifier: 15 * 10**8}
         assert set(session.scalars(text("SELECT kind FROM population_ledger"))) == {"pure_epsilon"}
         population = repository.find(session, identifier)
     assert population is not None

@@ -57,7 +57,7 @@ class Door:
 
     def refusals(self) -> dict[str, int]:
         with self.database.read() as session:
-            return reports.refusals(session, self.stored.campaign)
+            return reports.refusals(session, [self.stored.campaign])[self.stored.campaign]
 
     def count(self) -> int:
         with self.database.read() as session:

@@ -135,14 +135,14 @@ def test_unknown_campaigns_are_not_found_and_not_counted(door: Any, campaign):
     path = f"/v1/campaigns/{campaign}/rounds/0/reports"
     assert_problem(door.post(door.batch({1: 1}), path), 404, "not-found")
     with door.database.read() as session:
-        assert reports.refusals(session, campaign) == {}
+        assert reports.refusals(session, [campaign]) == {campaign: {}}
 
 
 def test_an_unreadable_request_to_an_unknown_campaign_has_no_counter(door: Any):
     path = f"/v1/campaigns/{'0' * 64}/rounds/0/reports"
     assert_problem(door.post(b"x", path), 400, "malformed-body")
     with door.database.read() as session:
-        assert reports.refusals(session, "0" * 64) == {}
+        assert reports.refusals(session, ["0" * 64]) == {"0" * 64: {}}
 
 
 @pytest.mark.parametrize("index", ["2147483648", "-1", "+1", "1.0", "00000000000", "9" * 18])
