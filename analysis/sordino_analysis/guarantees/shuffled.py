@@ -8,7 +8,7 @@ nothing about a server that takes reports from devices itself.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
@@ -94,11 +94,20 @@ def honest_needed(clones: Sequence[Clones], nano_epsilon: int, delta: Fraction) 
 
 
 def _least_honest(clones: Clones, low: int, nano_epsilon: int, delta: Fraction) -> int:
-    """The same of one kind, of at least `low`; ln δ falls about in proportion to the devices."""
+    """The same of one kind, of at least `low`."""
+    return least_count(lambda honest: _reports(clones, honest, delta).delta(nano_epsilon), low, delta)
+
+
+def least_count(delta_of: Callable[[int], float], low: int, delta: Fraction) -> int:
+    """The least count found, of at least `low` and within .1 %, whose δ is at most `delta`.
+
+    `delta_of` falls; ln δ falls about in proportion to the count. Raises InvalidValue where 10⁹ do not suffice.
+    """
     goal = math.log(delta)
 
-    def excess(honest: int) -> float:
-        return math.log(_reports(clones, honest, delta).delta(nano_epsilon)) - goal
+    def excess(count: int) -> float:
+        found = delta_of(count)
+        return math.log(found) - goal if found > 0 else -math.inf
 
     high, above = low, excess(low)
     if above <= 0:
@@ -107,11 +116,11 @@ def _least_honest(clones: Clones, low: int, nano_epsilon: int, delta: Fraction) 
     while below > 0:
         low, above, high = high, below, 2 * high
         if high > _MOST_HONEST:
-            raise InvalidValue("more than 10^9 devices are needed to hide one of them: allow a larger ε", nano_epsilon)
+            raise InvalidValue("more than 10^9 reports are needed to hide one of them: allow a larger ε", high)
         below = excess(high)
     halve = False
     while high - low > max(1, high >> 10):
-        share = 0.5 if halve else above / (above - below)
+        share = 0.5 if halve or math.isinf(below) else above / (above - below)
         middle = min(high - 1, max(low + 1, low + math.ceil((high - low) * share) + (high >> 11)))
         found, halve = excess(middle), not halve
         if found <= 0:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import cmath
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from sordino_shared.errors import InvalidValue
 from sordino_shared.shuffling.fourier import inverse_transform, transform
 
 # (value, chance) of a loss L; the chances sum to 1.
 LossLaw = Sequence[tuple[float, float]]
+# (chances by place, n, cells) → (cells,) chances of the sum of n places modulo the cells.
+LawOfSum = Callable[[dict[int, float], int, int], Sequence[float]]
 
 # About the chance of sums that are left out of the transform; their part of δ is bounded and added.
 _NEGLIGIBLE = 1e-17
@@ -21,12 +23,13 @@ _PART_OF_DEVIATION = 8
 _FEW_VALUES = 12
 
 
-def delta_of(law: LossLaw, blanket: int) -> float:
+def delta_of(law: LossLaw, blanket: int, law_of_sum: LawOfSum | None = None) -> float:
     """At least E[(L₀ + … + L_m)₊]/(m + 1) for m = `blanket`, and above it by about as much as the grid is coarse.
 
     Each value of L is spread over two neighbouring points of a grid with its mean kept. By Jensen's inequality the
     expectation only grows. The law of the sum is one Fourier transform to the power m + 1; what lies above its window
-    is bounded by Bernstein's inequality. Rounding adds less than 10⁻¹² + 10⁻⁴ δ.
+    is bounded by Bernstein's inequality. Rounding adds less than 10⁻¹² + 10⁻⁴ δ. `law_of_sum` takes the place of the
+    transform in plain Python.
 
     Raises:
         InvalidValue: `blanket` is negative, or the chances do not sum to 1.
@@ -40,7 +43,7 @@ def delta_of(law: LossLaw, blanket: int) -> float:
     if window.top <= 0:
         return window.above(law, count) / count
     spread = window.spread(law)
-    chances = _law_of_sum(spread, count, window.cells)
+    chances = (law_of_sum or _law_of_sum)(spread, count, window.cells)
     positive = math.fsum(chance * max(0.0, value) for chance, value in zip(chances, window.values(), strict=True))
     points = [(window.origin + place * window.step, chance) for place, chance in spread.items()]
     return (positive + window.above(points, count)) / count
