@@ -72,10 +72,10 @@ def least_blanket(law: LossLaw, delta: Fraction) -> int:
     wanted = (float(delta) - CLAIM_OFFSET) / CLAIM_SCALE
     if wanted <= 0:
         raise InvalidValue(f"a claim is above {CLAIM_OFFSET:g}: ask for a larger δ than {float(delta):g}", delta)
-    return least_count(lambda blanket: delta_of(law, blanket, _law_of_sum), 1, Fraction(wanted))
+    return least_count(lambda blanket: delta_of(law, blanket, law_of_sum), 1, Fraction(wanted))
 
 
-def _law_of_sum(spread: dict[int, float], count: int, cells: int) -> list[float]:
+def law_of_sum(spread: dict[int, float], count: int, cells: int) -> list[float]:
     """The transform of `delta_of` in arrays."""
     dense = np.zeros(cells)
     np.add.at(dense, np.array(list(spread)) % cells, list(spread.values()))
