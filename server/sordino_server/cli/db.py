@@ -1,8 +1,9 @@
-"""`sordino db`: migrate and check the database, delete old reports."""
+"""`sordino db`: migrate and check the database, delete old reports, change the key of datasets."""
 
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,7 +13,10 @@ from sordino_server.cli.output import JsonOption, console, print_json, print_lis
 from sordino_server.cli.processes import existing_database, started, wait_for
 from sordino_server.kit import migrations, schema_version
 from sordino_server.kit.clock import WallClock
+from sordino_server.kit.sealing import check_key
+from sordino_server.kit.secret_files import read_secret
 from sordino_shared.errors import InvalidValue, SordinoError
+from sordino_shared.quantities import quantity
 
 if TYPE_CHECKING:
     from sordino_server.campaigns.retention import OldReports
@@ -21,7 +25,7 @@ app = typer.Typer(
     name="db",
     add_completion=False,
     pretty_exceptions_enable=False,
-    help="Migrate and check the database SORDINO_DATABASE_URL, or delete old reports.",
+    help="Migrate and check the database SORDINO_DATABASE_URL, delete old reports, or change the key of its datasets.",
     no_args_is_help=True,
 )
 
@@ -130,6 +134,57 @@ def purge(
     _print_purged([old for old in found if old.round_id not in refused], dry_run, as_json)
     if refused:
         raise SordinoError("; ".join(refused.values()))
+
+
+@app.command("rotate-dataset-key")
+@reports_errors
+def rotate_dataset_key(
+    new_key_file: Annotated[
+        Path,
+        typer.Option(metavar="PATH", help="File with the new key, 64 hexadecimal digits alone.", show_default=False),
+    ],
+    as_json: JsonOption = False,
+) -> None:
+    """Seal the rows of all datasets with another key than SORDINO_DATASET_KEY.
+
+    Example:
+
+        openssl rand -hex 32 > new.key
+        sordino db rotate-dataset-key --new-key-file new.key
+
+    It is one transaction: if the command is killed, all rows have the old key, and it can be run again. Then set
+    SORDINO_DATASET_KEY to the new key and start the server and its workers again; until then releases fail, and spend
+    nothing. Caps, ledgers and releases stay as they are.
+    """
+    # Imported here: the other commands need no numerical libraries.
+    from sordino_server.datasets.key_rotation import rotate
+    from sordino_server.datasets.sealing import sealer_of
+    from sordino_server.kit.sealing import Sealer
+
+    new_key = _new_key(new_key_file)
+    settings, database = existing_database()
+    old, new = sealer_of(settings.dataset_key), Sealer(new_key)
+    if settings.dataset_key is not None and new_key.lower() == settings.dataset_key.get_secret_value().lower():
+        raise InvalidValue(
+            f"{new_key_file} has the key that SORDINO_DATASET_KEY is: set that to the old key, or make another"
+        )
+    done = database.run("rotate dataset key", lambda session: rotate(session, old, new))
+    if as_json:
+        print_json({"resealed": done.resealed, "already": done.already})
+        return
+    already = f", {done.already} had it already" if done.already else ""
+    for line in (
+        f"{quantity(done.resealed, 'dataset')} sealed with the new key{already}",
+        "set SORDINO_DATASET_KEY to it, and start the server and its workers again",
+        "backups from before need the old key: keep it apart as long as you keep them",
+    ):
+        console.print(line, highlight=False, soft_wrap=True)
+
+
+def _new_key(file: Path) -> str:
+    key = read_secret(file, "--new-key-file")
+    check_key(key)
+    return key
 
 
 def _print_purged(purged: list[OldReports], dry_run: bool, as_json: bool) -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlalchemy import func, select
+from sqlalchemy import delete, func, select, text, update
 from sqlalchemy.orm import Session
 
 from sordino_server.kit.db import AS_BYTES, FOR_CHANGE
 from sordino_server.kit.insert_if_absent import insert_if_absent
 from sordino_server.kit.pagination import Page, newest_first
-from sordino_server.models import Dataset, Release, ReleaseState, SpentRho
+from sordino_server.models import Dataset, IdempotencyKey, Release, ReleaseState, SpentRho
 
 
 def add(session: Session, dataset: Dataset) -> bool:
@@ -26,6 +26,38 @@ def find(session: Session, identifier: str) -> Dataset | None:
 def find_for_change(session: Session, identifier: str) -> Dataset | None:
     """The dataset, locked against changes of its cap, its rows and its ledger until the transaction ends."""
     return session.get(Dataset, identifier, with_for_update=FOR_CHANGE, populate_existing=True)
+
+
+def get(session: Session, identifier: str) -> Dataset:
+    """The dataset of this id, which there is."""
+    return session.get_one(Dataset, identifier)
+
+
+def stored(session: Session) -> Sequence[str]:
+    """The ids of all datasets that have rows."""
+    return session.scalars(select(Dataset.id).where(Dataset.deleted_at.is_(None)).order_by(Dataset.id)).all()
+
+
+def another_stored(session: Session, identifier: str) -> Dataset | None:
+    """Any dataset that has rows, except this one."""
+    query = select(Dataset).where(Dataset.deleted_at.is_(None), Dataset.id != identifier)
+    return session.scalars(query.order_by(Dataset.id).limit(1)).first()
+
+
+def lock_against_additions(session: Session) -> None:
+    """Until the transaction ends no rows are added, changed or deleted; they are read. SQLite has one writer anyway."""
+    if session.get_bind().dialect.name != "sqlite":
+        session.execute(text("LOCK TABLE datasets IN SHARE ROW EXCLUSIVE MODE"))
+
+
+def put_cells(session: Session, identifier: str, sealed: bytes) -> None:
+    """Replace the sealed rows."""
+    session.execute(update(Dataset).where(Dataset.id == identifier).values(cells=sealed))
+
+
+def forget_additions(session: Session) -> None:
+    """Delete the digests and answers that are remembered for idempotency keys of added datasets."""
+    session.execute(delete(IdempotencyKey).where(IdempotencyKey.method_path == "POST /v1/datasets"))
 
 
 def sealed_cells(session: Session, identifier: str) -> bytes | None:

@@ -20,6 +20,11 @@ def sealer_of(key: SecretStr | None) -> Sealer:
     return Sealer(key.get_secret_value())
 
 
+def beside(dataset: Dataset) -> str:
+    """The text that the counts of a dataset are bound to."""
+    return f"{dataset.id}\n{dataset.terms}"
+
+
 def seal_counts(sealer: Sealer, counts: NDArray[np.int64], identifier: str, terms: str) -> bytes:
     """The counts (k,); how many bytes these are depends on k alone."""
     return sealer.seal(np.ascontiguousarray(counts, dtype="<i8").tobytes(), f"{identifier}\n{terms}")
@@ -28,9 +33,10 @@ def seal_counts(sealer: Sealer, counts: NDArray[np.int64], identifier: str, term
 def open_counts(sealer: Sealer, sealed: bytes, dataset: Dataset) -> NDArray[np.int64]:
     """(k,) the exact counts; raises SordinoError where this key does not open them."""
     try:
-        content = sealer.open(sealed, f"{dataset.id}\n{dataset.terms}")
+        content = sealer.open(sealed, beside(dataset))
     except CannotOpen:
         raise SordinoError(
-            "the rows of the dataset cannot be opened: is SORDINO_DATASET_KEY the key that they were added with?"
+            "the rows of the dataset cannot be opened: is SORDINO_DATASET_KEY the key that they were added with, or "
+            "were last sealed with by `sordino db rotate-dataset-key`?"
         ) from None
     return np.frombuffer(content, dtype="<i8").astype(np.int64)

@@ -24,7 +24,7 @@ from sordino_server.kit.pagination import Page, cut
 from sordino_server.kit.sealing import Sealer
 from sordino_server.models import Dataset, SpentRho
 from sordino_server.populations.names import check_population, identifier_of
-from sordino_shared.errors import InvalidValue
+from sordino_shared.errors import InvalidValue, SordinoError
 from sordino_shared.guarantees import NANO
 from sordino_shared.protocol import Problem
 
@@ -52,7 +52,8 @@ def add(session: Session, checked: CheckedDataset, sealer: Sealer, now: int) -> 
     """A dataset whose rows are sealed; what its name spent before stays spent.
 
     Raises `already-exists` where its name is taken, and InvalidValue where the cap of one that was deleted is raised,
-    or is below what was spent, or where its neighbours change though something was spent.
+    or is below what was spent, or where its neighbours change though something was spent, or where the key of `sealer`
+    is not that of the datasets that are there.
     """
     check_population(checked.name, "dataset")
     identifier = identifier_of(checked.name)
@@ -66,9 +67,23 @@ def add(session: Session, checked: CheckedDataset, sealer: Sealer, now: int) -> 
         version=1,
         created_at=now,
     )
-    if repository.add(session, row):
-        return row
-    return _added_again(session, row)
+    added = row if repository.add(session, row) else _added_again(session, row)
+    # Behind the change, which waits for a rotation of the key under way.
+    _check_key(session, added, sealer)
+    return added
+
+
+def _check_key(session: Session, added: Dataset, sealer: Sealer) -> None:
+    other = repository.another_stored(session, added.id)
+    if other is None:
+        return
+    try:
+        open_rows(session, other, sealer)
+    except SordinoError:
+        raise InvalidValue(
+            f"the SORDINO_DATASET_KEY of this server does not open dataset {other.name!r}, and all have one "
+            "key: set the key that they were last sealed with, and start the server again"
+        ) from None
 
 
 def _added_again(session: Session, row: Dataset) -> Dataset:

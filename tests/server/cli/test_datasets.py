@@ -130,3 +130,32 @@ def test_files_that_do_not_fit_are_refused_here(
         (tmp_path / each).write_text(written)
     (tmp_path / name).write_text(text)
     assert said in " ".join(run_command(*ADD, code=2).stderr.split())
+
+
+def test_the_key_of_datasets_is_changed_by_a_command(
+    run_command: Run, json_of: Run, running: Any, tmp_path: Path
+) -> None:
+    (tmp_path / "dataset.yaml").write_text(TERMS)
+    (tmp_path / "flights.csv").write_text(ROWS)
+    run_command(*ADD, SORDINO_SERVER=running.address, SORDINO_KEY=running.admin_key)
+    old, new = running.settings.dataset_key.get_secret_value(), bytes(range(100, 132)).hex()
+    files = {"new.key": new + "\n", "same.key": old, "short.key": "00", "poor.key": "00" * 32, "empty.key": ""}
+    for name, content in files.items():
+        (tmp_path / name).write_text(content)
+    database = {"SORDINO_DATABASE_URL": str(running.database.url)}
+    rotate = ("db", "rotate-dataset-key", "--new-key-file")
+    for name, key, words in (
+        ("new.key", None, "set SORDINO_DATASET_KEY"),
+        ("same.key", old, "has the key that SORDINO_DATASET_KEY is"),
+        ("short.key", old, "64 hexadecimal digits"),
+        ("poor.key", old, "no random one"),
+        ("empty.key", old, "has nothing"),
+        ("none.key", old, "cannot be read"),
+    ):
+        given = database if key is None else database | {"SORDINO_DATASET_KEY": key}
+        refused = run_command(*rotate, name, code=2, **given).stderr
+        assert words in " ".join(refused.split()), name
+        assert new not in refused
+    said = run_command(*rotate, "new.key", **database, SORDINO_DATASET_KEY=old).stdout
+    assert "1 dataset sealed with the new key" in said
+    assert json_of(*rotate, "new.key", **database, SORDINO_DATASET_KEY=old) == {"resealed": 0, "already": 1}

@@ -3,39 +3,18 @@
 from __future__ import annotations
 
 import os
-import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, event
 
 from sordino_analysis.curator.noise import CuratorNoise
 from sordino_server.kit.db import Database
+from tests.killed_before import die, killed_before
 
 RHO = 20_000_000
 # No release takes so many statements and commits.
 MOST_POINTS = 60
-
-
-def die(*_: Any, **__: Any) -> None:
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
-@contextmanager
-def killed_before(point: int) -> Iterator[None]:
-    """In this process: the statement or commit of this number is not reached."""
-    left = iter(range(point))
-
-    def count(*_: Any) -> None:
-        if next(left, None) is None:
-            die()
-
-    event.listen(Engine, "before_cursor_execute", count)
-    event.listen(Engine, "commit", count)
-    yield
 
 
 def work_in_a_child(curator: Any, draws: Path, point: int | str) -> bool:
