@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import cache
 
 Script = Callable[[socket.socket, bytes], None]
 
@@ -65,6 +66,7 @@ def drips(start: bytes, byte: bytes, end: bytes) -> Script:
     return script
 
 
+@cache
 def nested(times: int, size: int = 64 << 20) -> bytes:
     """Zeros, packed so many times."""
     body = bytes(size)

@@ -11,7 +11,6 @@ from hashlib import sha256
 from itertools import combinations, product
 from pathlib import Path
 
-import cvxpy as cp
 import numpy as np
 import pytest
 
@@ -34,6 +33,8 @@ def solve_exactly(matrix, epsilon, objective):
 
     With row weights θ and f_qy = V_qy·θ_y the second moment Σ_y r_yx f_qy²/θ_y is convex in (θ, f) together.
     """
+    import cvxpy as cp  # takes a second to import, and most runs read recorded optima
+
     counted, size = matrix.shape
     rows = extreme_rows(size, epsilon)
     # A constant added to a query changes no variance, and the solver likes its numbers near one.

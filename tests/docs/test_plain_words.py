@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parents[2]
 CODE = ("shared", "client", "analysis", "server", "migrations")
 PAGES = [*sorted((ROOT / "docs").rglob("*.md")), *sorted((ROOT / "examples").rglob("*.md")), ROOT / "README.md"]
@@ -41,9 +39,10 @@ def found(text: str) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("path", [*PAGES, *MODULES], ids=lambda path: str(path.relative_to(ROOT)))
-def test_no_banned_phrase(path: Path) -> None:
-    assert found(path.read_text(encoding="utf-8")) == []
+def test_no_banned_phrase() -> None:
+    wrong = {str(path.relative_to(ROOT)): found(path.read_text(encoding="utf-8")) for path in (*PAGES, *MODULES)}
+    assert len(wrong) > 500
+    assert {path: phrases for path, phrases in wrong.items() if phrases} == {}
 
 
 def test_a_phrase_over_two_lines_of_a_comment_is_found() -> None:

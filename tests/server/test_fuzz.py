@@ -2,58 +2,42 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import requests
-import schemathesis
 from hypothesis import HealthCheck, settings
-from schemathesis.generation.hypothesis.builder import HypothesisTestConfig, HypothesisTestMode, create_test
-from schemathesis.schemas import BaseSchema
-from schemathesis.specs.openapi import checks
 
 from sordino_shared.protocol import CBOR_MEDIA_TYPE, PROBLEM_MEDIA_TYPE
 from tests.patience import PATIENCE_S
+from tests.published_api import published_api, published_operations
 from tests.server.conftest import RunningServer, served
 
-# Every check of a response by itself but one: that whatever fits the schema be accepted. A schema cannot say that a
-# page token is one of ours, or that a domain's edges increase.
-CHECKS = [
-    schemathesis.checks.not_a_server_error,
-    checks.content_type_conformance,
-    checks.ignored_auth,
-    checks.missing_required_header,
-    checks.negative_data_rejection,
-    checks.response_headers_conformance,
-    checks.response_schema_conformance,
-    checks.status_code_conformance,
-    checks.unsupported_method,
-]
-# Another test says that this is the document that the code has.
-PUBLISHED = Path(__file__).parents[2] / "docs" / "openapi.json"
+if TYPE_CHECKING:
+    # Takes half a second to import: only the workers that run these tests do.
+    from schemathesis import Case
+    from schemathesis.generation.hypothesis.builder import HypothesisTestMode
+    from schemathesis.schemas import BaseSchema
+
 EXAMPLES = 5
 MORE_EXAMPLES = 60
-OPERATIONS = [
-    f"{method.upper()} {path}"
-    for path, operations in json.loads(PUBLISHED.read_text(encoding="utf-8"))["paths"].items()
-    for method in operations
-]
+OPERATIONS = [f"{method} {path}" for method, path, _ in published_operations()]
 # Their bodies have so many fields that every boundary of each takes 30 s of a processor: the longer run has them, and
 # malformed workloads have a suite of their own.
 MANY_FIELDS = ("POST /v1/workloads", "POST /v1/datasets")
 HEALTH = [HealthCheck.function_scoped_fixture, HealthCheck.filter_too_much, HealthCheck.too_slow]
 
 
-# Reports are bytes to the description of the API; what they hold has vectors and a suite of its own.
-schemathesis.serializer.alias(CBOR_MEDIA_TYPE, "application/octet-stream")
-
-
 @pytest.fixture(scope="module")
 def api() -> BaseSchema:
-    return schemathesis.openapi.from_dict(json.loads(PUBLISHED.read_text(encoding="utf-8")))
+    import schemathesis
+
+    # Reports are bytes to the description of the API; what they hold has vectors and a suite of its own.
+    schemathesis.serializer.alias(CBOR_MEDIA_TYPE, "application/octet-stream")
+    return schemathesis.openapi.from_dict(published_api())
 
 
 @pytest.fixture(scope="module")
@@ -77,38 +61,67 @@ def running(database: Path, sqlite_url: str) -> Iterator[RunningServer]:
 @pytest.mark.parametrize("label", OPERATIONS)
 def test_every_operation(api: BaseSchema, label: str, running: RunningServer) -> None:
     asked = settings(max_examples=EXAMPLES, deadline=None, derandomize=True, suppress_health_check=HEALTH)
-    skipped = {HypothesisTestMode.COVERAGE} if label in MANY_FIELDS else set()
-    _ask_everything(api, label, asked, running, [mode for mode in HypothesisTestMode if mode not in skipped])
+    _ask_everything(api, label, asked, running, _modes(without_coverage=label in MANY_FIELDS))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("label", OPERATIONS)
 def test_every_operation_for_longer(api: BaseSchema, label: str, running: RunningServer) -> None:
     asked = settings(max_examples=MORE_EXAMPLES, deadline=None, suppress_health_check=HEALTH)
-    _ask_everything(api, label, asked, running, list(HypothesisTestMode))
+    _ask_everything(api, label, asked, running, _modes(without_coverage=False))
+
+
+def _modes(*, without_coverage: bool) -> list[HypothesisTestMode]:
+    """Every way of making requests; that of coverage tries every boundary of every field."""
+    from schemathesis.generation.hypothesis.builder import HypothesisTestMode
+
+    return [mode for mode in HypothesisTestMode if not (without_coverage and mode is HypothesisTestMode.COVERAGE)]
 
 
 def _ask_everything(
     api: BaseSchema, label: str, asked: settings, running: RunningServer, modes: list[HypothesisTestMode]
 ) -> None:
     """What `api.parametrize()` makes a test of, but when the test runs: every worker would make all of them."""
+    from schemathesis.generation.hypothesis.builder import HypothesisTestConfig, create_test
+
     operation = api.find_operation_by_label(label)
     assert operation is not None
 
-    def answer(case: schemathesis.Case) -> None:
+    def answer(case: Case) -> None:
         _check(case, running)
 
     config = HypothesisTestConfig(project=api.config, modes=modes, explicit_settings=asked)
     create_test(operation=operation, test_func=answer, config=config)()
 
 
-def _check(case: schemathesis.Case, running: RunningServer) -> None:
+def _checks() -> list[Any]:
+    """Every check of a response by itself but one: that whatever fits the schema be accepted.
+
+    A schema cannot say that a page token is one of ours, or that a domain's edges increase.
+    """
+    import schemathesis
+    from schemathesis.specs.openapi import checks
+
+    return [
+        schemathesis.checks.not_a_server_error,
+        checks.content_type_conformance,
+        checks.ignored_auth,
+        checks.missing_required_header,
+        checks.negative_data_rejection,
+        checks.response_headers_conformance,
+        checks.response_schema_conformance,
+        checks.status_code_conformance,
+        checks.unsupported_method,
+    ]
+
+
+def _check(case: Case, running: RunningServer) -> None:
     headers = {"Authorization": f"Bearer {running.admin_key}"}
     with requests.Session() as session:
         # The variables about proxies are read 180 times a request otherwise.
         session.trust_env = False
         response = case.call_and_validate(
-            base_url=running.address, headers=headers, checks=CHECKS, timeout=PATIENCE_S, session=session
+            base_url=running.address, headers=headers, checks=_checks(), timeout=PATIENCE_S, session=session
         )
     if response.status_code >= 400:
         assert response.headers["content-type"] == [PROBLEM_MEDIA_TYPE]

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import pandas
-import polars
-import pyarrow
 import pytest
 
 import sordino_analysis as sa
@@ -28,37 +26,65 @@ def phones() -> sa.Plan:
     return sa.plan(sa.workload({"name": "x", "domain": domain, "queries": "histogram"}), epsilon=2, effort="quick")
 
 
-FRAMES = [
-    pandas.DataFrame(ROWS),
-    pandas.DataFrame(ROWS).astype({"os": "category", "crashes": "Int64"}),
-    polars.DataFrame(ROWS),
-    polars.DataFrame(ROWS, schema_overrides={"os": polars.Categorical}),
-    pyarrow.table(ROWS),
-]
+def pandas_frame() -> Any:
+    import pandas
+
+    return pandas.DataFrame(ROWS)
 
 
-@pytest.mark.parametrize("frame", FRAMES, ids=["pandas", "nullable", "polars", "categorical", "arrow"])
-def test_columns_of_a_frame_go_by_the_names_of_attributes(phones: sa.Plan, frame: Any) -> None:
+def nullable_frame() -> Any:
+    return pandas_frame().astype({"os": "category", "crashes": "Int64"})
+
+
+def polars_frame() -> Any:
+    import polars
+
+    return polars.DataFrame(ROWS)
+
+
+def categorical_frame() -> Any:
+    import polars
+
+    return polars.DataFrame(ROWS, schema_overrides={"os": polars.Categorical})
+
+
+def arrow_table() -> Any:
+    import pyarrow
+
+    return pyarrow.table(ROWS)
+
+
+@pytest.mark.parametrize("frame", [pandas_frame, nullable_frame, polars_frame, categorical_frame, arrow_table])
+def test_columns_of_a_frame_go_by_the_names_of_attributes(phones: sa.Plan, frame: Callable[[], Any]) -> None:
     plain = [{"os": os, "crashes": count} for os, count in zip(ROWS["os"], ROWS["crashes"], strict=True)]
-    expected, found = (sa.simulate(phones, values, seed=1) for values in (plain, frame))
+    expected, found = (sa.simulate(phones, values, seed=1) for values in (plain, frame()))
     assert found.truth.tolist() == expected.truth.tolist()
     assert found.aggregate.sums.tolist() == expected.aggregate.sums.tolist()
 
 
-@pytest.mark.parametrize(
-    "series",
-    [pandas.Series([-3, 12.0, None]), pandas.Series([-3, 12, None], dtype="Int64"), polars.Series([-3, 12, None]),
-     polars.Series([-3.0, 12.0, float("nan")]), pyarrow.chunked_array([[-3, 12], [None]])],
-)  # fmt: skip
-def test_a_series_is_the_values_of_one_attribute(series: Any) -> None:
+def test_a_series_is_the_values_of_one_attribute() -> None:
+    import pandas
+    import polars
+    import pyarrow
+
     plan = sa.plan(sa.prefix([0, 15], name="delay", missing=True), epsilon=1)
-    np.testing.assert_allclose(sa.simulate(plan, series, seed=1).truth, [1 / 3, 2 / 3, 2 / 3])
     without = sa.plan(sa.prefix([0, 15], name="delay"), epsilon=1)
-    with pytest.raises(InvalidValue, match="give the attribute `missing: true`"):
-        sa.simulate(without, series, seed=1)
+    for series in (
+        pandas.Series([-3, 12.0, None]),
+        pandas.Series([-3, 12, None], dtype="Int64"),
+        polars.Series([-3, 12, None]),
+        polars.Series([-3.0, 12.0, float("nan")]),
+        pyarrow.chunked_array([[-3, 12], [None]]),
+    ):
+        np.testing.assert_allclose(sa.simulate(plan, series, seed=1).truth, [1 / 3, 2 / 3, 2 / 3])
+        with pytest.raises(InvalidValue, match="give the attribute `missing: true`"):
+            sa.simulate(without, series, seed=1)
 
 
 def test_frames_that_do_not_fit_say_what_to_change(phones: sa.Plan) -> None:
+    import pandas
+    import polars
+
     for frame in (pandas.DataFrame({"os": ["ios"]}), polars.DataFrame({"os": ["ios"]})):
         with pytest.raises(InvalidValue, match=r"no column 'crashes'.*it has os: rename one"):
             sa.simulate(phones, frame, seed=1)
@@ -69,7 +95,7 @@ def test_frames_that_do_not_fit_say_what_to_change(phones: sa.Plan) -> None:
 
 
 def test_answers_become_frames(phones: sa.Plan, monkeypatch: pytest.MonkeyPatch) -> None:
-    run = sa.simulate(phones, FRAMES[0], seed=1)
+    run = sa.simulate(phones, pandas_frame(), seed=1)
     for of in (run, run.estimate):
         assert of.to_pandas().to_dict("list") == of.columns()
         assert of.to_polars().to_dict(as_series=False) == of.columns()
@@ -80,6 +106,9 @@ def test_answers_become_frames(phones: sa.Plan, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_items_take_series_and_reports_of_a_column() -> None:
+    import pandas
+    import polars
+
     plan = sa.plan(sa.workload(URLS), epsilon=4)
     sent = plan.device.randomize_many(plan.domain.codes_many(["a"] * 300 + ["b"] * 100), SeededRandomness(1))
     plain = sa.items(plan, sent, ["a", "b"]).columns()

@@ -22,12 +22,12 @@ from sordino_server.models import Role
 from sordino_server.plans.schemas import PlanOrder
 from sordino_server.populations.schemas import PopulationOrder
 from sordino_server.problem_details import ProblemDocument
-from sordino_server.serving.openapi import document
 from sordino_server.work.forked_process import WorkFailed
 from sordino_server.work.work_queue import CHECKS, WorkQueue
 from sordino_shared._checks import check_name
 from sordino_shared.protocol import Problem
 from tests.patience import PATIENCE_S
+from tests.published_api import published_operations
 
 MIB = 1 << 20
 PLACES = [{"name": "city", "kind": "categorical", "labels": ["Rome", "Oslo"]}]
@@ -51,9 +51,10 @@ def answer_to_a_head(address: str, method: str, path: str, key: str | None, decl
 def operations() -> list[tuple[str, str]]:
     """Every operation of operators that changes something, with a path of the right form."""
     found = []
-    for template, methods in document()["paths"].items():
-        path = re.sub(r"\{[^}]+\}", "0" * 64, template).replace("rounds/" + "0" * 64, "rounds/0")
-        found += [(m.upper(), path) for m, each in methods.items() if m != "get" and each.get("security")]
+    for method, template, each in published_operations():
+        if method != "GET" and each.get("security"):
+            path = re.sub(r"\{[^}]+\}", "0" * 64, template).replace("rounds/" + "0" * 64, "rounds/0")
+            found.append((method, path))
     return found
 
 

@@ -3,7 +3,6 @@
 import math
 from itertools import combinations, product
 
-import cvxpy as cp
 import numpy as np
 import pytest
 from scipy.optimize import linprog
@@ -35,6 +34,9 @@ def labelled(concepts):
 
 def least_second_moment(matrix, epsilon):
     """The least mean over queries and even types of an unbiased answer's square, over all mixtures of 2^k rays."""
+
+    import cvxpy as cp
+
     types = matrix.shape[1]
     rays = 1 + math.expm1(epsilon) * ((np.arange(1, 2**types - 1)[:, None] >> np.arange(types)) & 1)
     likelihoods = rays / rays.mean(axis=1, keepdims=True)

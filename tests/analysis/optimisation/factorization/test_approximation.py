@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-import cvxpy as cp
 import numpy as np
 import pytest
 
@@ -23,6 +22,9 @@ SOLVER = 1e-5
 
 def reference(matrix, alpha, objective):
     """min t with [[X, C], [Cᵀ, Y]] ⪰ 0, |C + c1ᵀ − W| ≤ α, diag Y ≤ t and diag X ≤ t, or tr X ≤ Q·t for "mean"."""
+
+    import cvxpy as cp
+
     queries, size = matrix.shape
     gram = cp.Variable((queries + size, queries + size), PSD=True)
     centre, bound = cp.Variable((queries, 1)), cp.Variable()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from itertools import combinations, product
 
-import cvxpy as cp
 import numpy as np
 import pytest
 
@@ -62,6 +61,8 @@ def test_noise_is_feasible_and_its_trace_is_within_the_gap_of_what_the_weights_p
 
 @pytest.mark.parametrize("neighbours", ["replace", "add-remove"])
 def test_the_bounds_enclose_the_optimum_of_a_semidefinite_program(neighbours) -> None:
+    import cvxpy as cp
+
     matrix = np.array([[1.0, 0, 0, 2], [1, 1, 0, -1], [0, 3, 1, 0]])
     noise, inverse = cp.Variable((3, 3), PSD=True), cp.Variable((3, 3), PSD=True)
     coupled = [cp.bmat([[noise, np.eye(3)], [np.eye(3), inverse]]) >> 0]

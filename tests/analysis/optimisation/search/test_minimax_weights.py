@@ -1,6 +1,5 @@
 """A fixed kernel's decoder for the worst query: unbiased, near the exact optimum, and told which bound proves it."""
 
-import cvxpy
 import numpy as np
 import pytest
 
@@ -26,6 +25,9 @@ def prefixes():
 
 def exact_worst_variance(kernel, matrix):
     """min over unbiased decoders of the largest variance, query by query, as a cone program."""
+
+    import cvxpy
+
     worst = []
     for row in matrix:
         decoder = cvxpy.Variable(len(kernel))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from itertools import product
 
-import cvxpy as cp
 import numpy as np
 import pytest
 
@@ -37,6 +36,9 @@ def _subsets(size):
 
 def test_no_factorization_of_a_nearby_matrix_has_a_smaller_norm():
     """γ₂ of the best matrix within .3, as a semidefinite program over all conjunctions of 2 of 3."""
+
+    import cvxpy as cp
+
     cells = np.array(list(product((1, -1), repeat=3)))
     rules = [
         np.where((cells[:, [a, b]] == signs).all(axis=1), 1.0, -1.0)

@@ -7,13 +7,16 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, FloatRect, Page, Response, sync_playwright
 
 from sordino_server.models import Role
 from tests.patience import PATIENCE_S
+
+if TYPE_CHECKING:
+    # Takes a fifth of a second to import: only the worker that drives the browser does.
+    from playwright.sync_api import Browser, BrowserContext, FloatRect, Page, Response
 
 AXE = (Path(__file__).parent / "axe" / "axe.min.js").read_text(encoding="utf-8")
 ROOT = Path(__file__).parents[4]
@@ -42,6 +45,8 @@ def chromium() -> Iterator[Browser]:
     path = chromium_path()
     if path is None:
         pytest.skip(_HOW_TO)
+    from playwright.sync_api import sync_playwright
+
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=path, args=list(ARGUMENTS), timeout=1000 * PATIENCE_S)
         yield browser

@@ -6,13 +6,14 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import sync_playwright
 
 from tests.patience import PATIENCE_S
 from tests.server.console.browser.conftest import ARGUMENTS, chromium_path
 
 
 def test_a_browser_that_takes_another_name_for_this_machine_gets_no_form(running: Any) -> None:
+    from playwright.sync_api import sync_playwright
+
     path = chromium_path()
     if path is None:
         pytest.skip("no browser found")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from playwright.sync_api import Browser
+from typing import TYPE_CHECKING, Any
 
 from sordino_server.models import Role
 from tests.server.console.browser.conftest import Window
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 
 def test_a_link_opens_the_console_and_leaves_no_token_in_the_address(chromium: Browser, running: Any) -> None:
