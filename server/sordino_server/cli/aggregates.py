@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sordino_server.cli.output import JsonOption, print_json, reports_errors, say
-from sordino_server.cli.remote import DEFAULT_SERVER, KeyOption, Remote, ServerOption
+from sordino_server.cli.remote import Remote
+from sordino_server.cli.remote_command import Shown, remote_command
 from sordino_shared.errors import InvalidValue, ProtocolError
 from sordino_shared.protocol import CBOR_MEDIA_TYPE
 from sordino_shared.quantities import quantity
@@ -71,13 +72,11 @@ def add(
 
 
 @app.command("import")
-@reports_errors
+@remote_command
 def import_sums(
+    remote: Remote,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Sums of a whole round that name their source.")],
-    server: ServerOption = DEFAULT_SERVER,
-    key: KeyOption = None,
-    as_json: JsonOption = False,
-) -> None:
+) -> Shown:
     """Add the sums of a source to a round of a running server.
 
     Example:
@@ -89,16 +88,14 @@ def import_sums(
     """
     document = _document(file)
     path = f"/v1/campaigns/{document.campaign}/rounds/{document.round}/aggregates"
-    with Remote(server, key) as remote:
-        taken = remote.send(path, document.content, CBOR_MEDIA_TYPE)
-    if as_json:
-        print_json(taken)
-        return
-    say(
-        f"{quantity(taken['reports'], 'report')} of {taken['source']} count in round {document.round}, number "
-        f"{taken['number']}"
-    )
-    typer.echo(taken["digest"])
+    taken = remote.send(path, document.content, CBOR_MEDIA_TYPE)
+
+    def show() -> None:
+        counted = f"{quantity(taken['reports'], 'report')} of {taken['source']} count in round {document.round}"
+        say(f"{counted}, number {taken['number']}")
+        typer.echo(taken["digest"])
+
+    return taken, show
 
 
 def renamed(sums: AggregateDocument, source: str | None, number: int | None) -> AggregateDocument:

@@ -10,35 +10,34 @@ from rich.table import Table
 
 from sordino_analysis.figures import amount, span
 from sordino_analysis.percentages import percent
-from sordino_server.cli.output import console, moment, print_json, print_table, progress_console
+from sordino_server.cli.output import console, moment, print_table, progress_console
 from sordino_shared.quantities import quantity
 
 
-def print_created(status: dict[str, Any], as_json: bool) -> None:
+def print_created(status: dict[str, Any]) -> None:
     """A new campaign: its status, its predicted error, and its upload token once."""
-    print_status(status, as_json)
-    if status["upload_token"] and not as_json:
+    for line in status_lines(status):
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
+    if status["upload_token"]:
         progress_console.print("upload token for the devices, shown only once:", highlight=False)
         typer.echo(status["upload_token"])
 
 
-def print_summary(status: dict[str, Any]) -> None:
+def summary_lines(status: dict[str, Any]) -> Iterator[str]:
     """The state of a campaign and its counts, in a few lines."""
     reports = sum(each["reports"] for each in status["rounds"])
     refused = sum(status["refusals"].values())
-    console.print(f"{status['name']}: {status['state']}, {quantity(reports, 'report')}", highlight=False, markup=False)
-    for line in _question(status):
-        console.print(line, highlight=False, markup=False, soft_wrap=True)
+    yield f"{status['name']}: {status['state']}, {quantity(reports, 'report')}"
+    yield from _question(status)
     if status["planned_rounds"] > 1:
-        console.print(f"{len(status['rounds'])} of {status['planned_rounds']} rounds started", highlight=False)
+        yield f"{len(status['rounds'])} of {status['planned_rounds']} rounds started"
     if refused:
-        console.print(f"{quantity(refused, 'report')} refused (--verbose shows why)", highlight=False)
+        yield f"{quantity(refused, 'report')} refused (--verbose shows why)"
     for each in status["rounds"]:
         if each["waiting_for"]:
-            names = ", ".join(each["waiting_for"])
-            console.print(f"round {each['index']} waits for the sums of {names}", highlight=False)
+            yield f"round {each['index']} waits for the sums of {', '.join(each['waiting_for'])}"
         if each["error"]:
-            console.print(f"round {each['index']} failed: {_failure(status, each)}", highlight=False, markup=False)
+            yield f"round {each['index']} failed: {_failure(status, each)}"
 
 
 def _failure(status: dict[str, Any], failed: dict[str, Any]) -> str:
@@ -47,27 +46,23 @@ def _failure(status: dict[str, Any], failed: dict[str, Any]) -> str:
     return f"{failed['error']} (when the cause is removed: {again})"
 
 
-def print_status(status: dict[str, Any], as_json: bool) -> None:
+def status_lines(status: dict[str, Any]) -> Iterator[str]:
     """A campaign with its rounds, and refused reports by reason."""
-    if as_json:
-        print_json(status)
-        return
-    console.print(f"campaign {status['id']}", highlight=False, soft_wrap=True)
-    console.print(f"{status['name']}, for {status['population']}: {status['state']}", highlight=False, markup=False)
-    for line in (*_question(status), *_digests(status)):
-        console.print(line, highlight=False, markup=False, soft_wrap=True)
+    yield f"campaign {status['id']}"
+    yield f"{status['name']}, for {status['population']}: {status['state']}"
+    yield from _question(status)
+    yield from _digests(status)
     if status["planned_rounds"] > 1:
-        console.print(f"{status['planned_rounds']} rounds, protocol plan {status['protocol']}", highlight=False)
+        yield f"{status['planned_rounds']} rounds, protocol plan {status['protocol']}"
     for each in status["rounds"]:
         purged = f", purged {moment(each['purged_at'])}" if each["purged_at"] else ""
         error = f"; {_failure(status, each)}" if each["error"] else ""
         waiting = f", waiting for {', '.join(each['waiting_for'])}" if each["waiting_for"] else ""
-        counted = f"{quantity(each['reports'], 'report')}{waiting}{purged}{error}"
-        console.print(f"round {each['index']}: {each['state']}, {counted}", highlight=False, markup=False)
+        yield f"round {each['index']}: {each['state']}, {quantity(each['reports'], 'report')}{waiting}{purged}{error}"
         for one in each["sources"]:
-            console.print(f"  {one['reports']} of them from {one['source']}, number {one['number']}", highlight=False)
+            yield f"  {one['reports']} of them from {one['source']}, number {one['number']}"
     for reason, count in status["refusals"].items():
-        console.print(f"refused, {reason}: {count}", highlight=False)
+        yield f"refused, {reason}: {count}"
 
 
 def _question(status: dict[str, Any]) -> Iterator[str]:

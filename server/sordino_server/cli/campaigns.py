@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import quote
@@ -14,11 +15,8 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from sordino_analysis.percentages import percent
 from sordino_server.cli.answers import answers
-from sordino_server.cli.campaign_actions import campaign_action, round_action
-from sordino_server.cli.campaign_archive import archive, delete, restore
 from sordino_server.cli.campaign_argument import CampaignArgument
-from sordino_server.cli.campaign_results import print_created, print_estimates, print_status, print_summary
-from sordino_server.cli.campaign_servers import SourcesOption, server_terms
+from sordino_server.cli.campaign_results import print_created, print_estimates, status_lines, summary_lines
 from sordino_server.cli.candidates import MechanismOption, ProtocolOption
 from sordino_server.cli.chart_file import ChartOption, drawn
 from sordino_server.cli.concept_results import print_concepts
@@ -27,11 +25,12 @@ from sordino_server.cli.output import (
     VerboseOption,
     console,
     print_json,
-    print_listing,
     progress_console,
     reports_errors,
+    say,
 )
 from sordino_server.cli.remote import DEFAULT_SERVER, KeyOption, Remote, RemoteProblem, ServerOption, estimates_path
+from sordino_server.cli.remote_command import Listing, Shown, Unfinished, remote_command
 from sordino_server.cli.sign import sign
 from sordino_server.cli.statistics import TargetOption, print_statistic
 from sordino_server.cli.wait import TIMEOUT_S, Patience, TimeoutOption
@@ -75,19 +74,29 @@ UploadTokenOption = Annotated[
 PublicOption = Annotated[
     bool, typer.Option("--public", help="Let anybody read /status/ID: purpose, ε, rounded counts, the estimate.")
 ]
+SourcesOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--source",
+        metavar="NAME=URL[,URL]",
+        help="A server of the campaign: the first is this one, others collect for it. Repeat it for each. Permanent.",
+    ),
+]
+RoundArgument = Annotated[int, typer.Argument(min=0, metavar="INDEX", help="Index of the round, from 0.")]
 SOURCES_DEADLINE_S = 86_400
 SourcesDeadlineOption = Annotated[
     int, typer.Option(min=0, metavar="SECONDS", help="How long a closed round waits for the sums of its sources.")
 ]
 
 
-for command in (answers, archive, restore, delete, sign):
-    app.command()(command)
+app.command()(answers)
+app.command()(sign)
 
 
 @app.command()
-@reports_errors
+@remote_command
 def create(
+    remote: Remote,
     name: Annotated[str, typer.Option(metavar="TEXT", help="Name of the campaign.")],
     purpose: Annotated[str, typer.Option(metavar="TEXT", help="Text shown to device owners.")],
     population: Annotated[str, typer.Option(metavar="NAME", help="Population whose devices answer.")],
@@ -113,10 +122,7 @@ def create(
     sources_deadline_s: SourcesDeadlineOption = SOURCES_DEADLINE_S,
     open_now: Annotated[bool, typer.Option("--open", help="Open the campaign immediately.")] = False,
     timeout: TimeoutOption = TIMEOUT_S,
-    server: ServerOption = DEFAULT_SERVER,
-    key: KeyOption = None,
-    as_json: JsonOption = False,
-) -> None:
+) -> Shown:
     """Create a campaign from a workload file or from a finished plan request.
 
     Example:
@@ -130,28 +136,26 @@ def create(
     """
     if (workload is None) == (plan_request is None) or (workload is None) != (epsilon is None):
         raise InvalidValue("give either --workload with --epsilon, or --plan-request")
-    with Remote(server, key) as remote:
-        if workload is not None:
-            registered = remote.post("/v1/workloads", _specification(workload))
-            order = {"workload": registered["id"], "epsilon": epsilon, "objective": objective}
-            order |= {"mechanism": mechanism, "users": users, "protocol": protocol, "target": target}
-            plan_request = awaited_plan(remote, order, population, Patience(timeout))
-        terms: dict[str, Any] = {"name": name, "purpose": purpose, "population": population}
-        terms |= {"plan_request": plan_request, "upload_token": upload_token, "public": public}
-        terms |= {"close_after_reports": _rule(close_after_reports), "close_after_s": _rule(close_after_s)}
-        terms |= {"servers": server_terms(source), "sources_deadline_s": sources_deadline_s}
-        status = remote.post("/v1/campaigns", terms)
-        try:
-            if open_now:
-                status |= opened(remote, status["id"])
-        finally:
-            # The campaign exists even if it cannot be opened, and its token is shown this once.
-            print_created(status, as_json)
+    if workload is not None:
+        registered = remote.post("/v1/workloads", _specification(workload))
+        order = {"workload": registered["id"], "epsilon": epsilon, "objective": objective}
+        order |= {"mechanism": mechanism, "users": users, "protocol": protocol, "target": target}
+        plan_request = awaited_plan(remote, order, population, Patience(timeout))
+    terms: dict[str, Any] = {"name": name, "purpose": purpose, "population": population}
+    terms |= {"plan_request": plan_request, "upload_token": upload_token, "public": public}
+    terms |= {"close_after_reports": _rule(close_after_reports), "close_after_s": _rule(close_after_s)}
+    terms |= {"servers": _server_terms(source), "sources_deadline_s": sources_deadline_s}
+    status = remote.post("/v1/campaigns", terms)
+    shown = status, partial(print_created, status)
+    if open_now:
+        open_new(remote, status, shown)
+    return shown
 
 
 @app.command("list")
-@reports_errors
+@remote_command
 def list_campaigns(
+    remote: Remote,
     state: Annotated[CampaignState | None, typer.Option(metavar="STATE", help=f"{', '.join(CampaignState)}.")] = None,
     population: Annotated[str | None, typer.Option(metavar="NAME", help="For this population.")] = None,
     name: Annotated[str | None, typer.Option(metavar="TEXT", help="Of exactly this name.")] = None,
@@ -160,42 +164,24 @@ def list_campaigns(
         typer.Option(formats=["%Y-%m-%d", "%Y-%m-%dT%H:%M"], metavar="DATE", help="Created from then on, UTC."),
     ] = None,
     archived: Annotated[bool, typer.Option("--archived", help="List the archived campaigns instead.")] = False,
-    server: ServerOption = DEFAULT_SERVER,
-    key: KeyOption = None,
-    as_json: JsonOption = False,
-) -> None:
+) -> Shown:
     """List campaigns, newest first; options choose among them."""
     moment_s = None if since is None else int(since.replace(tzinfo=UTC).timestamp())
     given = {"state": state, "population": population, "name": name, "since": moment_s, "archived": archived}
     filters = {option: value for option, value in given.items() if value is not None}
-    with Remote(server, key) as remote:
-        campaigns = list(remote.listed("/v1/campaigns", "campaigns", **filters))
-    if as_json:
-        print_json({"campaigns": campaigns})
-        return
-    columns = ("id", "state", "name", "population")
-    print_listing(columns, ([campaign[name] for name in columns] for campaign in campaigns))
+    campaigns = list(remote.listed("/v1/campaigns", "campaigns", **filters))
+    return {"campaigns": campaigns}, Listing.of(campaigns, "id", "state", "name", "population")
 
 
 @app.command()
-@reports_errors
-def show(
-    campaign: CampaignArgument,
-    server: ServerOption = DEFAULT_SERVER,
-    key: KeyOption = None,
-    verbose: VerboseOption = False,
-    as_json: JsonOption = False,
-) -> None:
+@remote_command
+def show(remote: Remote, campaign: CampaignArgument, verbose: VerboseOption = False) -> Shown:
     """Show a campaign: its state, question, ε and predicted error, and the reports counted so far.
 
     With --verbose: its id, population, rounds and digests, and refused reports by reason.
     """
-    with Remote(server, key) as remote:
-        status = remote.get(f"/v1/campaigns/{remote.campaign_id(campaign)}/status")
-    if verbose or as_json:
-        print_status(status, as_json)
-    else:
-        print_summary(status)
+    status = remote.get(f"/v1/campaigns/{remote.campaign_id(campaign)}/status")
+    return status, status_lines(status) if verbose else summary_lines(status)
 
 
 @app.command("watch")
@@ -217,21 +203,56 @@ def watch_campaign(
             print_json(status)
 
 
-app.command("open")(campaign_action("open", "Open a campaign: its devices may report from now on."))
-app.command("close")(campaign_action("close", "Close a campaign: refuse later reports and compute the estimates."))
-app.command("close-round")(
-    round_action("close", "Close a round: a worker opens the next round, or computes the estimates after the last.")
+# By one request without a body: the command, the last part of the path, and the help.
+_ACTIONS = (
+    ("open", "open", "Open a campaign: its devices may report from now on."),
+    ("close", "close", "Close a campaign: refuse later reports and compute the estimates."),
+    ("cancel", "cancel", "Cancel a campaign permanently, without estimates."),
+    ("archive", "archive", "Archive a campaign that is not open: `campaigns list` leaves it out. Nothing is deleted."),
+    ("restore", "restore", "Restore an archived campaign: `campaigns list` has it again."),
 )
-app.command("retry-round")(
-    round_action(
+_ROUND_ACTIONS = (
+    ("close-round", "close", "Close a round: a worker opens the next round, or computes the estimates after the last."),
+    (
+        "retry-round",
         "retry",
         "Retry a closed round whose computation failed, once the cause is removed; later sums retry it by themselves.",
-    )
+    ),
+    ("waive-sources", "waive-sources", "Wait no longer for the sums of sources that a closed round still lacks."),
 )
-app.command("waive-sources")(
-    round_action("waive-sources", "Wait no longer for the sums of sources that a closed round still lacks.")
-)
-app.command("cancel")(campaign_action("cancel", "Cancel a campaign permanently, without estimates."))
+
+
+def _action(path: str, text: str) -> Callable[..., None]:
+    def act(remote: Remote, campaign: CampaignArgument) -> Shown:
+        status = remote.post(f"/v1/campaigns/{remote.campaign_id(campaign)}/{path}")
+        return status, status_lines(status)
+
+    act.__doc__ = text
+    return remote_command(act)
+
+
+def _round_action(path: str, text: str) -> Callable[..., None]:
+    def act(remote: Remote, campaign: CampaignArgument, index: RoundArgument) -> Shown:
+        status = remote.post(f"/v1/campaigns/{remote.campaign_id(campaign)}/rounds/{index}/{path}")
+        return status, status_lines(status)
+
+    act.__doc__ = text
+    return remote_command(act)
+
+
+for command, path, text in _ACTIONS:
+    app.command(command)(_action(path, text))
+for command, path, text in _ROUND_ACTIONS:
+    app.command(command)(_round_action(path, text))
+
+
+@app.command()
+@remote_command
+def delete(remote: Remote, campaign: CampaignArgument) -> Shown:
+    """Delete a campaign that was never opened, with its upload tokens."""
+    identifier = remote.campaign_id(campaign)
+    remote.delete(f"/v1/campaigns/{identifier}")
+    return {"deleted": identifier}, partial(say, f"campaign {identifier} is deleted")
 
 
 @app.command()
@@ -307,12 +328,27 @@ def awaited_plan(remote: Remote, order: dict[str, Any], population: str, patienc
     return identifier
 
 
-def opened(remote: Remote, campaign: str) -> dict[str, Any]:
-    """Open the campaign; returns its status without the token. Raises SordinoError if it stays ready."""
+def open_new(remote: Remote, status: dict[str, Any], shown: Shown) -> None:
+    """Open a new campaign and put what changed into its status, which keeps the token.
+
+    Raises `Unfinished` where it stays ready: it exists even if it cannot be opened, and its token is shown this once.
+    """
     try:
-        status: dict[str, Any] = remote.post(f"/v1/campaigns/{campaign}/open")
+        changed = remote.post(f"/v1/campaigns/{status['id']}/open")
     except RemoteProblem as problem:
-        raise SordinoError(
-            f"{problem} (the campaign was created but is not open: open it later, or cancel it)"
-        ) from problem
-    return {name: value for name, value in status.items() if name != "upload_token"}
+        advice = "the campaign was created but is not open: open it later, or cancel it"
+        raise Unfinished(shown, SordinoError(f"{problem} ({advice})")) from problem
+    except BaseException as error:
+        raise Unfinished(shown, error) from error
+    status |= {name: value for name, value in changed.items() if name != "upload_token"}
+
+
+def _server_terms(sources: list[str] | None) -> list[dict[str, Any]]:
+    """Names and addresses; raises InvalidValue for text of another form."""
+    found = []
+    for text in sources or ():
+        name, equals, urls = text.partition("=")
+        if not equals or not name or not urls:
+            raise InvalidValue(f"--source {text}: write NAME=URL, as in eu=https://eu.example", text)
+        found.append({"name": name, "urls": urls.split(",")})
+    return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import quote
@@ -9,9 +10,10 @@ from urllib.parse import quote
 import typer
 
 from sordino_server.cli.dataset_file import read_dataset
-from sordino_server.cli.output import JsonOption, console, moment, print_json, print_listing, reports_errors
-from sordino_server.cli.release_results import print_answers, print_release, write_plan
-from sordino_server.cli.remote import DEFAULT_SERVER, KeyOption, Remote, ServerOption
+from sordino_server.cli.output import moment
+from sordino_server.cli.release_results import print_answers, release_lines, write_plan
+from sordino_server.cli.remote import Remote
+from sordino_server.cli.remote_command import Csv, Listing, Shown, remote_command
 from sordino_server.populations.names import identifier_of
 from sordino_shared.quantities import quantity
 
@@ -35,15 +37,13 @@ ColumnOption = Annotated[
 
 
 @app.command()
-@reports_errors
+@remote_command
 def add(
+    remote: Remote,
     csv: Annotated[Path, typer.Argument(metavar="CSV", help="CSV file with a header; each line is one row.")],
     spec: SpecOption,
     column: ColumnOption = [],  # noqa: B006
-    server: ServerOption = DEFAULT_SERVER,
-    key: KeyOption = None,
-    as_json: JsonOption = False,
-) -> None:
+) -> Shown:
     """Add a dataset. The server counts the rows and seals the counts; the file is not kept.
 
     Example:
@@ -52,147 +52,106 @@ def add(
 
     Requires an admin's key, and SORDINO_DATASET_KEY on the server.
     """
-    order = read_dataset(csv, spec, column)
-    with Remote(server, key) as remote:
-        _print(remote.post("/v1/datasets", order), as_json)
+    return _shown(remote.post("/v1/datasets", read_dataset(csv, spec, column)))
 
 
 @app.command("list")
-@reports_errors
-def list_datasets(server: ServerOption = DEFAULT_SERVER, key: KeyOption = None, as_json: JsonOption = False) -> None:
+@remote_command
+def list_datasets(remote: Remote) -> Shown:
     """List datasets, newest first."""
-    with Remote(server, key) as remote:
-        datasets = list(remote.listed("/v1/datasets", "datasets"))
-    if as_json:
-        print_json({"datasets": datasets})
-        return
+    datasets = list(remote.listed("/v1/datasets", "datasets"))
     rows = ((each["name"], moment(each["created_at"]), "deleted" if each["deleted_at"] else "") for each in datasets)
-    print_listing(("name", "added", "rows"), rows)
+    return {"datasets": datasets}, Listing(("name", "added", "rows"), rows)
 
 
 @app.command()
-@reports_errors
-def show(
-    name: NameArgument, server: ServerOption = DEFAULT_SERVER, key: KeyOption = None, as_json: JsonOption = False
-) -> None:
+@remote_command
+def show(remote: Remote, name: NameArgument) -> Shown:
     """Show a dataset: its terms, its cap and the ρ that is spent."""
-    with Remote(server, key) as remote:
-        _print(remote.get(path_of(name)), as_json)
+    return _shown(remote.get(path_of(name)))
 
 
 @app.command()
-@reports_errors
+@remote_command
 def update(
+    remote: Remote,
     name: NameArgument,
     cap: Annotated[str, typer.Option(metavar="R", help="Largest total ρ, at least what is spent.")],
-    server: ServerOption = DEFAULT_SERVER,
-    key: KeyOption = None,
-    as_json: JsonOption = False,
-) -> None:
+) -> Shown:
     """Change the cap of a dataset.
 
     Requires an admin's key.
     """
-    with Remote(server, key) as remote:
-        before = remote.get(path_of(name))
-        _print(remote.patch(path_of(name), {"rho": cap}, f'"{before["version"]}"'), as_json)
+    before = remote.get(path_of(name))
+    return _shown(remote.patch(path_of(name), {"rho": cap}, f'"{before["version"]}"'))
 
 
 @app.command()
-@reports_errors
-def delete(
-    name: NameArgument, server: ServerOption = DEFAULT_SERVER, key: KeyOption = None, as_json: JsonOption = False
-) -> None:
+@remote_command
+def delete(remote: Remote, name: NameArgument) -> Shown:
     """Delete the rows of a dataset. The ρ that is spent stays spent, also if rows are added again.
 
     Requires an admin's key.
     """
-    with Remote(server, key) as remote:
-        remote.delete(path_of(name))
-        _print(remote.get(path_of(name)), as_json)
+    remote.delete(path_of(name))
+    return _shown(remote.get(path_of(name)))
 
 
 @app.command()
-@reports_errors
-def ledger(
-    name: NameArgument, server: ServerOption = DEFAULT_SERVER, key: KeyOption = None, as_json: JsonOption = False
-) -> None:
+@remote_command
+def ledger(remote: Remote, name: NameArgument) -> Shown:
     """List what releases from a dataset spent, newest first."""
-    with Remote(server, key) as remote:
-        entries = list(remote.listed(f"{path_of(name)}/ledger", "entries"))
-    if as_json:
-        print_json({"entries": entries})
-        return
+    entries = list(remote.listed(f"{path_of(name)}/ledger", "entries"))
     rows = ((entry["release"], f"{entry['rho']:g}", moment(entry["spent_at"])) for entry in entries)
-    print_listing(("release", "ρ", "spent at"), rows)
+    return {"entries": entries}, Listing(("release", "ρ", "spent at"), rows)
 
 
 @app.command()
-@reports_errors
-def releases(
-    name: NameArgument, server: ServerOption = DEFAULT_SERVER, key: KeyOption = None, as_json: JsonOption = False
-) -> None:
+@remote_command
+def releases(remote: Remote, name: NameArgument) -> Shown:
     """List the releases from a dataset, newest first."""
-    with Remote(server, key) as remote:
-        found = list(remote.listed(f"{path_of(name)}/releases", "releases"))
-    if as_json:
-        print_json({"releases": found})
-        return
+    found = list(remote.listed(f"{path_of(name)}/releases", "releases"))
     rows = ((each["id"], each["state"], f"{each['rho']:g}", moment(each["created_at"])) for each in found)
-    print_listing(("release", "state", "ρ", "asked for at"), rows)
+    return {"releases": found}, Listing(("release", "state", "ρ", "asked for at"), rows)
 
 
 @app.command()
-@reports_errors
-def release(
-    release: ReleaseArgument,
-    server: ServerOption = DEFAULT_SERVER,
-    key: KeyOption = None,
-    as_json: JsonOption = False,
-) -> None:
+@remote_command
+def release(remote: Remote, release: ReleaseArgument) -> Shown:
     """Show how far a release is."""
-    with Remote(server, key) as remote:
-        print_release(remote.get(f"/v1/releases/{quote(release, safe='')}"), as_json)
+    status = remote.get(f"/v1/releases/{quote(release, safe='')}")
+    return status, release_lines(status)
 
 
 @app.command()
-@reports_errors
+@remote_command
 def answers(
+    remote: Remote,
     release: ReleaseArgument,
     csv: Annotated[bool, typer.Option("--csv", help="Print a table as CSV instead.")] = False,
-    server: ServerOption = DEFAULT_SERVER,
-    key: KeyOption = None,
-    as_json: JsonOption = False,
-) -> None:
+) -> Shown:
     """Print the answers of a release again."""
     path = f"/v1/releases/{quote(release, safe='')}/answers"
-    with Remote(server, key) as remote:
-        if csv:
-            typer.echo(remote.text(path, format="csv"), nl=False)
-            return
-        print_answers(remote.get(path), as_json)
+    if csv:
+        return None, Csv(remote.text(path, format="csv"))
+    document = remote.get(path)
+    return document, partial(print_answers, document)
 
 
 @app.command()
-@reports_errors
+@remote_command
 def plan(
+    remote: Remote,
     release: ReleaseArgument,
     output: Annotated[Path, typer.Option(metavar="FOLDER", help="Folder to write the plan to.", show_default=False)],
-    server: ServerOption = DEFAULT_SERVER,
-    key: KeyOption = None,
-    as_json: JsonOption = False,
-) -> None:
+) -> Shown:
     """Write the plan of a release to a folder, where `sordino audit FOLDER` proves it."""
     # Imported here: it comes with the mathematics of plans, which the other commands do not need.
     from sordino_analysis.documents.curator_part import CuratorPart
 
-    with Remote(server, key) as remote:
-        content = remote.content(f"/v1/releases/{quote(release, safe='')}/plan", CuratorPart.limit)
+    content = remote.content(f"/v1/releases/{quote(release, safe='')}/plan", CuratorPart.limit)
     digest = write_plan(content, output)
-    if as_json:
-        print_json({"folder": str(output), "digest": digest})
-        return
-    console.print(f"plan {digest}, written to {output}/", highlight=False, markup=False, soft_wrap=True)
+    return {"folder": str(output), "digest": digest}, [f"plan {digest}, written to {output}/"]
 
 
 def path_of(name: str) -> str:
@@ -202,22 +161,17 @@ def path_of(name: str) -> str:
     return f"/v1/datasets/{identifier_of(name)}"
 
 
-def _print(dataset: dict[str, Any], as_json: bool) -> None:
-    if as_json:
-        print_json(dataset)
-        return
+def _shown(dataset: dict[str, Any]) -> Shown:
     cap, unit = dataset["cap"], dataset["unit"]
     if dataset["deleted_at"]:
         rows = "rows were deleted"
     else:
         rows = "a secret number of rows" if dataset["rows"] is None else quantity(dataset["rows"], "row")
     kept = "the content of one" if dataset["neighbours"] == "replace" else "one, and whether it is there"
-    lines = [
+    return dataset, (
         dataset["name"],
         f"{rows}; each is one {unit}",
         f"protected: {kept} ({dataset['neighbours']} neighbours)",
         f"cap: ρ = {cap['rho']:g}; ρ = {cap['spent']:g} spent",
         *(f"warning: {warning}" for warning in dataset["warnings"]),
-    ]
-    for line in lines:
-        console.print(line, highlight=False, markup=False, soft_wrap=True)
+    )

@@ -6,8 +6,9 @@ from typing import Annotated, Any
 
 import typer
 
-from sordino_server.cli.output import JsonOption, console, moment, print_json, print_listing, reports_errors
-from sordino_server.cli.remote import DEFAULT_SERVER, KeyOption, Remote, ServerOption
+from sordino_server.cli.output import moment
+from sordino_server.cli.remote import Remote
+from sordino_server.cli.remote_command import Listing, Shown, remote_command
 from sordino_server.populations.names import identifier_of
 from sordino_shared.errors import InvalidValue
 from sordino_shared.quantities import quantity
@@ -32,16 +33,14 @@ LifetimeOption = Annotated[
 
 
 @app.command()
-@reports_errors
+@remote_command
 def create(
+    remote: Remote,
     name: NameArgument,
     per_period: PerPeriodOption = None,
     period_days: DaysOption = None,
     lifetime: LifetimeOption = None,
-    server: ServerOption = DEFAULT_SERVER,
-    key: KeyOption = None,
-    as_json: JsonOption = False,
-) -> None:
+) -> Shown:
     """Create a population with its caps, before its first campaign opens.
 
     Example:
@@ -50,23 +49,20 @@ def create(
 
     Requires an admin's key.
     """
-    with Remote(server, key) as remote:
-        caps = _caps(per_period, period_days, lifetime)
-        _check_period(caps)
-        _print(remote.post("/v1/populations", {"name": name} | caps), as_json)
+    caps = _caps(per_period, period_days, lifetime)
+    _check_period(caps)
+    return _shown(remote.post("/v1/populations", {"name": name} | caps))
 
 
 @app.command()
-@reports_errors
+@remote_command
 def update(
+    remote: Remote,
     name: NameArgument,
     per_period: PerPeriodOption = None,
     period_days: DaysOption = None,
     lifetime: LifetimeOption = None,
-    server: ServerOption = DEFAULT_SERVER,
-    key: KeyOption = None,
-    as_json: JsonOption = False,
-) -> None:
+) -> Shown:
     """Change caps for campaigns that open from now on; other caps stay.
 
     Requires an admin's key.
@@ -74,48 +70,34 @@ def update(
     caps = _caps(per_period, period_days, lifetime)
     if not caps:
         raise InvalidValue("nothing to change: give --per-period, --period-days or --lifetime")
-    with Remote(server, key) as remote:
-        before = remote.get(_path(name))
-        _check_period(before | caps)
-        _print(remote.patch(_path(name), caps, f'"{before["version"]}"'), as_json)
+    before = remote.get(_path(name))
+    _check_period(before | caps)
+    return _shown(remote.patch(_path(name), caps, f'"{before["version"]}"'))
 
 
 @app.command("list")
-@reports_errors
-def list_populations(server: ServerOption = DEFAULT_SERVER, key: KeyOption = None, as_json: JsonOption = False) -> None:
+@remote_command
+def list_populations(remote: Remote) -> Shown:
     """List populations, newest first."""
-    with Remote(server, key) as remote:
-        populations = list(remote.listed("/v1/populations", "populations"))
-    if as_json:
-        print_json({"populations": populations})
-        return
+    populations = list(remote.listed("/v1/populations", "populations"))
     rows = ((each["name"], _per_period(each), _cap(each["epsilon_lifetime"])) for each in populations)
-    print_listing(("name", "cap per period", "cap for life"), rows)
+    return {"populations": populations}, Listing(("name", "cap per period", "cap for life"), rows)
 
 
 @app.command()
-@reports_errors
-def show(
-    name: NameArgument, server: ServerOption = DEFAULT_SERVER, key: KeyOption = None, as_json: JsonOption = False
-) -> None:
+@remote_command
+def show(remote: Remote, name: NameArgument) -> Shown:
     """Show a population: its caps and the ε used per device."""
-    with Remote(server, key) as remote:
-        _print(remote.get(_path(name)), as_json)
+    return _shown(remote.get(_path(name)))
 
 
 @app.command()
-@reports_errors
-def ledger(
-    name: NameArgument, server: ServerOption = DEFAULT_SERVER, key: KeyOption = None, as_json: JsonOption = False
-) -> None:
+@remote_command
+def ledger(remote: Remote, name: NameArgument) -> Shown:
     """List the opened campaigns of a population, newest first, with the ε of each per device."""
-    with Remote(server, key) as remote:
-        entries = list(remote.listed(f"{_path(name)}/ledger", "entries"))
-    if as_json:
-        print_json({"entries": entries})
-        return
+    entries = list(remote.listed(f"{_path(name)}/ledger", "entries"))
     rows = ((entry["campaign"], f"{entry['epsilon']:g}", moment(entry["opened_at"])) for entry in entries)
-    print_listing(("campaign", "ε per device", "opened at"), rows)
+    return {"entries": entries}, Listing(("campaign", "ε per device", "opened at"), rows)
 
 
 def _path(name: str) -> str:
@@ -141,16 +123,13 @@ def _check_period(caps: dict[str, Any]) -> None:
         raise InvalidValue(f"--per-period and --period-days go together; --per-period {NO_CAP} removes both", caps)
 
 
-def _print(population: dict[str, Any], as_json: bool) -> None:
-    if as_json:
-        print_json(population)
-        return
-    console.print(population["name"], highlight=False, markup=False)
+def _shown(population: dict[str, Any]) -> Shown:
     asked = population["asked_in_period"]
     spent = "" if asked is None else f"; ε = {asked:g} used in the last one"
-    console.print(f"cap per period: {_per_period(population)}{spent}", highlight=False)
-    console.print(
-        f"cap for life: {_cap(population['epsilon_lifetime'])}; ε = {population['asked']:g} used", highlight=False
+    return population, (
+        population["name"],
+        f"cap per period: {_per_period(population)}{spent}",
+        f"cap for life: {_cap(population['epsilon_lifetime'])}; ε = {population['asked']:g} used",
     )
 
 

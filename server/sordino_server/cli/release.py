@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import quote
@@ -16,9 +17,10 @@ from sordino_analysis.questions.specifications import load_either
 from sordino_server.cli.curator_planning import DeltaOption, delta_of, guarantee_of
 from sordino_server.cli.datasets import path_of
 from sordino_server.cli.local_planning import ObjectiveOption
-from sordino_server.cli.output import JsonOption, fail, reports_errors, say
+from sordino_server.cli.output import JsonOption, fail, say
 from sordino_server.cli.release_results import guarantee_text, print_answers
-from sordino_server.cli.remote import DEFAULT_SERVER, KeyOption, Remote, ServerOption
+from sordino_server.cli.remote import Remote
+from sordino_server.cli.remote_command import Shown, remote_command
 from sordino_server.cli.wait import TIMEOUT_S, Patience, TimeoutOption
 from sordino_shared.errors import InvalidValue, SordinoError
 from sordino_shared.guarantees import NANO, exact_decimal
@@ -35,8 +37,9 @@ RepeatOption = Annotated[
 _WAITING = {"queued": "the release waits for a worker; is `sordino worker` running?", "spent": None}
 
 
-@reports_errors
+@remote_command
 def release(
+    remote: Remote,
     workload: WorkloadArgument,
     dataset: DatasetOption,
     rho: RhoOption = None,
@@ -47,10 +50,8 @@ def release(
     yes: Annotated[bool, typer.Option("--yes", help="Spend without asking.")] = False,
     timeout: TimeoutOption = TIMEOUT_S,
     seed: Annotated[str | None, typer.Option(hidden=True)] = None,
-    server: ServerOption = DEFAULT_SERVER,
-    key: KeyOption = None,
     as_json: JsonOption = False,
-) -> None:
+) -> Shown:
     """Answer a workload from a dataset, with noise: prints the guarantee, asks once, spends ρ, prints the answers.
 
     Example:
@@ -64,19 +65,19 @@ def release(
     if as_json and not yes:
         fail("--json asks nothing: give --yes to spend ρ", code=2)
     specification = load_either(workload).canonical()
-    with Remote(server, key) as remote:
-        held = remote.get(path_of(dataset))
-        guarantee, shown_at = _guarantee(rho, epsilon, delta, held)
-        _confirm(guarantee, shown_at, held, yes)
-        order = {
-            "workload": remote.post("/v1/workloads", specification)["id"],
-            "rho": exact_decimal(guarantee.nano_rho),
-            "objective": objective,
-        }
-        once = idempotency_key or uuid.uuid4().hex
-        say(f"if this breaks off, repeat it with --idempotency-key {once}: it spends once")
-        asked = remote.post(f"{path_of(dataset)}/releases", order, idempotency_key=once)
-        print_answers(_awaited(remote, asked["id"], Patience(timeout)), as_json)
+    held = remote.get(path_of(dataset))
+    guarantee, shown_at = _guarantee(rho, epsilon, delta, held)
+    _confirm(guarantee, shown_at, held, yes)
+    order = {
+        "workload": remote.post("/v1/workloads", specification)["id"],
+        "rho": exact_decimal(guarantee.nano_rho),
+        "objective": objective,
+    }
+    once = idempotency_key or uuid.uuid4().hex
+    say(f"if this breaks off, repeat it with --idempotency-key {once}: it spends once")
+    asked = remote.post(f"{path_of(dataset)}/releases", order, idempotency_key=once)
+    document = _awaited(remote, asked["id"], Patience(timeout))
+    return document, partial(print_answers, document)
 
 
 def _guarantee(

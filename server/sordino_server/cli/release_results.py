@@ -11,26 +11,18 @@ from rich.table import Table
 
 from sordino_analysis.figures import amount, span
 from sordino_analysis.percentages import percent
-from sordino_server.cli.output import console, print_json, print_table
+from sordino_server.cli.output import console, print_table
 from sordino_shared.quantities import quantity
 
 
-def print_release(status: dict[str, Any], as_json: bool) -> None:
+def release_lines(status: dict[str, Any]) -> list[str]:
     """How far a release is."""
-    if as_json:
-        print_json(status)
-        return
     lines = [f"release {status['id']}: {status['state']}, ρ = {status['rho']:g}", f"workload {status['workload']}"]
-    lines += [status["error"]] if status["error"] else []
-    for line in lines:
-        console.print(line, highlight=False, markup=False, soft_wrap=True)
+    return [*lines, status["error"]] if status["error"] else lines
 
 
-def print_answers(document: dict[str, Any], as_json: bool) -> None:
+def print_answers(document: dict[str, Any]) -> None:
     """Every answer of a release with its errors."""
-    if as_json:
-        print_json(document)
-        return
     level = percent(document["level"])
     table = Table("query", "value", "standard error", f"{level} interval", f"{level} band", "consistent")
     for query in document["queries"]:

@@ -72,6 +72,7 @@ class Remote:
     """HTTP client of the server at `address`; a context manager. Raises RemoteProblem, NoAnswer, OversizedDocument."""
 
     def __init__(self, address: str, key: str | None) -> None:
+        self.address = address
         self._server = server_at(address)
         if key is not None and not (key.isascii() and key.isprintable()):
             raise SordinoError("the key contains characters that keys never have; copy it again")

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
 from sordino_server.cli.campaign_argument import CampaignArgument
-from sordino_server.cli.campaigns import awaited_plan, opened
+from sordino_server.cli.campaigns import awaited_plan, open_new
 from sordino_server.cli.candidates import MechanismOption
 from sordino_server.cli.chart_file import ChartOption, drawn
-from sordino_server.cli.output import JsonOption, console, print_json, print_listing, reports_errors
-from sordino_server.cli.remote import DEFAULT_SERVER, KeyOption, Remote, ServerOption
+from sordino_server.cli.output import console
+from sordino_server.cli.remote import Remote
+from sordino_server.cli.remote_command import Listing, Shown, Unfinished, remote_command
 from sordino_server.cli.series_file import read_series
 from sordino_server.cli.series_results import print_rates, print_series, print_terms, rates
 from sordino_server.cli.wait import TIMEOUT_S, Patience, TimeoutOption
@@ -27,8 +29,9 @@ app = typer.Typer(
 
 
 @app.command()
-@reports_errors
+@remote_command
 def create(
+    remote: Remote,
     file: Annotated[Path, typer.Option(metavar="PATH", help="Workload file (YAML or JSON) with a `series`.")],
     name: Annotated[str, typer.Option(metavar="TEXT", help="Name of the series.")],
     purpose: Annotated[
@@ -45,10 +48,7 @@ def create(
     ] = False,
     open_now: Annotated[bool, typer.Option("--open", help="Open the series immediately.")] = False,
     timeout: TimeoutOption = TIMEOUT_S,
-    server: ServerOption = DEFAULT_SERVER,
-    key: KeyOption = None,
-    as_json: JsonOption = False,
-) -> None:
+) -> Shown:
     """Create a series from a workload file with its terms.
 
     Example:
@@ -59,75 +59,64 @@ def create(
     The file has the queries and, for example, `series: {every: day, slots: 30, answers: 12, late: 2d}`.
     """
     workload, terms = read_series(file)
-    with Remote(server, key) as remote:
-        registered = remote.post("/v1/workloads", workload)
-        order = {"workload": registered["id"], "epsilon": epsilon, "objective": "max", "mechanism": mechanism}
-        plan = awaited_plan(remote, order, population, Patience(timeout))
-        campaign = {"name": name, "purpose": purpose, "population": population, "plan_request": plan, "series": terms}
-        status: dict[str, Any] = remote.post("/v1/campaigns", campaign | {"upload_token": upload_token})
-        try:
-            variance = remote.get(f"/v1/plan-requests/{plan}")["variance"]
-            status |= {"rates": rates(status["series"], variance, active)}
-            if open_now:
-                status |= opened(remote, status["id"])
-        finally:
-            # The series exists even if it cannot be opened, and its token is shown this once.
-            _print(status, as_json)
+    registered = remote.post("/v1/workloads", workload)
+    order = {"workload": registered["id"], "epsilon": epsilon, "objective": "max", "mechanism": mechanism}
+    plan = awaited_plan(remote, order, population, Patience(timeout))
+    campaign = {"name": name, "purpose": purpose, "population": population, "plan_request": plan, "series": terms}
+    status: dict[str, Any] = remote.post("/v1/campaigns", campaign | {"upload_token": upload_token})
+    shown = status, partial(_print, status)
+    try:
+        variance = remote.get(f"/v1/plan-requests/{plan}")["variance"]
+        status |= {"rates": rates(status["series"], variance, active)}
+    except BaseException as error:
+        # The series exists, and its token is shown this once.
+        raise Unfinished(shown, error) from error
+    if open_now:
+        open_new(remote, status, shown)
+    return shown
 
 
 @app.command("list")
-@reports_errors
-def list_series(server: ServerOption = DEFAULT_SERVER, key: KeyOption = None, as_json: JsonOption = False) -> None:
+@remote_command
+def list_series(remote: Remote) -> Shown:
     """List series, newest first."""
-    with Remote(server, key) as remote:
-        found = list(remote.listed("/v1/campaigns", "campaigns", series="true"))
-    if as_json:
-        print_json({"series": found})
-        return
-    columns = ("id", "state", "name", "population")
-    print_listing(columns, ([one[name] for name in columns] for one in found))
+    found = list(remote.listed("/v1/campaigns", "campaigns", series="true"))
+    return {"series": found}, Listing.of(found, "id", "state", "name", "population")
 
 
 @app.command()
-@reports_errors
-def show(
-    series: CampaignArgument, server: ServerOption = DEFAULT_SERVER, key: KeyOption = None, as_json: JsonOption = False
-) -> None:
+@remote_command
+def show(remote: Remote, series: CampaignArgument) -> Shown:
     """Show a series: its terms, its state and the reports counted so far."""
-    with Remote(server, key) as remote:
-        _print(remote.get(f"/v1/campaigns/{remote.campaign_id(series)}/status"), as_json)
+    status = remote.get(f"/v1/campaigns/{remote.campaign_id(series)}/status")
+    return status, partial(_print, status)
 
 
 @app.command()
-@reports_errors
-def pause(
-    series: CampaignArgument, server: ServerOption = DEFAULT_SERVER, key: KeyOption = None, as_json: JsonOption = False
-) -> None:
+@remote_command
+def pause(remote: Remote, series: CampaignArgument) -> Shown:
     """Pause a series: devices answer nothing until it is resumed."""
-    _act("pause", series, server, key, as_json)
+    return _changed(remote, series, "pause")
 
 
 @app.command()
-@reports_errors
-def resume(
-    series: CampaignArgument, server: ServerOption = DEFAULT_SERVER, key: KeyOption = None, as_json: JsonOption = False
-) -> None:
+@remote_command
+def resume(remote: Remote, series: CampaignArgument) -> Shown:
     """Resume a paused series."""
-    _act("resume", series, server, key, as_json)
+    return _changed(remote, series, "resume")
 
 
 @app.command()
-@reports_errors
-def end(
-    series: CampaignArgument, server: ServerOption = DEFAULT_SERVER, key: KeyOption = None, as_json: JsonOption = False
-) -> None:
+@remote_command
+def end(remote: Remote, series: CampaignArgument) -> Shown:
     """End a series permanently: its periods so far are estimated."""
-    _act("close", series, server, key, as_json)
+    return _changed(remote, series, "close")
 
 
 @app.command()
-@reports_errors
+@remote_command
 def estimates(
+    remote: Remote,
     series: CampaignArgument,
     first: Annotated[int | None, typer.Option("--from", min=0, metavar="PERIOD", help="First period.")] = None,
     last: Annotated[int | None, typer.Option("--to", min=0, metavar="PERIOD", help="Last period.")] = None,
@@ -137,32 +126,23 @@ def estimates(
     ] = "reports",
     trend: Annotated[bool, typer.Option("--trend", help="Add the smoothed line.")] = False,
     chart: ChartOption = None,
-    server: ServerOption = DEFAULT_SERVER,
-    key: KeyOption = None,
-    as_json: JsonOption = False,
-) -> None:
+) -> Shown:
     """Print the estimates of the closed periods, of windows of them and of changes between windows."""
     options: dict[str, Any] = {"from": first, "to": last, "window": window, "by": by, "trend": str(trend).lower()}
     given = {name: value for name, value in options.items() if value is not None}
-    with Remote(server, key) as remote, drawn(chart) as picture:
+    with drawn(chart) as picture:
         series = remote.campaign_id(series)
         document = remote.get(f"/v1/campaigns/{series}/series", **given)
         picture.draw("sordino_server.series.picture", document, remote, series)
-    if as_json:
-        print_json(document)
-    else:
-        print_series(document)
+    return document, partial(print_series, document)
 
 
-def _act(action: str, series: str, server: str, key: str | None, as_json: bool) -> None:
-    with Remote(server, key) as remote:
-        _print(remote.post(f"/v1/campaigns/{remote.campaign_id(series)}/{action}"), as_json)
+def _changed(remote: Remote, series: str, action: str) -> Shown:
+    status = remote.post(f"/v1/campaigns/{remote.campaign_id(series)}/{action}")
+    return status, partial(_print, status)
 
 
-def _print(status: dict[str, Any], as_json: bool) -> None:
-    if as_json:
-        print_json(status)
-        return
+def _print(status: dict[str, Any]) -> None:
     print_terms(status)
     if "rates" in status:
         print_rates(status["rates"])

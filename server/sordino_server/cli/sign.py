@@ -8,20 +8,18 @@ from typing import Annotated, Any
 import typer
 
 from sordino_server.cli.campaign_argument import CampaignArgument
-from sordino_server.cli.output import JsonOption, console, print_json, reports_errors
-from sordino_server.cli.remote import DEFAULT_SERVER, KeyOption, Remote, ServerOption
+from sordino_server.cli.remote import Remote
+from sordino_server.cli.remote_command import Shown, remote_command
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import CampaignId, Manifest, signed_message
 
 
-@reports_errors
+@remote_command
 def sign(
+    remote: Remote,
     campaign: CampaignArgument,
     signing_key: Annotated[Path, typer.Option(metavar="FILE", help="Ed25519 private key in PEM, without password.")],
-    server: ServerOption = DEFAULT_SERVER,
-    key: KeyOption = None,
-    as_json: JsonOption = False,
-) -> None:
+) -> Shown:
     """Sign a campaign's manifest, for apps that pin your public key.
 
     Example, with a key made once by `openssl genpkey -algorithm ed25519 -out operator.pem`:
@@ -34,22 +32,17 @@ def sign(
     from sordino_server.cli.audited_campaign import fetched
 
     private = _private_key(signing_key)
-    with Remote(server, key) as remote:
-        identifier = remote.campaign_id(campaign)
-        content = fetched(server, f"/v1/campaigns/{identifier}", Manifest.limit)
-        if content is None:
-            raise InvalidValue(f"{server} has no campaign {identifier}", identifier)
-        manifest = Manifest.read(content, CampaignId.parse(identifier))
-        signed = {
-            "key": private.public_key().public_bytes_raw().hex(),
-            "signature": private.sign(signed_message(manifest)).hex(),
-        }
-        remote.post(f"/v1/campaigns/{identifier}/signatures", signed)
-    if as_json:
-        print_json({"campaign": identifier} | signed)
-        return
-    console.print(f"campaign {identifier} is signed", highlight=False, soft_wrap=True)
-    console.print(f"public key {signed['key']}", highlight=False, soft_wrap=True)
+    identifier = remote.campaign_id(campaign)
+    content = fetched(remote.address, f"/v1/campaigns/{identifier}", Manifest.limit)
+    if content is None:
+        raise InvalidValue(f"{remote.address} has no campaign {identifier}", identifier)
+    manifest = Manifest.read(content, CampaignId.parse(identifier))
+    signed = {
+        "key": private.public_key().public_bytes_raw().hex(),
+        "signature": private.sign(signed_message(manifest)).hex(),
+    }
+    remote.post(f"/v1/campaigns/{identifier}/signatures", signed)
+    return {"campaign": identifier} | signed, [f"campaign {identifier} is signed", f"public key {signed['key']}"]
 
 
 def _private_key(path: Path) -> Any:
