@@ -36,7 +36,14 @@ from sordino_client._preview import Preview
 from sordino_client._results import Answer, Campaign, Flushed, RefusedUpload
 from sordino_client._sentences import answered, sent
 from sordino_client._series import Series
-from sordino_client._session import AnswerStatus, Session, VerifiedPart, pin_manifest, verify_part
+from sordino_client._session import (
+    AnswerStatus,
+    Session,
+    VerifiedPart,
+    check_joinable,
+    pin_manifest,
+    verify_part,
+)
 from sordino_client._spool import AnswerTerms, Spool, SpooledReport
 from sordino_client._storage import MEMORY, Storage
 from sordino_client._transport import check_address
@@ -84,6 +91,7 @@ class Device:
             if isinstance(error, ServedElsewhere) and error.origin is not None:
                 raise
             manifest = yield from self._fetch_manifest(campaign)
+            check_joinable(manifest)
             yield from self._finding.check_named(manifest)
             session = yield from self._pin(manifest)
             _LOG.info("Joined campaign %s.", campaign)

@@ -12,7 +12,7 @@ from sordino_client._errors import PlanRefused, PlanUnavailable, WrongArgument
 from sordino_client._fetching import fetch
 from sordino_client._flow import Flow
 from sordino_client._found_rows import FoundRows
-from sordino_client._session import pin_manifest
+from sordino_client._session import check_joinable, pin_manifest
 from sordino_client._signatures import check_signed
 from sordino_shared._records import dataclass, replace
 from sordino_shared.domains import Domain, Hashed
@@ -30,7 +30,8 @@ class FoundCampaigns:
     """What became of the campaigns of a list. Empty, with `looked` False, before the list is due in `next_in_s`.
 
     `declined` by the app; `repeated`: another open campaign asks the same; `postponed`: the period has had its joins;
-    `refused`: the manifest names servers and not this one, or the app pins keys and none of them signed it.
+    `refused`: the manifest names servers and not this one, has what this version of the SDK cannot answer yet, or the
+    app pins keys and none of them signed it.
     """
 
     looked: bool
@@ -61,8 +62,9 @@ class Finding:
             return FoundCampaigns(looked=False, next_in_s=wait)
         listed, next_in_s = yield from self._list(population, path)
         manifests = yield from self._manifests(listed)
-        elsewhere = tuple(each.campaign for each in manifests if not self._rows.serves(each))
-        refused = elsewhere + (yield from self._unsigned(each for each in manifests if self._rows.serves(each)))
+        served = [each for each in manifests if self._rows.serves(each) and _is_joinable(each)]
+        refused = tuple(each.campaign for each in manifests if each not in served)
+        refused += yield from self._unsigned(served)
         known = self._rows.known(listed.campaigns)
         left_out = {each.campaign for each in known} | set(refused)
         candidates = [each for each in manifests if each.campaign not in left_out]
@@ -150,6 +152,15 @@ class Finding:
             else:
                 postponed.append(manifest.campaign)
         return tuple(joined), tuple(repeated), tuple(postponed)
+
+
+def _is_joinable(manifest: Manifest) -> bool:
+    try:
+        check_joinable(manifest)
+    except PlanRefused as error:
+        _LOG.warning("Campaign %s of the list is not joined: %s.", manifest.campaign, error)
+        return False
+    return True
 
 
 def asks_the_same(one: Manifest, other: Manifest) -> bool:

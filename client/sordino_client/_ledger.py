@@ -12,14 +12,16 @@ from sordino_client._accounting import Spending, check_budget
 from sordino_client._clock import LATEST_S, Clock, seconds
 from sordino_client._config import Config
 from sordino_client._errors import NotJoined, OptedOut, PlanRefused, ServedElsewhere
+from sordino_client._former import read_kept_manifest
 from sordino_client._kept import Kept
 from sordino_client._marks import come_back, high_water, leave, leave_all, left, left_all, left_all_at, set_high_water
 from sordino_client._series_rows import SeriesState, states
 from sordino_client._servers import check_pinned, check_same_server, source_at
-from sordino_client._session import AnswerStatus, Session, draw_assignment, pin_manifest
+from sordino_client._session import AnswerStatus, Session, draw_assignment
 from sordino_client._spool import AnswerTerms, Spool
 from sordino_client._storage import Storage, blob, whole
 from sordino_shared._records import dataclass
+from sordino_shared.errors import ProtocolError
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import CampaignId, Digest, DrawOneRound, Manifest, ReportBatch, Task
 from sordino_shared.quantities import quantity
@@ -317,8 +319,8 @@ class Ledger:
 
     def _pinned(self, content: bytes, campaign: CampaignId) -> Manifest:
         try:
-            return pin_manifest(blob(content), campaign)
-        except PlanRefused as error:
+            return read_kept_manifest(blob(content), campaign)
+        except ProtocolError as error:
             raise self._storage.damaged("a pinned manifest is not the one its digest names") from error
 
     def _spending(self, connection: sqlite3.Connection, campaign: CampaignId | None, now: int) -> Spending:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sqlite3
 
-from sordino_shared.protocol import Manifest, Rotating
+from sordino_client._former import read_kept_manifest
+from sordino_shared.protocol import CampaignId, Rotating
 
 _FINAL = "CREATE TRIGGER debits_are_final BEFORE UPDATE ON debits BEGIN SELECT RAISE(ABORT, 'debits are final'); END"
 _RE_DATE = (
@@ -30,7 +31,7 @@ def date_at_draw(connection: sqlite3.Connection) -> None:
 
 
 def _re_dated(campaign: bytes, number: int, manifest: bytes, high_water: int) -> dict[str, object]:
-    law = Manifest.read(manifest).assignment
+    law = read_kept_manifest(manifest, CampaignId(campaign)).assignment
     if not isinstance(law, Rotating):
         raise ValueError("a series whose manifest is of another kind")
     start = law.period(number).start

@@ -22,6 +22,7 @@ from sordino_shared.protocol import (
     CampaignId,
     DevicePart,
     Digest,
+    Direct,
     DrawOneRound,
     Manifest,
     ReportBatch,
@@ -29,6 +30,7 @@ from sordino_shared.protocol import (
     Rotating,
     RoundAssignment,
     Task,
+    check_built,
 )
 from sordino_shared.randomness import Randomness
 
@@ -78,6 +80,14 @@ def pin_manifest(content: bytes, campaign: CampaignId) -> Manifest:
         raise PlanRefused("manifest", str(error), campaign) from error
 
 
+def check_joinable(manifest: Manifest) -> None:
+    """Raise `PlanRefused` for a manifest that this version of the SDK reads and cannot answer yet."""
+    try:
+        check_built(manifest)
+    except InvalidValue as error:
+        raise PlanRefused("manifest", f"{error}; a later version of the SDK may join it", manifest.campaign) from error
+
+
 def draw_assignment(assignment: RoundAssignment, randomness: Randomness) -> int | None:
     """The one round this device answers, drawn once and locally; None when it answers every round."""
     if not isinstance(assignment, DrawOneRound):
@@ -116,6 +126,8 @@ class Session:
             raise self._refused("task", str(error)) from error
         if task.campaign != self.campaign:
             raise self._refused("task", f"it belongs to campaign {task.campaign}")
+        if (task.signature is None) is not isinstance(self.manifest.route, Direct):
+            raise self._refused("task", "it is signed exactly where the campaign is shuffled")
         if len(task.device_parts) > len(self.manifest.rounds):
             raise self._refused("task", f"it has more rounds than the manifest's {len(self.manifest.rounds)}")
         for index, (named, terms) in enumerate(zip(task.device_parts, self.manifest.rounds, strict=False)):

@@ -16,6 +16,7 @@ from contextlib import contextmanager, suppress
 from typing import TypeVar
 
 from sordino_client._errors import LedgerUnavailable, WrongArgument
+from sordino_client._former import add_arms
 from sordino_client._redating import date_at_draw
 from sordino_shared.errors import ProtocolError
 
@@ -23,7 +24,7 @@ T = TypeVar("T")
 
 MEMORY = ":memory:"
 BUSY_TIMEOUT_S = 5.0
-SCHEMA_VERSION = 7
+SCHEMA_VERSION = 8
 _APPLICATION_ID = 0x536F7264
 
 _SCHEMA = (
@@ -101,9 +102,27 @@ _SINCE = {
         "ALTER TABLE reports ADD COLUMN tried_at REAL",
         "ALTER TABLE reports ADD COLUMN trouble TEXT",
     ),
+    # What protocol v1 has and no code writes yet: the drawn arm, the highest number of a signed task, what the owner
+    # decided about which text, the last failure of each kind, and checkpoints of public logs (`day` null: of a proof).
+    7: (
+        "ALTER TABLE campaigns ADD COLUMN arm INTEGER CHECK (arm BETWEEN 0 AND 15)",
+        "ALTER TABLE campaigns ADD COLUMN task_number INTEGER CHECK (task_number >= 0)",
+        "CREATE TRIGGER arms_are_final BEFORE UPDATE OF arm ON campaigns"
+        " WHEN OLD.arm IS NOT NULL AND NEW.arm IS NOT OLD.arm BEGIN SELECT RAISE(ABORT, 'arms are final'); END",
+        "CREATE TRIGGER task_numbers_grow BEFORE UPDATE OF task_number ON campaigns"
+        " WHEN OLD.task_number IS NOT NULL AND coalesce(NEW.task_number, -1) < OLD.task_number"
+        " BEGIN SELECT RAISE(ABORT, 'task numbers grow'); END",
+        "CREATE TABLE consent (number INTEGER PRIMARY KEY, campaign BLOB NOT NULL CHECK (length(campaign) = 32),"
+        " decision TEXT NOT NULL CHECK (decision IN ('on', 'off')), at INTEGER NOT NULL,"
+        " text BLOB NOT NULL CHECK (length(text) = 32))",
+        "CREATE TABLE trouble (code TEXT PRIMARY KEY, at REAL NOT NULL)",
+        "CREATE TABLE log_marks (origin TEXT NOT NULL, size INTEGER NOT NULL CHECK (size >= 0),"
+        " root BLOB NOT NULL CHECK (length(root) = 32), note BLOB NOT NULL, day INTEGER,"
+        " PRIMARY KEY (origin, size, root))",
+    ),
 }
 # By format, what changes the rows of a ledger of that format, after the statements above.
-_REWRITES = {6: date_at_draw}
+_REWRITES = {6: date_at_draw, 7: add_arms}
 
 _CREATING = threading.Lock()
 _REGISTERING = threading.Lock()

@@ -25,6 +25,7 @@ from sordino_client import (
 from sordino_client._storage import SCHEMA_VERSION
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import CampaignServer, Problem
+from tests.client.older_ledgers import take_format_8
 
 A, B = "https://a.example", "https://b.example"
 
@@ -141,6 +142,7 @@ def test_an_older_ledger_is_brought_up_and_asks_to_join_again(two, ledger, versi
     client(A).answer(campaign, "red")
     client(A).close()
     with sqlite3.connect(ledger) as connection:
+        take_format_8(connection)
         connection.execute("DROP TRIGGER sources_are_final")
         connection.execute("ALTER TABLE campaigns DROP COLUMN source")
         connection.execute("ALTER TABLE debits DROP COLUMN period_start")
@@ -255,5 +257,5 @@ def test_a_ledger_of_format_5_is_brought_up(make_client, world, ledger) -> None:
     ]
     assert client.flush().delivered == 1
     with sqlite3.connect(ledger) as connection:
-        assert connection.execute("PRAGMA user_version").fetchone() == (SCHEMA_VERSION,) == (7,)
+        assert connection.execute("PRAGMA user_version").fetchone() == (SCHEMA_VERSION,) == (8,)
         assert connection.execute("SELECT DISTINCT source FROM campaigns").fetchall() == [(None,)]

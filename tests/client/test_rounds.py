@@ -24,6 +24,7 @@ from sordino_shared.protocol import (
     RoundTerms,
 )
 from sordino_shared.randomizers import RandomizedResponse
+from tests.client.older_ledgers import take_format_8
 
 HALF = PureEpsilon.of("0.5")
 
@@ -212,6 +213,7 @@ def test_a_ledger_of_format_1_is_kept_and_goes_on(two_rounds, make_client, ledge
     client.answer(client.join(two_rounds.campaign), "red")
     client.close()
     with sqlite3.connect(ledger) as connection:
+        take_format_8(connection)
         connection.execute("DROP TABLE pinned_plans")
         connection.execute("DROP TABLE tasks")
         connection.execute("DROP TABLE series")

@@ -154,16 +154,17 @@ def test_a_ledger_of_format_4_is_brought_up(make_client, world, ledger, clock) -
     client = make_client(waiting)
     states = [[entry.state for entry in each.entries] for each in client.account().campaigns]
     assert states == [["delivered"], ["expired"], ["spooled"], []]
+    spooled = client.account().campaigns[2].campaign
     assert [each.series for each in client.account().campaigns] == [None] * 4
     assert client.flush().delivered == 1
-    assert client.answer(waiting.campaign, "red").status is AnswerStatus.ALREADY_ANSWERED
+    assert client.answer(spooled, "red").status is AnswerStatus.ALREADY_ANSWERED
     with sqlite3.connect(ledger) as connection:
-        assert connection.execute("PRAGMA user_version").fetchone() == (SCHEMA_VERSION,) == (7,)
+        assert connection.execute("PRAGMA user_version").fetchone() == (SCHEMA_VERSION,) == (8,)
 
 
 def test_a_brought_up_ledger_has_the_tables_of_a_new_one(make_client, ledger, tmp_path) -> None:
     schemas = []
-    for number, dump in enumerate(("format_3.sql", "format_4.sql", "format_5.sql", "format_6.sql", None)):
+    for number, dump in enumerate((*(f"format_{old}.sql" for old in range(3, 8)), None)):
         path = tmp_path / f"{number}.sqlite3"
         if dump is not None:
             with sqlite3.connect(path) as connection:

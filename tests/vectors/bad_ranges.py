@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from bad_encodings import entry, plain
 from good_documents import documents
+from routes import changes_of_routes
 
 from sordino_shared.arrays import Array
 from sordino_shared.protocol.codec import encode_value
@@ -151,6 +152,16 @@ def _without_lists(place: Place) -> list[dict[str, Any]]:
     ]
 
 
+def _routes() -> list[dict[str, Any]]:
+    """One past the ends of routes, arms and texts."""
+    shuffled = plain(documents()["manifest"]["shuffled"])["route"]
+    return [
+        case
+        for example, place, wrong, why in changes_of_routes()
+        for case in one_past("manifest", example, place, *(shuffled if w == "shuffled" else w for w in wrong), why=why)
+    ]
+
+
 def _series() -> list[dict[str, Any]]:
     """One past the ends of every field of a series, and series whose rounds, late time or ε do not fit."""
     one, every, second = (("manifest", name) for name in ("series", "series_at_limits", "series_every_second"))
@@ -184,6 +195,9 @@ def _tasks() -> list[dict[str, Any]]:
         *one_past("task", "closed", ("device_parts",), [], [part] * 17, why="1 to 16 parts"),
         *one_past("task", "open", ("round",), -1, 1, why="a round whose part is named"),
         *one_past("task", "open", ("epoch",), -1, why="0 to 65,535"),
+        *one_past("task", "open", ("number",), -1, 1, why="0 where the task is not signed"),
+        *one_past("task", "signed", ("number",), 0, 2**40 + 1, why="1 to 2^40 where the task is signed"),
+        *one_past("task", "signed", ("signature",), bytes(63), bytes(65), None, "", why="64 bytes, or null"),
         *one_past("task", "open", ("retry", "min_s"), -1, why="0 to 604,800"),
         *one_past("task", "open", ("retry", "max_s"), 59, 604_801, why="min_s to 604,800"),
         *one_past("task", "open", ("answer_until",), -1, 1_800_604_801, why="0 to 2^40, not after accept_until"),
@@ -319,6 +333,7 @@ def _reports() -> list[dict[str, Any]]:
     refused = ("report_outcomes", "refused")
     return [
         entry("batch_of_4097", "1 to 4096 reports", encode_value(batch), "report_batch"),
+        *one_past("report_batch", "one_report", ("arm",), -1, 16, None, 0.0, why="0 to 15"),
         *one_past("report_outcomes", "accepted", ("accepted",), -1, 0, 4097, why="1 to 4096 reports in all"),
         *one_past("report_outcomes", "accepted", ("replayed",), -1, 4096, 4097, why="1 to 4096 reports in all"),
         *one_past(*refused, index, -1, 2, 4096, why="0 to 4095, increasing"),
@@ -351,6 +366,8 @@ def _aggregates() -> list[dict[str, Any]]:
     names = ["", "e" * 25, "EU", "-eu", "eu west", "eu\u2013west"]
     return [
         *(step for name in ("round", "number", "count") for step in one_past(*whole, (name,), -1, most, why=_MOST)),
+        *one_past(*whole, ("arm",), -1, 16, why="0 to 15"),
+        *one_past(*whole, ("blanket",), -1, 8, 10**7 + 1, why="0 to 10^7, not above count"),
         *one_past(*whole, ("source",), *names, why="1 to 24 lower-case letters, digits and hyphens"),
         *one_past(*whole, ("sums",), bytes(7), bytes(25), why="whole integers of 8 bytes"),
         *one_past(*whole, ("parts_in_all",), 1, why="0 without a manifest"),
@@ -361,6 +378,6 @@ def _aggregates() -> list[dict[str, Any]]:
 
 def bad_ranges() -> dict[str, Any]:
     """The file of values beyond their ranges, by path."""
-    vectors = [*_manifests(), *_series(), *_tasks(), *_finding(), *_parts(), *_reports(), *_analyst_parts()]
+    vectors = [*_manifests(), *_routes(), *_series(), *_tasks(), *_finding(), *_parts(), *_reports(), *_analyst_parts()]
     vectors += _aggregates()
     return {"bad/ranges.json": {"vectors": vectors}}

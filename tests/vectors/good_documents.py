@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from routes import TASK_SECRET, manifests_of_routes
 from series import series_manifests
 
 from sordino_analysis.archive.aggregate_document import AggregateDocument
@@ -473,6 +474,7 @@ def manifests() -> dict[str, Manifest]:
         "servers": replace(one_round, created_at=0, servers=SERVERS),
         **series_manifests(first, PRODUCT),
         "at_limits": _manifest_at_limits(one_round),
+        **manifests_of_routes(one_round),
     }
 
 
@@ -564,6 +566,8 @@ def tasks() -> dict[str, Task]:
             answer_until=None,
             accept_until=1_800_604_800,
         ),
+        "signed": signed_task(campaign, device, 1),
+        "signed_at_limits": signed_task(campaign, device, 2**40),
         "closed": Task(
             campaign=CampaignId(bytes(range(32))),
             state=CampaignState.CLOSED,
@@ -575,6 +579,23 @@ def tasks() -> dict[str, Task]:
             accept_until=None,
         ),
     }
+
+
+def signed_task(campaign: CampaignId, device: Digest, number: int) -> Task:
+    """An open task with the signature of the key whose secret is 32 times the byte 9."""
+    unsigned = Task(
+        campaign=campaign,
+        state=CampaignState.OPEN,
+        round=0,
+        device_parts=(device,),
+        epoch=0,
+        retry=RetryWindow(60, 3600),
+        answer_until=1_800_403_200,
+        accept_until=1_800_604_800,
+        number=number,
+        signature=bytes(64),
+    )
+    return replace(unsigned, signature=TASK_SECRET.sign(unsigned.signed_message))
 
 
 def open_campaigns() -> dict[str, OpenCampaigns]:
@@ -629,6 +650,7 @@ def batches() -> dict[str, ReportBatch]:
     first, second = (b"\x00\x07" + bytes([number]) * 14 for number in (1, 2))
     return {
         "one_report": ReportBatch(device, first, b"\x05"),
+        "last_arm": ReportBatch(device, first + second, b"\x05\x07", 15),
         "two_reports": ReportBatch(Digest(b"\xff" * 32), first + second, bytes(range(34))),
     }
 
@@ -655,7 +677,11 @@ def aggregates() -> dict[str, AggregateDocument]:
     )
     negative = np.array([-(2**62), 2**62, -1], dtype="<i8").tobytes()
     parts = {"manifest": Digest.of(b"manifest"), "parts": (0, 3), "parts_in_all": 4}
-    return {"whole": whole, "parts": replace(whole, source=None, number=0, sums=negative, **parts)}
+    return {
+        "whole": whole,
+        "parts": replace(whole, source=None, number=0, sums=negative, **parts),
+        "of_an_arm": replace(whole, count=10**7, arm=15, blanket=10**7),
+    }
 
 
 def documents() -> dict[str, dict[str, Document]]:

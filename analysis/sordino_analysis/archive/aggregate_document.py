@@ -12,9 +12,11 @@ from sordino_shared._checks import check_range
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import CampaignId, Digest, check_source
 from sordino_shared.protocol.documents import Document
+from sordino_shared.protocol.experiments import check_arm_index
 
 # The largest integer that every reader of JSON keeps.
 _MAX_NUMBER = (1 << 53) - 1
+_MAX_BLANKET = 10**7
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,6 +24,7 @@ class AggregateDocument(Document):
     """`count` reports of a round and their sums, p little-endian 64-bit integers.
 
     `device_digest` names the plan that the devices ran; `source` names the server that took the reports in, or is None.
+    `arm` is that of the devices, 0 where there are none; `blanket` of the reports are random ones of a shuffler.
     Of two documents of a source the one with the higher `number` counts. Sums of an archive have the digest of its
     `manifest`, the numbers of the `parts` that they cover, in increasing order, and the number of all parts; sums
     without an archive have None, no parts and 0.
@@ -41,12 +44,18 @@ class AggregateDocument(Document):
     manifest: Digest | None
     parts: tuple[int, ...]
     parts_in_all: int
+    arm: int = 0
+    blanket: int = 0
 
     def __post_init__(self) -> None:
         if self.source is not None:
             check_source(self.source)
         for name in ("round", "number", "count", "parts_in_all"):
             check_range(getattr(self, name), 0, _MAX_NUMBER, name)
+        check_arm_index(self.arm)
+        check_range(self.blanket, 0, _MAX_BLANKET, "blanket")
+        if self.blanket > self.count:
+            raise InvalidValue(f"{self.blanket} of {self.count} reports cannot be a shuffler's", self.blanket)
         for part in self.parts:
             check_range(part, 0, self.parts_in_all - 1, "part")
         if list(self.parts) != sorted(set(self.parts)):
@@ -86,9 +95,11 @@ def added(documents: Sequence[AggregateDocument]) -> AggregateDocument:
         parts += each.parts
     total = reduce(Aggregate.__add__, (each.aggregate for each in documents))
     number = max(each.number for each in documents)
-    return replace(first, number=number, count=total.count, sums=total.to_bytes(), parts=tuple(sorted(parts)))
+    blanket = sum(each.blanket for each in documents)
+    sums = total.to_bytes()
+    return replace(first, number=number, count=total.count, sums=sums, parts=tuple(sorted(parts)), blanket=blanket)
 
 
 def _archive(document: AggregateDocument) -> tuple[object, ...]:
     of = document
-    return of.campaign, of.round, of.device_digest, of.source, of.manifest, of.parts_in_all, len(of.sums)
+    return of.campaign, of.round, of.device_digest, of.source, of.arm, of.manifest, of.parts_in_all, len(of.sums)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Annotated, Self
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, Field, StrictFloat, StrictInt, computed_field
+from pydantic import BaseModel, Field, StrictFloat, StrictInt, computed_field, model_validator
+from pydantic_core import PydanticCustomError
 
 from sordino_analysis.strict_model import Listed, StrictModel
 from sordino_server.campaigns.question import CampaignError, Question
@@ -23,6 +24,7 @@ from sordino_shared.quantities import quantity
 
 # A series may have thousands of periods; `/series` has all of them.
 SHOWN_PERIODS = 60
+_UNBUILT = ("route", "arms", "texts")
 
 _Reports = Annotated[int, Field(strict=True, ge=1, lt=2**53)]
 _Seconds = Annotated[int, Field(strict=True, ge=1, le=366 * 86400)]
@@ -63,6 +65,14 @@ class CampaignOrder(StrictModel):
         max_length=MAX_SERVERS,
         description="The campaign's servers: this one first, then those that collect for it. Empty: one server.",
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _check_built(cls, given: Any) -> Any:
+        """Manifests have these members, and no order may set them before the code behind them is there."""
+        if isinstance(given, Mapping) and (named := [name for name in _UNBUILT if name in given]):
+            raise PydanticCustomError("not_built", "{names}: not built yet", {"names": ", ".join(named)})
+        return given
 
     def closing(self, rounds: int) -> list[tuple[int | None, int | None]]:
         """Reports and seconds after which each round closes by itself; InvalidValue for lists of another length."""

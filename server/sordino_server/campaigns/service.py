@@ -43,6 +43,7 @@ from sordino_shared.protocol import (
     RoundState,
     RoundTerms,
     Task,
+    check_built,
     successor_faults,
 )
 
@@ -55,6 +56,7 @@ def create(session: Session, order: CampaignOrder, now: int, mode: PopulationMod
     """A campaign whose first round is ready to be opened; its id is the digest of its manifest."""
     ready = plans.ready_plan(session, order.plan_request)
     manifest = _manifest(session, order, ready, now)
+    check_built(manifest)
     populations.check_open_to(session, manifest.population, mode)
     identifier = str(manifest.campaign)
     campaign = Campaign.of(

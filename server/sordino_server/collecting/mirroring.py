@@ -21,7 +21,7 @@ from sordino_server.models import Campaign, ClosingRule, PlanPart, ProtocolPlanC
 from sordino_server.rounds import round_lifecycle
 from sordino_server.rounds.sealing import NextRound, check_next_round, sealed_round
 from sordino_shared.errors import InvalidValue
-from sordino_shared.protocol import CampaignId, CampaignState, DevicePart, Digest, Manifest, RoundState
+from sordino_shared.protocol import CampaignId, CampaignState, DevicePart, Digest, Manifest, RoundState, check_built
 
 _ENDED = {CampaignState.CLOSED, CampaignState.CANCELLED}
 _AFTER_OPEN = frozenset(RoundState) - {RoundState.PENDING, RoundState.OPEN}
@@ -54,6 +54,7 @@ def fetch(database: Database, home: Home, key: str, source: str) -> Fetched:
         known = {row.index for row in rounds.of_campaign(session, str(campaign))}
     content = held.manifest if held else home.document(f"/v1/campaigns/{campaign}", Manifest.limit, campaign)
     manifest = Manifest.read(content, campaign)
+    check_built(manifest)
     names = [server.name for server in manifest.servers]
     if source not in names[1:]:
         raise InvalidValue(f"the manifest of campaign {mirror.campaign} names no collector {source}", names)

@@ -116,6 +116,12 @@ def _named(document: AggregateDocument, campaign: str, index: int) -> str:
             f"{campaign}",
             document.round,
         )
+    if document.arm or document.blanket:
+        raise InvalidValue(
+            f"the sums are of arm {document.arm} with {document.blanket} reports of a blanket; the campaign has no "
+            "arms and no shuffler",
+            document.arm,
+        )
     if document.source is None:
         raise InvalidValue("the sums name no source: write them again with --source", None)
     if document.missing:

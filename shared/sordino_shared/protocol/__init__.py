@@ -11,14 +11,17 @@ from sordino_shared.protocol.campaigns import (
     Task,
 )
 from sordino_shared.protocol.documents import PROTOCOL_VERSION, Document
+from sordino_shared.protocol.experiments import MAX_ARMS, WHOLE_ARM_WEIGHT, Arm
 from sordino_shared.protocol.finding import KeySignature, ManifestSignatures, OpenCampaigns, signed_message
 from sordino_shared.protocol.ids import CampaignId, Digest, ReportId
+from sordino_shared.protocol.owner_texts import OwnerText
 from sordino_shared.protocol.plans import (
     DevicePart,
     PlanReference,
 )
 from sordino_shared.protocol.problems import CBOR_MEDIA_TYPE, PROBLEM_MEDIA_TYPE, Problem
 from sordino_shared.protocol.reports import MAX_REPORTS, Refusal, RefusedReport, ReportBatch, ReportOutcomes
+from sordino_shared.protocol.routes import CollectorKey, Direct, PrivacyClaim, Route, Shuffled, Shuffler
 from sordino_shared.protocol.series import Period, Rotating, ValueOf
 from sordino_shared.protocol.servers import CampaignServer, check_source, epochs_of_source
 from sordino_shared.protocol.states import (
@@ -31,20 +34,26 @@ from sordino_shared.protocol.states import (
     check_round_transition,
 )
 from sordino_shared.protocol.successors import successor_faults
+from sordino_shared.protocol.unbuilt import check_built
 
 __all__ = [
     "CAMPAIGN_TRANSITIONS",
     "CBOR_MEDIA_TYPE",
+    "MAX_ARMS",
     "MAX_REPORTS",
     "PROBLEM_MEDIA_TYPE",
     "PROTOCOL_VERSION",
     "ROUND_TRANSITIONS",
+    "WHOLE_ARM_WEIGHT",
     "WHOLE_WEIGHT",
+    "Arm",
     "CampaignId",
     "CampaignServer",
     "CampaignState",
+    "CollectorKey",
     "DevicePart",
     "Digest",
+    "Direct",
     "Document",
     "DrawOneRound",
     "EveryRound",
@@ -53,8 +62,10 @@ __all__ = [
     "Manifest",
     "ManifestSignatures",
     "OpenCampaigns",
+    "OwnerText",
     "Period",
     "PlanReference",
+    "PrivacyClaim",
     "Problem",
     "Refusal",
     "RefusedReport",
@@ -66,8 +77,12 @@ __all__ = [
     "RoundAssignment",
     "RoundState",
     "RoundTerms",
+    "Route",
+    "Shuffled",
+    "Shuffler",
     "Task",
     "ValueOf",
+    "check_built",
     "check_campaign_transition",
     "check_round_transition",
     "check_source",

@@ -7,21 +7,25 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sordino_shared._checks import check_length, check_name, check_range, check_text
+from sordino_shared._checks import check_name, check_range
 from sordino_shared._records import dataclass
 from sordino_shared.domains import Domain
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon, check_round_guarantee
 from sordino_shared.protocol.documents import Document
+from sordino_shared.protocol.experiments import Arm, check_arms
 from sordino_shared.protocol.ids import CampaignId, Digest
+from sordino_shared.protocol.owner_texts import OwnerText, check_purpose, check_texts
 from sordino_shared.protocol.plans import PlanReference
+from sordino_shared.protocol.routes import DIRECT, SIGNATURE_BYTES, Route, Shuffled
 from sordino_shared.protocol.series import MAX_TIME, Rotating
 from sordino_shared.protocol.servers import CampaignServer, check_servers
 from sordino_shared.protocol.states import CampaignState
 
 MAX_ROUNDS = 16
+MAX_TASK_NUMBER = 2**40
 WHOLE_WEIGHT = 1 << 32
-MAX_PURPOSE = 2000
+_TASK_CONTEXT = b"sordino task v1\0"
 
 
 @dataclass(frozen=True)
@@ -73,7 +77,8 @@ class Manifest(Document):
     `protocol` is the digest of the plan by which the server makes one answer of the rounds, null where round 0 is
     all: it pins the analysis before the first report, and a device has no use for it. `servers` is empty where any
     server may take the reports; otherwise a device keeps to the one that it joined, and the first one is the home,
-    which decides when rounds end.
+    which decides when rounds end. `route` says which way reports come, `arms` what an experiment compares, and `texts`
+    has the purpose in stated languages.
     """
 
     document: ClassVar[str] = "manifest"
@@ -89,11 +94,14 @@ class Manifest(Document):
     assignment: RoundAssignment
     protocol: Digest | None = None
     servers: tuple[CampaignServer, ...] = ()
+    route: Route = DIRECT
+    arms: tuple[Arm, ...] = ()
+    texts: tuple[OwnerText, ...] = ()
 
     def __post_init__(self) -> None:
         check_name(self.name, "campaign name")
         check_name(self.population, "population")
-        self._check_purpose()
+        check_purpose(self.purpose)
         self.domain.check_salted()
         check_range(self.created_at, 0, MAX_TIME, "created_at")
         check_range(len(self.rounds), 1, MAX_ROUNDS, "number of rounds")
@@ -103,11 +111,28 @@ class Manifest(Document):
         check_servers(self.servers)
         if self.servers and isinstance(self.assignment, Rotating):
             raise InvalidValue("a series has one server: leave `servers` empty", self.servers)
+        check_texts(self.texts)
+        self._check_arms()
+        self._check_route()
 
-    def _check_purpose(self) -> None:
-        shown = self.purpose.replace("\n", " ")
-        check_length(shown, 1, MAX_PURPOSE, "the purpose for the owner")
-        check_text(shown, "the purpose for the owner")
+    def _check_arms(self) -> None:
+        check_arms(self.arms)
+        if self.arms and (len(self.rounds) > 1 or isinstance(self.assignment, Rotating)):
+            raise InvalidValue("arms are compared in one round, and not in a series: leave `arms` empty", self.arms)
+        taken = {arm.name for arm in self.arms} & {attribute.name for attribute in self.domain.attributes}
+        if taken:
+            raise InvalidValue(f"an arm and an attribute are both called {sorted(taken)[0]!r}: rename one", self.arms)
+
+    def _check_route(self) -> None:
+        if not isinstance(self.route, Shuffled):
+            return
+        rotating = isinstance(self.assignment, Rotating)
+        if not rotating and (len(self.rounds) > 1 or not isinstance(self.assignment, EveryRound)):
+            raise InvalidValue("a shuffled campaign has one round that every device answers, or is a series", self)
+        if self.servers or self.protocol is not None:
+            raise InvalidValue("a shuffled campaign has no `servers` and no `protocol`", self.servers)
+        if (self.route.end is None) is not rotating:
+            raise InvalidValue("`end` of the route is null for a series, and for nothing else", self.route.end)
 
     def _check_spending(self) -> None:
         spent = [terms.guarantee.nano for terms in self.rounds]
@@ -155,6 +180,8 @@ class Task(Document):
     `device_parts` holds the digests of the device parts known so far, by round. Both times are Unix seconds, and null
     while no round takes reports: a device without a connection answers the round before `answer_until` (null: it does
     not), and no report of the round counts from `accept_until` on (null: not known yet).
+
+    In a shuffled campaign the collector signs the task, and `number` grows with every change; else they are null and 0.
     """
 
     document: ClassVar[str] = "task"
@@ -169,8 +196,12 @@ class Task(Document):
     retry: RetryWindow
     answer_until: int | None
     accept_until: int | None
+    number: int = 0
+    signature: bytes | None = None
 
     def __post_init__(self) -> None:
+        check_range(self.number, 0, MAX_TASK_NUMBER, "number")
+        self._check_signature()
         check_range(len(self.device_parts), 1, MAX_ROUNDS, "number of device parts")
         if self.round is not None:
             check_range(self.round, 0, len(self.device_parts) - 1, "round")
@@ -178,6 +209,17 @@ class Task(Document):
                 raise InvalidValue(f"a campaign that is {self.state.value} has no round that takes reports", self.round)
         check_range(self.epoch, 0, 2**16 - 1, "epoch")
         self._check_times()
+
+    @property
+    def signed_message(self) -> bytes:
+        """`sordino task v1` ‖ 0 ‖ SHA-256 of the task's bytes with a null signature: 48 bytes."""
+        return _TASK_CONTEXT + Digest.of(self.content_with(signature=None))
+
+    def _check_signature(self) -> None:
+        if self.signature is not None and len(self.signature) != SIGNATURE_BYTES:
+            raise InvalidValue(f"a signature has {SIGNATURE_BYTES} bytes, got {len(self.signature)}", self.signature)
+        if (self.signature is None) is not (self.number == 0):
+            raise InvalidValue("a task has a number from 1 on where it is signed, else 0", self.number)
 
     def _check_times(self) -> None:
         accept, answer = self.accept_until, self.answer_until

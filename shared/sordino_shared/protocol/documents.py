@@ -28,11 +28,15 @@ class Document:
     @cached_property
     def content(self) -> bytes:
         """The canonical bytes; raises `OversizedDocument` for a value that nobody would read."""
-        header = {"document": self.document, "version": PROTOCOL_VERSION}
-        content = encode_value(header | to_plain(self))
+        content = self.content_with()
         if len(content) > self.limit:
             raise OversizedDocument(len(content), self.limit)
         return content
+
+    def content_with(self, **fields: bytes | None) -> bytes:
+        """The canonical bytes with other values in some fields: what a signature inside of the document is about."""
+        header = {"document": self.document, "version": PROTOCOL_VERSION}
+        return encode_value(header | to_plain(self) | fields)
 
     @cached_property
     def digest(self) -> Digest:

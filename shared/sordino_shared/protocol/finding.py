@@ -12,12 +12,12 @@ from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol.campaigns import Manifest
 from sordino_shared.protocol.documents import Document
 from sordino_shared.protocol.ids import CampaignId
+from sordino_shared.protocol.routes import SIGNATURE_BYTES
 
 MAX_LISTED = 256
 MAX_LIST_NUMBER = 2**40
 MAX_SIGNATURES = 4
 PUBLIC_KEY_BYTES = 32
-SIGNATURE_BYTES = 64
 _CONTEXT = b"sordino manifest v1\0"
 
 

@@ -13,6 +13,7 @@ from sordino_shared._records import dataclass
 from sordino_shared.errors import InvalidValue, MalformedDocument
 from sordino_shared.protocol.codec import LEAST_ARGUMENT
 from sordino_shared.protocol.documents import Document
+from sordino_shared.protocol.experiments import MAX_ARMS, check_arm_index
 from sordino_shared.protocol.ids import Digest, ReportId
 
 MAX_REPORTS = 4096
@@ -20,7 +21,10 @@ MAX_REPORTS = 4096
 
 @dataclass(frozen=True)
 class ReportBatch(Document):
-    """1 to 4096 reports of one round: `ids` has 16 bytes a report, `payloads` one width for all, in the same order."""
+    """1 to 4096 reports of one round: `ids` has 16 bytes a report, `payloads` one width for all, in the same order.
+
+    They are all of devices of one `arm`, 0 where the campaign has no arms.
+    """
 
     document: ClassVar[str] = "report_batch"
     limit: ClassVar[int] = 4 << 20
@@ -29,8 +33,10 @@ class ReportBatch(Document):
     device_digest: Digest
     ids: bytes
     payloads: bytes
+    arm: int = 0
 
     def __post_init__(self) -> None:
+        check_arm_index(self.arm)
         if len(self.ids) % ReportId.LENGTH:
             raise InvalidValue(f"ids must be a whole number of {ReportId.LENGTH}-byte ids", len(self.ids))
         check_range(self.count, 1, MAX_REPORTS, "number of reports")
@@ -69,20 +75,24 @@ class ReportBatch(Document):
         return np.frombuffer(self.payloads, dtype=np.uint8).reshape(self.count, self.width)
 
 
-# The canonical bytes of a batch, but for the heads and contents of its three byte strings.
-_BEFORE_IDS = b"\xa5cids"
+# The canonical bytes of a batch, but for its arm, which is one byte, and the heads and contents of its byte strings.
+_BEFORE_ARM = b"\xa6carm"
+_BEFORE_IDS = b"cids"
 _BEFORE_PAYLOADS = b"gversion\x01hdocumentlreport_batchhpayloads"
 _BEFORE_DIGEST = b"mdevice_digestX "
 _BYTES_KIND = 2
 
 
-def _columns(content: bytes) -> tuple[Digest, bytes, bytes] | None:
-    """(device digest, ids, payloads) of canonical bytes; None for anything else."""
-    ids, end = _byte_string(content, 0, _BEFORE_IDS)
+def _columns(content: bytes) -> tuple[Digest, bytes, bytes, int] | None:
+    """(device digest, ids, payloads, arm) of canonical bytes; None for anything else."""
+    arm = content[len(_BEFORE_ARM)] if content.startswith(_BEFORE_ARM) and len(content) > len(_BEFORE_ARM) else MAX_ARMS
+    if arm >= MAX_ARMS:
+        return None
+    ids, end = _byte_string(content, len(_BEFORE_ARM) + 1, _BEFORE_IDS)
     payloads, end = _byte_string(content, end, _BEFORE_PAYLOADS)
     if len(content) - end != len(_BEFORE_DIGEST) + Digest.LENGTH or not content.startswith(_BEFORE_DIGEST, end):
         return None
-    return Digest(content[-Digest.LENGTH :]), ids, payloads
+    return Digest(content[-Digest.LENGTH :]), ids, payloads, arm
 
 
 def _byte_string(content: bytes, start: int, label: bytes) -> tuple[bytes, int]:

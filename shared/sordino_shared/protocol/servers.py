@@ -42,10 +42,15 @@ class CampaignServer:
 
     def __post_init__(self) -> None:
         check_source(self.name)
-        check_range(len(self.urls), 1, MAX_URLS, "number of addresses of a server")
-        for url in self.urls:
-            _check_url(url)
-        check_distinct(self.urls, "addresses of a server")
+        check_urls(self.urls)
+
+
+def check_urls(urls: tuple[str, ...]) -> None:
+    """Raise InvalidValue unless these are 1 to 4 addresses of one server, each in its one spelling and once."""
+    check_range(len(urls), 1, MAX_URLS, "number of addresses of a server")
+    for url in urls:
+        _check_url(url)
+    check_distinct(urls, "addresses of a server")
 
 
 def check_servers(servers: tuple[CampaignServer, ...]) -> None:

@@ -124,6 +124,16 @@ def test_a_truncated_document_is_malformed(door: Any):
     assert_problem(door.post(door.batch({1: 10})[:-1]), 400, "malformed-body")
 
 
+def test_an_arm_that_the_campaign_does_not_have_is_refused_for_good(door: Any):
+    batch = ReportBatch.read(door.batch({1: 1}))
+    for arm in (1, 15):
+        response = door.post(ReportBatch(batch.device_digest, batch.ids, batch.payloads, arm).content)
+        assert (response.status_code, response.json()["type"]) == (422, "/problems/invalid-request")
+        assert f"no arm {arm}" in response.json()["detail"]
+    assert door.post(batch.content).status_code == 200
+    assert door.refusals() == {"invalid-request": 2}
+
+
 def test_another_plan_and_a_closed_round_are_conflicts(door: Any):
     assert_problem(door.post(door.batch({1: 1, 2: 2}, Digest.of(b"other"))), 409, "plan-mismatch")
     assert_problem(door.post(door.batch({1: 1}), door.path.replace("rounds/0", "rounds/1")), 404, "not-found")
