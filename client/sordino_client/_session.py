@@ -22,7 +22,7 @@ from sordino_shared.protocol import (
     CampaignId,
     DevicePart,
     Digest,
-    Direct,
+    DirectRoute,
     DrawOneRound,
     Manifest,
     ReportBatch,
@@ -126,7 +126,7 @@ class Session:
             raise self._refused("task", str(error)) from error
         if task.campaign != self.campaign:
             raise self._refused("task", f"it belongs to campaign {task.campaign}")
-        if (task.signature is None) is not isinstance(self.manifest.route, Direct):
+        if (task.signature is None) is not isinstance(self.manifest.route, DirectRoute):
             raise self._refused("task", "it is signed exactly where the campaign is shuffled")
         if len(task.device_parts) > len(self.manifest.rounds):
             raise self._refused("task", f"it has more rounds than the manifest's {len(self.manifest.rounds)}")

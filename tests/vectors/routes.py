@@ -17,7 +17,7 @@ from sordino_shared.protocol import (
     PrivacyClaim,
     Rotating,
     RoundTerms,
-    Shuffled,
+    ShuffledRoute,
     Shuffler,
     ValueOf,
 )
@@ -28,7 +28,7 @@ COLLECTOR_SECRETS = tuple(X25519PrivateKey.from_private_bytes(bytes([byte]) * 32
 COLLECTOR_KEYS = tuple(secret.public_key().public_bytes_raw() for secret in COLLECTOR_SECRETS)
 END = 1_800_604_800
 
-SHUFFLED = Shuffled(
+SHUFFLED = ShuffledRoute(
     shuffler=Shuffler("mix", ("https://mix.example",), SHUFFLER_SECRET.public_key().public_bytes_raw()),
     suite=1,
     keys=(CollectorKey(0, COLLECTOR_KEYS[0]),),
@@ -87,7 +87,7 @@ def _at_limits(one_round: Manifest) -> Manifest:
         )
         for number, language in enumerate(languages)
     )
-    route = Shuffled(
+    route = ShuffledRoute(
         shuffler=Shuffler("m".ljust(24, "-"), tuple(f"https://{letter}" for letter in "abcd"), bytes(32)),
         suite=1,
         keys=keys,

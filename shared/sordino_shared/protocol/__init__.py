@@ -21,7 +21,7 @@ from sordino_shared.protocol.plans import (
 )
 from sordino_shared.protocol.problems import CBOR_MEDIA_TYPE, PROBLEM_MEDIA_TYPE, Problem
 from sordino_shared.protocol.reports import MAX_REPORTS, Refusal, RefusedReport, ReportBatch, ReportOutcomes
-from sordino_shared.protocol.routes import CollectorKey, Direct, PrivacyClaim, Route, Shuffled, Shuffler
+from sordino_shared.protocol.routes import CollectorKey, DirectRoute, PrivacyClaim, Route, ShuffledRoute, Shuffler
 from sordino_shared.protocol.series import Period, Rotating, ValueOf
 from sordino_shared.protocol.servers import CampaignServer, check_source, epochs_of_source
 from sordino_shared.protocol.states import (
@@ -53,7 +53,7 @@ __all__ = [
     "CollectorKey",
     "DevicePart",
     "Digest",
-    "Direct",
+    "DirectRoute",
     "Document",
     "DrawOneRound",
     "EveryRound",
@@ -78,7 +78,7 @@ __all__ = [
     "RoundState",
     "RoundTerms",
     "Route",
-    "Shuffled",
+    "ShuffledRoute",
     "Shuffler",
     "Task",
     "ValueOf",

@@ -17,7 +17,7 @@ from sordino_shared.protocol.experiments import Arm, check_arms
 from sordino_shared.protocol.ids import CampaignId, Digest
 from sordino_shared.protocol.owner_texts import OwnerText, check_purpose, check_texts
 from sordino_shared.protocol.plans import PlanReference
-from sordino_shared.protocol.routes import DIRECT, SIGNATURE_BYTES, Route, Shuffled
+from sordino_shared.protocol.routes import DIRECT, SIGNATURE_BYTES, Route, ShuffledRoute
 from sordino_shared.protocol.series import MAX_TIME, Rotating
 from sordino_shared.protocol.servers import CampaignServer, check_servers
 from sordino_shared.protocol.states import CampaignState
@@ -124,7 +124,7 @@ class Manifest(Document):
             raise InvalidValue(f"an arm and an attribute are both called {sorted(taken)[0]!r}: rename one", self.arms)
 
     def _check_route(self) -> None:
-        if not isinstance(self.route, Shuffled):
+        if not isinstance(self.route, ShuffledRoute):
             return
         rotating = isinstance(self.assignment, Rotating)
         if not rotating and (len(self.rounds) > 1 or not isinstance(self.assignment, EveryRound)):

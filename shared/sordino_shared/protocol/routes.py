@@ -47,7 +47,7 @@ def check_key(key: bytes, what: str) -> None:
 
 
 @dataclass(frozen=True)
-class Direct:
+class DirectRoute:
     """Devices send their reports to the server."""
 
     kind: ClassVar[str] = "direct"
@@ -94,7 +94,7 @@ class PrivacyClaim:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Shuffled:
+class ShuffledRoute:
     """Devices seal their reports and send them to the shuffler, which adds `blanket` random reports for each arm.
 
     `floor` is the fewest reports of devices that it releases, of all arms together. `end` is when it takes the last
@@ -138,5 +138,5 @@ class Shuffled:
         return next(each.key for each in reversed(self.keys) if each.from_round <= number)
 
 
-Route = Direct | Shuffled
-DIRECT = Direct()
+Route = DirectRoute | ShuffledRoute
+DIRECT = DirectRoute()

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol.campaigns import Manifest
-from sordino_shared.protocol.routes import Direct
+from sordino_shared.protocol.routes import DirectRoute
 
 
 def check_built(manifest: Manifest) -> None:
@@ -21,7 +21,7 @@ def check_built(manifest: Manifest) -> None:
 
 
 def _unbuilt(manifest: Manifest) -> Iterator[str]:
-    if not isinstance(manifest.route, Direct):
+    if not isinstance(manifest.route, DirectRoute):
         yield f"the route `{manifest.route.kind}`"
     if manifest.arms:
         yield "`arms`"

@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 
 from sordino_shared.errors import InvalidValue
-from sordino_shared.protocol import CollectorKey, Manifest, Shuffled, Task, check_built
+from sordino_shared.protocol import CollectorKey, Manifest, ShuffledRoute, Task, check_built
 from sordino_shared.protocol.codec import decode_value, encode_value
 from sordino_shared.protocol.routes import is_small_order
 
@@ -48,7 +48,7 @@ def manifests(vectors: dict[str, Any]) -> dict[str, Manifest]:
 
 def test_a_round_has_the_last_key_that_is_for_it(manifests: dict[str, Manifest]) -> None:
     route = manifests["shuffled_series"].route
-    assert isinstance(route, Shuffled)
+    assert isinstance(route, ShuffledRoute)
     first, last = (each.key for each in route.keys)
     assert [route.key_of(number) for number in (0, 1, 2**53 - 2, 2**53 - 1)] == [first, first, first, last]
 
@@ -56,7 +56,7 @@ def test_a_round_has_the_last_key_that_is_for_it(manifests: dict[str, Manifest])
 def test_a_signature_is_about_the_task_without_it(vectors: dict[str, Any], manifests: dict[str, Manifest]) -> None:
     tasks = {each["name"]: Task.read(bytes.fromhex(each["hex"])) for each in vectors["good/task"]["vectors"]}
     route = manifests["shuffled"].route
-    assert isinstance(route, Shuffled)
+    assert isinstance(route, ShuffledRoute)
     key = Ed25519PublicKey.from_public_bytes(route.task_key)
     for name in ("signed", "signed_at_limits"):
         task = tasks[name]
